@@ -34,7 +34,10 @@ mocpack_Reader* reader;
 mocpack_Error fault;
 uint64_t heap_end; // of what was handed out
 mocpack_Poses poses;
-size_t most_frames; // of one call
+size_t most_frames;					 // of one call
+double *track_room, *track_times_at; // samples of the track that was read last
+mocpack_Text* track_texts;
+size_t track_room_size, track_texts_size, track_word_count;
 
 uint64_t heap_start()
 {
@@ -62,7 +65,7 @@ void* take(void*, size_t size)
 void give_back(void*, void* memory, size_t size)
 {
 	uint64_t start = reinterpret_cast<uintptr_t>(memory);
-	if (start + rounded(size) == heap_end)
+	if (memory && start + rounded(size) == heap_end)
 		heap_end = start;
 }
 
@@ -96,7 +99,9 @@ int32_t start_reading(mocpack_Status status)
 {
 	if (status != MOCPACK_OK)
 		return status;
-	const size_t joints = mocpack_info(motion)->joint_count, frame = 7 * sizeof(double) * joints;
+	const mocpack_Info& info = *mocpack_info(motion);
+	const bool scaled = info.scales || info.scaled_count;
+	const size_t joints = info.joint_count, frame = (scaled ? 10 : 7) * sizeof(double) * joints;
 	mocpack_ReaderOptions options = reader_options(0, nullptr, CACHE);
 	// a cache is a comfort: where it is too much for the limit, one group must do
 	status = mocpack_reader_open(motion, &options, &reader, &fault);
@@ -115,6 +120,8 @@ int32_t start_reading(mocpack_Status status)
 		return MOCPACK_NO_MEMORY;
 	}
 	poses = mocpack_separate(output, output + 4 * joints * most_frames, joints);
+	if (scaled)
+		poses.scales = output + 7 * joints * most_frames;
 	return MOCPACK_OK;
 }
 
@@ -184,6 +191,9 @@ const Field INFO_FIELDS[] = {
 	INFO(hinges),
 	INFO(declared_angle),
 	INFO(measured_angle),
+	INFO(scales),
+	INFO(scaled_count),
+	INFO(scaled_joints),
 };
 const Field TRACK_FIELDS[] = {
 	TRACK(name),	   TRACK(unit),		  TRACK(kind),	TRACK(has_times),  TRACK(count),
@@ -296,6 +306,58 @@ EXPORT(describe_track) const double* describe_track(uint32_t index)
 					  sizeof TRACK_FIELDS / sizeof *TRACK_FIELDS);
 }
 
+/* Reads the samples of a track: then track_values (count, width), track_times (count) and, of labels,
+ * track_words, addresses and sizes of texts, are good until the next call of this. */
+EXPORT(read_track) int32_t read_track(uint32_t index)
+{
+	const size_t WIDTHS[] = {1, 1, 1, 3, 4};
+	const mocpack_Track& track = mocpack_info(motion)->tracks[index];
+	const uint64_t count = track.count, width = WIDTHS[track.kind];
+	const uint64_t size = 8 * count * (width + 1), most = UINT32_MAX / 2;
+	give_back(nullptr, track_texts, track_texts_size);
+	give_back(nullptr, track_room, track_room_size);
+	track_room = nullptr, track_texts = nullptr;
+	track_room_size = track_texts_size = 0, track_word_count = 0;
+	fault.message[0] = 0;
+	void* room = count < most && size < most ? take(nullptr, size_t(size)) : nullptr;
+	if (!room)
+		return MOCPACK_NO_MEMORY;
+	track_room = static_cast<double*>(room), track_room_size = size_t(size);
+	track_times_at = track_room + size_t(count * width);
+	mocpack_Status status = mocpack_track_values(motion, index, track_room, track_times_at, &fault);
+	size_t text_size = 0;
+	if (status != MOCPACK_OK || track.kind != MOCPACK_TRACK_LABEL ||
+		(status = mocpack_track_words(motion, index, &track_word_count, &text_size, nullptr, nullptr,
+									  &fault)) != MOCPACK_OK)
+		return status;
+	track_texts_size = track_word_count * sizeof(mocpack_Text) + text_size;
+	track_texts = static_cast<mocpack_Text*>(take(nullptr, track_texts_size));
+	if (!track_texts)
+		return MOCPACK_NO_MEMORY;
+	return mocpack_track_words(motion, index, &track_word_count, &text_size, track_texts,
+							   reinterpret_cast<char*>(track_texts + track_word_count), &fault);
+}
+
+EXPORT(track_values) const void* track_values()
+{
+	return track_room;
+}
+
+EXPORT(track_times) const void* track_times()
+{
+	return track_times_at;
+}
+
+EXPORT(track_words) const void* track_words()
+{
+	return track_texts;
+}
+
+EXPORT(track_word_count) uint32_t word_count()
+{
+	return uint32_t(track_word_count);
+}
+
 /* Whether joints were seen in frames first … stop - 1, (frames, J). */
 EXPORT(seen) int32_t seen(uint32_t first, uint32_t stop, uint8_t* out)
 {
@@ -335,7 +397,8 @@ EXPORT(read_keys) int32_t read_keys(uint32_t first, uint32_t stop)
 	return mocpack_preview(reader, first, stop, &poses, &fault);
 }
 
-/* Where the poses of the last call stand: (T, J, 4) and (T, J, 3). */
+/* Where the poses of the last call stand: (T, J, 4), (T, J, 3), and scales (T, J, 3), null where there are
+ * none. */
 EXPORT(rotations) const void* rotations()
 {
 	return poses.rotations;
@@ -344,4 +407,9 @@ EXPORT(rotations) const void* rotations()
 EXPORT(translations) const void* translations()
 {
 	return poses.translations;
+}
+
+EXPORT(scales) const void* scales()
+{
+	return poses.scales;
 }

@@ -2,7 +2,8 @@
 // the wasm file.
 //
 // They are exact to a few units in the last place over what the decoder asks: powers of positive numbers (no
-// subnormal ones), sines of angles between 0 and 2π. Symbols never depend on them, since those are integers.
+// subnormal ones), sines of angles within a few thousand turns; beyond them sine and cosine still are those
+// of one angle. Symbols never depend on them, since those are integers.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -58,6 +59,13 @@ double exponential(double x)
 
 } // namespace
 
+// Exact for powers of two.
+extern "C" double log2(double x)
+{
+	const int exponent = int(bits_of(x) >> 52) - 1023;
+	return exponent + logarithm(x * power_of_two(-exponent)) / LN2;
+}
+
 extern "C" double pow(double x, double y)
 {
 	return exponential(y * logarithm(x));
@@ -75,8 +83,19 @@ extern "C" double exp2(double x)
 	return exponential(x * LN2);
 }
 
+namespace
+{
+
+// An angle of a few thousand turns at most, as one of few.
+double folded(double x)
+{
+	while (std::fabs(x) > 1e5)
+		x -= std::floor(x / (2 * PI)) * (2 * PI);
+	return x;
+}
+
 // Folded to within π/2 of zero, then by its series.
-extern "C" double sin(double x)
+double sine(double x)
 {
 	double halves = std::floor(x / PI + 0.5), r = x - halves * PI, sum = 1;
 	for (int k = 24; k > 0; k -= 2)
@@ -84,9 +103,22 @@ extern "C" double sin(double x)
 	return (halves - 2 * std::floor(halves / 2) != 0 ? -r : r) * sum;
 }
 
+} // namespace
+
+extern "C" double sin(double x)
+{
+	return sine(folded(x));
+}
+
 extern "C" double cos(double x)
 {
-	return sin(x + PI / 2);
+	return sine(folded(x) + PI / 2);
+}
+
+// Of numbers, not of what is none.
+extern "C" double fmax(double a, double b)
+{
+	return __builtin_wasm_max_f64(a, b);
 }
 
 extern "C" int memcmp(const void* a, const void* b, size_t size)

@@ -119,18 +119,29 @@ void damage(TestChunk* chunk, std::mt19937* random)
 		body.resize((*random)() % (body.size() + 1));
 }
 
+std::vector<std::filesystem::path> golden_files(const std::filesystem::path& all)
+{
+	std::vector<std::filesystem::path> found;
+	for (const char* codec : {"keysine", "raw", "lossless"})
+		for (const auto& entry : std::filesystem::directory_iterator(all / codec))
+			found.push_back(entry.path() / "file.mocp");
+	return found;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
 {
 	std::mt19937 random(5);
-	std::filesystem::path all = argc > 1 ? argv[1] : MOCPACK_GOLDEN, folder = all / "keysine";
+	std::filesystem::path all = argc > 1 ? argv[1] : MOCPACK_GOLDEN;
 	const std::vector<TestChunk> tracks = tracks_of(read_whole(all / "raw" / "v1-take-tracks" / "file.mocp"));
 	check(tracks.size() > 5, "tracks of every kind are there");
-	int files = 0, good = 0, tries = 1000;
-	for (const auto& entry : std::filesystem::directory_iterator(folder))
+	int files = 0, good = 0, tries = 400;
+	for (const auto& path : golden_files(all))
 	{
-		Bytes file = with_tracks(read_whole(entry.path() / "file.mocp"), tracks);
+		Bytes file = read_whole(path);
+		if (tracks_of(file).empty())
+			file = with_tracks(file, tracks);
 		uint64_t frames = 0;
 		check(read_some(file, &frames) == MOCPACK_OK && frames > 0, "a golden file is read");
 		++files;

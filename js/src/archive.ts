@@ -1,6 +1,7 @@
 /** Archives of many clips (.mocps): found by their trailer, each clip opened like a file of its own. */
 
 import { inflate } from "./decoder.js";
+import { crc32 } from "./crc32.js";
 import { MocpackError } from "./error.js";
 import { decoderModule, openBytes, openSource, type Source } from "./open.js";
 import { checkRange, joined, type ByteSource } from "./source.js";
@@ -282,15 +283,6 @@ function little(bytes: Uint8Array, at: number, count: number): number {
 function unfolded(bytes: Uint8Array): number {
   const value = new DataView(bytes.buffer).getBigUint64(0, true);
   return Number(value & 1n ? -(value >> 1n) - 1n : value >> 1n);
-}
-
-function crc32(bytes: Uint8Array): number {
-  let crc = ~0;
-  for (const byte of bytes) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; ++bit) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
-  }
-  return ~crc >>> 0;
 }
 
 function corrupt(what: string, cause?: unknown): MocpackError {

@@ -1,9 +1,9 @@
 /** The native reader, compiled to WebAssembly: one instance for each open file. */
 
 import { MocpackError, type ErrorKind } from "./error.js";
-import { readHeader, type Described, type Header } from "./header.js";
+import { doublesAt, readHeader, textAt, WIDTHS, type Described, type Header } from "./header.js";
 import type { ByteSource } from "./source.js";
-import type { WasmSource } from "./types.js";
+import type { Track, WasmSource } from "./types.js";
 
 /** What bindings/wasm/boundary.cpp exports. */
 interface Exports extends Described {
@@ -18,6 +18,11 @@ interface Exports extends Described {
   ranges(first: number, stop: number, layers: number, out: number): number;
   read_frames(first: number, stop: number): number;
   read_keys(first: number, stop: number): number;
+  read_track(index: number): number;
+  track_values(): number;
+  track_times(): number;
+  track_words(): number;
+  track_word_count(): number;
   inflate_bytes(bytes: number, size: number, most: number, out: number): number;
 }
 
@@ -33,6 +38,8 @@ export interface Decoded {
   rotations: Float64Array;
   /** count · J · 3 */
   translations: Float64Array;
+  /** count · J · 3; absent where the motion has none. */
+  scales?: Float64Array;
 }
 
 interface Running {
@@ -111,8 +118,41 @@ export class Decoder {
     return this.poses((core) => core.read_keys(first, stop), stop - first, parts);
   }
 
+  /** The samples of a track by its number. */
+  async track(index: number): Promise<Track> {
+    const parts: Part[] = [];
+    for (;;) {
+      const found = this.guarded((running) => this.readTrack(running, index, parts));
+      if ("times" in found) return found;
+      parts.push(await part(this.source, found.start, found.size));
+    }
+  }
+
   close(): void {
     this.running = undefined;
+  }
+
+  /** A track, or the bytes that it needs. */
+  private readTrack(
+    running: Running,
+    index: number,
+    parts: Part[],
+  ): Track | { start: number; size: number } {
+    const { core } = running;
+    const head = this.header.take.tracks[index];
+    const size = head.count * WIDTHS[head.kind];
+    if (8 * (size + head.count) > this.memoryLimit) throw new MocpackError("memory", TOO_LARGE);
+    running.parts = parts;
+    const status = core.read_track(index);
+    running.parts = [];
+    if (status === NEEDS_BYTES) return { start: core.needed_offset(), size: core.needed_size() };
+    if (status < 0) throw failure(core, status);
+    const words = Array.from({ length: core.track_word_count() }, (_, word) =>
+      textAt(core, core.track_words() + 8 * word),
+    );
+    const values = doublesAt(core, core.track_values(), size);
+    const labels = head.kind === "label" ? Array.from(values, (word) => words[word]) : [];
+    return { ...head, times: doublesAt(core, core.track_times(), head.count), values, labels };
   }
 
   private poses(read: (core: Exports) => number, count: number, parts: Part[]): Decoded | null {
@@ -125,10 +165,13 @@ export class Decoder {
       if (status < 0) throw failure(core, status);
       const joints = this.header.skeleton.parents.length;
       const { buffer } = core.memory;
-      return {
+      const decoded: Decoded = {
         rotations: new Float64Array(buffer, core.rotations(), 4 * count * joints),
         translations: new Float64Array(buffer, core.translations(), 3 * count * joints),
       };
+      if (core.scales())
+        decoded.scales = new Float64Array(buffer, core.scales(), 3 * count * joints);
+      return decoded;
     });
   }
 

@@ -12,6 +12,7 @@ export interface Described {
   key_frame(key: number): number;
   rotations(): number;
   translations(): number;
+  scales(): number;
 }
 
 export interface Header extends Pick<
@@ -76,6 +77,9 @@ const NUMBERS = [
   "hingesAt",
   "declaredAngle",
   "measuredAngle",
+  "scalesAt",
+  "scaled",
+  "scaledAt",
   "mostFrames",
 ] as const;
 const TRACK_NUMBERS = [
@@ -89,6 +93,8 @@ const TRACK_NUMBERS = [
   "bound",
   "bytes",
 ] as const;
+/** Numbers of a sample, by kind. */
+export const WIDTHS = { scalar: 1, flag: 1, label: 1, vec3: 3, quaternion: 4 } as const;
 const KINDS = ["scalar", "flag", "label", "vec3", "quaternion"] as const;
 const HINGE_BYTES = 56;
 const UP_AXES = ["y", "x", "z"] as const;
@@ -134,6 +140,8 @@ function readSkeleton(core: Described, found: Numbers<typeof NUMBERS>): Skeleton
     endOffsets: doublesAt(core, found.endSitesAt, 3 * ends),
     translated: integersAt(core, found.translatedAt, translated),
   };
+  if (found.scalesAt) skeleton.scales = doublesAt(core, found.scalesAt, 3 * joints);
+  if (found.scaled) skeleton.scaled = integersAt(core, found.scaledAt, found.scaled);
   if (found.restAt) skeleton.rest = doublesAt(core, found.restAt, 4 * joints);
   if (found.hinges)
     skeleton.hinges = Array.from({ length: found.hinges }, (_, h) =>
@@ -205,7 +213,11 @@ function numbersAt<T extends readonly string[]>(core: Described, at: number, nam
   return Object.fromEntries(names.map((name, i) => [name, numbers[i]])) as Numbers<T>;
 }
 
-function doublesAt(core: Described, at: number, count: number): Float64Array {
+export function doublesAt(
+  core: Pick<Described, "memory">,
+  at: number,
+  count: number,
+): Float64Array {
   return count ? new Float64Array(core.memory.buffer, at, count).slice() : new Float64Array(0);
 }
 
@@ -216,7 +228,7 @@ function integersAt(core: Described, at: number, count: number): Int32Array {
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The text whose address and size stand at `at`. */
-function textAt(core: Described, at: number): string {
+export function textAt(core: Pick<Described, "memory">, at: number): string {
   const [bytes, size] = new Uint32Array(core.memory.buffer, at, 2);
   return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
 }

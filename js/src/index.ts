@@ -11,10 +11,12 @@ export type {
   Preview,
   Skeleton,
   Take,
+  Track,
   TrackHead,
   WasmSource,
 } from "./types.js";
 export { open } from "./open.js";
+export { openScene, type Scene } from "./scene.js";
 export { openArchive, type Archive, type ArchiveClip } from "./archive.js";
 export {
   frameErrors,

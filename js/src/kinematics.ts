@@ -20,19 +20,19 @@ export interface FrameErrors {
   promisedByJoint: Float64Array;
 }
 
-/** Forward kinematics of every frame. */
+/** Forward kinematics of every frame, with the scales of joints. */
 export function worldPositions(skeleton: Skeleton, frames: Frames): WorldPositions {
   const jointCount = skeleton.parents.length;
   const endCount = skeleton.endJoints.length;
   const joints = new Float64Array(frames.count * jointCount * 3);
   const ends = new Float64Array(frames.count * endCount * 3);
-  const world = new Float64Array(jointCount * 4);
+  const { world, matrices } = room(skeleton, frames);
   for (let t = 0; t < frames.count; ++t) {
     const places = joints.subarray(t * jointCount * 3, (t + 1) * jointCount * 3);
-    poseWorld(skeleton, frames, t, places, world);
+    poseWorld(skeleton, frames, t, places, world, matrices);
     for (let e = 0; e < endCount; ++e) {
-      const carrier = skeleton.endJoints[e];
-      placeInto(ends, 3 * (t * endCount + e), places, world, carrier, skeleton.endOffsets, 3 * e);
+      const [to, carrier] = [3 * (t * endCount + e), skeleton.endJoints[e]];
+      pointInto(ends, to, { places, world, matrices }, carrier, skeleton.endOffsets, 3 * e);
     }
   }
   return { joints, ends };
@@ -48,14 +48,12 @@ export function frameErrors(skeleton: Skeleton, original: Frames, decoded: Frame
     joints: new Float64Array(original.count * jointCount),
     promisedByJoint: new Float64Array(original.count * jointCount),
   };
-  const scratch = [0, 1].map(() => ({
-    places: new Float64Array(jointCount * 3),
-    world: new Float64Array(jointCount * 4),
-  }));
+  const [a, b] = [room(skeleton, original), room(skeleton, decoded)];
+  const shells = shellSizes(skeleton);
   for (let t = 0; t < original.count; ++t) {
-    poseWorld(skeleton, original, t, scratch[0].places, scratch[0].world);
-    poseWorld(skeleton, decoded, t, scratch[1].places, scratch[1].world);
-    compareFrame(skeleton, scratch[0], scratch[1], t, errors);
+    poseWorld(skeleton, original, t, a.places, a.world, a.matrices);
+    poseWorld(skeleton, decoded, t, b.places, b.world, b.matrices);
+    compareFrame(skeleton, shells, a, b, t, errors);
   }
   return errors;
 }
@@ -63,17 +61,52 @@ export function frameErrors(skeleton: Skeleton, original: Frames, decoded: Frame
 interface Pose {
   places: Float64Array;
   world: Float64Array;
+  /** 9J, row by row: with scales, where there are any. */
+  matrices: Float64Array | undefined;
 }
 
-const SHELL_POINTS = new Float64Array([SHELL, 0, 0, 0, SHELL, 0, 0, 0, SHELL]);
+function room(skeleton: Skeleton, frames: Frames): Pose {
+  const joints = skeleton.parents.length;
+  return {
+    places: new Float64Array(3 * joints),
+    world: new Float64Array(4 * joints),
+    matrices: frames.scales && new Float64Array(9 * joints),
+  };
+}
 
-function compareFrame(skeleton: Skeleton, a: Pose, b: Pose, t: number, errors: FrameErrors): void {
+const LARGEST_EXPONENT = 40; // of two, of scales
+
+/** The distance (J) of the points that stand for the skin, in each joint's own frame. */
+function shellSizes({ parents, scales }: Skeleton): Float64Array {
+  const logs = new Float64Array(parents.length);
+  return logs.map((_, j) => {
+    if (!scales) return SHELL;
+    for (let c = 0; c < 3; ++c) logs[j] += Math.log2(Math.abs(scales[3 * j + c]) || 1) / 3;
+    if (parents[j] >= 0) logs[j] += logs[parents[j]];
+    const exponent = Math.min(Math.max(Math.round(logs[j]), -LARGEST_EXPONENT), LARGEST_EXPONENT);
+    return SHELL * 2 ** -exponent;
+  });
+}
+
+const shellPoints = new Float64Array(9);
+
+function compareFrame(
+  skeleton: Skeleton,
+  shells: Float64Array,
+  a: Pose,
+  b: Pose,
+  t: number,
+  errors: FrameErrors,
+): void {
   const jointCount = skeleton.parents.length;
   let worst = 0;
   for (let j = 0, e = 0; j < jointCount; ++j) {
     const centre = distance(a.places, b.places, 3 * j);
     let largest = centre;
-    for (let k = 0; k < 9; k += 3) largest = Math.max(largest, moved(a, b, j, SHELL_POINTS, k));
+    for (let k = 0; k < 9; k += 3) {
+      shellPoints[k + k / 3] = shells[j];
+      largest = Math.max(largest, moved(a, b, j, shellPoints, k));
+    }
     for (; e < skeleton.endJoints.length && skeleton.endJoints[e] === j; ++e)
       largest = Math.max(largest, moved(a, b, j, skeleton.endOffsets, 3 * e));
     errors.joints[t * jointCount + j] = centre;
@@ -88,8 +121,8 @@ const pointB = new Float64Array(3);
 
 /** How far the point at `local` in joint j's frame is apart in two poses. */
 function moved(a: Pose, b: Pose, j: number, local: Float64Array, at: number): number {
-  placeInto(pointA, 0, a.places, a.world, j, local, at);
-  placeInto(pointB, 0, b.places, b.world, j, local, at);
+  pointInto(pointA, 0, a, j, local, at);
+  pointInto(pointB, 0, b, j, local, at);
   return distance(pointA, pointB, 0);
 }
 
@@ -100,15 +133,18 @@ function distance(a: Float64Array, b: Float64Array, at: number): number {
   return Math.sqrt(x * x + y * y + z * z);
 }
 
-/** World places (3J) and rotations (4J) of frame t. */
+/** World places (3J) and rotations (4J) of frame t; rotations are without scales, which `matrices` (9J) has. */
 export function poseWorld(
   skeleton: Skeleton,
   frames: Frames,
   t: number,
   places: Float64Array,
   world: Float64Array,
+  matrices: Float64Array | undefined = frames.scales &&
+    new Float64Array(9 * skeleton.parents.length),
 ): void {
   const { parents } = skeleton;
+  const scales = frames.scales?.subarray(3 * t * parents.length);
   const turns = frames.rotations.subarray(4 * t * parents.length);
   const local = frames.translations.subarray(3 * t * parents.length);
   for (let j = 0; j < parents.length; ++j) {
@@ -117,9 +153,53 @@ export function poseWorld(
       places.set(local.subarray(3 * j, 3 * j + 3), 3 * j);
       world.set(turns.subarray(4 * j, 4 * j + 4), 4 * j);
     } else {
-      placeInto(places, 3 * j, places, world, parent, local, 3 * j);
+      pointInto(places, 3 * j, { places, world, matrices }, parent, local, 3 * j);
       multiplyInto(world, 4 * j, world, 4 * parent, turns, 4 * j);
     }
+    if (matrices && scales) scaledInto(matrices, j, parent, turns, scales);
+  }
+}
+
+/** The matrix of joint j: its parent's, then its rotation, then its scales. */
+function scaledInto(
+  matrices: Float64Array,
+  j: number,
+  parent: number,
+  turns: Float64Array,
+  scales: Float64Array,
+): void {
+  const [x, y, z, w] = turns.subarray(4 * j, 4 * j + 4);
+  const own = [
+    ...[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+    ...[2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+    ...[2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+  ].map((value, i) => value * scales[3 * j + (i % 3)]);
+  for (let i = 0; i < 9; ++i) {
+    const [row, column] = [9 * parent + i - (i % 3), i % 3];
+    matrices[9 * j + i] =
+      parent < 0
+        ? own[i]
+        : matrices[row] * own[column] +
+          matrices[row + 1] * own[3 + column] +
+          matrices[row + 2] * own[6 + column];
+  }
+}
+
+/** out[to…] = where joint j carries the point local[at…], scaled where the pose is. */
+function pointInto(
+  out: Float64Array,
+  to: number,
+  { places, world, matrices }: Pose,
+  j: number,
+  local: Float64Array,
+  at: number,
+): void {
+  if (!matrices) return placeInto(out, to, places, world, j, local, at);
+  const [x, y, z] = [local[at], local[at + 1], local[at + 2]];
+  for (let c = 0; c < 3; ++c) {
+    const row = 9 * j + 3 * c;
+    out[to + c] =
+      places[3 * j + c] + matrices[row] * x + matrices[row + 1] * y + matrices[row + 2] * z;
   }
 }
 

@@ -4,10 +4,11 @@ import { KEYS_ONLY, type Decoded, type Decoder, type Part } from "./decoder.js";
 import { MocpackError } from "./error.js";
 import { between, locate, locateAmong } from "./sampling.js";
 import type { ByteSource } from "./source.js";
-import type { Frames, Motion, Preview } from "./types.js";
+import type { Frames, Motion, Preview, Track } from "./types.js";
 
 const LONGEST_TURN = 12; // milliseconds of decoding before the page gets its turn
 const FRAME_BYTES = 56; // of a joint: its rotation and its place
+const SCALE_BYTES = 24; // of a joint
 
 export class FileMotion implements Motion {
   readonly skeleton;
@@ -63,6 +64,14 @@ export class FileMotion implements Motion {
     return between(await this.frames(frame, Math.min(frame + 2, this.frameCount)), part);
   }
 
+  async track(name: string): Promise<Track> {
+    this.check(0, 0);
+    const index = this.take.tracks.findIndex((head) => head.name === name);
+    if (index < 0) throw new RangeError(`the motion has no track ${JSON.stringify(name)}`);
+    await this.decoder.ready();
+    return this.decoder.track(index);
+  }
+
   async preview(): Promise<Preview> {
     this.check(0, 0);
     const { keyFrames } = this.decoder.header;
@@ -107,10 +116,11 @@ export class FileMotion implements Motion {
     }
   }
 
-  private copy({ rotations, translations }: Decoded, out: Poses, at: number): void {
+  private copy({ rotations, translations, scales }: Decoded, out: Poses, at: number): void {
     const joints = this.skeleton.parents.length;
     out.rotations.set(rotations, 4 * at * joints);
     out.translations.set(translations, 3 * at * joints);
+    if (scales) out.scales?.set(scales, 3 * at * joints);
   }
 
   /** Where the group of a frame ends. A call for each makes a frame's signs the same in every window. */
@@ -136,7 +146,8 @@ export class FileMotion implements Motion {
 
   private room(count: number): Poses & { count: number } {
     const joints = this.skeleton.parents.length;
-    const needed = FRAME_BYTES * count * joints;
+    const isScaled = Boolean(this.skeleton.scales ?? this.skeleton.scaled);
+    const needed = (FRAME_BYTES + (isScaled ? SCALE_BYTES : 0)) * count * joints;
     if (needed > this.memoryLimit)
       throw new MocpackError(
         "memory",
@@ -145,7 +156,8 @@ export class FileMotion implements Motion {
       );
     try {
       const rotations = new Float64Array(4 * count * joints);
-      return { count, rotations, translations: new Float64Array(3 * count * joints) };
+      const poses = { count, rotations, translations: new Float64Array(3 * count * joints) };
+      return isScaled ? { ...poses, scales: new Float64Array(3 * count * joints) } : poses;
     } catch (error) {
       const message = `no memory for ${count} frames of ${joints} joints`;
       throw new MocpackError("memory", message, { cause: error });
@@ -156,6 +168,7 @@ export class FileMotion implements Motion {
 interface Poses {
   rotations: Float64Array;
   translations: Float64Array;
+  scales?: Float64Array;
 }
 
 /** How poses are read: up to where at once, from which bytes, by which call. */

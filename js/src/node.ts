@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 
 import { openArchive as openArchiveAnywhere, type Archive } from "./archive.js";
 import { open as openAnywhere, type Source } from "./open.js";
+import { openScene as openSceneAnywhere, type Scene } from "./scene.js";
 import type { Motion, OpenOptions, WasmSource } from "./types.js";
 
 export * from "./index.js";
@@ -18,6 +19,11 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
 export async function openArchive(source: Source, options: OpenOptions = {}): Promise<Archive> {
   const wasm = await withFile(options.wasm ?? (await ownDecoder()));
   return openArchiveAnywhere(await withFile(source), { ...options, wasm });
+}
+
+export async function openScene(source: Source, options: OpenOptions = {}): Promise<Scene> {
+  const wasm = await withFile(options.wasm ?? (await ownDecoder()));
+  return openSceneAnywhere(await withFile(source), { ...options, wasm });
 }
 
 function ownDecoder(): Promise<WasmSource> {

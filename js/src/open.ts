@@ -3,6 +3,7 @@
 import { Decoder, loadModule } from "./decoder.js";
 import { openAddress } from "./http.js";
 import { FileMotion } from "./motion.js";
+import { clipSource } from "./scene.js";
 import { BufferSource, type ByteSource } from "./source.js";
 import type { Motion, OpenOptions } from "./types.js";
 
@@ -17,7 +18,15 @@ export type Source = ArrayBuffer | Uint8Array | Blob | string | URL;
  * asked for; where the server knows no ranges, the whole file.
  */
 export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
-  return openSource(() => openBytes(source, options), options);
+  return openSource(async () => {
+    const bytes = await openBytes(source, options);
+    try {
+      return await clipSource(bytes, options.clip);
+    } catch (error) {
+      bytes.close();
+      throw error;
+    }
+  }, options);
 }
 
 /** Opens a clip of bytes that are asked for once it is sure that they are wanted. */

@@ -31,12 +31,16 @@ export function between(frames: Frames, part: number): Frames {
   const last = frames.count - 1;
   const turns = frames.rotations.length / frames.count;
   const places = frames.translations.length / frames.count;
-  const at = (frame: number): Frames => ({
-    start: frames.start + frame,
-    count: 1,
-    rotations: frames.rotations.subarray(frame * turns, (frame + 1) * turns),
-    translations: frames.translations.subarray(frame * places, (frame + 1) * places),
-  });
+  const at = (frame: number): Frames => {
+    const one: Frames = {
+      start: frames.start + frame,
+      count: 1,
+      rotations: frames.rotations.subarray(frame * turns, (frame + 1) * turns),
+      translations: frames.translations.subarray(frame * places, (frame + 1) * places),
+    };
+    if (frames.scales) one.scales = frames.scales.subarray(frame * places, (frame + 1) * places);
+    return one;
+  };
   return mixed(at(0), at(last), part);
 }
 
@@ -46,7 +50,10 @@ export function mixed(a: Frames, b: Frames, part: number): Frames {
   for (let i = 0; i < rotations.length; i += 4) slerp(rotations, i, b.rotations, i, part);
   for (let i = 0; i < translations.length; ++i)
     translations[i] += part * (b.translations[i] - translations[i]);
-  return { start: a.start, count: 1, rotations, translations };
+  const pose: Frames = { start: a.start, count: 1, rotations, translations };
+  const to = b.scales;
+  if (a.scales && to) pose.scales = a.scales.map((scale, i) => (1 - part) * scale + part * to[i]);
+  return pose;
 }
 
 /** a[i…] becomes the rotation `part` of the way to b[k…], the shorter way round. */

@@ -16,6 +16,10 @@ export interface Skeleton {
   translated: Int32Array;
   /** 4J: the local rotation of each joint at rest, where the source has one. Poses do not start from it. */
   rest?: Float64Array;
+  /** 3J: the scale of each joint along its own axes, where it does not move; absent: all 1. */
+  scales?: Float64Array;
+  /** Joints whose scale moves, increasing: `Frames.scales` has it. */
+  scaled?: Int32Array;
   /** Degrees of freedom of joints that turn about fixed axes or slide along them, in the source's order. */
   hinges?: Hinge[];
 }
@@ -34,7 +38,7 @@ export interface Hinge {
   highest: number;
 }
 
-/** What a track is; its values are not decoded here. */
+/** What a track is; `motion.track(name)` gives its samples. */
 export interface TrackHead {
   name: string;
   kind: "scalar" | "flag" | "label" | "vec3" | "quaternion";
@@ -49,6 +53,16 @@ export interface TrackHead {
   unit: string;
   /** Of its chunk. */
   bytes: number;
+}
+
+/** The samples of a track. */
+export interface Track extends TrackHead {
+  /** count: seconds of each sample on the clip's clock. */
+  times: Float64Array;
+  /** count · width numbers: one of a scalar or a flag (0 or 1), three of a vector, four of a quaternion. */
+  values: Float64Array;
+  /** count: the text of each sample of a track of labels; empty of other kinds. `values` says which word it is. */
+  labels: string[];
 }
 
 /** What a take holds beside its poses. */
@@ -76,6 +90,8 @@ export interface Frames {
   rotations: Float64Array;
   /** count · J · 3: local places, metres; the offset where a joint does not move. */
   translations: Float64Array;
+  /** count · J · 3: scales along each joint's own axes; absent where the motion has none. */
+  scales?: Float64Array;
 }
 
 /** Poses of the keys alone: the first frame of each group, and the clip's last. */
@@ -87,6 +103,8 @@ export interface Preview {
   rotations: Float64Array;
   /** count · J · 3 */
   translations: Float64Array;
+  /** count · J · 3; absent where the motion has none. */
+  scales?: Float64Array;
 }
 
 /** What the encoder measured, in metres: the promised error, then three of joint centres. */
@@ -128,6 +146,8 @@ export interface Motion {
   frames(start: number, stop: number): Promise<Frames>;
   /** One frame at a time in seconds on the clip's clock, between frames by slerp, clamped to the clip. */
   sample(seconds: number): Promise<Frames>;
+  /** The samples of a track of a .mocp file, by its name. */
+  track?(name: string): Promise<Track>;
   /** Poses about a second apart, for a fraction of a .mocp file's bytes. */
   preview?(): Promise<Preview>;
   /** Gives memory back and ends transfers; frames asked for later are refused. */
@@ -137,6 +157,8 @@ export interface Motion {
 export type WasmSource = ArrayBuffer | Uint8Array | WebAssembly.Module | string | URL;
 
 export interface OpenOptions {
+  /** Which clip of a scene, by name; needed where it has several. */
+  clip?: string;
   /** The decoder; by default `mocpack.wasm` beside this script. */
   wasm?: WasmSource;
   /** The most bytes that the decoder, or the frames of one call, may take; by default 1e9. */

@@ -1,10 +1,10 @@
 // What the package makes of many files, for a comparison with other readers: node compare.mjs LIST, which names a
 // file per line. Prints a JSON array: for a .mocp file its kind ("ok" or that of its error), for a .mocps archive the
 // kind of its trailer and that of each clip. The frames of each good file go to the path with ".js" after it, as
-// float64: rotations, then translations; its metadata to ".js.json".
+// float64: rotations, then translations, then times and values of each track; its metadata to ".js.json".
 import { readFile, writeFile } from "node:fs/promises";
 
-import { MocpackError, open, openArchive } from "../dist/node.js";
+import { MocpackError, open, openArchive, openScene } from "../dist/node.js";
 
 async function kindOf(work) {
   try {
@@ -15,16 +15,29 @@ async function kindOf(work) {
   }
 }
 
-async function readFrames(motion, out) {
+async function readFrames(motion, out, tracks = false) {
   const { rotations, translations } = await motion.frames(0, motion.frameCount);
+  if (tracks) for (const { name } of motion.take.tracks) await motion.track(name);
   if (out) {
     const bytes = [rotations, translations].map((a) =>
       Buffer.from(a.buffer, a.byteOffset, a.byteLength),
     );
+    for (const { name } of motion.take.tracks) {
+      const { times, values } = await motion.track(name);
+      for (const a of [times, values])
+        bytes.push(Buffer.from(a.buffer, a.byteOffset, a.byteLength));
+    }
     await writeFile(out, Buffer.concat(bytes));
     await writeFile(`${out}.json`, JSON.stringify(motion.metadata));
   }
   motion.close();
+}
+
+/** Reads every clip of a file; the numbers of a file of one clip go to `out`. */
+async function readClips(bytes, out) {
+  const scene = await openScene(bytes);
+  for (const name of scene.names)
+    await readFrames(await scene.open(name), scene.names.length > 1 ? null : out, true);
 }
 
 async function compareArchive(bytes) {
@@ -43,7 +56,7 @@ for (const path of (await readFile(process.argv[2], "utf8")).trim().split("\n"))
   found.push(
     path.endsWith(".mocps")
       ? await compareArchive(bytes)
-      : await kindOf(async () => readFrames(await open(bytes), `${path}.js`)),
+      : await kindOf(() => readClips(bytes, `${path}.js`)),
   );
 }
 console.log(JSON.stringify(found));

@@ -1,23 +1,29 @@
 // Writes what the package makes of files as raw numbers, for Python to compare: node dump.mjs LIST.json
-// LIST: [{ file, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
+// LIST: [{ file, clip?, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
 import { readFile, writeFile } from "node:fs/promises";
 
 import { frameErrors, open, readBvh, worldPositions } from "../dist/node.js";
 
-async function openFile(path) {
+async function openFile(path, clip) {
   const bytes = await readFile(path);
-  return path.endsWith(".bvh") ? readBvh(bytes.toString("utf8")) : open(new Uint8Array(bytes));
+  const options = clip === undefined ? {} : { clip };
+  return path.endsWith(".bvh")
+    ? readBvh(bytes.toString("utf8"))
+    : open(new Uint8Array(bytes), options);
 }
 
 function write(path, numbers) {
   return writeFile(path, new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength));
 }
 
-for (const { file, out, times, original } of JSON.parse(await readFile(process.argv[2], "utf8"))) {
-  const motion = await openFile(file);
+for (const { file, clip, out, times, original } of JSON.parse(
+  await readFile(process.argv[2], "utf8"),
+)) {
+  const motion = await openFile(file, clip);
   const frames = await motion.frames(0, motion.frameCount);
   const world = worldPositions(motion.skeleton, frames);
   const arrays = { rotations: frames.rotations, translations: frames.translations, ...world };
+  if (frames.scales) arrays.scales = frames.scales;
   for (const [i, time] of times.entries()) {
     const sample = await motion.sample(time);
     arrays[`sample${i}`] = worldPositions(motion.skeleton, sample).joints;
@@ -30,6 +36,13 @@ for (const { file, out, times, original } of JSON.parse(await readFile(process.a
       byJoint: errors.promisedByJoint,
       centres: errors.joints,
     });
+  }
+  const labels = [];
+  for (const [i, { name }] of (motion.take?.tracks ?? []).entries()) {
+    const track = await motion.track(name);
+    arrays[`track${i}.times`] = track.times;
+    arrays[`track${i}.values`] = track.values;
+    labels.push(track.labels);
   }
   for (const [name, numbers] of Object.entries(arrays)) await write(`${out}.${name}`, numbers);
   const { skeleton, frameCount, frameTime, codec, bytes, declaredError, measured, metadata } =
@@ -46,6 +59,7 @@ for (const { file, out, times, original } of JSON.parse(await readFile(process.a
     measured,
     angles,
     metadata,
+    labels,
     take: motion.take && {
       ...motion.take,
       times: motion.take.times && Array.from(motion.take.times),

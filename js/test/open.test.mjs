@@ -4,7 +4,7 @@ import { describe, it } from "node:test";
 import { pathToFileURL } from "node:url";
 
 import * as browser from "../dist/index.js";
-import { frameErrors, MocpackError, open, worldPositions } from "../dist/node.js";
+import { frameErrors, MocpackError, open, openScene, worldPositions } from "../dist/node.js";
 import { compiled, noFiles, read, resealed, wasm } from "./files.mjs";
 
 const rejects = (promise, kind, pattern) =>
@@ -66,8 +66,23 @@ describe("open", { skip: noFiles }, () => {
   });
 
   it("names the codec that it does not decode", async () => {
-    await rejects(open(read("lossless.mocp")), "unsupported", /codec 'lossless'/);
+    await rejects(open(read("wavelet.mocp")), "unsupported", /codec 'wavelet'/);
     await rejects(open(read("vertices.mocp")), "unsupported", /vertex animation of codec 'raw'/);
+  });
+
+  it("opens a clip of a scene by its name", async () => {
+    const bytes = read("scene.mocp");
+    const scene = await openScene(bytes);
+    assert.deepEqual(scene.names, ["walk", "turns"]);
+    const [whole, named] = [await scene.open("turns"), await open(bytes, { clip: "turns" })];
+    assert.equal(whole.frameCount, named.frameCount);
+    await assert.rejects(open(bytes), /a scene of "walk", "turns"; say which/);
+    await assert.rejects(open(bytes, { clip: "run" }), RangeError);
+    await assert.rejects(scene.open("run"), RangeError);
+    await assert.rejects(open(read("walk.mocp"), { clip: "walk" }), /one clip, no scene/);
+    const single = await openScene(read("walk.mocp"));
+    assert.deepEqual(single.names, [""]);
+    (await single.open("")).close();
   });
 
   it("obeys a signal that is aborted already", async () => {

@@ -49,6 +49,11 @@ class Found:
 
 
 def world_of(clip):
+    if clip.header.is_scaled:
+        positions, matrices = clip.stretched()
+        carried = matrices[:, list(clip.skeleton.end_site_joints)]
+        ends = (carried @ clip.skeleton.end_sites[..., np.newaxis])[..., 0]
+        return positions, positions[:, list(clip.skeleton.end_site_joints)] + ends
     positions, world = forward_kinematics(
         clip.skeleton, clip.rotations, clip.translations, clip.translated_joints
     )
@@ -65,6 +70,9 @@ def check_same_motion(found, clip):
     places[:, list(clip.translated_joints)] = clip.translations
     found_places = found.array("translations", frames, joints, 3)
     np.testing.assert_allclose(found_places, places, rtol=0, atol=NANOMETRE)
+    if clip.header.is_scaled:
+        scales = found.array("scales", frames, joints, 3)
+        np.testing.assert_allclose(scales, clip.scales, rtol=1e-15)
     positions, ends = world_of(clip)
     found_positions = found.array("joints", frames, joints, 3)
     np.testing.assert_allclose(found_positions, positions, rtol=0, atol=NANOMETRE)

@@ -24,7 +24,12 @@ HARD = {
     "noise": "noise",
     "full turns": "turns",
 }
-TAKES = {"roots": ["roots", "rest", "names"], "times": ["times"], "start": ["space"]}
+TAKES = {
+    "roots": ["roots", "rest", "names"],
+    "times": ["times"],
+    "start": ["space"],
+    "scales": ["scale", "scales"],
+}
 
 
 def sliding_hips():
@@ -67,11 +72,15 @@ def files(package, tmp_path_factory):
     layers = mocpack.encode(clips["walk"], "keysine:max_error=1mm,effort=fast,layers=3")
     (folder / "layers.mocp").write_bytes(layers)
     (folder / "lossless.mocp").write_bytes(mocpack.encode(walk(0.2), "lossless"))
+    (folder / "wavelet.mocp").write_bytes(mocpack.encode(walk(0.2), "wavelet"))
     grid = mocpack.encode(walk(0.5), "keysine:max_error=0.1mm,mode=grid")
     (folder / "grid.mocp").write_bytes(grid)
     for name, features in TAKES.items():
         data = mocpack.encode(take(features, frames=60), "keysine:max_error=1mm,effort=fast")
         (folder / f"{name}.mocp").write_bytes(data)
+    scene = {name: clips[name] for name in ("walk", "full turns")}
+    scene["turns"] = scene.pop("full turns")
+    (folder / "scene.mocp").write_bytes(mocpack.encode_scene(scene, max_error="5mm"))
     (folder / "hips.mocp").write_bytes(mocpack.encode(sliding_hips(), "keysine:max_error=1mm"))
     minutes = mocpack.encode(walk(600.0, frame_rate=30), "keysine:max_error=20mm,effort=fast")
     (folder / "ten_minutes.mocp").write_bytes(minutes)

@@ -1,9 +1,7 @@
 """What the browser shows is what Python decodes: every number, to a nanometre."""
 
 import gzip
-import json
 import re
-import subprocess
 
 import numpy as np
 import pytest
@@ -32,6 +30,52 @@ LEAVING = (0.0, 0.0, 0.0, 1e-3, 1e-3, 0.1, 0.1, 0.1)  # radians that joints are 
 
 def test_hard_clips_decode_as_in_python(package, tmp_path):
     check_packed(package, tmp_path, hard_clips(), "keysine:max_error=1mm")
+
+
+def test_raw_files_decode_as_in_python(package, tmp_path):
+    features = {name: take([name]) for name in ("roots", "hinges", "space")}
+    check_packed(package, tmp_path, hard_clips() | features | {"minute": walk(60.0)}, "raw")
+
+
+def test_lossless_files_decode_as_in_python(package, tmp_path):
+    features = {name: take([name]) for name in ("roots", "hinges", "space", "scales")}
+    clips = hard_clips() | features | {"jump": mocpack.read(samples.JUMP).frames(0, 240)}
+    check_packed(package, tmp_path, clips, "lossless")
+
+
+@pytest.mark.parametrize("spec", ["raw", "keysine:max_error=1mm,effort=fast"])
+def test_scales_decode_as_in_python(package, tmp_path, spec):
+    features = (["scale"], ["scales"], ["scale", "scales", "roots", "rest"])
+    check_packed(package, tmp_path, {" ".join(names): take(names) for names in features}, spec)
+
+
+def test_errors_of_scaled_motion_are_those_of_python(package, tmp_path):
+    clip = take(["scale", "scales"])
+    paths = [tmp_path / f"{name}.mocp" for name in ("raw", "packed")]
+    for path, spec in zip(paths, ("raw", "keysine:max_error=20mm,effort=fast"), strict=True):
+        path.write_bytes(mocpack.encode(clip, spec))
+    job = {"name": "both", "file": str(paths[1]), "original": str(paths[0])}
+    (found,) = in_javascript(package, tmp_path, [job])
+    expected = promised_error(mocpack.read(paths[0]), mocpack.read(paths[1]))
+    promised = found.array("promised", clip.frame_count)
+    np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETRE)
+
+
+def test_tracks_decode_as_in_python(package, tmp_path):
+    path = tmp_path / "tracks.mocp"
+    path.write_bytes(mocpack.encode(take(["tracks"]), max_error="10mm"))
+    (found,) = in_javascript(package, tmp_path, [{"name": "take", "file": str(path)}])
+    clip = mocpack.read(path)
+    assert [track["name"] for track in found.header["take"]["tracks"]] == list(clip.tracks)
+    for i, track in enumerate(clip.tracks.values()):
+        times = found.array(f"track{i}.times", len(track))
+        np.testing.assert_allclose(times, track.seconds(clip.frame_time), rtol=1e-15, atol=1e-12)
+        if track.kind == "label":
+            assert found.header["labels"][i] == list(track.values)
+        else:
+            values = np.asarray(track.values, float)
+            decoded = found.array(f"track{i}.values", *values.shape)
+            np.testing.assert_allclose(decoded, values, rtol=1e-12, atol=1e-12)
 
 
 def test_groups_and_segments_decode_as_in_python(package, tmp_path):
@@ -159,8 +203,7 @@ def test_real_clips_read_and_decode_as_in_python(package, tmp_path):
 
 def test_the_decoder_is_small(package):
     wasm = (package / "dist/mocpack.wasm").read_bytes()
-    assert len(wasm) <= 90_000
-    assert len(gzip.compress(wasm, 9)) <= 46_500
+    assert len(gzip.compress(wasm, 9)) <= 65_000
 
 
 TAKES = {
@@ -213,21 +256,12 @@ def hinges_of(skeleton):
     )
 
 
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: mocpack.encode(take(["scale"])), "SCAL: joints with scales"),
-        (lambda: mocpack.encode(take(["scales"])), "SCAL: joints with scales"),
-        (lambda: mocpack.encode_scene({"a": walk(0.2)}), "CLIP: a scene of several clips"),
-    ],
-    ids=["scale", "scales", "scene"],
-)
-def test_what_javascript_does_not_play_is_refused_by_name(package, tmp_path, make, sentence):
-    path = tmp_path / "take.mocp"
-    path.write_bytes(make())
-    jobs = tmp_path / "jobs.json"
-    jobs.write_text(json.dumps([{"file": str(path), "out": str(tmp_path / "out"), "times": []}]))
-    command = ["node", str(package / "test/dump.mjs"), str(jobs)]
-    found = subprocess.run(command, check=False, capture_output=True, text=True, timeout=300)
-    assert found.returncode
-    assert sentence in found.stderr
+def test_each_clip_of_a_scene_decodes_as_in_python(package, tmp_path):
+    clips = {"a": walk(0.4), "b é": walk(2.1), "": take(["roots", "scale"])}
+    path = tmp_path / "scene.mocp"
+    path.write_bytes(mocpack.encode_scene(clips, max_error="5mm"))
+    jobs = [{"name": f"clip {i}", "file": str(path), "clip": name} for i, name in enumerate(clips)]
+    decoded = mocpack.read_scene(path)
+    for name, found in zip(clips, in_javascript(package, tmp_path, jobs), strict=True):
+        check_same_motion(found, decoded[name])
+        check_same_header(found, decoded[name])

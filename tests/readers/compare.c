@@ -1,8 +1,8 @@
 // What libmocpack makes of many files, for a comparison with other readers: compare LIST, which names a file
 // per line. Prints a line for each: the status of opening it and decoding its frames, then the status of its
 // tracks; for a .mocps archive the status of its trailer, then that of each clip. The numbers of each good
-// file go to the path with ".c" after it, as float64: frames (T, J, 7), angles (T, H), then times and values
-// of each track.
+// file go to the path with ".c" after it, as float64: frames (T, J, 7), scales (T, J, 3) if joints have some,
+// angles (T, H), then times and values of each track.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,14 +51,20 @@ static mocpack_Status write_frames(const mocpack_Motion* motion, FILE* out)
 	size_t frames = (size_t)info->frame_count, count = 7 * info->joint_count * frames;
 	double* numbers = malloc(count * sizeof(double));
 	double* angles = malloc((frames * info->hinge_count + 1) * sizeof(double));
+	double* scales = malloc(3 * info->joint_count * frames * sizeof(double));
 	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	poses.scales = scales;
+	poses.scale = mocpack_separate(NULL, NULL, info->joint_count).scale;
 	status = mocpack_frames(reader, 0, frames, &poses, NULL);
 	if (status == MOCPACK_OK && out)
 	{
 		mocpack_angles(motion, &poses, frames, angles);
 		fwrite(numbers, sizeof(double), count, out);
+		if (info->scales || info->scaled_count)
+			fwrite(scales, sizeof(double), 3 * info->joint_count * frames, out);
 		fwrite(angles, sizeof(double), frames * info->hinge_count, out);
 	}
+	free(scales);
 	free(angles);
 	free(numbers);
 	mocpack_reader_close(reader);
@@ -91,18 +97,24 @@ static void compare_file(const char* path, Bytes bytes)
 {
 	char dumped[4096];
 	snprintf(dumped, sizeof dumped, "%s.c", path);
-	mocpack_Motion* motion = NULL;
-	mocpack_Error error = {0};
-	mocpack_Status status = mocpack_open(bytes.at, bytes.size, NULL, &motion, &error), tracks = status;
-	if (status == MOCPACK_OK)
+	mocpack_Scene* scene = NULL;
+	mocpack_Status status = mocpack_scene_open(bytes.at, bytes.size, NULL, &scene, NULL), tracks = status;
+	const size_t clips = status == MOCPACK_OK ? mocpack_scene_count(scene) : 0;
+	FILE* out = fopen(dumped, "wb");
+	for (size_t clip = 0; clip < clips && tracks == MOCPACK_OK && status == MOCPACK_OK; ++clip)
 	{
-		FILE* out = fopen(dumped, "wb");
-		status = write_frames(motion, out);
-		tracks = write_tracks(motion, out);
-		fclose(out);
+		mocpack_Motion* motion = NULL;
+		status = tracks = mocpack_scene_motion(scene, clip, NULL, &motion, NULL);
+		if (status == MOCPACK_OK)
+		{
+			status = write_frames(motion, out);
+			tracks = write_tracks(motion, out);
+		}
+		mocpack_close(motion);
 	}
+	fclose(out);
 	printf("%s %s\n", mocpack_status_name(status), mocpack_status_name(tracks));
-	mocpack_close(motion);
+	mocpack_scene_close(scene);
 }
 
 static mocpack_Status compare_clip(const mocpack_Archive* archive, size_t clip)

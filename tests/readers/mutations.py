@@ -17,14 +17,17 @@ from mocpack.errors import FormatError
 from mocpack.testing import markers, take, walk
 from mocpack.testing.motions import vertex_wave
 
-FEATURES = ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges")
+FEATURES = (
+    *("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges"),
+    *("scale", "scales"),
+)
 METADATA = {"a": [1, 2.5e3, None, {"é": "\U0001f600"}]}
 FOOTER_SIZE = 24
 ARCHIVE_HEAD = 5
 
 
 @cache
-def keysine_files():
+def common_files():
     """Files that every reader decodes, by name."""
     short = walk(0.2)
     clip = take(["rest", "space"], frames=8)
@@ -44,20 +47,17 @@ def keysine_files():
     for feature in FEATURES:
         clip = take([feature], frames=8)
         files[feature] = mocpack.encode(clip, "keysine:max_error=5mm,effort=fast")
-    return files
+    for feature in ("roots", "hinges"):
+        files[f"raw-{feature}"] = mocpack.encode(take([feature], frames=8), "raw")
+    names = ("raw/v1", "scene", "lossless/v1")
+    golden = {name: (GOLDEN / name / "file.mocp").read_bytes() for name in names}
+    return files | golden
 
 
 @cache
 def other_files():
-    """Files that only Python decodes: other codecs, scales, a scene, a vertex animation."""
-    names = (
-        "lossless/v1",
-        "raw/v1-take-scale",
-        "raw/v1-take-scales",
-        "raw/v1-take",
-        "scene",
-        "wavelet/v1",
-    )
+    """Files that only Python decodes: other codecs, a vertex animation."""
+    names = ("wavelet/v1",)
     files = {name: (GOLDEN / name / "file.mocp").read_bytes() for name in names}
     return files | {"vertices": mocpack.encode(vertex_wave(), "raw")}
 
@@ -65,7 +65,8 @@ def other_files():
 @cache
 def archives():
     """Archives of a few clips, with and without fronts."""
-    files, found = list(keysine_files().items()), {}
+    files = [(name, data) for name, data in common_files().items() if name != "scene"]
+    found = {}
     for name, front in (("plain", 0), ("fronts", 60)):
         stream = io.BytesIO()
         writer = ArchiveWriter(stream)
@@ -203,12 +204,11 @@ def with_footer(rng, data, start, change=False):
 def mutated_files(seed, count, files):
     """Return (name, data) of so many mutated files.
 
-    Chunks come from other kinds of files, too, but for scales, which the native readers refuse.
+    Chunks come from other kinds of files, too.
     """
     rng = np.random.default_rng(seed)
     named = list(files.items())
-    foreign = [data for data in other_files().values() if b"SCAL" not in data]
-    pool = [*keysine_files().values(), *foreign]
+    pool = [*common_files().values(), *other_files().values()]
     found = []
     for n in range(count):
         name, data = named[n % len(named)]

@@ -1,9 +1,9 @@
 // What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
 // and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
 // bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64, read
-// dump32 WHAT FILE as float32: WHAT is local, world, keys, or a time. read tracks ACCESS FILE prints every
-// track: its name, kind, then times, values and words. read hinges FILE prints every hinge, then the angles
-// of all frames.
+// dump32 WHAT FILE as float32: WHAT is local, world, keys, or a time; scales, then scales alone. read tracks
+// ACCESS FILE prints every track: its name, kind, then times, values and words. read hinges FILE prints every
+// hinge, then the angles of all frames.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,6 +111,19 @@ static void dump(const char* what, const char* path, int single)
 	const size_t total = (size_t)count * info->joint_count * 7,
 				 size = single ? sizeof(float) : sizeof(double);
 	void* numbers = malloc(total * size);
+	if (!strcmp(what, "scales"))
+	{
+		mocpack_Poses poses = mocpack_separate(NULL, NULL, info->joint_count);
+		poses.scales = numbers;
+		if (mocpack_frames(reader, 0, count, &poses, NULL) != MOCPACK_OK)
+			exit(4);
+		fwrite(numbers, size, (size_t)count * info->joint_count * 3, stdout);
+		free(numbers);
+		mocpack_reader_close(reader);
+		mocpack_close(motion);
+		free(bytes.at);
+		return;
+	}
 	mocpack_Poses poses = single ? mocpack_interleaved_f32(numbers, info->joint_count, 4, 7)
 								 : mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
 	mocpack_Status status = at_time ? mocpack_sample(reader, strtod(what, NULL), &poses, NULL)
@@ -206,6 +219,42 @@ static void print_tracks(const char* access, const char* path)
 	free(bytes.at);
 }
 
+// Prints the name of each clip of a scene, and the sum of its numbers; then whether a name finds its clip.
+static void print_scene(const char* access, const char* path)
+{
+	Bytes bytes = whole_file(path);
+	mocpack_Source source = {&bytes, bytes.size, read_bytes};
+	mocpack_Error error = {0};
+	mocpack_Scene* scene = NULL;
+	mocpack_Status status;
+	if (!strcmp(access, "needs"))
+		bytes.here = calloc(1, bytes.size + 1);
+	do
+		status = strcmp(access, "memory") ? mocpack_scene_open_source(&source, NULL, &scene, &error)
+										  : mocpack_scene_open(bytes.at, bytes.size, NULL, &scene, &error);
+	while (fetched(&bytes, status, &error));
+	if (status != MOCPACK_OK)
+		exit(3);
+	for (size_t clip = 0; clip < mocpack_scene_count(scene); ++clip)
+	{
+		double sum = 0;
+		mocpack_Motion* motion = NULL;
+		mocpack_Text name = mocpack_scene_name(scene, clip);
+		do
+			status = mocpack_scene_motion(scene, clip, NULL, &motion, &error);
+		while (fetched(&bytes, status, &error));
+		if (status != MOCPACK_OK || read_all(&bytes, motion, &sum, &error) != MOCPACK_OK ||
+			mocpack_scene_find(scene, name.bytes) != clip)
+			exit(4);
+		print_text(name);
+		printf("%.17g\n", sum);
+		mocpack_close(motion);
+	}
+	mocpack_scene_close(scene);
+	free(bytes.here);
+	free(bytes.at);
+}
+
 static void print_hinges(const char* path)
 {
 	Bytes bytes = whole_file(path);
@@ -245,6 +294,11 @@ int main(int argc, char** argv)
 	if (argc == 4 && !strcmp(argv[1], "tracks"))
 	{
 		print_tracks(argv[2], argv[3]);
+		return 0;
+	}
+	if (argc == 4 && !strcmp(argv[1], "scene"))
+	{
+		print_scene(argv[2], argv[3]);
 		return 0;
 	}
 	if (argc == 3 && !strcmp(argv[1], "hinges"))

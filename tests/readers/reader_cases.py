@@ -13,10 +13,14 @@ from pathlib import Path
 import numpy as np
 
 import mocpack
+from mocpack import samples
 from mocpack.codecs.keysine.payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.container.indices import pack_indices
 from mocpack.container.numbers import pack_numbers
 from mocpack.container.skel import DICTIONARY
+from mocpack.dofs import from_channels
+from mocpack.rotations import from_rotvec
 from mocpack.testing import hard_clips, markers, take, walk
 from mocpack.testing.motions import vertex_wave
 
@@ -27,16 +31,16 @@ FILE = mocpack.encode(CLIP, "keysine:max_error=1mm,effort=fast")
 
 @dataclass(frozen=True)
 class Case:
-    """A file, what every reader of its codec gives, and what readers of keysine alone give."""
+    """A file, what Python gives, and what libmocpack and JavaScript give if it differs."""
 
     name: str
     data: bytes
     kind: str = "ok"
-    keysine_kind: str | None = None
+    native_kind: str | None = None
     limit: int | None = None
 
-    def expected(self, *, keysine_only: bool) -> str:
-        return self.keysine_kind if keysine_only and self.keysine_kind else self.kind
+    def expected(self, *, native: bool) -> str:
+        return self.native_kind if native and self.native_kind else self.kind
 
 
 def chunks(data):
@@ -164,22 +168,25 @@ def good_cases():
     yield Case("in layers", packed(CLIP, "keysine:max_error=1mm,effort=fast,layers=3"))
     yield Case("on a grid", packed(CLIP, "keysine:max_error=0.2mm,mode=grid"))
     yield Case("minutes at rest", packed(at_rest(20_000)))
-    yield Case("another codec", packed(CLIP, "lossless"), "ok", "unsupported")
+    yield Case("another codec", packed(CLIP, "wavelet"), "ok", "unsupported")
     yield Case("a vertex animation", packed(vertex_wave(), "raw"), "ok", "unsupported")
     for path in sorted(GOLDEN.glob("*/v*/file.mocp")):
         codec, version = path.parts[-3:-1]
         if codec in ("keysine", "lossless", "raw"):
-            others = None if codec == "keysine" else "unsupported"
-            yield Case(f"golden {codec} {version}", path.read_bytes(), "ok", others)
+            data = path.read_bytes()
+            yield Case(f"golden {codec} {version}", data)
 
 
 def take_cases():
-    for feature in ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges"):
+    features = ("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges")
+    for feature in (*features, "scale", "scales"):
         yield Case(f"a take with {feature}", packed(take([feature])))
-    for feature in ("scale", "scales"):
-        yield Case(f"a take with {feature}", packed(take([feature])), "ok", "unsupported")
+    yield Case("scales below several roots", packed(take(["roots", "scale", "scales", "rest"])))
+    yield from scale_cases()
     yield Case("markers with gaps", packed(markers()))
-    yield Case("a scene of one", mocpack.encode_scene({"a": CLIP}), "ok", "unsupported")
+    scene = mocpack.encode_scene({"a": CLIP}, max_error="1mm")
+    yield Case("a scene of one", scene)
+    yield from scene_cases(chunks(scene)[0][1])
     parts = chunks(packed(take(["space"])))
     twice = [part for part in parts for _ in range(1 + (part[0] == b"TIME"))]
     yield Case("two starts", built(twice), "corrupt")
@@ -195,6 +202,73 @@ def take_cases():
     parts = chunks(FILE)
     within = built([parts[0], (b"CLIP", b"\1a" + FILE), *parts[1:]])
     yield Case("a scene's clip inside a clip", within, "corrupt")
+
+
+def scene_cases(body):
+    """Scenes of one clip, whose CLIP chunk has this body."""
+    good = (b"CLIP", body)
+    yield Case("a scene and a chunk to skip", built([good, (b"note", b"x")]))
+    yield Case("a scene and a chunk not to skip", built([good, (b"GRIP", b"x")]), "unsupported")
+    yield Case("a scene of version 2", built([good], version=2), "unsupported")
+    yield Case("a scene of version 0", built([good], version=0), "corrupt")
+    yield Case("two clips of one name", built([good, good]), "corrupt")
+    yield Case("a scene in a scene", built([(b"CLIP", b"\1b" + built([good]))]), "corrupt")
+    yield Case("a clip's name that is not UTF-8", built([(b"CLIP", b"\1\xff" + FILE)]), "corrupt")
+    yield Case("a clip's name of 2000 bytes", built([(b"CLIP", b"\xd0\x0f" + FILE)]), "corrupt")
+    yield Case("a clip's name that is cut", built([(b"CLIP", b"\5ab")]), "truncated")
+    yield Case("a clip without a file", built([(b"CLIP", b"\1a")]), "truncated")
+    yield Case("a clip of another kind of file", built([(b"CLIP", b"\1aRIFFx")]), "format")
+    yield Case("a scene that is cut", built([good])[:-3], "truncated")
+    yield Case(
+        "a scene cut in a header", built([good, good])[: len(built([good])) + 6], "truncated"
+    )
+    broken = bytearray(built([good]))
+    broken[-5] ^= 4
+    yield Case("a bit of a clip flipped", bytes(broken), "corrupt")
+
+
+def scale_body(flags=3, mask=b"\2", constant=((2.0, 2.0, 2.0),), joints=(0, 2), moving=None):
+    """Return a SCAL chunk of a skeleton of three joints and twelve frames."""
+    out = FieldWriter()
+    out.u8(flags)
+    if flags & 1:
+        out.raw(mask)
+        out.sized(pack_numbers(np.array(constant), simple=True))
+    if flags & 2:
+        pack_indices(out, joints)
+        rows = np.ones((12, 3 * len(joints))) if moving is None else moving
+        out.raw(pack_numbers(np.ascontiguousarray(rows)))
+    return out.bytes()
+
+
+def scale_cases():
+    """Files with a SCAL chunk: the second joint twice as large, the first and third growing."""
+    plain = hinge_file(hinge_rows())
+
+    def with_scales(**given):
+        parts = chunks(plain)
+        body = given["body"] if "body" in given else scale_body(**given)
+        return built([*parts[:-1], (b"SCAL", body), parts[-1]])
+
+    growing = 1 + np.outer(np.arange(12), np.arange(1, 7)) / 50
+    yield Case("scales as they are", with_scales(moving=growing))
+    yield Case("constant scales alone", with_scales(flags=1))
+    yield Case("moving scales alone", with_scales(flags=2, moving=np.sin(growing)))
+    yield Case("a scale of 0, and a mirrored one", with_scales(constant=((0.0, -1.5, 1e-9),)))
+    yield Case("a scale as large as may be", with_scales(flags=2, moving=growing * 0 + 1e6))
+    yield Case("no scales", with_scales(flags=0), "corrupt")
+    yield Case("scales of an unknown kind", with_scales(flags=4), "corrupt")
+    yield Case("scales that move, of no joint", with_scales(joints=()), "corrupt")
+    yield Case("a scale of a joint that is not there", with_scales(joints=(0, 3)), "corrupt")
+    yield Case("a scale beyond 1e6", with_scales(constant=((2e6, 1.0, 1.0),)), "corrupt")
+    yield Case("a moving scale beyond 1e6", with_scales(moving=growing * 2e6), "corrupt")
+    far = with_scales(mask=b"\3", constant=2 * ((1e6,) * 3,))
+    yield Case("scales that take joints too far", far, "corrupt")
+    body = scale_body(flags=1)
+    yield Case("scales and bytes too many", with_scales(body=body + b"x"), "corrupt")
+    for size in (0, 1, 3, len(body) - 1):
+        yield Case(f"scales cut after {size} bytes", with_scales(body=body[:size]), "truncated")
+    yield Case("two chunks of scales", built([*chunks(with_scales())[:-1] * 2]), "corrupt")
 
 
 def hinge_file(rows, kind=0):
@@ -274,6 +348,79 @@ def hinge_cases():
     yield Case("hinges and bytes too many", hinge_file(hinge_rows() + b"xx"), "corrupt")
     bomb = hinge_file(hinge_rows() + bytes(1 << 25))
     yield Case("hinges that swell", bomb, "corrupt")
+
+
+def raw_cases():
+    """Files of codec raw: the channels of BVH and ASF, and payloads that contradict the format."""
+    for feature in ("rest", "roots", "hinges", "space"):
+        yield Case(f"raw: a take with {feature}", packed(take([feature]), "raw"))
+    yield Case("raw: one frame", packed(hard_clips()["one frame"], "raw"))
+    yield Case("raw: channels of ASF", packed(asf_clip(), "raw"))
+    yield Case("raw: three minutes", packed(at_rest(6_000), "raw"))
+    good = packed(CLIP, "raw")
+    floats = -(-CLIP.skeleton.channel_count // 8)
+
+    def with_float(at, value):
+        bits = struct.pack("<f", value)
+        return changed(b"DATA", lambda p: p[:at] + bits + p[at + 4 :] if at else p, good)
+
+    yield Case("raw: a still channel that is no number", with_float(floats, math.nan), "corrupt")
+    end = len(dict(chunks(good))[b"DATA"])
+    yield Case("raw: a stored number that is infinite", with_float(end - 4, math.inf), "corrupt")
+    yield Case("raw: a place beyond the world", far_away(good), "corrupt")
+    yield Case("raw: a huge angle", with_float(end - 4, 3e30))
+    for size in (0, 3, floats + 2, end - 4, end - 1):
+        cut = changed(b"DATA", lambda p, size=size: p[:size], good)
+        yield Case(f"raw: cut after {size} bytes", cut, "truncated")
+    yield Case("raw: a byte too many", changed(b"DATA", lambda p: p + b"x", good), "corrupt")
+    unstored = changed(b"DATA", lambda p: bytes([p[0] & 254]) + p[1:], good)
+    yield Case("raw: the first channel is not stored", unstored, "corrupt")
+
+
+def lossless_cases():
+    """Files of codec lossless: channels, poses without channels, and payloads that are damaged."""
+    hard = hard_clips()
+    for name in ("walk", "full turns", "one frame", "every joint translates", "noise"):
+        yield Case(f"lossless: {name}", packed(hard[name], "lossless"))
+    yield Case("lossless: channels of ASF", packed(asf_clip(), "lossless"))
+    printed = mocpack.read(samples.JUMP).frames(0, 90)
+    yield Case("lossless: channels of a BVH", packed(printed, "lossless"))
+    zeros = replace(printed, channels=np.where(np.abs(printed.channels) < 3, -0.0, 1e-17))
+    yield Case("lossless: negative zeros and remainders", packed(zeros, "lossless"))
+    for features in (["roots", "names"], ["scale", "scales"], ["hinges", "rest"]):
+        clip = take(features)
+        yield Case(f"lossless: a take with {' and '.join(features)}", packed(clip, "lossless"))
+    good = packed(CLIP, "lossless")
+    for size in (0, 1, 2, 40, len(dict(chunks(good))[b"DATA"]) - 1):
+        cut = changed(b"DATA", lambda p, size=size: p[:size], good)
+        yield Case(f"lossless: cut after {size} bytes", cut, "truncated")
+    yield Case("lossless: a byte too many", changed(b"DATA", lambda p: p + b"x", good), "corrupt")
+    other = changed(b"DATA", lambda p: b"\7" + p[1:], good)
+    yield Case("lossless: an unknown kind", other, "corrupt")
+
+
+def asf_clip():
+    """Return a clip whose joints have channels in frames of their own, as ASF has them."""
+    turns = from_rotvec(np.array([[0.1, 0.4, -0.3], [0.0, 0.2, 1.0], [-0.5, 0.3, 0.1]]))
+    skeleton = mocpack.Skeleton(
+        ("root", "knee", "toe"),
+        (-1, 0, 1),
+        0.3 * np.eye(3),
+        channels=(("tx", "tz", "ty", "rx", "ry", "rz"), ("tz", "rz", "ry"), ("rx",)),
+        axes=turns,
+    )
+    numbers = np.random.default_rng(4).uniform(-40, 40, (30, 10))
+    header = mocpack.clip.ClipHeader(skeleton, 30, 1 / 30, (0, 1), 0.01)
+    return from_channels(numbers, header)
+
+
+def far_away(data):
+    """Return a raw file whose root is 1e9 metres away in the last frame."""
+    payload = dict(chunks(data))[b"DATA"]
+    stored = sum(bin(byte).count("1") for byte in payload[: -(-CLIP.skeleton.channel_count // 8)])
+    at = len(payload) - 4 * stored
+    bits = struct.pack("<f", 1e9)
+    return changed(b"DATA", lambda p: p[:at] + bits + p[at + 4 :], data)
 
 
 def new_cases():
@@ -422,6 +569,8 @@ def all_cases():
         *good_cases(),
         *take_cases(),
         *hinge_cases(),
+        *raw_cases(),
+        *lossless_cases(),
         *new_cases(),
         *cut_cases(),
         *hostile_cases(),

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mutations import keysine_files, mutated_archives, mutated_files, other_files
+from mutations import common_files, mutated_archives, mutated_files, other_files
 
 import mocpack
-from mocpack.container import ClipSource, read_trailer, scene_parts, source_of
+from mocpack.container import ClipSource, Reader, read_trailer, scene_parts, source_of
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -36,16 +36,16 @@ FUZZ = int(os.environ.get("MOCPACK_FUZZ", "0"))
 COUNT = FUZZ or 140
 SEEDS = [secrets.randbits(32) for _ in range(3)] if FUZZ else [1]
 TOLERANCE = 1e-9
+HUGE_ANGLE = 1e5  # radians
 
 
+@pytest.mark.filterwarnings("ignore::mocpack.errors.HingeWarning")
 def test_every_reader_makes_the_same_of_mutated_files(compare, tmp_path):
     for seed in SEEDS:
-        files = mutated_files(seed, 3 * COUNT, keysine_files())
+        files = mutated_files(seed, 3 * COUNT, common_files())
         compared = compare(files, tmp_path, ".mocp")
         wrong = [
-            (seed, name, *kinds)
-            for name, kinds in compared.items()
-            if len({kinds[0], kinds[1]}) > 1 or kinds[2] not in (kinds[0], kinds[3])
+            (seed, name, *kinds) for name, kinds in compared.items() if len(set(kinds[:3])) > 1
         ]
         assert not wrong, wrong
         kinds = [kinds[0] for kinds in compared.values()]
@@ -147,10 +147,11 @@ def read_clip(source, place):
 def compare_numbers(compared, files, folder):
     """Hold frames, angles, tracks and metadata of the files that all accept against each other."""
     for n, ((name, data), kinds) in enumerate(zip(files, compared.values(), strict=True)):
-        if set(kinds) != {"ok"}:
+        if set(kinds) != {"ok"} or len(scene_parts(source_of(data)) or "x") > 1:
             continue
         clip = mocpack.decode(data)
         expected = [np.concatenate([clip.rotations, local_places(clip)], axis=2)]
+        expected += [clip.scales] if clip.header.is_scaled else []
         expected += [clip.angles] if clip.skeleton.hinges else []
         for track in clip.tracks.values():
             expected += [track.seconds(clip.frame_time), track_numbers(track)]
@@ -162,11 +163,31 @@ def compare_numbers(compared, files, folder):
             atol=TOLERANCE,
             err_msg=name,
         )
+        if has_huge_angles(data):
+            continue
         in_js = np.fromfile(folder / f"{n}.mocp.js")
         poses = found[: expected[0].size].reshape(expected[0].shape)
-        same = np.concatenate([poses[..., :4].ravel(), poses[..., 4:].ravel()])
+        beside = found[expected[0].size + other_numbers(clip) :]
+        same = np.concatenate([poses[..., :4].ravel(), poses[..., 4:].ravel(), beside])
         np.testing.assert_allclose(in_js, same, rtol=TOLERANCE, atol=TOLERANCE, err_msg=name)
         assert json.loads((folder / f"{n}.mocp.js.json").read_text()) == dict(clip.metadata), name
+
+
+def other_numbers(clip):
+    """Return how many numbers C writes between frames and tracks: scales and angles."""
+    angles = clip.angles.size if clip.skeleton.hinges else 0
+    return angles + (clip.scales.size if clip.header.is_scaled else 0)
+
+
+def has_huge_angles(data):
+    """Return whether a raw file has numbers of which the sine differs between C libraries."""
+    parts = scene_parts(source_of(data))
+    reader = Reader(next(iter(parts.values())) if parts else source_of(data))
+    if reader.codec_id != "raw":
+        return False
+    payload = reader.payload()
+    floats = np.frombuffer(payload[len(payload) % 4 :], "<f4")
+    return bool((np.abs(floats) > HUGE_ANGLE).any())
 
 
 def track_numbers(track):

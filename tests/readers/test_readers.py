@@ -31,7 +31,7 @@ CASES = {case.name: case for case in all_cases()}
 GOOD = [
     name
     for name, case in CASES.items()
-    if case.expected(keysine_only=True) == "ok" and "minutes" not in name and not case.limit
+    if case.expected(native=True) == "ok" and "minutes" not in name and not case.limit
 ]
 DAMAGED = [
     CASES["a walk"].data,
@@ -72,7 +72,7 @@ def test_python_gives_what_the_table_says(name):
     def read(data):
         mocpack.decode(data, memory_limit=limit)
 
-    assert by_python(case.data, read) == case.expected(keysine_only=False)
+    assert by_python(case.data, read) == case.expected(native=False)
 
 
 def test_javascript_gives_what_the_table_says(package, folder):
@@ -90,7 +90,7 @@ def test_javascript_gives_what_the_table_says(package, folder):
         timeout=300,
     )
     kinds = dict(zip(CASES, json.loads(found.stdout), strict=True))
-    assert kinds == {name: case.expected(keysine_only=True) for name, case in CASES.items()}
+    assert kinds == {name: case.expected(native=True) for name, case in CASES.items()}
 
 
 @pytest.mark.parametrize("access", ["memory", "source", "needs"])
@@ -99,7 +99,7 @@ def test_libmocpack_gives_what_the_table_says(read_in_c, folder, access):
     for number, (name, case) in enumerate(CASES.items()):
         limit = str(case.limit or DEFAULT_LIMIT)
         kinds[name] = said_in_c(read_in_c, limit, access, [folder / f"{number}.mocp"])[0]
-    assert kinds == {name: case.expected(keysine_only=True) for name, case in CASES.items()}
+    assert kinds == {name: case.expected(native=True) for name, case in CASES.items()}
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -114,6 +114,15 @@ def test_libmocpack_decodes_what_python_decodes(read_in_c, folder, name):
         found = dumped(read_in_c, what, path, len(clip.skeleton))
         np.testing.assert_allclose(found[..., :4], turns, atol=1e-9)
         np.testing.assert_allclose(found[..., 4:], places, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in GOOD if "scale" in name] + ["a walk"])
+def test_libmocpack_gives_the_scales_that_python_gives(read_in_c, folder, name):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    clip = mocpack.decode(CASES[name].data)
+    call = [read_in_c, "dump", "scales", path]
+    found = np.frombuffer(subprocess.run(call, capture_output=True, check=True).stdout)
+    np.testing.assert_allclose(found.reshape(clip.scales.shape), clip.scales, rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", GOOD)
@@ -141,7 +150,23 @@ def test_single_precision_moves_no_point_of_a_real_clip_by_a_micrometre(read_in_
     assert np.abs(moved.world()[0] - clip.world()[0]).max() < MICROMETRE
 
 
-@pytest.mark.parametrize("name", GOOD)
+KEYSINE = [name for name in GOOD if mocpack.open(CASES[name].data).codec.codec_id == "keysine"]
+
+
+@pytest.mark.parametrize("name", sorted(set(GOOD) - set(KEYSINE)))
+def test_libmocpack_previews_frames_a_second_apart_of_a_codec_without_keys(read_in_c, folder, name):
+    path = folder / f"{list(CASES).index(name)}.mocp"
+    clip = mocpack.decode(CASES[name].data)
+    found = dumped(read_in_c, "keys", path, len(clip.skeleton))
+    last = clip.frame_count - 1
+    span = round(1 / clip.frame_time)
+    at = [*range(0, last, span), last]
+    np.testing.assert_allclose(found[..., 4:], local_places(clip)[at], atol=1e-9)
+    along = np.abs((found[..., :4] * clip.rotations[at]).sum(-1))
+    np.testing.assert_allclose(along, 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", KEYSINE)
 def test_libmocpack_previews_what_python_previews(read_in_c, folder, name):
     path = folder / f"{list(CASES).index(name)}.mocp"
     with mocpack.open(path) as motion:
@@ -236,7 +261,9 @@ def test_libmocpack_gives_the_hinges_and_angles_that_python_gives(read_in_c, tmp
     np.testing.assert_allclose(angles.reshape(clip.angles.shape), clip.angles, rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", ["a walk", "a take with times", "a take with space"])
+@pytest.mark.parametrize(
+    "name", ["a walk", "a take with times", "a take with space", "raw: a take with roots"]
+)
 @pytest.mark.parametrize("time", [0.0, 0.0401, 0.26, 1.3, 1e6])
 def test_libmocpack_samples_what_python_samples(read_in_c, folder, name, time):
     path = folder / f"{list(CASES).index(name)}.mocp"
@@ -259,6 +286,21 @@ def test_libmocpack_turns_the_shorter_way_between_frames_far_apart(read_in_c, tm
         expected = slerp(frames.rotations[k], frames.rotations[k + 1], time / frames.frame_time - k)
         along = np.abs((found[0, :, :4] * expected).sum(-1))
         np.testing.assert_allclose(along, 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("access", ["memory", "source", "needs"])
+def test_libmocpack_opens_each_clip_of_a_scene(read_in_c, tmp_path, access):
+    clips = {"a": walk(0.4), "b é": walk(2.1), "": take(["roots", "tracks"])}
+    path = tmp_path / "scene.mocp"
+    path.write_bytes(mocpack.encode_scene(clips, max_error="5mm"))
+    lines = read_lines(read_in_c, "scene", access, path)
+    for name, clip in mocpack.read_scene(path).items():
+        assert text_of(next(lines)) == name
+        sizes = np.abs(clip.rotations).sum() + np.abs(local_places(clip)).sum()
+        assert float(next(lines)) == pytest.approx(sizes, rel=1e-9)
+    assert not next(lines)
+    (said,) = said_in_c(read_in_c, str(DEFAULT_LIMIT), access, [path])
+    assert said == "argument"
 
 
 @pytest.mark.parametrize("share", [0.4, 0.7, 0.95])

@@ -122,7 +122,8 @@ extern "C"
 #define MOCPACK_OPEN_OPTIONS {sizeof(mocpack_OpenOptions), NULL, 0, 0}
 
 	/* Opens a file whose bytes are in memory. They are used where they stand, and must outlive the motion.
-	 * `options` may be null. */
+	 * `options` may be null. Of a scene it opens the only clip; a scene of several is MOCPACK_BAD_ARGUMENT:
+	 * mocpack_scene_open opens it. */
 	MOCPACK_API mocpack_Status mocpack_open(const void* bytes, size_t size,
 											const mocpack_OpenOptions* options, mocpack_Motion** motion,
 											mocpack_Error* error);
@@ -209,7 +210,7 @@ extern "C"
 		const int32_t* translated_joints; // (M) increasing
 		double unit;					  // metres in a unit of the source that the file was made from
 
-		mocpack_Text codec;		 // what decodes it; here always keysine
+		mocpack_Text codec;		 // what decodes it: keysine, raw or lossless
 		uint32_t bitstream;		 // the version of its payload
 		mocpack_Text parameters; // what the encoder was asked for: a JSON object, or nothing
 		mocpack_Text metadata;	 // a JSON object, or nothing; checked to be one, in UTF-8
@@ -224,7 +225,7 @@ extern "C"
 		double measured_angle; // what the encoder measured of that; negative where nothing is declared
 
 		uint64_t key_count;			// poses at the ends of groups, what mocpack_preview gives
-		size_t layer_count;			// parts that refine one another, 1 or more
+		size_t layer_count;			// parts that refine one another, 1 or more; 0: not a file of keysine
 		const double* layer_errors; // (layers) largest error, metres, of the keys alone, then with each
 									// layer but the last
 
@@ -243,6 +244,10 @@ extern "C"
 
 		size_t hinge_count;
 		const mocpack_Hinge* hinges; // (H) in the source's order, so that joints need not increase
+
+		const double* scales; // (J, 3) along a joint's own axes, of those that do not move; null: all 1
+		size_t scaled_count;  // joints whose scale moves; mocpack_Poses receives it frame by frame
+		const int32_t* scaled_joints; // (S) increasing
 	} mocpack_Info;
 
 	MOCPACK_API const mocpack_Info* mocpack_info(const mocpack_Motion* motion);
@@ -350,19 +355,25 @@ extern "C"
 		void* rotations;	// unit quaternions (x, y, z, w); null: not wanted
 		void* translations; // (x, y, z) places, the offset where a joint does not move; null: not wanted
 		mocpack_Strides rotation, translation;
+		void* scales; // (x, y, z) along the joint's own axes, 1 where it has none; null: not wanted
+		mocpack_Strides scale;
 	} mocpack_Poses;
 
-	/* Two dense arrays: rotations (T, J, 4) and translations (T, J, 3). */
+	/* Two dense arrays: rotations (T, J, 4) and translations (T, J, 3). Set `scales` of what comes back to
+	 * receive scales too, (T, J, 3); likewise below. */
 	static inline mocpack_Poses mocpack_separate(void* rotations, void* translations, size_t joints)
 	{
-		mocpack_Poses poses = {rotations, translations, {4 * joints, 4, 1}, {3 * joints, 3, 1}};
+		mocpack_Poses poses = {rotations,		   translations, {4 * joints, 4, 1},
+							   {3 * joints, 3, 1}, NULL,		 {3 * joints, 3, 1}};
 		return poses;
 	}
 
 	/* Structures of arrays: rotations (T, 4, J) and translations (T, 3, J). */
 	static inline mocpack_Poses mocpack_planes(void* rotations, void* translations, size_t joints)
 	{
-		mocpack_Poses poses = {rotations, translations, {4 * joints, 1, joints}, {3 * joints, 1, joints}};
+		mocpack_Poses poses = {
+			rotations, translations,		   {4 * joints, 1, joints}, {3 * joints, 1, joints},
+			NULL,	   {3 * joints, 1, joints}};
 		return poses;
 	}
 
@@ -372,7 +383,8 @@ extern "C"
 														size_t width)
 	{
 		mocpack_Poses poses = {
-			transforms, transforms + place, {width * joints, width, 1}, {width * joints, width, 1}};
+			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
+			NULL,		{width * joints, width, 1}};
 		return poses;
 	}
 
@@ -380,7 +392,8 @@ extern "C"
 														size_t width)
 	{
 		mocpack_Poses poses = {
-			transforms, transforms + place, {width * joints, width, 1}, {width * joints, width, 1}};
+			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
+			NULL,		{width * joints, width, 1}};
 		return poses;
 	}
 
@@ -406,6 +419,34 @@ extern "C"
 	 * frame. */
 	MOCPACK_API void mocpack_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
 									double* angles);
+
+	// ---- scenes: several clips on one clock in one .mocp file
+
+	typedef struct mocpack_Scene mocpack_Scene; // an open scene: where its clips stand
+
+	/* Opens a scene whose bytes are in memory, or are read by a callback. A file of one clip is a scene of
+	 * one clip without a name. Bytes, or what the source needs, must last as long as the scene and the
+	 * motions of its clips. Of the options, allocator and memory limit count. */
+	MOCPACK_API mocpack_Status mocpack_scene_open(const void* bytes, size_t size,
+												  const mocpack_OpenOptions* options, mocpack_Scene** scene,
+												  mocpack_Error* error);
+	MOCPACK_API mocpack_Status mocpack_scene_open_source(const mocpack_Source* source,
+														 const mocpack_OpenOptions* options,
+														 mocpack_Scene** scene, mocpack_Error* error);
+	MOCPACK_API void mocpack_scene_close(mocpack_Scene* scene);
+
+	MOCPACK_API size_t mocpack_scene_count(const mocpack_Scene* scene);
+
+	/* The name of a clip, as long as the scene is open. */
+	MOCPACK_API mocpack_Text mocpack_scene_name(const mocpack_Scene* scene, size_t clip);
+
+	/* The number of a clip by its name (UTF-8); mocpack_scene_count where there is none. */
+	MOCPACK_API size_t mocpack_scene_find(const mocpack_Scene* scene, const char* name);
+
+	/* Opens a clip, as mocpack_open opens a file. The scene may be closed before it. */
+	MOCPACK_API mocpack_Status mocpack_scene_motion(const mocpack_Scene* scene, size_t clip,
+													const mocpack_OpenOptions* options,
+													mocpack_Motion** motion, mocpack_Error* error);
 
 	// ---- archives of many clips (.mocps)
 

@@ -1,30 +1,8 @@
 // Euler channels of a skeleton's joints to quaternions, for a whole clip at once.
-#include <cmath>
-
 #include "math/channels.h"
-#include "math/quaternion.h"
+#include "math/euler.h"
 
 using namespace mocpack;
-
-namespace
-{
-
-// q turned further by `angle` about its own x, y or z axis.
-Quat turn(Quat q, int axis, double angle)
-{
-	double s = std::sin(0.5 * angle), c = std::cos(0.5 * angle);
-	switch (axis)
-	{
-	case 0:
-		return {q.x * c + q.w * s, q.y * c + q.z * s, q.z * c - q.y * s, q.w * c - q.x * s};
-	case 1:
-		return {q.x * c - q.z * s, q.y * c + q.w * s, q.z * c + q.x * s, q.w * c - q.y * s};
-	default:
-		return {q.x * c + q.y * s, q.y * c - q.x * s, q.z * c + q.w * s, q.w * c - q.z * s};
-	}
-}
-
-} // namespace
 
 void mocpack_channels_to_rotations(const mocpack_Channels* channels, const double* matrix, size_t frames,
 								   double* rotations)
@@ -38,7 +16,7 @@ void mocpack_channels_to_rotations(const mocpack_Channels* channels, const doubl
 			const int32_t* columns = channels->columns + 3 * j;
 			Quat q = {0, 0, 0, 1};
 			for (int a = 0; a < 3 && axes[a] >= 0; ++a)
-				q = turn(q, axes[a], row[columns[a]]);
+				q = turn_about(q, axes[a], row[columns[a]]);
 			Quat frame = load_quat(channels->frames + 4 * j);
 			if (frame.w != 1)
 				q = multiply(multiply(frame, q), conjugate(frame));

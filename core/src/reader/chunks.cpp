@@ -14,13 +14,15 @@ namespace
 
 const uint8_t MAGIC[4] = {0x93, 'M', 'O', 'C'};
 const uint8_t FORMAT_VERSION = 1;
-const size_t START = 5;					  // bytes of magic and version
+const size_t START = FIRST_CHUNK;
 const size_t LONGEST_HEADER = 4 + 10 + 4; // of a chunk
 
 bool is_tag(const uint8_t* tag, const char* name)
 {
 	return !std::memcmp(tag, name, 4);
 }
+
+} // namespace
 
 bool read_magic(const Bytes& bytes, mocpack_Error* error)
 {
@@ -44,6 +46,31 @@ bool read_magic(const Bytes& bytes, mocpack_Error* error)
 	return false;
 }
 
+bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* chunk, mocpack_Error* error)
+{
+	const uint64_t left = bytes.source.size - *at;
+	uint8_t buffer[LONGEST_HEADER];
+	const size_t size = left < LONGEST_HEADER ? size_t(left) : LONGEST_HEADER;
+	const uint8_t* start = bytes.view(*at, size, buffer, error);
+	if (!start)
+		return false;
+	Fields in("a chunk's header", start, size, *at, error);
+	if (const uint8_t* letters = in.raw(4))
+		std::memcpy(tag, letters, 4);
+	*chunk = {};
+	chunk->found = true;
+	chunk->size = in.varint();
+	for (int i = 0; i < 32; i += 8)
+		chunk->checksum |= uint32_t(in.u8()) << i;
+	const size_t header = size_t(in.at() - start);
+	chunk->offset = *at += header;
+	chunk->whole = header + chunk->size;
+	return in.good();
+}
+
+namespace
+{
+
 // Where a chunk of a tag is kept; null: it is not.
 Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 {
@@ -52,9 +79,9 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 		const char* tag;
 		Chunk Chunks::* place;
 	} PLACES[] = {{"HEAD", &Chunks::head},	 {"SKEL", &Chunks::skeleton}, {"REST", &Chunks::rest},
-				  {"HING", &Chunks::hinges}, {"TIME", &Chunks::time},	  {"meta", &Chunks::meta},
-				  {"play", &Chunks::play},	 {"vald", &Chunks::gaps},	  {"MESH", &Chunks::mesh},
-				  {"DATA", &Chunks::data}};
+				  {"HING", &Chunks::hinges}, {"SCAL", &Chunks::scales},	  {"TIME", &Chunks::time},
+				  {"meta", &Chunks::meta},	 {"play", &Chunks::play},	  {"vald", &Chunks::gaps},
+				  {"MESH", &Chunks::mesh},	 {"DATA", &Chunks::data}};
 	for (const auto& one : PLACES)
 		if (is_tag(tag, one.tag))
 			return &(chunks->*one.place);
@@ -62,14 +89,9 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 }
 
 // Why a chunk without a place keeps the file from being read; null: it may be skipped.
-bool may_skip(const uint8_t* tag, uint64_t offset, bool is_first, mocpack_Error* error)
+bool may_skip(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
 {
-	if (is_tag(tag, "SCAL"))
-		Sentence(error, MOCPACK_UNSUPPORTED, offset) << "chunk SCAL: joints with scales are not read here";
-	else if (is_tag(tag, "CLIP") && is_first)
-		Sentence(error, MOCPACK_UNSUPPORTED, offset)
-			<< "chunk CLIP: a scene of several clips is not read here";
-	else if (is_tag(tag, "CLIP"))
+	if (is_tag(tag, "CLIP"))
 		Sentence(error, MOCPACK_CORRUPT, offset) << "chunk CLIP: a scene has no other chunks before it";
 	else if (!(tag[0] >= 'a' && tag[0] <= 'z'))
 		Sentence(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file needs chunk ").quote(tag, 4)
@@ -90,29 +112,13 @@ struct Scan
 	// Reads the chunk at a place, which becomes that of the next one.
 	bool next(uint64_t* at)
 	{
-		const Bytes& bytes = motion->bytes;
-		uint64_t left = bytes.source.size - *at;
-		uint8_t buffer[LONGEST_HEADER];
-		size_t size = left < LONGEST_HEADER ? size_t(left) : LONGEST_HEADER;
-		const uint8_t* start = bytes.view(*at, size, buffer, error);
-		if (!start)
-			return false;
-		Fields in("a chunk's header", start, size, *at, error);
 		uint8_t tag[4] = {};
-		if (const uint8_t* letters = in.raw(4))
-			std::memcpy(tag, letters, 4);
 		Chunk chunk = {};
-		chunk.found = true;
-		chunk.size = in.varint();
-		for (int i = 0; i < 32; i += 8)
-			chunk.checksum |= uint32_t(in.u8()) << i;
-		if (!in.good())
+		if (!read_chunk_header(motion->bytes, at, tag, &chunk, error))
 			return false;
-		size_t header = size_t(in.at() - start);
-		chunk.offset = *at + header;
-		chunk.whole = header + chunk.size;
-		*at = chunk.offset + chunk.size;
-		return keep(tag, chunk, left - header);
+		const uint64_t there = motion->bytes.source.size - *at;
+		*at += chunk.size;
+		return keep(tag, chunk, there);
 	}
 
 	// `there`: bytes of the body, and of what follows it, that the file has.
@@ -143,8 +149,7 @@ struct Scan
 		}
 		else if ((wanted || motion->bytes.all) && !load(tag, &chunk))
 			return false;
-		bool is_first = chunk.offset + chunk.size == START + chunk.whole;
-		if (!wanted && !place && !may_skip(tag, chunk.offset, is_first, error))
+		if (!wanted && !place && !may_skip(tag, chunk.offset, error))
 			return false;
 		if (place)
 			*place = chunk;

@@ -25,11 +25,28 @@ struct Chunk
 
 struct Chunks
 {
-	Chunk head, skeleton, rest, hinges, time, meta, play, gaps, mesh, data;
+	Chunk head, skeleton, rest, hinges, scales, time, meta, play, gaps, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
 	uint64_t missing; // bytes that the motion lacks
 };
+
+// Reads magic and version.
+bool read_magic(const Bytes& bytes, mocpack_Error* error);
+const size_t FIRST_CHUNK = 5; // bytes before it
+
+// Reads the header of the chunk at a place, which becomes that of its body; `tag` receives four letters.
+// Bytes that the body lacks are no fault here.
+bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* chunk, mocpack_Error* error);
+
+// Whether the bytes begin as a scene does. False with an error where they cannot be had.
+bool is_scene(const Bytes& bytes, mocpack_Error* error);
+
+// Opens a clip, or finds the clips of a scene; the error is not null.
+mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
+						 mocpack_Error* error);
+mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,
+						  mocpack_Error* error);
 
 // Finds all chunks, and checks them but the motion. False, and an error, where a file cannot be read.
 bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error);
@@ -58,11 +75,22 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
+
+// Makes the codec's skeleton as large as constant scales make the world (docs/format.md, "SCAL").
+bool scale_tree(mocpack_Motion* motion, mocpack_Error* error);
+
+// The head of a raw payload.
+bool read_raw(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
+
+// Decodes a lossless payload, all of it.
+bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 
 } // namespace mocpack

@@ -14,9 +14,9 @@ template <typename Number> struct Writer
 	const mocpack_Reader& r;
 	const mocpack_Poses& poses;
 
-	void write(const Number* row, Lane* lane, uint64_t frame) const
+	void write(const Number* row, const MovingScales& scales, Lane* lane, uint64_t frame) const
 	{
-		write_pose(r.rig, r.space, row, static_cast<Number*>(lane->world), poses, frame);
+		write_pose(r.rig, r.space, row, scales, lane->world, poses, frame);
 	}
 
 	// Frames from … to of a group's rows, whose first is frame `first`, as frames at … of the caller's.
@@ -24,7 +24,7 @@ template <typename Number> struct Writer
 				   uint64_t at) const
 	{
 		for (; from < to; ++from, ++at)
-			write(r.row_of<Number>(rows, from - first), lane, at);
+			write(r.row_of<Number>(rows, from - first), r.scales_at(from), lane, at);
 	}
 };
 
@@ -125,7 +125,7 @@ mocpack_Status read_sample(mocpack_Reader* r, double seconds, const mocpack_Pose
 		blend_rows(r->rig, row, row + r->row_stride(), at - double(frame), static_cast<Number*>(lane->row));
 		shown = static_cast<Number*>(lane->row);
 	}
-	Writer<Number>{*r, pose}.write(shown, lane, 0);
+	Writer<Number>{*r, pose}.write(shown, r->scales_at(frame, at - double(frame)), lane, 0);
 	return MOCPACK_OK;
 }
 
@@ -138,13 +138,25 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	Writer<Number> writer = {*r, poses};
 	for (uint64_t key = first; key < stop; ++key)
 	{
+		if (m.codec != KEYSINE)
+		{
+			const uint64_t frame = m.key_frame(size_t(key));
+			Slot* slot = slot_at(r, frame, error);
+			if (!slot)
+				return error->status;
+			writer.write(r->row_of<Number>(slot->rows, frame - slot->first), r->scales_at(frame), lane,
+						 key - first);
+			if (key > first)
+				join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
+			continue;
+		}
 		size_t k = size_t(key), group = k < m.group_count() ? k : m.group_count() - 1;
 		if (!load_keys(m, lane, m.segment_of(group), error))
 			return error->status;
 		if (!finish_rows(*r, *lane, key_of(m, *lane, k), 0, lane->row))
 			return Sentence(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
 				   << "key " << key << " is no pose";
-		writer.write(r->row_of<Number>(lane->row, 0), lane, key - first);
+		writer.write(r->row_of<Number>(lane->row, 0), r->scales_at(m.key_frame(k)), lane, key - first);
 		if (key > first)
 			join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
 	}
@@ -205,6 +217,16 @@ size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t sto
 	if (first >= stop || stop > m.info.frame_count)
 		return 0;
 	size_t group = m.group_at(first), last = m.group_at(stop - 1), count = 0;
+	if (m.codec == LOSSLESS) // it is decoded already
+		return 0;
+	if (m.codec == RAW)
+	{
+		const uint64_t start = m.key_frame(group), rows = m.key_frame(last + 1) + 1 - start;
+		if (capacity)
+			ranges[0] = {m.bytes.start + m.raw.rows_offset + start * m.raw.row_size(),
+						 rows * m.raw.row_size()};
+		return m.raw.row_size() ? 1 : 0;
+	}
 	mocpack_Range open = {0, 0};
 	auto add = [&](size_t part, size_t end_part)
 	{
@@ -212,14 +234,14 @@ size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t sto
 		end = end < m.payload_end ? end : m.payload_end;
 		if (end <= start)
 			return;
-		if (open.size && open.offset + open.size == start)
+		if (open.size && open.offset + open.size == m.bytes.start + start)
 		{
 			open.size += end - start;
 			return;
 		}
 		if (open.size && count++ < capacity)
 			ranges[count - 1] = open;
-		open = {start, end - start};
+		open = {m.bytes.start + start, end - start};
 	};
 	add(m.segment_of(group), m.segment_of(last) + 1);
 	for (size_t l = 0; m.layout.group_count && l < layers_of(m, layers); ++l)

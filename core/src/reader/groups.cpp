@@ -72,6 +72,13 @@ template <typename Number> bool are_near(const Number* translations, size_t coun
 	return farthest < FARTHEST_DECODED;
 }
 
+// Makes translations (moving, 3) of the codec's lengths the file's.
+template <typename Number> void unscale_places(const mocpack_Reader& r, Number* places)
+{
+	for (size_t i = 0; r.place_factors && i < 3 * r.rig.moving_count; ++i)
+		places[i] = Number(double(places[i]) * r.place_factors[i / 3]);
+}
+
 // Frames in double precision, as the codec decodes them, into a lane's arrays.
 bool settle_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 {
@@ -79,9 +86,13 @@ bool settle_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 	if (!are_near(lane.translations, 3 * frames * moving) ||
 		mocpack_settle_rotations(lane.rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
 		return false;
-	for (size_t t = 0; r.turned_roots && t < frames; ++t)
-		turn_roots(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
-	return true;
+	for (size_t t = 0; t < frames; ++t)
+	{
+		unscale_places(r, lane.translations + 3 * t * moving);
+		if (r.turned_roots)
+			turn_roots(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
+	}
+	return are_near(lane.translations, 3 * frames * moving);
 }
 
 // The same of rows of floats that were decoded where they stay.
@@ -94,8 +105,14 @@ bool settle_rows(const mocpack_Reader& r, float* rows, size_t frames)
 	if (mocpack_settle_rotation_rows(rows, frames, r.decoded_count, turns + places, float(UNIT_TOLERANCE)) >=
 		0)
 		return false;
-	for (size_t t = 0; r.turned_roots && t < frames; ++t, rows += turns + places)
-		turn_roots(r, rows, rows + turns);
+	for (size_t t = 0; t < frames; ++t, rows += turns + places)
+	{
+		unscale_places(r, rows + turns);
+		if (r.turned_roots)
+			turn_roots(r, rows, rows + turns);
+		if (!are_near(rows + turns, places))
+			return false;
+	}
 	return true;
 }
 
@@ -114,6 +131,18 @@ void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number*
 	}
 }
 
+// Makes of the frames that a lane's arrays hold rows of the reader's numbers.
+bool finish_lane(const mocpack_Reader& r, const Lane& lane, size_t frames, void* rows)
+{
+	if (!settle_lane(r, lane, frames))
+		return false;
+	if (!SMALL && r.number == MOCPACK_FLOAT32)
+		copy_rows(r, lane, frames, static_cast<float*>(rows));
+	else
+		copy_rows(r, lane, frames, static_cast<double*>(rows));
+	return true;
+}
+
 } // namespace
 
 bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, size_t frames, void* rows)
@@ -127,13 +156,7 @@ bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, 
 	mocpack_keysine_pose(r.motion->head, key, r.decoded_columns(),
 						 lane.rotations + 4 * frames * r.decoded_count,
 						 lane.translations + 3 * frames * r.rig.moving_count);
-	if (!settle_lane(r, lane, frames + 1))
-		return false;
-	if (!SMALL && r.number == MOCPACK_FLOAT32)
-		copy_rows(r, lane, frames + 1, static_cast<float*>(rows));
-	else
-		copy_rows(r, lane, frames + 1, static_cast<double*>(rows));
-	return true;
+	return finish_lane(r, lane, frames + 1, rows);
 }
 
 namespace
@@ -158,9 +181,7 @@ bool find_layers(const mocpack_Reader& r, const Lane& lane, size_t group, const 
 	return true;
 }
 
-} // namespace
-
-bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
+bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
 {
 	const mocpack_Motion& m = *r.motion;
 	if (!load_keys(m, lane, m.segment_of(group), error))
@@ -200,15 +221,27 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 	return true;
 }
 
-namespace
-{
-
 bool holds(const Slot& slot, uint64_t frame)
 {
 	return slot.group != NO_GROUP && slot.first <= frame && frame < slot.stop;
 }
 
 } // namespace
+
+bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
+{
+	const mocpack_Motion& m = *r.motion;
+	if (m.codec == KEYSINE)
+		return decode_keysine_group(r, lane, group, rows, error);
+	const size_t first = m.key_frame(group), stop = m.key_frame(group + 1) + 1;
+	if (!(m.codec == RAW ? decode_raw(r, *lane, group, error) : decode_lossless(r, *lane, group)))
+		return false;
+	if (finish_lane(r, *lane, stop - first, rows))
+		return true;
+	Sentence(error, MOCPACK_CORRUPT, m.raw.rows_offset)
+		<< "frames " << uint64_t(first) << " to " << uint64_t(stop) << " are no motion";
+	return false;
+}
 
 Slot* slot_at(mocpack_Reader* r, uint64_t frame, mocpack_Error* error)
 {

@@ -13,6 +13,7 @@ struct Bytes
 {
 	const uint8_t* all; // null: by the callback
 	mocpack_Source source;
+	uint64_t start; // of the file in the callback's bytes: that of a scene's clip begins later
 
 	// Bytes offset … offset + size - 1, which lie within the file: where they stand, or copied to `buffer`.
 	// Null, and an error, where they cannot be had.
@@ -43,6 +44,43 @@ struct RotationChannels
 	}
 };
 
+// The channels of a joint in the order of the source, as SKEL numbers them.
+struct ChannelLayout
+{
+	static const size_t MOST = 12;
+	uint8_t count, codes[MOST];
+};
+
+// What decodes the frames of a file.
+enum Codec : uint8_t
+{
+	KEYSINE,
+	RAW,
+	LOSSLESS,
+};
+
+// A raw payload: which channels it stores for every frame, and the value of the others.
+struct RawPayload
+{
+	const int32_t* stored; // (stored_count) channels, increasing
+	size_t stored_count;
+	const double* still;  // (channel_count) 0 where a channel is stored
+	uint64_t rows_offset; // where in the file the first frame stands
+
+	uint64_t row_size() const // bytes of a frame
+	{
+		return 4 * uint64_t(stored_count);
+	}
+};
+
+// A lossless payload, decoded: one of the two.
+struct LosslessPayload
+{
+	double* channels; // (frames, column_count) in the source's units and degrees
+	double* motion;	  // (frames, column_count) rotations, then translations of the codec's joints
+	size_t column_count;
+};
+
 } // namespace mocpack
 
 struct mocpack_Motion
@@ -53,16 +91,27 @@ struct mocpack_Motion
 	mocpack::Gaps gaps;
 	mocpack::RotationChannels* channels; // (J)
 	double* channel_frames;				 // (J, 4) that channels turn in; null: none
+	mocpack::ChannelLayout* layouts;
+	int32_t* layout_of;	   // (J) which of these a joint has
+	size_t channel_count;  // of all joints
 	int32_t* hinge_joints; // as in mocpack_Skeleton: by joint, those of one joint in their order
 	int32_t* hinge_rows;   // which of the source's rows each one is
 	uint8_t* hinge_slides;
 	double* hinge_axes;
 	double* hinge_limits;
+	double* moving_scales;	 // (frames, S, 3) of info.scaled_joints; null: none move
+	double* place_factors;	 // (M) from the codec's translations to the clip's; null: all 1
 	uint64_t* track_offsets; // (tracks) where in the file the body of each one's chunk stands
 
 	// What the codec knows: one tree, below a joint at the origin where the file has several.
 	mocpack_Skeleton tree;
 	size_t origins; // 1 where there is such a joint, else 0
+	mocpack::Codec codec;
+	mocpack::RawPayload raw;
+	mocpack::LosslessPayload lossless;
+	// Frames of a group, of codecs other than keysine: their groups are spans of frames. `layout` has only
+	// their number.
+	size_t frames_per_group;
 	mocpack_KeysineHead* head;
 	mocpack_KeysineLayout layout;
 	uint64_t*
@@ -88,7 +137,10 @@ struct mocpack_Motion
 
 	size_t key_frame(size_t key) const
 	{
-		return mocpack_keysine_key_frame(head, key);
+		if (codec == mocpack::KEYSINE)
+			return mocpack_keysine_key_frame(head, key);
+		const size_t last = size_t(info.frame_count) - 1;
+		return key < layout.group_count ? key * frames_per_group : last;
 	}
 
 	size_t group_at(uint64_t frame) const

@@ -26,7 +26,7 @@ struct WholeCoders
 bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory, double step = 0,
 				  const WholeCoders* coders = nullptr);
 
-// The coders of series (docs/series.md), for at most four columns.
+// The coders of series (docs/series.md). A known step is for at most four columns.
 extern const WholeCoders SERIES_CODERS;
 
 } // namespace mocpack

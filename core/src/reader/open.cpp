@@ -17,6 +17,7 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 	static const uint8_t NOTHING = 0;
 	if (!size)
 		return &NOTHING;
+	offset += start;
 	mocpack_Status status = source.read(source.user, offset, size_t(size), buffer);
 	if (status == MOCPACK_OK)
 		return static_cast<uint8_t*>(buffer);
@@ -34,7 +35,18 @@ namespace
 
 const size_t LONGEST_HEAD_SIZE = 5; // bytes that say how long keysine's head is
 const uint64_t LARGEST_HEAD = 1u << 31;
-const uint32_t OLDEST_BITSTREAM = 1, NEWEST_BITSTREAM = 1;
+
+// In the order of `Codec`.
+const struct
+{
+	const char* name;
+	size_t name_size;
+	uint32_t newest_bitstream;
+} CODECS[] = {{"keysine", 7, 1}, {"raw", 3, 1}, {"lossless", 8, 1}};
+const size_t CODEC_COUNT = sizeof CODECS / sizeof *CODECS;
+
+const double SPAN_SECONDS = 1;		 // of a group, where the codec has none
+const uint64_t SPAN_BYTES = 1 << 20; // that a group takes at most when it is decoded, unless it is one frame
 
 struct Opening
 {
@@ -64,17 +76,24 @@ struct Opening
 			!read_skeleton(chunks.skeleton, motion, error) ||
 			(chunks.rest.found && !read_rest(chunks.rest, motion, error)) ||
 			(chunks.hinges.found && !read_hinges(chunks.hinges, motion, error)) ||
+			(chunks.scales.found && !read_scaled_joints(chunks.scales, motion, error)) ||
 			(chunks.time.found && !read_start(chunks.time, motion, error)) ||
 			(chunks.play.found && !read_play(chunks.play, motion, error)) || !check_counts() ||
 			!check_codec())
 			return false;
-		if ((chunks.time.found && !read_times(chunks.time, motion, error)) ||
+		if ((chunks.scales.found && !read_moving_scales(chunks.scales, motion, error)) ||
+			(chunks.time.found && !read_times(chunks.time, motion, error)) ||
 			(chunks.gaps.found && !read_gaps(chunks.gaps, motion, error)) ||
 			!read_tracks(chunks, motion, error))
 			return false;
 		if (!(flags & MOCPACK_OPEN_UNCHECKED) && !check_data(chunks, error))
 			return false;
-		return plant_tree() && read_payload_head() && find_parts(flags);
+		if (!plant_tree() || !scale_tree(motion, error))
+			return false;
+		if (motion->codec == KEYSINE)
+			return read_payload_head() && find_parts(flags);
+		cut_spans();
+		return (motion->codec == RAW ? read_raw : read_lossless)(chunks, motion, error);
 	}
 
 	// So that a small file cannot announce any number of frames.
@@ -102,21 +121,40 @@ struct Opening
 	{
 		const mocpack_Info& info = motion->info;
 		uint64_t at = chunks.head.offset;
-		if (info.codec.size != 7 || std::memcmp(info.codec.bytes, "keysine", 7))
+		size_t n = 0;
+		while (n < CODEC_COUNT && (info.codec.size != CODECS[n].name_size ||
+								   std::memcmp(info.codec.bytes, CODECS[n].name, CODECS[n].name_size)))
+			++n;
+		if (n == CODEC_COUNT)
 			fail(MOCPACK_UNSUPPORTED, at).operator<<("codec ").quote(info.codec.bytes, info.codec.size)
-				<< " is not decoded here, only keysine is";
+				<< " is not decoded here";
 		else if (info.bitstream < 1)
-			fail(MOCPACK_CORRUPT, at) << "keysine bitstream version 0: versions count from 1";
-		else if (info.bitstream > NEWEST_BITSTREAM)
+			fail(MOCPACK_CORRUPT, at) << CODECS[n].name << " bitstream version 0: versions count from 1";
+		else if (info.bitstream > CODECS[n].newest_bitstream)
 			fail(MOCPACK_UNSUPPORTED, at)
-				<< "keysine bitstream version " << uint64_t(info.bitstream) << " is newer than "
-				<< uint64_t(NEWEST_BITSTREAM) << "; a newer mocpack reads it";
-		else if (info.bitstream < OLDEST_BITSTREAM)
-			fail(MOCPACK_UNSUPPORTED, at)
-				<< "keysine bitstream version " << uint64_t(info.bitstream) << " was never released";
+				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream) << " is newer than "
+				<< uint64_t(CODECS[n].newest_bitstream) << "; a newer mocpack reads it";
 		else
+		{
+			motion->codec = Codec(n);
 			return check_needed(at);
+		}
 		return false;
+	}
+
+	// Cuts the frames into groups, of a codec that has none: about a second each.
+	void cut_spans()
+	{
+		mocpack_Info& info = motion->info;
+		const uint64_t frames = info.frame_count - 1, most = SPAN_BYTES / (56 * info.joint_count);
+		const double second = SPAN_SECONDS / info.frame_time;
+		uint64_t span = second < double(most) ? uint64_t(second + 0.5) : most;
+		span = span < frames ? span : frames;
+		span = span ? span : 1;
+		motion->frames_per_group = size_t(span);
+		motion->layout.group_count = size_t((frames + span - 1) / span);
+		motion->longest_group = frames ? size_t(span) : 0;
+		info.key_count = uint64_t(motion->layout.group_count) + 1;
 	}
 
 	// Parameters that a decoder must know: this one knows none.
@@ -128,7 +166,8 @@ struct Opening
 		if (object.empty)
 			return true;
 		fail(MOCPACK_UNSUPPORTED, at)
-				.operator<<("keysine needs its parameter ")
+				.operator<<(CODECS[motion->codec].name)
+				.operator<<(" needs its parameter ")
 				.quote(object.first_name, object.first_name_size)
 			<< ", which a newer mocpack knows";
 		return false;
@@ -325,8 +364,8 @@ struct Opening
 			motion->memory.give_back(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
-		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.rest, &chunks.time,
-								   &chunks.meta, &chunks.play, &chunks.gaps})
+		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales,
+								   &chunks.rest, &chunks.time, &chunks.meta, &chunks.play, &chunks.gaps})
 			forget(*chunk);
 	}
 
@@ -337,8 +376,10 @@ struct Opening
 	}
 };
 
-mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
-						  mocpack_Error* error)
+} // namespace
+
+mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
+						 mocpack_Error* error)
 {
 	mocpack_Error unheard;
 	error = error ? error : &unheard;
@@ -369,6 +410,30 @@ mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options
 	return MOCPACK_OK;
 }
 
+namespace
+{
+
+// Opens a file, or the only clip of a scene.
+mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
+						  mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	error->status = MOCPACK_OK;
+	if (!is_scene(bytes, error))
+		return error->status == MOCPACK_OK ? open_clip(bytes, options, motion, error) : error->status;
+	mocpack_Scene* scene = nullptr;
+	if (open_scene(bytes, options, &scene, error) != MOCPACK_OK)
+		return error->status;
+	const size_t clips = mocpack_scene_count(scene);
+	mocpack_Status status = clips == 1 ? mocpack_scene_motion(scene, 0, options, motion, error)
+									   : mocpack_Status(Sentence(error, MOCPACK_BAD_ARGUMENT)
+														<< "the file is a scene of " << uint64_t(clips)
+														<< " clips: mocpack_scene_open opens it");
+	mocpack_scene_close(scene);
+	return status;
+}
+
 } // namespace
 
 } // namespace mocpack
@@ -379,7 +444,8 @@ mocpack_Status mocpack_open(const void* bytes, size_t size, const mocpack_OpenOp
 							mocpack_Motion** motion, mocpack_Error* error)
 {
 	static const uint8_t NOTHING = 0;
-	Bytes all = {bytes ? static_cast<const uint8_t*>(bytes) : &NOTHING, {nullptr, bytes ? size : 0, nullptr}};
+	Bytes all = {
+		bytes ? static_cast<const uint8_t*>(bytes) : &NOTHING, {nullptr, bytes ? size : 0, nullptr}, 0};
 	return open_bytes(all, options, motion, error);
 }
 
@@ -387,7 +453,7 @@ mocpack_Status mocpack_open_source(const mocpack_Source* source, const mocpack_O
 								   mocpack_Motion** motion, mocpack_Error* error)
 {
 	if (source && source->read)
-		return open_bytes({nullptr, *source}, options, motion, error);
+		return open_bytes({nullptr, *source, 0}, options, motion, error);
 	mocpack_Error unheard;
 	return Sentence(error ? error : &unheard, MOCPACK_BAD_ARGUMENT)
 		   << "mocpack_open_source: a source that cannot read";

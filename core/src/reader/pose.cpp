@@ -132,28 +132,98 @@ void solve_world(const Rig& rig, const Number* row, Number* rotations, Number* p
 	}
 }
 
+// The scales of a joint, (3).
+void scale_of(const Rig& rig, const MovingScales& moving, size_t j, double* out)
+{
+	const int32_t at = moving.from ? rig.scaling[j] : -1;
+	for (size_t c = 0; c < 3; ++c)
+		out[c] = at < 0 ? rig.scales[3 * j + c]
+						: (1 - moving.part) * moving.from[3 * at + int32_t(c)] +
+							  moving.part * moving.to[3 * at + int32_t(c)];
+}
+
+// out = a b, matrices (3, 3) row by row.
+void multiply_matrices(const double* a, const double* b, double* out)
+{
+	for (int i = 0; i < 3; ++i)
+		for (int k = 0; k < 3; ++k)
+			out[3 * i + k] = a[3 * i] * b[k] + a[3 * i + 1] * b[3 + k] + a[3 * i + 2] * b[6 + k];
+}
+
+// World rotations (count, 4) without scales, positions (count, 3) with them, and matrices (count, 9): a
+// joint's is its parent's, then its rotation, then its scales.
+template <typename Number>
+void solve_scaled_world(const Rig& rig, const Number* row, const MovingScales& moving, double* rotations,
+						double* positions, double* matrices)
+{
+	for (size_t j = 0; j < rig.count; ++j)
+	{
+		const Number* q = row + 4 * j;
+		const double x = q[0], y = q[1], z = q[2], w = q[3];
+		double scale[3], p[3],
+			own[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),		2 * (x * z + w * y),
+					  2 * (x * y + w * z),	   1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+					  2 * (x * z - w * y),	   2 * (y * z + w * x),		1 - 2 * (x * x + y * y)};
+		scale_of(rig, moving, j, scale);
+		for (int i = 0; i < 9; ++i)
+			own[i] *= scale[i % 3];
+		for (int c = 0; c < 3; ++c)
+			p[c] = rig.moving[j] < 0 ? rig.offsets[3 * j + c]
+									 : double(row[4 * rig.count + 3 * size_t(rig.moving[j]) + c]);
+		double *turn = rotations + 4 * j, *place = positions + 3 * j, *matrix = matrices + 9 * j;
+		if (rig.parents[j] < 0)
+		{
+			turn[0] = x, turn[1] = y, turn[2] = z, turn[3] = w;
+			for (int c = 0; c < 3; ++c)
+				place[c] = p[c];
+			for (int i = 0; i < 9; ++i)
+				matrix[i] = own[i];
+			continue;
+		}
+		const size_t parent = size_t(rig.parents[j]);
+		const double *b = rotations + 4 * parent, *m = matrices + 9 * parent;
+		turn[0] = b[3] * x + b[0] * w + b[1] * z - b[2] * y;
+		turn[1] = b[3] * y - b[0] * z + b[1] * w + b[2] * x;
+		turn[2] = b[3] * z + b[0] * y - b[1] * x + b[2] * w;
+		turn[3] = b[3] * w - b[0] * x - b[1] * y - b[2] * z;
+		for (int c = 0; c < 3; ++c)
+			place[c] =
+				positions[3 * parent + c] + m[3 * c] * p[0] + m[3 * c + 1] * p[1] + m[3 * c + 2] * p[2];
+		multiply_matrices(m, own, matrix);
+	}
+}
+
 // Where the numbers of one frame are written.
 template <typename Number> struct Target
 {
-	Number *rotations, *translations;
-	const mocpack_Strides &rotation, &translation;
+	Number *rotations, *translations, *scales;
+	const mocpack_Strides &rotation, &translation, &scale;
 
 	Target(const mocpack_Poses& poses, uint64_t frame)
 		: rotations(static_cast<Number*>(poses.rotations)),
-		  translations(static_cast<Number*>(poses.translations)), rotation(poses.rotation),
-		  translation(poses.translation)
+		  translations(static_cast<Number*>(poses.translations)), scales(static_cast<Number*>(poses.scales)),
+		  rotation(poses.rotation), translation(poses.translation), scale(poses.scale)
 	{
 		if (rotations)
 			rotations += size_t(frame) * rotation.frame;
 		if (translations)
 			translations += size_t(frame) * translation.frame;
+		if (scales)
+			scales += size_t(frame) * scale.frame;
 	}
 
-	void put_rotation(size_t j, const Number* q) const
+	void put_scale(size_t j, const double* s) const
+	{
+		Number* to = scales + j * scale.joint;
+		for (size_t c = 0; c < 3; ++c)
+			to[c * scale.component] = Number(s[c]);
+	}
+
+	template <typename Source> void put_rotation(size_t j, const Source* q) const
 	{
 		Number* to = rotations + j * rotation.joint;
 		for (size_t c = 0; c < 4; ++c)
-			to[c * rotation.component] = q[c];
+			to[c * rotation.component] = Number(q[c]);
 	}
 
 	template <typename Source> void put_translation(size_t j, const Source* p) const
@@ -181,26 +251,48 @@ template <typename Number> void write_local(const Rig& rig, const Number* row, c
 		}
 }
 
-// Writes a row in the world; scratch holds seven numbers for each joint.
-template <typename Number>
-void write_world(const Rig& rig, const Number* row, Number* scratch, const Target<Number>& out)
+template <typename Number, typename Source>
+void put_world(const Rig& rig, const Source* rotations, const Source* positions, const Target<Number>& out)
 {
-	Number* positions = scratch + 4 * rig.count;
-	solve_world(rig, row, scratch, positions);
 	for (size_t i = 0; i < rig.written_count; ++i)
 	{
 		if (out.rotations)
-			out.put_rotation(i, scratch + 4 * rig.written[i]);
+			out.put_rotation(i, rotations + 4 * rig.written[i]);
 		if (out.translations)
 			out.put_translation(i, positions + 3 * rig.written[i]);
 	}
 }
 
+// Writes a row in the world.
 template <typename Number>
-void write(const Rig& rig, mocpack_Space space, const Number* row, Number* scratch, const Target<Number>& out)
+void write_world(const Rig& rig, const Number* row, const MovingScales& scales, void* scratch,
+				 const Target<Number>& out)
 {
+	if (rig.is_scaled)
+	{
+		double *rotations = static_cast<double*>(scratch), *positions = rotations + 4 * rig.count;
+		solve_scaled_world(rig, row, scales, rotations, positions, positions + 3 * rig.count);
+		put_world(rig, rotations, positions, out);
+		return;
+	}
+	Number *rotations = static_cast<Number*>(scratch), *positions = rotations + 4 * rig.count;
+	solve_world(rig, row, rotations, positions);
+	put_world(rig, rotations, positions, out);
+}
+
+template <typename Number>
+void write(const Rig& rig, mocpack_Space space, const Number* row, const MovingScales& scales, void* scratch,
+		   const Target<Number>& out)
+{
+	for (size_t i = 0; out.scales && i < rig.written_count; ++i)
+	{
+		double scale[3] = {1, 1, 1};
+		if (rig.is_scaled)
+			scale_of(rig, scales, size_t(rig.written[i]), scale);
+		out.put_scale(i, scale);
+	}
 	if (!SMALL && space == MOCPACK_WORLD)
-		write_world(rig, row, scratch, out);
+		write_world(rig, row, scales, scratch, out);
 	else
 		write_local(rig, row, out);
 }
@@ -217,16 +309,16 @@ void blend_rows(const Rig& rig, const double* a, const double* b, double t, doub
 	blend(rig, a, b, t, out);
 }
 
-void write_pose(const Rig& rig, mocpack_Space space, const float* row, float* scratch,
-				const mocpack_Poses& poses, uint64_t frame)
+void write_pose(const Rig& rig, mocpack_Space space, const float* row, const MovingScales& scales,
+				void* scratch, const mocpack_Poses& poses, uint64_t frame)
 {
-	write(rig, space, row, scratch, Target<float>(poses, frame));
+	write(rig, space, row, scales, scratch, Target<float>(poses, frame));
 }
 
-void write_pose(const Rig& rig, mocpack_Space space, const double* row, double* scratch,
-				const mocpack_Poses& poses, uint64_t frame)
+void write_pose(const Rig& rig, mocpack_Space space, const double* row, const MovingScales& scales,
+				void* scratch, const mocpack_Poses& poses, uint64_t frame)
 {
-	write(rig, space, row, scratch, Target<double>(poses, frame));
+	write(rig, space, row, scales, scratch, Target<double>(poses, frame));
 }
 
 } // namespace mocpack

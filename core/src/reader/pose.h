@@ -18,6 +18,9 @@ struct Rig
 	const double* offsets;	// (count, 3)
 	const int32_t* written; // (written_count) among those kept
 	size_t written_count;
+	bool is_scaled;
+	const double* scales;	// (count, 3) constant ones
+	const int32_t* scaling; // (count) which of a frame's moving scales, -1 for none
 
 	size_t row_size() const
 	{
@@ -25,15 +28,27 @@ struct Rig
 	}
 };
 
+// The scales of a pose that move, (S, 3) each: `part` of the way from those of one frame to another's. Null:
+// none.
+struct MovingScales
+{
+	const double *from, *to;
+	double part;
+};
+
 // A row between two others, t of the way, by slerp: the shorter way round.
 void blend_rows(const Rig& rig, const float* a, const float* b, double t, float* out);
 void blend_rows(const Rig& rig, const double* a, const double* b, double t, double* out);
 
-// Writes a row as the caller's frame `frame`; scratch holds seven numbers for each joint kept.
-void write_pose(const Rig& rig, mocpack_Space space, const float* row, float* scratch,
-				const mocpack_Poses& poses, uint64_t frame);
-void write_pose(const Rig& rig, mocpack_Space space, const double* row, double* scratch,
-				const mocpack_Poses& poses, uint64_t frame);
+// Numbers for each joint kept that write_pose needs as scratch: those of a pose in the world.
+const size_t WORLD_NUMBERS = 7, SCALED_WORLD_NUMBERS = 16;
+
+// Writes a row as the caller's frame `frame`. Scratch is of the row's numbers, of doubles where joints have
+// scales.
+void write_pose(const Rig& rig, mocpack_Space space, const float* row, const MovingScales& scales,
+				void* scratch, const mocpack_Poses& poses, uint64_t frame);
+void write_pose(const Rig& rig, mocpack_Space space, const double* row, const MovingScales& scales,
+				void* scratch, const mocpack_Poses& poses, uint64_t frame);
 
 // Turns quaternions of frames `first` to `stop` round where those of the frame before them are of the other
 // sign.

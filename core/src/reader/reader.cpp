@@ -34,6 +34,7 @@ struct ReaderCounts
 {
 	size_t joints, kept, moving, decoded, written, frames, row_bytes, slots, lanes;
 	bool straight; // whether rows are decoded as floats
+	bool scaled;
 
 	ReaderCounts(const mocpack_Motion& m, const mocpack_ReaderOptions& o)
 	{
@@ -44,7 +45,9 @@ struct ReaderCounts
 		decoded = kept + m.origins;
 		frames = m.longest_group + 1;
 		row_bytes = (o.number == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
-		straight = !SMALL && o.number == MOCPACK_FLOAT32 && !mocpack_keysine_grid_steps(m.head);
+		straight = !SMALL && m.codec == KEYSINE && o.number == MOCPACK_FLOAT32 &&
+				   !mocpack_keysine_grid_steps(m.head);
+		scaled = m.info.scales || m.info.scaled_count;
 		lanes = o.tasks ? (o.tasks->most < MOST_TASKS ? o.tasks->most : MOST_TASKS) : 1;
 		size_t group = row_bytes * frames, groups = m.group_count();
 		slots = group ? o.cache_size / group : 1;
@@ -57,12 +60,21 @@ bool countable(const mocpack_Motion& m, const ReaderCounts& n)
 {
 	const uint64_t padding = 16u << MOCPACK_KEYSINE_MOST_SPLITS;
 	uint64_t scratch = uint64_t(m.layout.channel_count) * (n.frames + padding) * 16;
-	uint64_t group = uint64_t(n.frames) * (n.decoded + 1) * 64;
+	uint64_t group = uint64_t(n.frames) * (n.decoded + 1) * 64 + (n.scaled ? 256 * uint64_t(n.decoded) : 0);
 	uint64_t keys = uint64_t(m.layout.channel_count) * (uint64_t(m.keys_in_segment(0)) + 1) * 4;
 	uint64_t lane = scratch + 2 * group + keys + m.largest_input;
 	uint64_t slots = uint64_t(n.slots) * (group + 64), most = SIZE_MAX / 8;
 	return scratch < most && group < most && keys < most && lane < most / n.lanes &&
 		   slots / n.slots >= group && slots < most;
+}
+
+size_t lane_scratch(const mocpack_Motion& m, bool straight)
+{
+	if (m.codec != KEYSINE)
+		return m.channel_count * sizeof(double);
+	size_t group = straight ? mocpack_keysine_rows_scratch(m.head) : mocpack_keysine_group_scratch(m.head),
+		   segment = mocpack_keysine_segment_scratch(m.head);
+	return group > segment ? group : segment;
 }
 
 // Hands out the parts of a reader; over no memory, counts how much they take.
@@ -71,7 +83,8 @@ struct ReaderRooms
 	mocpack_Reader* reader;
 	uint8_t *kept, *turned;
 	int32_t *numbers, *parents, *moving, *written, *rotation_columns, *translation_columns;
-	double* offsets;
+	double *offsets, *scales, *place_factors;
+	int32_t* scaling;
 	Slot* slots;
 	Lane* lanes;
 
@@ -87,6 +100,9 @@ struct ReaderRooms
 		rotation_columns = arena->take<int32_t>(m.tree.joint_count);
 		translation_columns = arena->take<int32_t>(m.tree.translated_count);
 		offsets = arena->take<double>(3 * n.kept);
+		scales = arena->take<double>(n.scaled ? 3 * n.kept : 0);
+		scaling = arena->take<int32_t>(n.scaled ? n.kept : 0);
+		place_factors = arena->take<double>(m.place_factors ? m.tree.translated_count : 0);
 		slots = arena->take<Slot>(n.slots);
 		lanes = arena->take<Lane>(n.lanes);
 		for (size_t i = 0; i < n.lanes; ++i)
@@ -103,18 +119,16 @@ struct ReaderRooms
 	{
 		Lane lane = {};
 		lane.segment = NO_GROUP;
-		lane.keys = arena->take<int32_t>(m.keys_in_segment(0) * m.layout.channel_count);
+		lane.keys =
+			arena->take<int32_t>(m.codec == KEYSINE ? m.keys_in_segment(0) * m.layout.channel_count : 0);
 		const bool straight = !SMALL && n.straight;
-		size_t scratch =
-				   straight ? mocpack_keysine_rows_scratch(m.head) : mocpack_keysine_group_scratch(m.head),
-			   other = mocpack_keysine_segment_scratch(m.head);
-		lane.scratch = arena->take<uint8_t>(scratch > other ? scratch : other);
+		lane.scratch = arena->take<uint8_t>(lane_scratch(m, straight));
 		lane.rotations = arena->take<double>(straight ? 0 : 4 * n.decoded * n.frames);
 		lane.translations = arena->take<double>(straight ? 0 : 3 * n.moving * n.frames);
 		lane.input = arena->take<uint8_t>(m.bytes.all ? 0 : m.largest_input);
 		lane.rows = i ? arena->take<uint8_t>(n.row_bytes * n.frames) : nullptr;
 		lane.row = arena->take<uint8_t>(n.row_bytes);
-		lane.world = arena->take<double>(7 * n.kept);
+		lane.world = arena->take<double>((n.scaled ? SCALED_WORLD_NUMBERS : WORLD_NUMBERS) * n.kept);
 		if (lanes)
 			lanes[i] = lane;
 	}
@@ -144,7 +158,7 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 	for (size_t j = info.joint_count; o.space == MOCPACK_WORLD && j-- > 0;)
 		if (rooms.kept[j] && info.parents[j] >= 0)
 			rooms.kept[info.parents[j]] = 1;
-	size_t count = 0, moved = 0, next = 0;
+	size_t count = 0, moved = 0, next = 0, next_scaled = 0;
 	for (size_t j = 0; j < m.tree.joint_count; ++j)
 		rooms.rotation_columns[j] = -1;
 	if (m.origins)
@@ -154,8 +168,18 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 		bool translated = next < info.translated_count && size_t(info.translated_joints[next]) == j;
 		if (translated)
 			rooms.translation_columns[next++] = rooms.kept[j] ? int32_t(moved) : -1;
+		const bool scales = next_scaled < info.scaled_count && size_t(info.scaled_joints[next_scaled]) == j;
+		const int32_t scaling = scales ? int32_t(next_scaled++) : -1;
 		if (!rooms.kept[j])
 			continue;
+		if (r->rig.is_scaled)
+		{
+			rooms.scaling[count] = scaling;
+			for (size_t c = 0; c < 3; ++c)
+				rooms.scales[3 * count + c] = info.scales ? info.scales[3 * j + c] : 1.0;
+		}
+		if (translated && m.place_factors)
+			rooms.place_factors[moved] = m.place_factors[next - 1];
 		rooms.moving[count] = translated ? int32_t(moved++) : -1;
 		rooms.parents[count] = info.parents[j] < 0 ? -1 : rooms.numbers[info.parents[j]];
 		rooms.turned[count] = info.parents[j] < 0;
@@ -163,7 +187,9 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 		rooms.rotation_columns[j + m.origins] = int32_t(count + m.origins);
 		rooms.numbers[j] = int32_t(count++);
 	}
-	r->rig = {count, moved, rooms.parents, rooms.moving, rooms.offsets, rooms.written, 0};
+	r->rig = {count,		 moved, rooms.parents,	  rooms.moving, rooms.offsets,
+			  rooms.written, 0,		r->rig.is_scaled, rooms.scales, rooms.scaling};
+	r->place_factors = m.place_factors ? rooms.place_factors : nullptr;
 	r->rig.written_count = o.joints ? o.joint_count : info.joint_count;
 	for (size_t i = 0; i < r->rig.written_count; ++i)
 		rooms.written[i] = rooms.numbers[o.joints ? size_t(o.joints[i]) : i];
@@ -219,6 +245,7 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	r->slots = rooms.slots, r->lanes = rooms.lanes;
 	if (o.tasks)
 		r->tasks = *o.tasks;
+	r->rig.is_scaled = counts.scaled;
 	choose_joints(*motion, o, rooms, r);
 	*reader = r;
 	return MOCPACK_OK;

@@ -13,7 +13,7 @@ struct Lane
 {
 	size_t segment; // whose keys are at hand
 	int32_t* keys;
-	void* scratch;
+	void* scratch;				// of a raw payload, one row of channels
 	mocpack_KeysineSines sines; // that the scratch holds of the group before
 	double *rotations,
 		*translations; // of a group, and the key at its end; none where rows are decoded as such
@@ -58,6 +58,18 @@ struct mocpack_Reader
 	uint64_t clock;
 	mocpack_Tasks tasks;
 
+	const double*
+		place_factors; // (rig.moving_count) from the codec's translations to the file's; null: all 1
+
+	// The moving scales `part` of the way from a frame to the next.
+	mocpack::MovingScales scales_at(uint64_t frame, double part = 0) const
+	{
+		const size_t width = 3 * motion->info.scaled_count;
+		const double* at = motion->moving_scales;
+		at = at ? at + size_t(frame) * width : nullptr;
+		return {at, part > 0 ? at + width : at, part};
+	}
+
 	const mocpack_KeysineColumns* decoded_columns() const
 	{
 		return all_columns ? nullptr : &columns;
@@ -80,6 +92,18 @@ namespace mocpack
 // Decodes a group, and the key at its end, into rows of the reader's numbers. False, and an error, where it
 // cannot be.
 bool decode_group(const mocpack_Reader& reader, Lane* lane, size_t group, void* rows, mocpack_Error* error);
+
+// Decodes the frames of a group, and the one after it, into a lane's rotations and translations, of a raw
+// payload.
+bool decode_raw(const mocpack_Reader& reader, const Lane& lane, size_t group, mocpack_Error* error);
+
+// The same of a lossless payload.
+bool decode_lossless(const mocpack_Reader& reader, const Lane& lane, size_t group);
+
+// Writes the pose of a row of channels (channel_count), in metres and radians, of the joints that have a
+// column.
+void write_channel_pose(const mocpack_Motion& motion, const mocpack_KeysineColumns& columns,
+						const double* row, double* rotations, double* translations);
 
 // Brings the keys of a segment into a lane.
 bool load_keys(const mocpack_Motion& motion, Lane* lane, size_t segment, mocpack_Error* error);

@@ -11,8 +11,7 @@ namespace mocpack
 namespace
 {
 
-const size_t MOST_COLUMNS = 4, MOST_PREDICTORS = 3, MOST_OWN = 4;
-const size_t MOST_FEATURES = MOST_COLUMNS * MOST_PREDICTORS * (MOST_OWN + 2 * MOST_COLUMNS);
+const size_t MOST_BRIEF_COLUMNS = 4, MOST_PREDICTORS = 3, MOST_OWN = 4;
 const uint64_t NUMBERS_PER_BYTE = 12000; // each takes two decisions of at least 1/2840 of a bit
 const double LARGEST_BASE = 1 << 30;
 const int FLOORED = 3, ORDERS = 4;
@@ -41,29 +40,38 @@ const Forecast FORECASTS[2] = {
 	{2, {0.98, 0.998}, {4, 3}, {2, 1}, 30, 4.0, 0.98, 100.0},
 };
 
-// A model of columns of which each looks at its own past and at all others.
+// A model of columns in groups of three or four, of which each looks at its own past and at the others of its
+// group.
 struct Model
 {
 	mocpack_SeriesModel model;
-	uint32_t starts[MOST_COLUMNS * MOST_PREDICTORS + 1], sizes[MOST_COLUMNS];
-	int32_t columns[MOST_FEATURES];
-	uint8_t lags[MOST_FEATURES];
+	uint32_t *starts, *sizes;
+	int32_t* columns;
+	uint8_t* lags;
 
-	Model(const Forecast& f, size_t count, bool told)
-		: model{count,
-				f.predictors,
-				f.forgetting,
-				f.periods,
-				f.warm,
-				f.caution,
-				f.blend_forgetting,
-				f.blend_pull,
-				1,
-				starts,
-				columns,
-				lags,
-				told ? sizes : nullptr}
+	Model(const Forecast& f, size_t count, bool told, Memory* memory)
 	{
+		const size_t group = count % 3 ? 4 : 3;
+		const uint64_t most = uint64_t(count) * f.predictors * (MOST_OWN + 2 * group);
+		starts = memory->take_array<uint32_t>(uint64_t(count) * f.predictors + 1);
+		sizes = memory->take_array<uint32_t>(count);
+		columns = memory->take_array<int32_t>(most);
+		lags = memory->take_array<uint8_t>(most);
+		if (!good())
+			return;
+		model = {count,
+				 f.predictors,
+				 f.forgetting,
+				 f.periods,
+				 f.warm,
+				 f.caution,
+				 f.blend_forgetting,
+				 f.blend_pull,
+				 1,
+				 starts,
+				 columns,
+				 lags,
+				 told ? sizes : nullptr};
 		uint32_t at = 0, *start = starts;
 		for (size_t c = 0; c < count; ++c)
 			for (size_t p = 0; p < f.predictors; ++p)
@@ -71,13 +79,25 @@ struct Model
 				*start++ = at;
 				for (uint8_t lag = 1; lag <= f.own[p]; ++lag)
 					columns[at] = int32_t(c), lags[at++] = lag;
-				for (size_t other = 0; other < count; ++other)
+				const size_t first = c - c % group, stop = first + group < count ? first + group : count;
+				for (size_t other = first; other < stop; ++other)
 					for (uint8_t lag = other < c ? 0 : 1; lag < 2 && other != c; ++lag)
 						columns[at] = int32_t(other), lags[at++] = lag;
 			}
 		*start = at;
 	}
+
+	bool good() const
+	{
+		return starts && sizes && columns && lags;
+	}
 };
+
+bool no_room(Fields* in)
+{
+	in->fail(MOCPACK_NO_MEMORY) << ": numbers that take more memory than the limit leaves";
+	return false;
+}
 
 // The integers of a series, and what decoding them takes: given back with all that reading a track took.
 struct Room
@@ -92,9 +112,7 @@ struct Room
 
 	bool good(Fields* in) const
 	{
-		if (!values || !scratch)
-			in->fail(MOCPACK_NO_MEMORY) << ": numbers that take more memory than the limit leaves";
-		return values && scratch;
+		return (values && scratch) || no_room(in);
 	}
 };
 
@@ -111,9 +129,11 @@ bool finished(Fields* in, mocpack_Status status)
 bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_t* depths, double* numbers,
 				Memory* memory)
 {
-	double base[MOST_COLUMNS];
-	int32_t floors[MOST_COLUMNS] = {};
+	double* base = memory->take_array<double>(columns);
+	int32_t* floors = memory->take_array<int32_t>(columns);
 	uint64_t moving = 0;
+	if (!base || !floors)
+		return no_room(in);
 	for (size_t c = 0; c < columns; ++c)
 	{
 		base[c] = numbers[c];
@@ -143,7 +163,9 @@ bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_
 bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool told, double* numbers,
 				 Memory* memory)
 {
-	Model model(FORECASTS[thorough], columns, told);
+	Model model(FORECASTS[thorough], columns, told, memory);
+	if (!model.good())
+		return no_room(in);
 	const uint8_t* logs = told ? in->raw(columns) : nullptr;
 	for (size_t c = 0; logs && c < columns; ++c)
 	{
@@ -190,7 +212,7 @@ bool read_briefly(int order, int depth, Fields* in, size_t rows, size_t columns,
 			numbers[i] = numbers[i - columns];
 		return in->good();
 	}
-	uint8_t depths[MOST_COLUMNS] = {uint8_t(depth)};
+	uint8_t depths[MOST_BRIEF_COLUMNS] = {uint8_t(depth)};
 	const uint8_t* others = in->raw(columns - 1);
 	for (size_t c = 1; others && c < columns; ++c)
 		depths[c] = others[c - 1];

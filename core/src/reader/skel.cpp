@@ -19,7 +19,7 @@ const double PI = 3.14159265358979323846;
 const double FARTHEST_POINT = 1e6;	  // metres
 const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
-const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = 12;
+const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = ChannelLayout::MOST;
 
 // Part of the format, so it never changes: the joint names of common skeletons, lengths before them.
 const char DICTIONARY[] =
@@ -226,14 +226,15 @@ struct SkeletonReader : ChunkReader
 		info.parents = found;
 	}
 
-	// Of how channels were laid out in the source, only what hinges may be made of matters here; but what is
-	// no layout is no file.
+	// How channels are laid out in the source: hinges may be made of them, and codecs may store them.
 	void layouts(size_t joints)
 	{
 		size_t count = size_t(in.varint(joints));
 		bool* styles = array<bool>(count);
 		RotationChannels* turning = array<RotationChannels>(count);
 		motion->channels = array<RotationChannels>(joints);
+		motion->layouts = array<ChannelLayout>(count);
+		motion->layout_of = array<int32_t>(joints);
 		for (size_t n = 0; n < count && going(); ++n)
 		{
 			size_t size = size_t(in.varint(CHANNELS));
@@ -245,8 +246,10 @@ struct SkeletonReader : ChunkReader
 				uint32_t channel = in.good() ? 1u << codes[i] : 0;
 				in.check(!(seen & channel), ": a layout that has a channel twice");
 				seen |= channel;
-				if (in.good())
-					add_rotation(codes[i], &turning[n]);
+				if (!in.good())
+					break;
+				add_rotation(codes[i], &turning[n]);
+				motion->layouts[n].codes[motion->layouts[n].count++] = codes[i];
 			}
 			// numbers 3 to 5 and 9 to 11 are ASF's names, the others BVH's
 			styles[n] = (seen & 0x1c7) && (seen & 0xe38);
@@ -257,6 +260,8 @@ struct SkeletonReader : ChunkReader
 			size_t n = size_t(in.varint(count - 1));
 			in.check(!styles[n], ": a layout that mixes the channels of two formats");
 			motion->channels[j] = turning[n];
+			motion->layout_of[j] = int32_t(n);
+			motion->channel_count += motion->layouts[n].count;
 		}
 		memory.give_back(styles);
 		memory.give_back(turning);

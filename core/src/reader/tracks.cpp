@@ -5,6 +5,7 @@
 #include "math/rotation_vector.h"
 #include "reader/chunks.h"
 #include "reader/json.h"
+#include "reader/names.h"
 #include "reader/numbers.h"
 
 namespace mocpack
@@ -55,27 +56,7 @@ mocpack_Track read_track_head(Fields* in, uint64_t most)
 	return track;
 }
 
-bool is_before(const mocpack_Text& a, const mocpack_Text& b)
-{
-	const size_t common = a.size < b.size ? a.size : b.size;
-	const int found = common ? std::memcmp(a.bytes, b.bytes, common) : 0;
-	return found ? found < 0 : a.size < b.size;
-}
-
-// Moves a name down a heap whose greatest is first.
-void sink(const mocpack_Text** heap, size_t at, size_t count)
-{
-	for (size_t child; (child = 2 * at + 1) < count; at = child)
-	{
-		child += child + 1 < count && is_before(*heap[child], *heap[child + 1]);
-		if (!is_before(*heap[at], *heap[child]))
-			return;
-		const mocpack_Text* moved = heap[at];
-		heap[at] = heap[child], heap[child] = moved;
-	}
-}
-
-// No two tracks have one name. Sorted by a heap: a file of many tracks must not take quadratic time.
+// No two tracks have one name.
 bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
 {
 	size_t count = chunks.track_count;
@@ -84,23 +65,13 @@ bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* e
 		return no_memory(error, "the file's tracks");
 	for (size_t i = 0; i < count; ++i)
 		names[i] = &motion->info.tracks[i].name;
-	for (size_t i = count / 2; i-- > 0;)
-		sink(names, i, count);
-	bool differ = true;
-	const mocpack_Text* later = nullptr;
-	for (size_t left = count; left && differ; sink(names, 0, left))
-	{
-		const mocpack_Text* greatest = names[0];
-		names[0] = names[--left];
-		differ = !later || is_before(*greatest, *later);
-		later = greatest;
-	}
+	const mocpack_Text* twice = find_repeated(names, count);
 	motion->memory.give_back(names);
-	if (!differ)
+	if (twice)
 		Sentence(error, MOCPACK_CORRUPT, chunks.tracks->offset)
 			.operator<<("the file has two tracks ")
-			.quote(later->bytes, later->size);
-	return differ;
+			.quote(twice->bytes, twice->size);
+	return !twice;
 }
 
 } // namespace

@@ -20,7 +20,7 @@ export interface BindOptions extends MatchOptions {
 export interface Channel {
   /** As three.js names it: `Hips.quaternion`. */
   track: string;
-  property: "quaternion" | "position";
+  property: "quaternion" | "position" | "scale";
   at: number;
 }
 
@@ -45,39 +45,44 @@ export function channelsOf(motion: Motion, options: BindOptions): Channels {
 }
 
 function asTheyAre(motion: Motion, skeleton: ThreeSkeleton, map: BoneMap): Channels {
-  const moving = new Set(motion.skeleton.translated);
-  const { list, width } = listed(skeleton, map, (joint) => moving.has(joint));
+  const { translated, scales, scaled } = motion.skeleton;
+  const [moving, growing] = [new Set(translated), new Set(scaled)];
+  const isScaled = (joint: number): boolean =>
+    growing.has(joint) || Boolean(scales?.subarray(3 * joint, 3 * joint + 3).some((s) => s !== 1));
+  const { list, width } = listed(skeleton, map, (joint) => moving.has(joint), isScaled);
   const joints = motion.skeleton.parents.length;
-  // where each number comes from: rotations first, then translations
-  const turns = new Int32Array(width).fill(-1);
-  const places = new Int32Array(width).fill(-1);
-  for (const { joint, property, at } of list)
-    for (let c = 0; c < sizeOf(property); ++c)
-      if (property === "quaternion") turns[at + c] = 4 * joint + c;
-      else places[at + c] = 3 * joint + c;
   const row = (frames: Frames, t: number, out: Float32Array, at: number): void => {
-    for (let i = 0; i < width; ++i)
-      out[at + i] =
-        turns[i] >= 0
-          ? frames.rotations[4 * joints * t + turns[i]]
-          : frames.translations[3 * joints * t + places[i]];
+    const arrays = {
+      quaternion: frames.rotations,
+      position: frames.translations,
+      scale: frames.scales ?? NOTHING,
+    };
+    for (const channel of list) {
+      const size = sizeOf(channel.property);
+      const from = size * (joints * t + channel.joint);
+      for (let c = 0; c < size; ++c) out[at + channel.at + c] = arrays[channel.property][from + c];
+    }
   };
   return { list, width, map, row };
 }
 
-/** The channels of matched joints, in the joints' order; `placed` says which have a place as well. */
+const NOTHING = new Float64Array(0);
+
+/** The channels of matched joints, in the joints' order; `placed` and `scaled` say which have a place, and a scale. */
 export function listed(
   skeleton: ThreeSkeleton,
   map: BoneMap,
   placed: (joint: number) => boolean,
+  scaled: (joint: number) => boolean = () => false,
 ): { list: (Channel & { joint: number })[]; width: number } {
   const names = trackNames(skeleton);
   const list: (Channel & { joint: number })[] = [];
   let width = 0;
   map.bones.forEach((bone, joint) => {
     if (!bone) return;
-    for (const property of ["quaternion", "position"] as const) {
+    for (const property of ["quaternion", "position", "scale"] as const) {
       if (property === "position" && !placed(joint)) continue;
+      if (property === "scale" && !scaled(joint)) continue;
       list.push({ track: `${names.get(bone)}.${property}`, property, at: width, joint });
       width += sizeOf(property);
     }

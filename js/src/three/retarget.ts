@@ -168,7 +168,8 @@ function restOf(skeleton: Skeleton): Rest {
   const still = new Float64Array(4 * joints);
   for (let j = 0; j < joints; ++j) still[4 * j + 3] = 1;
   const rotations = skeleton.rest ?? still;
-  const frames = { start: 0, count: 1, rotations, translations: skeleton.offsets };
+  const frames: Frames = { start: 0, count: 1, rotations, translations: skeleton.offsets };
+  if (skeleton.scales) frames.scales = skeleton.scales;
   const [places, world] = [new Float64Array(3 * joints), new Float64Array(4 * joints)];
   poseWorld(skeleton, frames, 0, places, world);
   return {

@@ -1,0 +1,310 @@
+// Which columns of a lossless payload tell about which: joints, their ancestors, and their mirror images.
+#include <cstring>
+
+#include "reader/lossless.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const size_t PREDICTORS = 3, MOST_FEATURES = 64;
+// docs/series.md, EXACT: how long each predictor remembers, how many of its own differences it looks at, and
+// whether it looks at its group, its parent's, its grandparent's and its mirror image's
+const double FORGETTING[PREDICTORS] = {0.8, 0.95, 0.998};
+const uint8_t PERIODS[PREDICTORS] = {1, 1, 1};
+const uint8_t OWN[PREDICTORS] = {2, 2, 3};
+
+// Names by which joints are found.
+class NameTable
+{
+  public:
+	bool allocate(size_t count, Memory* memory)
+	{
+		size_ = 16;
+		while (size_ < 2 * count)
+			size_ *= 2;
+		names_ = memory->take_array<mocpack_Text>(size_);
+		values_ = memory->take_array<int32_t>(size_);
+		return names_ && values_;
+	}
+
+	// -1 where the name is not there.
+	int32_t find(const mocpack_Text& name) const
+	{
+		const size_t at = place_of(name);
+		return names_[at].bytes ? values_[at] : -1;
+	}
+
+	void add(const mocpack_Text& name, int32_t value)
+	{
+		const size_t at = place_of(name);
+		names_[at] = name, values_[at] = value;
+	}
+
+  private:
+	size_t size_ = 0;
+	mocpack_Text* names_ = nullptr;
+	int32_t* values_ = nullptr;
+
+	size_t place_of(const mocpack_Text& name) const
+	{
+		uint32_t hash = 2166136261u;
+		for (size_t i = 0; i < name.size; ++i)
+			hash = (hash ^ uint8_t(name.bytes[i])) * 16777619u;
+		size_t at = hash & (size_ - 1);
+		while (names_[at].bytes &&
+			   (names_[at].size != name.size || std::memcmp(names_[at].bytes, name.bytes, name.size)))
+			at = (at + 1) & (size_ - 1);
+		return at;
+	}
+};
+
+const size_t LONGEST_NAME = 255 + 16;
+
+// Appends the digits of a number.
+size_t append_number(char* text, size_t size, size_t number)
+{
+	char digits[24];
+	size_t count = 0;
+	do
+		digits[count++] = char('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		text[size++] = digits[--count];
+	return size;
+}
+
+// The file's names, with numbers added to those that are empty or stood before.
+bool unique_names(const mocpack_Info& info, mocpack_Text* names, NameTable* table, Memory* memory)
+{
+	NameTable given;
+	if (!given.allocate(info.joint_count, memory) || !table->allocate(info.joint_count, memory))
+		return false;
+	for (size_t j = 0; j < info.joint_count; ++j)
+		given.add(info.names[j], 0);
+	for (size_t j = 0; j < info.joint_count; ++j)
+	{
+		names[j] = info.names[j];
+		if (!names[j].size || table->find(names[j]) >= 0)
+		{
+			char* text = memory->take_array<char>(LONGEST_NAME + 24);
+			if (!text)
+				return false;
+			const char* stem = names[j].size ? names[j].bytes : "joint";
+			size_t size = names[j].size ? names[j].size : 5;
+			std::memcpy(text, stem, size);
+			if (names[j].size)
+				text[size++] = '_';
+			for (size_t number = j;; ++number)
+			{
+				names[j] = {text, append_number(text, size, number)};
+				if (given.find(names[j]) < 0 && table->find(names[j]) < 0)
+					break;
+			}
+		}
+		table->add(names[j], int32_t(j));
+	}
+	return true;
+}
+
+// A word for a side, and that for the other one.
+struct Side
+{
+	const char* one;
+	size_t size;
+	const char* other;
+	size_t other_size;
+};
+const Side SIDES[] = {{"Left", 4, "Right", 5}, {"left", 4, "right", 5}, {"LEFT", 4, "RIGHT", 5},
+					  {"L", 1, "R", 1},		   {"l", 1, "r", 1},		{"Right", 5, "Left", 4},
+					  {"right", 5, "left", 4}, {"RIGHT", 5, "LEFT", 4}, {"R", 1, "L", 1},
+					  {"r", 1, "l", 1}};
+
+// Finds the name that has another word at a place.
+int32_t find_exchanged(const mocpack_Text& name, size_t at, const Side& side, const NameTable& table)
+{
+	char text[LONGEST_NAME + 24 + 8];
+	const size_t one = side.size, other = side.other_size, rest = name.size - at - one;
+	std::memcpy(text, name.bytes, at);
+	std::memcpy(text + at, side.other, other);
+	std::memcpy(text + at + other, name.bytes + at + one, rest);
+	return table.find({text, at + other + rest});
+}
+
+bool stands_at(const mocpack_Text& name, size_t at, const Side& side)
+{
+	return at + side.size <= name.size && !std::memcmp(name.bytes + at, side.one, side.size);
+}
+
+// The joint whose name has the word for the other side, at the start, the end, or anywhere; -1 for none.
+int32_t find_mirrored(const mocpack_Text& name, const NameTable& table)
+{
+	for (const Side& side : SIDES)
+	{
+		const size_t size = side.size;
+		int32_t found = stands_at(name, 0, side) ? find_exchanged(name, 0, side, table) : -1;
+		if (found < 0 && name.size >= size && stands_at(name, name.size - size, side))
+			found = find_exchanged(name, name.size - size, side, table);
+		for (size_t at = 0; found < 0 && size > 1 && at + size <= name.size; ++at)
+			if (stands_at(name, at, side))
+			{
+				found = find_exchanged(name, at, side, table);
+				break;
+			}
+		if (found >= 0)
+			return found;
+	}
+	return -1;
+}
+
+bool take_columns(size_t count, LosslessColumns* columns, Memory* memory)
+{
+	columns->count = count;
+	columns->joints = memory->take_array<int32_t>(uint64_t(count) + 1);
+	columns->is_places = memory->take_array<uint8_t>(uint64_t(count) + 1);
+	return columns->joints && columns->is_places;
+}
+
+// Columns in groups: rotation and translation of a joint, and what each hangs from. Groups are numbered 2
+// joint + (1 of a translation).
+struct Relations
+{
+	const mocpack_Motion& motion;
+	const int32_t *owners, *next; // (chosen) group of each column, and the next column of its group
+	const int32_t* first;		  // (groups) first column of each, -1 for none
+	const int32_t* above;		  // (joints) nearest joint above whose rotation has columns
+	const int32_t* mirrored;	  // (joints)
+
+	int32_t parent(int32_t group) const
+	{
+		const int32_t joint = group / 2;
+		if (above[joint] >= 0)
+			return 2 * above[joint];
+		return group == 0 && first[1] >= 0 ? 1 : -1;
+	}
+
+	int32_t mirror(int32_t group) const
+	{
+		const int32_t other = mirrored[group / 2] < 0 ? -1 : 2 * mirrored[group / 2] + group % 2;
+		return other >= 0 && first[other] >= 0 ? other : -1;
+	}
+
+	// Adds what a predictor of a column looks at of a group.
+	size_t add(int32_t group, int32_t column, int32_t* columns, uint8_t* lags, size_t count) const
+	{
+		for (int32_t c = group < 0 ? -1 : first[group]; c >= 0; c = next[c])
+			for (uint8_t lag = c < column ? 0 : 1; c != column && lag < 2; ++lag)
+				if (count < MOST_FEATURES)
+					columns[count] = c, lags[count++] = lag;
+		return count;
+	}
+};
+
+} // namespace
+
+bool channel_columns(const mocpack_Motion& m, LosslessColumns* columns, Memory* memory)
+{
+	if (!take_columns(m.channel_count, columns, memory))
+		return false;
+	size_t at = 0;
+	for (size_t j = 0; j < m.info.joint_count; ++j)
+	{
+		const ChannelLayout& layout = m.layouts[m.layout_of[j]];
+		for (size_t i = 0; i < layout.count; ++i, ++at)
+		{
+			columns->joints[at] = int32_t(j + m.origins);
+			columns->is_places[at] = layout.codes[i] < RotationChannels::FIRST;
+		}
+	}
+	return true;
+}
+
+bool motion_columns(const mocpack_Motion& m, LosslessColumns* columns, Memory* memory)
+{
+	const size_t turns = 4 * m.tree.joint_count;
+	if (!take_columns(turns + 3 * m.tree.translated_count, columns, memory))
+		return false;
+	for (size_t c = 0; c < columns->count; ++c)
+	{
+		columns->is_places[c] = c >= turns;
+		columns->joints[c] = c < turns ? int32_t(c / 4) : m.tree.translated_joints[(c - turns) / 3];
+	}
+	return true;
+}
+
+void scale_channels(const mocpack_Motion& m, const double* row, double degree, double* out)
+{
+	for (size_t j = 0; j < m.info.joint_count; ++j)
+	{
+		const ChannelLayout& layout = m.layouts[m.layout_of[j]];
+		for (size_t i = 0; i < layout.count; ++i)
+			*out++ = *row++ * (layout.codes[i] < RotationChannels::FIRST ? m.info.unit : degree);
+	}
+}
+
+bool relate_columns(const mocpack_Motion& m, const LosslessColumns& columns, const int32_t* chosen,
+					size_t chosen_count, SeriesGroups* groups, Memory* memory)
+{
+	const size_t joints = m.tree.joint_count, group_count = 2 * joints;
+	int32_t* owners = memory->take_array<int32_t>(uint64_t(chosen_count) + 1);
+	int32_t* next = memory->take_array<int32_t>(uint64_t(chosen_count) + 1);
+	int32_t* first = memory->take_array<int32_t>(uint64_t(group_count) + 1);
+	int32_t* last = memory->take_array<int32_t>(uint64_t(group_count) + 1);
+	int32_t* above = memory->take_array<int32_t>(uint64_t(joints) + 1);
+	int32_t* mirrored = memory->take_array<int32_t>(uint64_t(joints) + 1);
+	mocpack_Text* names = memory->take_array<mocpack_Text>(uint64_t(m.info.joint_count) + 1);
+	uint32_t* starts = memory->take_array<uint32_t>(uint64_t(chosen_count) * PREDICTORS + 1);
+	int32_t* feature_columns =
+		memory->take_array<int32_t>(uint64_t(chosen_count) * PREDICTORS * MOST_FEATURES + 1);
+	uint8_t* lags = memory->take_array<uint8_t>(uint64_t(chosen_count) * PREDICTORS * MOST_FEATURES + 1);
+	NameTable table;
+	if (!owners || !next || !first || !last || !above || !mirrored || !names || !starts || !feature_columns ||
+		!lags || !unique_names(m.info, names, &table, memory))
+		return false;
+	for (size_t g = 0; g < group_count; ++g)
+		first[g] = last[g] = -1;
+	for (size_t k = 0; k < chosen_count; ++k)
+	{
+		const int32_t group = 2 * columns.joints[chosen[k]] + columns.is_places[chosen[k]];
+		owners[k] = group, next[k] = -1;
+		(last[group] < 0 ? first[group] : next[last[group]]) = int32_t(k);
+		last[group] = int32_t(k);
+	}
+	for (size_t j = 0; j < joints; ++j)
+	{
+		const int32_t parent = m.tree.parents[j];
+		above[j] = parent < 0 ? -1 : first[2 * parent] >= 0 ? parent : above[parent];
+		const int32_t other = j < m.origins ? -1 : find_mirrored(names[j - m.origins], table);
+		mirrored[j] = other < 0 ? -1 : other + int32_t(m.origins);
+	}
+	const Relations relations = {m, owners, next, first, above, mirrored};
+	uint32_t at = 0;
+	for (size_t k = 0; k < chosen_count; ++k)
+		for (size_t p = 0; p < PREDICTORS; ++p)
+		{
+			const int32_t column = int32_t(k), group = owners[k], parent = relations.parent(group);
+			int32_t* to = feature_columns + at;
+			uint8_t* to_lags = lags + at;
+			size_t count = 0;
+			for (uint8_t lag = 1; lag <= OWN[p]; ++lag)
+				to[count] = column, to_lags[count++] = lag;
+			count = relations.add(group, column, to, to_lags, count);
+			if (p >= 1)
+				count = relations.add(parent, column, to, to_lags, count);
+			if (p >= 2)
+			{
+				count = relations.add(parent < 0 ? -1 : relations.parent(parent), column, to, to_lags, count);
+				count = relations.add(relations.mirror(group), column, to, to_lags, count);
+			}
+			starts[k * PREDICTORS + p] = at;
+			at += uint32_t(count);
+		}
+	starts[chosen_count * PREDICTORS] = at;
+	groups->model = {chosen_count, PREDICTORS, FORGETTING, PERIODS,			0,	  1.0,	  0.93,
+					 100.0,		   1,		   starts,	   feature_columns, lags, nullptr};
+	return true;
+}
+
+} // namespace mocpack

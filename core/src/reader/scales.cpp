@@ -1,0 +1,220 @@
+// The chunk SCAL: scales of joints, constant and moving.
+#include <cmath>
+#include <cstring>
+
+#include "reader/chunks.h"
+#include "reader/numbers.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+enum ScaleFlags
+{
+	HAS_CONSTANT = 1,
+	HAS_MOVING = 2
+};
+
+const double LARGEST_SCALE = 1e6, FARTHEST_POINT = 1e6;
+const double LARGEST_EXPONENT = 40; // of two
+
+bool are_scales(const double* numbers, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; ++i)
+		if (!(std::fabs(numbers[i]) <= LARGEST_SCALE)) // true of NaN
+			return false;
+	return true;
+}
+
+// The constant scales of the joints whose bit is set, which stand in a sized field.
+bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Memory& memory = motion->memory;
+	const size_t joints = motion->info.joint_count;
+	const uint8_t* bits = in->raw((joints + 7) / 8);
+	const uint64_t size = in->varint();
+	const uint8_t* bytes = in->raw(size);
+	if (!in->good())
+		return false;
+	size_t count = 0;
+	for (size_t j = 0; j < joints; ++j)
+		count += bits[j / 8] >> j % 8 & 1;
+	double* scales = memory.take_array<double>(3 * uint64_t(joints));
+	double* numbers = memory.take_array<double>(3 * uint64_t(count) + 1);
+	if (!scales || !numbers)
+		return no_memory(error, "scales of joints");
+	Fields part = in->part(bytes, size_t(size));
+	if (!read_numbers(&part, count, 3, numbers, &memory))
+		return false;
+	in->check(are_scales(numbers, 3 * count), ": a scale beyond 1e6");
+	const double* next = numbers;
+	for (size_t j = 0; j < joints; ++j)
+		for (size_t c = 0; c < 3; ++c)
+			scales[3 * j + c] = bits[j / 8] >> j % 8 & 1 ? *next++ : 1.0;
+	memory.give_back(numbers);
+	motion->info.scales = scales;
+	return in->good();
+}
+
+// Reads past the constant scales.
+void skip_constant(Fields* in, size_t joints)
+{
+	in->raw((joints + 7) / 8);
+	in->raw(in->varint());
+}
+
+// Which joints' scales move; `joints` may be null.
+size_t read_indices(Fields* in, size_t joint_count, int32_t* joints)
+{
+	const size_t count = size_t(in->varint(joint_count));
+	uint64_t at = 0;
+	for (size_t i = 0; i < count && in->good(); ++i)
+	{
+		const uint64_t step = in->varint();
+		at += step;
+		in->check(step < joint_count && at < joint_count && (!i || step),
+				  ": a joint that is not there, or stands twice");
+		if (joints)
+			joints[i] = int32_t(at);
+	}
+	return count;
+}
+
+} // namespace
+
+bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk SCAL", error);
+	mocpack_Info& info = motion->info;
+	const uint8_t flags = in.u8();
+	in.check(flags && flags <= HAS_CONSTANT + HAS_MOVING, ": unknown flags");
+	if (!in.good() || (flags & HAS_CONSTANT && !read_constant(&in, motion, error)))
+		return false;
+	if (!(flags & HAS_MOVING))
+		return true;
+	int32_t* joints = motion->memory.take_array<int32_t>(uint64_t(info.joint_count) + 1);
+	if (!joints)
+		return no_memory(error, "scales of joints");
+	info.scaled_count = read_indices(&in, info.joint_count, joints);
+	info.scaled_joints = joints;
+	in.check(info.scaled_count > 0, ": scales that move, of no joint");
+	return in.good();
+}
+
+bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk SCAL", error);
+	const mocpack_Info& info = motion->info;
+	if (in.u8() & HAS_CONSTANT)
+		skip_constant(&in, info.joint_count);
+	if (!info.scaled_count)
+	{
+		in.end();
+		return in.good();
+	}
+	read_indices(&in, info.joint_count, nullptr);
+	const uint64_t frames = info.frame_count, columns = 3 * uint64_t(info.scaled_count);
+	// frames times joints is at most 16384 times the bytes of the file, which 64 bits hold
+	motion->moving_scales = motion->memory.take_array<double>(frames * columns);
+	if (!motion->moving_scales)
+		return no_memory(error, "scales of joints");
+	if (!read_numbers(&in, size_t(frames), size_t(columns), motion->moving_scales, &motion->memory, 0,
+					  &SERIES_CODERS))
+		return false;
+	in.check(are_scales(motion->moving_scales, frames * columns), ": a scale beyond 1e6");
+	return in.good();
+}
+
+namespace
+{
+
+// 2^e of each joint (J), by which lengths in its frame are larger for the codec.
+void scale_powers(const mocpack_Info& info, double* powers)
+{
+	// first the sums of logarithms along the skeleton
+	for (size_t j = 0; j < info.joint_count; ++j)
+	{
+		double sum = 0;
+		for (size_t c = 0; c < 3; ++c)
+		{
+			const double size = std::fabs(info.scales[3 * j + c]);
+			sum += size > 0 ? std::log2(size) : 0;
+		}
+		powers[j] = sum / 3 + (info.parents[j] < 0 ? 0 : powers[info.parents[j]]);
+	}
+	for (size_t j = 0; j < info.joint_count; ++j)
+	{
+		double exponent = std::nearbyint(powers[j]);
+		exponent = exponent < -LARGEST_EXPONENT ? -LARGEST_EXPONENT : exponent;
+		powers[j] = std::ldexp(1.0, int(exponent < LARGEST_EXPONENT ? exponent : LARGEST_EXPONENT));
+	}
+}
+
+// A copy of points (count, 3), each times the power of its joint, or of that joint's parent.
+double* scaled_points(const mocpack_Motion& motion, const double* points, const int32_t* joints, size_t count,
+					  const double* powers, Memory* memory)
+{
+	double* out = memory->take_array<double>(3 * uint64_t(count) + 1);
+	for (size_t i = 0; out && i < count; ++i)
+	{
+		// the tree's joints are numbered higher where there is an origin
+		const int32_t joint =
+			joints ? joints[i] - int32_t(motion.origins) : int32_t(i) - int32_t(motion.origins);
+		const int32_t of = joints ? joint : joint < 0 ? -1 : motion.info.parents[joint];
+		for (size_t c = 0; c < 3; ++c)
+			out[3 * i + c] = points[3 * i + c] * (of < 0 ? 1.0 : powers[of]);
+	}
+	return out;
+}
+
+bool are_near(const double* points, size_t count)
+{
+	for (size_t i = 0; i < 3 * count; ++i)
+		if (std::fabs(points[i]) > FARTHEST_POINT)
+			return false;
+	return true;
+}
+
+} // namespace
+
+bool scale_tree(mocpack_Motion* motion, mocpack_Error* error)
+{
+	const mocpack_Info& info = motion->info;
+	mocpack_Skeleton& tree = motion->tree;
+	if (!info.scales)
+		return true;
+	Memory& memory = motion->memory;
+	double* powers = memory.take_array<double>(uint64_t(info.joint_count) + 1);
+	double* factors = memory.take_array<double>(uint64_t(info.translated_count) + 1);
+	if (!powers || !factors)
+		return no_memory(error, "scales of joints");
+	scale_powers(info, powers);
+	double* offsets = scaled_points(*motion, tree.offsets, nullptr, tree.joint_count, powers, &memory);
+	double* ends = scaled_points(*motion, tree.end_sites, tree.end_joints, tree.end_count, powers, &memory);
+	if (!offsets || !ends)
+		return no_memory(error, "scales of joints");
+	if (!are_near(offsets, tree.joint_count) || !are_near(ends, tree.end_count))
+	{
+		Sentence(error, MOCPACK_CORRUPT) << "chunk SCAL: scales that take joints further than 1e6 metres";
+		return false;
+	}
+	tree.offsets = offsets, tree.end_sites = ends;
+	for (size_t i = 0; i < info.translated_count; ++i)
+	{
+		const int32_t parent = info.parents[info.translated_joints[i]];
+		factors[i] = parent < 0 ? 1.0 : 1.0 / powers[parent];
+	}
+	motion->place_factors = factors;
+	for (size_t h = 0; h < info.hinge_count; ++h)
+	{
+		const int32_t parent = info.parents[motion->hinge_joints[h] - int32_t(motion->origins)];
+		for (size_t i = 0; motion->hinge_slides[h] && parent >= 0 && i < 2; ++i)
+			motion->hinge_limits[2 * h + i] *= powers[parent];
+	}
+	memory.give_back(powers);
+	return true;
+}
+
+} // namespace mocpack

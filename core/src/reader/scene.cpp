@@ -1,0 +1,273 @@
+// Scenes: a file whose CLIP chunks each hold the name and the file of a clip.
+#include <cstring>
+#include <new>
+
+#include "coding/checksum.h"
+#include "coding/crc32.h"
+#include "reader/chunks.h"
+#include "reader/json.h"
+#include "reader/names.h"
+
+namespace mocpack
+{
+
+// A clip of a scene, and where its file stands in the scene's.
+struct SceneClip
+{
+	mocpack_Text name;
+	uint64_t offset, size;
+	SceneClip* next;
+};
+
+} // namespace mocpack
+
+struct mocpack_Scene
+{
+	mocpack::Memory memory;
+	mocpack::Bytes bytes;
+	size_t count = 0;
+	mocpack::SceneClip* first = nullptr;
+	mocpack::SceneClip** clips = nullptr; // (count)
+
+	explicit mocpack_Scene(const mocpack::Memory& own, const mocpack::Bytes& all) : memory(own), bytes(all)
+	{
+	}
+};
+
+namespace mocpack
+{
+
+namespace
+{
+
+const uint8_t START[] = {0x93, 'M', 'O', 'C'};
+const size_t LONGEST_NAME = 1024, LONGEST_NAME_SIZE = 4; // bytes
+
+Bytes part_of(const Bytes& bytes, uint64_t offset, uint64_t size)
+{
+	Bytes part = bytes;
+	part.all = bytes.all ? bytes.all + offset : nullptr;
+	part.start += offset;
+	part.source.size = size;
+	return part;
+}
+
+// Finds the clips of a scene, chunk by chunk.
+struct SceneScan
+{
+	mocpack_Scene* scene;
+	mocpack_Error* error;
+	SceneClip** last;
+
+	bool run()
+	{
+		if (!read_magic(scene->bytes, error))
+			return false;
+		for (uint64_t at = FIRST_CHUNK; at < scene->bytes.source.size;)
+			if (!next(&at))
+				return false;
+		return list_clips();
+	}
+
+  private:
+	Sentence fail(mocpack_Status status, uint64_t offset)
+	{
+		return Sentence(error, status, offset);
+	}
+
+	bool next(uint64_t* at)
+	{
+		const Bytes& bytes = scene->bytes;
+		uint8_t tag[4] = {};
+		Chunk chunk = {};
+		if (!read_chunk_header(bytes, at, tag, &chunk, error))
+			return false;
+		const uint64_t there = bytes.source.size - *at;
+		const bool is_clip = !std::memcmp(tag, "CLIP", 4);
+		if (chunk.size > there)
+			fail(MOCPACK_TRUNCATED, *at).operator<<("chunk ").quote(tag, 4)
+				<< " has " << there << " of " << chunk.size << " bytes";
+		else if (!is_clip && !(tag[0] >= 'a' && tag[0] <= 'z'))
+			fail(MOCPACK_UNSUPPORTED, *at).operator<<("the scene needs chunk ").quote(tag, 4)
+				<< ", which a newer mocpack reads";
+		// what is read by a callback is not read through for a checksum: each clip has its own
+		else if (bytes.all && !checksum_matches(crc32(crc32(0, tag, 4), bytes.all + *at, size_t(chunk.size)),
+												chunk.checksum))
+			fail(MOCPACK_CORRUPT, *at).operator<<("chunk ").quote(tag, 4) << " fails its checksum";
+		else if (!is_clip || add_clip(*at, chunk.size))
+		{
+			*at += chunk.size;
+			return true;
+		}
+		return false;
+	}
+
+	bool add_clip(uint64_t offset, uint64_t size)
+	{
+		uint8_t buffer[LONGEST_NAME + LONGEST_NAME_SIZE];
+		const size_t some = size < sizeof buffer ? size_t(size) : sizeof buffer;
+		const uint8_t* bytes = scene->bytes.view(offset, some, buffer, error);
+		if (!bytes)
+			return false;
+		Fields in("chunk CLIP", bytes, some, offset, error);
+		const size_t length = size_t(in.varint(LONGEST_NAME));
+		const uint8_t* name = in.raw(length);
+		in.check(!name || is_utf8(name, length), ": a name that is not UTF-8");
+		if (!in.good())
+			return false;
+		SceneClip* clip = scene->memory.take_array<SceneClip>(1);
+		if (!clip || !keep_text(name, length, &clip->name, &scene->memory))
+			return no_memory(error, "the scene's clips");
+		const size_t before = size_t(in.at() - bytes);
+		clip->offset = offset + before, clip->size = size - before;
+		*last = clip, last = &clip->next;
+		++scene->count;
+		return check_clip(*clip);
+	}
+
+	// A clip of a scene is no scene itself.
+	bool check_clip(const SceneClip& clip)
+	{
+		error->status = MOCPACK_OK;
+		if (is_scene(part_of(scene->bytes, clip.offset, clip.size), error))
+			fail(MOCPACK_CORRUPT, clip.offset).operator<<("clip ").quote(clip.name.bytes, clip.name.size)
+				<< " of the scene is a scene itself";
+		return error->status == MOCPACK_OK;
+	}
+
+	bool list_clips()
+	{
+		const size_t count = scene->count;
+		scene->clips = scene->memory.take_array<SceneClip*>(uint64_t(count) + 1);
+		const mocpack_Text** names = scene->memory.take_array<const mocpack_Text*>(uint64_t(count) + 1);
+		if (!scene->clips || !names)
+			return no_memory(error, "the scene's clips");
+		size_t at = 0;
+		for (SceneClip* clip = scene->first; clip; clip = clip->next, ++at)
+			scene->clips[at] = clip, names[at] = &clip->name;
+		const mocpack_Text* twice = find_repeated(names, count);
+		if (twice)
+			fail(MOCPACK_CORRUPT, 0).operator<<("the scene has two clips ").quote(twice->bytes, twice->size);
+		scene->memory.give_back(names);
+		return !twice;
+	}
+};
+
+// A file that is no scene, as one clip without a name.
+bool list_file(mocpack_Scene* scene, mocpack_Error* error)
+{
+	scene->clips = scene->memory.take_array<SceneClip*>(1);
+	scene->first = scene->memory.take_array<SceneClip>(1);
+	if (!scene->clips || !scene->first)
+		return no_memory(error, "the scene's clips");
+	*scene->first = {{"", 0}, 0, scene->bytes.source.size, nullptr};
+	scene->clips[0] = scene->first;
+	scene->count = 1;
+	return true;
+}
+
+} // namespace
+
+bool is_scene(const Bytes& bytes, mocpack_Error* error)
+{
+	uint8_t buffer[9];
+	if (bytes.source.size < sizeof buffer)
+		return false;
+	const uint8_t* start = bytes.view(0, sizeof buffer, buffer, error);
+	return start && !std::memcmp(start, START, 4) && !std::memcmp(start + 5, "CLIP", 4);
+}
+
+mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,
+						  mocpack_Error* error)
+{
+	const mocpack_OpenOptions defaults = MOCPACK_OPEN_OPTIONS;
+	const mocpack_OpenOptions& given = options ? *options : defaults;
+	*scene = nullptr;
+	if (given.struct_size != sizeof given ||
+		(given.allocator && (!given.allocator->allocate || !given.allocator->release)))
+		return Sentence(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open: options of another version";
+	Memory memory(given.allocator ? *given.allocator : default_allocator(),
+				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
+	void* place = memory.take(sizeof(mocpack_Scene));
+	if (!place)
+		return Sentence(error, MOCPACK_NO_MEMORY) << "there is no memory for an open scene";
+	mocpack_Scene* made = new (place) mocpack_Scene(memory, bytes);
+	error->status = MOCPACK_OK;
+	const bool several = is_scene(bytes, error);
+	const bool good = error->status == MOCPACK_OK &&
+					  (several ? SceneScan{made, error, &made->first}.run() : list_file(made, error));
+	if (good)
+	{
+		*scene = made;
+		return MOCPACK_OK;
+	}
+	Memory all = made->memory;
+	all.give_all_back();
+	return error->status;
+}
+
+} // namespace mocpack
+
+using namespace mocpack;
+
+mocpack_Status mocpack_scene_open(const void* bytes, size_t size, const mocpack_OpenOptions* options,
+								  mocpack_Scene** scene, mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	static const uint8_t NOTHING = 0;
+	const Bytes all = {
+		bytes ? static_cast<const uint8_t*>(bytes) : &NOTHING, {nullptr, bytes ? size : 0, nullptr}, 0};
+	return open_scene(all, options, scene, error ? error : &unheard);
+}
+
+mocpack_Status mocpack_scene_open_source(const mocpack_Source* source, const mocpack_OpenOptions* options,
+										 mocpack_Scene** scene, mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	if (source && source->read)
+		return open_scene({nullptr, *source, 0}, options, scene, error);
+	return Sentence(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open_source: a source that cannot read";
+}
+
+void mocpack_scene_close(mocpack_Scene* scene)
+{
+	if (!scene)
+		return;
+	Memory all = scene->memory;
+	all.give_all_back();
+}
+
+size_t mocpack_scene_count(const mocpack_Scene* scene)
+{
+	return scene->count;
+}
+
+mocpack_Text mocpack_scene_name(const mocpack_Scene* scene, size_t clip)
+{
+	return clip < scene->count ? scene->clips[clip]->name : mocpack_Text{"", 0};
+}
+
+size_t mocpack_scene_find(const mocpack_Scene* scene, const char* name)
+{
+	size_t size = 0;
+	while (name[size])
+		++size;
+	for (size_t n = 0; n < scene->count; ++n)
+		if (scene->clips[n]->name.size == size && !std::memcmp(scene->clips[n]->name.bytes, name, size))
+			return n;
+	return scene->count;
+}
+
+mocpack_Status mocpack_scene_motion(const mocpack_Scene* scene, size_t clip,
+									const mocpack_OpenOptions* options, mocpack_Motion** motion,
+									mocpack_Error* error)
+{
+	mocpack_Error unheard;
+	error = error ? error : &unheard;
+	if (clip >= scene->count)
+		return Sentence(error, MOCPACK_BAD_ARGUMENT)
+			   << "clip " << uint64_t(clip) << " of a scene of " << uint64_t(scene->count) << " clips";
+	const SceneClip& found = *scene->clips[clip];
+	return open_clip(part_of(scene->bytes, found.offset, found.size), options, motion, error);
+}

@@ -1,0 +1,196 @@
+/** Scenes: several clips on one clock in one .mocp file, each opened like a file of its own. */
+
+import { crc32 } from "./crc32.js";
+import { MocpackError } from "./error.js";
+import { openBytes, openSource, type Source } from "./open.js";
+import { checkRange, type ByteSource } from "./source.js";
+import type { Motion, OpenOptions } from "./types.js";
+
+const MAGIC = "\x93MOC";
+const VERSION = 1;
+const FIRST_CHUNK = 5; // bytes before it
+const LONGEST_HEADER = 18; // bytes of a chunk's tag, length and checksum
+const LONGEST_NAME = 1024; // bytes
+
+/** Opens a scene. A file of one clip is a scene of one clip whose name is empty. */
+export async function openScene(source: Source, options: OpenOptions = {}): Promise<Scene> {
+  const bytes = await openBytes(source, options);
+  try {
+    return new Scene(bytes, (await findClips(bytes)) ?? new Map([["", bytes]]), options);
+  } catch (error) {
+    bytes.close();
+    throw error;
+  }
+}
+
+export class Scene {
+  /** @internal */
+  constructor(
+    private readonly bytes: ByteSource,
+    private readonly parts: ReadonlyMap<string, ByteSource>,
+    private readonly options: OpenOptions,
+  ) {}
+
+  /** The names of the clips, in their order. */
+  get names(): string[] {
+    return [...this.parts.keys()];
+  }
+
+  /** Opens a clip by its name; the scene stays open, and must. */
+  async open(name: string): Promise<Motion> {
+    const part = this.parts.get(name);
+    if (!part) throw new RangeError(missing(this.parts, name));
+    return openSource(() => Promise.resolve(shared(part)), this.options);
+  }
+
+  close(): void {
+    this.bytes.close();
+  }
+}
+
+/** The file of the clip that `open` is to open: of a scene the named one, or the only one. */
+export async function clipSource(bytes: ByteSource, name: string | undefined): Promise<ByteSource> {
+  const parts = await findClips(bytes);
+  if (!parts && name === undefined) return bytes;
+  if (!parts) throw new RangeError(`the file is one clip, no scene with a clip ${quoted(name!)}`);
+  const found = name ?? (parts.size === 1 ? [...parts.keys()][0] : undefined);
+  const part = found === undefined ? undefined : parts.get(found);
+  if (!part) throw new RangeError(missing(parts, name));
+  return part;
+}
+
+function missing(parts: ReadonlyMap<string, ByteSource>, name: string | undefined): string {
+  const names = [...parts.keys()].map(quoted).join(", ");
+  return `the file is a scene of ${names}; ${name === undefined ? "say which: open(source, { clip })" : `none is ${quoted(name)}`}`;
+}
+
+function quoted(name: string): string {
+  return JSON.stringify(name.slice(0, 40));
+}
+
+/** A part of other bytes, as a file of its own. */
+class PartSource implements ByteSource {
+  readonly whole: boolean;
+
+  constructor(
+    private readonly bytes: ByteSource,
+    private readonly start: number,
+    readonly size: number,
+  ) {
+    this.whole = bytes.whole;
+  }
+
+  async read(start: number, size: number): Promise<Uint8Array> {
+    checkRange(this, start, size);
+    return this.bytes.read(this.start + start, size);
+  }
+
+  close(): void {
+    this.bytes.close();
+  }
+}
+
+/** The same bytes, which stay open when the motion that reads them is closed. */
+function shared(bytes: ByteSource): ByteSource {
+  const { size, whole } = bytes;
+  return { size, whole, read: (start, count) => bytes.read(start, count), close: () => undefined };
+}
+
+async function isScene(bytes: ByteSource): Promise<boolean> {
+  if (bytes.size < 9) return false;
+  const start = String.fromCharCode(...(await bytes.read(0, 9)));
+  return start.slice(0, 4) === MAGIC && start.slice(5) === "CLIP";
+}
+
+/** The files of a scene's clips by name; null where the file is no scene. */
+async function findClips(bytes: ByteSource): Promise<Map<string, ByteSource> | null> {
+  if (!(await isScene(bytes))) return null;
+  const version = (await bytes.read(4, 1))[0];
+  if (version !== VERSION)
+    throw new MocpackError(
+      version ? "unsupported" : "corrupt",
+      `format version ${version} is not ${VERSION}`,
+    );
+  const parts = new Map<string, ByteSource>();
+  for (let at = FIRST_CHUNK; at < bytes.size;) {
+    const head = await readHeader(bytes, at);
+    at = head.body + head.size;
+    await checkChunk(bytes, head);
+    if (head.tag !== "CLIP") continue;
+    const { name, size } = await readName(bytes, head);
+    if (parts.has(name)) throw corrupt(`the scene has two clips ${quoted(name)}`);
+    const part = new PartSource(bytes, head.body + size, head.size - size);
+    if (await isScene(part)) throw corrupt(`clip ${quoted(name)} of the scene is a scene itself`);
+    parts.set(name, part);
+  }
+  return parts;
+}
+
+interface ChunkHead {
+  tag: string;
+  body: number;
+  size: number;
+  sum: number;
+}
+
+async function readHeader(bytes: ByteSource, at: number): Promise<ChunkHead> {
+  const head = await bytes.read(at, Math.min(LONGEST_HEADER, bytes.size - at));
+  const size = varint(head, 4);
+  if (size.end + 4 > head.length)
+    throw new MocpackError("truncated", "a chunk's header ends too early");
+  const sum = new DataView(head.buffer, head.byteOffset).getUint32(size.end, true);
+  const tag = String.fromCharCode(...head.subarray(0, 4));
+  return { tag, body: at + size.end + 4, size: size.value, sum };
+}
+
+async function checkChunk(bytes: ByteSource, { tag, body, size, sum }: ChunkHead): Promise<void> {
+  if (body + size > bytes.size)
+    throw new MocpackError(
+      "truncated",
+      `chunk ${quoted(tag)} has ${bytes.size - body} of ${size} bytes`,
+    );
+  if (tag !== "CLIP" && !/^[a-z]/.test(tag))
+    throw new MocpackError(
+      "unsupported",
+      `the scene needs chunk ${quoted(tag)}, of a newer reader`,
+    );
+  // an address is not read through for a checksum: each clip has its own
+  if (!bytes.whole) return;
+  const own = crc32(Uint8Array.from(tag, (letter) => letter.charCodeAt(0)));
+  if (crc32(await bytes.read(body, size), own) !== sum)
+    throw corrupt(`chunk ${quoted(tag)} fails its checksum`);
+}
+
+async function readName(
+  bytes: ByteSource,
+  head: ChunkHead,
+): Promise<{ name: string; size: number }> {
+  const start = await bytes.read(head.body, Math.min(head.size, LONGEST_NAME + 4));
+  const length = varint(start, 0);
+  if (length.value > LONGEST_NAME) throw corrupt(`chunk CLIP: a name of ${length.value} bytes`);
+  const size = length.end + length.value;
+  if (size > start.length) throw new MocpackError("truncated", "chunk CLIP ends in its name");
+  try {
+    const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    return { name: utf8.decode(start.subarray(length.end, size)), size };
+  } catch (error) {
+    throw new MocpackError("corrupt", "chunk CLIP: a name that is not UTF-8", { cause: error });
+  }
+}
+
+/** A varint at a place, and where it ends. */
+function varint(bytes: Uint8Array, at: number): { value: number; end: number } {
+  let value = 0;
+  for (let place = 0; place < 10; ++place) {
+    if (at + place >= bytes.length) throw new MocpackError("truncated", "a number ends too early");
+    const byte = bytes[at + place];
+    value += (byte & 127) * 2 ** (7 * place);
+    if (byte < 128 && value <= 2 ** 63) return { value, end: at + place + 1 };
+    if (byte < 128) break;
+  }
+  throw corrupt("a number is too large, or does not end");
+}
+
+function corrupt(what: string): MocpackError {
+  return new MocpackError("corrupt", what);
+}
