@@ -54,6 +54,27 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames)
 	return status;
 }
 
+// Opens every clip of a scene.
+mocpack_Status read_scene(const Bytes& file)
+{
+	Bytes own(file);
+	Counter counter;
+	mocpack_Allocator allocator = counter.allocator();
+	mocpack_OpenOptions how = MOCPACK_OPEN_OPTIONS;
+	how.allocator = &allocator, how.memory_limit = LIMIT;
+	mocpack_Scene* scene = nullptr;
+	mocpack_Status status = mocpack_scene_open(own.data(), own.size(), &how, &scene, nullptr);
+	for (size_t n = 0; scene && n < mocpack_scene_count(scene) && status == MOCPACK_OK; ++n)
+	{
+		mocpack_Motion* motion = nullptr;
+		status = mocpack_scene_motion(scene, n, &how, &motion, nullptr);
+		mocpack_close(motion);
+	}
+	mocpack_scene_close(scene);
+	check(counter.held == 0, "memory of a scene is given back");
+	return status;
+}
+
 std::vector<TestChunk> chunks_of(const Bytes& file)
 {
 	std::vector<TestChunk> found;
@@ -151,6 +172,14 @@ int main(int argc, char** argv)
 			damage(&chunks[random() % chunks.size()], &random);
 			good += read_some(file_of(chunks), &frames) == MOCPACK_OK;
 		}
+	}
+	const Bytes scene = read_whole(all / "scene" / "file.mocp");
+	check(read_scene(scene) == MOCPACK_OK, "a golden scene is read");
+	for (int i = 0; i < tries; ++i)
+	{
+		std::vector<TestChunk> chunks = chunks_of(scene);
+		damage(&chunks[random() % chunks.size()], &random);
+		read_scene(file_of(chunks));
 	}
 	check(files > 0 && good < files * tries, "files are there, and damage shows");
 	if (failures)

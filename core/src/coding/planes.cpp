@@ -17,7 +17,7 @@ const int MAGNITUDES = 12;	// neighbourhood activity, in classes of growing widt
 const int UNARY = 14;		// magnitudes up to here are counted, larger ones escape to Exp-Golomb
 const int ESCAPE_BITS = 32; // classes of the escape's length
 
-struct Models
+struct PlaneModels
 {
 	AdaptiveBit zero[MAGNITUDES];
 	AdaptiveBit sign[3];
@@ -25,7 +25,7 @@ struct Models
 	AdaptiveBit length[ESCAPE_BITS];
 };
 
-const size_t MODEL_BITS = sizeof(Models) / sizeof(AdaptiveBit);
+const size_t MODEL_BITS = sizeof(PlaneModels) / sizeof(AdaptiveBit);
 
 // The probability of a one, in 1/65536, that a start byte stands for: 0 says nothing is known, and
 // 1 to 63 are even steps of its logarithmic odds, logistic((byte - 32) / 4.5).
@@ -36,12 +36,12 @@ const uint16_t START_PROBABILITY[64] = {
 	54114, 56061, 57724, 59128, 60303, 61278, 62082, 62741, 63279, 63716, 64070, 64357, 64589,
 	64775, 64925, 65046, 65143, 65221, 65284, 65334, 65374, 65406, 65432, 65453, 65469};
 
-// Models of all classes as they stand before the first value.
-Models* started(void* memory, size_t class_count, const uint8_t* start)
+// PlaneModels of all classes as they stand before the first value.
+PlaneModels* started(void* memory, size_t class_count, const uint8_t* start)
 {
-	Models* models = static_cast<Models*>(memory);
+	PlaneModels* models = static_cast<PlaneModels*>(memory);
 	for (size_t c = 0; c < class_count; ++c)
-		models[c] = Models();
+		models[c] = PlaneModels();
 	AdaptiveBit* bits = reinterpret_cast<AdaptiveBit*>(models);
 	for (size_t k = 0; start && k < class_count * MODEL_BITS; ++k)
 		bits[k].fast = bits[k].slow = START_PROBABILITY[start[k] & 63];
@@ -102,7 +102,7 @@ struct DecodeBit
 	}
 };
 
-template <typename Bit> int32_t code_value(Bit&& bit, Models& m, Context context, int32_t value)
+template <typename Bit> int32_t code_value(Bit&& bit, PlaneModels& m, Context context, int32_t value)
 {
 	uint32_t size = magnitude(value);
 	if (!bit(m.zero[context.activity], size != 0))
@@ -133,7 +133,7 @@ template <typename Bit> int32_t code_value(Bit&& bit, Models& m, Context context
 
 size_t mocpack_planes_models_size(size_t class_count)
 {
-	return class_count * sizeof(Models);
+	return class_count * sizeof(PlaneModels);
 }
 
 size_t mocpack_planes_start_size(size_t class_count)
@@ -144,7 +144,7 @@ size_t mocpack_planes_start_size(size_t class_count)
 void mocpack_planes_count(const int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
 						  size_t class_count, void* models, uint32_t* counts)
 {
-	Models* m = started(models, class_count, nullptr);
+	PlaneModels* m = started(models, class_count, nullptr);
 	const AdaptiveBit* first = reinterpret_cast<AdaptiveBit*>(m);
 	auto bit = [first, class_count, counts](AdaptiveBit& model, int value)
 	{
@@ -169,7 +169,7 @@ size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* value
 							 size_t columns, const uint16_t* classes, size_t class_count,
 							 const uint8_t* start, void* models)
 {
-	Models* m = started(models, class_count, start);
+	PlaneModels* m = started(models, class_count, start);
 	RangeEncoder coder(dst, dst_size);
 	EncodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
@@ -182,7 +182,7 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 									 size_t class_count, const uint8_t* start, void* models,
 									 const uint8_t* src, size_t src_size)
 {
-	Models* m = started(models, class_count, start);
+	PlaneModels* m = started(models, class_count, start);
 	RangeDecoder coder(src, src_size);
 	DecodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
@@ -198,7 +198,7 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 size_t mocpack_planes_decode_cut(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
 								 size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
-	Models* m = static_cast<Models*>(models);
+	PlaneModels* m = static_cast<PlaneModels*>(models);
 	mocpack_planes_reset(models, class_count);
 	RangeDecoder coder(src, src_size);
 	DecodeBit bit{coder};
@@ -215,13 +215,13 @@ size_t mocpack_planes_decode_cut(int32_t* values, size_t rows, size_t columns, c
 void mocpack_planes_reset(void* models, size_t class_count)
 {
 	for (size_t c = 0; c < class_count; ++c)
-		static_cast<Models*>(models)[c] = Models();
+		static_cast<PlaneModels*>(models)[c] = PlaneModels();
 }
 
 size_t mocpack_planes_encode_row(uint8_t* dst, size_t dst_size, const int32_t* rows, size_t columns,
 								 const uint16_t* classes, void* models)
 {
-	Models* m = static_cast<Models*>(models);
+	PlaneModels* m = static_cast<PlaneModels*>(models);
 	RangeEncoder coder(dst, dst_size);
 	EncodeBit bit{coder};
 	for (size_t c = 0; c < columns; ++c)
@@ -232,7 +232,7 @@ size_t mocpack_planes_encode_row(uint8_t* dst, size_t dst_size, const int32_t* r
 mocpack_Status mocpack_planes_decode_row(int32_t* rows, size_t columns, const uint16_t* classes, void* models,
 										 const uint8_t* src, size_t src_size)
 {
-	Models* m = static_cast<Models*>(models);
+	PlaneModels* m = static_cast<PlaneModels*>(models);
 	RangeDecoder coder(src, src_size);
 	DecodeBit bit{coder};
 	for (size_t c = 0; c < columns; ++c)

@@ -18,16 +18,17 @@ namespace
 
 enum Held
 {
-	CHANNELS = 1,
-	MOTION = 2
+	HOLDS_CHANNELS = 1,
+	HOLDS_MOTION = 2
 };
 
-const uint8_t BINARY = 31, MOST_DIGITS = 22, TURN_DIGITS = 6, BY_ULPS = 23;
-const int64_t BINARY_EXPONENT = 960, LARGEST_WHOLE = 1 << 29, FARTHEST_COEFFICIENT = int64_t(1) << 44;
+const uint8_t BINARY = 31, MOST_LOSSLESS_DIGITS = 22, TURN_DIGITS = 6, BY_ULPS = 23;
+const int64_t BINARY_EXPONENT = 960, LARGEST_LOSSLESS_WHOLE = 1 << 29,
+			  FARTHEST_COEFFICIENT = int64_t(1) << 44;
 const double FARTHEST_CURVE = 1099511627776.0, FINENESS = 16; // 2^40; coefficients are in 1/16
 const size_t MOST_DEGREE = 24, MOST_DRIVERS = 2;
-const uint64_t NUMBERS_PER_BYTE = 12000, ROWS_PER_BYTE = 8192;
-const double PI = 3.14159265358979323846;
+const uint64_t SERIES_NUMBERS_PER_BYTE = 12000, ROWS_PER_BYTE = 8192;
+const double HALF_TURN = 3.14159265358979323846;
 const double POWERS[] = {1e0,  1e1,	 1e2,  1e3,	 1e4,  1e5,	 1e6,  1e7,	 1e8,  1e9,	 1e10, 1e11,
 						 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
@@ -132,8 +133,8 @@ bool put_together(int64_t whole, const Scale& scale, uint8_t kind, int64_t amoun
 			*out = from_order(order_of(*out) + uint64_t(amount));
 		return true;
 	}
-	const int count = kind + (scale.is_decimal ? scale.exponent : int(MOST_DIGITS));
-	if (count > int(MOST_DIGITS))
+	const int count = kind + (scale.is_decimal ? scale.exponent : int(MOST_LOSSLESS_DIGITS));
+	if (count > int(MOST_LOSSLESS_DIGITS))
 		return false;
 	const uint64_t power = uint64_t(POWERS[kind < 15 ? kind : 15]);
 	*out = double(int64_t(uint64_t(whole) * power + uint64_t(amount))) / POWERS[count];
@@ -170,8 +171,8 @@ struct LosslessReader
 		LosslessPayload& payload = motion->lossless;
 		const mocpack_Info& info = motion->info;
 		const uint8_t held = in.u8();
-		in.check(held >= 1 && held <= CHANNELS + MOTION, ": an unknown kind");
-		if (in.good() && held & CHANNELS)
+		in.check(held >= 1 && held <= HOLDS_CHANNELS + HOLDS_MOTION, ": an unknown kind");
+		if (in.good() && held & HOLDS_CHANNELS)
 		{
 			LosslessColumns columns;
 			if (!channel_columns(*motion, &columns, &memory))
@@ -183,7 +184,7 @@ struct LosslessReader
 			if (going())
 				in.check(!is_scaled(info), ": channels of a clip with scales");
 		}
-		if (going() && held & MOTION)
+		if (going() && held & HOLDS_MOTION)
 		{
 			LosslessColumns columns;
 			if (!motion_columns(*motion, &columns, &memory))
@@ -387,7 +388,7 @@ struct LosslessReader
 			const uint8_t digits = codes[c] & 31;
 			const int64_t exponent = digits == BINARY ? fields.folded() : digits;
 			fields.check(digits == BINARY ? exponent >= -BINARY_EXPONENT && exponent <= BINARY_EXPONENT
-										  : digits <= MOST_DIGITS,
+										  : digits <= MOST_LOSSLESS_DIGITS,
 						 ": a scale out of range");
 			scales[c] = {digits != BINARY, fields.good() ? int(exponent) : 0, uint8_t(codes[c] >> 5)};
 		}
@@ -434,7 +435,7 @@ struct LosslessReader
 		{
 			curve->drivers[d] = size_t(in.varint(columns - 1));
 			curve->low[d] = in.folded();
-			const uint64_t span = 1 + in.varint(2 * uint64_t(LARGEST_WHOLE));
+			const uint64_t span = 1 + in.varint(2 * uint64_t(LARGEST_LOSSLESS_WHOLE));
 			curve->high[d] = int64_t(uint64_t(curve->low[d]) + span);
 		}
 		const size_t degree = curve->degree, two = curve->driver_count == 2;
@@ -463,7 +464,8 @@ struct LosslessReader
 		Fields code = sized();
 		const size_t size = code.left();
 		const uint64_t numbers = frames * free_count;
-		in.check(numbers <= NUMBERS_PER_BYTE * (uint64_t(size) + 4), ": more numbers than bytes can hold");
+		in.check(numbers <= SERIES_NUMBERS_PER_BYTE * (uint64_t(size) + 4),
+				 ": more numbers than bytes can hold");
 		SeriesGroups groups;
 		if (!going())
 			return;
@@ -568,7 +570,7 @@ bool decode_lossless(const mocpack_Reader& r, const Lane& lane, size_t group)
 			   *translations = lane.translations + 3 * t * r.rig.moving_count;
 		if (m.lossless.channels)
 		{
-			scale_channels(m, m.lossless.channels + (first + t) * width, PI / 180, scratch);
+			scale_channels(m, m.lossless.channels + (first + t) * width, HALF_TURN / 180, scratch);
 			write_channel_pose(m, r.columns, scratch, rotations, translations);
 			continue;
 		}

@@ -61,7 +61,7 @@ class NameTable
 	}
 };
 
-const size_t LONGEST_NAME = 255 + 16;
+const size_t LONGEST_UNIQUE_NAME = 255 + 16;
 
 // Appends the digits of a number.
 size_t append_number(char* text, size_t size, size_t number)
@@ -89,7 +89,7 @@ bool unique_names(const mocpack_Info& info, mocpack_Text* names, NameTable* tabl
 		names[j] = info.names[j];
 		if (!names[j].size || table->find(names[j]) >= 0)
 		{
-			char* text = memory->take_array<char>(LONGEST_NAME + 24);
+			char* text = memory->take_array<char>(LONGEST_UNIQUE_NAME + 24);
 			if (!text)
 				return false;
 			const char* stem = names[j].size ? names[j].bytes : "joint";
@@ -125,7 +125,7 @@ const Side SIDES[] = {{"Left", 4, "Right", 5}, {"left", 4, "right", 5}, {"LEFT",
 // Finds the name that has another word at a place.
 int32_t find_exchanged(const mocpack_Text& name, size_t at, const Side& side, const NameTable& table)
 {
-	char text[LONGEST_NAME + 24 + 8];
+	char text[LONGEST_UNIQUE_NAME + 24 + 8];
 	const size_t one = side.size, other = side.other_size, rest = name.size - at - one;
 	std::memcpy(text, name.bytes, at);
 	std::memcpy(text + at, side.other, other);

@@ -17,7 +17,7 @@ enum ScaleFlags
 	HAS_MOVING = 2
 };
 
-const double LARGEST_SCALE = 1e6, FARTHEST_POINT = 1e6;
+const double LARGEST_SCALE = 1e6, FARTHEST_SCALED_POINT = 1e6;
 const double LARGEST_EXPONENT = 40; // of two
 
 bool are_scales(const double* numbers, uint64_t count)
@@ -172,7 +172,7 @@ double* scaled_points(const mocpack_Motion& motion, const double* points, const 
 bool are_near(const double* points, size_t count)
 {
 	for (size_t i = 0; i < 3 * count; ++i)
-		if (std::fabs(points[i]) > FARTHEST_POINT)
+		if (std::fabs(points[i]) > FARTHEST_SCALED_POINT)
 			return false;
 	return true;
 }

@@ -40,8 +40,8 @@ namespace mocpack
 namespace
 {
 
-const uint8_t START[] = {0x93, 'M', 'O', 'C'};
-const size_t LONGEST_NAME = 1024, LONGEST_NAME_SIZE = 4; // bytes
+const uint8_t SCENE_MAGIC[] = {0x93, 'M', 'O', 'C'};
+const size_t LONGEST_CLIP_NAME = 1024, LONGEST_CLIP_NAME_SIZE = 4; // bytes
 
 Bytes part_of(const Bytes& bytes, uint64_t offset, uint64_t size)
 {
@@ -104,13 +104,13 @@ struct SceneScan
 
 	bool add_clip(uint64_t offset, uint64_t size)
 	{
-		uint8_t buffer[LONGEST_NAME + LONGEST_NAME_SIZE];
+		uint8_t buffer[LONGEST_CLIP_NAME + LONGEST_CLIP_NAME_SIZE];
 		const size_t some = size < sizeof buffer ? size_t(size) : sizeof buffer;
 		const uint8_t* bytes = scene->bytes.view(offset, some, buffer, error);
 		if (!bytes)
 			return false;
 		Fields in("chunk CLIP", bytes, some, offset, error);
-		const size_t length = size_t(in.varint(LONGEST_NAME));
+		const size_t length = size_t(in.varint(LONGEST_CLIP_NAME));
 		const uint8_t* name = in.raw(length);
 		in.check(!name || is_utf8(name, length), ": a name that is not UTF-8");
 		if (!in.good())
@@ -174,7 +174,7 @@ bool is_scene(const Bytes& bytes, mocpack_Error* error)
 	if (bytes.source.size < sizeof buffer)
 		return false;
 	const uint8_t* start = bytes.view(0, sizeof buffer, buffer, error);
-	return start && !std::memcmp(start, START, 4) && !std::memcmp(start + 5, "CLIP", 4);
+	return start && !std::memcmp(start, SCENE_MAGIC, 4) && !std::memcmp(start + 5, "CLIP", 4);
 }
 
 mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,
