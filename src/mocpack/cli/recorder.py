@@ -28,7 +28,7 @@ from mocpack.live.spool import SUFFIX, Spool, SpoolReader, is_in_use
 
 MAX_TAKES = 1000  # of one performer
 MAX_PARTS = 200  # files of one recording
-SHORT_WAIT_S = 1.0  # for recordings to be written before the user is told of it
+SHORT_WAIT_S = 1.0  # for recordings to be written, before a message says that it takes longer
 MAX_NAME_LENGTH = 64  # characters of a performer's name in a file's name
 
 Take = Callable[[bytes | None], None]

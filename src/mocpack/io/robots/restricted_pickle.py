@@ -58,29 +58,29 @@ def array_of(value: Any, what: str) -> npt.NDArray[np.float64]:
         raise CorruptionError(f"{what} must be an array of numbers: {error}") from error
 
 
-def _value(told: Any, blocks: list[memoryview]) -> Any:
-    if isinstance(told, list):
-        return [_value(part, blocks) for part in told]
-    if not isinstance(told, dict):
-        return told
-    if "array" in told:
-        return _array(told, blocks[told["array"]])
-    if "dict" in told:
-        return {_value(key, blocks): _value(part, blocks) for key, part in told["dict"]}
-    if "tuple" in told:
-        return tuple(_value(part, blocks) for part in told["tuple"])
-    return told["bytes"].encode("latin1") if "bytes" in told else Unread(told["other"])
+def _value(encoded: Any, blocks: list[memoryview]) -> Any:
+    if isinstance(encoded, list):
+        return [_value(part, blocks) for part in encoded]
+    if not isinstance(encoded, dict):
+        return encoded
+    if "array" in encoded:
+        return _array(encoded, blocks[encoded["array"]])
+    if "dict" in encoded:
+        return {_value(key, blocks): _value(part, blocks) for key, part in encoded["dict"]}
+    if "tuple" in encoded:
+        return tuple(_value(part, blocks) for part in encoded["tuple"])
+    return encoded["bytes"].encode("latin1") if "bytes" in encoded else Unread(encoded["other"])
 
 
-def _array(told: dict[str, Any], raw: memoryview) -> npt.NDArray[Any]:
-    dtype, shape = np.dtype(told["dtype"]), tuple(told["shape"])
+def _array(encoded: dict[str, Any], raw: memoryview) -> npt.NDArray[Any]:
+    dtype, shape = np.dtype(encoded["dtype"]), tuple(encoded["shape"])
     count = len(raw) // dtype.itemsize if dtype.itemsize else 0
     flat = np.frombuffer(raw, dtype, count) if count else np.zeros(0, dtype)
     if dtype.kind == "U" and (flat.view(f"{dtype.byteorder}u4") > LAST_CHARACTER).any():
         raise CorruptionError("an array has characters that no text has")
-    if "strides" in told:
-        strides = [step * dtype.itemsize for step in told["strides"]]
+    if "strides" in encoded:
+        strides = [step * dtype.itemsize for step in encoded["strides"]]
         # the reader has checked that these lie in the numbers
-        part = flat[told["offset"] :]
+        part = flat[encoded["offset"] :]
         return np.lib.stride_tricks.as_strided(part, shape, strides, writeable=False)
-    return flat.reshape(shape[::-1]).T if told["fortran"] else flat.reshape(shape)
+    return flat.reshape(shape[::-1]).T if encoded["fortran"] else flat.reshape(shape)
