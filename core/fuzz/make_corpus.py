@@ -27,7 +27,8 @@ HELLO_LIMIT = 1 << 20  # bytes, inflated
 
 def main(folder: Path) -> None:
     files = dict(short_clips()) | dict(takes())
-    write(folder / "file", files)
+    scene = {"scene": (GOLDEN / "scene" / "file.mocp").read_bytes()}
+    write(folder / "file", files | scene)
     write(folder / "archive", archives(list(files.items())))
     write(folder / "live", streams())
 
@@ -40,11 +41,12 @@ def short_clips():
 
 
 def takes():
-    """Yield the golden takes of codec raw, encoded with keysine, which the core decodes."""
+    """Yield the first frames of the golden takes, encoded with each codec that the core decodes."""
     for path in sorted(GOLDEN.glob("raw/v1-*/file.mocp")):
         clip = mocpack.decode(path.read_bytes())
         clip = clip.frames(0, min(FRAMES, clip.frame_count))
-        yield path.parent.name, mocpack.encode(clip, SPECS["curves"])
+        for codec in (SPECS["curves"], "raw", "lossless"):
+            yield f"{path.parent.name}-{codec.split(':')[0]}", mocpack.encode(clip, codec)
 
 
 def archives(files):

@@ -91,10 +91,12 @@ inline void decode_poses(const mocpack_Motion* motion, mocpack_Space space, mocp
 	uint64_t frames = room < MAX_FRAMES ? room : MAX_FRAMES;
 	frames = frames < info.frame_count ? frames : info.frame_count;
 	std::vector<double> numbers(7 * info.joint_count * size_t(frames));
+	std::vector<double> scales(3 * info.joint_count * size_t(frames));
 	mocpack_Poses poses =
 		number == MOCPACK_FLOAT64
 			? mocpack_interleaved_f64(numbers.data(), info.joint_count, 4, 7)
 			: mocpack_interleaved_f32(reinterpret_cast<float*>(numbers.data()), info.joint_count, 4, 7);
+	poses.scales = scales.data(), poses.scale = {3 * info.joint_count, 3, 1};
 	for (uint64_t first : {uint64_t(0), info.frame_count - frames})
 	{
 		status = mocpack_frames(reader, first, first + frames, &poses, &error);
