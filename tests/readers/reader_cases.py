@@ -382,6 +382,12 @@ def lossless_cases():
     hard = hard_clips()
     for name in ("walk", "full turns", "one frame", "every joint translates", "noise"):
         yield Case(f"lossless: {name}", packed(hard[name], "lossless"))
+    # what encode writes without being told a codec, for bounds that keysine cannot keep
+    everything = take(["roots", "scale", "scales", "tracks", "valid", "times"])
+    for name, clip in {"flips": hard["flips of 180 degrees"], "a take": everything}.items():
+        data = mocpack.encode(clip, max_error="0.001um")
+        assert mocpack.open(data).codec.codec_id == "lossless"
+        yield Case(f"by default, of a tiny bound: {name}", data)
     yield Case("lossless: channels of ASF", packed(asf_clip(), "lossless"))
     printed = mocpack.read(samples.JUMP).frames(0, 90)
     yield Case("lossless: channels of a BVH", packed(printed, "lossless"))
