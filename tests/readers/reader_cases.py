@@ -494,6 +494,9 @@ def memory_cases():
     still = packed(at_rest(20_000), "keysine:max_error=1mm,effort=fast,group_seconds=1000")
     yield Case("a small file of a long clip", still, "memory", limit=2_000_000)
     yield Case("a small file with room", still, "ok", limit=200_000_000)
+    exact = packed(at_rest(20_000), "lossless")
+    yield Case("a small lossless file of a long clip", exact, "memory", limit=2_000_000)
+    yield Case("a small lossless file with room", exact, "ok", limit=400_000_000)
     yield Case("a short clip in little room", FILE, "ok", limit=8_000_000)
 
 
