@@ -62,6 +62,36 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     motion.close();
   });
 
+  it("of codec raw plays its first frames after a fraction of its bytes", async () => {
+    fresh();
+    const motion = await open(address("raw.mocp"), options);
+    const frames = await motion.frames(0, 60);
+    assert.ok(fetched() < 0.3 * motion.bytes.file, `${fetched()} of ${motion.bytes.file} bytes`);
+    const local = await open(read("raw.mocp"), options);
+    assert.deepEqual(frames, await local.frames(0, 60));
+    assert.deepEqual(
+      await motion.frames(0, motion.frameCount),
+      await local.frames(0, local.frameCount),
+    );
+    motion.close();
+  });
+
+  it("of any codec, with scales or tracks, or a clip of a scene, is what its bytes are", async () => {
+    for (const [name, clip] of [["lossless"], ["scales"], ["tracks"], ["scene", "turns"]]) {
+      fresh();
+      const how = clip ? { ...options, clip } : options;
+      const motion = await open(address(`${name}.mocp`), how);
+      const local = await open(read(`${name}.mocp`), how);
+      const all = [0, local.frameCount];
+      assert.deepEqual(await motion.frames(...all), await local.frames(...all), name);
+      assert.deepEqual(await motion.preview(), await local.preview(), name);
+      for (const track of local.take.tracks)
+        assert.deepEqual(await motion.track(track.name), await local.track(track.name));
+      await assert.rejects(motion.track("no such track"), RangeError);
+      motion.close();
+    }
+  });
+
   it("shows its keys after a part of its bytes", async () => {
     fresh();
     const motion = await open(address("long.mocp"), options);

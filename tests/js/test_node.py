@@ -29,6 +29,7 @@ TAKES = {
     "times": ["times"],
     "start": ["space"],
     "scales": ["scale", "scales"],
+    "tracks": ["tracks"],
 }
 
 
@@ -73,6 +74,7 @@ def files(package, tmp_path_factory):
     (folder / "layers.mocp").write_bytes(layers)
     (folder / "lossless.mocp").write_bytes(mocpack.encode(walk(0.2), "lossless"))
     (folder / "wavelet.mocp").write_bytes(mocpack.encode(walk(0.2), "wavelet"))
+    (folder / "raw.mocp").write_bytes(mocpack.encode(walk(20.0), "raw"))
     grid = mocpack.encode(walk(0.5), "keysine:max_error=0.1mm,mode=grid")
     (folder / "grid.mocp").write_bytes(grid)
     for name, features in TAKES.items():

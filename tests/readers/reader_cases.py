@@ -382,6 +382,12 @@ def lossless_cases():
     hard = hard_clips()
     for name in ("walk", "full turns", "one frame", "every joint translates", "noise"):
         yield Case(f"lossless: {name}", packed(hard[name], "lossless"))
+    # what encode writes without being told a codec, for bounds that keysine cannot keep
+    everything = take(["roots", "scale", "scales", "tracks", "valid", "times"])
+    for name, clip in {"flips": hard["flips of 180 degrees"], "a take": everything}.items():
+        data = mocpack.encode(clip, max_error="0.001um")
+        assert mocpack.open(data).codec.codec_id == "lossless"
+        yield Case(f"by default, of a tiny bound: {name}", data)
     yield Case("lossless: channels of ASF", packed(asf_clip(), "lossless"))
     printed = mocpack.read(samples.JUMP).frames(0, 90)
     yield Case("lossless: channels of a BVH", packed(printed, "lossless"))
@@ -488,6 +494,9 @@ def memory_cases():
     still = packed(at_rest(20_000), "keysine:max_error=1mm,effort=fast,group_seconds=1000")
     yield Case("a small file of a long clip", still, "memory", limit=2_000_000)
     yield Case("a small file with room", still, "ok", limit=200_000_000)
+    exact = packed(at_rest(20_000), "lossless")
+    yield Case("a small lossless file of a long clip", exact, "memory", limit=2_000_000)
+    yield Case("a small lossless file with room", exact, "ok", limit=400_000_000)
     yield Case("a short clip in little room", FILE, "ok", limit=8_000_000)
 
 
