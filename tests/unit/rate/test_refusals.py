@@ -23,7 +23,7 @@ from mocpack.errors import (
 from mocpack.metrics.angles import largest_angle
 from mocpack.registry import BUILTIN
 from mocpack.skeleton import Skeleton
-from mocpack.testing.motions import still, walk
+from mocpack.testing.motions import hard_clips, still, walk
 from mocpack.testing.reference import keysine as reference_keysine
 from mocpack.units import parse_length
 
@@ -159,3 +159,9 @@ def test_the_longest_search_does_not_repeat_a_transform_that_failed(monkeypatch)
     back = codec.decode(codec.encode(clip), clip.header)
     assert promised_error(clip, back).max <= 1e-4
     assert set(efforts) == {"default"}
+
+
+def test_a_bound_of_nanometres_is_kept_without_a_warning():
+    clip = hard_clips()["joints with fewer axes"]
+    data = mocpack.encode(clip, max_error="0.01um", effort="fast")
+    assert promised_error(clip, mocpack.decode(data)).max <= 1e-8

@@ -401,7 +401,8 @@ def _cheapest_turns(bands: F64, counts: F64, precision: int) -> F64:
 def _series_bits(bands: F64, counts: F64, turns: F64) -> F64:
     """Return about how many bits (N, J) each joint's channels take in turned axes (N, J, 3)."""
     axes = rotations.as_matrix(rotations.from_rotvec(turns))[:, :, np.newaxis]
-    energies = np.sum(axes * (bands @ axes), axis=-2)
+    # rounding can leave a large energy's neighbor slightly below 0
+    energies = np.maximum(np.sum(axes * (bands @ axes), axis=-2), 0.0)
     return np.asarray(0.5 * np.log2(1 + ENTROPY_FACTOR * energies).sum(axis=-1) @ counts)
 
 
