@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.testing import take, walk
+from mocpack.testing import walk
 
 CHECKOUT = Path(__file__).parents[2]
 EXAMPLES = sorted((CHECKOUT / "examples").glob("*.py"))
@@ -49,14 +49,12 @@ def test_the_example_in_c_plays_and_seeks(library, files):
 
 def test_the_example_in_c_says_what_is_wrong(library, tmp_path):
     program = library.program(CHECKOUT / "examples/c/play.c")
-    scaled = tmp_path / "scaled.mocp"
-    scaled.write_bytes(mocpack.encode(take(["scale"])))
-    for path, sentence in (
-        (tmp_path / "none.mocp", "play: name a .mocp file"),
-        (scaled, "play: unsupported: chunk SCAL: joints with scales are not read here"),
-    ):
+    other = tmp_path / "other.mocp"
+    other.write_bytes(mocpack.encode(walk(0.2), "dwt97"))
+    for path, named in ((tmp_path / "none.mocp", ".mocp"), (other, "dwt97")):
         done = subprocess.run([program, path], capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stderr.strip()) == (1, sentence)
+        assert done.returncode == 1
+        assert named in done.stderr
 
 
 def test_the_example_in_cpp_blends_from_one_clip_into_another(library, files):

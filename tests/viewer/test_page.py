@@ -349,9 +349,11 @@ def test_a_broken_file_is_answered_with_a_sentence_and_the_page_goes_on(
     )
 
 
-def test_another_codec_that_is_dropped_is_sent_to_the_command(tab, files):
-    drop(tab, files / "raw.mocp")
-    assert "mocpack view raw.mocp" in message(tab)
+def test_another_codec_that_is_dropped_is_sent_to_the_command(tab, motion, tmp_path):
+    path = tmp_path / "other.mocp"
+    path.write_bytes(mocpack.encode(motion, "dwt97"))
+    drop(tab, path)
+    assert "mocpack view other.mocp" in message(tab)
 
 
 def test_damage_inside_a_served_file_costs_only_its_frames(chromium, tmp_path):
