@@ -272,7 +272,7 @@ def test_a_network_that_comes_back_is_noticed(chromium, files):
         page.route("**/frames/0/128/150", lambda route: route.abort())
         page.goto(server.url)
         assert "raw.mocp cannot be fetched" in message(page)
-        assert state(page, "loaded") == 1
+        until(page, "mocpack.state().loaded === 1")
         page.unroute_all()
         until(page, LOADED)
         assert page.locator("#message").is_hidden()
