@@ -135,7 +135,7 @@ def _named_stdout(stream: TextIOWrapper) -> TextIOWrapper:
     """Return standard output with a buffer, and with errors that name it.
 
     Python gives it no buffer under PYTHONUNBUFFERED. A disk that becomes full then takes a part
-    of what is written, and nobody is told.
+    of what is written, without an error.
     """
     stream.flush()
     buffer = NamedWriter(stream.fileno(), "standard output", closefd=False)
