@@ -2,7 +2,8 @@
 
     python benchmarks/bench_amc.py [FILE.amc SKELETON.asf]
 
-The Python reader is the one that tests hold the native one equal to (`testing/reference/amc.py`).
+The Python reader is the one that tests hold the native one equal to
+(`tests/support/reference/amc.py`).
 All times are of the processor, best of several runs; ratios are of one run.
 """
 
@@ -14,7 +15,9 @@ from pathlib import Path
 from mocpack.bench.datasets import CHECKOUT
 from mocpack.bench.runner.timing import fastest, inflate_speed
 from mocpack.io import amc, asf
-from mocpack.testing.reference.amc import read_frames
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from reference.amc import read_frames
 
 SAMPLE = CHECKOUT / "tests/originals/asfamc/02_03.amc", CHECKOUT / "tests/originals/asfamc/02.asf"
 SIZE = 4_000_000  # bytes of text, at least

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -25,7 +26,9 @@ from mocpack.clip import Clip
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import read_bytes, write_bytes
 from mocpack.io.table import FORMATS
-from mocpack.testing.fbx_file import Curve, Model, Record, Take, binary, scene, text
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from fbx_file import Curve, Model, Record, Take, binary, scene, text
 
 SECONDS, RATE, JOINTS = 60, 120, 60
 MOVE, TURN = "Lcl Translation", "Lcl Rotation"  # FBX's words

@@ -8,6 +8,9 @@ rotations), 500 000 of the error of two clips.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 
 import mocpack
@@ -17,7 +20,9 @@ from mocpack.kinematics import end_positions, forward_kinematics
 from mocpack.metrics.position import displacements
 from mocpack.rotations import from_rotvec, multiply
 from mocpack.samples import JUMP
-from mocpack.testing.reference.kinematics import forward_kinematics_numpy
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from reference.kinematics import forward_kinematics_numpy
 
 FRAMES = 2_000  # of 31 joints; 2 MB of rotations
 

@@ -26,6 +26,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 import numpy as np
 from websockets.asyncio.client import connect
@@ -33,6 +34,8 @@ from websockets.asyncio.client import connect
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.bench.live import REPORTS
+from mocpack.bench.live_network import Network
+from mocpack.bench.live_run import HEADERS, LiveRun, run_live
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.clip import Clip
 from mocpack.errors import UsageError
@@ -41,9 +44,9 @@ from mocpack.live.bridges.vmc import bone_names, bundles
 from mocpack.live.client import Frame, perform, watch
 from mocpack.live.relay import Relay
 from mocpack.live.stage import items, subprotocols
-from mocpack.testing.live_damage import damage
-from mocpack.testing.live_run import HEADERS, LiveRun, run_live
-from mocpack.testing.network import Network
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from live_damage import damage
 
 CLIPS = ["cmu/49_02", "cmu/17_08", "cmu/16_32"]
 Case = tuple[float, int, int, tuple[int, ...]]

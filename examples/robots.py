@@ -14,9 +14,13 @@ import numpy as np
 
 import mocpack
 from mocpack.robots import robot_motion
-from mocpack.testing import robots
 
 SECONDS = 2.0
+HINGES = 3
+BASE = """
+    <link name="world"/>
+    <link name="link0"/>
+    <joint name="float" type="floating"><parent link="world"/><child link="link0"/></joint>"""
 
 
 def main() -> None:
@@ -47,16 +51,28 @@ def train(packed: Path, steps: int = 3) -> None:
 
 
 def made(folder: Path) -> tuple[Path, Path]:
-    """Write a robot and two motions of it."""
+    """Write a robot of three hinges on a floating base, and two motions of it."""
     robot = folder / "robot.urdf"
-    robot.write_text(robots.urdf(1))
-    count = len(mocpack.robots.read_robot(robot).hinges)
+    robot.write_text(f'<robot name="arm">{BASE}{"".join(map(link, range(HINGES)))}</robot>')
+    rng = np.random.default_rng(0)
+    time = np.arange(150)[:, np.newaxis] / 30
     for k in range(2):
-        angles = robots.angles_for(count, frames=150, seed=k)
-        root = np.tile([0, 0, 0.8, 0, 0, 0, 1.0], (len(angles), 1))
+        angles = np.sin(rng.uniform(1, 6, HINGES) * time + rng.uniform(0, 6, HINGES))
+        root = np.tile([0, 0, 0.8, 0, 0, 0, 1.0], (len(time), 1))
         table = np.concatenate([root, angles], axis=1)
         np.savetxt(folder / f"motion{k}.csv", table, fmt="%.6f", delimiter=",")
     return folder, robot
+
+
+def link(k: int) -> str:
+    """Return a link 30 cm above the one before it, and the hinge between them."""
+    return f"""
+    <link name="link{k + 1}"/>
+    <joint name="joint{k}" type="revolute">
+      <parent link="link{k}"/><child link="link{k + 1}"/>
+      <origin xyz="0 0 0.3"/><axis xyz="0 {k % 2} {1 - k % 2}"/>
+      <limit lower="-2.5" upper="2.5" effort="1" velocity="1"/>
+    </joint>"""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The readers that are not Python: the JavaScript package, and libmocpack."""
+"""What all tests share: readers that are not Python, and how the contract reseals payloads."""
 
 import shutil
 import subprocess
@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 from in_node import find_package
 
+from mocpack.testing.contract import RESEAL
+from reference.keysine import resealed
+
 CHECKOUT = Path(__file__).parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+RESEAL["keysine"] = resealed
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ SOURCE = REPO / "src" / "mocpack"
 PAGE = REPO / "ARCHITECTURE.md"
 BEGIN, END = "<!-- layout: begin -->", "<!-- layout: end -->"
 FAMILY_FOLDERS = (["codecs"], ["papers"])
+UNUSED = {"testing": "tests, and codecs of other packages"}
 FAMILY_PREFIXES = ("mocpack.codecs.", "mocpack.papers.")
 
 
@@ -53,16 +54,12 @@ def families_of(names: set[str]) -> set[str]:
 def room_of(name: str) -> str:
     """Return the room of a module: a codec's family or a paper, else the top folder or file.
 
-    The reference decoder of keysine counts as keysine: it is the same method, to be read.
-
-    >>> room_of("mocpack.codecs.keysine.codec"), room_of("mocpack.testing.reference.keysine_grid")
-    ('keysine', 'keysine')
-    >>> room_of("mocpack.papers.li.codec.bodies"), room_of("mocpack.io.bvh")
-    ('li', 'io')
+    >>> room_of("mocpack.codecs.keysine.codec"), room_of("mocpack.papers.li.codec.bodies")
+    ('keysine', 'li')
+    >>> room_of("mocpack.io.bvh")
+    'io'
     """
     parts = name.split(".")
-    if parts[1:3] == ["testing", "reference"] and parts[3:] and parts[3].startswith("keysine"):
-        return "keysine"
     return parts[2] if parts[1:2] in FAMILY_FOLDERS and len(parts) > 2 else parts[1 % len(parts)]
 
 
@@ -95,7 +92,9 @@ def table() -> str:
     for folder in package_folders():
         inside = {n for n, p in known.items() if p.is_relative_to(folder)}
         outside = set().union(*(uses[n] for n in inside)) - inside
-        users_of = ", ".join(sorted(families_of(outside))) or "looked up by name"
+        users_of = ", ".join(sorted(families_of(outside))) or UNUSED.get(
+            folder.name, "looked up by name"
+        )
         rows.append(f"| `{folder.relative_to(SOURCE)}` | {users_of} |")
     return "\n".join(rows)
 

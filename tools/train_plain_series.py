@@ -7,14 +7,16 @@ Short tracks are taken from the clips: places, angles, heights, and weights that
 and read by the reference decoder, which tells the choices of each counter. A start is the share of
 ones among them, the n-th use of a counter in a track weighing 1/n. Every third track is held out,
 to say what starts save on those that they never saw. The numbers go to
-`core/src/coding/plain_series.cpp` and `testing/reference/plain_series.py` by hand: they are part
-of the format.
+`core/src/coding/plain_series.cpp` and `tests/support/reference/plain_series.py` by hand: they are
+part of the format.
 """
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -22,7 +24,9 @@ import mocpack
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.bench.datasets import collection
-from mocpack.testing.reference.plain_series import PlainSeriesDecoder, decode_plain_series, start_of
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from reference.plain_series import PlainSeriesDecoder, decode_plain_series, start_of
 
 LENGTHS, STRIDES = (30, 45, 60, 120, 240), (1, 2, 4)
 TRACKS, LONGEST = 16, 2400  # of a clip, and frames of it

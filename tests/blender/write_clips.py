@@ -19,9 +19,11 @@ from mocpack.bench.datasets import data_folder, describe_missing, find_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError
 from mocpack.samples import JUMP
-from mocpack.testing import fbx_takes
-from mocpack.testing.fbx_file import binary
 from mocpack.testing.motions import walk
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+import fbx_takes
+from fbx_file import binary
 
 REAL = {
     "cmu": "cmu/02_01",

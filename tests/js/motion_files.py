@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 from made_gltf import Made
 
+import fbx_file
 import mocpack
-from mocpack.testing import fbx_file, walk
+from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 
 TESTS = Path(__file__).parents[1]

@@ -12,9 +12,9 @@ from in_node import PACKAGE
 
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.bench.live_network import Network
 from mocpack.live import Hello, Receiver, Sender
 from mocpack.testing import hard_clips
-from mocpack.testing.network import Network
 
 CLIPS = {
     "free joints": load_clip("cmu/49_02", COMMITTED).frames(200, 440),

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import mocpack
+from damaged_archives import damaged_indexes
 from mocpack.container import read_trailer, source_of
 from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
 from mocpack.errors import FormatError
 from mocpack.testing import take
-from mocpack.testing.damaged_archives import damaged_indexes
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
 HARD = {

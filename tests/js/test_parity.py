@@ -22,7 +22,7 @@ from mocpack.clip import promised_error
 from mocpack.hinges import Hinges
 from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
-from mocpack.testing.robots import limited_motion, passed_limits
+from robots import limited_motion, passed_limits
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
 LEAVING = (0.0, 0.0, 0.0, 1e-3, 1e-3, 0.1, 0.1, 0.1)  # radians that joints are off their axes

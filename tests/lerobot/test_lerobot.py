@@ -9,7 +9,7 @@ from mocpack.corpora import pack
 from mocpack.corpora.exporting import export
 from mocpack.errors import UsageError
 from mocpack.testing import walk
-from mocpack.testing.robots import hinged_motion, hinged_skeleton
+from robots import hinged_motion, hinged_skeleton
 
 
 def packed(folder, **clips):

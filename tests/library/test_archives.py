@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mocpack
+from damaged_archives import damaged_indexes
 from mocpack.container import read_trailer, source_of
 from mocpack.corpora import corpus, pack
 from mocpack.errors import (
@@ -17,7 +18,6 @@ from mocpack.errors import (
     UnsupportedVersionError,
 )
 from mocpack.testing import markers, walk
-from mocpack.testing.damaged_archives import damaged_indexes
 
 pytest.importorskip("pyarrow")
 LIBRARY = Path(__file__).parents[2] / "build/library/shared/lib/libmocpack.so"

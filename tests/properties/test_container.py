@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mocpack import Skeleton
 from mocpack.clip import ClipHeader
 from mocpack.container import Errors, Packed, pack, unpack
-from mocpack.testing.strategies import JSON, clip_headers, vertex_headers
+from strategies import JSON, clip_headers, vertex_headers
 
 DOT = ClipHeader(Skeleton(("a",), (-1,), [[0, 0, 0]]), 2)
 PICOMETRES = st.just(0.0) | st.floats(1e-12, 1e3)  # less than one is nothing

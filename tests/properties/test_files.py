@@ -10,7 +10,7 @@ from mocpack.errors import FormatError
 from mocpack.io import read_bytes, write_bytes
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
-from mocpack.testing.strategies import (
+from strategies import (
     ASF_LAYOUTS,
     BVH_LAYOUTS,
     LENGTHS,

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.metrics.angles import largest_angle
-from mocpack.testing.reference import keysine as reference
-from mocpack.testing.robots import hinged_motion, hinged_skeleton
+from reference import keysine as reference
+from robots import hinged_motion, hinged_skeleton
 
 seeds = st.integers(0, 2**32 - 1)
 bounds = st.floats(-4.3, -1.7).map(lambda power: 10.0**power)

@@ -23,13 +23,15 @@ from pathlib import Path
 import pytest
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1] / "js"))
+    sys.path[:0] = [str(Path(__file__).parents[1] / folder) for folder in ("js", "support")]
 
 from motion_files import SKELETONS, VERTICES
 
+import fbx_file
+import fbx_takes
 import mocpack
 from mocpack.errors import MocpackError
-from mocpack.testing import fbx_file, fbx_takes, walk
+from mocpack.testing import walk
 
 FUZZ = int(os.environ.get("MOCPACK_FUZZ", "0"))
 FEW = 12  # of each kind, where nobody asks for more

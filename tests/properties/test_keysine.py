@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mocpack.clip import promised_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.payload import read_head
-from mocpack.testing.strategies import motions
+from strategies import motions
 
 EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))
 BOUNDS = {"loose": (5e-3, 20e-3), "middling": (1e-3, 5e-3), "tight": (5e-5, 1e-3)}  # metres

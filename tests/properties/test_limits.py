@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import mocpack
 from mocpack.clip import promised_error
 from mocpack.metrics.angles import largest_angle
-from mocpack.testing.reference import keysine as reference
-from mocpack.testing.robots import limited_motion, passed_limits
+from reference import keysine as reference
+from robots import limited_motion, passed_limits
 
 ROUNDING = 1e-9  # radians, metres
 EXAMPLES = int(os.environ.get("MOCPACK_FUZZ", "12"))

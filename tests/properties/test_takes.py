@@ -14,7 +14,7 @@ from mocpack.container.track import pack_track, unpack_track
 from mocpack.errors import FormatError, UnsupportedClipError
 from mocpack.plain import dressed, plain
 from mocpack.testing.contract import resealed
-from mocpack.testing.strategies import takes, times, tracks
+from strategies import takes, times, tracks
 
 ANY_FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 MATRICES = st.tuples(st.integers(0, 9), st.integers(1, 5)).flatmap(

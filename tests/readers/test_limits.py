@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.testing.robots import limited_motion, passed_limits
+from robots import limited_motion, passed_limits
 
 TOLERANCES = {"dump": (np.float64, 1e-9), "dump32": (np.float32, 2e-6)}  # radians, metres
 WANTED = (

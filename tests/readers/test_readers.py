@@ -23,7 +23,7 @@ from mocpack.rotations import from_rotvec, multiply, slerp
 from mocpack.take import KINDS as TRACK_KINDS
 from mocpack.take import Extras, Track
 from mocpack.testing import hard_clips, take, walk
-from mocpack.testing.robots import hinged_motion, hinged_skeleton
+from robots import hinged_motion, hinged_skeleton
 
 MICROMETRE = 1e-6
 SINGLE = 1e-6  # a few roundings of float32

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import mocpack
+import robots
 from mocpack.clip import promised_error
 from mocpack.io.robots.motion import make_clip
 from mocpack.metrics.angles import largest_angle
 from mocpack.robots import read_robot
-from mocpack.testing import robots
 
 MAX_ERROR, MAX_ANGLE = 1e-3, 0.005
 

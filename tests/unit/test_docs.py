@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import mocpack
+import robots
 from mocpack.robots import read_robot
-from mocpack.testing import robots, walk
+from mocpack.testing import walk
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

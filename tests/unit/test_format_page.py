@@ -17,8 +17,8 @@ import pytest
 import mocpack
 from mocpack.coding.series import EXACT, THOROUGH, ColumnGroup, decode_series
 from mocpack.testing import markers, take, walk
-from mocpack.testing.reference.plain_series import decode_plain_series
 from mocpack.testing.takes import FEATURES
+from reference.plain_series import decode_plain_series
 
 KINDS = ("scalar", "flag", "label", "vec3", "quaternion")
 UP = ("y", "x", "z")

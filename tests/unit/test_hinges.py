@@ -17,7 +17,7 @@ from mocpack.plain import plain
 from mocpack.skeleton import channel_hinges
 from mocpack.take import Extras
 from mocpack.testing import take, walk
-from mocpack.testing.robots import hinged_motion, hinged_skeleton
+from robots import hinged_motion, hinged_skeleton
 
 
 def arm(hinges, rest=None):

@@ -14,7 +14,7 @@ from mocpack.kinematics import (
 from mocpack.kinematics import promised_error as promised
 from mocpack.rotations import as_matrix, from_rotvec, multiply
 from mocpack.testing import hard_clips
-from mocpack.testing.reference.kinematics import forward_kinematics_numpy
+from reference.kinematics import forward_kinematics_numpy
 
 QUARTER = from_rotvec(np.array([0.0, 0.0, np.pi / 2]))  # about z: x to y
 ELBOW = Skeleton(

@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as arrays
 
 from mocpack import _core
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
-from mocpack.testing.reference.plain_series import decode_plain_series
+from reference.plain_series import decode_plain_series
 
 ORDERS = (0, 1, 2, 3)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from mocpack.bench.live_network import Network
+from mocpack.bench.live_run import run_live
 from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.clip import Clip
-from mocpack.testing.live_run import run_live
-from mocpack.testing.network import Network
 
 REPORTS = 6  # frames between two reports of a receiver
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)

@@ -74,8 +74,6 @@ class Forecast:
 
 EXACT = Forecast((Predictor(0.8, 2, 1), Predictor(0.95, 2, 2), Predictor(0.998, 3, 3)))
 """For numbers with much noise in them, as `lossless` has them."""
-QUICK = Forecast((Predictor(0.99, 3, 2, 4),), 30, 10.0, 0.98)
-"""For numbers of few bits that must decode fast."""
 THOROUGH = Forecast((Predictor(0.98, 4, 1, 2), Predictor(0.998, 3, 3)), 30, 4.0, 0.98)
 """For numbers of few bits, as small as can be."""
 

@@ -32,12 +32,12 @@ from mocpack.errors import (
 from mocpack.plain import plain
 from mocpack.registry import file_params
 from mocpack.testing.motions import vertex_wave, walk
-from mocpack.testing.reference import keysine
 
 Check = Callable[[Codec, Any], None]
 
-RESEAL: dict[str, Callable[[bytes], bytes]] = {"keysine": keysine.resealed}
-"""Codecs with checksums of their own: makes them right again, so that flips reach the decoder."""
+RESEAL: dict[str, Callable[[bytes], bytes]] = {}
+"""By codec ID, a function that corrects the checksums inside a payload, so that flipped bits reach
+the decoder. Empty at first: the tests of a codec with such checksums add their function."""
 
 FLIPS = 60
 KEPT = 4  # clips whose files are kept between checks

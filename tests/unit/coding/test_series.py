@@ -6,7 +6,6 @@ import pytest
 from mocpack.codecs.lossless.relations import column_groups
 from mocpack.coding.series import (
     EXACT,
-    QUICK,
     THOROUGH,
     ColumnGroup,
     decode_series,
@@ -16,8 +15,9 @@ from mocpack.coding.series import (
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.mirroring import mirrored_joints
 from mocpack.testing.motions import humanoid
-from mocpack.testing.reference.range_decoder import RangeDecoder
-from mocpack.testing.reference.series import SeriesDecoder
+from reference.keysine_grid import QUICK
+from reference.range_decoder import RangeDecoder
+from reference.series import SeriesDecoder
 
 
 def singles(columns):

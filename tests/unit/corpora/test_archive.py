@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import mocpack
+from damaged_archives import damaged_indexes
 from mocpack.container import (
     FOOTER_SIZE,
     ArchiveWriter,
@@ -31,7 +32,6 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.testing import markers, walk
-from mocpack.testing.damaged_archives import damaged_indexes
 from mocpack.testing.motions import vertex_wave
 
 pytest.importorskip("pyarrow")

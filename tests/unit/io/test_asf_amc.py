@@ -13,7 +13,7 @@ from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
 from mocpack.io.asf_fit import one_word
 from mocpack.testing.motions import hard_clips, walk
-from mocpack.testing.reference import amc as reference
+from reference import amc as reference
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
 ASF = b""":version 1.10

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2] / "js"))
+    sys.path[:0] = [str(Path(__file__).parents[2] / folder) for folder in ("js", "support")]
 
 from motion_files import SKELETONS, VERTICES
 

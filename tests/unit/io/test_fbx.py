@@ -12,12 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import fbx_takes
 import mocpack
-from mocpack import rotations, space
-from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import child, clip_names_in, fbx, read_bytes
-from mocpack.testing import fbx_takes
-from mocpack.testing.fbx_file import (
+from fbx_file import (
     CONSTANT,
     CUBIC,
     Curve,
@@ -29,6 +26,9 @@ from mocpack.testing.fbx_file import (
     scene,
     text,
 )
+from mocpack import rotations, space
+from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
+from mocpack.io import child, clip_names_in, fbx, read_bytes
 
 pytest.importorskip("ufbx")
 

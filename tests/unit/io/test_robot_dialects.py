@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import mocpack
+import robots
 from mocpack import rotations
 from mocpack.errors import (
     CorruptionError,
@@ -21,7 +22,7 @@ from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.motion import make_clip
 from mocpack.io.robots.orders import bodies_breadth_first, breadth_first, depth_first
-from mocpack.testing import robots, walk
+from mocpack.testing import walk
 
 
 @pytest.fixture(scope="module")

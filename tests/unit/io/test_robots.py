@@ -7,6 +7,7 @@ import pytest
 from command_line import run_text as run
 
 import mocpack
+import robots
 from mocpack import rotations
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io.robots.files import read_robot
@@ -15,7 +16,7 @@ from mocpack.io.robots.model import robot_of
 from mocpack.io.robots.qpos import clip_of_qpos
 from mocpack.io.robots.xml_tree import parse
 from mocpack.robots import QposWindows
-from mocpack.testing import robots, walk
+from mocpack.testing import walk
 
 ARM = """<robot name="arm">
 <link name="base"/><link name="upper"/><link name="lower"/><link name="hand"/><link name="tip"/>

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+import robots
 from mocpack import rotations
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.qpos import clip_of_qpos
-from mocpack.testing import robots
 
 mujoco = pytest.importorskip("mujoco")
 

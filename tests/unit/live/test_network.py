@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from live_damage import damage
 from mocpack.bench.datasets import COMMITTED, load_clip
+from mocpack.bench.live_network import Network
+from mocpack.bench.live_run import run_live
 from mocpack.live import Answer, Hello, Player, RateControl, Receiver, Sender, Store
 from mocpack.testing import walk
-from mocpack.testing.live_damage import damage
-from mocpack.testing.live_run import run_live
-from mocpack.testing.network import Network
 
 CLIP = load_clip("cmu/49_02", COMMITTED).frames(0, 900)
 

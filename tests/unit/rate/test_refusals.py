@@ -24,8 +24,8 @@ from mocpack.metrics.angles import largest_angle
 from mocpack.registry import BUILTIN
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, still, walk
-from mocpack.testing.reference import keysine as reference_keysine
 from mocpack.units import parse_length
+from reference import keysine as reference_keysine
 
 ROOT = (1.0, 2.0, 3.0)
 

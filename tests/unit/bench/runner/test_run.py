@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mocpack
+import robots
 from mocpack.bench.datasets import COMMITTED
 from mocpack.bench.peers.table import PEERS, parse_any_codec
 from mocpack.bench.runner import run as bench_run
@@ -17,7 +18,7 @@ from mocpack.bench.runner.run import find_clips, run_bench, write_tables
 from mocpack.clip import promised_error
 from mocpack.errors import UnknownCodecError, UsageError
 from mocpack.robots import read_robot
-from mocpack.testing import robots, walk
+from mocpack.testing import walk
 
 
 @pytest.fixture

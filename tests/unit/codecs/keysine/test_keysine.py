@@ -18,8 +18,8 @@ from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, jump, turn, walk
-from mocpack.testing.reference import keysine as reference
-from mocpack.testing.reference.keysine import resealed
+from reference import keysine as reference
+from reference.keysine import resealed
 
 CLIPS = hard_clips()
 

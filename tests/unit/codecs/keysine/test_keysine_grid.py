@@ -25,7 +25,7 @@ from mocpack.codecs.keysine.payload import (
 )
 from mocpack.errors import BoundError, CorruptionError, FormatError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
-from mocpack.testing.reference import keysine as reference
+from reference import keysine as reference
 
 BOUND = 2e-4
 CODEC = Keysine(max_error=BOUND, mode="grid", effort="fast")

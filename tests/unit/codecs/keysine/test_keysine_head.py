@@ -10,7 +10,7 @@ from mocpack.codecs.keysine.payload import read_head, sealed_head, stated_unit, 
 from mocpack.codecs.keysine.tracks import AXES_BITS, BASIS
 from mocpack.errors import FormatError
 from mocpack.testing.motions import walk
-from mocpack.testing.reference.keysine_head import read_head as read_slowly
+from reference.keysine_head import read_head as read_slowly
 
 
 def reader(data):

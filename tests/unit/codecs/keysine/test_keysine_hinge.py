@@ -24,7 +24,7 @@ from mocpack.errors import FormatError
 from mocpack.hinges import Hinges
 from mocpack.metrics.angles import largest_angle
 from mocpack.skeleton import Skeleton
-from mocpack.testing.reference import keysine as reference
+from reference import keysine as reference
 
 AXIS = np.array([0.6, 0.0, 0.8])
 FRAMES = 90

@@ -13,7 +13,7 @@ from mocpack.codecs.keysine.decoding import decode_groups
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.errors import CorruptionError
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
-from mocpack.testing.reference import keysine as reference
+from reference import keysine as reference
 
 CLIPS = hard_clips()
 LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3, layer_ratio=4)

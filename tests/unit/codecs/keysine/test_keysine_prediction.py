@@ -10,7 +10,7 @@ from mocpack.clip import promised_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine, prediction
 from mocpack.codecs.keysine.payload import read_head, written_head
-from mocpack.testing.reference import keysine as reference
+from reference import keysine as reference
 
 
 def observed(rng, *, factor=0.75):

@@ -9,7 +9,7 @@ from mocpack.codecs.keysine.codec import Keysine
 from mocpack.corpora.features import window_plan
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.testing import take, walk
-from mocpack.testing.robots import hinged_motion, hinged_skeleton
+from robots import hinged_motion, hinged_skeleton
 
 PLAIN = ("quaternion", "translations")
 

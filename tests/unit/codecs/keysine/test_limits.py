@@ -12,7 +12,7 @@ from mocpack.codecs.keysine import Keysine
 from mocpack.corpora.features import window_plan
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
-from mocpack.testing.reference.keysine import decode as decode_slowly
+from reference.keysine import decode as decode_slowly
 
 LIMITS = np.array([[-0.6, 0.5], [-np.inf, 0.4], [-0.05, 0.05], [-0.3, np.inf]])
 

@@ -9,7 +9,7 @@ from mocpack.papers.li.codec.bone_steps import direction_steps, twist_steps
 from mocpack.papers.li.codec.chains import find_chains
 from mocpack.papers.li.codec.ik_predict import IkPredict
 from mocpack.testing import hard_clips, turn, walk
-from mocpack.testing.reference.ik_predict import IkLoop, LoopSettings
+from reference.ik_predict import IkLoop, LoopSettings
 
 WALK = walk(2.0)
 PRINTED = {"memory": 0.0, "rounding": 0.5, "extrapolate": False, "compensate": False}

@@ -14,7 +14,7 @@ from mocpack.papers.mukai.codec.knots import (
     refine,
     search,
 )
-from mocpack.testing.reference.bspline import basis_numpy, evaluate_numpy
+from reference.bspline import basis_numpy, evaluate_numpy
 
 RNG = np.random.default_rng(5)
 KNOTS = bspline.clamped(np.sort(RNG.uniform(size=7)), 3)

@@ -7,7 +7,7 @@ from mocpack.clip import VertexClip
 from mocpack.papers.mukai.codec import bspline
 from mocpack.papers.mukai.tables import reproduce as mukai
 from mocpack.testing.motions import vertex_wave
-from mocpack.testing.reference.bspline import basis_numpy
+from reference.bspline import basis_numpy
 
 
 def moved(clip, by):

@@ -12,13 +12,13 @@ import numpy as np
 from mocpack.arrays import F64, I64
 from mocpack.codecs.keysine.payload import Grid
 from mocpack.codecs.keysine.tracks import Plan, step_size
-from mocpack.coding.series import QUICK, THOROUGH, ColumnGroup, features_of
+from mocpack.coding.series import THOROUGH, ColumnGroup, Forecast, Predictor, features_of
 from mocpack.errors import CorruptionError
 from mocpack.skeleton import Skeleton
-from mocpack.testing.reference.keysine_symbols import FINE, LARGEST, rest_of, tables
-from mocpack.testing.reference.range_decoder import moved
-from mocpack.testing.reference.series_forecast import Forecaster
-from mocpack.testing.reference.table_reader import TableReader
+from reference.keysine_symbols import FINE, LARGEST, rest_of, tables
+from reference.range_decoder import moved
+from reference.series_forecast import Forecaster
+from reference.table_reader import TableReader
 
 MOST_FINER = 15
 QUIET = 9  # half octaves of 1/32 step
@@ -26,6 +26,8 @@ HALF_STATE = 1 << 31
 # classes, of which the first ask where the prediction stands; and from where on digits are plain
 CLASSES, SIDED, FIRST_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 17, 8, 72, 12, 16
 LARGEST_ERROR = 1 << 28
+QUICK = Forecast((Predictor(0.99, 3, 2, 4),), 30, 10.0, 0.98)
+"""How a grid that is not thorough is predicted."""
 
 
 def expected_error(scale: int) -> int:

@@ -1,7 +1,4 @@
-"""Hypothesis strategies: skeletons, motions and meshes of every shape that mocpack takes.
-
-Needs the package hypothesis, which is why `mocpack.testing` itself does not import it.
-"""
+"""Hypothesis strategies: skeletons, motions and meshes of every shape that mocpack takes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.codecs.keysine.tracks import Plan
-from mocpack.testing.reference.keysine_symbols import (
+from reference.keysine_symbols import (
     ESCAPE,
     FINE,
     CoefficientSymbols,

@@ -18,7 +18,7 @@ from mocpack.arrays import I64
 from mocpack.codecs.keysine.payload import LONGEST_BLOCK
 from mocpack.codecs.keysine.tracks import Plan
 from mocpack.errors import CorruptionError
-from mocpack.testing.reference.table_reader import TableReader
+from reference.table_reader import TableReader
 
 SYMBOLS, ESCAPE, FINE, COARSE, LARGEST = 32, 31, 2, 1, 1 << 30
 BAND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58)

@@ -15,18 +15,18 @@ from mocpack.codecs.keysine.payload import PayloadHead, checksum
 from mocpack.codecs.keysine.tracks import Plan, Rotation, Track, step_size
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
-from mocpack.testing.reference.keysine_grid import GridRows, grid_curves
-from mocpack.testing.reference.keysine_head import open_head, read_head
-from mocpack.testing.reference.keysine_limits import clamp_channels, clamp_places, clamp_turns
-from mocpack.testing.reference.keysine_refinement import Refinement, middles
-from mocpack.testing.reference.keysine_symbols import (
+from reference.keysine_grid import GridRows, grid_curves
+from reference.keysine_head import open_head, read_head
+from reference.keysine_limits import clamp_channels, clamp_places, clamp_turns
+from reference.keysine_refinement import Refinement, middles
+from reference.keysine_symbols import (
     CoefficientSymbols,
     Group,
     KeySymbols,
     pace,
     read_group,
 )
-from mocpack.testing.reference.table_reader import TableReader
+from reference.table_reader import TableReader
 
 SINE_TERMS = 13
 SLOW, FAST = 5, 15  # half hertz, where the bands of predictors end

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from mocpack.coding.series import Feature, Forecast
-from mocpack.testing.reference.series_forecast import Forecaster
+from reference.series_forecast import Forecaster
 
 Decode = Callable[[int], int]
 """From the probability of a 1, in 1/65536, to the next bit."""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mocpack.bench.live_network import Network
 from mocpack.clip import Clip
 from mocpack.live import Hello, Receiver, Sender
-from mocpack.testing.network import Network
 
 
 @dataclass(frozen=True)

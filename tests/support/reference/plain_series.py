@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from mocpack.arrays import I64
-from mocpack.testing.reference.range_decoder import RangeDecoder
-from mocpack.testing.reference.series import SQUASH, STRETCH, Counter
+from reference.range_decoder import RangeDecoder
+from reference.series import SQUASH, STRETCH, Counter
 
 LIMIT, MOST = 250, 15
 SEEN, SEEN_SOME = 4, 1  # bits that counters count as seen at first, those of decision 1 fewer

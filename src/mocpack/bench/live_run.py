@@ -10,11 +10,11 @@ import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64, Mask
+from mocpack.bench.live_network import Network
 from mocpack.clip import Clip
 from mocpack.kinematics import promised_error
 from mocpack.live import Answer, Hello, Pose, Receiver, Report, Sender
 from mocpack.live.rate_control import RateControl
-from mocpack.testing.network import Network
 
 HEADERS = 28  # bytes of IP and UDP before each packet
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.testing.fbx_file import Curve, Model, Record, Take, scene
+from fbx_file import Curve, Model, Record, Take, scene
 
 MOVE, TURN, SCALE = "Lcl Translation", "Lcl Rotation", "Lcl Scaling"
 ADDITIVE, OVERRIDE, PASS_THROUGH = range(3)  # modes of a layer; the second knows no weight

@@ -40,7 +40,7 @@ from mocpack.codecs.keysine.tracks import (
 )
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError
-from mocpack.testing.reference.keysine_symbols import (
+from reference.keysine_symbols import (
     COARSE,
     ESCAPE,
     STEPS,
@@ -49,7 +49,7 @@ from mocpack.testing.reference.keysine_symbols import (
     tables,
     track_of,
 )
-from mocpack.testing.reference.table_reader import TableReader
+from reference.table_reader import TableReader
 
 MEAN_NUMBER, STILL_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER, SIZE_NUMBER = range(6)
 COUNT_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, BAND_NUMBER, FACTOR_NUMBER = range(6, 11)
