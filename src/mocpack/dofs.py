@@ -21,12 +21,6 @@ LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express 
 LOST_LENGTH = 1e-6  # metres, likewise
 
 
-def dof_names(skeleton: Skeleton) -> list[str]:
-    """Return the name of each column: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
-    pairs = zip(skeleton.names, skeleton.channels, strict=True)
-    return [f"{name}.{channel}" for name, channels in pairs for channel in channels]
-
-
 def is_angle(skeleton: Skeleton) -> npt.NDArray[np.bool_]:
     """Return which columns are angles (the others are lengths)."""
     return np.array([c in ROTATION_CHANNELS for cs in skeleton.channels for c in cs], bool)

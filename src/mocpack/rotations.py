@@ -57,16 +57,6 @@ def normalize(q: F64) -> F64:
     return np.where(norm > 1e-12, q / np.maximum(norm, 1e-12), IDENTITY)
 
 
-def continuous(q: F64) -> F64:
-    """Choose the sign of each quaternion nearest to the frame before; shape (T, ..., 4)."""
-    if len(q) < 2:
-        return q
-    flips = np.cumsum(np.sum(q[1:] * q[:-1], axis=-1) < 0, axis=0) % 2
-    out = q.copy()
-    out[1:] *= np.where(flips, -1.0, 1.0)[..., np.newaxis]
-    return out
-
-
 def from_euler(angles: F64, order: str) -> F64:
     """Return rotations from intrinsic Euler angles.
 

@@ -154,12 +154,3 @@ def test_slerp_goes_the_shorter_way_at_constant_speed(a, b, t):
     middle = rotations.slerp(a, b, t)
     assert rotations.angle_between(a, middle) == pytest.approx(t * angle, abs=1e-8)
     assert rotations.angle_between(middle, b) == pytest.approx((1 - t) * angle, abs=1e-8)
-
-
-@given(quaternions, st.lists(st.booleans(), min_size=8, max_size=8))
-def test_continuous_undoes_any_change_of_sign(q, flips):
-    signs = np.where(flips[: len(q)], -1.0, 1.0)
-    out = rotations.continuous(signs[:, np.newaxis] * q)
-    assert_same_rotation(out, q)
-    np.testing.assert_array_equal(out[0], signs[0] * q[0])
-    assert (np.sum(out[1:] * out[:-1], axis=-1) >= 0).all()

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from mocpack.papers.li.codec import wavelet97
+from reference.wavelet97 import forward_numpy, inverse_numpy
 
 LENGTHS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 16, 17, 33, 100, 101]
 
@@ -15,9 +16,9 @@ def signals(frames, seed=0):
 def test_core_and_numpy_agree_and_invert(frames, levels):
     x = signals(frames)
     bands = wavelet97.forward(x, levels)
-    np.testing.assert_allclose(bands, wavelet97.forward_numpy(x, levels), atol=1e-13)
+    np.testing.assert_allclose(bands, forward_numpy(x, levels), atol=1e-13)
     np.testing.assert_allclose(wavelet97.inverse(bands, levels), x, atol=1e-12)
-    np.testing.assert_allclose(wavelet97.inverse_numpy(bands, levels), x, atol=1e-12)
+    np.testing.assert_allclose(inverse_numpy(bands, levels), x, atol=1e-12)
 
 
 def test_the_filters_are_those_of_cohen_daubechies_and_feauveau():

@@ -22,8 +22,6 @@ Update = Literal["none", "4-2", "4-4"]
 UPDATES: tuple[Update, ...] = ("none", "4-2", "4-4")
 EDGE = 12  # basis functions this far from either end, in their own spacing, are all alike
 
-_NEAR_FAR = {"none": (0.0, 0.0), "4-2": (1 / 4, 0.0), "4-4": (9 / 32, -1 / 32)}
-
 
 def forward(signals: F64, *, update: Update = "4-4") -> F64:
     """Return the wavelet coefficients (S, n) of signals (S, n)."""
@@ -37,29 +35,6 @@ def inverse(coefficients: F64, *, update: Update = "4-4") -> F64:
     signals = np.array(coefficients, np.float64, order="C")
     _core.lifting_inverse(signals, UPDATES.index(update))
     return signals
-
-
-def forward_numpy(signals: F64, *, update: Update = "4-4") -> F64:
-    """The same in plain numpy: slower, and the text to read to know what the core computes."""
-    out = np.array(signals, np.float64)
-    for size in level_sizes(out.shape[1]):
-        evens, odds = out[:, 0:size:2].copy(), out[:, 1:size:2].copy()
-        odds -= evens @ _prediction(size).T
-        evens += _update(odds, evens.shape[1], update)
-        out[:, :size] = np.concatenate([evens, odds], axis=1)
-    return out
-
-
-def inverse_numpy(coefficients: F64, *, update: Update = "4-4") -> F64:
-    """Undo `forward_numpy`, level by level."""
-    out = np.array(coefficients, np.float64)
-    for size in reversed(level_sizes(out.shape[1])):
-        half = (size + 1) // 2
-        evens, odds = out[:, :half].copy(), out[:, half:size].copy()
-        evens -= _update(odds, half, update)
-        odds += evens @ _prediction(size).T
-        out[:, 0:size:2], out[:, 1:size:2] = evens, odds
-    return out
 
 
 def level_sizes(length: int) -> list[int]:
@@ -102,30 +77,3 @@ def _norms_at(length: int, where: npt.NDArray[np.intp], update: Update) -> F64:
     impulses = np.zeros((len(where), length))
     impulses[np.arange(len(where)), where] = 1.0
     return np.asarray(np.linalg.norm(inverse(impulses, update=update), axis=1))
-
-
-def _prediction(size: int) -> F64:
-    """Return the matrix (odds, evens) of Lagrange weights of one level."""
-    evens, odds = (size + 1) // 2, size // 2
-    window = min(4, evens)
-    weights = np.zeros((odds, evens))
-    for i in range(odds):
-        first = min(max(i - 1, 0), evens - window)
-        weights[i, first : first + window] = _lagrange(i + 0.5 - first, window)
-    return weights
-
-
-def _lagrange(at: float, window: int) -> F64:
-    """Return the weights that samples at 0, 1, …, window - 1 have in the polynomial at `at`."""
-    nodes = np.arange(window)
-    return np.array(
-        [np.prod([(at - m) / (k - m) for m in nodes if m != k]) for k in nodes], np.float64
-    )
-
-
-def _update(details: F64, evens: int, update: Update) -> F64:
-    """Return what the details add to each even sample; details past an end count as zero."""
-    near, far = _NEAR_FAR[update]
-    padded = np.pad(details, ((0, 0), (2, 2)))
-    left2, left, right, right2 = (padded[:, k : k + evens] for k in range(4))
-    return np.asarray(near * (left + right) + far * (left2 + right2))

@@ -1,14 +1,11 @@
 """Beaudoin, Poulin and van de Panne 2007 made again: Tables 1 and 2, Figure 2 and the claims.
 
-    python -m mocpack.papers.beaudoin.tables.reproduce [OUT]
-
 Sizes are payloads in KB of 1024 bytes, deflated, as the paper's are; eps_x is in cm, at bone ends
 unless a table says at joint centres. `beaudoin_claims` has what the paper says beside its tables.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -422,7 +419,3 @@ def _kb(size: float | None) -> str:
 
 def _share(a: float | None, b: float | None) -> str:
     return "–" if a is None or b is None else f"{a / b:.2f}"
-
-
-if __name__ == "__main__":
-    reproduce(None, Path(sys.argv[1] if len(sys.argv) > 1 else "report"))

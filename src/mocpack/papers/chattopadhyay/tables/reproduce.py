@@ -230,9 +230,3 @@ def _decoder_ns(decode: Callable[[], object], clip: Clip) -> float:
 
 def _kb(size: float) -> str:
     return f"{size / KB:.2f}"
-
-
-if __name__ == "__main__":
-    folder = Path("report")
-    folder.mkdir(exist_ok=True)
-    reproduce(None, folder)

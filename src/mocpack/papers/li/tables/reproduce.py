@@ -345,7 +345,3 @@ def _variants(clips: dict[str, Clip]) -> str:
         rows.append([label, *(cell for pair in pairs for cell in pair)])
     heading = ["", *(cell for name in clips for cell in (f"{name} bits", "mm"))]
     return "\n".join([title, "", markdown_table(heading, rows), ""])
-
-
-if __name__ == "__main__":
-    reproduce(None, Path("report"))

@@ -276,8 +276,3 @@ def _every_other(clip: Clip, start: int, frames: int) -> Clip:
     turned = clip.rotations[at]
     header = clip.with_header(frame_count=len(turned), frame_time=2 * clip.frame_time)
     return Clip(header, turned, clip.translations[at])
-
-
-if __name__ == "__main__":
-    Path("report").mkdir(exist_ok=True)
-    reproduce(None, Path("report"))

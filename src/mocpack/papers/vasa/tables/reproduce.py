@@ -4,8 +4,6 @@ L. Váša and G. Brunnett, "Rate-distortion optimized compression of motion capt
 Its kB are taken as 1000 bytes, its ME as centimetres (it names no unit; mm would be 10 times off).
 Our sizes are whole .mocp files, skeleton and names included. SkTED's two constants are not in the
 paper, so its values cannot be compared with ours, only ours among themselves.
-
-    python -m mocpack.papers.vasa.tables.reproduce
 """
 
 from __future__ import annotations
@@ -411,7 +409,3 @@ def _write(rows: Sequence[dict[str, Any]], title: str, path: Path) -> None:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
         writer.writerows(rows)
-
-
-if __name__ == "__main__":
-    reproduce(None, Path(sys.argv[1] if len(sys.argv) > 1 else "report"))

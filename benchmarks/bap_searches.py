@@ -1,6 +1,6 @@
 """The fast search for FDF and n_d against the exhaustive one, by both of the paper's rules.
 
-python -m mocpack.papers.chattopadhyay.tables.searches
+python benchmarks/bap_searches.py [CODEC [CLIP ...]]
 """
 
 from __future__ import annotations
