@@ -94,7 +94,7 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflow
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/includes.py
 	@echo "==> clang-format"; find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
-	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src
+	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src tests/support
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
 	@for kind in "github-workflows .github/workflows/*.yml" "dependabot .github/dependabot.yml" "citation-file-format CITATION.cff" \
 	  "github-issue-config .github/ISSUE_TEMPLATE/config.yml" "github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/wish.yml"; do \

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -202,13 +203,19 @@ def format_angle(radians: float, digits: int = 3) -> str:
     return f"{math.degrees(radians):.{digits}g}°"
 
 
+def to_millimeters(meters: float | None) -> float | None:
+    """Return a length in millimeters, None where there is none."""
+    return None if meters is None else 1000 * meters
+
+
+def to_degrees(radians: float | None) -> float | None:
+    """Return an angle in degrees, None where there is none."""
+    return None if radians is None else math.degrees(radians)
+
+
 def format_angles(a: float, b: float) -> tuple[str, str]:
     """Return two angles with as many digits as tell them apart, three at least."""
-    for digits in range(3, 18):
-        texts = format_angle(a, digits), format_angle(b, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
+    return _format_apart(format_angle, a, b)
 
 
 def format_lengths(a: float, b: float) -> tuple[str, str]:
@@ -217,11 +224,7 @@ def format_lengths(a: float, b: float) -> tuple[str, str]:
     >>> format_lengths(0.001, 0.0010004)
     ('1 mm', '1.0004 mm')
     """
-    for digits in range(3, 18):
-        texts = format_length(a, digits), format_length(b, digits)
-        if texts[0] != texts[1]:
-            break
-    return texts
+    return _format_apart(format_length, a, b)
 
 
 def format_sizes(a: int, b: int) -> tuple[str, str]:
@@ -247,6 +250,14 @@ def format_size(size: float) -> str:
     if size < 1_000_000_000:
         return f"{size / 1_000_000:.2f} MB"
     return f"{size / 1_000_000_000:.2f} GB"
+
+
+def _format_apart(form: Callable[[float, int], str], a: float, b: float) -> tuple[str, str]:
+    for digits in range(3, 18):
+        texts = form(a, digits), form(b, digits)
+        if texts[0] != texts[1]:
+            break
+    return texts
 
 
 def _length(value: float, unit: float) -> Length:

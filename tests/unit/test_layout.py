@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,12 @@ SHARED = {
 }
 """Which families, and whether the container, use each module of `coding/`."""
 
+LOOKED_UP = re.compile(
+    r"mocpack\.(__main__|torch|zarr|cli\.\w+(\.\w+)?|codecs\.(raw|lossless\.codec)|io\.(\w+|robots\.\w+)"
+    r"|papers\.\w+\.tables\.reproduce)"
+)
+"""Modules that no other imports: entry points, and commands, codecs and formats, found by name."""
+
 MAY_KNOW_A_FAMILY = ("mocpack.live", "mocpack.cli.")
 
 
@@ -50,6 +57,10 @@ def names_taken_from_the_package(path):
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module == "mocpack" and node.level == 0:
             yield from (alias.name for alias in node.names)
+
+
+def is_init(path):
+    return path.name == "__init__.py"
 
 
 def is_module(name):
@@ -89,6 +100,14 @@ def test_a_shared_module_is_used_by_the_families_that_are_said_and_by_two_at_lea
     }
     assert found == SHARED
     assert all(len(users) >= 2 for users in found.values())
+
+
+def test_no_module_is_there_for_scripts_and_tests_alone(layout):
+    uses = layout.users()
+    alone = [
+        name for name, path in layout.modules().items() if not uses[name] and not is_init(path)
+    ]
+    assert [name for name in alone if not LOOKED_UP.fullmatch(name)] == []
 
 
 def test_only_commands_and_public_names_import_a_family(layout):

@@ -44,7 +44,6 @@ class Network:
     sent: int = 0
     sent_bytes: int = 0
     lost: int = 0
-    damaged: int = 0
     _losing: int = 0
     _under_way: list[tuple[float, int, bytes]] = field(default_factory=list)
 
@@ -89,5 +88,4 @@ class Network:
                 bad[rng.integers(len(bad))] ^= 1 << int(rng.integers(8))
         if rng.random() < self.cut:
             del bad[rng.integers(len(bad)) :]
-        self.damaged += bytes(bad) != packet
         return bytes(bad)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from mocpack.arrays import F64, Mask
 from mocpack.bench.live_network import Network
 from mocpack.clip import Clip
 from mocpack.kinematics import promised_error
-from mocpack.live import Answer, Hello, Pose, Receiver, Report, Sender
+from mocpack.live import Hello, Pose, Receiver, Report, Sender
 from mocpack.live.rate_control import RateControl
 
 HEADERS = 28  # bytes of IP and UDP before each packet
@@ -35,7 +35,6 @@ class LiveRun:
         A second, IP and UDP headers included.
     lost : float
         Share of packets that the network lost.
-    answers : Counter of Answer
     """
 
     errors: F64
@@ -43,7 +42,6 @@ class LiveRun:
     bound: float
     kbits: float
     lost: float
-    answers: Counter[Answer]
 
     @property
     def within(self) -> float:
@@ -103,7 +101,7 @@ def run_live(
             sender.heed(reports.popleft()[1])
         if t >= behind:
             shown.append(_shown(known, receiver, t - behind))
-    return _measured(clip, shown, network, max_error, receiver.counts)
+    return _measured(clip, shown, network, max_error)
 
 
 def _shown(known: dict[int, Pose], receiver: Receiver, frame: int) -> Pose | None:
@@ -128,7 +126,6 @@ def _measured(
     shown: list[Pose | None],
     network: Network,
     max_error: float,
-    answers: Counter[Answer],
 ) -> LiveRun:
     errors = np.full(clip.frame_count, np.inf)
     at = [t for t, pose in enumerate(shown) if pose is not None]
@@ -145,4 +142,4 @@ def _measured(
     seconds = clip.frame_count * clip.header.frame_time
     kbits = 8 * (network.sent_bytes + HEADERS * network.sent) / seconds / 1000
     lost = network.lost / max(1, network.sent)
-    return LiveRun(errors, certain, max_error, kbits, lost, answers)
+    return LiveRun(errors, certain, max_error, kbits, lost)

@@ -14,7 +14,7 @@ from mocpack.cli.terminal import complain, print_json
 from mocpack.container import Errors
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
-from mocpack.units import format_angle, format_length
+from mocpack.units import format_angle, format_length, to_degrees, to_millimeters
 
 
 def run(
@@ -51,8 +51,8 @@ def run(
     if as_json:
         pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
         bound = {
-            "declared_mm": None if declared is None else 1000 * declared,
-            "declared_angle_deg": None if angle is None else math.degrees(angle),
+            "declared_mm": to_millimeters(declared),
+            "declared_angle_deg": to_degrees(angle),
         }
         print_json([pair | bound | comparison.to_dict()])
     else:

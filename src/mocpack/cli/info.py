@@ -23,7 +23,7 @@ from mocpack.codec import PayloadLayout
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError
 from mocpack.io.reading import format_name
-from mocpack.units import format_angle, format_length, format_size
+from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
 
 def run(
@@ -232,11 +232,12 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
         },
         **_besides(motion),
         "error_mm": {
-            name: _mm(getattr(errors, name)) for name in ("declared", "max", "mean", "rms", "p99")
+            name: to_millimeters(getattr(errors, name))
+            for name in ("declared", "max", "mean", "rms", "p99")
         },
         "angle_deg": {
-            "declared": _degrees(errors.declared_angle),
-            "max": _degrees(errors.max_angle),
+            "declared": to_degrees(errors.declared_angle),
+            "max": to_degrees(errors.max_angle),
         },
         "cut": _cut(motion, layout) if motion.cut else None,
         "groups": layout.groups,
@@ -298,14 +299,6 @@ def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
         "unit": head.unit,
         "bytes": head.bytes,
     }
-
-
-def _degrees(radians: float | None) -> float | None:
-    return None if radians is None else math.degrees(radians)
-
-
-def _mm(metres: float | None) -> float | None:
-    return None if metres is None else 1000 * metres
 
 
 def _table(facts: dict[str, Any]) -> Table:

@@ -20,7 +20,7 @@ from mocpack.container import MAGIC, pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import AUTO_CODEC
 from mocpack.scene import begun_at
-from mocpack.units import format_length, format_size
+from mocpack.units import format_length, format_size, to_millimeters
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _row(part: Part, data: bytes, output: str) -> dict[str, Any]:
             "frames": header.frame_count,
             "codec": motion.codec.codec_id,
             "bytes": len(data),
-            "max_error_mm": None if errors.max is None else 1000 * errors.max,
+            "max_error_mm": to_millimeters(errors.max),
         }
 
 

@@ -14,6 +14,7 @@ from mocpack.container import base_id
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.extras import require
 from mocpack.motion import Motion
+from mocpack.units import to_millimeters
 
 PURPOSE = "the catalogue of an archive"
 KEY = "clip"
@@ -53,9 +54,9 @@ def describe(name: str, data: bytes, base: bytes) -> Row:
             "skeleton": base_id(base).hex(),
             "codec": motion.codec.codec_id,
             "bytes": len(data),
-            "bound_mm": _mm(errors.declared),
-            "max_error_mm": _mm(errors.max),
-            "mean_error_mm": _mm(errors.mean),
+            "bound_mm": to_millimeters(errors.declared),
+            "max_error_mm": to_millimeters(errors.max),
+            "mean_error_mm": to_millimeters(errors.mean),
         }
 
 
@@ -191,7 +192,3 @@ def check_clips(table: Any, names: Sequence[str]) -> None:
     """Complain about a catalogue that does not list the clips of the index, in their order."""
     if table.column(KEY).to_pylist() != list(names):
         raise CorruptionError("archive's catalogue and index list different clips")
-
-
-def _mm(metres: float | None) -> float | None:
-    return None if metres is None else 1000 * metres

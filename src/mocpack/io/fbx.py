@@ -20,8 +20,8 @@ from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.choice import check_rate
-from mocpack.io.text import distinct
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
+from mocpack.io.text import distinct, shorten_name
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
 from mocpack.take import Track, split_scales
 
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
@@ -142,7 +142,7 @@ def _clip(answer: dict[str, Any], poses: Poses, take: str, unit: float | None) -
     _make_up_for_noise(rest["translation"], pose, answer["parents"], moving)
     return Clip.build(
         Skeleton(
-            tuple(_short(name) for name in answer["names"]),
+            tuple(shorten_name(name) for name in answer["names"]),
             tuple(answer["parents"]),
             rest["translation"],
             channels=tuple(
@@ -254,7 +254,3 @@ def _make_up_for_noise(
             pose["translation"][:, j] = places
         else:
             offsets[j] = np.median(places, axis=0)
-
-
-def _short(name: str) -> str:
-    return name.encode("utf-8", "replace")[:MAX_NAME].decode(errors="ignore")

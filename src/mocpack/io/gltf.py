@@ -20,8 +20,8 @@ from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.choice import MAX_POSES, chosen
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
-from mocpack.io.text import distinct
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
+from mocpack.io.text import distinct, shorten_name
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.take import Track
 
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
@@ -215,17 +215,13 @@ def tree(document: Document) -> Nodes:
         raise CorruptionError(f"nodes[{lost}] is its own ancestor")
     poses = [rest_pose(node, f"nodes[{n}]") for n, node in enumerate(found)]
     return Nodes(
-        [_short(gltf_file.text(node, "name")) for node in found],
+        [shorten_name(gltf_file.text(node, "name")) for node in found],
         parents,
         order,
         np.array([p[0] for p in poses]),
         rotations.normalize(np.array([p[1] for p in poses])),
         np.array([p[2] for p in poses]),
     )
-
-
-def _short(name: str) -> str:
-    return name.encode()[:MAX_NAME].decode(errors="ignore")
 
 
 def _joints(document: Document, nodes: Nodes, expressions: dict[int, str]) -> list[int]:

@@ -11,7 +11,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import TracebackType
 from typing import BinaryIO
 
 from mocpack.errors import CorruptionError, UsageError
@@ -96,12 +95,7 @@ class SpoolReader:
     def __enter__(self) -> SpoolReader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._file.close()
 
 

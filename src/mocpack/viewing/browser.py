@@ -10,7 +10,6 @@ import signal
 import sys
 import tempfile
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from mocpack.errors import UsageError
@@ -79,12 +78,7 @@ class Browser:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         os.kill(self._pid, signal.SIGTERM)
         os.waitpid(self._pid, 0)
         os.close(self._read)
