@@ -21,6 +21,12 @@ LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express 
 LOST_LENGTH = 1e-6  # metres, likewise
 
 
+def dof_names(skeleton: Skeleton) -> list[str]:
+    """Return the name of each column: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
+    pairs = zip(skeleton.names, skeleton.channels, strict=True)
+    return [f"{name}.{channel}" for name, channels in pairs for channel in channels]
+
+
 def is_angle(skeleton: Skeleton) -> npt.NDArray[np.bool_]:
     """Return which columns are angles (the others are lengths)."""
     return np.array([c in ROTATION_CHANNELS for cs in skeleton.channels for c in cs], bool)
@@ -45,7 +51,7 @@ def to_dofs(clip: Clip) -> F64:
     if clip.channels is None:
         matrix = np.empty((clip.frame_count, clip.skeleton.channel_count))
         moving = {j: m for m, j in enumerate(clip.translated_joints)}
-        for j, start, channels in iterate_channels(clip.skeleton):
+        for j, start, channels in _joints(clip.skeleton):
             given = [start + k for _, k in position_axes(channels)]
             matrix[:, given] = _places(clip, j, moving.get(j))
     else:
@@ -99,7 +105,7 @@ def _turns(skeleton: Skeleton) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int
     """Return the axes (J, 3) of each joint, outermost first, their columns, and its frame."""
     axes = np.full((len(skeleton), 3), -1, np.int8)
     columns = np.zeros((len(skeleton), 3), np.int32)
-    for j, start, channels in iterate_channels(skeleton):
+    for j, start, channels in _joints(skeleton):
         order, at = rotation_order(channels)
         axes[j, : len(at)] = ["XYZ".index(letter) for letter in order]
         columns[j, : len(at)] = [start + k for k in at]
@@ -110,7 +116,7 @@ def _translations(matrix: F64, header: ClipHeader) -> F64:
     """Return the translations (T, M, 3) that the position channels of the columns give."""
     skeleton, moving = header.skeleton, {j: m for m, j in enumerate(header.translated_joints)}
     places = np.tile(skeleton.offsets[list(moving)], (len(matrix), 1, 1))
-    for j, start, channels in iterate_channels(skeleton):
+    for j, start, channels in _joints(skeleton):
         if j not in moving:
             continue
         place = places[:, moving[j]]
@@ -125,8 +131,7 @@ def _translations(matrix: F64, header: ClipHeader) -> F64:
     return places
 
 
-def iterate_channels(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield each joint with its first column and its channels."""
+def _joints(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     start = 0
     for j, channels in enumerate(skeleton.channels):
         yield j, start, channels
@@ -136,7 +141,7 @@ def iterate_channels(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, 
 def _by_order(skeleton: Skeleton) -> Iterator[tuple[str, list[int], npt.NDArray[np.intp]]]:
     """Yield each order of rotation channels with the joints that have it and their columns."""
     groups: dict[str, tuple[list[int], list[list[int]]]] = {}
-    for j, start, channels in iterate_channels(skeleton):
+    for j, start, channels in _joints(skeleton):
         order, at = rotation_order(channels)
         joints, columns = groups.setdefault(order, ([], []))
         joints.append(j)

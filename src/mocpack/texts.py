@@ -15,3 +15,12 @@ def check_text(text: str, most: int, what: str) -> None:
         ) from None
     if size > most:
         raise InvalidClipError(f"{what} has at most {most} bytes, got {text[:40]!r}")
+
+
+def shorten_text(text: str, most: int) -> str:
+    """Return the start of a text that UTF-8 can hold in so many bytes.
+
+    >>> shorten_text("Hüfte", 2), shorten_text("Hüfte", 3)
+    ('H', 'Hü')
+    """
+    return text.encode("utf-8", "replace")[:most].decode(errors="ignore")

@@ -19,7 +19,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import Clip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError
-from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
+from mocpack.units import format_angle, format_length, format_size
 
 
 def run(
@@ -115,11 +115,11 @@ def _compress(
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
         "preset": target.get("preset"),
-        "bound_mm": to_millimeters(errors.declared),
-        "max_error_mm": to_millimeters(errors.max),
-        "mean_error_mm": to_millimeters(errors.mean),
-        "angle_bound_deg": to_degrees(errors.declared_angle),
-        "max_angle_deg": to_degrees(errors.max_angle),
+        "bound_mm": _mm(errors.declared),
+        "max_error_mm": _mm(errors.max),
+        "mean_error_mm": _mm(errors.mean),
+        "angle_bound_deg": _degrees(errors.declared_angle),
+        "max_angle_deg": _degrees(errors.max_angle),
     }
 
 
@@ -138,6 +138,14 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
         )
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
+
+
+def _degrees(radians: float | None) -> float | None:
+    return None if radians is None else math.degrees(radians)
+
+
+def _mm(metres: float | None) -> float | None:
+    return None if metres is None else 1000 * metres
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

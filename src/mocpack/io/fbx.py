@@ -20,9 +20,10 @@ from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.choice import check_rate
-from mocpack.io.text import distinct, shorten_name
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
+from mocpack.io.text import distinct
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track, split_scales
+from mocpack.texts import shorten_text
 
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 STILL = 1e-6  # metres: a place that strays less from its rest is there
@@ -142,7 +143,7 @@ def _clip(answer: dict[str, Any], poses: Poses, take: str, unit: float | None) -
     _make_up_for_noise(rest["translation"], pose, answer["parents"], moving)
     return Clip.build(
         Skeleton(
-            tuple(shorten_name(name) for name in answer["names"]),
+            tuple(shorten_text(name, MAX_NAME) for name in answer["names"]),
             tuple(answer["parents"]),
             rest["translation"],
             channels=tuple(

@@ -20,9 +20,10 @@ from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.choice import MAX_POSES, chosen
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
-from mocpack.io.text import distinct, shorten_name
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.io.text import distinct
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
 from mocpack.take import Track
+from mocpack.texts import shorten_text
 
 PATHS = {"translation": 3, "rotation": 4, "scale": 3}
 STILL = 1e-6  # metres: a place that strays less from its rest is there
@@ -215,7 +216,7 @@ def tree(document: Document) -> Nodes:
         raise CorruptionError(f"nodes[{lost}] is its own ancestor")
     poses = [rest_pose(node, f"nodes[{n}]") for n, node in enumerate(found)]
     return Nodes(
-        [shorten_name(gltf_file.text(node, "name")) for node in found],
+        [shorten_text(gltf_file.text(node, "name"), MAX_NAME) for node in found],
         parents,
         order,
         np.array([p[0] for p in poses]),

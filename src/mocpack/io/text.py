@@ -11,7 +11,6 @@ from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import is_angle, joint_of_dof, to_channels
-from mocpack.skeleton import MAX_NAME
 
 FINEST = 1e-7  # metres: a tenth of a micrometre, far below any bound
 ROUNDED = 5e-7  # metres that all rounding of angles, and all of lengths, may move a joint
@@ -27,11 +26,6 @@ def decimal(value: float) -> str:
     """
     number = np.array([[value]], np.float64)
     return _core.print_numbers(number, np.array([SHORTEST], np.int32)).decode().strip()
-
-
-def shorten_name(name: str) -> str:
-    """Return a name with at most `MAX_NAME` bytes of UTF-8."""
-    return name.encode("utf-8", "replace")[:MAX_NAME].decode(errors="ignore")
 
 
 def source_numbers(metres: F64, unit: float) -> F64:

@@ -24,9 +24,10 @@ from mocpack.errors import (
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
 from mocpack.io.choice import check_rate
-from mocpack.io.text import distinct, shorten_name
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
+from mocpack.io.text import distinct
+from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
 from mocpack.take import Track
+from mocpack.texts import shorten_text
 
 USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
 STILL = 1e-9  # metres: a place that strays less from its rest is there
@@ -262,7 +263,7 @@ def _titles(answer: dict[str, Any]) -> list[str]:
     given = answer["joint_names"]
     if len(given) != len(answer["joints"]):
         given = [path.rpartition("/")[2] for path in answer["joints"]]
-    return list(map(shorten_name, given))
+    return [shorten_text(name, MAX_NAME) for name in given]
 
 
 def _poses(answer: dict[str, Any], arrays: dict[str, F64], frames: int) -> dict[str, F64]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.dofs import adds_to_offset, iterate_channels, joint_of_dof
+from mocpack.dofs import adds_to_offset, joint_of_dof
 from mocpack.kinematics import SHELL, end_positions
 from mocpack.skeleton import Skeleton, position_axes, rotation_order
 
@@ -165,7 +165,7 @@ def _screws(clip: Clip, matrix: F64, centres: F64, world: F64) -> tuple[F64, npt
 def _rotation_axes(clip: Clip, matrix: F64, world: F64) -> tuple[list[int], list[int], F64]:
     """Return column, joint and world axis (T, R, 3) of each rotation channel."""
     columns, joints, axes = [], [], []
-    for j, start, channels in iterate_channels(clip.skeleton):
+    for j, start, channels in _joints(clip.skeleton):
         turn = rotations.multiply(_base(clip, world, j), clip.skeleton.axes[j])
         for letter, k in zip(*rotation_order(channels), strict=True):
             columns.append(start + k)
@@ -177,7 +177,7 @@ def _rotation_axes(clip: Clip, matrix: F64, world: F64) -> tuple[list[int], list
 
 def _shifts(clip: Clip, world: F64) -> Iterator[tuple[int, int, F64]]:
     """Yield column, joint and world direction (T, 3) of each position channel that is in use."""
-    for j, start, channels in iterate_channels(clip.skeleton):
+    for j, start, channels in _joints(clip.skeleton):
         if j in clip.translated_joints:
             base = _base(clip, world, j)
             if adds_to_offset(channels):
@@ -190,3 +190,10 @@ def _base(clip: Clip, world: F64, joint: int) -> F64:
     """Return the world rotation (T, 4) of the joint's parent."""
     parent = clip.skeleton.parents[joint]
     return world[:, parent] if parent >= 0 else np.tile(rotations.IDENTITY, (len(world), 1))
+
+
+def _joints(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    start = 0
+    for j, channels in enumerate(skeleton.channels):
+        yield j, start, channels
+        start += len(channels)
