@@ -17,7 +17,7 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import F64, I64, Mask
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
-from mocpack.codec import Codec
+from mocpack.codec import Codec, Decoder, Payload, as_payload
 from mocpack.codecs.lossless.curves import Curve, find_curves, residual
 from mocpack.codecs.lossless.decimals import (
     LARGEST_WHOLE,
@@ -45,6 +45,8 @@ CHANNELS, MOTION = 1, 2  # what a payload holds
 BINARY = 31  # in place of a number of digits
 TURN_DIGITS = 6  # with more, a full turn is beyond the largest whole number
 WORKING_MEMORY = 1_000_000_000  # bytes that decoding may take of any clip, as in libmocpack
+JOINT_COLUMN_MEMORY = 16_000  # bytes of the predictors of a column that is related to others
+VERTEX_COLUMN_MEMORY = 4_000  # bytes of the predictors of a column of a mesh
 JUMP = 8  # a first frame this many times as far from the second as that from the third stands apart
 
 
@@ -55,26 +57,29 @@ class Lossless(Codec):
     codec_id = "lossless"
     bitstream_version = 1
     decoder_params = ()
-    decode_memory = 12.0
+    decode_memory = 9.0
     kinds = ("skeleton", "vertices")
 
     def encode(self, clip: AnyClip) -> bytes:
         out = FieldWriter()
         if isinstance(clip, VertexClip):
-            _write_matrix(
+            write_matrix(
                 out, clip.vertices.reshape(clip.frame_count, -1), mesh_columns(clip.header)
             )
             return out.bytes()
         held = (CHANNELS if clip.channels is not None else 0) | (0 if _implied(clip) else MOTION)
         out.u8(held)
         if clip.channels is not None:
-            _write_matrix(out, clip.channels, channel_columns(clip.skeleton))
+            write_matrix(out, clip.channels, channel_columns(clip.skeleton))
         if held & MOTION:
-            _write_matrix(out, _motion_matrix(clip), motion_columns(clip.header))
+            write_matrix(out, motion_matrix(clip), motion_columns(clip.header))
         return out.bytes()
 
+    def open(self, payload: Payload | bytes, header: AnyHeader) -> Decoder:
+        return LosslessDecoder(self, as_payload(payload), header)
+
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
-        limit = max(WORKING_MEMORY, int(self.decode_memory * array_bytes(header)))
+        limit = max(WORKING_MEMORY, _memory_needed(header))
         try:
             with np.errstate(all="ignore"):  # what broken bytes overflow, the clip refuses
                 if isinstance(header, VertexHeader):
@@ -82,6 +87,22 @@ class Lossless(Codec):
                 return _decode_clip(payload, header, limit)
         except InvalidClipError as error:
             raise CorruptionError(f"lossless payload: {error}") from error
+
+
+class LosslessDecoder(Decoder):
+    """One open payload."""
+
+    def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
+        return _memory_needed(self.header) if start < stop else 0
+
+
+def _memory_needed(header: AnyHeader) -> int:
+    """Return about how many bytes decoding takes, if every column moves."""
+    arrays = int(Lossless.decode_memory * array_bytes(header))
+    if isinstance(header, VertexHeader):
+        return arrays + VERTEX_COLUMN_MEMORY * 3 * header.vertex_count
+    columns = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
+    return arrays + JOINT_COLUMN_MEMORY * (columns + header.skeleton.channel_count)
 
 
 def _implied(clip: Clip) -> bool:
@@ -94,7 +115,8 @@ def _implied(clip: Clip) -> bool:
     return bool(cosines.min(initial=1.0) > 1 - 1e-12 and moved < 1e-9)
 
 
-def _motion_matrix(clip: Clip) -> F64:
+def motion_matrix(clip: Clip) -> F64:
+    """Return rotations and translations side by side, shape (T, 4 J + 3 M)."""
     parts = (clip.rotations, clip.translations)
     return np.concatenate([p.reshape(clip.frame_count, -1) for p in parts], axis=1)
 
@@ -128,7 +150,7 @@ def _decode_mesh(payload: bytes, header: VertexHeader, limit: int) -> VertexClip
     return VertexClip(header, matrix.reshape(frames, vertices, 3))
 
 
-def _write_matrix(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
+def write_matrix(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
     """A first frame that stands apart (a pose that some tool put there) is a block of its own."""
     lead = _leading_frames(matrix)
     out.u8(lead)
