@@ -77,8 +77,8 @@ NB_MODULE(_core, m)
 	register_lifting(m);
 	register_limb_ik(m);
 	register_live(m);
-	register_keysine(m);
 	register_lossless(m);
+	register_keysine(m);
 	register_meshopt(m);
 	register_numbers(m);
 	register_planes(m);
