@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "mocpack/mocpack.h"
+
 namespace nb = nanobind;
 using namespace nb::literals;
 
@@ -35,6 +37,9 @@ void check_classes(const Classes& classes, size_t columns, size_t class_count);
 // Turns a status into the exception of mocpack.errors that it stands for; `what` names the bytes.
 void check_status(int status, const char* what);
 
+// Raises the exception of mocpack.errors that an error of the core's reader stands for, with its sentence.
+[[noreturn]] void raise_error(const mocpack_Error& error);
+
 // Raises a CorruptionError.
 [[noreturn]] void raise_corrupt(const char* message);
 
@@ -47,6 +52,7 @@ void register_kinematics(nb::module_& m);
 void register_lifting(nb::module_& m);
 void register_limb_ik(nb::module_& m);
 void register_live(nb::module_& m);
+void register_lossless(nb::module_& m);
 void register_keysine(nb::module_& m);
 void register_meshopt(nb::module_& m);
 void register_numbers(nb::module_& m);

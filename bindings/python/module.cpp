@@ -23,6 +23,25 @@ void raise_corrupt(const char* message)
 	raise("CorruptionError", message);
 }
 
+void raise_error(const mocpack_Error& error)
+{
+	switch (error.status)
+	{
+	case MOCPACK_TRUNCATED:
+		raise("TruncatedError", error.message);
+	case MOCPACK_CORRUPT:
+		raise_corrupt(error.message);
+	case MOCPACK_NO_MEMORY:
+		raise("MemoryLimitError", error.message);
+	case MOCPACK_UNSUPPORTED:
+		raise("UnsupportedVersionError", error.message);
+	case MOCPACK_NOT_MOCPACK:
+		raise("FormatError", error.message);
+	default:
+		throw std::runtime_error(error.message);
+	}
+}
+
 void check_status(int status, const char* what)
 {
 	std::string name = what;
@@ -58,6 +77,7 @@ NB_MODULE(_core, m)
 	register_lifting(m);
 	register_limb_ik(m);
 	register_live(m);
+	register_lossless(m);
 	register_keysine(m);
 	register_meshopt(m);
 	register_numbers(m);

@@ -14,7 +14,10 @@ import numpy as np
 
 import mocpack
 from mocpack import samples
+from mocpack.clip import Clip
 from mocpack.codecs.keysine.payload import checksum
+from mocpack.codecs.lossless.codec import CHANNELS, MOTION, motion_matrix, write_matrix
+from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.indices import pack_indices
 from mocpack.container.numbers import pack_numbers
@@ -403,6 +406,43 @@ def lossless_cases():
     yield Case("lossless: a byte too many", changed(b"DATA", lambda p: p + b"x", good), "corrupt")
     other = changed(b"DATA", lambda p: b"\7" + p[1:], good)
     yield Case("lossless: an unknown kind", other, "corrupt")
+    yield from lossless_numbers()
+
+
+def lossless_numbers():
+    """Files of codec lossless whose numbers are those of no clip."""
+    bare = Clip(CLIP.header, CLIP.rotations, CLIP.translations)
+    good, matrix = packed(bare, "lossless"), motion_matrix(bare)
+    turns = 4 * len(bare.skeleton)
+    wrong = {
+        "a quaternion of no length": (3, slice(4, 8), 0),
+        "a quaternion of length 1.01": (3, slice(4, 8), 0.505),
+        "a quaternion that is not finite": (3, 5, np.inf),
+        "a place that is not finite": (3, turns, np.inf),
+        "a place too far away": (3, turns, 1e9),
+    }
+    yield Case("lossless: a matrix written by hand", lossless_file(good, matrix, MOTION), "ok")
+    for name, (frame, columns, value) in wrong.items():
+        bad = matrix.copy()
+        bad[frame, columns] = value
+        yield Case(f"lossless: {name}", lossless_file(good, bad, MOTION), "corrupt")
+    printed = mocpack.read(samples.JUMP).frames(0, 20)
+    good = packed(printed, "lossless")
+    for value in (np.inf, 1e12):
+        bad = printed.channels.copy()
+        bad[3, 1] = value
+        yield Case(f"lossless: a channel of {value}", lossless_file(good, bad, CHANNELS), "corrupt")
+
+
+def lossless_file(good, matrix, kind):
+    """Return a file of codec lossless with another matrix."""
+    header = mocpack.open(good).header
+    layout = motion_columns(header) if kind == MOTION else channel_columns(header.skeleton)
+    out = FieldWriter()
+    out.u8(kind)
+    with np.errstate(invalid="ignore"):
+        write_matrix(out, matrix, layout)
+    return changed(b"DATA", lambda _: out.bytes(), good)
 
 
 def asf_clip():

@@ -149,65 +149,35 @@ bool is_set(const uint8_t* mask, size_t i)
 
 struct LosslessReader
 {
-	mocpack_Motion* motion;
+	const LosslessShape& shape;
 	mocpack_Error* error;
 	Memory& memory;
 	Fields in;
 	bool has_failed = false; // with an error that `in` does not know
-
-	LosslessReader(mocpack_Motion* own, const uint8_t* payload, size_t size, uint64_t offset,
-				   mocpack_Error* out)
-		: motion(own), error(out), memory(own->memory), in("lossless payload", payload, size, offset, out)
-	{
-	}
 
 	bool going() const
 	{
 		return in.good() && !has_failed;
 	}
 
-	bool run()
+	bool run(LosslessPayload* out)
 	{
-		LosslessPayload& payload = motion->lossless;
-		const mocpack_Info& info = motion->info;
-		const uint8_t held = in.u8();
+		const uint8_t held = shape.is_mesh ? uint8_t(HOLDS_MOTION) : in.u8();
 		in.check(held >= 1 && held <= HOLDS_CHANNELS + HOLDS_MOTION, ": an unknown kind");
 		if (in.good() && held & HOLDS_CHANNELS)
 		{
-			LosslessColumns columns;
-			if (!channel_columns(*motion, &columns, &memory))
-				return starved();
-			payload.channels = read_matrix(columns);
-			payload.column_count = columns.count;
-			for (uint64_t i = 0; going() && i < info.frame_count * columns.count; ++i)
-				in.check(std::isfinite(payload.channels[i]), ": a channel that is not finite");
-			if (going())
-				in.check(!is_scaled(info), ": channels of a clip with scales");
+			out->channels = read_matrix(shape.channels);
+			for (uint64_t i = 0; going() && i < shape.frame_count * shape.channels.count; ++i)
+				in.check(std::isfinite(out->channels[i]), ": a channel that is not finite");
 		}
 		if (going() && held & HOLDS_MOTION)
-		{
-			LosslessColumns columns;
-			if (!motion_columns(*motion, &columns, &memory))
-				return starved();
-			memory.give_back(payload.channels);
-			payload.channels = nullptr;
-			payload.motion = read_matrix(columns);
-			payload.column_count = columns.count;
-		}
+			out->motion = read_matrix(shape.motion);
 		if (going())
 			in.end();
 		return going();
 	}
 
   private:
-	static bool is_scaled(const mocpack_Info& info)
-	{
-		bool found = info.scaled_count > 0;
-		for (size_t i = 0; info.scales && i < 3 * info.joint_count; ++i)
-			found = found || info.scales[i] != 1;
-		return found;
-	}
-
 	bool starved()
 	{
 		has_failed = true;
@@ -293,13 +263,25 @@ struct LosslessReader
 		return count ? read_plane(frames, most) : nullptr;
 	}
 
+	// Keeps the matrix alone.
 	double* read_matrix(const LosslessColumns& columns)
 	{
-		const uint64_t frames = motion->info.frame_count;
 		const uint8_t lead = in.u8();
-		in.check(lead <= 1 && lead < frames, ": more frames stand apart than there are");
+		in.check(lead <= 1 && lead < shape.frame_count, ": more frames stand apart than there are");
+		if (going() && shape.frame_count > UINT64_MAX / 64 / (columns.count + 1))
+			starved(); // counts of numbers must not overflow
+		double* matrix = array<double>(shape.frame_count * columns.count);
+		const void* kept = memory.newest();
+		if (going())
+			fill_matrix(lead, columns, matrix);
+		memory.give_back_after(kept);
+		return matrix;
+	}
+
+	void fill_matrix(uint8_t lead, const LosslessColumns& columns, double* matrix)
+	{
+		const uint64_t frames = shape.frame_count;
 		int32_t* patterns = array<int32_t>(columns.count);
-		double* matrix = array<double>(frames * columns.count);
 		for (size_t c = 0; going() && c < columns.count; ++c)
 			patterns[c] = -1;
 		size_t width = 0;
@@ -313,7 +295,6 @@ struct LosslessReader
 				if (patterns[c] >= 0 && signs[t * width + size_t(patterns[c])] &&
 					matrix[t * columns.count + c] == 0)
 					matrix[t * columns.count + c] = -0.0;
-		return matrix;
 	}
 
 	void read_block(uint64_t frames, const LosslessColumns& columns, double* matrix)
@@ -469,7 +450,7 @@ struct LosslessReader
 		SeriesGroups groups;
 		if (!going())
 			return;
-		if (!relate_columns(*motion, columns, free_columns, free_count, &groups, &memory))
+		if (!relate_columns(shape, columns, free_columns, free_count, &groups, &memory))
 		{
 			starved();
 			return;
@@ -538,7 +519,21 @@ struct LosslessReader
 	}
 };
 
+bool is_scaled(const mocpack_Info& info)
+{
+	bool found = info.scaled_count > 0;
+	for (size_t i = 0; info.scales && i < 3 * info.joint_count; ++i)
+		found = found || info.scales[i] != 1;
+	return found;
+}
+
 } // namespace
+
+bool read_lossless_payload(const LosslessShape& shape, const uint8_t* payload, size_t size, uint64_t offset,
+						   Memory* memory, LosslessPayload* out, mocpack_Error* error)
+{
+	return LosslessReader{shape, error, *memory, {"lossless payload", payload, size, offset, error}}.run(out);
+}
 
 bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
 {
@@ -549,13 +544,28 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 			<< "the motion ends " << chunks.missing << " bytes too early";
 		return false;
 	}
+	LosslessShape shape;
 	void* buffer = motion->bytes.all ? nullptr : motion->memory.take(data.size + 1);
-	if (!motion->bytes.all && !buffer)
+	if ((!motion->bytes.all && !buffer) || !lossless_shape(*motion, &shape, &motion->memory))
 		return no_memory(error, "the payload");
+	LosslessPayload& out = motion->lossless;
 	const uint8_t* payload = motion->bytes.view(data.offset, data.size, buffer, error);
-	const bool good = payload && LosslessReader(motion, payload, size_t(data.size), data.offset, error).run();
+	if (!payload ||
+		!read_lossless_payload(shape, payload, size_t(data.size), data.offset, &motion->memory, &out, error))
+		return false;
 	motion->memory.give_back(buffer);
-	return good;
+	if (out.channels && is_scaled(motion->info))
+	{
+		Sentence(error, MOCPACK_CORRUPT, data.offset) << "lossless payload: channels of a clip with scales";
+		return false;
+	}
+	if (out.motion) // where both are there, the channels do not say all of it
+	{
+		motion->memory.give_back(out.channels);
+		out.channels = nullptr;
+	}
+	out.column_count = (out.motion ? shape.motion : shape.channels).count;
+	return true;
 }
 
 bool decode_lossless(const mocpack_Reader& r, const Lane& lane, size_t group)

@@ -61,8 +61,6 @@ class NameTable
 	}
 };
 
-const size_t LONGEST_UNIQUE_NAME = 255 + 16;
-
 // Appends the digits of a number.
 size_t append_number(char* text, size_t size, size_t number)
 {
@@ -77,19 +75,20 @@ size_t append_number(char* text, size_t size, size_t number)
 }
 
 // The file's names, with numbers added to those that are empty or stood before.
-bool unique_names(const mocpack_Info& info, mocpack_Text* names, NameTable* table, Memory* memory)
+bool unique_names(const mocpack_Text* file_names, size_t count, mocpack_Text* names, NameTable* table,
+				  Memory* memory)
 {
 	NameTable given;
-	if (!given.allocate(info.joint_count, memory) || !table->allocate(info.joint_count, memory))
+	if (!given.allocate(count, memory) || !table->allocate(count, memory))
 		return false;
-	for (size_t j = 0; j < info.joint_count; ++j)
-		given.add(info.names[j], 0);
-	for (size_t j = 0; j < info.joint_count; ++j)
+	for (size_t j = 0; j < count; ++j)
+		given.add(file_names[j], 0);
+	for (size_t j = 0; j < count; ++j)
 	{
-		names[j] = info.names[j];
+		names[j] = file_names[j];
 		if (!names[j].size || table->find(names[j]) >= 0)
 		{
-			char* text = memory->take_array<char>(LONGEST_UNIQUE_NAME + 24);
+			char* text = memory->take_array<char>(LONGEST_JOINT_NAME + 24);
 			if (!text)
 				return false;
 			const char* stem = names[j].size ? names[j].bytes : "joint";
@@ -125,7 +124,7 @@ const Side SIDES[] = {{"Left", 4, "Right", 5}, {"left", 4, "right", 5}, {"LEFT",
 // Finds the name that has another word at a place.
 int32_t find_exchanged(const mocpack_Text& name, size_t at, const Side& side, const NameTable& table)
 {
-	char text[LONGEST_UNIQUE_NAME + 24 + 8];
+	char text[LONGEST_JOINT_NAME + 24 + 8];
 	const size_t one = side.size, other = side.other_size, rest = name.size - at - one;
 	std::memcpy(text, name.bytes, at);
 	std::memcpy(text + at, side.other, other);
@@ -159,19 +158,43 @@ int32_t find_mirrored(const mocpack_Text& name, const NameTable& table)
 	return -1;
 }
 
-bool take_columns(size_t count, LosslessColumns* columns, Memory* memory)
+// The owners of columns, to be filled in.
+struct Owners
 {
-	columns->count = count;
-	columns->joints = memory->take_array<int32_t>(uint64_t(count) + 1);
-	columns->is_places = memory->take_array<uint8_t>(uint64_t(count) + 1);
-	return columns->joints && columns->is_places;
-}
+	int32_t* joints;
+	uint8_t* is_places;
+
+	Owners(size_t count, LosslessColumns* columns, Memory* memory)
+		: joints(memory->take_array<int32_t>(uint64_t(count) + 1)),
+		  is_places(memory->take_array<uint8_t>(uint64_t(count) + 1))
+	{
+		*columns = {count, joints, is_places};
+	}
+
+	bool good() const
+	{
+		return joints && is_places;
+	}
+};
+
+// What a predictor looks at: columns, and how many rows before.
+struct Features
+{
+	size_t count = 0;
+	int32_t columns[MOST_FEATURES];
+	uint8_t lags[MOST_FEATURES];
+
+	void add(int32_t column, uint8_t lag)
+	{
+		if (count < MOST_FEATURES)
+			columns[count] = column, lags[count++] = lag;
+	}
+};
 
 // Columns in groups: rotation and translation of a joint, and what each hangs from. Groups are numbered 2
 // joint + (1 of a translation).
 struct Relations
 {
-	const mocpack_Motion& motion;
 	const int32_t *owners, *next; // (chosen) group of each column, and the next column of its group
 	const int32_t* first;		  // (groups) first column of each, -1 for none
 	const int32_t* above;		  // (joints) nearest joint above whose rotation has columns
@@ -192,21 +215,36 @@ struct Relations
 	}
 
 	// Adds what a predictor of a column looks at of a group.
-	size_t add(int32_t group, int32_t column, int32_t* columns, uint8_t* lags, size_t count) const
+	void add(int32_t group, int32_t column, Features* found) const
 	{
 		for (int32_t c = group < 0 ? -1 : first[group]; c >= 0; c = next[c])
 			for (uint8_t lag = c < column ? 0 : 1; c != column && lag < 2; ++lag)
-				if (count < MOST_FEATURES)
-					columns[count] = c, lags[count++] = lag;
-		return count;
+				found->add(c, lag);
+	}
+
+	// What a predictor of a column looks at.
+	Features features(int32_t column, size_t predictor) const
+	{
+		const int32_t group = owners[column], above_it = parent(group);
+		Features found;
+		for (uint8_t lag = 1; lag <= OWN[predictor]; ++lag)
+			found.add(column, lag);
+		add(group, column, &found);
+		if (predictor >= 1)
+			add(above_it, column, &found);
+		if (predictor >= 2)
+		{
+			add(above_it < 0 ? -1 : parent(above_it), column, &found);
+			add(mirror(group), column, &found);
+		}
+		return found;
 	}
 };
 
-} // namespace
-
 bool channel_columns(const mocpack_Motion& m, LosslessColumns* columns, Memory* memory)
 {
-	if (!take_columns(m.channel_count, columns, memory))
+	const Owners owners(m.channel_count, columns, memory);
+	if (!owners.good())
 		return false;
 	size_t at = 0;
 	for (size_t j = 0; j < m.info.joint_count; ++j)
@@ -214,23 +252,50 @@ bool channel_columns(const mocpack_Motion& m, LosslessColumns* columns, Memory* 
 		const ChannelLayout& layout = m.layouts[m.layout_of[j]];
 		for (size_t i = 0; i < layout.count; ++i, ++at)
 		{
-			columns->joints[at] = int32_t(j + m.origins);
-			columns->is_places[at] = layout.codes[i] < RotationChannels::FIRST;
+			owners.joints[at] = int32_t(j + m.origins);
+			owners.is_places[at] = layout.codes[i] < RotationChannels::FIRST;
 		}
 	}
 	return true;
 }
 
-bool motion_columns(const mocpack_Motion& m, LosslessColumns* columns, Memory* memory)
+} // namespace
+
+bool motion_columns(const mocpack_Skeleton& tree, LosslessColumns* columns, Memory* memory)
 {
-	const size_t turns = 4 * m.tree.joint_count;
-	if (!take_columns(turns + 3 * m.tree.translated_count, columns, memory))
+	const size_t turns = 4 * tree.joint_count;
+	const Owners owners(turns + 3 * tree.translated_count, columns, memory);
+	if (!owners.good())
 		return false;
 	for (size_t c = 0; c < columns->count; ++c)
 	{
-		columns->is_places[c] = c >= turns;
-		columns->joints[c] = c < turns ? int32_t(c / 4) : m.tree.translated_joints[(c - turns) / 3];
+		owners.is_places[c] = c >= turns;
+		owners.joints[c] = c < turns ? int32_t(c / 4) : tree.translated_joints[(c - turns) / 3];
 	}
+	return true;
+}
+
+bool mirror_joints(const mocpack_Text* names, size_t count, int32_t* mirrored, Memory* memory)
+{
+	mocpack_Text* unique = memory->take_array<mocpack_Text>(uint64_t(count) + 1);
+	NameTable table;
+	if (!unique || !unique_names(names, count, unique, &table, memory))
+		return false;
+	for (size_t j = 0; j < count; ++j)
+		mirrored[j] = find_mirrored(unique[j], table);
+	return true;
+}
+
+bool lossless_shape(const mocpack_Motion& m, LosslessShape* shape, Memory* memory)
+{
+	const size_t joints = m.tree.joint_count, origins = m.origins;
+	int32_t* mirrored = memory->take_array<int32_t>(uint64_t(joints) + 1);
+	*shape = {m.info.frame_count, joints, m.tree.parents, mirrored, {}, {}, false};
+	if (!mirrored || !mirror_joints(m.info.names, m.info.joint_count, mirrored + origins, memory) ||
+		!channel_columns(m, &shape->channels, memory) || !motion_columns(m.tree, &shape->motion, memory))
+		return false;
+	for (size_t j = 0; j < joints; ++j)
+		mirrored[j] = j < origins || mirrored[j] < 0 ? -1 : mirrored[j] + int32_t(origins);
 	return true;
 }
 
@@ -244,24 +309,17 @@ void scale_channels(const mocpack_Motion& m, const double* row, double degree, d
 	}
 }
 
-bool relate_columns(const mocpack_Motion& m, const LosslessColumns& columns, const int32_t* chosen,
+bool relate_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
 					size_t chosen_count, SeriesGroups* groups, Memory* memory)
 {
-	const size_t joints = m.tree.joint_count, group_count = 2 * joints;
+	const size_t joints = shape.joint_count, group_count = 2 * joints;
 	int32_t* owners = memory->take_array<int32_t>(uint64_t(chosen_count) + 1);
 	int32_t* next = memory->take_array<int32_t>(uint64_t(chosen_count) + 1);
 	int32_t* first = memory->take_array<int32_t>(uint64_t(group_count) + 1);
 	int32_t* last = memory->take_array<int32_t>(uint64_t(group_count) + 1);
 	int32_t* above = memory->take_array<int32_t>(uint64_t(joints) + 1);
-	int32_t* mirrored = memory->take_array<int32_t>(uint64_t(joints) + 1);
-	mocpack_Text* names = memory->take_array<mocpack_Text>(uint64_t(m.info.joint_count) + 1);
 	uint32_t* starts = memory->take_array<uint32_t>(uint64_t(chosen_count) * PREDICTORS + 1);
-	int32_t* feature_columns =
-		memory->take_array<int32_t>(uint64_t(chosen_count) * PREDICTORS * MOST_FEATURES + 1);
-	uint8_t* lags = memory->take_array<uint8_t>(uint64_t(chosen_count) * PREDICTORS * MOST_FEATURES + 1);
-	NameTable table;
-	if (!owners || !next || !first || !last || !above || !mirrored || !names || !starts || !feature_columns ||
-		!lags || !unique_names(m.info, names, &table, memory))
+	if (!owners || !next || !first || !last || !above || !starts)
 		return false;
 	for (size_t g = 0; g < group_count; ++g)
 		first[g] = last[g] = -1;
@@ -274,37 +332,31 @@ bool relate_columns(const mocpack_Motion& m, const LosslessColumns& columns, con
 	}
 	for (size_t j = 0; j < joints; ++j)
 	{
-		const int32_t parent = m.tree.parents[j];
+		const int32_t parent = shape.parents[j];
 		above[j] = parent < 0 ? -1 : first[2 * parent] >= 0 ? parent : above[parent];
-		const int32_t other = j < m.origins ? -1 : find_mirrored(names[j - m.origins], table);
-		mirrored[j] = other < 0 ? -1 : other + int32_t(m.origins);
 	}
-	const Relations relations = {m, owners, next, first, above, mirrored};
-	uint32_t at = 0;
-	for (size_t k = 0; k < chosen_count; ++k)
-		for (size_t p = 0; p < PREDICTORS; ++p)
-		{
-			const int32_t column = int32_t(k), group = owners[k], parent = relations.parent(group);
-			int32_t* to = feature_columns + at;
-			uint8_t* to_lags = lags + at;
-			size_t count = 0;
-			for (uint8_t lag = 1; lag <= OWN[p]; ++lag)
-				to[count] = column, to_lags[count++] = lag;
-			count = relations.add(group, column, to, to_lags, count);
-			if (p >= 1)
-				count = relations.add(parent, column, to, to_lags, count);
-			if (p >= 2)
-			{
-				count = relations.add(parent < 0 ? -1 : relations.parent(parent), column, to, to_lags, count);
-				count = relations.add(relations.mirror(group), column, to, to_lags, count);
-			}
-			starts[k * PREDICTORS + p] = at;
-			at += uint32_t(count);
-		}
-	starts[chosen_count * PREDICTORS] = at;
+	const Relations relations = {owners, next, first, above, shape.mirrored};
+	const size_t predictors = chosen_count * PREDICTORS;
+	uint64_t at = 0;
+	for (size_t i = 0; i < predictors; ++i)
+	{
+		starts[i] = uint32_t(at);
+		at += relations.features(int32_t(i / PREDICTORS), i % PREDICTORS).count;
+	}
+	if (at > UINT32_MAX)
+		return false;
+	starts[predictors] = uint32_t(at);
+	int32_t* feature_columns = memory->take_array<int32_t>(at + 1);
+	uint8_t* lags = memory->take_array<uint8_t>(at + 1);
+	for (size_t i = 0; feature_columns && lags && i < predictors; ++i)
+	{
+		const Features found = relations.features(int32_t(i / PREDICTORS), i % PREDICTORS);
+		std::memcpy(feature_columns + starts[i], found.columns, found.count * sizeof *found.columns);
+		std::memcpy(lags + starts[i], found.lags, found.count);
+	}
 	groups->model = {chosen_count, PREDICTORS, FORGETTING, PERIODS,			0,	  1.0,	  0.93,
 					 100.0,		   1,		   starts,	   feature_columns, lags, nullptr};
-	return true;
+	return feature_columns && lags;
 }
 
 } // namespace mocpack

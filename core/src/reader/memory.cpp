@@ -71,7 +71,12 @@ void Memory::give_back(void* memory)
 
 void Memory::give_all_back()
 {
-	while (first_)
+	give_back_after(nullptr);
+}
+
+void Memory::give_back_after(const void* newest)
+{
+	while (first_ != newest)
 		give_back(first_ + 1);
 }
 

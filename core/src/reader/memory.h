@@ -29,6 +29,13 @@ class Memory
 	void give_back(void* memory);
 	void give_all_back();
 
+	// What was taken last, and giving back all that was taken after it; it must still be there.
+	const void* newest() const
+	{
+		return first_;
+	}
+	void give_back_after(const void* newest);
+
 	uint64_t left() const
 	{
 		return left_;

@@ -16,7 +16,6 @@ import numpy as np
 from mocpack.arrays import F64, I64
 
 FINENESS = 16  # coefficients are in this fraction of a unit
-MOST_DEGREE = 24
 DEGREES = {1: (2, 4, 6, 8, 10, 12, 16, 20), 2: (3, 4, 5, 6, 8, 10)}
 FIRST_LOOK = {1: 8, 2: 6}  # degrees at which a true curve is already closer than the past
 SAMPLE = 400  # frames that a first look takes
@@ -70,12 +69,6 @@ def residual(curve: Curve, columns: I64) -> I64:
     return np.asarray((columns[:, curve.column] - _rounded(value)) * _side(value))
 
 
-def follow(curve: Curve, columns: I64, residuals: I64) -> I64:
-    """Invert `residual`: return the column."""
-    value = evaluate(curve, columns)
-    return _rounded(value) + residuals * _side(value)
-
-
 def find_curves(columns: I64, families: Sequence[Sequence[int]]) -> list[Curve]:
     """Return a curve for every column that is worth one.
 
@@ -86,7 +79,9 @@ def find_curves(columns: I64, families: Sequence[Sequence[int]]) -> list[Curve]:
         Columns among which to look: the angles of one joint.
     """
     found: list[Curve] = []
-    for family in families:
+    for candidates in families:
+        # a column may move by its remainders alone; it has no range to scale by
+        family = [c for c in candidates if np.ptp(columns[:, c])]
         if len(family) > 1:
             found += _hinge(columns, family) or _two_axes(columns, family)
     return found

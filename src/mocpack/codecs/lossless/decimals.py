@@ -119,21 +119,6 @@ def take_apart(
     return whole, kinds, amounts
 
 
-def put_together(whole: I64, scale: Scale, kinds: npt.NDArray[np.uint8], amounts: I64) -> F64:
-    """Invert `take_apart`. Kinds that do not fit the scale are a `ValueError`."""
-    values = scale.values(whole)
-    by_ulps = kinds == BY_ULPS
-    distance = amounts[by_ulps].astype(np.int64).view(np.uint64)
-    values[by_ulps] = _from_order(_order(values[by_ulps]) + distance)
-    longer = (kinds > 0) & ~by_ulps
-    if longer.any():
-        count = kinds[longer].astype(np.int64) + (scale.exponent if scale.decimal else MOST_DIGITS)
-        if count.max() > MOST_DIGITS:
-            raise ValueError(f"at most {MOST_DIGITS} digits can stand, got {count.max()}")
-        values[longer] = (_shifted(whole[longer], kinds[longer]) + amounts[longer]) / POWERS[count]
-    return values
-
-
 def _shifted(whole: I64, count: npt.NDArray[np.uint8]) -> I64:
     """Append zeros to whole numbers; none but 0 is followed by more than fifteen digits."""
     return whole * WHOLE_POWERS[np.minimum(count, len(WHOLE_POWERS) - 1)]
@@ -143,8 +128,3 @@ def _order(values: F64) -> U64:
     """Number all doubles in increasing order, negative zero just before zero."""
     bits = np.ascontiguousarray(values).view(np.int64)
     return (bits ^ ((bits >> 63) & np.int64(2**63 - 1))).view(np.uint64)
-
-
-def _from_order(order: U64) -> F64:
-    bits = order.view(np.int64)
-    return (bits ^ ((bits >> 63) & np.int64(2**63 - 1))).view(np.float64)

@@ -2,14 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+import numpy as np
+
+from mocpack.arrays import Mask
 from mocpack.coding.series import ColumnGroup
+from mocpack.dofs import is_angle, joint_of_dof
+from mocpack.header import ClipHeader, VertexHeader
 from mocpack.mirroring import mirrored_joints
 from mocpack.skeleton import Skeleton
 
 Owner = tuple[int, bool]
 """A joint, and whether the column is of its translation (or else of its rotation)."""
+
+
+@dataclass(frozen=True)
+class MatrixColumns:
+    """What the columns of a matrix are."""
+
+    angles: Mask
+    """Which are in degrees, so that 360 is a full turn."""
+    groups: Callable[[Mask], Sequence[ColumnGroup]]
+    """How those that move relate."""
+
+    @property
+    def column_count(self) -> int:
+        return len(self.angles)
+
+
+def channel_columns(skeleton: Skeleton) -> MatrixColumns:
+    """Return the columns of the source's channels."""
+    angles = is_angle(skeleton)
+    joints = joint_of_dof(skeleton)
+    owners = [(int(j), not a) for j, a in zip(joints, angles, strict=True)]
+    return MatrixColumns(angles, lambda moving: _groups(skeleton, owners, moving))
+
+
+def motion_columns(header: ClipHeader) -> MatrixColumns:
+    """Return the columns of rotations and translations."""
+    owners = [(j, False) for j in range(len(header.skeleton)) for _ in range(4)]
+    owners += [(j, True) for j in header.translated_joints for _ in range(3)]
+    still = np.zeros(len(owners), bool)
+    return MatrixColumns(still, lambda moving: _groups(header.skeleton, owners, moving))
+
+
+def mesh_columns(header: VertexHeader) -> MatrixColumns:
+    """Return the columns of a mesh's vertices, which are not related."""
+
+    def groups(moving: Mask) -> list[ColumnGroup]:
+        points = np.flatnonzero(moving) // 3
+        first, counts = np.unique(points, return_index=True, return_counts=True)[1:]
+        return [ColumnGroup(tuple(range(a, a + n))) for a, n in zip(first, counts, strict=True)]
+
+    return MatrixColumns(np.zeros(3 * header.vertex_count, bool), groups)
+
+
+def _groups(skeleton: Skeleton, owners: list[Owner], moving: Mask) -> list[ColumnGroup]:
+    return column_groups(skeleton, [owners[c] for c in np.flatnonzero(moving)])
 
 
 def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGroup]:
@@ -23,7 +74,7 @@ def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGro
     columns: list[list[int]] = [[] for _ in kinds]
     for column, owner in enumerate(owners):
         columns[index[owner]].append(column)
-    mirrored = mirrored_joints(skeleton.names)
+    mirrored = mirrored_joints(skeleton.unique_names)
     groups = []
     for (joint, moves), own in zip(kinds, columns, strict=True):
         parent = _above(skeleton, joint, moves, index)

@@ -8,11 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.arrays import I64, U8
-from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.errors import CorruptionError
-
-MOST_KINDS = 23
+from mocpack.coding.fields import FieldWriter
+from mocpack.coding.planes import encode_plane
 
 
 def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
@@ -32,37 +29,6 @@ def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
     out.sized(encode_plane(lengths, classes))
     for k, longer in enumerate(_longer(lengths[kinds > 0])):
         out.mask((folded[longer] >> np.uint64(k)) & np.uint64(1))
-
-
-def read_remainders(read: FieldReader, frames: int, count: int) -> tuple[U8, I64]:
-    kinds = np.zeros((frames, count), np.uint8)
-    amounts = np.zeros((frames, count), np.int64)
-    if not read.u8():
-        return kinds, amounts
-    columns = read.mask(count)
-    classes = np.arange(int(columns.sum()))
-    kind = decode_plane(read.sized(), frames, len(classes), classes)
-    length = decode_plane(read.sized(), frames, len(classes), classes)
-    if (
-        (kind < 0) | (kind > MOST_KINDS) | (length < 0) | (length > 64) | (length > 64 * kind)
-    ).any():
-        raise CorruptionError("lossless payload: a remainder of unknown kind or length")
-    folded = _read_bits(read, length[kind > 0].astype(np.int64))
-    part = np.zeros(kind.shape, np.int64)
-    part[kind > 0] = (folded >> np.uint64(1)).view(np.int64) ^ -(folded & np.uint64(1)).view(
-        np.int64
-    )
-    kinds[:, columns], amounts[:, columns] = kind, part
-    return kinds, amounts
-
-
-def _read_bits(read: FieldReader, lengths: I64) -> npt.NDArray[np.uint64]:
-    values = np.zeros(len(lengths), np.uint64)
-    for k, longer in enumerate(_longer(lengths)):
-        values[longer] |= read.mask(len(longer)).astype(np.uint64) << np.uint64(k)
-    long = lengths > 0
-    values[long] |= np.uint64(1) << (lengths[long] - 1).astype(np.uint64)
-    return values
 
 
 def _longer(lengths: I64) -> Iterator[npt.NDArray[np.intp]]:

@@ -1,7 +1,8 @@
 import numpy as np
 
 from mocpack import rotations
-from mocpack.codecs.lossless.curves import Curve, evaluate, find_curves, follow, residual
+from mocpack.codecs.lossless.curves import Curve, evaluate, find_curves, residual
+from reference.lossless import follow
 
 
 def hinge(frames=400, tilt=0.4):
@@ -46,3 +47,12 @@ def test_noise_has_no_curve():
 
 def test_two_frames_have_no_curve():
     assert find_curves(hinge()[:2], [[0, 1, 2]]) == []
+
+
+def test_a_column_of_one_whole_number_is_in_no_curve():
+    still = np.full((400, 1), 7)
+    assert find_curves(np.concatenate([still, still], axis=1), [[0, 1]]) == []
+    columns = np.concatenate([hinge(), still], axis=1)
+    expected = find_curves(columns, [[0, 1, 2]])
+    found = find_curves(columns, [[0, 1, 2, 3]])
+    assert [(c.column, c.drivers) for c in found] == [(c.column, c.drivers) for c in expected]

