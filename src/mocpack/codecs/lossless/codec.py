@@ -31,7 +31,7 @@ from mocpack.codecs.lossless.turns import unwrap, wrap
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.coding.series import ColumnGroup, decode_series, encode_series
-from mocpack.dofs import from_channels, is_angle, joint_of_dof
+from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
 
@@ -91,8 +91,8 @@ class MatrixColumns:
 
 
 def _channels(skeleton: Skeleton) -> MatrixColumns:
-    angles = is_angle(skeleton)
-    joints = joint_of_dof(skeleton)
+    angles = skeleton.columns.is_angle
+    joints = skeleton.columns.joints
     owners = [(int(j), not a) for j, a in zip(joints, angles, strict=True)]
     return MatrixColumns(angles, lambda moving: _groups(skeleton, owners, moving))
 
