@@ -23,7 +23,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack._core import WindowPlan
-from mocpack.arguments import check_fields
+from mocpack.arguments import check_type
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import (
@@ -173,9 +173,8 @@ class Codec(ABC):
 
     def with_effort(self, effort: str) -> Codec:
         """Return the codec that searches so hard, where it has a parameter `effort`."""
-        known = any(f.name == "effort" for f in fields(self))
-        changed: dict[str, Any] = {"effort": effort} if known else {}
-        return replace(self, **changed)
+        changed: dict[str, Any] = {"effort": effort}
+        return replace(self, **changed) if "effort" in self.__dataclass_fields__ else self
 
     def alternatives(self) -> Sequence[Codec]:
         """Return the settings to start a search of `quality` from; the smallest file is taken."""
@@ -207,7 +206,10 @@ class Codec(ABC):
                     f"{cls.codec_id} has no parameter {name!r}; "
                     f"it has: {', '.join(known) or 'none'}"
                 )
-        return cls(**params)
+        try:
+            return cls(**params)
+        except TypeError as error:  # a parameter without a default is missing
+            raise UsageError(f"{cls.codec_id}: {error}") from error
 
     @classmethod
     def from_file(cls, params: dict[str, Any], needed: frozenset[str]) -> Self:
@@ -526,6 +528,6 @@ def _read_units(codec: Codec) -> None:
 
 
 def _check_types(codec: Codec) -> None:
-    given = [f for f in fields(codec) if f.init]
-    values = {f.name: getattr(codec, f.name) for f in given}
-    check_fields(codec.codec_id, values, {f.name: f.type for f in given})
+    for one in fields(codec):
+        if one.init:
+            check_type(f"{codec.codec_id}: {one.name}", getattr(codec, one.name), str(one.type))

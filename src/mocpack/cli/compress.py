@@ -115,11 +115,11 @@ def _compress(
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
         "preset": target.get("preset"),
-        "bound_mm": _mm(errors.declared),
-        "max_error_mm": _mm(errors.max),
-        "mean_error_mm": _mm(errors.mean),
-        "angle_bound_deg": _degrees(errors.declared_angle),
-        "max_angle_deg": _degrees(errors.max_angle),
+        "bound_mm": _scaled(errors.declared, 1000),
+        "max_error_mm": _scaled(errors.max, 1000),
+        "mean_error_mm": _scaled(errors.mean, 1000),
+        "angle_bound_deg": _scaled(errors.declared_angle, 180 / math.pi),
+        "max_angle_deg": _scaled(errors.max_angle, 180 / math.pi),
     }
 
 
@@ -140,12 +140,8 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
     return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
 
 
-def _degrees(radians: float | None) -> float | None:
-    return None if radians is None else math.degrees(radians)
-
-
-def _mm(metres: float | None) -> float | None:
-    return None if metres is None else 1000 * metres
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else factor * value
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -86,11 +86,11 @@ def make_folders(output: str | None, outputs: Sequence[str]) -> None:
 
 
 def _sources_of(word: str, suffixes: Collection[str]) -> Iterator[Source]:
-    if word == PIPE or not (Path(word).is_dir() or _is_pattern(word)):
-        yield Source(word, Path(word).name)
-        return
-    if Path(word).is_dir():
+    if word != PIPE and Path(word).is_dir():
         yield from _in_folder(word, suffixes)
+        return
+    if not has_magic(word) or os.path.lexists(word):
+        yield Source(word, Path(word).name)
         return
     matches = sorted(glob(word, recursive=True))  # noqa: PTH207 - absolute patterns too
     if not matches and not {"*", "?"} & set(word):
@@ -119,7 +119,3 @@ def _in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
         wanted = ", ".join(sorted(suffixes))
         raise UsageError(f"{folder}: a folder without any file of: {wanted}")
     return found
-
-
-def _is_pattern(word: str) -> bool:
-    return has_magic(word) and not os.path.lexists(word)

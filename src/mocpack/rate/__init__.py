@@ -26,7 +26,7 @@ from mocpack.errors import BoundError, UsageError
 from mocpack.kinematics import SHELL, PromisedError
 from mocpack.plain import dressed, plain
 from mocpack.rate.knob import CONTENT, Scale, close_in
-from mocpack.registry import file_params
+from mocpack.registry import non_default_params
 from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_angles, format_lengths, format_sizes
 
@@ -234,8 +234,8 @@ def round_trip(take: Take | AnyClip, codec: Codec) -> Encoded:
 def packed_file(take: Take | AnyClip, codec: Codec, payload: bytes, errors: Errors) -> bytes:
     """Return the .mocp file of a payload."""
     take = take if isinstance(take, Take) else take_of(take)
-    params, needed, version = file_params(codec), codec.needed_params(), codec.bitstream_version
-    header = take.clip.header
+    params = non_default_params(codec, without=codec.encoder_params)
+    needed, version, header = codec.needed_params(), codec.bitstream_version, take.clip.header
     return pack(
         Packed(header, codec.codec_id, version, params, payload, errors, needed, take.chunks)
     )
