@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -101,12 +101,12 @@ class Skeleton(FrozenPickle):
     names: tuple[str, ...]
     parents: tuple[int, ...]
     offsets: F64
-    end_sites: F64 = field(default_factory=lambda: np.zeros((0, 3)))
+    end_sites: F64 = field(default_factory=partial(np.zeros, (0, 3)))
     end_site_joints: tuple[int, ...] = ()
     channels: tuple[tuple[str, ...], ...] = ()
-    axes: F64 = field(default_factory=lambda: np.zeros((0, 4)))
-    rest: F64 = field(default_factory=lambda: np.zeros((0, 4)))
-    scales: F64 = field(default_factory=lambda: np.zeros((0, 3)))
+    axes: F64 = field(default_factory=partial(np.zeros, (0, 4)))
+    rest: F64 = field(default_factory=partial(np.zeros, (0, 4)))
+    scales: F64 = field(default_factory=partial(np.zeros, (0, 3)))
     hinges: Hinges | None = None
 
     def __post_init__(self) -> None:

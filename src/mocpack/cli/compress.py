@@ -57,9 +57,8 @@ def run(
     spec, target = encoding.parse(ratio=ratio, size=size, max_angle=max_angle)
     sources = find_sources(inputs, motion_files(of_robot=reading.robot is not None))
     outputs = outputs_for(sources, output, ".mocp")
-    settings: dict[str, Any] = {"spec": spec, "target": target, **reading.given()}
-    chosen = {"clip": animation, "frames": frames, "find_hinges": find_hinges or None}
-    settings |= {name: value for name, value in chosen.items() if value is not None}
+    given = reading.given(clip=animation, frames=frames, find_hinges=find_hinges)
+    settings = {"spec": spec, "target": target, **given}
     work = [
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)

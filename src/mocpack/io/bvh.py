@@ -100,7 +100,7 @@ class _Parser:
         self._at = 0
         self._start = 0  # of the last token, for messages
         self._seen: set[str] = set()
-        self._announced = 0  # line that says how many frames there are
+        self._announced = 0  # where the file says how many frames there are
 
     def hierarchy(self) -> Tree:
         tree = Tree()
@@ -145,7 +145,7 @@ class _Parser:
             raise self._fault(f"expected MOTION, got {word[:40]!r}")
         self._label(self._FRAMES, "Frames:")
         frame_count = self._integer("a number of frames", 1)
-        self._announced = self._line()
+        self._announced = self._at
         self._label(self._FRAME_TIME, "Frame Time:")
         (frame_time,) = self._numbers("a frame time", 1)
         if not 1e-6 <= frame_time <= 1e6:
@@ -158,8 +158,9 @@ class _Parser:
             raise self._fault("the skeleton has no channels")
         # two bytes a number at the least, so that a small file cannot ask for much memory
         if frames * columns > (len(self._data) - self._at + 1) // 2:
+            self._at = self._announced
             raise TruncatedError(
-                f"line {self._announced}: {frames} frames of {columns} channels are announced, "
+                f"line {self._line()}: {frames} frames of {columns} channels are announced, "
                 f"more than the rest of the file can hold"
             )
         values = np.empty(frames * columns)

@@ -74,6 +74,7 @@ def draft(
     threads: int,
     predictors: I32 | None = None,
     shares: Sequence[float] | None = None,
+    on_grid: bool = False,
 ) -> Draft | None:
     """Return the parts of a payload of one layer, or None where the search finds none.
 
@@ -85,25 +86,25 @@ def draft(
         As `prediction.choose` gives them.
     shares : sequence of float, optional
         Of the bound, for what hangs on each joint.
+    on_grid : bool
+        Whether the payload is on a grid in time.
     """
     head = _outlined_head(outline, groups)
     head = head if predictors is None else replace(head, predictors=predictors)
-    return _searched(clip, head, settings, groups.splits, threads, shares)
-
-
-def draft_grid(
-    clip: Clip,
-    settings: search.Settings,
-    outline: planning.Outline,
-    groups: planning.Groups,
-    *,
-    threads: int,
-    shares: Sequence[float] | None = None,
-) -> Draft | None:
-    """Return the parts of a payload on a grid in time, as `draft` does."""
-    grid = Grid(settings.thorough, planning.grid_steps(outline.table))
-    head = replace(_outlined_head(outline, groups), grid=grid)
-    return _searched(clip, head, settings, 0, threads, shares)
+    steps = planning.grid_steps(outline.table) if on_grid else None
+    task = _task(clip, head, settings, 0 if on_grid else groups.splits, threads)
+    made = _core.keysine_encode(
+        **task,
+        grid_steps=None if steps is None else list(steps),
+        shares=shares,
+        progress=progress.teller(),
+    )
+    if made is None:
+        return None
+    table, scales, segments, parts = made
+    grid = None if steps is None else Grid(settings.thorough, steps, tuple(scales))
+    head = replace(head, table=np.asarray(table), grid=grid)
+    return Draft(head, task["skeleton"], segments, parts)
 
 
 def observe(
@@ -127,7 +128,7 @@ def _outlined_head(outline: planning.Outline, groups: planning.Groups) -> Payloa
         tempo=groups.tempo,
         unit=outline.unit,
         group_count=groups.count,
-        groups_per_segment=groups.per_segment,
+        groups_per_segment=planning.SEGMENT_GROUPS,
         first_frame_alone=groups.first_frame_alone,
         table=outline.table,
         predictors=no_predictors(),
@@ -155,26 +156,3 @@ def _task(
         "threads": threads,
         "predictors": head.predictors,
     }
-
-
-def _searched(
-    clip: Clip,
-    head: PayloadHead,
-    settings: search.Settings,
-    splits: int,
-    threads: int,
-    shares: Sequence[float] | None,
-) -> Draft | None:
-    made = _core.keysine_encode(
-        **_task(clip, head, settings, splits, threads),
-        grid_steps=list(head.grid.steps) if head.grid else None,
-        shares=shares,
-        progress=progress.teller(),
-    )
-    if made is None:
-        return None
-    table, scales, segments, groups = made
-    grid = head.grid and replace(head.grid, initial_scales=tuple(scales))
-    head = replace(head, table=np.asarray(table), grid=grid)
-    native = clip.skeleton.native(clip.translated_joints)
-    return Draft(head, native, segments, groups)
