@@ -9,6 +9,7 @@ import math
 import os
 import sys
 from contextlib import suppress
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -110,19 +111,21 @@ def check_sequence(
     raise error(f"{name} must be a sequence, got {values!r:.80}")
 
 
-def check_type(name: str, value: Any, annotation: str) -> None:
-    """Check a value against an annotation such as ``float | None``; others are not checked.
+def check_fields(owner: str, record: Any) -> None:
+    """Check a dataclass's fields whose annotations are such as ``float | None``, and no others.
 
     NaN and whole numbers beyond all floats are refused.
     """
-    words = annotation.replace(" ", "").split("|")
-    if not set(words) <= TITLES.keys():
-        return
-    for kind, fitting in FITTING:
-        if isinstance(value, kind):
-            fits = bool(fitting & set(words))
-            break
-    size: Any = abs(value) if isinstance(value, Real) else 0
-    if not fits or not (size <= MAX_FLOAT or size == math.inf):
-        expected = " or ".join(TITLES[word] for word in words)
-        raise UsageError(f"{name} must be {expected}, got {value!r:.80}")
+    for one in fields(record):
+        words = str(one.type).replace(" ", "").split("|")
+        if not one.init or not set(words) <= TITLES.keys():
+            continue
+        value = getattr(record, one.name)
+        for kind, fitting in FITTING:
+            if isinstance(value, kind):
+                fits = bool(fitting & set(words))
+                break
+        size: Any = abs(value) if isinstance(value, Real) else 0
+        if not fits or not (size <= MAX_FLOAT or size == math.inf):
+            expected = " or ".join(TITLES[word] for word in words)
+            raise UsageError(f"{owner}: {one.name} must be {expected}, got {value!r:.80}")

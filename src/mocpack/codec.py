@@ -23,7 +23,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack._core import WindowPlan
-from mocpack.arguments import check_type
+from mocpack.arguments import check_fields
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import (
@@ -116,12 +116,12 @@ class Codec(ABC):
                 raise
             except ValueError as error:
                 if not any(f.name in str(error) for f in fields(self)):
-                    _check_types(self)  # which names the parameter
+                    check_fields(self.codec_id, self)  # which names the parameter
                 raise UsageError(f"{self.codec_id}: {error}") from error
             except (TypeError, AttributeError, OverflowError) as error:
-                _check_types(self)
+                check_fields(self.codec_id, self)
                 raise UsageError(f"{self.codec_id}: {error}") from error
-            _check_types(self)
+            check_fields(self.codec_id, self)
 
         if own is not None or "__post_init__" not in dir(cls):
             cls.__post_init__ = check  # type: ignore[attr-defined]
@@ -525,9 +525,3 @@ def _read_units(codec: Codec) -> None:
                 object.__setattr__(codec, name, parse(value))
             except UsageError as error:
                 raise UsageError(f"{codec.codec_id}: {name}: {error}") from error
-
-
-def _check_types(codec: Codec) -> None:
-    for one in fields(codec):
-        if one.init:
-            check_type(f"{codec.codec_id}: {one.name}", getattr(codec, one.name), str(one.type))

@@ -117,7 +117,7 @@ def _by_order(skeleton: Skeleton) -> Iterator[tuple[str, npt.NDArray[np.intp], I
     axes, columns = skeleton.euler_columns
     for order in np.unique(axes, axis=0):
         joints = np.flatnonzero((axes == order).all(axis=1))
-        letters = "".join("XYZ"[axis] for axis in order[order >= 0])
+        letters = "".join(map("XYZ".__getitem__, order[order >= 0]))
         yield letters, joints, columns[joints, : len(letters)]
 
 

@@ -132,9 +132,8 @@ class Skeleton(FrozenPickle):
             DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents
         ]
         freeze(self, "channels", tuple(tuple(map(str, c)) for c in channels))
-        _check_tree(self)
+        _check_joints(self)
         _check_arrays(self)
-        _check_channels(self)
 
     @classmethod
     def points(cls, names: Sequence[str]) -> Skeleton:
@@ -424,7 +423,7 @@ def channel_hinges(skeleton: Skeleton) -> Hinges | None:
     return Hinges(tuple(joints), directions, names=names)
 
 
-def _check_tree(skeleton: Skeleton) -> None:
+def _check_joints(skeleton: Skeleton) -> None:
     joints = len(skeleton.names)
     if not 1 <= joints <= MAX_JOINTS:
         raise InvalidClipError(f"a skeleton has 1 to {MAX_JOINTS} joints, got {joints}")
@@ -432,14 +431,22 @@ def _check_tree(skeleton: Skeleton) -> None:
         raise InvalidClipError(f"expected {joints} parents, got {len(skeleton.parents)}")
     if skeleton.parents[0] != -1:
         raise InvalidClipError(f"the first joint is a root, yet has parent {skeleton.parents[0]}")
-    for j, parent in enumerate(skeleton.parents[1:], 1):
+    if len(skeleton.channels) != joints:
+        raise InvalidClipError(
+            f"expected channels of {joints} joints, got {len(skeleton.channels)}"
+        )
+    rows = zip(skeleton.names, skeleton.parents, skeleton.channels, strict=True)
+    for j, (name, parent, channels) in enumerate(rows):
         if not -1 <= parent < j:
             raise InvalidClipError(
-                f"parents must come before their children: joint {j} "
-                f"({skeleton.names[j]!r}) has parent {parent}"
+                f"parents must come before their children: joint {j} ({name!r}) has parent {parent}"
             )
-    for name in skeleton.names:
         check_text(name, MAX_NAME, "a joint name")
+        given = set(channels)
+        if len(given & (BVH_CHANNELS | ASF_CHANNELS)) != len(channels):
+            raise InvalidClipError(f"joint {name!r} has impossible channels: {' '.join(channels)}")
+        if given & BVH_CHANNELS and given & ASF_CHANNELS:
+            raise InvalidClipError(f"joint {name!r} mixes channel styles: {' '.join(channels)}")
 
 
 def _check_arrays(skeleton: Skeleton) -> None:
@@ -468,16 +475,3 @@ def _check_arrays(skeleton: Skeleton) -> None:
     for joint in hinged:
         if not 0 <= joint < joints:
             raise InvalidClipError(f"a hinge moves joint {joint}, but joints are 0 to {joints - 1}")
-
-
-def _check_channels(skeleton: Skeleton) -> None:
-    if len(skeleton.channels) != len(skeleton):
-        raise InvalidClipError(
-            f"expected channels of {len(skeleton)} joints, got {len(skeleton.channels)}"
-        )
-    for name, channels in zip(skeleton.names, skeleton.channels, strict=True):
-        given = set(channels)
-        if len(given & (BVH_CHANNELS | ASF_CHANNELS)) != len(channels):
-            raise InvalidClipError(f"joint {name!r} has impossible channels: {' '.join(channels)}")
-        if given & BVH_CHANNELS and given & ASF_CHANNELS:
-            raise InvalidClipError(f"joint {name!r} mixes channel styles: {' '.join(channels)}")

@@ -7,7 +7,7 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
@@ -179,7 +179,7 @@ class Keysine(Codec):
         with progress.doing():
             usual = replace(self, effort="default")._encoded(clip)
         # artefacts that no retry of the default search removes, the longest one need not retry
-        retries = usual.artefacts.tolerable
+        retries = usual.artefacts.worst <= 1
         longest = self
         if usual.transform_failed:
             if not self._is_grid(clip, usual):
@@ -189,7 +189,9 @@ class Keysine(Codec):
             best = _unless_unreachable(longest, clip, retries=retries)
         if best is None:
             return usual
-        return min((usual, best), key=lambda one: (one.size > usual.size, one.cost))
+        if len(best.encoded.payload) > len(usual.encoded.payload):
+            return usual
+        return min(usual, best, key=attrgetter("cost"))
 
     def _encoded(self, clip: Clip, *, retries: bool = True) -> BoundedEncoding:
         """Return the encoding in as many layers as are asked for; a grid in time has one."""
@@ -349,7 +351,14 @@ class Keysine(Codec):
             strictness=strictness,
         )
         shares = policy.joint_shares(len(clip.skeleton))
-        return self._draft(clip, settings, bound, outline(bound), predictors, shares)
+        return draft(
+            clip,
+            *self._cut(clip, settings, bound),
+            outline(bound),
+            threads=thread_count(self.threads, clip.frame_count),
+            predictors=predictors,
+            shares=shares,
+        )
 
     def _gridded(self, clip: Clip, step: float, shares: list[float] | None) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none.
@@ -365,13 +374,13 @@ class Keysine(Codec):
                 hinged=clip.skeleton.hinges is not None,
                 max_angle=self.max_angle,
             ),
+            planning.cut(clip, group_seconds=self.group_seconds, longest=LONGEST_BLOCK),
             planning.outline(
                 clip,
                 step * self.max_error,
                 key_step=UNIT_STEP,
                 precision=planning.GRID_AXES_PRECISION,
             ),
-            planning.cut(clip, group_seconds=self.group_seconds, longest=LONGEST_BLOCK),
             threads=thread_count(self.threads, clip.frame_count),
             shares=shares,
             on_grid=True,
@@ -394,8 +403,8 @@ class Keysine(Codec):
             )
         else:
             settings = search.free("fast", size, part.frame_rate)
-        groups, settings = self._cut(part, settings, size)
-        seen = observe(part, settings, outline, groups)
+        settings, groups = self._cut(part, settings, size)
+        seen = observe(part, settings, groups, outline)
         if seen is None:
             return None
         repeats = clip.frame_count / part.frame_count
@@ -403,7 +412,7 @@ class Keysine(Codec):
         if not len(found):
             return None
         with progress.doing(0.0):  # little beside the rest, and no more for long clips
-            made = draft(part, settings, outline, groups, threads=1, predictors=found)
+            made = draft(part, settings, groups, outline, threads=1, predictors=found)
         listed = prediction.LISTED_BITS / 8 * len(found) / repeats
         smaller = made and sum(map(len, made.groups)) + listed < WORTHWHILE * seen.size
         return found if smaller else None
@@ -411,7 +420,13 @@ class Keysine(Codec):
     def _free(self, clip: Clip, step: float, predictors: I32 | None) -> Encoded:
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step, clip.frame_rate)
-        found = self._draft(clip, settings, step, self._free_outline(clip, step), predictors)
+        found = draft(
+            clip,
+            *self._cut(clip, settings, step),
+            self._free_outline(clip, step),
+            threads=thread_count(self.threads, clip.frame_count),
+            predictors=predictors,
+        )
         made = self._written(clip, found)
         if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
@@ -459,34 +474,14 @@ class Keysine(Codec):
             raise BoundError(f"keysine cannot keep this clip's mean within {format_length(bound)}")
         return best
 
-    def _draft(
-        self,
-        clip: Clip,
-        settings: search.Settings,
-        size: float,
-        outline: planning.Outline,
-        predictors: I32 | None = None,
-        shares: Sequence[float] | None = None,
-    ) -> Draft | None:
-        groups, settings = self._cut(clip, settings, size)
-        return draft(
-            clip,
-            settings,
-            outline,
-            groups,
-            threads=thread_count(self.threads, clip.frame_count),
-            predictors=predictors,
-            shares=shares,
-        )
-
     def _cut(
         self, clip: Clip, settings: search.Settings, size: float
-    ) -> tuple[planning.Groups, search.Settings]:
+    ) -> tuple[search.Settings, planning.Groups]:
         """Return the groups of a clip, and settings that split them as asked, or as usual first."""
         groups = planning.cut(clip, group_seconds=self.group_seconds, longest=LONGEST_GROUP)
         splits = groups.splits_for(self.block_seconds or search.usual_block(size))
         tries = settings.split_tries if self.block_seconds is None else 0
-        return groups, replace(settings, splits=splits, split_tries=tries)
+        return replace(settings, splits=splits, split_tries=tries), groups
 
 
 def _next_step(

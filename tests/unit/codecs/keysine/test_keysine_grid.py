@@ -238,9 +238,9 @@ def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():
 def test_no_grid_is_searched_twice(monkeypatch):
     asked = []
 
-    def watched(clip, settings, outline, groups, **options):
+    def watched(clip, settings, groups, outline, **options):
         asked.append((outline.unit, tuple(options["shares"] or ())))
-        return draft(clip, settings, outline, groups, **options)
+        return draft(clip, settings, groups, outline, **options)
 
     seen = Artefacts(jitter=2.0, foot_skates={})
     monkeypatch.setattr(Artefacts, "measure", lambda *_: seen)
