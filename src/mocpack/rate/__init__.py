@@ -321,14 +321,18 @@ def raw_size(clip: AnyClip) -> int:
 
 
 def moving_channels(clip: AnyClip) -> int:
+    """Return how many channels move: of the source's own numbers, if the clip still has them."""
     if isinstance(clip, VertexClip):
         return 3 * clip.header.vertex_count
     scales = clip.extras.scales
     scaled = 0 if scales is None else int((np.ptp(scales, axis=0) > 0).sum())
-    clip = plain(clip)
-    # windows share a frame, so that what moves only from one to the next is seen
-    moving = [moving_dofs(to_dofs(window)) for window in _windows(clip, overlap=1)]
-    return max(1, int(np.any(moving, axis=0).sum()) + scaled)
+    if clip.channels is not None:
+        moving = moving_dofs(clip.channels)
+    else:
+        # windows share a frame, so that what moves only from one to the next is seen
+        windows = _windows(plain(clip), overlap=1)
+        moving = np.any([moving_dofs(to_dofs(window)) for window in windows], axis=0)
+    return max(1, int(moving.sum()) + scaled)
 
 
 def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
