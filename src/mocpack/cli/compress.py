@@ -13,7 +13,7 @@ from mocpack import _api, rate
 from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
 from mocpack.cli.encoding import Encoding, Target
-from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
+from mocpack.cli.inputs import MOTIONS, ROBOT_MOTIONS, find_sources, make_folders, outputs_for
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_json
 from mocpack.clip import Clip
@@ -55,7 +55,7 @@ def run(
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
     spec, target = encoding.parse(ratio=ratio, size=size, max_angle=max_angle)
-    sources = find_sources(inputs, motion_files(of_robot=reading.robot is not None))
+    sources = find_sources(inputs, MOTIONS if reading.robot is None else ROBOT_MOTIONS)
     outputs = outputs_for(sources, output, ".mocp")
     given = reading.given(clip=animation, frames=frames, find_hinges=find_hinges)
     settings = {"spec": spec, "target": target, **given}

@@ -13,9 +13,10 @@ from mocpack.errors import UsageError
 from mocpack.io import extensions
 
 PACKED = (".mocp",)
-SKELETONS = {".asf"}  # no motion by themselves: an .amc beside them reads them
-# may be anything, unless a robot is named
-ROBOT_TABLES = {".csv", ".pkl", ".pickle", ".pt", ".motion"}
+# Extensions of the files that are read when a folder is named. Skeletons are no motions by
+# themselves; tables and pickles can be anything, unless a robot is named.
+ROBOT_MOTIONS = set(extensions()) - {".asf"}
+MOTIONS = ROBOT_MOTIONS - {".csv", ".pkl", ".pickle", ".pt", ".motion"}
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,6 @@ class Source:
     path: str
     below: str
     in_folder: bool = False
-
-
-def motion_files(*, of_robot: bool = False) -> set[str]:
-    """Return the extensions of what is packed when a folder is named, and perhaps a robot."""
-    return set(extensions()) - SKELETONS - (set() if of_robot else ROBOT_TABLES)
 
 
 def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source]:
