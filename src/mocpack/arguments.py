@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from contextlib import suppress
+from dataclasses import fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy.typing as npt
 
 from mocpack.errors import InvalidClipError, MocpackError, UsageError
 
+MAX_FLOAT = sys.float_info.max
 TITLES = {
     "int": "a whole number",
     "float": "a number",
@@ -23,7 +26,15 @@ TITLES = {
     "str": "a text",
     "None": "null",
 }
-KINDS = {"int": Integral, "float": Real, "bool": (bool, np.bool_), "str": str, "None": type(None)}
+# the annotations that fit a value, by the first of these kinds that it is of
+FITTING: tuple[tuple[Any, set[str]], ...] = (
+    ((bool, np.bool_), {"bool"}),
+    (Integral, {"int", "float"}),
+    (Real, {"float"}),
+    (str, {"str"}),
+    (type(None), {"None"}),
+    (object, set()),
+)
 
 
 def check_number(
@@ -100,23 +111,21 @@ def check_sequence(
     raise error(f"{name} must be a sequence, got {values!r:.80}")
 
 
-def _is_huge(value: Any) -> bool:
-    """Whether a whole number is beyond what a float can be."""
-    return isinstance(value, Integral) and int(value).bit_length() > 1000
+def check_fields(owner: str, record: Any) -> None:
+    """Check a dataclass's fields whose annotations are such as ``float | None``, and no others.
 
-
-def check_fields(owner: str, values: dict[str, Any], annotations: dict[str, Any]) -> None:
-    """Check parameters against annotations such as ``float | None``; others are not checked."""
-    for name, value in values.items():
-        words = [word.strip() for word in str(annotations.get(name, "")).split("|")]
-        if not all(word in KINDS for word in words):
+    NaN and whole numbers beyond all floats are refused.
+    """
+    for one in fields(record):
+        words = str(one.type).replace(" ", "").split("|")
+        if not one.init or not set(words) <= TITLES.keys():
             continue
-        is_bool = isinstance(value, bool | np.bool_)
-        fits = any(
-            isinstance(value, KINDS[word]) and (word == "bool" or not is_bool)  # type: ignore[arg-type]
-            for word in words
-        )
-        is_number = fits and isinstance(value, Real) and not is_bool
-        if not fits or (is_number and not abs(value) <= math.inf) or _is_huge(value):
+        value = getattr(record, one.name)
+        for kind, fitting in FITTING:
+            if isinstance(value, kind):
+                fits = bool(fitting & set(words))
+                break
+        size: Any = abs(value) if isinstance(value, Real) else 0
+        if not fits or not (size <= MAX_FLOAT or size == math.inf):
             expected = " or ".join(TITLES[word] for word in words)
-            raise UsageError(f"{owner}: {name} must be {expected}, got {value!r:.80}")
+            raise UsageError(f"{owner}: {one.name} must be {expected}, got {value!r:.80}")

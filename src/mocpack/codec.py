@@ -116,12 +116,12 @@ class Codec(ABC):
                 raise
             except ValueError as error:
                 if not any(f.name in str(error) for f in fields(self)):
-                    _check_types(self)  # which names the parameter
+                    check_fields(self.codec_id, self)  # which names the parameter
                 raise UsageError(f"{self.codec_id}: {error}") from error
             except (TypeError, AttributeError, OverflowError) as error:
-                _check_types(self)
+                check_fields(self.codec_id, self)
                 raise UsageError(f"{self.codec_id}: {error}") from error
-            _check_types(self)
+            check_fields(self.codec_id, self)
 
         if own is not None or "__post_init__" not in dir(cls):
             cls.__post_init__ = check  # type: ignore[attr-defined]
@@ -173,9 +173,8 @@ class Codec(ABC):
 
     def with_effort(self, effort: str) -> Codec:
         """Return the codec that searches so hard, where it has a parameter `effort`."""
-        known = any(f.name == "effort" for f in fields(self))
-        changed: dict[str, Any] = {"effort": effort} if known else {}
-        return replace(self, **changed)
+        changed: dict[str, Any] = {"effort": effort}
+        return replace(self, **changed) if "effort" in self.__dataclass_fields__ else self
 
     def alternatives(self) -> Sequence[Codec]:
         """Return the settings to start a search of `quality` from; the smallest file is taken."""
@@ -207,7 +206,10 @@ class Codec(ABC):
                     f"{cls.codec_id} has no parameter {name!r}; "
                     f"it has: {', '.join(known) or 'none'}"
                 )
-        return cls(**params)
+        try:
+            return cls(**params)
+        except TypeError as error:  # a parameter without a default is missing
+            raise UsageError(f"{cls.codec_id}: {error}") from error
 
     @classmethod
     def from_file(cls, params: dict[str, Any], needed: frozenset[str]) -> Self:
@@ -523,9 +525,3 @@ def _read_units(codec: Codec) -> None:
                 object.__setattr__(codec, name, parse(value))
             except UsageError as error:
                 raise UsageError(f"{codec.codec_id}: {name}: {error}") from error
-
-
-def _check_types(codec: Codec) -> None:
-    given = [f for f in fields(codec) if f.init]
-    values = {f.name: getattr(codec, f.name) for f in given}
-    check_fields(codec.codec_id, values, {f.name: f.type for f in given})

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
-from mocpack.arrays import F64
+from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import UnsupportedClipError
-from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, position_axes, rotation_order
+from mocpack.skeleton import Skeleton, position_axes
 
 LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express before we refuse
 LOST_LENGTH = 1e-6  # metres, likewise
@@ -25,16 +25,6 @@ def dof_names(skeleton: Skeleton) -> list[str]:
     """Return the name of each column: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
     pairs = zip(skeleton.names, skeleton.channels, strict=True)
     return [f"{name}.{channel}" for name, channels in pairs for channel in channels]
-
-
-def is_angle(skeleton: Skeleton) -> npt.NDArray[np.bool_]:
-    """Return which columns are angles (the others are lengths)."""
-    return np.array([c in ROTATION_CHANNELS for cs in skeleton.channels for c in cs], bool)
-
-
-def joint_of_dof(skeleton: Skeleton) -> npt.NDArray[np.intp]:
-    """Return the joint each column belongs to."""
-    return np.repeat(np.arange(len(skeleton)), [len(c) for c in skeleton.channels])
 
 
 def to_dofs(clip: Clip) -> F64:
@@ -50,22 +40,25 @@ def to_dofs(clip: Clip) -> F64:
     """
     if clip.channels is None:
         matrix = np.empty((clip.frame_count, clip.skeleton.channel_count))
-        moving = {j: m for m, j in enumerate(clip.translated_joints)}
-        for j, start, channels in _joints(clip.skeleton):
+        moving, start = {j: m for m, j in enumerate(clip.translated_joints)}, 0
+        for j, channels in enumerate(clip.skeleton.channels):
             given = [start + k for _, k in position_axes(channels)]
             matrix[:, given] = _places(clip, j, moving.get(j))
+            start += len(channels)
     else:
         matrix = clip.channels * _scale(clip.header)
     for order, joints, columns in _by_order(clip.skeleton):
         own = clip.channels is not None
-        matrix[:, columns] = _unwound(matrix[:, columns] if own else _angles(clip, order, joints))
+        angles = matrix[:, columns] if own else _angles(clip, order, joints)
+        matrix[:, columns] = rotations.nearest_euler(angles)
     return matrix
 
 
 def from_dofs(matrix: F64, header: ClipHeader, *, channels: F64 | None = None) -> Clip:
     """Return the clip of a matrix of degrees of freedom; `to_dofs` inverts it."""
     matrix = np.ascontiguousarray(matrix, np.float64)
-    local = _core.channels_to_rotations(*_turns(header.skeleton), matrix)
+    skeleton = header.skeleton
+    local = _core.channels_to_rotations(*skeleton.euler_columns, skeleton.axes, matrix)
     return Clip(header, local, _translations(matrix, header), channels)
 
 
@@ -98,59 +91,37 @@ def coded_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
 
 
 def _scale(header: ClipHeader) -> F64:
-    return np.where(is_angle(header.skeleton), np.pi / 180, header.unit)
-
-
-def _turns(skeleton: Skeleton) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32], F64]:
-    """Return the axes (J, 3) of each joint, outermost first, their columns, and its frame."""
-    axes = np.full((len(skeleton), 3), -1, np.int8)
-    columns = np.zeros((len(skeleton), 3), np.int32)
-    for j, start, channels in _joints(skeleton):
-        order, at = rotation_order(channels)
-        axes[j, : len(at)] = ["XYZ".index(letter) for letter in order]
-        columns[j, : len(at)] = [start + k for k in at]
-    return axes, columns, skeleton.axes
+    return np.where(header.skeleton.columns.is_angle, np.pi / 180, header.unit)
 
 
 def _translations(matrix: F64, header: ClipHeader) -> F64:
     """Return the translations (T, M, 3) that the position channels of the columns give."""
-    skeleton, moving = header.skeleton, {j: m for m, j in enumerate(header.translated_joints)}
-    places = np.tile(skeleton.offsets[list(moving)], (len(matrix), 1, 1))
-    for j, start, channels in _joints(skeleton):
-        if j not in moving:
-            continue
-        place = places[:, moving[j]]
-        axes = [axis for axis, _ in position_axes(channels)]
-        values = matrix[:, [start + k for _, k in position_axes(channels)]]
-        if adds_to_offset(channels):
-            shift = np.zeros((len(matrix), 3))
-            shift[:, axes] = values
-            place += rotations.rotate(skeleton.axes[j], shift)
-        else:
-            place[:, axes] = values
+    skeleton, translated = header.skeleton, list(header.translated_joints)
+    joints, axes, is_angle, is_asf = skeleton.columns
+    rows = np.full(len(skeleton), -1)
+    rows[translated] = np.arange(len(translated))
+    rows = rows[joints]
+    used = ~is_angle & (rows >= 0)
+    places = np.tile(skeleton.offsets[translated], (len(matrix), 1, 1))
+    put, added = used & ~is_asf, used & is_asf
+    places[:, rows[put], axes[put]] = matrix[:, put]
+    if added.any():
+        shifts = np.zeros_like(places)
+        shifts[:, rows[added], axes[added]] = matrix[:, added]
+        places += rotations.rotate(skeleton.axes[translated], shifts)
     return places
 
 
-def _joints(skeleton: Skeleton) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    start = 0
-    for j, channels in enumerate(skeleton.channels):
-        yield j, start, channels
-        start += len(channels)
-
-
-def _by_order(skeleton: Skeleton) -> Iterator[tuple[str, list[int], npt.NDArray[np.intp]]]:
+def _by_order(skeleton: Skeleton) -> Iterator[tuple[str, npt.NDArray[np.intp], I32]]:
     """Yield each order of rotation channels with the joints that have it and their columns."""
-    groups: dict[str, tuple[list[int], list[list[int]]]] = {}
-    for j, start, channels in _joints(skeleton):
-        order, at = rotation_order(channels)
-        joints, columns = groups.setdefault(order, ([], []))
-        joints.append(j)
-        columns.append([start + k for k in at])
-    for order, (joints, columns) in groups.items():
-        yield order, joints, np.array(columns, np.intp).reshape(len(joints), len(order))
+    axes, columns = skeleton.euler_columns
+    for order in np.unique(axes, axis=0):
+        joints = np.flatnonzero((axes == order).all(axis=1))
+        letters = "".join(map("XYZ".__getitem__, order[order >= 0]))
+        yield letters, joints, columns[joints, : len(letters)]
 
 
-def _angles(clip: Clip, order: str, joints: list[int]) -> F64:
+def _angles(clip: Clip, order: str, joints: npt.NDArray[np.intp]) -> F64:
     """Return the Euler angles (T, n, len(order)) of n joints about the axes that they have."""
     axes = clip.skeleton.axes[joints]
     local = clip.rotations[:, joints]
@@ -188,12 +159,6 @@ def _places(clip: Clip, j: int, translated: int | None) -> F64:
             f"joint {skeleton.names[j]!r} moves {lost:.3g} m where it has no position channel"
         )
     return place[:, given]
-
-
-def _unwound(angles: F64) -> F64:
-    """Choose for angles (T, joints, n) the branch nearest to the frame before."""
-    three = angles.shape[-1] == 3
-    return rotations.nearest_euler(angles) if three else np.unwrap(angles, axis=0)
 
 
 def adds_to_offset(channels: tuple[str, ...]) -> bool:

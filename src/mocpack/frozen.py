@@ -61,10 +61,11 @@ class ReadOnlyArray(np.ndarray[Any, Any]):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         outs = options.get("out") or ()
-        if any(isinstance(out, np.ndarray) and not out.flags.writeable for out in outs):
-            raise ValueError(READ_ONLY)
+        for out in outs:
+            if isinstance(out, np.ndarray) and not out.flags.writeable:
+                raise ValueError(READ_ONLY)
         if outs:
-            options["out"] = tuple(_plain(out) for out in outs)
+            options["out"] = tuple(map(_plain, outs))
         return getattr(ufunc, method)(*map(_plain, inputs), **options)
 
 

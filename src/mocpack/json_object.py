@@ -60,9 +60,13 @@ def _check_value(value: Any, where: str, level: int) -> None:
             raise InvalidClipError(f"{where[:200]}: nested deeper than {MAX_LEVELS} levels")
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in items:
+            place = str(key)
             if isinstance(value, dict):
-                _check_key(key, where)
-            _check_value(item, f"{where}[{_quoted(key)}]", level + 1)
+                if not isinstance(key, str):
+                    raise InvalidClipError(f"{where}: keys must be text, got {key!r}")
+                _check_string(key, f"{where}: the key {key[:40]!r}")
+                place = json.dumps(key[:40])
+            _check_value(item, f"{where}[{place}]", level + 1)
     elif isinstance(value, int | float):
         if not _is_finite(value):
             raise InvalidClipError(f"{where} must be a finite float64, got {_shortened(value)}")
@@ -71,12 +75,6 @@ def _check_value(value: Any, where: str, level: int) -> None:
             f"{where} must be text, a number, true, false, null, a list or an object, "
             f"got {type(value).__name__}"
         )
-
-
-def _check_key(key: Any, where: str) -> None:
-    if not isinstance(key, str):
-        raise InvalidClipError(f"{where}: keys must be text, got {key!r}")
-    _check_string(key, f"{where}: the key {key[:40]!r}")
 
 
 def _check_string(text: str, where: str) -> None:
@@ -93,10 +91,6 @@ def _is_finite(value: float) -> bool:
         return math.isfinite(value)
     except OverflowError:  # an integer beyond float64
         return False
-
-
-def _quoted(key: str | int) -> str:
-    return json.dumps(key[:40]) if isinstance(key, str) else str(key)
 
 
 def _shortened(value: float) -> str:

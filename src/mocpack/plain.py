@@ -7,7 +7,8 @@ off by `plain` and put back by `dressed`; a clip that holds nothing else is its 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +21,19 @@ from mocpack.kinematics import below_origin, scale_exponents
 from mocpack.skeleton import DEFAULT_ROOT, Skeleton
 from mocpack.take import Extras
 
+KEPT = ("skeleton", "frame_count", "frame_time", "translated_joints", "unit", "metadata")
+# what the header of a plain clip says of all else
+PLAIN: dict[str, Any] = {f.name: f.default for f in fields(ClipHeader) if f.name not in KEPT}
+
 
 def plain_header(header: ClipHeader) -> ClipHeader:
     """Return the header that a codec gets in place of this one."""
     skeleton = _plain_skeleton(header.skeleton)
+    if skeleton is header.skeleton and PLAIN.items() <= vars(header).items():
+        return header
     shift = len(skeleton) - len(header.skeleton)
-    bare = ClipHeader(
-        skeleton,
-        header.frame_count,
-        header.frame_time,
-        tuple(j + shift for j in header.translated_joints),
-        header.unit,
-        header.metadata,
-    )
-    return header if skeleton is header.skeleton and bare == header else bare
+    translated = tuple(j + shift for j in header.translated_joints)
+    return replace(header, skeleton=skeleton, translated_joints=translated, **PLAIN)
 
 
 def plain(clip: Clip) -> Clip:

@@ -20,8 +20,8 @@ class _Level:
     total: float = 0.0
     done: float = 0.0
 
-    def tell(self, done: float) -> None:
-        self.told(min(done / self.total, 1.0) if self.total else 0.0)
+    def tell(self, done: float, total: float) -> None:
+        self.told(min(done / total, 1.0) if total else 0.0)
 
 
 _current: ContextVar[_Level | None] = ContextVar("progress", default=None)
@@ -71,18 +71,16 @@ def doing(units: float = 1.0) -> Iterator[None]:
         return
     start = level.done
     level.total = max(level.total, start + units)
-    token = _current.set(_Level(lambda share: level.tell(start + units * share)))
+    token = _current.set(_Level(lambda share: level.tell(start + units * share, level.total)))
     try:
         yield
     finally:
         _current.reset(token)
     level.done = start + units
-    level.tell(level.done)
+    level.tell(level.done, level.total)
 
 
 def teller() -> Callable[[int, int], None] | None:
     """Return what a loop may call with (done, in all); None where nobody listens."""
     level = _current.get()
-    if level is None:
-        return None
-    return lambda done, count: level.told(min(done / count, 1.0) if count else 0.0)
+    return None if level is None else level.tell

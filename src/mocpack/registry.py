@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,7 @@ def parse_codec(spec: str) -> Codec:
     for name in cls.angles:
         if isinstance(params.get(name), int | float):
             raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=0.3deg")
-    return build_codec(cls, params)
+    return cls.from_params(params)
 
 
 def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
@@ -97,27 +98,13 @@ def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
     return codec_id, params
 
 
-def build_codec(cls: type[Codec], params: dict[str, Any]) -> Codec:
-    """Build a codec, with every complaint about its parameters as a `UsageError`."""
-    try:
-        return cls.from_params(params)
-    except UsageError:
-        raise
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{cls.codec_id}: {error}") from error
-
-
-def non_default_params(codec: Codec) -> dict[str, Any]:
-    """Return the parameters that differ from their defaults."""
-    params = codec.params()
-    defaults = {f.name: f.default for f in fields(codec)}
-    return {k: v for k, v in params.items() if k not in defaults or defaults[k] != v}
-
-
-def file_params(codec: Codec) -> dict[str, Any]:
-    """Return the parameters that a file has to name: not defaults, nor how hard it was searched."""
-    params = non_default_params(codec)
-    return {k: v for k, v in params.items() if k not in codec.encoder_params}
+def non_default_params(codec: Codec, *, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the parameters that differ from their defaults, except those in `without`."""
+    found = codec.params()
+    for field in fields(codec):
+        if field.name in without or found.get(field.name) == field.default:
+            found.pop(field.name, None)
+    return found
 
 
 def _entry_points() -> EntryPoints:

@@ -127,11 +127,13 @@ def _handedness(i: int, j: int) -> float:
 
 
 def nearest_euler(angles: F64) -> F64:
-    """Choose among equivalent Euler triples (T, ..., 3) the one nearest to the frame before.
+    """Choose among equivalent Euler angles (T, ..., n) those nearest to the frame before.
 
-    Equivalent are (a, b, c) and (a + π, π - b, c + π), each up to full turns. The first frame
-    keeps its branch.
+    Equivalent are (a, b, c) and (a + π, π - b, c + π), each up to full turns; fewer than three
+    angles are equivalent up to full turns only. The first frame keeps its branch.
     """
+    if angles.shape[-1] < 3:
+        return np.unwrap(angles, axis=0)
     before, after = angles[:-1], angles[1:]
     flips = _turn_apart(_flipped(after), before) < _turn_apart(after, before)
     # flipping both of two triples keeps their distance, so a flip stays until the next one

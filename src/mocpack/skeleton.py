@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
 from mocpack.arguments import check_array, check_sequence, check_whole
-from mocpack.arrays import F64
+from mocpack.arrays import F64, I32, Mask
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle as FrozenPickle
 from mocpack.frozen import frozen_array as frozen_array
@@ -27,8 +28,39 @@ MAX_NAME = 255  # bytes of UTF-8
 
 POSITION_CHANNELS = ("Xposition", "Yposition", "Zposition", "tx", "ty", "tz")
 ROTATION_CHANNELS = ("Xrotation", "Yrotation", "Zrotation", "rx", "ry", "rz")
+BVH_CHANNELS = frozenset(POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3])
+ASF_CHANNELS = frozenset(POSITION_CHANNELS[3:] + ROTATION_CHANNELS[3:])
 DEFAULT_ROOT = ("Xposition", "Yposition", "Zposition", "Zrotation", "Yrotation", "Xrotation")
 DEFAULT_JOINT = ("Zrotation", "Yrotation", "Xrotation")
+
+
+class Columns(NamedTuple):
+    """What the channels of all joints are, in order, arrays of shape (C,).
+
+    Attributes
+    ----------
+    joints : array of int
+        The joint that each belongs to, increasing.
+    axes : array of int
+        0, 1, 2 for x, y, z.
+    is_angle : array of bool
+        Whether it is an angle; the others are lengths.
+    is_asf : array of bool
+        Whether it is one of ASF's: angles about fixed axes, lengths from the rest position.
+    """
+
+    joints: npt.NDArray[np.intp]
+    axes: npt.NDArray[np.intp]
+    is_angle: Mask
+    is_asf: Mask
+
+
+def columns_of(channels: Sequence[Sequence[str]]) -> Columns:
+    """Return what the channels of joints are."""
+    names = list(chain.from_iterable(channels))
+    at = np.array([*map((POSITION_CHANNELS + ROTATION_CHANNELS).index, names)], np.intp)
+    joints = np.repeat(np.arange(len(channels)), [*map(len, channels)])
+    return Columns(joints, at % 3, at >= len(POSITION_CHANNELS), at % 6 >= 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +101,12 @@ class Skeleton(FrozenPickle):
     names: tuple[str, ...]
     parents: tuple[int, ...]
     offsets: F64
-    end_sites: F64 = field(default_factory=lambda: np.zeros((0, 3)))
+    end_sites: F64 = field(default_factory=partial(np.zeros, (0, 3)))
     end_site_joints: tuple[int, ...] = ()
     channels: tuple[tuple[str, ...], ...] = ()
-    axes: F64 = field(default_factory=lambda: np.zeros((0, 4)))
-    rest: F64 = field(default_factory=lambda: np.zeros((0, 4)))
-    scales: F64 = field(default_factory=lambda: np.zeros((0, 3)))
+    axes: F64 = field(default_factory=partial(np.zeros, (0, 4)))
+    rest: F64 = field(default_factory=partial(np.zeros, (0, 4)))
+    scales: F64 = field(default_factory=partial(np.zeros, (0, 3)))
     hinges: Hinges | None = None
 
     def __post_init__(self) -> None:
@@ -100,9 +132,8 @@ class Skeleton(FrozenPickle):
             DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents
         ]
         freeze(self, "channels", tuple(tuple(map(str, c)) for c in channels))
-        _check_tree(self)
+        _check_joints(self)
         _check_arrays(self)
-        _check_channels(self)
 
     @classmethod
     def points(cls, names: Sequence[str]) -> Skeleton:
@@ -140,9 +171,26 @@ class Skeleton(FrozenPickle):
     @cached_property
     def translated_joints(self) -> tuple[int, ...]:
         """Joints whose source has a position channel; their translation replaces the offset."""
-        return tuple(
-            j for j, c in enumerate(self.channels) if any(n in POSITION_CHANNELS for n in c)
-        )
+        return tuple(np.unique(self.columns.joints[~self.columns.is_angle]).tolist())
+
+    @cached_property
+    def columns(self) -> Columns:
+        """What the channels of all joints are."""
+        return columns_of(self.channels)
+
+    @cached_property
+    def euler_columns(self) -> tuple[npt.NDArray[np.int8], I32]:
+        """Axes (J, 3) that each joint turns about, outermost first, -1 for none; their columns."""
+        joints, axes, is_angle, is_asf = self.columns
+        turning = np.flatnonzero(is_angle)
+        # about fixed axes, the last listed is outermost
+        listed = np.where(is_asf[turning], -turning, turning)
+        turning = turning[np.lexsort((listed, joints[turning]))]
+        rank = np.arange(len(turning)) - np.searchsorted(joints[turning], joints[turning])
+        found, columns = np.full((len(self), 3), -1, np.int8), np.zeros((len(self), 3), np.int32)
+        found[joints[turning], rank] = axes[turning]
+        columns[joints[turning], rank] = turning
+        return found, columns
 
     @property
     def channel_count(self) -> int:
@@ -151,13 +199,12 @@ class Skeleton(FrozenPickle):
     @cached_property
     def roots(self) -> tuple[int, ...]:
         """Joints without a parent."""
-        return tuple(j for j, parent in enumerate(self.parents) if parent < 0)
+        return tuple(np.flatnonzero(np.array(self.parents) < 0).tolist())
 
     @cached_property
     def is_points(self) -> bool:
         """Whether these are points that move freely and do not turn: markers."""
-        turning = any(c in ROTATION_CHANNELS for channels in self.channels for c in channels)
-        return len(self.roots) == len(self) and not turning
+        return len(self.roots) == len(self) and not self.columns.is_angle.any()
 
     @cached_property
     def is_scaled(self) -> bool:
@@ -364,18 +411,19 @@ def channel_hinges(skeleton: Skeleton) -> Hinges | None:
 
     They turn about the axes of their channels, outermost first, and are called ``joint.channel``.
     """
-    joints, axes, names = [], [], []
-    for j, channels in enumerate(skeleton.channels):
-        order, at = rotation_order(channels)
-        if len(at) in (1, 2):
-            for letter, k in zip(order, at, strict=True):
-                joints.append(j)
-                axes.append(rotations.rotate(skeleton.axes[j], np.eye(3)["XYZ".index(letter)]))
-                names.append(f"{skeleton.names[j]}.{channels[k]}")
-    return Hinges(tuple(joints), np.array(axes), names=tuple(names)) if joints else None
+    axes, columns = skeleton.euler_columns
+    few = (axes[:, 0] >= 0) & (axes[:, 2] < 0)
+    joints, rank = np.nonzero((axes >= 0) & few[:, np.newaxis])
+    if not len(joints):
+        return None
+    directions = rotations.rotate(skeleton.axes[joints], np.eye(3)[axes[joints, rank]])
+    channels = list(chain.from_iterable(skeleton.channels))
+    rows = zip(joints, columns[joints, rank], strict=True)
+    names = tuple(f"{skeleton.names[j]}.{channels[k]}" for j, k in rows)
+    return Hinges(tuple(joints), directions, names=names)
 
 
-def _check_tree(skeleton: Skeleton) -> None:
+def _check_joints(skeleton: Skeleton) -> None:
     joints = len(skeleton.names)
     if not 1 <= joints <= MAX_JOINTS:
         raise InvalidClipError(f"a skeleton has 1 to {MAX_JOINTS} joints, got {joints}")
@@ -383,14 +431,22 @@ def _check_tree(skeleton: Skeleton) -> None:
         raise InvalidClipError(f"expected {joints} parents, got {len(skeleton.parents)}")
     if skeleton.parents[0] != -1:
         raise InvalidClipError(f"the first joint is a root, yet has parent {skeleton.parents[0]}")
-    for j, parent in enumerate(skeleton.parents[1:], 1):
+    if len(skeleton.channels) != joints:
+        raise InvalidClipError(
+            f"expected channels of {joints} joints, got {len(skeleton.channels)}"
+        )
+    rows = zip(skeleton.names, skeleton.parents, skeleton.channels, strict=True)
+    for j, (name, parent, channels) in enumerate(rows):
         if not -1 <= parent < j:
             raise InvalidClipError(
-                f"parents must come before their children: joint {j} "
-                f"({skeleton.names[j]!r}) has parent {parent}"
+                f"parents must come before their children: joint {j} ({name!r}) has parent {parent}"
             )
-    for name in skeleton.names:
         check_text(name, MAX_NAME, "a joint name")
+        given = set(channels)
+        if len(given & (BVH_CHANNELS | ASF_CHANNELS)) != len(channels):
+            raise InvalidClipError(f"joint {name!r} has impossible channels: {' '.join(channels)}")
+        if given & BVH_CHANNELS and given & ASF_CHANNELS:
+            raise InvalidClipError(f"joint {name!r} mixes channel styles: {' '.join(channels)}")
 
 
 def _check_arrays(skeleton: Skeleton) -> None:
@@ -412,24 +468,10 @@ def _check_arrays(skeleton: Skeleton) -> None:
     for what, turns in (("axes", skeleton.axes), ("rest", skeleton.rest)):
         if not np.allclose(np.linalg.norm(turns, axis=1), 1, atol=1e-6):
             raise InvalidClipError(f"{what} must be unit quaternions")
-    if any(not 0 <= j < joints for j in skeleton.end_site_joints) or list(
-        skeleton.end_site_joints
-    ) != sorted(skeleton.end_site_joints):
+    carriers = (0, *skeleton.end_site_joints, joints - 1)
+    if list(carriers) != sorted(carriers):
         raise InvalidClipError("end_site_joints must be joint indices in increasing order")
     hinged = skeleton.hinges.joints if skeleton.hinges else ()
     for joint in hinged:
         if not 0 <= joint < joints:
             raise InvalidClipError(f"a hinge moves joint {joint}, but joints are 0 to {joints - 1}")
-
-
-def _check_channels(skeleton: Skeleton) -> None:
-    if len(skeleton.channels) != len(skeleton):
-        raise InvalidClipError(
-            f"expected channels of {len(skeleton)} joints, got {len(skeleton.channels)}"
-        )
-    for name, channels in zip(skeleton.names, skeleton.channels, strict=True):
-        known = [c for c in channels if c in POSITION_CHANNELS + ROTATION_CHANNELS]
-        if len(known) != len(channels) or len(set(channels)) != len(channels):
-            raise InvalidClipError(f"joint {name!r} has impossible channels: {' '.join(channels)}")
-        if len({c[0] in "rt" for c in channels}) > 1:
-            raise InvalidClipError(f"joint {name!r} mixes channel styles: {' '.join(channels)}")

@@ -179,8 +179,8 @@ class Extras(FrozenPickle):
                 raise InvalidClipError(f"tracks are texts and Tracks, got {name!r}: {track!r:.80}")
 
     def __bool__(self) -> bool:
-        given = (self.scales, self.times, self.valid)
-        return any(part is not None for part in given) or bool(self.tracks)
+        has_no_array = self.scales is None and self.times is None and self.valid is None
+        return bool(self.tracks) or not has_no_array
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Extras):

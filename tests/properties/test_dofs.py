@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from mocpack import Skeleton, rotations
 from mocpack.clip import ClipHeader
-from mocpack.dofs import from_channels, from_dofs, is_angle, to_channels, to_dofs
-from strategies import ASF_LAYOUTS, BVH_LAYOUTS, dof_motions, skeletons
+from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
+from mocpack.testing.strategies import ASF_LAYOUTS, BVH_LAYOUTS, dof_motions, skeletons
 
 BVH = dof_motions(skeletons(layouts=BVH_LAYOUTS, axes=False))
 ASF = dof_motions(skeletons(layouts=ASF_LAYOUTS))
@@ -20,7 +20,7 @@ def assert_comes_back(motion):
     again = from_dofs(found, header)
     assert rotations.angle_between(clip.rotations, again.rotations).max() < 1e-11
     np.testing.assert_allclose(again.translations, clip.translations, atol=1e-12)
-    lengths = ~is_angle(header.skeleton)
+    lengths = ~header.skeleton.columns.is_angle
     np.testing.assert_allclose(found[:, lengths], matrix[:, lengths], atol=1e-12)
 
 
@@ -48,7 +48,7 @@ def test_a_sources_own_numbers_are_kept_and_mean_the_same_motion(motion):
 def test_angles_never_jump_by_more_than_half_a_turn(motion):
     header, matrix = motion
     found = to_dofs(from_dofs(matrix, header))
-    steps = np.abs(np.diff(found, axis=0))[:, is_angle(header.skeleton)]
+    steps = np.abs(np.diff(found, axis=0))[:, header.skeleton.columns.is_angle]
     assert (steps <= np.pi + 1e-9).all()
 
 

@@ -9,8 +9,6 @@ from mocpack.dofs import (
     dof_names,
     from_channels,
     from_dofs,
-    is_angle,
-    joint_of_dof,
     moving_dofs,
     to_channels,
     to_dofs,
@@ -42,8 +40,8 @@ def test_columns_are_named_by_joint_and_channel():
     names = dof_names(KNEE)
     assert names[0] == "Hips.Xposition"
     assert names[3:] == ["Hips.Zrotation", "Hips.Yrotation", "Hips.Xrotation", "Knee.Xrotation"]
-    assert is_angle(KNEE).tolist() == [False] * 3 + [True] * 4
-    assert joint_of_dof(KNEE).tolist() == [0] * 6 + [1]
+    assert KNEE.columns.is_angle.tolist() == [False] * 3 + [True] * 4
+    assert KNEE.columns.joints.tolist() == [0] * 6 + [1]
 
 
 def test_a_files_numbers_are_degrees_and_units():

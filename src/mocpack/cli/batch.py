@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,10 @@ def run_batch(
     if len(jobs) > 1 and any(job.source == PIPE for job in jobs):
         raise UsageError("- is standard input and stands alone, not among other files")
     if len(jobs) == 1 and not resume:
-        return [_attempt_here(work, jobs[0], title)]
+        try:
+            return [watched(f"{title} {jobs[0].source}", partial(attempt, work, jobs[0]))]
+        except KeyboardInterrupt:
+            return [NOT_DONE]
     journal = Journal([job.output for job in jobs if job.output != PIPE])
     outcomes = [NOT_DONE] * len(jobs)
     shares = [0.0] * len(jobs)
@@ -254,13 +258,6 @@ def _attempt_apart(work: Callable[..., Any], job: Job) -> Outcome:
         return outcome
     entry = finished_entry(job.settings, sources, _outputs(job), outcome.result)
     return replace(outcome, entry=entry)
-
-
-def _attempt_here(work: Callable[..., Any], job: Job, title: str) -> Outcome:
-    try:
-        return watched(f"{title} {job.source}", lambda: attempt(work, job))
-    except KeyboardInterrupt:
-        return NOT_DONE
 
 
 def _sources(job: Job) -> list[Path]:

@@ -13,7 +13,7 @@ from mocpack import _api, rate
 from mocpack.cli import files, options
 from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
 from mocpack.cli.encoding import Encoding, Target
-from mocpack.cli.inputs import find_sources, make_folders, motion_files, outputs_for
+from mocpack.cli.inputs import MOTIONS, ROBOT_MOTIONS, find_sources, make_folders, outputs_for
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_json
 from mocpack.clip import Clip
@@ -55,11 +55,10 @@ def run(
 ) -> int:
     """Pack motion files; prints ratio, errors and bits a frame."""
     spec, target = encoding.parse(ratio=ratio, size=size, max_angle=max_angle)
-    sources = find_sources(inputs, motion_files(of_robot=reading.robot is not None))
+    sources = find_sources(inputs, MOTIONS if reading.robot is None else ROBOT_MOTIONS)
     outputs = outputs_for(sources, output, ".mocp")
-    settings: dict[str, Any] = {"spec": spec, "target": target, **reading.given()}
-    chosen = {"clip": animation, "frames": frames, "find_hinges": find_hinges or None}
-    settings |= {name: value for name, value in chosen.items() if value is not None}
+    given = reading.given(clip=animation, frames=frames, find_hinges=find_hinges)
+    settings = {"spec": spec, "target": target, **given}
     work = [
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
@@ -115,11 +114,11 @@ def _compress(
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
         "preset": target.get("preset"),
-        "bound_mm": _mm(errors.declared),
-        "max_error_mm": _mm(errors.max),
-        "mean_error_mm": _mm(errors.mean),
-        "angle_bound_deg": _degrees(errors.declared_angle),
-        "max_angle_deg": _degrees(errors.max_angle),
+        "bound_mm": _scaled(errors.declared, 1000),
+        "max_error_mm": _scaled(errors.max, 1000),
+        "mean_error_mm": _scaled(errors.mean, 1000),
+        "angle_bound_deg": _scaled(errors.declared_angle, 180 / math.pi),
+        "max_angle_deg": _scaled(errors.max_angle, 180 / math.pi),
     }
 
 
@@ -140,12 +139,8 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
     return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
 
 
-def _degrees(radians: float | None) -> float | None:
-    return None if radians is None else math.degrees(radians)
-
-
-def _mm(metres: float | None) -> float | None:
-    return None if metres is None else 1000 * metres
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else factor * value
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -108,15 +109,10 @@ def check_free(
 
 def check_apart(path: str, sources: Iterable[str]) -> None:
     """Complain if a file is one of those that it is made of: what packing loses would be gone."""
-    if Path(path).is_file() and any(_is_same(path, source) for source in sources):
-        raise UsageError(f"{path} is both input and output: name another output")
-
-
-def _is_same(path: str, source: str) -> bool:
-    try:
-        return source != PIPE and Path(path).samefile(source)
-    except OSError:
-        return False  # reading it will say what is wrong
+    for source in sources:
+        with suppress(OSError):  # reading it will say what is wrong
+            if source != PIPE and Path(path).is_file() and Path(path).samefile(source):
+                raise UsageError(f"{path} is both input and output: name another output")
 
 
 def describe_error(error: BaseException) -> str | None:

@@ -13,9 +13,10 @@ from mocpack.errors import UsageError
 from mocpack.io import extensions
 
 PACKED = (".mocp",)
-SKELETONS = {".asf"}  # no motion by themselves: an .amc beside them reads them
-# may be anything, unless a robot is named
-ROBOT_TABLES = {".csv", ".pkl", ".pickle", ".pt", ".motion"}
+# Extensions of the files that are read when a folder is named. Skeletons are no motions by
+# themselves; tables and pickles can be anything, unless a robot is named.
+ROBOT_MOTIONS = set(extensions()) - {".asf"}
+MOTIONS = ROBOT_MOTIONS - {".csv", ".pkl", ".pickle", ".pt", ".motion"}
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,6 @@ class Source:
     path: str
     below: str
     in_folder: bool = False
-
-
-def motion_files(*, of_robot: bool = False) -> set[str]:
-    """Return the extensions of what is packed when a folder is named, and perhaps a robot."""
-    return set(extensions()) - SKELETONS - (set() if of_robot else ROBOT_TABLES)
 
 
 def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source]:
@@ -86,11 +82,11 @@ def make_folders(output: str | None, outputs: Sequence[str]) -> None:
 
 
 def _sources_of(word: str, suffixes: Collection[str]) -> Iterator[Source]:
-    if word == PIPE or not (Path(word).is_dir() or _is_pattern(word)):
-        yield Source(word, Path(word).name)
-        return
-    if Path(word).is_dir():
+    if word != PIPE and Path(word).is_dir():
         yield from _in_folder(word, suffixes)
+        return
+    if not has_magic(word) or os.path.lexists(word):
+        yield Source(word, Path(word).name)
         return
     matches = sorted(glob(word, recursive=True))  # noqa: PTH207 - absolute patterns too
     if not matches and not {"*", "?"} & set(word):
@@ -119,7 +115,3 @@ def _in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
         wanted = ", ".join(sorted(suffixes))
         raise UsageError(f"{folder}: a folder without any file of: {wanted}")
     return found
-
-
-def _is_pattern(word: str) -> bool:
-    return has_magic(word) and not os.path.lexists(word)

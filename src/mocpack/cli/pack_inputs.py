@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from mocpack.cli.inputs import Source, find_sources, motion_files
+from mocpack.cli.inputs import MOTIONS, ROBOT_MOTIONS, Source, find_sources
 from mocpack.corpora import storage
 from mocpack.corpora.packing import Packing
 from mocpack.corpora.planning import Hashes, Plan
@@ -56,7 +56,7 @@ def find_inputs(words: Sequence[str], packing: Packing) -> PackInputs:
             raise UsageError(
                 f"{word} is not a motion file; if it is a plan, use mocpack cluster pack {word}"
             )
-    suffixes = motion_files(of_robot="robot" in packing.reading) | {".mocp"}
+    suffixes = (ROBOT_MOTIONS if "robot" in packing.reading else MOTIONS) | {".mocp"}
     entries: dict[str, Entry] = {}
     sources = find_sources([word for word in words if not is_url(word)], suffixes)
     for url in filter(is_url, words):

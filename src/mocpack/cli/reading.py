@@ -21,7 +21,7 @@ class Reading:
     unit: options.Unit = None
     skeleton: options.SkeletonFile = None
 
-    def given(self) -> dict[str, Any]:
-        """Return the options that were given, by name."""
-        chosen = asdict(self).items()
-        return {name: value for name, value in chosen if value is not None and value is not False}
+    def given(self, **others: Any) -> dict[str, Any]:
+        """Return the options that were given, by name, and those of the others that were."""
+        chosen = asdict(self) | others
+        return {k: value for k, value in chosen.items() if value is not None and value is not False}

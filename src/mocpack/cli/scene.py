@@ -12,7 +12,7 @@ from rich.table import Table
 from mocpack import _api, progress
 from mocpack.cli import files, options
 from mocpack.cli.encoding import Encoding, Target
-from mocpack.cli.inputs import find_sources, motion_files
+from mocpack.cli.inputs import MOTIONS, find_sources
 from mocpack.cli.progress import watched
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip
@@ -91,7 +91,7 @@ def _parts(words: list[str], *, allow_outside: bool) -> list[Part]:
     for word in words:
         name, equals, path = word.partition("=")
         named = bool(equals and name and path) and not Path(word).exists()
-        for source in find_sources([path if named else word], {*motion_files(), ".mocp"}):
+        for source in find_sources([path if named else word], MOTIONS | {".mocp"}):
             data = files.read_input(source.path)
             title = name if named else Path(source.path).stem
             inside = files.clips_inside(data, source.path, allow_outside=allow_outside)

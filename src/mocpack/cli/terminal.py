@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from io import TextIOWrapper
 from typing import Any, BinaryIO, TextIO
 
@@ -39,16 +40,6 @@ def quietness(quiet: bool) -> Iterator[None]:
         yield
     finally:
         _quiet.reset(token)
-
-
-def stdout() -> Console:
-    """Return the console of standard output."""
-    return _console(stderr=False)
-
-
-def stderr() -> Console:
-    """Return the console of standard error."""
-    return _console(stderr=True)
 
 
 def print_json(rows: Sequence[Mapping[str, Any]], *, to_stderr: bool = False) -> None:
@@ -118,6 +109,7 @@ class _Console(Console):
 
 
 def _console(*, stderr: bool) -> Console:
+    """Return the console of standard output, or of standard error."""
     console = _Console(
         stderr=stderr,
         quiet=_quiet.get(),
@@ -129,6 +121,10 @@ def _console(*, stderr: bool) -> Console:
     if not console.is_terminal:
         console.width = WIDE
     return console
+
+
+stdout = partial(_console, stderr=False)
+stderr = partial(_console, stderr=True)
 
 
 def _named_stdout(stream: TextIOWrapper) -> TextIOWrapper:

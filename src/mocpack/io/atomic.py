@@ -31,7 +31,7 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
     try:
         for path, data in files.items():
             if not _is_stream(path):
-                target = _resolved(path)
+                target = Path(os.path.realpath(path))
                 ready[path] = _write_beside(path, target, data), target
         for path, data in files.items():
             if path not in ready:
@@ -50,7 +50,7 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
 def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file when the block ends well, and vanish when not."""
     path = Path(path)
-    target = _resolved(path)
+    target = Path(os.path.realpath(path))
     with naming(path):
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
     temporary = Path(name)
@@ -86,12 +86,12 @@ def would_overwrite(path: str | Path) -> bool:
 def folder_of(path: str | Path) -> Path:
     """Return the folder in which writing `path` makes a file, a link followed."""
     path = Path(path)
-    return _resolved(path).parent if path.is_symlink() else path.parent
+    return Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
 
 
 def remove_temporaries(path: str | Path) -> None:
     """Remove what a process that was killed has left of writing `path`."""
-    target = _resolved(Path(path))
+    target = Path(os.path.realpath(path))
     start = _temporary_start(target)
     for other in target.parent.iterdir() if target.parent.is_dir() else ():
         if other.name.startswith(start) and len(other.name) == len(start) + RANDOM_LETTERS:
@@ -123,11 +123,6 @@ def _descriptor(path: Path) -> int | None:
             return None
         path = path.parent / path.readlink()
     return None
-
-
-def _resolved(path: Path) -> Path:
-    """Return the file that links lead to, whether it exists or not."""
-    return Path(os.path.realpath(path))
 
 
 def _write_through(path: Path, data: bytes) -> None:

@@ -7,7 +7,6 @@ size (`unit_guess.py`) unless it is told.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -46,8 +45,7 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     tree = parser.hierarchy()
     frame_count, frame_time = parser.motion_head()
     numbers = parser.numbers(frame_count, sum(map(len, tree.channels)))
-    guess = guess_unit(tree, numbers[0] if len(numbers) else None) if unit is None else (unit, None)
-    metres, guessed = guess
+    metres, guessed = guess_unit(tree, numbers[0]) if unit is None else (unit, None)
     try:
         skeleton = Skeleton(
             tuple(tree.names),
@@ -102,7 +100,7 @@ class _Parser:
         self._at = 0
         self._start = 0  # of the last token, for messages
         self._seen: set[str] = set()
-        self._announced = 0  # line that says how many frames there are
+        self._announced = 0  # where the file says how many frames there are
 
     def hierarchy(self) -> Tree:
         tree = Tree()
@@ -120,12 +118,12 @@ class _Parser:
                     raise self._fault(f"joints are nested deeper than {MAX_DEPTH}")
             elif word == "END":
                 self._end_site(tree, joint)
-            elif word == "OFFSET":
-                self._once(tree.offsets[joint], tree, joint, word)
-                tree.offsets[joint] = self._vector()
-            elif word == "CHANNELS":
-                self._once(tree.channels[joint], tree, joint, word)
+            elif word == "OFFSET" and not tree.offsets[joint]:
+                tree.offsets[joint] = self._numbers("a coordinate", 3)
+            elif word == "CHANNELS" and not tree.channels[joint]:
                 tree.channels[joint] = self._channels()
+            elif word in ("OFFSET", "CHANNELS"):
+                raise self._fault(f"joint {tree.names[joint]!r} has {word} twice")
             elif word == "}":
                 if not tree.offsets[joint]:
                     raise self._fault(f"joint {tree.names[joint]!r} has no OFFSET")
@@ -147,9 +145,9 @@ class _Parser:
             raise self._fault(f"expected MOTION, got {word[:40]!r}")
         self._label(self._FRAMES, "Frames:")
         frame_count = self._integer("a number of frames", 1)
-        self._announced = self._line()
+        self._announced = self._at
         self._label(self._FRAME_TIME, "Frame Time:")
-        frame_time = self._number("a frame time")
+        (frame_time,) = self._numbers("a frame time", 1)
         if not 1e-6 <= frame_time <= 1e6:
             raise self._fault(f"expected a frame time in seconds, got {frame_time:g}")
         return frame_count, frame_time
@@ -160,8 +158,9 @@ class _Parser:
             raise self._fault("the skeleton has no channels")
         # two bytes a number at the least, so that a small file cannot ask for much memory
         if frames * columns > (len(self._data) - self._at + 1) // 2:
+            self._at = self._announced
             raise TruncatedError(
-                f"line {self._announced}: {frames} frames of {columns} channels are announced, "
+                f"line {self._line()}: {frames} frames of {columns} channels are announced, "
                 f"more than the rest of the file can hold"
             )
         values = np.empty(frames * columns)
@@ -206,17 +205,13 @@ class _Parser:
         tree.channels.append(())
         self._expect("{")
 
-    def _once(self, before: Sequence[object], tree: Tree, joint: int, word: str) -> None:
-        if before:
-            raise self._fault(f"joint {tree.names[joint]!r} has {word} twice")
-
     def _end_site(self, tree: Tree, joint: int) -> None:
         self._expect("SITE")
         if len(tree.end_joints) == MAX_END_SITES:
             raise self._fault(f"a file has at most {MAX_END_SITES} end sites")
         self._expect("{")
         self._expect("OFFSET")
-        tree.end_sites.append(self._vector())
+        tree.end_sites.append(self._numbers("a coordinate", 3))
         tree.end_joints.append(joint)
         self._expect("}")
 
@@ -231,15 +226,15 @@ class _Parser:
             names.append(CHANNEL[word.lower()])
         return tuple(names)
 
-    def _vector(self) -> list[float]:
-        return [self._number("a coordinate") for _ in range(3)]
-
-    def _number(self, what: str) -> float:
-        word = self._next(what)
-        value = text.parse_number(word.encode())
-        if value is None:
-            raise self._fault(f"expected {what}, got {word[:40]!r}")
-        return value
+    def _numbers(self, what: str, count: int) -> list[float]:
+        values: list[float] = []
+        while len(values) < count:
+            word = self._next(what)
+            value = text.parse_number(word.encode())
+            if value is None:
+                raise self._fault(f"expected {what}, got {word[:40]!r}")
+            values.append(value)
+        return values
 
     def _integer(self, what: str, low: int, high: int = 2**40) -> int:
         word = self._next(what)

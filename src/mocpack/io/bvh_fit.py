@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from mocpack.clip import Clip
-from mocpack.dofs import joint_of_dof, to_channels
+from mocpack.dofs import to_channels
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import text
 from mocpack.rotations import IDENTITY
@@ -68,7 +68,7 @@ def _depth_first(clip: Clip) -> Clip:
     if order == list(range(len(s))):
         return clip
     place = np.argsort(order)  # of each joint in the new order
-    columns = np.argsort(place[joint_of_dof(s)], kind="stable")
+    columns = np.argsort(place[s.columns.joints], kind="stable")
     translated = {int(place[j]): m for m, j in enumerate(clip.translated_joints)}
     moved = sorted(translated)
     header = clip.with_header(skeleton=_reordered(clip.skeleton, order), translated_joints=moved)

@@ -85,14 +85,13 @@ def read_bytes(
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
     extra: dict[str, Any] = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
-    for option, value in options.items():
-        if value is not None and option in REFUSED and option not in chosen.options:
+    for option, value in (options | {"beside": beside}).items():
+        if option in chosen.options:
+            extra[option] = value
+        elif value is not None and option in REFUSED:
             raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
-    extra |= {option: value for option, value in options.items() if option in chosen.options}
     if "robot" in chosen.options:
         extra["allow_outside"] = allow_outside
-    extra |= _reach(chosen, beside)
-    assert chosen.read is not None
     try:
         # of numbers that cannot be, readers and clips complain; numpy's warnings would come before
         with np.errstate(all="ignore"):

@@ -23,8 +23,8 @@ class Format:
 
     Attributes
     ----------
-    read, write : callable, optional
-        Left out where we only write, or only read, such files.
+    write : callable, optional
+        Left out where mocpack only reads such files.
     kinds : tuple of str
         The clips it can hold: "skeleton" (`Clip`), "vertices" (`VertexClip`).
     holds : tuple of str
@@ -56,7 +56,7 @@ class Format:
     name: str
     extensions: tuple[str, ...]
     probe: Callable[[bytes], bool]
-    read: Callable[..., AnyClip] | None = None
+    read: Callable[..., AnyClip]
     write: Callable[..., bytes] | None = None
     kinds: tuple[str, ...] = ("skeleton",)
     holds: tuple[str, ...] = ()
@@ -258,18 +258,16 @@ BODY_DIALECTS = {"amass": BodyDialect((".npz",), later("amass", "write"))}
 
 def extensions(*, writable: bool = False) -> list[str]:
     """Return the extensions that can be read, or written."""
-    able = [f for f in FORMATS if (f.write if writable else f.read)]
-    return sorted({e for f in able for e in f.extensions})
+    return sorted({e for f in FORMATS if f.write or not writable for e in f.extensions})
 
 
 def format_of(data: bytes, name: str) -> Format:
     """Return the row of a file: by what its bytes look like, or else by its extension."""
-    found = [f for f in FORMATS if f.probe(data)]
-    found = found or [f for f in FORMATS if Path(name).suffix.lower() in f.extensions]
-    if not found or found[0].read is None:
-        what = "not a motion file" if not found else f"{found[0].name}, not a kind of motion file"
-        hint = advice(data, name)
-        raise FormatError(
-            f"{name}: {what} that mocpack reads; {hint or 'it reads: ' + ', '.join(extensions())}"
-        )
-    return found[0]
+    for probed in FORMATS:
+        if probed.probe(data):
+            return probed
+    for named in FORMATS:
+        if Path(name).suffix.lower() in named.extensions:
+            return named
+    hint = advice(data, name) or f"it reads: {', '.join(extensions())}"
+    raise FormatError(f"{name}: not a motion file that mocpack reads; {hint}")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.dofs import is_angle, joint_of_dof, to_channels
+from mocpack.dofs import to_channels
 
 FINEST = 1e-7  # metres: a tenth of a micrometre, far below any bound
 ROUNDED = 5e-7  # metres that all rounding of angles, and all of lengths, may move a joint
@@ -66,12 +66,12 @@ def decimals_of(clip: Clip) -> npt.NDArray[np.int32]:
     """
     skeleton = clip.skeleton
     reach, depth, moved = _levers(clip)
-    joints = joint_of_dof(skeleton)
+    joints = skeleton.columns.joints
     # three angles, each off by half a unit of its last place
     step = ROUNDED / depth.max() / (1.5 * np.radians(1.0) * np.maximum(reach[joints], 1e-3))
     angles = np.maximum(ANGLE_DECIMALS, np.ceil(-np.log10(step)))
     lengths = length_decimals(clip.unit, min(FINEST, ROUNDED / max(1, moved.max())))
-    return np.where(is_angle(skeleton), angles, lengths).astype(np.int32)
+    return np.where(skeleton.columns.is_angle, angles, lengths).astype(np.int32)
 
 
 def _levers(clip: Clip) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int64]]:

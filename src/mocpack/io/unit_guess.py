@@ -6,13 +6,12 @@ is 1.4 m. Of the units people use, the one is taken that makes the skeleton's re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.skeleton import longest_way, position_axes
+from mocpack.skeleton import columns_of, longest_way
 
 CMU_UNIT = 0.0254 / 0.45  # the unit of CMU's motion database: 5.644 cm
 # metres, and how often files are in it
@@ -49,11 +48,9 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
     if not 0 < reach < np.inf:
         return 1.0, "m"
 
-    def likelihood(name: str) -> float:
-        unit, share = CANDIDATES[name]
-        return float(np.log(share) - 0.5 * (np.log(reach * unit / TYPICAL) / SPREAD) ** 2)
-
-    name = max(CANDIDATES, key=likelihood)
+    units, shares = np.array(list(CANDIDATES.values())).T
+    likelihoods = np.log(shares) - 0.5 * (np.log(reach * units / TYPICAL) / SPREAD) ** 2
+    name = list(CANDIDATES)[int(np.argmax(likelihoods))]
     return CANDIDATES[name][0], name
 
 
@@ -65,25 +62,15 @@ def plausible(tree: HasTree, unit: float) -> bool:
 
 def _reach(tree: HasTree, first_frame: F64 | None) -> float:
     """Return the longest way through the bones, in the file's units."""
-    ends = np.linalg.norm(np.array(tree.end_sites).reshape(-1, 3), axis=1)
-    return longest_way(tree.parents, _bone_lengths(tree, first_frame), tree.end_joints, ends)
-
-
-def _bone_lengths(tree: HasTree, first_frame: F64 | None) -> F64:
     places = np.array(tree.offsets).reshape(-1, 3)
+    columns = columns_of(tree.channels)
+    given = ~columns.is_angle
     if first_frame is not None:
-        start = 0
-        for j, channels in enumerate(tree.channels):
-            for axis, k in position_axes(channels):
-                places[j, axis] = first_frame[start + k]
-            start += len(channels)
+        places[columns.joints[given], columns.axes[given]] = first_frame[given]
     lengths = np.asarray(np.linalg.norm(places, axis=1))
     # where a body stands in the world is not a bone, be it the root that says so or its only child
     lengths[0] = 0.0
-    if tree.parents.count(0) == 1 and _moves(tree.channels[1]):
+    if tree.parents.count(0) == 1 and 1 in columns.joints[given]:
         lengths[1] = 0.0
-    return lengths
-
-
-def _moves(channels: Sequence[str]) -> bool:
-    return len(position_axes(channels)) > 0
+    ends = np.linalg.norm(np.array(tree.end_sites).reshape(-1, 3), axis=1)
+    return longest_way(tree.parents, lengths, tree.end_joints, ends)

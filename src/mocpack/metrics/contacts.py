@@ -55,11 +55,8 @@ def foot_skate(
     both. None where no foot is ever planted.
     """
     joints = feet(skeleton, original)
-    steps = _planted_steps(original[:, joints], frame_rate)
-    if not steps.any():
-        return None
-    source, found = (_slides(p[:, joints], frame_rate)[steps] for p in (original, decoded))
-    return float(source.mean()), float(found.mean())
+    steps, source, found = _slides(original[:, joints], decoded[:, joints], frame_rate)
+    return (float(source[steps].mean()), float(found[steps].mean())) if steps.any() else None
 
 
 def foot_skate_excess(original: Clip, decoded: Clip, max_error: float) -> float:
@@ -77,9 +74,8 @@ def skate_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, 
     """
     positions, rate = original.positions(), original.frame_rate
     joints = feet(original.skeleton, positions)
-    steps = _planted_steps(positions[:, joints], rate)
-    source = _slides(positions[:, joints], rate)
-    found = _slides(decoded.positions()[:, joints], rate)
+    places = positions[:, joints], decoded.positions()[:, joints]
+    steps, source, found = _slides(*places, rate)
     free = SKATE_FREE * max_error * rate
     return {
         joint: float(found[on, f].mean() / (source[on, f].mean() + free))
@@ -97,13 +93,12 @@ def _floors(positions: F64) -> F64:
     return np.asarray(np.percentile(positions[..., 1], FLOOR_SHARE, axis=0))
 
 
-def _planted_steps(positions: F64, frame_rate: float) -> Mask:
-    """Return the steps from frame to frame (T - 1, P) that begin and end planted."""
-    on = planted(positions, frame_rate)
-    return np.asarray(on[1:] & on[:-1])
+def _slides(original: F64, decoded: F64, frame_rate: float) -> tuple[Mask, F64, F64]:
+    """Return the steps from frame to frame that begin and end planted, and speeds there.
 
-
-def _slides(positions: F64, frame_rate: float) -> F64:
-    """Return horizontal speeds (T - 1, P) in m/s."""
-    moved = np.diff(positions[..., [0, 2]], axis=0)
-    return np.asarray(np.sqrt(np.sum(moved**2, axis=-1)) * frame_rate)
+    All are of shape (T - 1, P), the speeds horizontal, of `original` and of `decoded`, in m/s.
+    """
+    on = planted(original, frame_rate)
+    moved = np.diff(np.stack([original, decoded])[..., [0, 2]], axis=1)
+    source, found = np.sqrt(np.sum(moved**2, axis=-1)) * frame_rate
+    return np.asarray(on[1:] & on[:-1]), source, found

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from mocpack.errors import BoundError, UsageError
 from mocpack.kinematics import SHELL, PromisedError
 from mocpack.plain import dressed, plain
 from mocpack.rate.knob import CONTENT, Scale, close_in
-from mocpack.registry import file_params
+from mocpack.registry import non_default_params
 from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_angles, format_lengths, format_sizes
 
@@ -117,38 +118,21 @@ class Take:
         Of what else the clip holds.
     extras : Extras
         What those chunks will be read as.
+    is_scaled : bool
+        Whether joints have scales.
+    stretches : bool
+        Whether lengths of what the codec gets are not those of the clip.
+    is_interpolated : bool
+        Whether a bound has to hold between frames too.
     """
 
     clip: AnyClip
     plain: AnyClip
     chunks: Sequence[Chunk] = ()
     extras: Extras = field(default_factory=Extras)
-
-    def dressed(self, found: AnyClip) -> AnyClip:
-        """Return what a reader of the file gets, of what the codec decodes."""
-        if isinstance(found, VertexClip) or isinstance(self.clip, VertexClip):
-            return found
-        return dressed(found, self.clip.header, self.extras)
-
-    @property
-    def bends_the_bound(self) -> bool:
-        """Whether a bound that holds for what the codec gets may not hold for the clip."""
-        return self.stretches or is_interpolated(self.clip)
-
-    @property
-    def stretches(self) -> bool:
-        """Whether lengths of what the codec gets are not those of the clip."""
-        several = isinstance(self.clip, Clip) and len(self.clip.skeleton.roots) > 1
-        return self.is_scaled or several
-
-    @property
-    def is_scaled(self) -> bool:
-        return isinstance(self.clip, Clip) and self.clip.header.is_scaled
-
-
-def is_interpolated(clip: AnyClip) -> bool:
-    """Whether a bound has to hold between frames too."""
-    return isinstance(clip, Clip) and clip.header.interpolated
+    is_scaled: bool = False
+    stretches: bool = False
+    is_interpolated: bool = False
 
 
 def take_of(clip: AnyClip, scale_bound: float | None = None) -> Take:
@@ -159,13 +143,16 @@ def take_of(clip: AnyClip, scale_bound: float | None = None) -> Take:
     """
     if isinstance(clip, VertexClip):
         return Take(clip, clip)
-    step = _scale_step(clip, scale_bound) if scale_bound and clip.header.scaled_joints else 0.0
-    chunks = pack_extras(clip.header, clip.extras, step)
+    header = clip.header
+    step = _scale_step(clip, scale_bound) if scale_bound and header.scaled_joints else 0.0
+    chunks = pack_extras(header, clip.extras, step)
     bodies: dict[str, list[bytes]] = {}
     for tag, body in chunks:
         bodies.setdefault(tag, []).append(body)
-    extras = unpack_extras(clip.header, bodies, 2**62) if chunks else Extras()
-    return Take(clip, plain(clip), chunks, extras)
+    extras = unpack_extras(header, bodies, 2**62) if chunks else Extras()
+    is_scaled = header.is_scaled
+    stretches = is_scaled or len(clip.skeleton.roots) > 1
+    return Take(clip, plain(clip), chunks, extras, is_scaled, stretches, header.interpolated)
 
 
 def encode_to_target(
@@ -180,7 +167,7 @@ def encode_to_target(
         codec = codec.with_effort(effort)
     promised = codec.promised
     take = take_of(clip, target.max_error or target.mean_error or (None if target else promised))
-    if not target and promised and take.bends_the_bound:
+    if not target and promised and (take.stretches or take.is_interpolated):
         # what the codec promises of what it gets, a file must keep of the clip
         return _within_error(take, codec, Target(max_error=promised))
     if not target:
@@ -211,7 +198,7 @@ def attempt(
     take = take if isinstance(take, Take) else take_of(take)
     with progress.doing():
         made = round_trip(take, codec)
-    if declared is None and not take.bends_the_bound:
+    if declared is None and not (take.stretches or take.is_interpolated):
         declared = codec.promised
     if declared_angle is None:
         declared_angle = codec.promised_angle
@@ -221,21 +208,21 @@ def attempt(
     return Attempt(data, errors, codec, len(made.payload))
 
 
-def round_trip(take: Take | AnyClip, codec: Codec) -> Encoded:
+def round_trip(take: Take, codec: Codec) -> Encoded:
     """Encode a clip, and decode the very bytes with the real decoder.
 
     A payload that the decoder refuses is a `BoundError`: the codec cannot encode this clip so.
     """
-    take = take if isinstance(take, Take) else take_of(take)
     made = codec.encode_verified(take.plain)
-    return replace(made, decoded=take.dressed(made.decoded))
+    if not isinstance(take.clip, Clip) or take.plain is take.clip:
+        return made
+    return replace(made, decoded=dressed(made.decoded, take.clip.header, take.extras))
 
 
-def packed_file(take: Take | AnyClip, codec: Codec, payload: bytes, errors: Errors) -> bytes:
+def packed_file(take: Take, codec: Codec, payload: bytes, errors: Errors) -> bytes:
     """Return the .mocp file of a payload."""
-    take = take if isinstance(take, Take) else take_of(take)
-    params, needed, version = file_params(codec), codec.needed_params(), codec.bitstream_version
-    header = take.clip.header
+    params = non_default_params(codec, without=codec.encoder_params)
+    needed, version, header = codec.needed_params(), codec.bitstream_version, take.clip.header
     return pack(
         Packed(header, codec.codec_id, version, params, payload, errors, needed, take.chunks)
     )
@@ -258,7 +245,7 @@ def measure(
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
         promised = promised_error(clip, decoded) if known is None else known
         largest = promised.max
-        if is_interpolated(clip):
+        if clip.header.interpolated:
             largest = max(largest, _error_between(clip, decoded, promised.frames))
     else:
         largest = float(distances.max())
@@ -280,17 +267,18 @@ def _error_between(clip: Clip, decoded: Clip, at_frames: F64) -> float:
     """
     turned = np.abs((clip.rotations[1:] * clip.rotations[:-1]).sum(-1))
     parts = BETWEEN if turned.min(initial=1.0) < NEAR_TURN else 2
-    largest = 0.0
-    for start, stop in _windows(clip.frame_count, overlap=1):
-        gaps = stop - start - 1
+    largest, start = 0.0, 0
+    for window, made in zip(_windows(clip, overlap=1), _windows(decoded, overlap=1), strict=True):
+        gaps = window.frame_count - 1
         if gaps < 1:
             continue
+        ends = at_frames[start : start + gaps + 1]
+        start += gaps
         gap = np.empty((gaps, parts + 1))
-        gap[:, 0], gap[:, -1] = at_frames[start : stop - 1], at_frames[start + 1 : stop]
+        gap[:, 0], gap[:, -1] = ends[:-1], ends[1:]
         for part in range(1, parts):
             at = np.arange(gaps) + part / parts
-            pair = (one.frames(start, stop).poses_at(at) for one in (clip, decoded))
-            gap[:, part] = promised_error(*pair).frames
+            gap[:, part] = promised_error(window.poses_at(at), made.poses_at(at)).frames
         inside = gap[:, 1:-1]
         # a curve rises above three of its points by an eighth of how they bend
         bend = np.maximum(2 * inside - gap[:, :-2] - gap[:, 2:], 0)
@@ -303,22 +291,20 @@ def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
 
     Window by window: the points of a whole clip would take more memory than the clip.
     """
-    width = clip.vertices.shape[1] if isinstance(clip, VertexClip) else len(clip.skeleton)
-    found = np.empty((clip.frame_count, width))
-    for start, stop in _windows(clip.frame_count):
-        a, b = (_points(one.frames(start, stop)) for one in (clip, decoded))
-        found[start:stop] = np.linalg.norm(a - b, axis=-1)
-    return found
+    found = []
+    for pair in zip(_windows(clip), _windows(decoded), strict=True):
+        a, b = (p.vertices if isinstance(p, VertexClip) else p.positions() for p in pair)
+        found.append(np.linalg.norm(a - b, axis=-1))
+    return np.concatenate(found)
 
 
-def _points(clip: AnyClip) -> F64:
-    return clip.vertices if isinstance(clip, VertexClip) else clip.positions()
-
-
-def _windows(frame_count: int, *, overlap: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield windows (start, stop) of `WINDOW` frames, with some frames of the next."""
-    for start in range(0, frame_count, WINDOW):
-        yield start, min(start + WINDOW + overlap, frame_count)
+def _windows(clip: AnyClip, *, overlap: int = 0) -> Iterator[Any]:
+    """Yield a clip in windows of `WINDOW` frames, with some frames of the next."""
+    if clip.frame_count <= WINDOW:
+        yield clip
+        return
+    for start in range(0, clip.frame_count, WINDOW):
+        yield clip.frames(start, min(start + WINDOW + overlap, clip.frame_count))
 
 
 def raw_size(clip: AnyClip) -> int:
@@ -335,17 +321,18 @@ def raw_size(clip: AnyClip) -> int:
 
 
 def moving_channels(clip: AnyClip) -> int:
+    """Return how many channels move: of the source's own numbers, if the clip still has them."""
     if isinstance(clip, VertexClip):
         return 3 * clip.header.vertex_count
     scales = clip.extras.scales
     scaled = 0 if scales is None else int((np.ptp(scales, axis=0) > 0).sum())
-    clip = plain(clip)
-    # windows share a frame, so that what moves only from one to the next is seen
-    moving = [
-        moving_dofs(to_dofs(clip.frames(start, stop)))
-        for start, stop in _windows(clip.frame_count, overlap=1)
-    ]
-    return max(1, int(np.any(moving, axis=0).sum()) + scaled)
+    if clip.channels is not None:
+        moving = moving_dofs(clip.channels)
+    else:
+        # windows share a frame, so that what moves only from one to the next is seen
+        windows = _windows(plain(clip), overlap=1)
+        moving = np.any([moving_dofs(to_dofs(window)) for window in windows], axis=0)
+    return max(1, int(moving.sum()) + scaled)
 
 
 def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
@@ -430,7 +417,7 @@ def _by_its_bound(
         if near * bound <= found <= bound:
             break
         aim *= min(max(math.sqrt(NEAR_BOUND) * bound / max(found, 1e-300), 0.02), 10.0)
-    if is_interpolated(take.clip) and all(error(made) > bound for _, made in tried):
+    if take.is_interpolated and all(error(made) > bound for _, made in tried):
         right = min(aim * bound / error(made) for aim, made in tried)
         # errors between frames come and go: a little less is tried before much less
         for share in TIGHTER:

@@ -30,7 +30,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.plain import plain
-from mocpack.registry import file_params
+from mocpack.registry import non_default_params
 from mocpack.testing.motions import vertex_wave, walk
 
 Check = Callable[[Codec, Any], None]
@@ -299,8 +299,8 @@ def resealed(data: bytes) -> bytes:
 def _announcing(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> bytes:
     """Return a small file that claims `frames` frames, its checksums right."""
     header = clip.header
-    version, params = codec.bitstream_version, file_params(codec)
-    honest = pack(Packed(header, codec.codec_id, version, params, payload))
+    params = non_default_params(codec, without=codec.encoder_params)
+    honest = pack(Packed(header, codec.codec_id, codec.bitstream_version, params, payload))
     read = FieldReader(honest, "file")
     read.raw(9)
     length = read.varint()

@@ -168,6 +168,14 @@ def test_a_channel_that_moves_between_windows_is_counted(monkeypatch):
     assert rate.moving_channels(stepped) == 1
 
 
+def test_moving_channels_are_those_of_the_sources_numbers():
+    text = "HIERARCHY ROOT a { OFFSET 0 0 0 CHANNELS 3 Zrotation Yrotation Xrotation } MOTION\n"
+    # Euler angles that go on from the second frame would make the first channel jump in the third
+    lines = "Frames: 3\nFrame Time: 0.01\n5 80 1\n5 89 2\n5 100 182\n"
+    clip = mocpack.read_data((text + lines).encode(), name="a.bvh", unit="m")
+    assert rate.moving_channels(clip) == 2
+
+
 LONG = """
 import resource, sys
 import numpy as np

@@ -26,7 +26,7 @@ from mocpack.dofs import from_dofs, moving_dofs, to_dofs
 from mocpack.errors import CorruptionError, UnknownCodecError
 from mocpack.extras import require
 from mocpack.io import bvh
-from mocpack.registry import build_codec, codec_class, codec_ids, parse_assignments
+from mocpack.registry import codec_class, codec_ids, parse_assignments
 
 
 def _library(name: str) -> Any:
@@ -220,7 +220,7 @@ def parse_any_codec(spec: str) -> Codec:
     """Build one of our codecs or a peer from its spec."""
     codec_id, params = parse_assignments(spec)
     find: Callable[[str], type[Codec]] = codec_class if codec_id in codec_ids() else _peer
-    return build_codec(find(codec_id), params)
+    return find(codec_id).from_params(params)
 
 
 def _peer(codec_id: str) -> type[Codec]:

@@ -45,10 +45,6 @@ class Artefacts:
     def worst(self) -> float:
         return max(self.jitter, *self.foot_skates.values(), 0.0)
 
-    @property
-    def tolerable(self) -> bool:
-        return self.worst <= 1
-
 
 UNMEASURED = Artefacts(0.0, {})  # where effort is too low to look
 
@@ -70,13 +66,9 @@ class BoundedEncoding:
     transform_failed: bool = False
 
     @property
-    def size(self) -> int:
-        return len(self.encoded.payload)
-
-    @property
     def cost(self) -> float:
         """Size, and more where artefacts are seen."""
-        return self.size * max(1.0, self.artefacts.worst) ** 2
+        return len(self.encoded.payload) * max(1.0, self.artefacts.worst) ** 2
 
 
 @dataclass(frozen=True)
@@ -151,12 +143,12 @@ def encode_without_artefacts(
         first = attempt(start)
         if first is not None:
             break
-    if first is None or first.artefacts.tolerable or not retries:
+    if first is None or first.artefacts.worst <= 1 or not retries:
         return first
     best = first
     for further in (RetryPolicy.for_cause, RetryPolicy.for_all):
         for retried in _retries(attempt, start, first, further):
-            if retried.artefacts.tolerable:
+            if retried.artefacts.worst <= 1:
                 return retried
             best = min(best, retried, key=lambda encoding: encoding.cost)
     return best

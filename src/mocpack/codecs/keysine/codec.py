@@ -7,9 +7,10 @@ series on top, quantised by a search that knows the bound. `docs/codecs/keysine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from operator import attrgetter
 from typing import ClassVar, Self
 
 import numpy as np
@@ -30,7 +31,7 @@ from mocpack.codecs.keysine.artefacts import (
 )
 from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.codecs.keysine.layers import layered
-from mocpack.codecs.keysine.packing import Draft, draft, draft_grid, observe
+from mocpack.codecs.keysine.packing import Draft, draft, observe
 from mocpack.codecs.keysine.payload import (
     LONGEST_BLOCK,
     LONGEST_GROUP,
@@ -42,7 +43,6 @@ from mocpack.errors import BoundError
 from mocpack.metrics.angles import largest_angle
 from mocpack.units import format_angle, format_length, parse_angle, parse_length
 
-SEGMENT_GROUPS = 16
 GRID_STEPS = (1.1, 0.95, 0.8, 0.65, 0.5, 0.4)  # of a grid in time, of the bound: each try's
 MEAN_TRIES, MEAN_SLOPE = 12, 0.8
 MEAN_NEAR, MEAN_AIM, MEAN_APART = 0.997, 0.999, 1.001  # of the bound; of the step
@@ -179,7 +179,7 @@ class Keysine(Codec):
         with progress.doing():
             usual = replace(self, effort="default")._encoded(clip)
         # artefacts that no retry of the default search removes, the longest one need not retry
-        retries = usual.artefacts.tolerable
+        retries = usual.artefacts.worst <= 1
         longest = self
         if usual.transform_failed:
             if not self._is_grid(clip, usual):
@@ -189,7 +189,9 @@ class Keysine(Codec):
             best = _unless_unreachable(longest, clip, retries=retries)
         if best is None:
             return usual
-        return min((usual, best), key=lambda one: (one.size > usual.size, one.cost))
+        if len(best.encoded.payload) > len(usual.encoded.payload):
+            return usual
+        return min(usual, best, key=attrgetter("cost"))
 
     def _encoded(self, clip: Clip, *, retries: bool = True) -> BoundedEncoding:
         """Return the encoding in as many layers as are asked for; a grid in time has one."""
@@ -197,7 +199,7 @@ class Keysine(Codec):
         if self.layers == 1 or self._is_grid(clip, single):
             return single
         payload, decoded = single.encoded.payload, single.encoded.decoded
-        threads = self._threads(clip.frame_count)
+        threads = thread_count(self.threads, clip.frame_count)
         made = layered(payload, clip, count=self.layers, ratio=self.layer_ratio, threads=threads)
         # the layers hold the same symbols, so this cannot be, and a promise is never taken on trust
         back = self.decode(made, clip.header)
@@ -217,13 +219,14 @@ class Keysine(Codec):
             return BoundedEncoding(self._within_mean(clip, self.mean_error), UNMEASURED)
         if self.mode == "grid" and not _fits_a_grid(clip):
             raise BoundError(f"mode grid is for clips of at most {MOST_GRID_CHANNELS} channels")
-        on_grid = self.mode == "grid" or self._grid_may_pay(clip)
+        grid_may_pay = self.max_error <= GRID_BOUND and self.effort != "fast" and self.layers == 1
+        on_grid = self.mode == "grid" or (
+            self.mode == "auto" and grid_may_pay and _fits_a_grid(clip)
+        )
         progress.expect((self.mode != "grid") + GRID_WORK * on_grid)
-        found = [
-            *([] if self.mode == "grid" else [self._within_bound(clip, retries=retries)]),
-            *([self._on_grid(clip, retries=retries)] if on_grid else []),
-        ]
-        kept = [one for one in found if one is not None]
+        transform = None if self.mode == "grid" else self._within_bound(clip, retries=retries)
+        grid = self._on_grid(clip, retries=retries) if on_grid else None
+        kept = [one for one in (transform, grid) if one is not None]
         if not kept and self.mode != "grid":
             kept = self._more_strictly(clip, grid_failed=on_grid, retries=retries)
         if not kept:
@@ -232,8 +235,8 @@ class Keysine(Codec):
                 f" and its angles within {format_angle(self.max_angle)}" if self.max_angle else ""
             )
             raise BoundError(f"keysine cannot keep this clip within {bound}{angles}")
-        failed = self.mode != "grid" and found[0] is None
-        return replace(min(kept, key=lambda one: one.cost), transform_failed=failed)
+        failed = self.mode != "grid" and transform is None
+        return replace(min(kept, key=attrgetter("cost")), transform_failed=failed)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         return self.open(payload, header).clip()
@@ -325,17 +328,8 @@ class Keysine(Codec):
         """Write a draft and decode the very bytes."""
         if found is None:
             return None
-        payload = found.payload(clip, self._threads(clip.frame_count))
+        payload = found.payload(clip, thread_count(self.threads, clip.frame_count))
         return Encoded(payload, self.decode(payload, clip.header))
-
-    def _grid_may_pay(self, clip: Clip) -> bool:
-        return (
-            self.mode == "auto"
-            and _fits_a_grid(clip)
-            and self.max_error <= GRID_BOUND
-            and self.effort != "fast"
-            and self.layers == 1
-        )
 
     def _bounded(
         self,
@@ -357,14 +351,21 @@ class Keysine(Codec):
             strictness=strictness,
         )
         shares = policy.joint_shares(len(clip.skeleton))
-        return self._draft(clip, settings, bound, outline(bound), predictors, shares)
+        return draft(
+            clip,
+            *self._cut(clip, settings, bound),
+            outline(bound),
+            threads=thread_count(self.threads, clip.frame_count),
+            predictors=predictors,
+            shares=shares,
+        )
 
     def _gridded(self, clip: Clip, step: float, shares: list[float] | None) -> Draft | None:
         """Return a grid in time within the bound, or None where the search finds none.
 
         `step` is its share of the bound, and `shares` are those of joints.
         """
-        return draft_grid(
+        return draft(
             clip,
             search.gridded(
                 self.effort,
@@ -373,15 +374,16 @@ class Keysine(Codec):
                 hinged=clip.skeleton.hinges is not None,
                 max_angle=self.max_angle,
             ),
+            planning.cut(clip, group_seconds=self.group_seconds, longest=LONGEST_BLOCK),
             planning.outline(
                 clip,
                 step * self.max_error,
                 key_step=UNIT_STEP,
                 precision=planning.GRID_AXES_PRECISION,
             ),
-            self._groups(clip, LONGEST_BLOCK),
-            threads=self._threads(clip.frame_count),
+            threads=thread_count(self.threads, clip.frame_count),
             shares=shares,
+            on_grid=True,
         )
 
     def _predictors(
@@ -390,45 +392,41 @@ class Keysine(Codec):
         """Return the predictors that make a quickly encoded sample smaller, None if none do."""
         if self.effort == "fast":
             return None
-        with progress.doing(0.0):  # little beside the rest, and no more for long clips
-            return self._chosen_predictors(clip, size, outline, bounded=bounded)
-
-    def _chosen_predictors(
-        self, clip: Clip, size: float, outline: planning.Outline, *, bounded: bool
-    ) -> I32 | None:
-        part = self._sample(clip)
-        make = (
-            partial(
-                search.bounded, hinged=clip.skeleton.hinges is not None, max_angle=self.max_angle
+        part = clip
+        if self.effort != "best" and clip.frame_count > SAMPLE_FRAMES:
+            start = (clip.frame_count - SAMPLE_FRAMES) // 2
+            part = clip.frames(start, start + SAMPLE_FRAMES)
+        if bounded:
+            hinged = clip.skeleton.hinges is not None
+            settings = search.bounded(
+                "fast", size, part.frame_rate, hinged=hinged, max_angle=self.max_angle
             )
-            if bounded
-            else search.free
-        )
-        groups = self._groups(part)
-        settings = self._split(make("fast", size, part.frame_rate), groups, size)
-        seen = observe(part, settings, outline, groups)
+        else:
+            settings = search.free("fast", size, part.frame_rate)
+        settings, groups = self._cut(part, settings, size)
+        seen = observe(part, settings, groups, outline)
         if seen is None:
             return None
         repeats = clip.frame_count / part.frame_count
         found = prediction.choose(seen, repeats=repeats)
         if not len(found):
             return None
-        made = draft(part, settings, outline, groups, threads=1, predictors=found)
+        with progress.doing(0.0):  # little beside the rest, and no more for long clips
+            made = draft(part, settings, groups, outline, threads=1, predictors=found)
         listed = prediction.LISTED_BITS / 8 * len(found) / repeats
         smaller = made and sum(map(len, made.groups)) + listed < WORTHWHILE * seen.size
         return found if smaller else None
 
-    def _sample(self, clip: Clip) -> Clip:
-        """Return as much of a clip's middle as choices are made by."""
-        if self.effort == "best" or clip.frame_count <= SAMPLE_FRAMES:
-            return clip
-        start = (clip.frame_count - SAMPLE_FRAMES) // 2
-        return clip.frames(start, start + SAMPLE_FRAMES)
-
     def _free(self, clip: Clip, step: float, predictors: I32 | None) -> Encoded:
         """Return the payload of a step, whatever its error."""
         settings = search.free(self.effort, step, clip.frame_rate)
-        found = self._draft(clip, settings, step, self._free_outline(clip, step), predictors)
+        found = draft(
+            clip,
+            *self._cut(clip, settings, step),
+            self._free_outline(clip, step),
+            threads=thread_count(self.threads, clip.frame_count),
+            predictors=predictors,
+        )
         made = self._written(clip, found)
         if made is None:
             raise BoundError(f"a step of {format_length(step)} is too fine for this clip")
@@ -476,42 +474,14 @@ class Keysine(Codec):
             raise BoundError(f"keysine cannot keep this clip's mean within {format_length(bound)}")
         return best
 
-    def _draft(
-        self,
-        clip: Clip,
-        settings: search.Settings,
-        size: float,
-        outline: planning.Outline,
-        predictors: I32 | None = None,
-        shares: Sequence[float] | None = None,
-    ) -> Draft | None:
-        groups = self._groups(clip)
-        return draft(
-            clip,
-            self._split(settings, groups, size),
-            outline,
-            groups,
-            threads=self._threads(clip.frame_count),
-            predictors=predictors,
-            shares=shares,
-        )
-
-    def _groups(self, clip: Clip, longest: int = LONGEST_GROUP) -> planning.Groups:
-        return planning.cut(
-            clip, group_seconds=self.group_seconds, per_segment=SEGMENT_GROUPS, longest=longest
-        )
-
-    def _split(
-        self, settings: search.Settings, groups: planning.Groups, size: float
-    ) -> search.Settings:
-        """Return the settings with how groups are split: as asked, or as usual at first."""
-        if self.block_seconds is None:
-            return replace(settings, splits=groups.splits_for(search.usual_block(size)))
-        splits = groups.splits_for(self.block_seconds)
-        return replace(settings, splits=splits, split_tries=0)
-
-    def _threads(self, frame_count: int) -> int:
-        return thread_count(self.threads, frame_count)
+    def _cut(
+        self, clip: Clip, settings: search.Settings, size: float
+    ) -> tuple[search.Settings, planning.Groups]:
+        """Return the groups of a clip, and settings that split them as asked, or as usual first."""
+        groups = planning.cut(clip, group_seconds=self.group_seconds, longest=LONGEST_GROUP)
+        splits = groups.splits_for(self.block_seconds or search.usual_block(size))
+        tries = settings.split_tries if self.block_seconds is None else 0
+        return replace(settings, splits=splits, split_tries=tries), groups
 
 
 def _next_step(

@@ -42,38 +42,28 @@ class Draft:
     segments: Sequence[bytes]
     groups: Sequence[bytes]
 
-    @property
-    def size(self) -> int:
-        """Bytes of the payload."""
-        return sum(map(len, (self._head(0), *self.segments, *self.groups)))
-
     def payload(self, clip: Clip, threads: int) -> bytes:
         """Return the payload, which states how far its keys alone are from `clip`."""
-        coarse = self.head.statement(self._error_of_keys(clip, threads))
-        return b"".join((self._head(coarse), *self.segments, *self.groups))
-
-    def _head(self, coarse: int) -> bytes:
-        head = replace(self.head, coarse=coarse)
-        return written_head(head, self.native, self.segments, self.groups)
-
-    def _error_of_keys(self, clip: Clip, threads: int) -> float:
-        """Return the largest error, in metres, of the straight lines between keys."""
-        read = Payload.of(b"".join((self._head(0), *self.segments))).read
+        parts = self.native, self.segments, self.groups
+        read = Payload.of(b"".join((written_head(self.head, *parts), *self.segments))).read
         head = read_head(read, clip.header)
         groups = 0, head.group_count
         lines = decode_groups(read, clip.header, head, groups, layers=0, threads=threads)
-        return promised_error(clip, lines).max
+        coarse = self.head.statement(promised_error(clip, lines).max)
+        stated = written_head(replace(self.head, coarse=coarse), *parts)
+        return b"".join((stated, *self.segments, *self.groups))
 
 
 def draft(
     clip: Clip,
     settings: search.Settings,
-    outline: planning.Outline,
     groups: planning.Groups,
+    outline: planning.Outline,
     *,
     threads: int,
     predictors: I32 | None = None,
     shares: Sequence[float] | None = None,
+    on_grid: bool = False,
 ) -> Draft | None:
     """Return the parts of a payload of one layer, or None where the search finds none.
 
@@ -85,57 +75,56 @@ def draft(
         As `prediction.choose` gives them.
     shares : sequence of float, optional
         Of the bound, for what hangs on each joint.
+    on_grid : bool
+        Whether the payload is on a grid in time.
     """
-    head = _outlined_head(outline, groups)
-    head = head if predictors is None else replace(head, predictors=predictors)
-    return _searched(clip, head, settings, groups.splits, threads, shares)
-
-
-def draft_grid(
-    clip: Clip,
-    settings: search.Settings,
-    outline: planning.Outline,
-    groups: planning.Groups,
-    *,
-    threads: int,
-    shares: Sequence[float] | None = None,
-) -> Draft | None:
-    """Return the parts of a payload on a grid in time, as `draft` does."""
-    grid = Grid(settings.thorough, planning.grid_steps(outline.table))
-    head = replace(_outlined_head(outline, groups), grid=grid)
-    return _searched(clip, head, settings, 0, threads, shares)
-
-
-def observe(
-    clip: Clip, settings: search.Settings, outline: planning.Outline, groups: planning.Groups
-) -> Observed | None:
-    """Return what the encoder sees of a part of a clip, None where it finds nothing."""
-    head = _outlined_head(outline, groups)
-    seen = _core.keysine_watch(**_task(clip, head, settings, groups.splits, threads=1))
-    if seen is None:
+    steps = planning.grid_steps(outline.table) if on_grid else None
+    task = _task(clip, settings, groups, outline, threads, predictors)
+    if on_grid:
+        task["splits"] = 0
+    made = _core.keysine_encode(
+        **task,
+        grid_steps=None if steps is None else list(steps),
+        shares=shares,
+        progress=progress.teller(),
+    )
+    if made is None:
         return None
-    (wanted, decoded, steps), paces, bytes_of_groups = np.asarray(seen[0], float), *seen[1:]
-    firsts = planning.first_channels(head.table, clip.skeleton)
-    return Observed(wanted, decoded, steps, np.asarray(paces), firsts, bytes_of_groups)
-
-
-def _outlined_head(outline: planning.Outline, groups: planning.Groups) -> PayloadHead:
-    """Return the head before anything is searched."""
-    return PayloadHead(
+    table, scales, segments, parts = made
+    head = PayloadHead(
         fine_bits=outline.fine_bits,
         coarse=0,
         tempo=groups.tempo,
         unit=outline.unit,
         group_count=groups.count,
-        groups_per_segment=groups.per_segment,
+        groups_per_segment=planning.SEGMENT_GROUPS,
         first_frame_alone=groups.first_frame_alone,
-        table=outline.table,
-        predictors=no_predictors(),
+        table=np.asarray(table),
+        predictors=task["predictors"],
+        grid=None if steps is None else Grid(settings.thorough, steps, tuple(scales)),
     )
+    return Draft(head, task["skeleton"], segments, parts)
+
+
+def observe(
+    clip: Clip, settings: search.Settings, groups: planning.Groups, outline: planning.Outline
+) -> Observed | None:
+    """Return what the encoder sees of a part of a clip, None where it finds nothing."""
+    seen = _core.keysine_watch(**_task(clip, settings, groups, outline, threads=1))
+    if seen is None:
+        return None
+    (wanted, decoded, steps), paces, bytes_of_groups = np.asarray(seen[0], float), *seen[1:]
+    firsts = planning.first_channels(outline.table, clip.skeleton)
+    return Observed(wanted, decoded, steps, np.asarray(paces), firsts, bytes_of_groups)
 
 
 def _task(
-    clip: Clip, head: PayloadHead, settings: search.Settings, splits: int, threads: int
+    clip: Clip,
+    settings: search.Settings,
+    groups: planning.Groups,
+    outline: planning.Outline,
+    threads: int,
+    predictors: I32 | None = None,
 ) -> dict[str, Any]:
     """Return what the native encoder is told."""
     return {
@@ -143,38 +132,15 @@ def _task(
         "rotations": clip.rotations,
         "translations": clip.translations,
         "angles": planning.native_angles(clip),
-        "table": head.table,
-        "unit": head.unit,
-        "fine": head.fine,
-        "tempo": head.tempo,
-        "group_count": head.group_count,
-        "groups_per_segment": head.groups_per_segment,
-        "first_frame_alone": head.first_frame_alone,
-        "splits": splits,
+        "table": outline.table,
+        "unit": outline.unit,
+        "fine": 0.5**outline.fine_bits,
+        "tempo": groups.tempo,
+        "group_count": groups.count,
+        "groups_per_segment": planning.SEGMENT_GROUPS,
+        "first_frame_alone": groups.first_frame_alone,
+        "splits": groups.splits,
         "settings": settings.native(),
         "threads": threads,
-        "predictors": head.predictors,
+        "predictors": no_predictors() if predictors is None else predictors,
     }
-
-
-def _searched(
-    clip: Clip,
-    head: PayloadHead,
-    settings: search.Settings,
-    splits: int,
-    threads: int,
-    shares: Sequence[float] | None,
-) -> Draft | None:
-    made = _core.keysine_encode(
-        **_task(clip, head, settings, splits, threads),
-        grid_steps=list(head.grid.steps) if head.grid else None,
-        shares=shares,
-        progress=progress.teller(),
-    )
-    if made is None:
-        return None
-    table, scales, segments, groups = made
-    grid = head.grid and replace(head.grid, initial_scales=tuple(scales))
-    head = replace(head, table=np.asarray(table), grid=grid)
-    native = clip.skeleton.native(clip.translated_joints)
-    return Draft(head, native, segments, groups)

@@ -32,6 +32,7 @@ from mocpack.codecs.keysine.tracks import (
     Translation,
     track_widths,
 )
+from mocpack.kinematics import forward_kinematics
 from mocpack.skeleton import Skeleton
 
 Turn = tuple[Rotation, F64]
@@ -52,6 +53,7 @@ AXES_PRECISION, GRID_AXES_PRECISION, COARSER_AXES = 6, AXES_BITS, 5
 NUMBER_BITS, PRECISION_BITS = 1.6, 4.0
 ENTROPY_FACTOR = 4.0  # of an energy in squared steps, by which its bits grow
 TEMPO = 64
+SEGMENT_GROUPS = 16
 SHORTEST_BLOCK, LEAST_FRAMES = 0.12, 4.0  # seconds; frames of a block
 
 
@@ -76,12 +78,12 @@ class Outline:
 
 @dataclass(frozen=True)
 class Groups:
-    """How a clip is cut: groups of blocks, segments of groups.
+    """How a clip is cut: groups of blocks; every `SEGMENT_GROUPS` groups are a segment.
 
     Attributes
     ----------
-    count, per_segment : int
-        Groups of the clip, and of a segment.
+    count : int
+        Groups of the clip.
     tempo : int
         64 times half a second over the length of a group.
     splits : int
@@ -93,7 +95,6 @@ class Groups:
     """
 
     count: int
-    per_segment: int
     tempo: int
     splits: int = 0
     first_frame_alone: bool = False
@@ -105,30 +106,25 @@ class Groups:
         return min(max(wanted, 0), self.splits)
 
 
-def cut(clip: Clip, *, group_seconds: float, per_segment: int, longest: int) -> Groups:
+def cut(clip: Clip, *, group_seconds: float, longest: int) -> Groups:
     """Cut a clip into even groups of at most `group_seconds` and `longest` frames."""
     alone = leaps_from_first_frame(clip)
     intervals = clip.frame_count - 1 - alone
     if not intervals:
-        return Groups(0, per_segment, TEMPO)
+        return Groups(0, TEMPO)
     rate = clip.frame_rate
     count = -(-intervals // int(min(max(group_seconds * rate, 1.0), longest)))
     length = intervals / count
     shortest = max(SHORTEST_BLOCK * rate, LEAST_FRAMES)
-    splits = max(int(math.log2(max(length / shortest, 1.0) * (1 + 1e-9))), _needed(length))
+    needed = math.ceil(math.log2(length / LONGEST_BLOCK))  # for blocks not to be too long
+    splits = max(int(math.log2(max(length / shortest, 1.0) * (1 + 1e-9))), needed)
     return Groups(
         alone + count,
-        per_segment,
         min(max(round(TEMPO * 0.5 * rate / length), 1), 255),
         min(splits, MOST_SPLITS),
         alone,
         length / rate,
     )
-
-
-def _needed(length: float) -> int:
-    """Return how often a group must be halved for its blocks not to be too long."""
-    return max(0, math.ceil(math.log2(length / LONGEST_BLOCK)))
 
 
 def grid_steps(table: I32) -> tuple[int, ...]:
@@ -159,7 +155,8 @@ def leaps_from_first_frame(clip: Clip) -> bool:
     """
     if clip.frame_count < 4:
         return False
-    points = clip.frames(0, min(clip.frame_count, LEAP_FRAMES)).positions()
+    first = clip.rotations[:LEAP_FRAMES], clip.translations[:LEAP_FRAMES]
+    points, _ = forward_kinematics(clip.skeleton, *first, clip.translated_joints)
     moved = np.linalg.norm(np.diff(points, axis=0), axis=-1).max(axis=1)
     return bool(moved[0] > LEAP * moved[1:].max() and moved[0] > LEAST_LEAP)
 
@@ -348,7 +345,7 @@ def _bases(clip: Clip, table: I32, unit: float, fine: float, precision: int, fra
     if not len(joints):
         return bases
     native = clip.skeleton.native(clip.translated_joints)
-    means, axes = (np.asarray(a) for a in _core.keysine_axes(native, table, unit, fine))
+    means, axes = map(np.asarray, _core.keysine_axes(native, table, unit, fine))
     every = max(1, clip.frame_count // frames)
     back = rotations.multiply(rotations.conjugate(means[joints]), clip.rotations[::every, joints])
     vectors = rotations.as_rotvec(back).swapaxes(0, 1)
@@ -387,7 +384,7 @@ def _cheapest_turns(bands: F64, counts: F64, precision: int) -> F64:
     weights = counts[:, np.newaxis, np.newaxis]
     sizes = np.trace(bands, axis1=-2, axis2=-1)[..., np.newaxis, np.newaxis]
     found = [(weights * bands).sum(axis=1), (weights * bands / (1 + sizes)).sum(axis=1)]
-    turns = np.stack([_principal_turns(covariances) for covariances in found])
+    turns = np.stack([*map(_principal_turns, found)])
     bits = precision - np.arange(COARSER_AXES + 1)[:, np.newaxis, np.newaxis, np.newaxis]
     numbers = np.round(turns * 2.0**bits)  # (precisions, 2, J, 3)
     listed = NUMBER_BITS * np.log2(1 + np.abs(numbers)).sum(axis=-1) + PRECISION_BITS

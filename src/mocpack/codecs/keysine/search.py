@@ -210,7 +210,7 @@ def bounded(
         squared_penalty=0.0,
         rounding=HINGED_ROUNDING if hinged else ROUNDING,
         jitter_penalty=jitter_factor * JITTER_PENALTY,
-        jitter_from=_jitter_from(frame_rate),
+        jitter_from=min(1.0, 2 * JITTER_HERTZ / frame_rate),
         max_angle=ANGLE_SHARE * max_angle if max_angle else 0.0,
         world_angle=strictness.world_share * max_angle if max_angle else 0.0,
         turn_price=HINGED_TURN_PRICE if hinged else TURN_PRICE,
@@ -272,10 +272,6 @@ def free_key_step(step: float) -> int:
 def usual_block(step: float) -> float:
     """Return the length of blocks to begin with, in seconds: the finer, the shorter."""
     return 1.0 if step > LOOSE else 0.5 if step > TIGHT else 0.25
-
-
-def _jitter_from(frame_rate: float) -> float:
-    return min(1.0, 2 * JITTER_HERTZ / frame_rate)
 
 
 def _by_bound(bound: float, values: Sequence[tuple[float, float]]) -> float:

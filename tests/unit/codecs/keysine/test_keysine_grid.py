@@ -15,7 +15,7 @@ from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine import codec as codec_module
 from mocpack.codecs.keysine.artefacts import Artefacts
-from mocpack.codecs.keysine.packing import draft_grid
+from mocpack.codecs.keysine.packing import draft
 from mocpack.codecs.keysine.payload import (
     FIRST_FRAME_ALONE,
     GRID,
@@ -238,13 +238,13 @@ def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():
 def test_no_grid_is_searched_twice(monkeypatch):
     asked = []
 
-    def watched(clip, settings, outline, groups, *, threads, shares):
-        asked.append((outline.unit, tuple(shares or ())))
-        return draft_grid(clip, settings, outline, groups, threads=threads, shares=shares)
+    def watched(clip, settings, groups, outline, **options):
+        asked.append((outline.unit, tuple(options["shares"] or ())))
+        return draft(clip, settings, groups, outline, **options)
 
     seen = Artefacts(jitter=2.0, foot_skates={})
     monkeypatch.setattr(Artefacts, "measure", lambda *_: seen)
-    monkeypatch.setattr(codec_module, "draft_grid", watched)
+    monkeypatch.setattr(codec_module, "draft", watched)
     Keysine(max_error=BOUND, mode="grid").encode(LONG.frames(0, 40))
     assert len(asked) == len(set(asked)) == len(codec_module.GRID_STEPS)
 

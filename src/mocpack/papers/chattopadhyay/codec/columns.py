@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import coded_dofs, from_dofs, is_angle, joint_of_dof, to_dofs
+from mocpack.dofs import coded_dofs, from_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
 
@@ -73,7 +73,7 @@ def join_columns(columns: Columns, header: ClipHeader, *, what: str) -> Clip:
 
 def column_units(skeleton: Skeleton) -> F64:
     """Return the radians or metres of one unit of each column, shape (C,)."""
-    return np.where(is_angle(skeleton), np.pi / 180, LENGTH_UNIT)
+    return np.where(skeleton.columns.is_angle, np.pi / 180, LENGTH_UNIT)
 
 
 def column_levels(skeleton: Skeleton, overrides: Mapping[str, int]) -> I32:
@@ -88,7 +88,7 @@ def column_levels(skeleton: Skeleton, overrides: Mapping[str, int]) -> I32:
     levels = np.minimum(1 + depths, DEEPEST_LEVEL)
     for name, level in overrides.items():
         levels[skeleton.index(name)] = level
-    return np.asarray(levels[joint_of_dof(skeleton)], np.int32)
+    return np.asarray(levels[skeleton.columns.joints], np.int32)
 
 
 def parse_levels(text: str) -> dict[str, int]:
@@ -129,4 +129,4 @@ def _influence(skeleton: Skeleton) -> F64:
         while up >= 0:
             reach[up] += np.linalg.norm(rest[j] + site - rest[up])
             up = skeleton.parents[up]
-    return np.where(is_angle(skeleton), reach[joint_of_dof(skeleton)], np.inf)
+    return np.where(skeleton.columns.is_angle, reach[skeleton.columns.joints], np.inf)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from mocpack.arrays import F64, I64
-from mocpack.dofs import is_angle
 from mocpack.skeleton import Skeleton
 
 ANGLE_UNIT = 1e-5  # radians
@@ -51,6 +50,6 @@ def integer_units(skeleton: Skeleton, quant: float) -> IntegerUnits:
 
     Steps stay whole numbers of MPEG-4's units, at least one.
     """
-    angle = is_angle(skeleton)
+    angle = skeleton.columns.is_angle
     steps = np.maximum(1, np.rint(np.where(angle, ANGLE_STEP, LENGTH_STEP) * quant))
     return IntegerUnits(np.where(angle, ANGLE_UNIT, LENGTH_UNIT), steps.astype(np.int64))

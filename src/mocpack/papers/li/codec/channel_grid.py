@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.arrays import F64, I64
-from mocpack.dofs import is_angle
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton
 
@@ -23,7 +22,7 @@ def channel_steps(skeleton: Skeleton, step: float, lever: float) -> F64:
     lever : float
         Metres; a length is rounded as finely as an angle moves a point at this distance.
     """
-    return np.where(is_angle(skeleton), step, step * lever)
+    return np.where(skeleton.columns.is_angle, step, step * lever)
 
 
 def to_grid(matrix: F64, steps: F64) -> I64:

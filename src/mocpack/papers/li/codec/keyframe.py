@@ -17,7 +17,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.dofs import from_dofs, is_angle, moving_dofs, to_dofs
+from mocpack.dofs import from_dofs, moving_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.papers.li.codec.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.papers.li.codec.columns import read_row, write_row
@@ -89,7 +89,7 @@ class Keyframe(Codec):
 
     def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]:
         """Return which columns of `symbols` are angles."""
-        angles = is_angle(clip.skeleton)[moving_dofs(to_dofs(clip))]
+        angles = clip.skeleton.columns.is_angle[moving_dofs(to_dofs(clip))]
         return np.concatenate([[False], angles])
 
     def _keys(self, clip: Clip) -> tuple[I64, I64, npt.NDArray[np.bool_]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.dofs import adds_to_offset, joint_of_dof
+from mocpack.dofs import adds_to_offset
 from mocpack.kinematics import SHELL, end_positions
 from mocpack.skeleton import Skeleton, position_axes, rotation_order
 
@@ -159,7 +159,7 @@ def _screws(clip: Clip, matrix: F64, centres: F64, world: F64) -> tuple[F64, npt
     screws[:, turning, 3:] = np.cross(centres[:, joints], axes)
     for column, _, direction in _shifts(clip, world):
         screws[:, column, 3:] = direction
-    return screws, joint_of_dof(clip.skeleton)
+    return screws, clip.skeleton.columns.joints
 
 
 def _rotation_axes(clip: Clip, matrix: F64, world: F64) -> tuple[list[int], list[int], F64]:

@@ -27,7 +27,7 @@ from mocpack.codec import (
     Rounds,
     as_payload,
 )
-from mocpack.dofs import from_dofs, is_angle, to_dofs
+from mocpack.dofs import from_dofs, to_dofs
 from mocpack.errors import (
     CorruptionError,
     InvalidClipError,
@@ -198,7 +198,7 @@ class RdPca(Codec):
             some = known[moving]
             return known, gram[np.ix_(moving, moving)] / np.outer(some, some)
         if self.le == "off":
-            found = 1 / np.where(is_angle(clip.skeleton), np.pi / 180, clip.unit)
+            found = 1 / np.where(clip.skeleton.columns.is_angle, np.pi / 180, clip.unit)
         else:
             literal = self.le == "literal"
             found = noise_sensitivities(clip, _metric(clip, str(self.metric)), literal=literal)
