@@ -3,7 +3,7 @@
     MOCPACK_DATA=… .venv-stores/bin/python benchmarks/bench_corpus.py [PART …]
     MOCPACK_DATA=… .venv-s3/bin/python benchmarks/bench_corpus.py s3
 
-where PART is sizes, windows, stream or readers; all four without one.
+where PART is sizes, windows, opened, stream or readers; all five without one.
 
 `make stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and `cmu-train`
 of the folder that MOCPACK_DATA names (119 clips at 120 frames a second; without it those of `cmu`
@@ -12,7 +12,8 @@ hold the same motion as float32: rows of 4 numbers a joint and 3 of the root. Wi
 are windows a second, by the clock and by processor time, one process, stores taking turns in short
 rounds; a store's figure is that of its median round, so that a busy machine is the same to all.
 Clips stay open, with their heads and the key poses they decoded last; no frame is kept, but where a
-row says so. "anew" opens the clip for every window.
+row says so. "anew" opens the clip for every window. `opened` reads 240 frames of a clip that is
+opened for them, as float64 arrays, against `numpy.load` of the whole clip's compressed .npz.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ import numpy as np
 import mocpack
 from mocpack.bench.datasets import collection
 from mocpack.corpora import Packing, Stream, Windows, corpus, pack
+from mocpack.corpora.reading import Corpus
 
 BUILD = Path(__file__).parent.parent / "build" / "corpus"
 SECONDS, ROWS, STRIDE = 2, 240, 0.5
@@ -140,6 +142,44 @@ def windows(given: argparse.Namespace) -> None:
         for name, clock in CLOCKS.items():
             print(f"by {name}:")
             show(measured(readers, frames, clock), "windows a second")
+
+
+def opened(given: argparse.Namespace) -> None:
+    """Frames of a clip that is opened for them: by `corpus[name].frames`, and from an .npz."""
+    readers, frames = {}, []
+    for bound in ("5mm", "1mm"):
+        found = corpus(archive(bound, given))
+        frames = [int(count) for count in found.index.frame_counts]
+        readers[f"mocpack {bound}"] = frames_anew(found)
+        if bound == "5mm":
+            for kind in ("float64", "float32"):
+                readers[f"npz of {kind}"] = compressed(found, kind)
+    for name, clock in CLOCKS.items():
+        print(f"by {name}:")
+        show(measured(readers, frames, clock), "reads a second")
+
+
+def frames_anew(found: Corpus) -> Read:
+    def read(clip: int, frame: int) -> Any:
+        found._motions.clear()
+        return found[found.names[clip]].frames(frame, frame + ROWS)
+
+    return read
+
+
+def compressed(found: Corpus, kind: str) -> Read:
+    folder = BUILD / f"npz-{kind}"
+    folder.mkdir(exist_ok=True)
+    for clip, motion in enumerate(found):
+        turns, places = (array.astype(kind) for array in motion.arrays(0, len(motion)))
+        np.savez_compressed(folder / f"{clip}.npz", rotations=turns, translations=places)
+
+    def read(clip: int, frame: int) -> Any:
+        with np.load(folder / f"{clip}.npz") as arrays:
+            turns, places = arrays["rotations"], arrays["translations"]
+        return turns[frame : frame + ROWS], places[frame : frame + ROWS]
+
+    return read
 
 
 def ours(found: Windows) -> Read:
@@ -414,7 +454,14 @@ PEERS: dict[str, Callable[[list[np.ndarray]], Read]] = {
     "zarr": zarr_shards,
 }
 NEEDED = {"hf arrow": "datasets", "lance": "lance", "zarr": "zarr"}
-PARTS = {"sizes": sizes, "windows": windows, "stream": stream, "readers": readers, "s3": s3}
+PARTS = {
+    "sizes": sizes,
+    "windows": windows,
+    "opened": opened,
+    "stream": stream,
+    "readers": readers,
+    "s3": s3,
+}
 
 
 if __name__ == "__main__":

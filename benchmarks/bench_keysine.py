@@ -272,7 +272,7 @@ def layer_sizes(clip, bound, count):
     one = len(Keysine(max_error=bound).encode(clip))
     codec = Keysine(max_error=bound, layers=count)
     payload = codec.encode(clip)
-    head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
+    head = read_head(payload, clip.header)
     end, parts = sum(head.segments_at(0, len(head.segment_sizes))), []
     for stated, sizes in zip(
         (head.coarse_error, *head.layer_errors), ((), *head.layer_sizes), strict=False

@@ -73,9 +73,9 @@ else:
     payload = codec.encode(clip)
     found["size"] = len(payload)
     if what["kind"] == "head":
-        from mocpack.codecs.keysine.payload import read_head
-        read = lambda offset, size: payload[offset : offset + size]
-        found["head"] = read_head(read, clip.header).size
+        opened = codec.open(payload, clip.header)
+        native = hasattr(opened, "native")  # not in versions that parsed the head in Python
+        found["head"] = opened.native.head_size if native else opened.head.size
     if what["kind"] == "decode":
         found["seconds"] = best(lambda: codec.decode(payload, clip.header), 15)
 print(json.dumps(found))

@@ -26,10 +26,9 @@ from hinge_chains import on_hinges
 from scipy.optimize import minimize
 
 import mocpack
-from mocpack import _core
 from mocpack.bench.datasets import collection
 from mocpack.codecs.keysine import Keysine, planning, search
-from mocpack.codecs.keysine.payload import read_head
+from mocpack.codecs.keysine.payload import head_of, open_payload
 from mocpack.codecs.keysine.tracks import UNIT_STEP, hinges_of
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
@@ -179,15 +178,9 @@ def symbols_of(clip, settings):
     plain = replace(search.EFFORTS["default"], weight_tries=0)
     with mock.patch.dict(search.EFFORTS, {"default": plain}):
         payload = codec.encode(clip)
-    head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
-    segments, groups = (
-        payload[at : at + size]
-        for at, size in (
-            head.segments_at(0, head.segment_count),
-            head.groups_at(0, head.group_count),
-        )
-    )
-    rows, edges, parts = _core.keysine_symbols(head.parsed, segments, groups)
+    opened = open_payload(payload, clip.header)
+    head = head_of(opened)
+    rows, edges, parts = opened.symbols()
     edges = np.asarray(edges)
     per = head.groups_per_segment
     count = len(edges) - 1
@@ -208,10 +201,10 @@ def grids_of(clips, index):
 def grid_of(clip, bound):
     """Return the symbols of a clip on a grid in time."""
     payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
-    head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
+    opened = open_payload(payload, clip.header)
+    head = head_of(opened)
     firsts = planning.first_channels(head.table, clip.skeleton)
-    at, size = head.groups_at(0, head.group_count)
-    groups = _core.keysine_grid_numbers(head.parsed, payload[at : at + size])
+    groups = opened.grid_numbers()
     numbers = np.concatenate([np.asarray(group).reshape(-1, GRID_INPUTS + 2) for group in groups])
     return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)
 

@@ -79,10 +79,12 @@ NB_MODULE(_core, m)
 	register_live(m);
 	register_lossless(m);
 	register_keysine(m);
+	register_keysine_decode(m);
 	register_meshopt(m);
 	register_numbers(m);
 	register_planes(m);
 	register_pose_rows(m);
+	register_reader(m);
 	register_bspline(m);
 	register_series(m);
 	register_plain_series(m);

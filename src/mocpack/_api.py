@@ -14,10 +14,8 @@ from mocpack.container import (
     DEFAULT_LIMIT,
     MAGIC,
     MemoryLimit,
-    Openable,
     pack_scene,
     scene_parts,
-    source_of,
 )
 from mocpack.errors import (
     BoundError,
@@ -44,6 +42,7 @@ from mocpack.motion import Motion as Motion
 from mocpack.motion import clip_source
 from mocpack.presets import preset_bound
 from mocpack.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
+from mocpack.source import Openable, source_of
 from mocpack.units import LENGTHS, Angle, Length, angle_argument, length_argument, parse_size
 
 EFFORTS = ("fast", "default", "best")

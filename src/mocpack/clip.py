@@ -20,7 +20,7 @@ from mocpack.arguments import check_array, check_number, check_sequence
 from mocpack.arrays import F64, Mask
 from mocpack.display import bones, html, plot_poses, summary
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
-from mocpack.frozen import FrozenPickle, frozen_array, is_frozen, read_only, restored
+from mocpack.frozen import FrozenPickle, assembled, frozen_array, is_frozen, read_only
 from mocpack.gaps import fill_gaps
 from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
@@ -37,7 +37,7 @@ from mocpack.hinges import HingeAngles, hinge_angles, places_of, turns_of
 from mocpack.rotations import conjugate, from_matrix, multiply
 from mocpack.skeleton import Skeleton
 from mocpack.space import FARTHEST, FARTHEST_DECODED, HANDS
-from mocpack.take import Extras, Track, check_extras, split_scales
+from mocpack.take import NO_EXTRAS, Extras, Track, check_extras, split_scales
 from mocpack.vertex_clip import VertexClip as VertexClip
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
@@ -103,29 +103,26 @@ class Clip(Headed, FrozenPickle):
             )
 
     @classmethod
-    def adopt(
-        cls,
-        header: ClipHeader,
-        rotations: F64,
-        translations: F64,
-        frames: tuple[int, int] | None = None,
-    ) -> Self:
-        """Make a clip of arrays that nobody else holds: settled and frozen where they are.
+    def decoded(cls, header: ClipHeader, rotations: Any, translations: Any) -> Self:
+        """Return the clip of arrays that the core has decoded, checked and settled."""
+        given = {
+            "header": header,
+            "rotations": read_only(rotations),
+            "translations": read_only(translations),
+        }
+        clip: Self = assembled(cls, {**given, "channels": None, "extras": NO_EXTRAS})
+        return clip
 
-        `frames` are those to keep, half-open, of arrays that have more than the header says.
-        """
+    @classmethod
+    def adopt(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
+        """Make a clip of arrays that nobody else holds: settled and frozen where they are."""
         good = rotations.ndim == 3 and rotations.shape[2] == 4
         good = good and _core.settle_rotations(rotations, UNIT_TOLERANCE) < 0
         rotations.setflags(write=False)
         translations.setflags(write=False)
-        if frames is not None:
-            part = slice(*frames)
-            rotations, translations = rotations[part], translations[part]
         if not good or rotations.shape[:2] != (header.frame_count, len(header.skeleton)):
             return cls(header, rotations, translations)  # which says what is wrong
-        # made without a second look at every rotation
-        given = {"header": header, "rotations": read_only(rotations), "translations": translations}
-        clip: Self = restored(cls, {**given, "channels": None, "extras": Extras()})
+        clip = cls.decoded(header, rotations, translations)
         clip._check()
         return clip
 

@@ -13,6 +13,7 @@ parameter that `decode` looks at may not change without a new `bitstream_version
 from __future__ import annotations
 
 import math
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import (
     BoundError,
+    CorruptionError,
     FormatError,
     MocpackError,
     TruncatedError,
@@ -36,6 +38,7 @@ from mocpack.errors import (
 )
 from mocpack.header import array_bytes
 from mocpack.kinematics import PromisedError
+from mocpack.source import BytesSource, Source
 from mocpack.units import parse_angle, parse_length
 
 Read = Callable[[int, int], bytes]
@@ -48,31 +51,51 @@ class Payload:
 
     Attributes
     ----------
-    read : callable
-        ``read(offset, size)`` returns that many bytes, or raises `TruncatedError`.
-    size : int
-        Bytes that there are; fewer than were written where a file was cut.
-    whole : callable
-        Returns all of them, checked where the file has a checksum.
-    is_cut : bool
-        Whether bytes are missing at the end.
+    source : Source
+        What it is a part of.
+    offset, size : int
+        Where in the source it stands; fewer bytes than were written where a file was cut.
+    missing : int
+        Bytes that a cut file lacks.
+    checksum : int, optional
+        CRC-32 of the DATA chunk, where it stands in a file.
+    memory_limit : int, optional
+        Bytes that opening it may take.
     """
 
-    read: Read
+    source: Source
+    offset: int
     size: int
-    whole: Callable[[], bytes]
-    is_cut: bool = False
+    missing: int = 0
+    checksum: int | None = None
+    memory_limit: int | None = None
 
     @classmethod
     def of(cls, data: bytes) -> Payload:
         """Return the payload of bytes in memory."""
+        return cls(BytesSource(data), 0, len(data))
 
-        def read(offset: int, size: int) -> bytes:
-            if offset + size > len(data):
-                raise TruncatedError(f"payload ends {offset + size - len(data)} bytes too early")
-            return data[offset : offset + size]
+    @property
+    def is_cut(self) -> bool:
+        """Whether bytes are missing at the end."""
+        return self.missing > 0
 
-        return cls(read, len(data), lambda: data)
+    def read(self, offset: int, size: int) -> bytes:
+        """Return `size` bytes from `offset`, unchecked, or raise `TruncatedError`."""
+        if offset < 0 or size < 0 or offset + size > self.size:
+            raise TruncatedError(
+                f"payload of {self.size} bytes has no bytes {offset} to {offset + size}"
+            )
+        return self.source.read(self.offset + offset, size)
+
+    def whole(self) -> bytes:
+        """Return all bytes, checked where the file has a checksum and was not cut."""
+        data = self.source.read(self.offset, self.size)
+        if self.checksum is not None and not self.missing:
+            found = zlib.crc32(data, zlib.crc32(b"DATA"))
+            if found != self.checksum:
+                raise CorruptionError("chunk DATA fails its checksum")
+        return data
 
 
 @dataclass(frozen=True)

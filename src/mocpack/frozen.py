@@ -33,6 +33,13 @@ def restored(cls: type, given: dict[str, Any]) -> Any:
     return value
 
 
+def assembled(cls: type, fields: dict[str, Any]) -> Any:
+    """Return a value of fields that are checked and frozen already."""
+    value: Any = object.__new__(cls)
+    vars(value).update(fields)
+    return value
+
+
 def frozen_array(values: npt.ArrayLike) -> F64:
     """Return a float64 array that nobody can write to; copies only what somebody can."""
     array = np.asanyarray(check_array("values of an array", values), np.float64)

@@ -17,7 +17,7 @@ import numpy as np
 from mocpack.arguments import check_array, check_number, check_sequence, check_whole
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.frozen import restored
+from mocpack.frozen import assembled
 from mocpack.json_object import MAX_METADATA, pack_object
 from mocpack.skeleton import MAX_JOINTS, FrozenPickle, Skeleton
 from mocpack.space import HANDS, UP_AXES
@@ -107,7 +107,9 @@ class ClipHeader(FrozenPickle):
 
     def with_frame_count(self, count: int) -> ClipHeader:
         """Return this header for another number of frames, without checking the rest again."""
-        changed: ClipHeader = restored(ClipHeader, {**vars(self), "frame_count": count})
+        if count == self.frame_count:
+            return self
+        changed: ClipHeader = assembled(ClipHeader, {**vars(self), "frame_count": count})
         return changed
 
     def joints(self, joints: Sequence[str | int]) -> ClipHeader:

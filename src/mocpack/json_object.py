@@ -1,6 +1,6 @@
-"""JSON objects in a file: what they may hold, checked when they are written and when they are read.
+"""JSON objects in a file: what they may hold, checked when they are written.
 
-`docs/format.md` defines them (JSON objects), and every reader refuses the same ones.
+`docs/format.md` defines them (JSON objects); the core's reader checks those that are read.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import InvalidClipError
 
 MAX_METADATA = 1 << 24  # bytes, as text
 MAX_LEVELS = 100  # of objects and arrays inside one another, the outermost included
-BRACKETS = ("{", "[")
 
 
 def pack_object(values: Mapping[str, Any], what: str, max_size: int) -> bytes:
@@ -33,23 +32,6 @@ def pack_object(values: Mapping[str, Any], what: str, max_size: int) -> bytes:
     if len(text) > max_size:
         raise InvalidClipError(f"{what} takes {len(text)} bytes as JSON, at most {max_size} fit")
     return text
-
-
-def unpack_object(text: bytes, what: str) -> dict[str, Any]:
-    """Return the object of a text; `what` is the chunk that it stands in."""
-    try:
-        found = json.loads(
-            text.decode(), parse_int=_integer, parse_float=_float, parse_constant=_no_constant
-        )
-        _check_text(found)
-    except (ValueError, RecursionError) as error:
-        raise CorruptionError(f"{what}: not a JSON object: {error}") from error
-    if not isinstance(found, dict):
-        raise CorruptionError(f"{what}: not a JSON object but a {type(found).__name__}")
-    brackets = sum(text.count(bracket.encode()) for bracket in BRACKETS)
-    if brackets > MAX_LEVELS and _levels(found) > MAX_LEVELS:
-        raise CorruptionError(f"{what}: JSON nested deeper than {MAX_LEVELS} levels")
-    return found
 
 
 def _check_value(value: Any, where: str, level: int) -> None:
@@ -95,34 +77,3 @@ def _is_finite(value: float) -> bool:
 
 def _shortened(value: float) -> str:
     return str(value) if isinstance(value, float) else f"an integer of {value.bit_length()} bits"
-
-
-def _integer(text: str) -> int:
-    _float(text)
-    return int(text)
-
-
-def _float(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError(f"{text[:40]} is beyond float64")
-    return value
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(f"{text} is not a JSON value")
-
-
-def _check_text(found: Any) -> None:
-    """Refuse text with half of a surrogate pair, which an escape can spell."""
-    json.dumps(found, ensure_ascii=False).encode()
-
-
-def _levels(found: Any) -> int:
-    """Return how deep objects and arrays are nested."""
-    level, count = [found], 0
-    while level:
-        count += 1
-        children = (v.values() if isinstance(v, dict) else v for v in level)
-        level = [item for items in children for item in items if isinstance(item, dict | list)]
-    return count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -13,18 +13,15 @@ import numpy as np
 from mocpack._core import WindowPlan
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
-from mocpack.codec import ArrayWindows, Codec, Decoder, Payload, PayloadLayout, WindowWriter
+from mocpack.codec import ArrayWindows, Codec, Decoder, PayloadLayout, WindowWriter
 from mocpack.container import (
     DEFAULT_LIMIT,
     Errors,
     MemoryLimit,
-    Openable,
     Reader,
-    Source,
     TrackHead,
     check_version,
     scene_parts,
-    source_of,
 )
 from mocpack.display import summary
 from mocpack.errors import (
@@ -46,6 +43,7 @@ from mocpack.header import (
 )
 from mocpack.plain import dressed, plain_header
 from mocpack.registry import codec_class
+from mocpack.source import Openable, Source, source_of
 from mocpack.take import Extras
 from mocpack.units import format_angle, format_length
 
@@ -71,9 +69,11 @@ class Motion:
         self._given = partial, codec
         try:
             self._source = clip_source(self._source, clip)
-            self._reader = Reader(self._source, partial=partial)
+            self._reader = Reader(self._source, partial=partial, memory_limit=self._limit.most)
             # a codec that the registry does not know can still be read by those who have it
-            self._codec = _codec_of(self._reader) if codec is None else codec
+            self._class = _codec_class(self._reader) if codec is None else type(codec)
+            if self._reader.needed:
+                self.codec  # noqa: B018 - a parameter that is not known keeps the file from opening
         except BaseException:
             self._source.close()
             raise
@@ -84,7 +84,7 @@ class Motion:
 
     def __repr__(self) -> str:
         header = self._reader.header
-        what = [f"{self._codec.codec_id}, {self.sizes['file']} bytes"]
+        what = [f"{self._reader.codec_id}, {self._source.size} bytes"]
         if self.errors.declared is not None:
             what.append(f"every point within {format_length(self.errors.declared)}")
         if self.errors.declared_angle is not None:
@@ -161,14 +161,16 @@ class Motion:
         """The `ClipHeader` or `VertexHeader`."""
         return self._reader.header
 
-    @property
+    @cached_property
     def codec(self) -> Codec:
-        return self._codec
+        """The codec that made the file, as far as the file names its parameters."""
+        given = self._given[1]
+        return _codec_of(self._reader, self._class) if given is None else given
 
     @property
     def params(self) -> dict[str, Any]:
         """The codec's parameters, with those that the file names and this version does not know."""
-        return {**self._codec.params(), **self._reader.params}
+        return {**self.codec.params(), **self._reader.params}
 
     @property
     def errors(self) -> Errors:
@@ -178,7 +180,7 @@ class Motion:
     @property
     def sizes(self) -> dict[str, int]:
         """Bytes by part of the file."""
-        return dict(self._reader.sizes)
+        return self._reader.sizes
 
     @property
     def frame_count(self) -> int:
@@ -191,12 +193,12 @@ class Motion:
     @property
     def cut(self) -> bool:
         """Whether the file ends before its payload does."""
-        return self._reader.cut
+        return self._reader.payload.is_cut
 
     @property
     def missing(self) -> int:
         """Bytes of the payload that a cut file lacks."""
-        return self._reader.missing
+        return self._reader.payload.missing
 
     @cached_property
     def extras(self) -> Extras:
@@ -217,14 +219,15 @@ class Motion:
     @property
     def track_heads(self) -> list[TrackHead]:
         """What tracks the file has, without reading them."""
-        return self._reader.track_heads()
+        return self._reader.track_heads
 
     @cached_property
     def decoder(self) -> Decoder:
         """The open payload; it knows the codec's own clip, without what stands beside the poses."""
-        reader = self._reader
-        payload = Payload(reader.read, reader.payload_size, reader.payload, reader.cut)
-        return self._codec.open(payload, self.plain_header)
+        reader, codec = self._reader, self._given[1]
+        if codec is None and self._class.needed_params().isdisjoint(reader.params):
+            codec = _default_codec(self._class)  # what the file names is the encoder's alone
+        return (codec or self.codec).open(reader.payload, self.plain_header)
 
     @cached_property
     def plain_header(self) -> Any:
@@ -242,22 +245,22 @@ class Motion:
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Return (place in the file, size) of the bytes that frames `start` to `stop` need."""
-        at = self._reader.payload_at
+        at = self._reader.payload.offset
         found = self.decoder.byte_ranges(start, stop)
         return [(at + offset, length) for offset, length in found if length]
 
     def check(self) -> None:
         """Hold the whole payload against its checksum."""
-        self._reader.payload()
+        self._reader.payload.whole()
 
     def clip(self) -> Clip:
         """Decode the whole clip."""
         try:
             self._check_memory("all", 0, self._reader.header.frame_count)
         except FormatError:
-            self._reader.payload()  # a wrong checksum is the first fault of a damaged payload
+            self._reader.payload.whole()  # a wrong checksum is the first fault of a damaged payload
             raise
-        if self._reader.cut:
+        if self._reader.payload.is_cut:
             return self._coarse(self.decoder.partial())
         found = self.decoder.clip()
         return self._dressed(found, 0, found.frame_count)
@@ -409,7 +412,13 @@ def _reopened(source: Source, partial: bool, codec: Codec | None, limit: int | N
     return Motion(source, partial=partial, codec=codec, memory_limit=limit)
 
 
-def _codec_of(reader: Reader) -> Codec:
+@cache
+def _default_codec(cls: type[Codec]) -> Codec:
+    return cls()
+
+
+def _codec_class(reader: Reader) -> type[Codec]:
+    """Return the class of the codec that a file names, if it reads the file's version."""
     cls = codec_class(reader.codec_id)
     check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
     if reader.bitstream_version < cls.oldest_bitstream:
@@ -419,6 +428,10 @@ def _codec_of(reader: Reader) -> Codec:
         )
     if reader.header.kind not in cls.kinds:
         raise CorruptionError(f"{reader.codec_id} holds no {reader.header.kind} clips")
+    return cls
+
+
+def _codec_of(reader: Reader, cls: type[Codec]) -> Codec:
     try:
         return cls.from_file(reader.params, reader.needed)
     except UnsupportedVersionError:

@@ -237,6 +237,9 @@ class Extras(FrozenPickle):
         )
 
 
+NO_EXTRAS = Extras()
+
+
 @dataclass(frozen=True)
 class SplitScales:
     """Scales as a clip keeps them: those that stay, and those that move.

@@ -19,7 +19,7 @@ import numpy as np
 from mocpack import _api
 from mocpack.arrays import F32
 from mocpack.clip import Clip, ClipHeader
-from mocpack.container.skel import pack_skeleton, unpack_skeleton
+from mocpack.container import pack_skeleton, read_skeleton
 from mocpack.errors import CorruptionError, MissingExtraError, UsageError
 
 NAME = "mocpack"
@@ -56,7 +56,7 @@ class Rows:
         return cls(base64.b64encode(body).decode(), header.frame_time, max_error)
 
     def header(self, frames: int) -> ClipHeader:
-        skeleton, translated, unit = unpack_skeleton(base64.b64decode(self.skeleton))
+        skeleton, translated, unit = read_skeleton(base64.b64decode(self.skeleton))
         return ClipHeader(skeleton, frames, self.frame_time, translated, unit)
 
     def encode(self, rows: F32) -> bytes:

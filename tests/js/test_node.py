@@ -9,10 +9,11 @@ import pytest
 
 import mocpack
 from damaged_archives import damaged_indexes
-from mocpack.container import read_trailer, source_of
+from mocpack.container import read_trailer
 from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
 from mocpack.errors import FormatError
+from mocpack.source import source_of
 from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 

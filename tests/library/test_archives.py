@@ -9,7 +9,7 @@ import pytest
 
 import mocpack
 from damaged_archives import damaged_indexes
-from mocpack.container import read_trailer, source_of
+from mocpack.container import read_trailer
 from mocpack.corpora import corpus, pack
 from mocpack.errors import (
     CorruptionError,
@@ -17,6 +17,7 @@ from mocpack.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
+from mocpack.source import source_of
 from mocpack.testing import markers, walk
 
 pytest.importorskip("pyarrow")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mocpack import Skeleton, rotations
 from mocpack.clip import ClipHeader
 from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
-from mocpack.testing.strategies import ASF_LAYOUTS, BVH_LAYOUTS, dof_motions, skeletons
+from strategies import ASF_LAYOUTS, BVH_LAYOUTS, dof_motions, skeletons
 
 BVH = dof_motions(skeletons(layouts=BVH_LAYOUTS, axes=False))
 ASF = dof_motions(skeletons(layouts=ASF_LAYOUTS))

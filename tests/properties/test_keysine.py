@@ -44,7 +44,7 @@ def test_the_bound_holds_on_a_grid_in_time_whatever_moves(clip, bound, effort):
 def test_every_layer_keeps_the_error_it_states(clip, bound, layers, ratio):
     codec = Keysine(max_error=bound, effort="fast", layers=layers, layer_ratio=ratio)
     payload = codec.encode(clip)
-    head = read_head(lambda offset, size: payload[offset : offset + size], clip.header)
+    head = read_head(payload, clip.header)
     end = sum(head.segments_at(0, len(head.segment_sizes)))
     stated = (head.coarse_error, *head.layer_errors, bound)
     for error, sizes in zip(stated, ((), *head.layer_sizes), strict=True):

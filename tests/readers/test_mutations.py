@@ -14,7 +14,7 @@ import pytest
 from mutations import common_files, mutated_archives, mutated_files, other_files
 
 import mocpack
-from mocpack.container import ClipSource, Reader, read_trailer, scene_parts, source_of
+from mocpack.container import ClipSource, Reader, read_trailer, scene_parts
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -23,6 +23,7 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
+from mocpack.source import source_of
 
 KINDS = {
     FormatError: "format",
@@ -185,7 +186,7 @@ def has_huge_angles(data):
     reader = Reader(next(iter(parts.values())) if parts else source_of(data))
     if reader.codec_id != "raw":
         return False
-    payload = reader.payload()
+    payload = reader.payload.whole()
     floats = np.frombuffer(payload[len(payload) % 4 :], "<f4")
     return bool((np.abs(floats) > HUGE_ANGLE).any())
 

@@ -9,7 +9,7 @@ import numpy as np
 from mocpack.coding.fields import deflate, inflate
 from mocpack.container.archive_index import FOOTER_SIZE, read_footer
 from mocpack.container.chunks import pack_chunk, read_chunk_head
-from mocpack.container.source import BytesSource
+from mocpack.source import BytesSource
 
 EXTREMES = (0, 1, 127, 128, 255)
 MOST = 1 << 24  # bytes of an index

@@ -9,8 +9,9 @@ import pytest
 
 import mocpack
 from mocpack import Clip, Hinges, Skeleton, rotations
-from mocpack.container import pack_extras
-from mocpack.container.hinge import pack_hinges, unpack_hinges
+from mocpack.container import pack_extras, pack_skeleton, read_skeleton
+from mocpack.container.hinge import pack_hinges
+from mocpack.container.rest import pack_rest
 from mocpack.dofs import from_dofs
 from mocpack.errors import CorruptionError, HingeWarning, InvalidClipError, UsageError
 from mocpack.plain import plain
@@ -186,10 +187,16 @@ def test_a_clip_without_hinges_has_no_byte_for_them():
     assert not [tag for tag, _ in pack_extras(walk(0.1).header, Extras()) if tag == "HING"]
 
 
+def read_hinges(body, skeleton):
+    """Return the hinges of a HING chunk beside the other chunks of a skeleton."""
+    plain = pack_skeleton(replace(skeleton, hinges=None), tuple(range(len(skeleton))), 1.0)
+    return read_skeleton(plain, pack_rest(skeleton.rest), body)[0].hinges
+
+
 @pytest.mark.parametrize("features", [["hinges"], ["hinges", "names", "rest"]])
 def test_the_chunk_brings_back_the_hinges(features):
     skeleton = take(features).skeleton
-    assert unpack_hinges(pack_hinges(skeleton), skeleton) == skeleton.hinges
+    assert read_hinges(pack_hinges(skeleton), skeleton) == skeleton.hinges
 
 
 def test_hinges_of_channels_take_a_byte_and_a_bit_for_each_limit():
@@ -200,10 +207,10 @@ def test_hinges_of_channels_take_a_byte_and_a_bit_for_each_limit():
     skeleton = replace(skeleton, hinges=channel_hinges(skeleton))
     body = pack_hinges(skeleton)
     assert len(body) == 1 + -(-2 * len(skeleton.hinges) // 8)
-    assert unpack_hinges(body, skeleton) == skeleton.hinges
+    assert read_hinges(body, skeleton) == skeleton.hinges
     limits = np.tile([-1.5, np.inf], (len(skeleton.hinges), 1))
     limited = replace(skeleton, hinges=replace(skeleton.hinges, limits=limits))
-    assert unpack_hinges(pack_hinges(limited), limited) == limited.hinges
+    assert read_hinges(pack_hinges(limited), limited) == limited.hinges
 
 
 def test_channels_of_bvh_and_asf_turn_as_their_hinges_do():
@@ -221,7 +228,7 @@ def test_channels_of_bvh_and_asf_turn_as_their_hinges_do():
 @pytest.mark.parametrize("body", [b"\x02", b"\x01", b"\x00\x00"])
 def test_a_broken_chunk_is_a_format_error(body):
     with pytest.raises((CorruptionError, mocpack.errors.TruncatedError)):
-        unpack_hinges(body, arm(None))
+        read_hinges(body, arm(None))
 
 
 def test_every_flip_of_the_chunk_is_an_error_or_hinges():
@@ -231,7 +238,7 @@ def test_every_flip_of_the_chunk_is_an_error_or_hinges():
         bad = bytearray(body)
         bad[bit // 8] ^= 1 << bit % 8
         try:
-            replace(skeleton, hinges=unpack_hinges(bytes(bad), skeleton))
+            replace(skeleton, hinges=read_hinges(bytes(bad), skeleton))
         except (mocpack.errors.FormatError, InvalidClipError):
             continue
 

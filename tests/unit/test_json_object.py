@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import mocpack
+from mocpack.coding.fields import deflate
+from mocpack.container.chunks import pack_chunk
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.json_object import MAX_LEVELS, pack_object, unpack_object
+from mocpack.json_object import MAX_LEVELS, pack_object
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 
@@ -77,5 +79,11 @@ def test_parameters_that_json_cannot_hold_are_refused():
 
 
 def test_an_object_that_is_damaged_names_its_chunk():
-    with pytest.raises(CorruptionError, match="meta chunk"):
-        unpack_object(b'{"a":NaN}', "meta chunk")
+    clip = walk(0.1)
+    clip = replace(clip, header=replace(clip.header, metadata={"a": "x" * 100}))
+    data = mocpack.encode(clip, "raw")
+    texts = pack_object(clip.metadata, "", 1000), b'{"a":NaN}'
+    damaged = data.replace(*(pack_chunk(b"meta", deflate(text)) for text in texts))
+    assert damaged != data
+    with pytest.raises(CorruptionError, match="meta"):
+        mocpack.decode(damaged)

@@ -6,10 +6,10 @@
 
 #include "coding/checksum.h"
 #include "coding/crc32.h"
+#include "reader/archive.h"
 #include "reader/fields.h"
 #include "reader/inflate.h"
 #include "reader/json.h"
-#include "reader/memory.h"
 
 using namespace mocpack;
 
@@ -22,20 +22,6 @@ const uint64_t INDEX_ROOM = 1 << 20, MOST_INFLATED = 256, LONGEST_NAME = 1024;
 const uint8_t ARCHIVE_VERSION = 1;
 const size_t LONGEST_CHUNK_HEAD = 4 + 10 + 4;
 
-struct Span
-{
-	const uint8_t* bytes;
-	uint64_t size;
-};
-
-// A clip, and what reading it by a callback needs to know.
-struct Clip
-{
-	mocpack_Archive* archive;
-	mocpack_ArchiveClip said;
-	Span base, front;
-};
-
 uint64_t little(const uint8_t* bytes, int count)
 {
 	uint64_t value = 0;
@@ -44,31 +30,10 @@ uint64_t little(const uint8_t* bytes, int count)
 	return value;
 }
 
-} // namespace
-
-struct mocpack_Archive
-{
-	Memory memory;
-	mocpack_Source source;
-	Clip* clips = nullptr;
-	size_t clip_count = 0;
-	Span* shards = nullptr;
-	size_t shard_count = 0;
-
-	mocpack_Archive(const mocpack_Allocator& allocator, uint64_t limit, const mocpack_Source& given)
-		: memory(allocator, limit), source(given)
-	{
-	}
-};
-
-namespace
-{
-
 struct Opening
 {
 	mocpack_Archive* archive;
 	mocpack_Error* error;
-	uint64_t trailer = 0; // where it begins
 
 	Sentence fail(mocpack_Status status, uint64_t offset)
 	{
@@ -98,8 +63,8 @@ struct Opening
 	{
 		uint64_t size = archive->source.size;
 		Span index = {nullptr, 0};
-		return read_footer(size, &trailer) && find_index(trailer, size - FOOTER_SIZE, &index) &&
-			   read_index(index);
+		return read_footer(size, &archive->trailer) &&
+			   find_index(archive->trailer, size - FOOTER_SIZE, &index) && read_index(index);
 	}
 
 	bool read_footer(uint64_t size, uint64_t* start)
@@ -169,6 +134,15 @@ struct Opening
 				fail(MOCPACK_UNSUPPORTED, at).quote(tag, 4) << " in the archive is for a newer reader";
 				return false;
 			}
+			if (!std::memcmp(tag, "tabl", 4))
+			{
+				if (archive->table.found)
+				{
+					fail(MOCPACK_CORRUPT, at) << "the archive's trailer has two chunks 'tabl'";
+					return false;
+				}
+				archive->table = {body, size, uint32_t(little(sum, 4)), true};
+			}
 			at = body + size;
 		}
 		fail(MOCPACK_CORRUPT, end) << "the archive's trailer has no index";
@@ -209,16 +183,16 @@ struct Opening
 	{
 		Fields fields("the archive's index", index.bytes, size_t(index.size), 0, error);
 		archive->shard_count = size_t(fields.varint(fields.left()));
-		archive->shards = archive->memory.take_array<Span>(archive->shard_count + 1);
+		archive->shards = archive->memory.take_array<Shard>(archive->shard_count + 1);
 		if (!archive->shards)
 			return no_memory();
 		for (size_t k = 0; k < archive->shard_count && fields.good(); ++k)
 		{
-			archive->shards[k] = text(fields);
-			fields.varint();
-			if (fields.good() && !is_plain_name(archive->shards[k]))
+			const Span name = text(fields);
+			archive->shards[k] = {name, fields.varint(LARGEST)};
+			if (fields.good() && !is_plain_name(name))
 			{
-				fail(MOCPACK_CORRUPT, 0).quote(archive->shards[k].bytes, size_t(archive->shards[k].size))
+				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, size_t(name.size))
 					<< " in the archive's index is no name of a shard";
 				return false;
 			}
@@ -229,8 +203,9 @@ struct Opening
 			return no_memory();
 		for (size_t k = 0; k < base_count && fields.good(); ++k)
 			bases[k] = sized(fields);
+		archive->bases = bases, archive->base_count = base_count;
 		archive->clip_count = size_t(fields.varint(fields.left()));
-		archive->clips = archive->memory.take_array<Clip>(archive->clip_count + 1);
+		archive->clips = archive->memory.take_array<ArchivedClip>(archive->clip_count + 1);
 		if (!archive->clips)
 			return no_memory();
 		for (size_t n = 0; n < archive->clip_count && fields.good(); ++n)
@@ -280,7 +255,7 @@ struct Opening
 		uint64_t end = 0;
 		for (size_t n = 0; n < archive->clip_count; ++n)
 		{
-			Clip& clip = archive->clips[n];
+			ArchivedClip& clip = archive->clips[n];
 			mocpack_ArchiveClip& said = clip.said;
 			uint64_t base = number(columns, 0, n), step = number(columns, 2, n);
 			uint64_t front = number(columns, 5, n), bits = number(columns, 7, n);
@@ -296,7 +271,7 @@ struct Opening
 						said.stored_size <= LARGEST && end <= LARGEST && said.base_at <= said.stored_size &&
 						front <= said.stored_size && front <= fields.left() && said.frame_count &&
 						said.frame_count <= LARGEST && said.frame_time > 0 &&
-						std::isfinite(said.frame_time) && (said.shard || end <= trailer);
+						std::isfinite(said.frame_time) && (said.shard || end <= archive->trailer);
 			if (!good)
 			{
 				fail(MOCPACK_CORRUPT, 0).quote(said.name.bytes, said.name.size)
@@ -305,6 +280,7 @@ struct Opening
 			}
 			clip.front = {fields.raw(front), front};
 			clip.base = base ? bases[base - 1] : Span{nullptr, 0};
+			clip.base_number = base;
 			said.size = said.stored_size + clip.base.size;
 		}
 		fields.end();
@@ -314,12 +290,13 @@ struct Opening
 	// No two clips have one name: looked for among their places in the order of their names.
 	bool names_differ()
 	{
-		const Clip** sorted = archive->memory.take_array<const Clip*>(archive->clip_count + 1);
+		const ArchivedClip** sorted =
+			archive->memory.take_array<const ArchivedClip*>(archive->clip_count + 1);
 		if (!sorted)
 			return no_memory();
 		for (size_t n = 0; n < archive->clip_count; ++n)
 			sorted[n] = archive->clips + n;
-		std::qsort(sorted, archive->clip_count, sizeof(Clip*), compare_names);
+		std::qsort(sorted, archive->clip_count, sizeof(ArchivedClip*), compare_names);
 		for (size_t n = 1; n < archive->clip_count; ++n)
 			if (!compare_names(sorted + n - 1, sorted + n))
 			{
@@ -333,8 +310,8 @@ struct Opening
 
 	static int compare_names(const void* a, const void* b)
 	{
-		const mocpack_Text &first = (*static_cast<const Clip* const*>(a))->said.name,
-						   &second = (*static_cast<const Clip* const*>(b))->said.name;
+		const mocpack_Text &first = (*static_cast<const ArchivedClip* const*>(a))->said.name,
+						   &second = (*static_cast<const ArchivedClip* const*>(b))->said.name;
 		size_t common = first.size < second.size ? first.size : second.size;
 		int found = common ? std::memcmp(first.bytes, second.bytes, common) : 0;
 		return found ? found : first.size < second.size ? -1 : first.size > second.size;
@@ -342,7 +319,7 @@ struct Opening
 };
 
 // A part of the clip's bytes as the archive has them, without the base.
-mocpack_Status read_stored(const Clip& clip, uint64_t at, uint64_t size, uint8_t* dst)
+mocpack_Status read_stored(const ArchivedClip& clip, uint64_t at, uint64_t size, uint8_t* dst)
 {
 	if (!size)
 		return MOCPACK_OK;
@@ -358,7 +335,7 @@ mocpack_Status read_stored(const Clip& clip, uint64_t at, uint64_t size, uint8_t
 // The clip's file: what stands before the base, the base, what stands after.
 mocpack_Status read_clip(void* user, uint64_t at, size_t size, void* dst)
 {
-	const Clip& clip = *static_cast<const Clip*>(user);
+	const ArchivedClip& clip = *static_cast<const ArchivedClip*>(user);
 	uint8_t* out = static_cast<uint8_t*>(dst);
 	uint64_t cut = clip.said.base_at, after = cut + clip.base.size, stop = at + size;
 	uint64_t before = at < cut ? (stop < cut ? stop : cut) - at : 0;
@@ -450,10 +427,10 @@ mocpack_Status mocpack_archive_motion(const mocpack_Archive* archive, size_t cli
 	if (clip >= archive->clip_count)
 		return Sentence(error, MOCPACK_BAD_ARGUMENT)
 			   << "clip " << uint64_t(clip) << " of an archive of " << uint64_t(archive->clip_count);
-	Clip& chosen = archive->clips[clip];
+	ArchivedClip& chosen = archive->clips[clip];
 	if (chosen.said.shard)
 	{
-		const Span& shard = archive->shards[chosen.said.shard - 1];
+		const Span& shard = archive->shards[chosen.said.shard - 1].name;
 		return Sentence(error, MOCPACK_UNSUPPORTED).quote(shard.bytes, size_t(shard.size))
 			   << " has this clip: open that archive";
 	}

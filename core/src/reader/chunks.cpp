@@ -13,6 +13,7 @@ namespace
 {
 
 const uint8_t MAGIC[4] = {0x93, 'M', 'O', 'C'};
+const uint8_t ARCHIVE_MAGIC[4] = {0x93, 'M', 'O', 'S'};
 const uint8_t FORMAT_VERSION = 1;
 const size_t START = FIRST_CHUNK;
 const size_t LONGEST_HEADER = 4 + 10 + 4; // of a chunk
@@ -31,7 +32,10 @@ bool read_magic(const Bytes& bytes, mocpack_Error* error)
 	const uint8_t* start = bytes.view(0, size, buffer, error);
 	if (!start)
 		return false;
-	if (std::memcmp(start, MAGIC, size < 4 ? size : 4))
+	if (size >= 4 && !std::memcmp(start, ARCHIVE_MAGIC, 4))
+		Sentence(error, MOCPACK_NOT_MOCPACK)
+			<< "this is an archive of many clips (.mocps), not a .mocp file: open it as an archive";
+	else if (std::memcmp(start, MAGIC, size < 4 ? size : 4))
 		Sentence(error, MOCPACK_NOT_MOCPACK) << "not a .mocp file";
 	else if (size < START)
 		Sentence(error, MOCPACK_TRUNCATED, size) << "the file ends inside its first five bytes";
@@ -140,7 +144,7 @@ struct Scan
 				<< " has " << there << " of " << chunk.size << " bytes";
 			return false;
 		}
-		bool wanted = (place && place != &chunks->mesh) || is_track;
+		bool wanted = place || is_track;
 		if (is_data)
 		{
 			chunks->missing = missing;

@@ -42,11 +42,19 @@ bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* ch
 // Whether the bytes begin as a scene does. False with an error where they cannot be had.
 bool is_scene(const Bytes& bytes, mocpack_Error* error);
 
-// Opens a clip, or finds the clips of a scene; the error is not null.
-mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
-						 mocpack_Error* error);
+// Opens a clip, or finds the clips of a scene; the error is not null. With `header_alone` a clip is opened up
+// to its payload, of whatever codec, and keeps its chunks: nothing can be decoded of it.
+mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, bool header_alone,
+						 mocpack_Motion** motion, mocpack_Error* error);
 mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,
 						  mocpack_Error* error);
+
+// Where the file of a scene's clip stands in the scene's.
+struct ClipPlace
+{
+	uint64_t offset, size;
+};
+ClipPlace scene_place(const mocpack_Scene* scene, size_t clip);
 
 // Finds all chunks, and checks them but the motion. False, and an error, where a file cannot be read.
 bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error);
@@ -69,9 +77,15 @@ inline bool no_memory(mocpack_Error* error, const char* what)
 // Keeps a copy of a text, with a zero after it; false where there is no memory.
 bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory);
 
+// The frame (x, y, z, w) of channels whose axes are turned by so many degrees about z, y and x.
+void write_axis_frame(const double* degrees, double* frame);
+
 // What the chunks say, put into the motion's info. `needed` receives the parameters without which the motion
 // cannot be decoded, a JSON object or nothing.
 bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error);
+bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+// SKEL, and what REST, HING and SCAL say of its joints where there are such chunks.
+bool read_skeleton_chunks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
@@ -86,6 +100,9 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 
 // Makes the codec's skeleton as large as constant scales make the world (docs/format.md, "SCAL").
 bool scale_tree(mocpack_Motion* motion, mocpack_Error* error);
+
+// The head of a keysine payload, and where its parts stand. The motion has its payload, tree and frames.
+bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error);
 
 // The head of a raw payload.
 bool read_raw(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);

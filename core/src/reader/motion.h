@@ -73,6 +73,23 @@ struct RawPayload
 	}
 };
 
+// Where the payload stands in the file.
+struct PayloadPlace
+{
+	uint64_t offset, size; // of what there is
+	uint64_t missing;	   // bytes that a cut file lacks
+	uint32_t checksum;	   // of the chunk
+};
+
+// What a vertex animation moves.
+struct Mesh
+{
+	uint64_t vertex_count, face_count;
+	const int32_t* faces; // (faces, 3)
+};
+
+struct Chunks;
+
 // A lossless payload, decoded: one of the two.
 struct LosslessPayload
 {
@@ -88,6 +105,12 @@ struct mocpack_Motion
 	mocpack::Memory memory;
 	mocpack::Bytes bytes;
 	mocpack_Info info;
+	mocpack::PayloadPlace payload;
+	// Of a file that was opened up to its payload only.
+	bool is_vertices;
+	mocpack::Mesh mesh;
+	mocpack_Text needed;		   // parameters without which the payload cannot be decoded
+	const mocpack::Chunks* chunks; // with their bodies
 	mocpack::Gaps gaps;
 	mocpack::RotationChannels* channels; // (J)
 	double* channel_frames;				 // (J, 4) that channels turn in; null: none

@@ -33,9 +33,6 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 namespace
 {
 
-const size_t LONGEST_HEAD_SIZE = 5; // bytes that say how long keysine's head is
-const uint64_t LARGEST_HEAD = 1u << 31;
-
 // In the order of `Codec`.
 const struct
 {
@@ -60,49 +57,86 @@ struct Opening
 		return Sentence(error, status, offset);
 	}
 
-	bool run(uint32_t flags)
+	bool run(uint32_t flags, bool header_alone)
 	{
 		mocpack_Info& info = motion->info;
 		info.file_size = motion->bytes.source.size;
 		if (!find_chunks(motion, flags, &chunks, error) || !read_head(chunks, motion, &needed, error))
 			return false;
-		if (!chunks.skeleton.found)
-		{
-			fail(MOCPACK_CORRUPT, 0) << "a skeletal clip needs a SKEL chunk";
-			return false;
-		}
+		const Chunk& data = chunks.data;
+		motion->payload = {data.offset, data.size, chunks.missing, data.checksum};
 		info.missing_size = chunks.missing;
-		if ((chunks.meta.found && !read_metadata(chunks.meta, motion, error)) ||
-			!read_skeleton(chunks.skeleton, motion, error) ||
-			(chunks.rest.found && !read_rest(chunks.rest, motion, error)) ||
-			(chunks.hinges.found && !read_hinges(chunks.hinges, motion, error)) ||
-			(chunks.scales.found && !read_scaled_joints(chunks.scales, motion, error)) ||
-			(chunks.time.found && !read_start(chunks.time, motion, error)) ||
-			(chunks.play.found && !read_play(chunks.play, motion, error)) || !check_counts() ||
-			!check_codec())
+		if (chunks.meta.found && !read_metadata(chunks.meta, motion, error))
 			return false;
-		if ((chunks.scales.found && !read_moving_scales(chunks.scales, motion, error)) ||
-			(chunks.time.found && !read_times(chunks.time, motion, error)) ||
-			(chunks.gaps.found && !read_gaps(chunks.gaps, motion, error)) ||
-			!read_tracks(chunks, motion, error))
+		if (motion->is_vertices)
+			return header_alone ? read_vertices() : refuse_vertices();
+		if (!read_joints() || !check_counts(info.joint_count) || (!header_alone && !check_codec()) ||
+			!read_take())
 			return false;
+		if (header_alone)
+			return true;
 		if (!(flags & MOCPACK_OPEN_UNCHECKED) && !check_data(chunks, error))
 			return false;
 		if (!plant_tree() || !scale_tree(motion, error))
 			return false;
 		if (motion->codec == KEYSINE)
-			return read_payload_head() && find_parts(flags);
+			return open_keysine(motion, flags, error);
 		cut_spans();
 		return (motion->codec == RAW ? read_raw : read_lossless)(chunks, motion, error);
 	}
 
-	// So that a small file cannot announce any number of frames.
-	bool check_counts()
+	// What is known of the joints before any frame is.
+	bool read_joints()
+	{
+		if (!chunks.skeleton.found)
+		{
+			fail(MOCPACK_CORRUPT, 0) << "a skeletal clip needs a SKEL chunk";
+			return false;
+		}
+		return read_skeleton_chunks(chunks, motion, error) &&
+			   (!chunks.time.found || read_start(chunks.time, motion, error)) &&
+			   (!chunks.play.found || read_play(chunks.play, motion, error));
+	}
+
+	// What changes by frame and is no pose.
+	bool read_take()
+	{
+		return (!chunks.scales.found || read_moving_scales(chunks.scales, motion, error)) &&
+			   (!chunks.time.found || read_times(chunks.time, motion, error)) &&
+			   (!chunks.gaps.found || read_gaps(chunks.gaps, motion, error)) &&
+			   read_tracks(chunks, motion, error);
+	}
+
+	bool read_vertices()
+	{
+		const Chunk* without[] = {&chunks.rest, &chunks.hinges, &chunks.scales, &chunks.time};
+		for (const Chunk* chunk : without)
+			if (chunk->found)
+			{
+				fail(MOCPACK_CORRUPT, chunk->offset)
+					<< "a vertex animation has no chunk REST, HING, SCAL or TIME";
+				return false;
+			}
+		return read_mesh(chunks.mesh, motion, error) && check_counts(size_t(motion->mesh.vertex_count));
+	}
+
+	bool refuse_vertices()
+	{
+		const mocpack_Text& codec = motion->info.codec;
+		fail(MOCPACK_UNSUPPORTED, chunks.head.offset)
+				.operator<<("chunk HEAD: a vertex animation of codec ")
+				.quote(codec.bytes, codec.size)
+			<< " is not decoded here";
+		return false;
+	}
+
+	// So that a small file cannot announce any number of frames of so many joints or vertices.
+	bool check_counts(size_t width)
 	{
 		const mocpack_Info& info = motion->info;
 		uint64_t frames = info.frame_count, size = info.file_size + info.missing_size;
 		uint64_t most = size < UINT64_MAX / SAMPLES_PER_BYTE ? size * SAMPLES_PER_BYTE : UINT64_MAX;
-		if ((frames - 1) / FRAMES_PER_BYTE >= size || frames > most / info.joint_count)
+		if ((frames - 1) / FRAMES_PER_BYTE >= size || frames > most / width)
 		{
 			fail(MOCPACK_CORRUPT, chunks.head.offset)
 				<< frames << " frames are announced, more than " << size << " bytes can hold";
@@ -228,130 +262,15 @@ struct Opening
 		return true;
 	}
 
-	// Reads how long keysine's head is, and the head.
-	bool read_payload_head()
+	// For those who ask for the bytes of chunks.
+	bool keep_chunks()
 	{
-		const Chunk& data = chunks.data;
-		uint8_t start[LONGEST_HEAD_SIZE];
-		size_t some = data.size < LONGEST_HEAD_SIZE ? size_t(data.size) : LONGEST_HEAD_SIZE;
-		const uint8_t* view = motion->bytes.view(data.offset, some, start, error);
-		if (!view)
-			return false;
-		Fields in("keysine's head", view, some, data.offset, error);
-		uint64_t size = in.varint(LARGEST_HEAD);
-		in.check(size, " has no bytes");
-		if (!in.good())
-			return false;
-		if (size > data.size)
-		{
-			fail(MOCPACK_TRUNCATED, data.offset) << "the motion ends in keysine's head";
-			return false;
-		}
-		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = motion->memory.take(size + 1)))
-			return no_memory(error, "keysine's head");
-		view = motion->bytes.view(data.offset, size, buffer, error);
-		bool good = view && parse_payload_head(view, size_t(size));
-		motion->memory.give_back(buffer);
-		return good;
-	}
-
-	bool parse_payload_head(const uint8_t* src, size_t size)
-	{
-		const size_t frames = size_t(motion->info.frame_count);
-		mocpack_KeysineLayout shape = {};
-		mocpack_Fault fault = {};
-		mocpack_Status status = mocpack_keysine_peek(src, size, frames, &shape, &fault);
-		if (status != MOCPACK_OK)
-			return head_fault(status, fault);
-		void* memory =
-			motion->memory.take(mocpack_keysine_head_memory(src, size, motion->tree.joint_count, frames));
-		if (!memory)
-			return too_large();
-		status = mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
-		if (status != MOCPACK_OK)
-			return head_fault(status, fault);
-		motion->layout = mocpack_keysine_layout(motion->head);
+		Chunks* kept = motion->memory.take_array<Chunks>(1);
+		if (!kept || !keep_text(needed.bytes, needed.size, &motion->needed, &motion->memory))
+			return no_memory(error, "the file's chunks");
+		*kept = chunks;
+		motion->chunks = kept;
 		return true;
-	}
-
-	bool too_large()
-	{
-		fail(MOCPACK_NO_MEMORY, chunks.data.offset)
-			<< motion->info.frame_count << " frames of " << uint64_t(motion->info.joint_count)
-			<< " joints take more memory than the limit, or than there is";
-		return false;
-	}
-
-	bool head_fault(mocpack_Status status, const mocpack_Fault& fault)
-	{
-		Sentence sentence = fail(status, chunks.data.offset);
-		sentence << "keysine's head";
-		if (status == MOCPACK_TRUNCATED)
-			sentence << " ends too early";
-		else if (!fault.field)
-			sentence << " is damaged";
-		else
-		{
-			if (fault.part)
-				sentence << ": " << fault.part << " " << uint64_t(fault.index);
-			sentence << ": " << fault.field << " " << fault.value << " is outside " << fault.low << ".."
-					 << fault.high;
-		}
-		return false;
-	}
-
-	// Where the segments and groups stand.
-	bool find_parts(uint32_t flags)
-	{
-		const mocpack_KeysineLayout& l = motion->layout;
-		size_t parts = l.segment_count + l.layer_count * l.group_count;
-		uint64_t* offsets = motion->memory.take_array<uint64_t>(uint64_t(parts) + 1);
-		double* errors = motion->memory.take_array<double>(l.layer_count);
-		if (!offsets || !errors)
-			return too_large();
-		offsets[0] = chunks.data.offset + l.head_size;
-		for (size_t i = 0; i < parts; ++i)
-			offsets[i + 1] = offsets[i] + l.sizes[i];
-		motion->part_offsets = offsets;
-		motion->payload_end = chunks.data.offset + chunks.data.size;
-		uint64_t end = offsets[parts], announced = motion->payload_end + chunks.missing;
-		uint64_t reached = flags & MOCPACK_OPEN_CUT ? offsets[l.segment_count] : end;
-		if (reached > motion->payload_end)
-		{
-			fail(MOCPACK_TRUNCATED, motion->payload_end)
-				<< "the motion ends " << reached - motion->payload_end << " bytes too early";
-			return false;
-		}
-		if (end < announced)
-		{
-			fail(MOCPACK_CORRUPT, end) << "the motion has " << announced - end << " bytes too many";
-			return false;
-		}
-		describe(errors);
-		return true;
-	}
-
-	void describe(double* errors)
-	{
-		const mocpack_KeysineLayout& l = motion->layout;
-		mocpack_Info& info = motion->info;
-		mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
-		for (size_t i = 0; i < l.layer_count; ++i)
-			errors[i] = double(fields.unit) * std::pow(2.0, fields.errors[i] / 8.0);
-		info.layer_errors = errors;
-		info.layer_count = l.layer_count;
-		info.key_count = uint64_t(l.group_count) + 1;
-		for (size_t g = 0; g < l.group_count; ++g)
-		{
-			size_t length = motion->key_frame(g + 1) - motion->key_frame(g), size = 0;
-			for (size_t layer = 0; layer < l.layer_count; ++layer)
-				size += l.sizes[motion->group_part(layer, g)];
-			motion->longest_group = length > motion->longest_group ? length : motion->longest_group;
-			motion->largest_input = size > motion->largest_input ? size : motion->largest_input;
-		}
-		for (size_t s = 0; s < l.segment_count; ++s)
-			motion->largest_input = l.sizes[s] > motion->largest_input ? l.sizes[s] : motion->largest_input;
 	}
 
 	// Bodies that were read by a callback are not needed once everything is known.
@@ -378,8 +297,8 @@ struct Opening
 
 } // namespace
 
-mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
-						 mocpack_Error* error)
+mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, bool header_alone,
+						 mocpack_Motion** motion, mocpack_Error* error)
 {
 	mocpack_Error unheard;
 	error = error ? error : &unheard;
@@ -399,13 +318,17 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 	mocpack_Motion* made = new (place) mocpack_Motion(memory);
 	made->bytes = bytes;
 	Opening opening = {made, error, {}, {nullptr, 0}};
-	if (!opening.run(given.flags))
+	bool good = opening.run(given.flags, header_alone);
+	if (good && header_alone)
+		good = opening.keep_chunks();
+	if (!good)
 	{
 		Memory all = made->memory; // which holds the motion itself
 		all.give_all_back();
 		return error->status;
 	}
-	opening.forget_chunks();
+	if (!header_alone)
+		opening.forget_chunks();
 	*motion = made;
 	return MOCPACK_OK;
 }
@@ -421,7 +344,7 @@ mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options
 	error = error ? error : &unheard;
 	error->status = MOCPACK_OK;
 	if (!is_scene(bytes, error))
-		return error->status == MOCPACK_OK ? open_clip(bytes, options, motion, error) : error->status;
+		return error->status == MOCPACK_OK ? open_clip(bytes, options, false, motion, error) : error->status;
 	mocpack_Scene* scene = nullptr;
 	if (open_scene(bytes, options, &scene, error) != MOCPACK_OK)
 		return error->status;

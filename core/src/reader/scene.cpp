@@ -177,6 +177,11 @@ bool is_scene(const Bytes& bytes, mocpack_Error* error)
 	return start && !std::memcmp(start, SCENE_MAGIC, 4) && !std::memcmp(start + 5, "CLIP", 4);
 }
 
+ClipPlace scene_place(const mocpack_Scene* scene, size_t clip)
+{
+	return {scene->clips[clip]->offset, scene->clips[clip]->size};
+}
+
 mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,
 						  mocpack_Error* error)
 {
@@ -269,5 +274,5 @@ mocpack_Status mocpack_scene_motion(const mocpack_Scene* scene, size_t clip,
 		return Sentence(error, MOCPACK_BAD_ARGUMENT)
 			   << "clip " << uint64_t(clip) << " of a scene of " << uint64_t(scene->count) << " clips";
 	const SceneClip& found = *scene->clips[clip];
-	return open_clip(part_of(scene->bytes, found.offset, found.size), options, motion, error);
+	return open_clip(part_of(scene->bytes, found.offset, found.size), options, false, motion, error);
 }

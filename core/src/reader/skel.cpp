@@ -113,6 +113,19 @@ bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memor
 	return true;
 }
 
+void write_axis_frame(const double* degrees, double* frame)
+{
+	Quat found = {0, 0, 0, 1};
+	for (int a = 0; a < 3; ++a) // about z, y and x
+	{
+		const double half = degrees[a] * (PI / 360);
+		double turn[4] = {0, 0, 0, std::cos(half)};
+		turn[2 - a] = std::sin(half);
+		found = multiply(found, load_quat(turn));
+	}
+	store(frame, found);
+}
+
 mocpack_Text ChunkReader::name(const char* of, size_t index, size_t longest, char** room)
 {
 	const size_t size = size_t(in.varint(longest));
@@ -146,12 +159,7 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};
 	in.end();
 	in.check(!kind || chunks.mesh.found, ": a vertex animation needs a MESH chunk");
-	if (in.good() && kind)
-	{
-		in.fail(MOCPACK_UNSUPPORTED).operator<<(": a vertex animation of codec ").quote(codec, codec_size)
-			<< " is not decoded here";
-		return false;
-	}
+	motion->is_vertices = kind != 0;
 	in.check(info.frame_count >= 1, ": a clip has at least one frame");
 	in.check(info.frame_time >= 1e-6 && info.frame_time <= 1e6,
 			 ": the time from frame to frame is not within 1e-6 to 1e6 seconds");
@@ -353,15 +361,10 @@ struct SkeletonReader : ChunkReader
 			power *= 10;
 		for (size_t j = 0; j < joints && going(); ++j)
 		{
-			Quat frame = {0, 0, 0, 1};
-			for (int a = 2; a >= 0; --a) // about z, y and x
-			{
-				double half = double(in.folded()) / power * (PI / 360);
-				double turn[4] = {0, 0, 0, std::cos(half)};
-				turn[a] = std::sin(half);
-				frame = multiply(frame, load_quat(turn));
-			}
-			store(frames + 4 * j, frame);
+			double degrees[3];
+			for (double& one : degrees)
+				one = double(in.folded()) / power;
+			write_axis_frame(degrees, frames + 4 * j);
 		}
 	}
 };
@@ -383,6 +386,14 @@ bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 	if (reader.starved)
 		return no_memory(error, "the skeleton's joints");
 	return good;
+}
+
+bool read_skeleton_chunks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
+{
+	return read_skeleton(chunks.skeleton, motion, error) &&
+		   (!chunks.rest.found || read_rest(chunks.rest, motion, error)) &&
+		   (!chunks.hinges.found || read_hinges(chunks.hinges, motion, error)) &&
+		   (!chunks.scales.found || read_scaled_joints(chunks.scales, motion, error));
 }
 
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)

@@ -1,5 +1,7 @@
 """The .mocp file: a header and chunks. Knows no codec; payloads are opaque to it.
 
+Writing is here; the core's reader reads, and `reader.py` makes headers and takes of what it says.
+
 `docs/format.md` specifies every bit of it.
 """
 
@@ -19,18 +21,18 @@ from mocpack.container.archive_index import (
     Place,
     Trailer,
     is_archive,
-    parse_trailer,
     read_footer,
     read_trailer,
 )
 from mocpack.container.archive_scan import scan, scan_table
 from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version
-from mocpack.container.extras import Chunk, pack_extras, unpack_extras
-from mocpack.container.file import Packed, Reader, pack, unpack
+from mocpack.container.extras import Chunk, pack_extras
+from mocpack.container.file import Packed, pack
 from mocpack.container.head import Errors
 from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit
-from mocpack.container.scene import pack_scene, scene_parts
-from mocpack.container.source import Openable, Source, source_of
+from mocpack.container.reader import Reader, read_skeleton, scene_parts, unpack
+from mocpack.container.scene import pack_scene
+from mocpack.container.skel import pack_skeleton
 from mocpack.container.track import TrackHead
 
 __all__ = [
@@ -45,11 +47,9 @@ __all__ = [
     "Errors",
     "Index",
     "MemoryLimit",
-    "Openable",
     "Packed",
     "Place",
     "Reader",
-    "Source",
     "Stored",
     "TrackHead",
     "Trailer",
@@ -61,15 +61,14 @@ __all__ = [
     "pack",
     "pack_extras",
     "pack_scene",
-    "parse_trailer",
+    "pack_skeleton",
     "read_footer",
+    "read_skeleton",
     "read_trailer",
     "restored",
     "scan",
     "scan_table",
     "scene_parts",
-    "source_of",
     "stored",
     "unpack",
-    "unpack_extras",
 ]

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 
+from mocpack import _core
 from mocpack.coding.fields import FieldWriter
 from mocpack.container.archive_index import (
     ARCHIVE_VERSION,
@@ -29,10 +30,9 @@ from mocpack.container.archive_index import (
     Place,
     pack_index,
 )
-from mocpack.container.chunks import ARCHIVE_MAGIC, pack_chunk, read_chunk_head
-from mocpack.container.head import Head, unpack_head
-from mocpack.container.source import BytesSource, Source
-from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError, UsageError
+from mocpack.container.chunks import ARCHIVE_MAGIC, pack_chunk
+from mocpack.errors import InvalidClipError, TruncatedError, UsageError
+from mocpack.source import Source
 from mocpack.texts import check_text
 
 ID_SIZE = 8  # bytes of a base's SHA-256 that name it
@@ -170,30 +170,25 @@ class ClipSource(Source):
 
 def stored(name: str, data: bytes, front: int = 0) -> Stored:
     """Return a .mocp file as an archive keeps it; `front` counts bytes of the whole file."""
-    head, at, size = _head_and_run(data)
+    file = _core.File(data)
+    at, size = _shared_run(file.chunk_sizes())
     kept = data[:at] + data[at + size :]
     inside = max(at, front - size) if front > at else front
-    front = min(inside, len(kept))
     base = data[at : at + size]
-    return Stored(name, base, at, kept, head.frame_count, head.frame_time, front)
+    front = min(inside, len(kept))
+    return Stored(name, base, at, kept, file.frame_count, file.frame_time, front)
 
 
-def _head_and_run(data: bytes) -> tuple[Head, int, int]:
-    """Return a file's head; place and size of the chunks that clips of one skeleton share."""
-    source = BytesSource(data)
-    head, at, first, last = None, HEAD_SIZE, 0, 0
-    while at < len(data):
-        tag, body, length, _ = read_chunk_head(source, at)
-        if tag == "HEAD":
-            head = unpack_head(source.read(body, length))
-        elif tag in SHARED:
-            first, last = first or at, body + length
-        else:
+def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int]:
+    """Return place and size of the chunks that clips of one skeleton share."""
+    at, first, last = HEAD_SIZE, 0, 0
+    for tag, size in chunks:
+        if tag in SHARED:
+            first, last = first or at, at + size
+        elif tag != "HEAD":
             break
-        at = body + length
-    if head is None:
-        raise CorruptionError("a clip's file has no HEAD chunk")
-    return head, first, last - first
+        at += size
+    return first, last - first
 
 
 def restored(source: Source, place: Place) -> bytes:

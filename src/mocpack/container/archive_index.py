@@ -12,19 +12,18 @@ from functools import cached_property
 
 import numpy as np
 
+from mocpack import _core
 from mocpack.arrays import F64, I64
-from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container.chunks import ARCHIVE_MAGIC, check_version, read_chunk_head
-from mocpack.container.source import BytesSource, Source
-from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
+from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.container.chunks import ARCHIVE_MAGIC, check_version
+from mocpack.errors import CorruptionError, TruncatedError
+from mocpack.source import Source
 
 ARCHIVE_VERSION = 1
 END_MAGIC = b"SOM"
 HEAD_SIZE, FOOTER_SIZE = 5, 24
 MAX_NAME = 1024  # bytes of UTF-8
 COLUMNS = ("base", "file", "offset", "size", "at", "front", "frames", "frame_time")
-MOST_INFLATED = 256  # times its bytes that an index may have when inflated, and INDEX_ROOM beside
-INDEX_ROOM = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -117,16 +116,16 @@ class Trailer:
 
 def read_trailer(source: Source) -> Trailer:
     """Read the trailer of an archive; nothing else of it is looked at."""
-    end = source.size - FOOTER_SIZE
     try:
-        start, size = read_footer(source.read(max(0, end), min(source.size, FOOTER_SIZE)))
-    except TruncatedError:
-        if not is_archive(source):
-            raise FormatError("not a .mocps archive") from None
-        raise
-    if size != source.size:
-        raise CorruptionError(f"archive has {source.size} bytes, its footer says {size}")
-    return parse_trailer(source.read(start, end - start), start)
+        start, files, bases, names, columns, fronts, table = _core.read_archive(source)
+    except TruncatedError as error:
+        raise TruncatedError(f"{error}; `mocpack repair` saves what is there") from error
+    return Trailer(Index(files, bases, names, np.asarray(columns), fronts), table, start)
+
+
+def is_archive(source: Source) -> bool:
+    """Say whether a file begins as an archive does."""
+    return source.size >= 4 and source.read(0, 4) == ARCHIVE_MAGIC
 
 
 def read_footer(data: bytes) -> tuple[int, int]:
@@ -142,31 +141,6 @@ def read_footer(data: bytes) -> tuple[int, int]:
     if not HEAD_SIZE <= start <= size - FOOTER_SIZE:
         raise CorruptionError(f"archive of {size} bytes has no trailer at {start}")
     return start, size
-
-
-def parse_trailer(data: bytes, start: int) -> Trailer:
-    """Read a trailer's bytes, from its start to the footer."""
-    source = BytesSource(data)
-    found: dict[str, bytes] = {}
-    at = 0
-    while at < len(data):
-        tag, body, length, crc = read_chunk_head(source, at)
-        at = body + length
-        if at > len(data):
-            raise TruncatedError(f"chunk {tag!r} has {len(data) - body} of {length} bytes")
-        if tag in found:
-            raise CorruptionError(f"archive's trailer has two {tag} chunks")
-        if tag == "INDX" and at < len(data):
-            raise CorruptionError("chunk INDX is not the last one of the archive's trailer")
-        if tag in ("INDX", "tabl"):
-            found[tag] = _checked_body(source, tag, body, length, crc)
-        elif not tag[0].islower():
-            raise UnsupportedVersionError(f"archive needs chunk {tag!r}, of a newer mocpack")
-    if "INDX" not in found:
-        raise CorruptionError("archive's trailer has no index")
-    index = unpack_index(found["INDX"])
-    _check_places(index, start)
-    return Trailer(index, found.get("tabl"), start)
 
 
 def pack_index(index: Index) -> bytes:
@@ -186,62 +160,6 @@ def pack_index(index: Index) -> bytes:
     return deflate(out.bytes())
 
 
-def unpack_index(body: bytes) -> Index:
-    limit = INDEX_ROOM + MOST_INFLATED * len(body)
-    read = FieldReader(inflate(body, limit, what="archive's index"), "archive's index")
-    files = tuple((_text(read), read.varint()) for _ in range(_count(read)))
-    bases = tuple(read.sized() for _ in range(_count(read)))
-    count = _count(read)
-    names = tuple(_text(read) for _ in range(count))
-    planes = np.frombuffer(read.raw(8 * len(COLUMNS) * count), np.uint8)
-    columns = _from_planes(planes, count)
-    index = Index(files, bases, names, columns, read.rest())
-    _check_index(index)
-    return index
-
-
-def is_archive(source: Source) -> bool:
-    """Say whether a file begins as an archive does."""
-    return source.size >= 4 and source.read(0, 4) == ARCHIVE_MAGIC
-
-
-def _checked_body(source: Source, tag: str, body: int, length: int, crc: int) -> bytes:
-    data = source.read(body, length)
-    if zlib.crc32(data, zlib.crc32(tag.encode("ascii", "replace"))) != crc:
-        raise CorruptionError(f"chunk {tag!r} fails its checksum")
-    return data
-
-
-def _check_index(index: Index) -> None:
-    for name, _ in index.files:
-        # a shard stands beside its archive: no name leads elsewhere
-        if not name or name.startswith(".") or set(name) & set("/\\:\0"):
-            raise CorruptionError(f"archive's index: {name[:40]!r} is no name of a shard")
-    if len(index.numbers) < len(index.names):
-        raise CorruptionError("archive's index has two clips of one name")
-    base, file, offset, size, at, front, frames, _ = index.columns.T
-    wrong = (index.columns < 0).any(1) | (base > len(index.bases)) | (file > len(index.files))
-    wrong |= (at > size) | (front > size) | (offset + size < offset) | (frames < 1)
-    wrong |= ~(np.isfinite(index.frame_times) & (index.frame_times > 0))
-    if wrong.any():
-        name = index.names[int(np.argmax(wrong))]
-        raise CorruptionError(f"archive's index contradicts itself at clip {name[:40]!r}")
-    if int(front.sum()) != len(index.fronts):
-        raise CorruptionError(f"archive's index has fronts of {len(index.fronts)} bytes")
-
-
-def _check_places(index: Index, end: int) -> None:
-    """Complain about a clip of this file that does not stand before the trailer."""
-    _, file, offset, size, *_ = index.columns.T
-    beyond = (file == 0) & (offset + size > end)
-    if beyond.any():
-        at = int(np.argmax(beyond))
-        raise CorruptionError(
-            f"archive's index: clip {index.names[at][:40]!r} ends at {int((offset + size)[at])}, "
-            f"the trailer begins at {end}"
-        )
-
-
 def _planes(columns: I64) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     """Return columns as bytes: column by column, lowest bytes first, so that zeros stand together.
 
@@ -252,26 +170,3 @@ def _planes(columns: I64) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     told[:, 2] = (told[:, 2] << 1) ^ (told[:, 2] >> 63)
     parts = np.ascontiguousarray(told.T).astype("<i8").view(np.uint8)
     return parts.reshape(len(COLUMNS), -1, 8).transpose(0, 2, 1)
-
-
-def _from_planes(planes: np.ndarray[tuple[int, ...], np.dtype[np.uint8]], count: int) -> I64:
-    parts = planes.reshape(len(COLUMNS), 8, count).transpose(0, 2, 1)
-    told = np.ascontiguousarray(parts).view("<i8").reshape(len(COLUMNS), count)
-    columns = told.T.astype(np.int64)
-    steps = columns[:, 2]
-    steps = ((steps >> 1) & np.int64(2**63 - 1)) ^ -(steps & 1)
-    before = np.concatenate([[0], np.cumsum(columns[:, 3])[:-1]]) if count else steps
-    columns[:, 2] = np.cumsum(steps) + before
-    return columns
-
-
-def _count(read: FieldReader) -> int:
-    """Read how many things follow, of one byte at least each."""
-    return read.varint(read.left)
-
-
-def _text(read: FieldReader) -> str:
-    try:
-        return read.sized(MAX_NAME).decode()
-    except UnicodeDecodeError as error:
-        raise CorruptionError(f"archive's index: {error}") from error

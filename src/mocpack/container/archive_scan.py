@@ -10,8 +10,8 @@ from mocpack.coding.fields import FieldReader
 from mocpack.container.archive import ID_SIZE, NO_BASE
 from mocpack.container.archive_index import HEAD_SIZE, MAX_NAME, Place
 from mocpack.container.chunks import read_chunk_head
-from mocpack.container.source import Source
 from mocpack.errors import CorruptionError, FormatError
+from mocpack.source import Source
 
 BLOCK = 1 << 20  # bytes summed or searched together
 CLIP_FIELDS = MAX_NAME + ID_SIZE + 24  # bytes that stand before a clip's own, at most

@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 
 from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter
-from mocpack.container.source import Source
 from mocpack.errors import CorruptionError, UnsupportedVersionError
+from mocpack.source import Source
 
 # the first byte is not ASCII, so that a file mangled as text is noticed at once
 MAGIC = b"\x93MOC"

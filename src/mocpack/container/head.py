@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.errors import CorruptionError, UnsupportedVersionError
-from mocpack.json_object import pack_object, unpack_object
+from mocpack.coding.fields import FieldWriter
+from mocpack.json_object import pack_object
 
 KINDS = ("skeleton", "vertices")
 HAS_DECLARED, HAS_MEASURED, HAS_NEEDED, HAS_ANGLE = 1, 2, 4, 8
@@ -68,44 +67,8 @@ def pack_head(head: Head) -> bytes:
     return out.bytes()
 
 
-def unpack_head(body: bytes) -> Head:
-    read = FieldReader(body, "HEAD chunk")
-    kind = read.u8()
-    if kind >= len(KINDS):
-        raise CorruptionError(f"HEAD chunk: unknown kind of clip {kind}")
-    frame_count = read.varint()
-    frame_time = read.f64()
-    try:
-        codec_id = read.sized(255).decode("ascii")
-    except UnicodeDecodeError as error:
-        raise CorruptionError(f"HEAD chunk: {error}") from error
-    bitstream_version = read.varint(2**31)
-    params = _params(read)
-    flags = read.u8()
-    if flags > HAS_DECLARED + HAS_MEASURED + HAS_NEEDED + HAS_ANGLE:
-        raise UnsupportedVersionError(f"HEAD chunk: flags {flags}, which a newer mocpack reads")
-    errors = _unpack_errors(read, flags)
-    needed = _params(read) if flags & HAS_NEEDED else {}
-    read.end()
-    return Head(
-        KINDS[kind],
-        frame_count,
-        frame_time,
-        codec_id,
-        bitstream_version,
-        {**params, **needed},
-        errors,
-        frozenset(needed),
-    )
-
-
 def _json(params: dict[str, Any]) -> bytes:
     return pack_object(params, "parameters", MAX_PARAMS) if params else b""
-
-
-def _params(read: FieldReader) -> dict[str, Any]:
-    text = read.sized(MAX_PARAMS)
-    return unpack_object(text, "HEAD chunk") if text else {}
 
 
 def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
@@ -126,26 +89,8 @@ def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
         out.u16(_to_log(errors.max_angle or 0.0))
 
 
-def _unpack_errors(read: FieldReader, flags: int) -> Errors:
-    declared = read.f32() if flags & HAS_DECLARED else None
-    if declared is not None and not (math.isfinite(declared) and declared >= 0):
-        raise CorruptionError("HEAD chunk: the declared error is not a length")
-    codes = [read.u16() for _ in range(4)] if flags & HAS_MEASURED else [None] * 4
-    largest, mean, rms, p99 = (None if code is None else _from_log(code) for code in codes)
-    if not flags & HAS_ANGLE:
-        return Errors(declared, largest, mean, rms, p99)
-    angle = read.f32()
-    if not (math.isfinite(angle) and angle >= 0):
-        raise CorruptionError("HEAD chunk: the declared error of angles is no angle")
-    return Errors(declared, largest, mean, rms, p99, angle, _from_log(read.u16()))
-
-
 def _to_log(size: float) -> int:
     """Code a length or angle as 1024·log2 of 1e-12 of its unit, rounded up; 0 is 0."""
     if size < 1e-12:
         return 0
     return min(max(math.ceil(1024 * math.log2(size / 1e-12) - 1e-9), 1), 65_535)
-
-
-def _from_log(code: int) -> float:
-    return 1e-12 * float(2.0 ** (code / 1024)) if code else 0.0

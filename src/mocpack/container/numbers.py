@@ -14,14 +14,12 @@ import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.arrays import F64, I32, I64
-from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
+from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.series import (
     EXACT,
     LARGEST,
-    NUMBERS_PER_BYTE,
     THOROUGH,
     ColumnGroup,
-    decode_series,
     encode_series,
 )
 from mocpack.errors import CorruptionError
@@ -52,38 +50,6 @@ def pack_numbers(
     return min(ways, key=len)  # of equals the first
 
 
-def unpack_numbers(
-    read: FieldReader, rows: int, columns: int, step: float = 0.0, *, simple: bool = False
-) -> F64:
-    """Return the numbers (N, K) of a code up to the end of `read`; `step` if it is known.
-
-    What is `simple` is coded by deflate alone, so that other coders are damage.
-    """
-    if not rows:
-        read.end()
-        return np.zeros((0, columns))
-    if step and not read.left:
-        return np.zeros((rows, columns))
-    form = read.u8()
-    if step and BRIEF <= form < BRIEF + 8 * (MOST_BRIEF + 1):
-        depth, way = divmod(form - BRIEF, 8)
-        half, order = divmod(way, 4)
-        return _unpack_brief(read, rows, columns, order, depth) * (step / 2 if half else step)
-    if form in (DOUBLES, FLOATS):
-        return _unpack_floats(read, rows, columns, "<u8" if form == DOUBLES else "<u4")
-    if form == DECIMALS:
-        digits = read.u8()
-        if digits > MAX_DIGITS:
-            raise CorruptionError(f"{digits} digits where at most {MAX_DIGITS} can stand")
-        return np.asarray(_unpack_whole(read, rows, columns, simple) / 10.0**digits)
-    if form not in (GRID, KNOWN_GRID, HALF_GRID):
-        raise CorruptionError(f"unknown form of numbers {form}")
-    step = read.f32() if form == GRID else step / 2 if form == HALF_GRID else step
-    if not (np.isfinite(step) and step > 0):
-        raise CorruptionError(f"a grid of step {step}")
-    return _unpack_whole(read, rows, columns, simple) * step
-
-
 def pack_short(out: FieldWriter, value: float) -> None:
     """Append a number as few digits, or as the reciprocal of such: 0.002, 1/60; else as it is."""
     near = round(1 / value) if abs(value) >= 1 / (MOST_RECIPROCAL + 1) else 0
@@ -108,18 +74,6 @@ def _short_forms(value: float) -> Iterator[tuple[int, int, int]]:
             whole = round(near) if abs(near) < MOST_SHORT else 0
             if whole and _short(whole, digits, reciprocal) == value:
                 yield abs(whole), 16 * reciprocal + digits, whole
-
-
-def unpack_short(read: FieldReader) -> float:
-    form = read.u8()
-    if form == WHOLE_DOUBLE:
-        return read.f64()
-    if form > RECIPROCAL:
-        return 1 / (form - RECIPROCAL)
-    whole = read.signed()
-    if not whole:
-        raise CorruptionError("a number of no digits")
-    return _short(whole, form % 16, form // 16)
 
 
 def _short(whole: int, digits: int, reciprocal: int) -> float:
@@ -247,52 +201,6 @@ def _usual(numbers: I64) -> I64:
     return np.array(found, np.int64)
 
 
-def _unpack_whole(read: FieldReader, rows: int, columns: int, simple: bool) -> F64:
-    first = np.array([read.signed() for _ in range(columns)], np.float64)
-    coder, sizes = read.u8(), np.zeros(0, np.int64)
-    if simple and coder != DEFLATED:
-        raise CorruptionError(f"coder {coder} of numbers, where only {DEFLATED} can stand")
-    if coder == PLAIN:
-        return first + _unpack_plain(read, rows, read.u8(), read.raw(columns), first)
-    if coder in TOLD_SERIES:
-        sizes = 2 ** np.frombuffer(read.raw(columns), np.uint8).astype(np.int64)
-        if sizes.max(initial=0) > 2**MAX_SIZE or sizes.min(initial=1) < 1:
-            raise CorruptionError("numbers: an expected error beyond 2^28")
-    body = read.rest()
-    if coder == DEFLATED:
-        steps = np.zeros((rows - 1, columns), np.int64)
-        if body:
-            plain = inflate(body, 10 * steps.size, what="numbers")
-            steps = _from_varints(plain, steps.size).reshape(steps.shape)
-        rest = np.cumsum(steps, axis=0, dtype=np.int64).astype(np.float64)
-    elif coder in SERIES | TOLD_SERIES:
-        forecast = (SERIES | TOLD_SERIES)[coder]
-        rest = decode_series(
-            body, rows - 1, columns, _groups(columns), forecast, sizes=sizes
-        ).astype(np.float64)
-    else:
-        raise CorruptionError(f"unknown coder of numbers {coder}")
-    return np.concatenate([first[np.newaxis], first + rest])
-
-
-def _unpack_brief(read: FieldReader, rows: int, columns: int, order: int, depth: int) -> F64:
-    base = np.array([read.signed() for _ in range(columns)], np.float64)
-    if not depth and not read.left:
-        return np.tile(base, (rows, 1))
-    depths = bytes([depth]) + read.raw(columns - 1)
-    return base + _unpack_plain(read, rows, order, depths, base)
-
-
-def _unpack_plain(read: FieldReader, rows: int, order: int, depths: bytes, base: F64) -> I32:
-    if order not in ORDERS or max(depths, default=0) > MOST_DEPTH:
-        raise CorruptionError(f"numbers: an order of {order} or a depth beyond {MOST_DEPTH}")
-    body = read.rest()
-    if rows * max(1, sum(depth > 0 for depth in depths)) > NUMBERS_PER_BYTE * (len(body) + 4):
-        raise CorruptionError(f"{len(body)} bytes cannot hold {rows} rows of {len(depths)} numbers")
-    floors = _floors(base, order)
-    return np.asarray(_core.plain_series_decode(body, rows, depths, order, floors))
-
-
 def _size_logs(numbers: I64) -> npt.NDArray[np.uint8]:
     """Return for each column the logarithm of the error to expect at first, in 1/256."""
     steps = np.abs(np.diff(numbers, axis=0))
@@ -318,35 +226,11 @@ def _float_code(bits: npt.NDArray[np.unsignedinteger]) -> bytes:
     return deflate(split.T[::-1].tobytes())
 
 
-def _unpack_floats(read: FieldReader, rows: int, columns: int, kind: str) -> F64:
-    width = int(kind[2])
-    size = width * rows * columns
-    plain = inflate(read.rest(), size, what="numbers")
-    if len(plain) != size:
-        FieldReader(plain, "numbers").raw(size)
-    split = np.frombuffer(plain, np.uint8).reshape(width, -1)[::-1].T
-    changed = np.ascontiguousarray(split).view(kind).reshape(columns, rows).T
-    bits = np.ascontiguousarray(np.bitwise_xor.accumulate(changed, axis=0))
-    values = bits.view(f"<f{width}").astype(np.float64)
-    if not np.isfinite(values).all():
-        raise CorruptionError("numbers that are not finite")
-    return values
-
-
 def _varints(steps: I64) -> bytes:
     out = FieldWriter()
     for value in steps.ravel().tolist():
         out.signed(value)
     return out.bytes()
-
-
-def _from_varints(plain: bytes, count: int) -> I64:
-    read = FieldReader(plain, "numbers")
-    values = [read.signed() for _ in range(count)]
-    read.end()
-    if any(abs(value) > MAX_WHOLE for value in values):
-        raise CorruptionError("numbers beyond 2^53")
-    return np.array(values, np.int64)
 
 
 def _decimal_digits(values: F64) -> int | None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.arrays import I64, Mask
-from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container.indices import pack_indices, unpack_indices
-from mocpack.errors import CorruptionError
-
-MAX_RUNS = 1 << 24  # bytes, inflated
+from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.container.indices import pack_indices
 
 
 def pack_runs(out: FieldWriter, ids: I64) -> None:
@@ -22,28 +19,11 @@ def pack_runs(out: FieldWriter, ids: I64) -> None:
         out.varint(length - 1)
 
 
-def unpack_runs(read: FieldReader, count: int, most: int) -> I64:
-    """Return numbers (N,), each at most `most`."""
-    runs = read.varint(count)
-    pairs = [(read.varint(most), read.varint(count) + 1) for _ in range(runs)]
-    if sum(length for _, length in pairs) != count:
-        raise CorruptionError(f"runs do not make {count} samples")
-    numbers, lengths = zip(*pairs, strict=True) if pairs else ((), ())
-    return np.repeat(np.array(numbers, np.int64), np.array(lengths, np.int64))
-
-
 def pack_flags(flags: Mask) -> bytes:
     """Return flags (N,) as the first, then the lengths of its runs less one, deflated."""
     out = FieldWriter()
     _pack_switches(out, flags)
     return deflate(out.bytes())
-
-
-def unpack_flags(body: bytes, count: int) -> Mask:
-    read = FieldReader(inflate(body, MAX_RUNS, what="flags"), "flags")
-    flags = _unpack_switches(read, count)
-    read.end()
-    return flags
 
 
 def pack_valid(valid: Mask) -> bytes:
@@ -56,33 +36,9 @@ def pack_valid(valid: Mask) -> bytes:
     return deflate(out.bytes())
 
 
-def unpack_valid(body: bytes, frames: int, joints: int) -> Mask:
-    read = FieldReader(inflate(body, MAX_RUNS, what="vald chunk"), "vald chunk")
-    valid = np.ones((frames, joints), np.bool_)
-    for j in unpack_indices(read, "vald chunk", joints):
-        valid[:, j] = _unpack_switches(read, frames)
-    read.end()
-    return valid
-
-
 def _pack_switches(out: FieldWriter, flags: Mask) -> None:
     switches = (np.flatnonzero(np.diff(flags)) + 1).tolist()
     out.u8(int(flags[0]) if len(flags) else 0)
     out.varint(len(switches))
     for before, at in zip((0, *switches), switches, strict=False):
         out.varint(at - before - 1)
-
-
-def _unpack_switches(read: FieldReader, count: int) -> Mask:
-    first = read.u8()
-    if first > 1:
-        raise CorruptionError(f"a flag of {first}")
-    flags, value, at = np.empty(count, np.bool_), bool(first), 0
-    for _ in range(read.varint(max(count - 1, 0))):
-        length = read.varint(count) + 1
-        if at + length >= count:
-            raise CorruptionError(f"runs reach beyond {count} samples")
-        flags[at : at + length] = value
-        at, value = at + length, not value
-    flags[at:] = value
-    return flags

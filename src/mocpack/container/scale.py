@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.container.indices import pack_indices, unpack_indices
-from mocpack.container.numbers import pack_numbers, unpack_numbers
-from mocpack.errors import CorruptionError
+from mocpack.coding.fields import FieldWriter
+from mocpack.container.indices import pack_indices
+from mocpack.container.numbers import pack_numbers
 
 HAS_CONSTANT, HAS_MOVING = 1, 2
 
@@ -27,33 +26,3 @@ def pack_scales(
         pack_indices(out, scaled_joints)
         out.raw(pack_numbers(np.ascontiguousarray(moving.reshape(len(moving), -1)), step))
     return out.bytes()
-
-
-def unpack_scaled_joints(body: bytes, joints: int) -> tuple[F64, tuple[int, ...]]:
-    """Return the constant scales (J, 3), and which joints' scales move."""
-    return _unpack(FieldReader(body, "SCAL chunk"), joints)
-
-
-def unpack_moving_scales(body: bytes, frames: int, joints: int) -> F64 | None:
-    """Return the scales (T, S, 3) that move, if any do."""
-    read = FieldReader(body, "SCAL chunk")
-    _, scaled = _unpack(read, joints)
-    if not scaled:
-        read.end()
-        return None
-    return unpack_numbers(read, frames, 3 * len(scaled)).reshape(frames, -1, 3)
-
-
-def _unpack(read: FieldReader, joints: int) -> tuple[F64, tuple[int, ...]]:
-    flags = read.u8()
-    if not 0 < flags <= HAS_CONSTANT + HAS_MOVING:
-        raise CorruptionError(f"SCAL chunk: unknown flags {flags}")
-    constant = np.ones((joints, 3))
-    if flags & HAS_CONSTANT:
-        scaled = read.mask(joints)
-        numbers = FieldReader(read.sized(), "SCAL chunk")
-        constant[scaled] = unpack_numbers(numbers, int(scaled.sum()), 3, simple=True)
-    moving = unpack_indices(read, "SCAL chunk", joints) if flags & HAS_MOVING else ()
-    if flags & HAS_MOVING and not moving:
-        raise CorruptionError("SCAL chunk: scales that move, of no joint")
-    return constant, moving

@@ -10,13 +10,11 @@ from typing import Any
 
 from mocpack.container import (
     Place,
-    Source,
     Stored,
     is_archive,
     restored,
     scan,
     scan_table,
-    source_of,
     stored,
 )
 from mocpack.corpora import catalogue
@@ -26,6 +24,7 @@ from mocpack.corpora.reading import corpus
 from mocpack.corpora.writing import CorpusWriter, front_size
 from mocpack.errors import FormatError, MocpackError
 from mocpack.motion import Motion
+from mocpack.source import Source, source_of
 from mocpack.units import parse_size
 
 

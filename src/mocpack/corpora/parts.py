@@ -18,7 +18,7 @@ from typing import Any
 
 import mocpack
 from mocpack import progress
-from mocpack.container import ArchiveWriter, Stored, copied, read_trailer, source_of
+from mocpack.container import ArchiveWriter, Stored, copied, read_trailer
 from mocpack.corpora import storage
 from mocpack.corpora.catalogue import Row
 from mocpack.corpora.engines import Engine, Told
@@ -33,6 +33,7 @@ from mocpack.errors import (
     MocpackError,
     UsageError,
 )
+from mocpack.source import source_of
 from mocpack.workers import Lost
 
 AHEAD = 16  # parts that are fetched at a time

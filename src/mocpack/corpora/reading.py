@@ -15,17 +15,16 @@ from mocpack.container import (
     ClipSource,
     Index,
     MemoryLimit,
-    Source,
     Stored,
     copied,
     read_trailer,
     restored,
-    source_of,
 )
 from mocpack.corpora import catalogue, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
 from mocpack.errors import FormatError, UsageError
 from mocpack.motion import Motion
+from mocpack.source import Source, source_of
 from mocpack.units import parse_size
 
 if TYPE_CHECKING:

@@ -13,10 +13,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mocpack.container import ARCHIVE_MAGIC, FOOTER_SIZE, Source, read_footer
+from mocpack.container import ARCHIVE_MAGIC, FOOTER_SIZE, read_footer
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError
 from mocpack.extras import require
 from mocpack.named_files import naming
+from mocpack.source import Source
 
 TAIL = 1 << 18  # bytes asked for first, from the end: the whole trailer of some hundred clips
 NEAR = 1 << 15  # bytes between two ranges that are fetched along rather than asked around

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mocpack import rotations
+from mocpack import _core, rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.hinges import Hinges
@@ -336,7 +336,8 @@ def _axis(line: Line, order: bytes, degrees: bool) -> F64:
     angles = np.radians(angles) if degrees else angles
     inner_last = letters[::-1]
     axis = rotations.from_euler(angles[["XYZ".index(letter) for letter in inner_last]], inner_last)
-    return rotations.from_euler(np.radians(_rounded_degrees(axis)), "ZYX")
+    frames = _core.axis_frames(_rounded_degrees(axis)[np.newaxis])
+    return np.asarray(frames, np.float64).reshape(4)
 
 
 def _rounded_degrees(axis: F64) -> F64:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import struct
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,10 +18,13 @@ import numpy as np
 from mocpack import _core, rotations
 from mocpack.clip import ClipHeader
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container.extras import pack_extras, with_extras
-from mocpack.container.skel import pack_skeleton, unpack_skeleton
-from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError, UsageError
+from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_extras, pack_skeleton
+from mocpack.container import MAGIC as FILE_MAGIC
+from mocpack.container.chunks import pack_chunk
+from mocpack.container.head import Head, pack_head
+from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
+from mocpack.source import BytesSource
 from mocpack.take import Extras
 
 MAGIC = b"mlh2"
@@ -108,26 +112,35 @@ class Hello:
         read = FieldReader(inflate(data[4:], MOST_HELLO, what="hello"), "hello")
         model = read.sized(MOST_HELLO)
         joints, moving, check, max_error, frame_time = _core.live_shape(model)
-        bodies: dict[str, list[bytes]] = {}
+        chunks = []
         while read.left:
-            name = read.raw(4).decode("latin-1")
-            bodies.setdefault(name, []).append(read.sized(MOST_HELLO))
-        if "SKEL" not in bodies:
-            raise CorruptionError("hello: it has no SKEL chunk")
-        skeleton, translated, unit = unpack_skeleton(bodies["SKEL"][0])
-        if (len(skeleton), len(translated)) != (joints, moving):
+            chunks.append((read.raw(4), read.sized(MOST_HELLO)))
+        header = _header_of(chunks, frame_time)
+        found_joints, found_moving = len(header.skeleton), len(header.translated_joints)
+        if (found_joints, found_moving) != (joints, moving):
             raise CorruptionError(
-                f"hello: its SKEL chunk has {len(skeleton)} joints, its first part {joints}"
+                f"hello: its SKEL chunk has {found_joints} joints, its first part {joints}"
             )
-        try:
-            header = with_extras(ClipHeader(skeleton, 1, frame_time, translated, unit), bodies)
-        except InvalidClipError as error:
-            raise CorruptionError(f"hello: {error}") from error
         session, gain, fade = _told(model)
         found = cls(header, max_error, session, gain, fade)
         found.__dict__["model"] = model
         found.__dict__["check"] = check
         return found
+
+
+def _header_of(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> ClipHeader:
+    """Return the header that chunks make: they are read as those of a file of one frame."""
+    head = pack_head(Head("skeleton", 1, frame_time, "live", 1, {}, Errors()))
+    parts = [(b"HEAD", head), *chunks, (b"DATA", b"")]
+    start = FILE_MAGIC + bytes([FORMAT_VERSION])
+    data = start + b"".join(pack_chunk(tag, body) for tag, body in parts)
+    try:
+        header = Reader(BytesSource(data)).header
+    except FormatError as error:
+        raise type(error)(f"hello: {error}") from error
+    if not isinstance(header, ClipHeader):
+        raise CorruptionError("hello: it is not of a skeleton")
+    return header
 
 
 def is_hello(data: bytes) -> bool:

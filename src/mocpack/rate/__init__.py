@@ -16,18 +16,19 @@ import numpy as np
 from mocpack import progress
 from mocpack.arguments import check_number, is_finite
 from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, VertexClip, promised_error
+from mocpack.clip import AnyClip, Clip, ClipHeader, VertexClip, promised_error
 from mocpack.codec import (
     Codec,
     Encoded,
 )
-from mocpack.container import Chunk, Errors, Packed, pack, pack_extras, unpack_extras
+from mocpack.container import Chunk, Errors, Packed, Reader, pack, pack_extras
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.kinematics import SHELL, PromisedError
 from mocpack.plain import dressed, plain
 from mocpack.rate.knob import CONTENT, Scale, close_in
 from mocpack.registry import non_default_params
+from mocpack.source import BytesSource
 from mocpack.take import WIDTHS, Extras
 from mocpack.units import format_angles, format_lengths, format_sizes
 
@@ -146,13 +147,16 @@ def take_of(clip: AnyClip, scale_bound: float | None = None) -> Take:
     header = clip.header
     step = _scale_step(clip, scale_bound) if scale_bound and header.scaled_joints else 0.0
     chunks = pack_extras(header, clip.extras, step)
-    bodies: dict[str, list[bytes]] = {}
-    for tag, body in chunks:
-        bodies.setdefault(tag, []).append(body)
-    extras = unpack_extras(header, bodies, 2**62) if chunks else Extras()
+    extras = _read_back(header, chunks) if chunks else Extras()
     is_scaled = header.is_scaled
     stretches = is_scaled or len(clip.skeleton.roots) > 1
     return Take(clip, plain(clip), chunks, extras, is_scaled, stretches, header.interpolated)
+
+
+def _read_back(header: ClipHeader, chunks: Sequence[Chunk]) -> Extras:
+    """Return what a reader makes of the chunks of a take."""
+    file = pack(Packed(header, "take", 1, {}, b"", chunks=chunks))
+    return Reader(BytesSource(file)).extras
 
 
 def encode_to_target(

@@ -12,12 +12,13 @@ from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
 from mocpack.codecs.keysine.payload import PayloadHead, checksum
-from mocpack.codecs.keysine.tracks import Plan, Rotation, Track, step_size
+from mocpack.codecs.keysine.tracks import Rotation
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from reference.keysine_grid import GridRows, grid_curves
 from reference.keysine_head import open_head, read_head
 from reference.keysine_limits import clamp_channels, clamp_places, clamp_turns
+from reference.keysine_plan import Plan, Track, step_size
 from reference.keysine_refinement import Refinement, middles
 from reference.keysine_symbols import (
     CoefficientSymbols,

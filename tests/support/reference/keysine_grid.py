@@ -11,10 +11,10 @@ import numpy as np
 
 from mocpack.arrays import F64, I64
 from mocpack.codecs.keysine.payload import Grid
-from mocpack.codecs.keysine.tracks import Plan, step_size
 from mocpack.coding.series import THOROUGH, ColumnGroup, Forecast, Predictor, features_of
 from mocpack.errors import CorruptionError
 from mocpack.skeleton import Skeleton
+from reference.keysine_plan import Plan, step_size
 from reference.keysine_symbols import FINE, LARGEST, rest_of, tables
 from reference.range_decoder import moved
 from reference.series_forecast import Forecaster

@@ -19,7 +19,6 @@ from mocpack.codecs.keysine.payload import (
     Grid,
     PayloadHead,
     checksum,
-    head_bytes,
 )
 from mocpack.codecs.keysine.tracks import (
     AXES_BITS,
@@ -32,14 +31,13 @@ from mocpack.codecs.keysine.tracks import (
     ROTATION_KIND,
     TRANSLATION_KEY_STEP,
     TRANSLATION_KIND,
-    Plan,
     Rotation,
     Translation,
-    build_plan,
     hinges_of,
 )
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError
+from reference.keysine_plan import Plan, build_plan
 from reference.keysine_symbols import (
     COARSE,
     ESCAPE,
@@ -51,11 +49,21 @@ from reference.keysine_symbols import (
 )
 from reference.table_reader import TableReader
 
+SHORTEST_PAYLOAD = 3  # bytes: the size of the head fits in them
+
 MEAN_NUMBER, STILL_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER, SIZE_NUMBER = range(6)
 COUNT_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, BAND_NUMBER, FACTOR_NUMBER = range(6, 11)
 PRECISION_NUMBER, SCALE_NUMBER, TURN_NUMBER = 11, 15, 19
 ROTATION_KINDS, FAST_BAND, FARTHEST_TURN = 5, 3, 1 << 18
 HINGE_STARTS = [0, 128, 384, 3968, 4096]
+
+
+def head_bytes(read: Read) -> bytes:
+    """Return the head of a payload as it stands there."""
+    size = FieldReader(read(0, SHORTEST_PAYLOAD), "keysine payload").varint(2**21)
+    if size < SHORTEST_PAYLOAD:
+        raise CorruptionError(f"keysine payload: a head of {size} bytes")
+    return read(0, size)
 
 
 def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
@@ -132,7 +140,7 @@ class HeadSymbols:
         _check("groups", head.group_count, (1 + alone) if frame_count > 1 else 0, frame_count - 1)
         _check("frames before the first group", int(alone), 0, int(frame_count > 2))
         longest = LONGEST_BLOCK if on_grid else LONGEST_GROUP
-        _check("frames in a group", head.longest_group(frame_count), 0, longest)
+        _check("frames in a group", _longest_group(head, frame_count), 0, longest)
         _check("layers of a grid", head.layer_count, 1, 1 if on_grid else 16)
 
     def sizes(self, count: int) -> list[int]:
@@ -284,6 +292,12 @@ class HeadSymbols:
 
     def _number(self, what: int, *, signed: bool = True) -> int:
         return number(self._coder, tables()["HEAD_TABLES"][what].tolist(), signed=signed)
+
+
+def _longest_group(head: PayloadHead, frame_count: int) -> int:
+    """Return the frames of the longest group."""
+    even = head.group_count - head.lead
+    return -(-(frame_count - 1 - head.lead) // even) if even > 0 else 0
 
 
 def _check(field: str, value: float, low: float, high: float) -> None:

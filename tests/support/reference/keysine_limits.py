@@ -6,9 +6,10 @@ import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.codecs.keysine.tracks import Track, hinges_of
+from mocpack.codecs.keysine.tracks import hinges_of
 from mocpack.hinges import turn_about
 from mocpack.skeleton import Skeleton
+from reference.keysine_plan import Track
 
 
 def clamp_channels(track: Track, channels: F64) -> F64:

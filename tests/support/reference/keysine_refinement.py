@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.codecs.keysine.tracks import Plan
+from reference.keysine_plan import Plan
 from reference.keysine_symbols import (
     ESCAPE,
     FINE,

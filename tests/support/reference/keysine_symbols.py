@@ -16,8 +16,8 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import I64
 from mocpack.codecs.keysine.payload import LONGEST_BLOCK
-from mocpack.codecs.keysine.tracks import Plan
 from mocpack.errors import CorruptionError
+from reference.keysine_plan import Plan
 from reference.table_reader import TableReader
 
 SYMBOLS, ESCAPE, FINE, COARSE, LARGEST = 32, 31, 2, 1, 1 << 30

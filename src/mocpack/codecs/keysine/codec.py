@@ -33,6 +33,7 @@ from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.codecs.keysine.layers import layered
 from mocpack.codecs.keysine.packing import Draft, draft, observe
 from mocpack.codecs.keysine.payload import (
+    GRID,
     LONGEST_BLOCK,
     LONGEST_GROUP,
     MOST_GRID_CHANNELS,
@@ -208,7 +209,7 @@ class Keysine(Codec):
         return replace(single, encoded=Encoded(made, back, single.encoded.error))
 
     def _is_grid(self, clip: Clip, made: BoundedEncoding) -> bool:
-        return self.open(made.encoded.payload, clip.header).head.grid is not None
+        return self.open(made.encoded.payload, clip.header).native.mode & GRID != 0
 
     def _single_layer(self, clip: Clip, *, retries: bool) -> BoundedEncoding:
         if self.step is not None:

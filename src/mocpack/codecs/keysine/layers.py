@@ -14,12 +14,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core
 from mocpack.arrays import F64, U8
 from mocpack.clip import Clip, promised_error
-from mocpack.codec import Payload
-from mocpack.codecs.keysine.decoding import decode_groups
-from mocpack.codecs.keysine.payload import MOST_SHIFT, read_head, write_payload
+from mocpack.codecs.keysine.payload import MOST_SHIFT, head_of, open_payload, write_payload
 
 MEASURED_FRAMES = 600  # from the middle, by which the error of each track is measured
 KEYS_SHARE = 0.5  # of the keys' error, that a base layer may leave
@@ -86,40 +83,35 @@ class _Layering:
     """A payload of one layer, and what becomes of its motion in coarser ones."""
 
     def __init__(self, payload: bytes, clip: Clip, threads: int) -> None:
-        self._read = Payload.of(payload).read
-        self.head = read_head(self._read, clip.header)
+        self._payload = open_payload(payload, clip.header)
+        self.head = head_of(self._payload)
         self._clip, self._threads = clip, threads
         self.size = len(payload)
         self._known: dict[tuple[int, bytes], float] = {}
 
     def error(self, shifts: U8) -> float:
         """Return the largest error of the clip, so coarse."""
-        return self._error((0, self.head.group_count), self._clip, shifts)
+        return self._error(0, self._clip, shifts)
 
-    def _error(self, groups: tuple[int, int], part: Clip, shifts: U8) -> float:
+    def _error(self, start: int, part: Clip, shifts: U8) -> float:
         key = part.frame_count, shifts.tobytes()
         if key not in self._known:
-            self._known[key] = self._measured(groups, part, shifts)
+            self._known[key] = self._measured(start, part, shifts)
         return self._known[key]
 
-    def _measured(self, groups: tuple[int, int], part: Clip, shifts: U8) -> float:
-        back = decode_groups(
-            self._read,
-            self._clip.header,
-            self.head,
-            groups,
-            layers=1,
-            shifts=shifts.tolist(),
-            threads=self._threads,
+    def _measured(self, start: int, part: Clip, shifts: U8) -> float:
+        stop = start + part.frame_count
+        turns, places = self._payload.decode(
+            start, stop, threads=self._threads, shifts=shifts.tolist()
         )
-        return promised_error(part, back).max
+        return promised_error(part, Clip.decoded(part.header, turns, places)).max
 
     def errors_alone(self, goal: float) -> F64:
         """Return the error (tracks, shifts) of a stretch in which one track is coarse.
 
         Infinite beyond the first above `goal`.
         """
-        groups, part = self._middle()
+        start, part = self._middle()
         tracks = self.head.track_count
         found = np.full((tracks, MOST_SHIFT + 1), np.inf)
         found[:, 0] = 0
@@ -127,20 +119,20 @@ class _Layering:
             for shift in range(1, MOST_SHIFT + 1):
                 shifts = np.zeros(tracks, np.uint8)
                 shifts[t] = shift
-                found[t, shift] = self._error(groups, part, shifts)
+                found[t, shift] = self._error(start, part, shifts)
                 if found[t, shift] == found[t, shift - 1]:
                     found[t, shift:] = found[t, shift]  # nothing is left of it
                 if found[t, shift] > goal or found[t, shift] == found[t, shift - 1]:
                     break
         return found
 
-    def _middle(self) -> tuple[tuple[int, int], Clip]:
-        """Return some groups from the middle, and their frames."""
-        head, frames = self.head, self._clip.frame_count
-        count = min(max(1, MEASURED_FRAMES // head.longest_group(frames)), head.group_count)
-        first = (head.group_count - count) // 2
-        start, stop = (head.key_frame(key, frames) for key in (first, first + count))
-        return (first, count), self._clip.frames(start, stop + 1)
+    def _middle(self) -> tuple[int, Clip]:
+        """Return where some groups from the middle begin, and their frames."""
+        payload = self._payload
+        count = min(max(1, MEASURED_FRAMES // payload.longest_group), payload.group_count)
+        first = (payload.group_count - count) // 2
+        start, stop = payload.key_frame(first), payload.key_frame(first + count)
+        return start, self._clip.frames(start, stop + 1)
 
     def shifts(self, alone: F64, goal: float, evenness: float) -> U8:
         """Return the largest shifts (tracks,) found that together leave an error within `goal`."""
@@ -157,12 +149,9 @@ class _Layering:
 
     def written(self, shifts: U8, errors: Sequence[float]) -> bytes:
         """Return the payload of these shifts (layers - 1, tracks), which leave these errors."""
-        read, head, header = self._read, self.head, self._clip.header
-        assert head.parsed is not None, "a head that was read"
+        head, header = self.head, self._clip.header
         native = header.skeleton.native(header.translated_joints)
-        groups = read(*head.groups_at(0, head.group_count))
-        segments = [read(*head.segments_at(s, 1)) for s in range(len(head.segment_sizes))]
-        parts = _core.keysine_split(head.parsed, b"".join(segments), groups, shifts)
+        segments, parts = self._payload.segments(), self._payload.split(shifts)
         stated = tuple(map(head.statement, errors))
         return write_payload(replace(head, shifts=shifts, refined=stated), native, segments, parts)
 

@@ -11,14 +11,12 @@ import numpy as np
 from mocpack import _core, progress
 from mocpack.arrays import I32
 from mocpack.clip import Clip, promised_error
-from mocpack.codec import Payload
 from mocpack.codecs.keysine import planning, search
-from mocpack.codecs.keysine.decoding import decode_groups
 from mocpack.codecs.keysine.payload import (
     Grid,
     PayloadHead,
     no_predictors,
-    read_head,
+    open_payload,
     written_head,
 )
 from mocpack.codecs.keysine.prediction import Observed
@@ -45,10 +43,10 @@ class Draft:
     def payload(self, clip: Clip, threads: int) -> bytes:
         """Return the payload, which states how far its keys alone are from `clip`."""
         parts = self.native, self.segments, self.groups
-        read = Payload.of(b"".join((written_head(self.head, *parts), *self.segments))).read
-        head = read_head(read, clip.header)
-        groups = 0, head.group_count
-        lines = decode_groups(read, clip.header, head, groups, layers=0, threads=threads)
+        start = b"".join((written_head(self.head, *parts), *self.segments))
+        keys = open_payload(start, clip.header, partial=True)
+        turns, places = keys.decode(0, clip.frame_count, threads=threads, layers=0)
+        lines = Clip.decoded(clip.header, turns, places)
         coarse = self.head.statement(promised_error(clip, lines).max)
         stated = written_head(replace(self.head, coarse=coarse), *parts)
         return b"".join((stated, *self.segments, *self.groups))

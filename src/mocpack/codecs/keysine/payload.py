@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import binascii
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,19 +19,16 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import I32, U8
 from mocpack.clip import ClipHeader
-from mocpack.codec import Read
+from mocpack.codec import Payload, as_payload
 from mocpack.codecs.keysine.tracks import (
-    COLUMNS,
     ROTATION_KIND,
     TRANSLATION_KIND,
     Rotation,
     Translation,
 )
-from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.errors import CorruptionError
+from mocpack.coding.fields import FieldWriter
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
-SHORTEST = 3  # bytes of the shortest payload: the head's size fits in them
 # limits of the format, which the core states
 LONGEST_BLOCK = _core.KEYSINE_LONGEST_BLOCK  # frames
 LONGEST_GROUP = _core.KEYSINE_LONGEST_GROUP  # frames
@@ -94,13 +90,6 @@ class PayloadHead:
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, tracks)
     first_frame_alone: bool = False  # the first frame is a group by itself
     grid: Grid | None = None
-    parsed: _core.KeysineHead | None = field(default=None, compare=False)  # as the decoder takes it
-
-    @property
-    def native(self) -> _core.KeysineHead:
-        """The head as the decoder takes it; only of one that was read."""
-        assert self.parsed is not None
-        return self.parsed
 
     @property
     def lead(self) -> int:
@@ -122,7 +111,7 @@ class PayloadHead:
         return tuple(map(self.stated, self.refined))
 
     def stated(self, coarse: int) -> float:
-        return float(self.unit * 2 ** (coarse / 8))
+        return stated_error(self.unit, coarse)
 
     def statement(self, error: float) -> int:
         """Return the number that states an error, rounded up."""
@@ -142,11 +131,6 @@ class PayloadHead:
     def segment_count(self) -> int:
         return max(1, -(-self.group_count // self.groups_per_segment))
 
-    def longest_group(self, frame_count: int) -> int:
-        """Return the frames of the longest group."""
-        even = self.group_count - self.lead
-        return -(-(frame_count - 1 - self.lead) // even) if even > 0 else 0
-
     def key_frame(self, key: int, frame_count: int) -> int:
         """Return the first frame of a group: evenly spread after the lead, rounded half up."""
         if not self.group_count or key < self.lead:
@@ -154,17 +138,6 @@ class PayloadHead:
         even = self.group_count - self.lead
         intervals = frame_count - 1 - self.lead
         return self.lead + (2 * (key - self.lead) * intervals + even) // (2 * even)
-
-    def group_at(self, frame: int, frame_count: int) -> int:
-        """Return the group that holds a frame; the last key belongs to the last group."""
-        if not self.group_count or frame < self.lead:
-            return 0
-        even, intervals = self.group_count - self.lead, frame_count - 1 - self.lead
-        group = min(self.lead + (frame - self.lead) * even // intervals, self.group_count - 1)
-        if self.key_frame(group, frame_count) > frame:
-            return group - 1
-        later = group + 1 < self.group_count and self.key_frame(group + 1, frame_count) <= frame
-        return group + 1 if later else group
 
     def with_sizes(self, sizes: Sequence[int]) -> PayloadHead:
         """Return the head with the sizes of its parts: segments, then groups layer by layer."""
@@ -178,17 +151,6 @@ class PayloadHead:
     def segment_of(self, group: int) -> int:
         return group // self.groups_per_segment
 
-    def groups_of(self, start: int, stop: int, frame_count: int) -> tuple[int, int, int]:
-        """Return the first group that holds frames, how many do, and the first's first frame."""
-        if not self.group_count:
-            return 0, 0, 0
-        starts = self.group_starts.get(frame_count)
-        if starts is None:
-            starts = [self.key_frame(key, frame_count) for key in range(self.group_count)]
-            self.group_starts[frame_count] = starts
-        first, last = bisect_right(starts, start) - 1, bisect_right(starts, stop - 1) - 1
-        return first, last + 1 - first, starts[first]
-
     def segments_at(self, first: int, count: int) -> tuple[int, int]:
         """Return offset and size of segments in the payload."""
         ends = self._part_ends
@@ -201,20 +163,15 @@ class PayloadHead:
         return ends[at], ends[at + count] - ends[at]
 
     @cached_property
-    def group_starts(self) -> dict[int, list[int]]:
-        """The first frame of each group, by how many frames there are, once it was asked for."""
-        return {}
-
-    @cached_property
     def _part_ends(self) -> list[int]:
         """Where each part of the payload begins: segments, then groups layer by layer; the end."""
         sizes = (*self.segment_sizes, *chain.from_iterable(self.layer_sizes))
         return list(accumulate(sizes, initial=self.size))
 
-    @property
-    def whole(self) -> int:
-        """Bytes of the payload."""
-        return self.size + sum(self.segment_sizes) + sum(map(sum, self.layer_sizes))
+
+def stated_error(unit: float, code: int) -> float:
+    """Return the error, in metres, that a head states by a number."""
+    return float(unit * 2 ** (code / 8))
 
 
 def stated_unit(size: float) -> float:
@@ -268,50 +225,53 @@ def sealed_head(body: bytes) -> bytes:
     return whole + checksum(whole)
 
 
-def parse_shape(data: bytes, header: ClipHeader) -> PayloadHead:
-    """Read from a head how many parts there are, and how long: a head that knows nothing else."""
-    groups, per_segment, layers, alone = _core.keysine_peek(data, header.frame_count)
-    return PayloadHead(
-        fine_bits=0,
-        coarse=0,
-        tempo=1,
-        unit=1.0,
-        group_count=groups,
-        groups_per_segment=per_segment,
-        table=np.zeros((0, COLUMNS), np.int32),
-        refined=(0,) * (layers - 1),
-        first_frame_alone=alone,
+def open_payload(
+    payload: Payload | bytes, header: ClipHeader, *, partial: bool = False
+) -> _core.KeysinePayload:
+    """Return a payload as the core opens it: its head is parsed, its parts are found.
+
+    With `partial` groups may be missing.
+    """
+    given = as_payload(payload)
+    return _core.KeysinePayload(
+        header.skeleton.native(header.translated_joints),
+        header.frame_count,
+        given.source,
+        given.offset,
+        given.size,
+        given.missing,
+        partial,
+        given.memory_limit,
     )
 
 
-def read_head(read: Read, header: ClipHeader) -> PayloadHead:
-    """Read and check the head of a payload."""
-    return parse_head(head_bytes(read), header)
+def read_head(payload: Payload | bytes, header: ClipHeader) -> PayloadHead:
+    """Return what the head of a payload says."""
+    return head_of(open_payload(payload, header))
 
 
-def parse_head(data: bytes, header: ClipHeader) -> PayloadHead:
-    """Check the bytes of a head and return what they say."""
-    skeleton = header.skeleton.native(header.translated_joints)
-    found = _core.KeysineHead(skeleton, data, header.frame_count)
-    grid = Grid(bool(found.mode & THOROUGH), tuple(found.grid_steps), tuple(found.initial_scales))
-    coarse, *refined = found.errors
+def head_of(payload: _core.KeysinePayload) -> PayloadHead:
+    """Return what the head of an open payload says."""
+    grid = Grid(
+        bool(payload.mode & THOROUGH), tuple(payload.grid_steps), tuple(payload.initial_scales)
+    )
+    coarse, *refined = payload.errors
     head = PayloadHead(
-        fine_bits=found.fine_bits,
+        fine_bits=payload.fine_bits,
         coarse=coarse,
-        tempo=found.tempo,
-        unit=found.unit,
-        group_count=found.group_count,
-        groups_per_segment=found.groups_per_segment,
-        table=_kept(found.table),
-        predictors=_kept(found.predictors),
-        size=found.size,
+        tempo=payload.tempo,
+        unit=payload.unit,
+        group_count=payload.group_count,
+        groups_per_segment=payload.groups_per_segment,
+        table=_kept(payload.table),
+        predictors=_kept(payload.predictors),
+        size=payload.head_size,
         refined=tuple(refined),
-        shifts=_kept(found.shifts),
-        first_frame_alone=bool(found.mode & FIRST_FRAME_ALONE),
-        grid=grid if found.mode & GRID else None,
-        parsed=found,
+        shifts=_kept(payload.shifts),
+        first_frame_alone=bool(payload.mode & FIRST_FRAME_ALONE),
+        grid=grid if payload.mode & GRID else None,
     )
-    return head.with_sizes(found.sizes)
+    return head.with_sizes(payload.sizes)
 
 
 def _kept(values: Any) -> Any:
@@ -319,14 +279,6 @@ def _kept(values: Any) -> Any:
     array = np.asarray(values)
     array.setflags(write=False)
     return array
-
-
-def head_bytes(read: Read) -> bytes:
-    """Return the head of a payload as it stands there."""
-    size = FieldReader(read(0, SHORTEST), "keysine payload").varint(2**21)
-    if size < SHORTEST:
-        raise CorruptionError(f"keysine payload: a head of {size} bytes")
-    return read(0, size)
 
 
 def checksum(data: bytes) -> bytes:

@@ -26,12 +26,17 @@ from mocpack.codecs.lossless.decimals import (
     count_digits,
     take_apart,
 )
-from mocpack.codecs.lossless.relations import Owner, column_groups
-from mocpack.codecs.lossless.remainders import read_remainders, write_remainders
-from mocpack.codecs.lossless.turns import unwrap, wrap
-from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.coding.series import ColumnGroup, decode_series, encode_series
+from mocpack.codecs.lossless.relations import (
+    MatrixColumns,
+    channel_columns,
+    mesh_columns,
+    motion_columns,
+)
+from mocpack.codecs.lossless.remainders import write_remainders
+from mocpack.codecs.lossless.turns import unwrap
+from mocpack.coding.fields import FieldWriter, deflate
+from mocpack.coding.planes import encode_plane
+from mocpack.coding.series import encode_series
 from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.header import array_bytes
@@ -91,31 +96,13 @@ class LosslessDecoder(Decoder):
         return _memory_needed(self.header) if start < stop else 0
 
 
-def _channels(skeleton: Skeleton) -> MatrixColumns:
-    angles = skeleton.columns.is_angle
-    joints = skeleton.columns.joints
-    owners = [(int(j), not a) for j, a in zip(joints, angles, strict=True)]
-    return MatrixColumns(angles, lambda moving: _groups(skeleton, owners, moving))
-
-
-def _motion(header: ClipHeader) -> MatrixColumns:
-    owners = [(j, False) for j in range(len(header.skeleton)) for _ in range(4)]
-    owners += [(j, True) for j in header.translated_joints for _ in range(3)]
-    still = np.zeros(len(owners), bool)
-    return MatrixColumns(still, lambda moving: _groups(header.skeleton, owners, moving))
-
-
-def _mesh(header: VertexHeader) -> MatrixColumns:
-    def groups(moving: Mask) -> list[ColumnGroup]:
-        points = np.flatnonzero(moving) // 3
-        first, counts = np.unique(points, return_index=True, return_counts=True)[1:]
-        return [ColumnGroup(tuple(range(a, a + n))) for a, n in zip(first, counts, strict=True)]
-
-    return MatrixColumns(np.zeros(3 * header.vertex_count, bool), groups)
-
-
-def _groups(skeleton: Skeleton, owners: list[Owner], moving: Mask) -> list[ColumnGroup]:
-    return column_groups(skeleton, [owners[c] for c in np.flatnonzero(moving)])
+def _memory_needed(header: AnyHeader) -> int:
+    """Return about how many bytes decoding takes, if every column moves."""
+    arrays = int(Lossless.decode_memory * array_bytes(header))
+    if isinstance(header, VertexHeader):
+        return arrays + VERTEX_COLUMN_MEMORY * 3 * header.vertex_count
+    columns = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
+    return arrays + JOINT_COLUMN_MEMORY * (columns + header.skeleton.channel_count)
 
 
 def _implied(clip: Clip) -> bool:
@@ -141,8 +128,8 @@ def _decode_clip(payload: bytes, header: ClipHeader, limit: int) -> Clip:
         frames,
         skeleton.native(header.translated_joints),
         skeleton.names,
-        joint_of_dof(skeleton).astype(np.int32),
-        (~is_angle(skeleton)).astype(np.uint8),
+        skeleton.columns.joints.astype(np.int32),
+        (~skeleton.columns.is_angle).astype(np.uint8),
         limit,
     )
     if motion is None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from mocpack.arrays import Mask
 from mocpack.coding.series import ColumnGroup
-from mocpack.dofs import is_angle, joint_of_dof
 from mocpack.header import ClipHeader, VertexHeader
 from mocpack.mirroring import mirrored_joints
 from mocpack.skeleton import Skeleton
@@ -34,8 +33,8 @@ class MatrixColumns:
 
 def channel_columns(skeleton: Skeleton) -> MatrixColumns:
     """Return the columns of the source's channels."""
-    angles = is_angle(skeleton)
-    joints = joint_of_dof(skeleton)
+    angles = skeleton.columns.is_angle
+    joints = skeleton.columns.joints
     owners = [(int(j), not a) for j, a in zip(joints, angles, strict=True)]
     return MatrixColumns(angles, lambda moving: _groups(skeleton, owners, moving))
 

@@ -9,7 +9,6 @@ import pytest
 import mocpack
 from mocpack import rotations
 from mocpack.clip import Clip, promised_error
-from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine, planning
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.codecs.keysine.tracks import (
@@ -82,7 +81,7 @@ def encoded(clip, **params):
 
 
 def table_of(payload, clip):
-    return read_head(Payload.of(payload).read, clip.header).table
+    return read_head(payload, clip.header).table
 
 
 WAYS = {

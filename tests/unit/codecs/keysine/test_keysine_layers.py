@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from mocpack.clip import promised_error
-from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine import layers as layering
-from mocpack.codecs.keysine.decoding import decode_groups
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.errors import CorruptionError
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
@@ -21,7 +19,7 @@ LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3, layer_ratio=4)
 
 def layer_ends(payload, header):
     """Bytes up to the end of the keys, and of each layer."""
-    head = read_head(Payload.of(payload).read, header)
+    head = read_head(payload, header)
     keys = sum(head.segments_at(0, len(head.segment_sizes)))
     return np.cumsum([keys, *map(sum, head.layer_sizes)])
 
@@ -29,7 +27,7 @@ def layer_ends(payload, header):
 def test_a_file_cut_after_any_layer_plays_within_the_error_it_states():
     clip = walk(4.0)
     payload = LAYERED.encode(clip)
-    head = read_head(Payload.of(payload).read, clip.header)
+    head = read_head(payload, clip.header)
     stated = (head.coarse_error, *head.layer_errors, 5e-3)
     assert list(stated) == sorted(stated, reverse=True)
     for end, error in zip(layer_ends(payload, clip.header), stated, strict=True):
@@ -40,7 +38,7 @@ def test_a_file_cut_after_any_layer_plays_within_the_error_it_states():
 
 def test_a_layer_is_as_coarse_as_was_asked():
     clip = walk(4.0)
-    head = read_head(Payload.of(LAYERED.encode(clip)).read, clip.header)
+    head = read_head(LAYERED.encode(clip), clip.header)
     assert 5e-3 < head.layer_errors[1] <= 1.1 * 4 * 5e-3
     assert head.layer_errors[1] < head.layer_errors[0] <= 1.1 * 16 * 5e-3
 
@@ -59,16 +57,17 @@ def test_a_file_cut_inside_a_layer_has_it_as_far_as_it_goes():
 
 def test_asking_for_more_layers_than_fit_tries_few_more(monkeypatch):
     clip, decodes = walk(4.0), []
+    measured = layering._Layering._measured
     monkeypatch.setattr(
-        layering,
-        "decode_groups",
-        lambda *args, **given: decodes.append(1) or decode_groups(*args, **given),
+        layering._Layering,
+        "_measured",
+        lambda *given: decodes.append(1) or measured(*given),
     )
     three = LAYERED.encode(clip)
     for_three = len(decodes)
     most = replace(LAYERED, layers=16).encode(clip)
-    assert read_head(Payload.of(most).read, clip.header).layer_count >= 3
-    assert read_head(Payload.of(three).read, clip.header).layer_count == 3
+    assert read_head(most, clip.header).layer_count >= 3
+    assert read_head(three, clip.header).layer_count == 3
     assert len(decodes) - for_three < 8 * for_three
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import promised_error
-from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine, prediction
 from mocpack.codecs.keysine.payload import read_head, written_head
 from reference import keysine as reference
@@ -55,7 +54,7 @@ def payload(clip):
 
 
 def test_real_motion_has_predictors_and_is_smaller_with_them(clip, payload, monkeypatch):
-    assert len(read_head(Payload.of(payload).read, clip.header).predictors) > 3
+    assert len(read_head(payload, clip.header).predictors) > 3
     monkeypatch.setattr(Keysine, "_predictors", lambda *_, **__: None)
     assert len(payload) < len(Keysine(max_error=1e-3).encode(clip))
 
@@ -75,13 +74,13 @@ def test_some_joints_are_those_of_the_whole_motion_with_predictors(clip, payload
 
 def test_layers_of_predicted_coefficients_add_up(clip, payload):
     made = Keysine(max_error=1e-3, layers=2).encode(clip)
-    assert len(read_head(Payload.of(made).read, clip.header).predictors) > 3
+    assert len(read_head(made, clip.header).predictors) > 3
     ours, whole = (Keysine().decode(p, clip.header) for p in (made, payload))
     np.testing.assert_array_equal(ours.rotations, whole.rotations)
 
 
 def test_a_predictor_from_its_own_track_cannot_be_written(clip, payload):
-    head = read_head(Payload.of(payload).read, clip.header)
+    head = read_head(payload, clip.header)
     spoilt = head.predictors.copy()
     spoilt[0, 1] = spoilt[0, 0]
     native = clip.skeleton.native(clip.translated_joints)

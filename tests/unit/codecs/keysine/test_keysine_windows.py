@@ -1,5 +1,7 @@
 """Windows by the native writer: the frames that the decoder gives, and no others are asked for."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -107,15 +109,16 @@ def test_turns_beyond_what_floats_are_used_for_keep_their_precision():
 
 
 def writer_of(motion, read):
-    """Return what writes windows of a motion whose bytes come from `read`."""
-    payload = Payload(read, motion._reader.payload_size, motion._reader.payload)
-    return motion.codec.open(payload, motion.header).window_writer()
+    """Return what writes windows of a motion whose payload comes from `read`."""
+    size = motion._reader.payload.size
+    source = SimpleNamespace(size=size, data=None, read=read)
+    return motion.codec.open(Payload(source, 0, size), motion.header).window_writer()
 
 
 def test_only_the_bytes_of_the_window_are_read(made):
     motion = made["transform"]
     asked = []
-    read = motion._reader.read
+    read = motion._reader.payload.read
     writer = writer_of(motion, lambda at, size: asked.append(size) or read(at, size))
     asked.clear()
     plan = window_plan(motion.header, PLAIN)
@@ -124,7 +127,7 @@ def test_only_the_bytes_of_the_window_are_read(made):
     first = sum(asked)
     asked.clear()
     writer.write(plan, 15, 25, out)
-    assert 0 < sum(asked) < first < motion._reader.payload_size / 2
+    assert 0 < sum(asked) < first < motion._reader.payload.size / 2
 
 
 def test_frames_that_are_not_there_are_refused(made):
@@ -146,7 +149,7 @@ def test_damaged_groups_are_corrupt_and_short_reads_truncated(made):
     motion = made["transform"]
     plan = window_plan(motion.header, PLAIN)
     out = np.empty((100, plan.width), np.float32)
-    read, groups = motion._reader.read, motion.decoder.byte_ranges(0, 100)[-1]
+    read, groups = motion._reader.payload.read, motion.decoder.byte_ranges(0, 100)[-1]
 
     def flipped(at, size):
         data = bytearray(read(at, size))

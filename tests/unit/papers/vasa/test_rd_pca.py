@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -260,8 +261,8 @@ def test_a_window_reads_the_head_and_its_own_chunks_only():
     payload = codec.encode(CLIP)
     head = layout.read_head(reader(payload), CLIP.frame_count, CLIP.skeleton.channel_count)
     sizes = []
-    source = Payload(reader(payload, sizes), len(payload), lambda: payload)
-    part = codec.open(source, CLIP.header).frames(65, 85)
+    source = SimpleNamespace(size=len(payload), data=None, read=reader(payload, sizes))
+    part = codec.open(Payload(source, 0, len(payload)), CLIP.header).frames(65, 85)
     assert sum(sizes) == head.offsets[0] + head.offsets[3] - head.offsets[2]
     whole = codec.decode(payload, CLIP.header).frames(65, 85)
     np.testing.assert_allclose(part.positions(), whole.positions(), atol=1e-9)

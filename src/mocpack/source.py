@@ -11,10 +11,13 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from mocpack.errors import TruncatedError, UsageError
+
+START = 4096  # bytes of a file that are read at once: mostly all chunks before the payload
 
 Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 """What can be opened: a path, the bytes themselves, or a file object open for reading bytes."""
@@ -24,6 +27,8 @@ class Source(ABC):
     """Bytes that can be read anywhere, by any thread."""
 
     size: int
+    data: bytes | None = None
+    """All bytes, where they are at hand: the core then reads them where they stand."""
 
     @abstractmethod
     def read(self, at: int, size: int) -> bytes:
@@ -54,11 +59,11 @@ class BytesSource(Source):
     """Bytes at hand."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = data
+        self.data: bytes = data
         self.size = len(data)
 
     def read(self, at: int, size: int) -> bytes:
-        return _whole(self._data[at : at + size], size)
+        return _whole(self.data[at : at + size], size)
 
 
 class PathSource(Source):
@@ -69,8 +74,11 @@ class PathSource(Source):
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by close
         self._read = _positioned(self._file)
         self.size = os.fstat(self._file.fileno()).st_size
+        self._start = self._read(0, min(self.size, START))
 
     def read(self, at: int, size: int) -> bytes:
+        if at + size <= len(self._start):
+            return self._start[at : at + size]
         return _whole(self._read(at, size), size)
 
     def close(self) -> None:
@@ -78,6 +86,23 @@ class PathSource(Source):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._path, self.size)
+
+
+class PartSource(Source):
+    """A part of another source, as a source of its own; the other is closed with it."""
+
+    def __init__(self, source: Source, at: int, size: int) -> None:
+        self._source, self._at, self.size = source, at, size
+        if source.data is not None:
+            self.data = source.data[at : at + size]
+
+    def read(self, at: int, size: int) -> bytes:
+        if at + size > self.size:
+            raise TruncatedError(f"file ends {at + size - self.size} bytes too early")
+        return self._source.read(self._at + at, size)
+
+    def close(self) -> None:
+        self._source.close()
 
 
 class FileSource(Source):
@@ -110,7 +135,7 @@ def _positioned(file: Any) -> Callable[[int, int], bytes]:
     raw = getattr(file, "raw", file)
     # other objects may have the number of a file that they read through, and not as it is
     if isinstance(raw, io.FileIO) and hasattr(os, "pread"):
-        return lambda at, size: _pread(raw, at, size)
+        return partial(_pread, raw)
     lock = threading.Lock()
 
     def read(at: int, size: int) -> bytes:

@@ -1,0 +1,637 @@
+// The core's reader: what a file says up to its payload. Frames are decoded by codecs.
+#include "arrays.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "coding/checksum.h"
+#include "coding/crc32.h"
+#include "python_source.h"
+#include "reader/archive.h"
+#include "reader/chunks.h"
+#include "reader/numbers.h"
+
+using mocpack::Chunk;
+using mocpack::Chunks;
+using mocpack::Memory;
+
+PythonSource::PythonSource(nb::handle source) : held(nb::borrow(source))
+{
+	nb::object data = nb::isinstance<nb::bytes>(source) ? held : nb::object(held.attr("data"));
+	if (data.is_none())
+	{
+		bytes.source = {this, nb::cast<uint64_t>(held.attr("size")), read};
+		return;
+	}
+	held = data;
+	nb::bytes all = nb::cast<nb::bytes>(data);
+	bytes.all = static_cast<const uint8_t*>(all.data());
+	bytes.source.size = all.size();
+}
+
+mocpack_Status PythonSource::read(void* user, uint64_t offset, size_t size, void* dst)
+{
+	PythonSource& self = *static_cast<PythonSource*>(user);
+	if (self.bytes.all)
+	{
+		std::memcpy(dst, self.bytes.all + offset, size);
+		return MOCPACK_OK;
+	}
+	try
+	{
+		nb::bytes found = nb::cast<nb::bytes>(self.held.attr("read")(offset, size));
+		if (found.size() == size)
+		{
+			std::memcpy(dst, found.data(), size);
+			return MOCPACK_OK;
+		}
+		check_status(MOCPACK_TRUNCATED, "the file");
+	}
+	catch (...)
+	{
+		self.raised = std::current_exception();
+	}
+	return MOCPACK_READ_FAILED;
+}
+
+mocpack_Source PythonSource::callback()
+{
+	return {this, bytes.source.size, read};
+}
+
+void PythonSource::raise(const mocpack_Error& error)
+{
+	if (error.status == MOCPACK_READ_FAILED && raised)
+	{
+		std::exception_ptr found = raised;
+		raised = nullptr;
+		std::rethrow_exception(found);
+	}
+	raise_error(error);
+}
+
+namespace
+{
+
+template <typename T, size_t N> nb::object copy_of(const T* values, const size_t (&shape)[N])
+{
+	auto found = new_array<T, N>(shape);
+	std::copy(values, values + found.size(), found.data());
+	return nb::cast(found);
+}
+
+nb::str text_of(const mocpack_Text& text)
+{
+	return nb::str(text.bytes, text.size);
+}
+
+nb::bytes bytes_of(const mocpack_Text& text)
+{
+	return nb::bytes(text.bytes, text.size);
+}
+
+nb::tuple joints_of(const int32_t* joints, size_t count)
+{
+	nb::list found;
+	for (size_t i = 0; i < count; ++i)
+		found.append(joints[i]);
+	return nb::tuple(found);
+}
+
+// A motion that owns its memory, with nothing in it yet.
+struct OwnedMotion
+{
+	mocpack_Motion* motion = nullptr;
+
+	OwnedMotion() = default;
+	OwnedMotion(const OwnedMotion&) = delete;
+	OwnedMotion& operator=(const OwnedMotion&) = delete;
+	~OwnedMotion()
+	{
+		mocpack_close(motion);
+	}
+};
+
+// Values (N, width) and times (N,) of a track; `fail` raises.
+template <typename Fail> nb::tuple values_of(const mocpack_Motion& motion, size_t index, Fail fail)
+{
+	const size_t widths[] = {1, 1, 1, 3, 4};
+	const mocpack_Track& t = motion.info.tracks[index];
+	auto values = new_array<double, 2>({size_t(t.count), widths[t.kind]});
+	auto times = new_array<double, 1>({size_t(t.count)});
+	mocpack_Error error = {};
+	if (mocpack_track_values(&motion, index, values.data(), times.data(), &error) != MOCPACK_OK)
+		fail(error);
+	return nb::make_tuple(values, times);
+}
+
+nb::list hinges_of(const mocpack_Info& info)
+{
+	nb::list found;
+	for (size_t h = 0; h < info.hinge_count; ++h)
+	{
+		const mocpack_Hinge& hinge = info.hinges[h];
+		found.append(nb::make_tuple(hinge.joint, nb::make_tuple(hinge.axis[0], hinge.axis[1], hinge.axis[2]),
+									nb::make_tuple(hinge.lowest, hinge.highest), bool(hinge.slides),
+									text_of(hinge.name)));
+	}
+	return found;
+}
+
+// What SKEL, REST, HING and SCAL say of the joints, by name; channels as the numbers that SKEL gives them.
+nb::dict skeleton_of(const mocpack_Motion& motion)
+{
+	const mocpack_Info& info = motion.info;
+	const size_t joints = info.joint_count;
+	nb::list names, channels;
+	for (size_t j = 0; j < joints; ++j)
+	{
+		const mocpack::ChannelLayout& layout = motion.layouts[motion.layout_of[j]];
+		names.append(text_of(info.names[j]));
+		channels.append(nb::bytes(layout.codes, layout.count));
+	}
+	nb::dict found;
+	found["names"] = nb::tuple(names);
+	found["parents"] = joints_of(info.parents, joints);
+	found["offsets"] = copy_of(info.offsets, {joints, size_t(3)});
+	found["end_sites"] = copy_of(info.end_sites, {info.end_count, size_t(3)});
+	found["end_site_joints"] = joints_of(info.end_joints, info.end_count);
+	found["channels"] = channels;
+	found["axes"] =
+		motion.channel_frames ? copy_of(motion.channel_frames, {joints, size_t(4)}) : nb::object(nb::none());
+	found["rest"] =
+		info.rest_rotations ? copy_of(info.rest_rotations, {joints, size_t(4)}) : nb::object(nb::none());
+	found["scales"] = info.scales ? copy_of(info.scales, {joints, size_t(3)}) : nb::object(nb::none());
+	found["hinges"] = hinges_of(info);
+	found["translated_joints"] = joints_of(info.translated_joints, info.translated_count);
+	found["unit"] = info.unit;
+	return found;
+}
+
+Chunk chunk_of(const std::optional<nb::bytes>& body)
+{
+	Chunk chunk = {};
+	if (body)
+		chunk.found = true, chunk.body = static_cast<const uint8_t*>(body->data()), chunk.size = body->size();
+	return chunk;
+}
+
+// The same of the chunks' bodies.
+nb::dict read_skeleton(nb::bytes skeleton, const std::optional<nb::bytes>& rest,
+					   const std::optional<nb::bytes>& hinges, const std::optional<nb::bytes>& scales)
+{
+	Memory memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT);
+	void* place = memory.take(sizeof(mocpack_Motion));
+	if (!place)
+		throw std::bad_alloc();
+	OwnedMotion owned;
+	owned.motion = new (place) mocpack_Motion(memory);
+	Chunks chunks = {};
+	chunks.skeleton = chunk_of(skeleton), chunks.rest = chunk_of(rest);
+	chunks.hinges = chunk_of(hinges), chunks.scales = chunk_of(scales);
+	mocpack_Error error = {};
+	if (!mocpack::read_skeleton_chunks(chunks, owned.motion, &error))
+		raise_error(error);
+	return skeleton_of(*owned.motion);
+}
+
+// Name, kind, samples, frame time or None, start, whether it has times, bound, unit, bytes.
+nb::tuple head_of(const mocpack_Track& t)
+{
+	return nb::make_tuple(text_of(t.name), int(t.kind), t.count,
+						  t.frame_time > 0 ? nb::object(nb::float_(t.frame_time)) : nb::none(), t.start_time,
+						  bool(t.has_times), t.bound, text_of(t.unit), t.chunk_size);
+}
+
+// One `trak` chunk by itself.
+class TrackChunk
+{
+	OwnedMotion owned;
+	nb::bytes body;
+	Chunk chunk;
+
+  public:
+	explicit TrackChunk(nb::bytes body_) : body(body_), chunk(chunk_of(body_))
+	{
+		Memory memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT);
+		void* place = memory.take(sizeof(mocpack_Motion));
+		if (!place)
+			throw std::bad_alloc();
+		owned.motion = new (place) mocpack_Motion(memory);
+		owned.motion->bytes.all = chunk.body;
+		owned.motion->bytes.source.size =
+			LARGE; // how long the file is that the chunk will stand in is not known
+		Chunks chunks = {};
+		chunks.tracks = &chunk, chunks.track_count = 1;
+		mocpack_Error error = {};
+		if (!mocpack::read_tracks(chunks, owned.motion, &error))
+			raise_error(error);
+	}
+
+	nb::tuple head() const
+	{
+		return head_of(owned.motion->info.tracks[0]);
+	}
+
+	nb::tuple values() const
+	{
+		return values_of(*owned.motion, 0, [](const mocpack_Error& error) { raise_error(error); });
+	}
+
+  private:
+	static const uint64_t LARGE = uint64_t(1) << 40;
+};
+
+nb::tuple track_head(nb::bytes body)
+{
+	return TrackChunk(body).head();
+}
+
+nb::tuple read_track(nb::bytes body)
+{
+	return TrackChunk(body).values();
+}
+
+// Numbers (rows, columns) as tracks code them; `step` is that of a grid which they do not name, or 0.
+NewArray<double, 2> read_numbers(nb::bytes body, size_t rows, size_t columns, double step)
+{
+	auto numbers = new_array<double, 2>({rows, columns});
+	Memory memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT);
+	mocpack_Error error = {};
+	mocpack::Fields in("numbers", static_cast<const uint8_t*>(body.data()), body.size(), 0, &error);
+	const bool good =
+		mocpack::read_numbers(&in, rows, columns, numbers.data(), &memory, step, &mocpack::SERIES_CODERS);
+	memory.give_all_back();
+	if (!good)
+		raise_error(error);
+	return numbers;
+}
+
+// The frames (J, 4) of channels whose axes are turned by degrees (J, 3) about z, y and x.
+NewArray<double, 2> axis_frames(Array<double, nb::shape<-1, 3>> degrees)
+{
+	auto frames = new_array<double, 2>({degrees.shape(0), 4});
+	for (size_t j = 0; j < degrees.shape(0); ++j)
+		mocpack::write_axis_frame(degrees.data() + 3 * j, frames.data() + 4 * j);
+	return frames;
+}
+
+// A file that is open up to its payload.
+class File
+{
+	PythonSource source;
+	OwnedMotion owned;
+
+	const mocpack_Motion& motion() const
+	{
+		return *owned.motion;
+	}
+	const mocpack_Info& info() const
+	{
+		return owned.motion->info;
+	}
+
+	nb::object body_of(const Chunk& chunk) const
+	{
+		return chunk.found ? nb::object(nb::bytes(chunk.body, size_t(chunk.size))) : nb::none();
+	}
+
+	void check(mocpack_Status status, const mocpack_Error& error)
+	{
+		if (status != MOCPACK_OK)
+			source.raise(error);
+	}
+
+  public:
+	File(nb::handle given, bool partial, std::optional<uint64_t> memory_limit) : source(given)
+	{
+		mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
+		options.memory_limit = memory_limit ? std::max<uint64_t>(*memory_limit, 1) : UINT64_MAX;
+		options.flags = partial ? uint32_t(MOCPACK_OPEN_CUT) : 0;
+		mocpack_Error error = {};
+		check(mocpack::open_clip(source.bytes, &options, true, &owned.motion, &error), error);
+	}
+
+	bool is_vertices() const
+	{
+		return motion().is_vertices;
+	}
+	uint64_t frame_count() const
+	{
+		return info().frame_count;
+	}
+	double frame_time() const
+	{
+		return info().frame_time;
+	}
+	nb::str codec_id() const
+	{
+		return text_of(info().codec);
+	}
+	uint32_t bitstream_version() const
+	{
+		return info().bitstream;
+	}
+	// JSON texts, empty for none: parameters, and those without which the payload cannot be decoded.
+	nb::bytes params() const
+	{
+		return bytes_of(info().parameters);
+	}
+	nb::bytes needed() const
+	{
+		return bytes_of(motion().needed);
+	}
+	nb::bytes metadata() const
+	{
+		return bytes_of(info().metadata);
+	}
+	// Declared, max, mean, rms, p99; declared and measured angle; None for what is not stated.
+	nb::tuple errors() const
+	{
+		const mocpack_Info& i = info();
+		auto stated = [](double value, bool is_there)
+		{ return is_there ? nb::object(nb::float_(value)) : nb::none(); };
+		return nb::make_tuple(stated(i.declared_error, i.declared_error >= 0),
+							  stated(i.measured_max, i.is_measured), stated(i.measured_mean, i.is_measured),
+							  stated(i.measured_rms, i.is_measured), stated(i.measured_p99, i.is_measured),
+							  stated(i.declared_angle, i.declared_angle >= 0),
+							  stated(i.measured_angle, i.measured_angle >= 0));
+	}
+	// Bodies of SKEL, REST, HING and SCAL: what a skeleton is made of.
+	nb::tuple skeleton_chunks() const
+	{
+		const Chunks& c = *motion().chunks;
+		return nb::make_tuple(body_of(c.skeleton), body_of(c.rest), body_of(c.hinges), body_of(c.scales));
+	}
+	// Vertices and triangles (faces, 3).
+	nb::tuple mesh() const
+	{
+		const mocpack::Mesh& m = motion().mesh;
+		return nb::make_tuple(m.vertex_count, copy_of(m.faces, {size_t(m.face_count), size_t(3)}));
+	}
+	nb::tuple scaled_joints() const
+	{
+		return joints_of(info().scaled_joints, info().scaled_count);
+	}
+	// Whether there is anything beside the poses.
+	bool has_extras() const
+	{
+		return info().times || motion().moving_scales || motion().chunks->gaps.found || info().track_count;
+	}
+	// Start time, whether it loops, which axis is up, whether it is left-handed and interpolated.
+	nb::tuple playing() const
+	{
+		const mocpack_Info& i = info();
+		return nb::make_tuple(i.start_time, bool(i.loops), int(i.up), bool(i.is_left_handed),
+							  bool(i.is_interpolated));
+	}
+	nb::object times() const
+	{
+		return info().times ? copy_of(info().times, {size_t(info().frame_count)}) : nb::none();
+	}
+	nb::object moving_scales() const
+	{
+		const mocpack_Motion& m = motion();
+		return m.moving_scales
+				   ? copy_of(m.moving_scales, {size_t(m.info.frame_count), m.info.scaled_count, size_t(3)})
+				   : nb::none();
+	}
+	// Whether joints were seen (T, J); None where all were.
+	nb::object valid()
+	{
+		if (!motion().chunks->gaps.found)
+			return nb::none();
+		const size_t frames = size_t(info().frame_count);
+		auto seen = new_array<uint8_t, 2>({frames, info().joint_count});
+		mocpack_Error error = {};
+		check(mocpack_seen(&motion(), 0, frames, seen.data(), &error), error);
+		return nb::cast(seen);
+	}
+
+	nb::list track_heads() const
+	{
+		nb::list found;
+		for (size_t i = 0; i < info().track_count; ++i)
+			found.append(head_of(info().tracks[i]));
+		return found;
+	}
+	nb::tuple track(size_t index)
+	{
+		track_at(index);
+		return values_of(motion(), index, [this](const mocpack_Error& error) { source.raise(error); });
+	}
+	nb::list track_words(size_t index)
+	{
+		track_at(index);
+		size_t count = 0, size = 0;
+		mocpack_Error error = {};
+		check(mocpack_track_words(&motion(), index, &count, &size, nullptr, nullptr, &error), error);
+		std::vector<mocpack_Text> words(count + 1);
+		std::vector<char> text(size + 1);
+		check(mocpack_track_words(&motion(), index, &count, &size, words.data(), text.data(), &error), error);
+		nb::list found;
+		for (size_t i = 0; i < count; ++i)
+			found.append(text_of(words[i]));
+		return found;
+	}
+
+	// Tag, bytes with the header, of each chunk in the order of the file.
+	nb::list chunk_sizes()
+	{
+		nb::list found;
+		mocpack_Error error = {};
+		for (uint64_t at = mocpack::FIRST_CHUNK; at < source.bytes.source.size;)
+		{
+			uint8_t tag[5] = {};
+			Chunk chunk = {};
+			if (!mocpack::read_chunk_header(source.bytes, &at, tag, &chunk, &error))
+				source.raise(error);
+			at += chunk.size;
+			found.append(nb::make_tuple(std::string(reinterpret_cast<char*>(tag)), chunk.whole));
+		}
+		return found;
+	}
+	// Tag and body of the chunks that hold what stands beside the poses.
+	nb::list take_chunks() const
+	{
+		const Chunks& c = *motion().chunks;
+		const std::pair<const char*, const Chunk*> all[] = {{"REST", &c.rest},	 {"HING", &c.hinges},
+															{"SCAL", &c.scales}, {"TIME", &c.time},
+															{"play", &c.play},	 {"vald", &c.gaps}};
+		nb::list found;
+		for (auto [tag, chunk] : all)
+			if (chunk->found)
+				found.append(nb::make_tuple(tag, body_of(*chunk)));
+		for (const Chunk* chunk = c.tracks; chunk; chunk = chunk->next)
+			found.append(nb::make_tuple("trak", body_of(*chunk)));
+		return found;
+	}
+
+	// Offset, size, missing bytes and checksum.
+	std::tuple<uint64_t, uint64_t, uint64_t, uint32_t> payload() const
+	{
+		const mocpack::PayloadPlace& p = motion().payload;
+		return {p.offset, p.size, p.missing, p.checksum};
+	}
+
+  private:
+	const mocpack_Track& track_at(size_t index) const
+	{
+		if (index >= info().track_count)
+			throw nb::index_error("there is no such track");
+		return info().tracks[index];
+	}
+};
+
+// The trailer of an archive: where it begins; its shards (name, size), bases, names of clips, columns of
+// numbers (N, 8) and fronts, as pack_index writes them; its catalogue, or None.
+nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
+{
+	PythonSource source(given);
+	mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
+	options.memory_limit = memory_limit ? std::max<uint64_t>(*memory_limit, 1) : UINT64_MAX;
+	mocpack_Source by_callback = source.callback();
+	mocpack_Archive* archive = nullptr;
+	mocpack_Error error = {};
+	if (mocpack_archive_open(&by_callback, &options, &archive, &error) != MOCPACK_OK)
+		source.raise(error);
+	std::unique_ptr<mocpack_Archive, void (*)(mocpack_Archive*)> owned(archive, mocpack_archive_close);
+	nb::list files, bases, names;
+	for (size_t i = 0; i < archive->shard_count; ++i)
+	{
+		const mocpack::Shard& shard = archive->shards[i];
+		files.append(nb::make_tuple(
+			nb::str(reinterpret_cast<const char*>(shard.name.bytes), size_t(shard.name.size)), shard.size));
+	}
+	for (size_t i = 0; i < archive->base_count; ++i)
+		bases.append(nb::bytes(archive->bases[i].bytes, size_t(archive->bases[i].size)));
+	auto columns = new_array<int64_t, 2>({archive->clip_count, 8});
+	std::string fronts;
+	for (size_t n = 0; n < archive->clip_count; ++n)
+	{
+		const mocpack::ArchivedClip& clip = archive->clips[n];
+		const mocpack_ArchiveClip& said = clip.said;
+		names.append(text_of(said.name));
+		int64_t bits;
+		std::memcpy(&bits, &said.frame_time, 8);
+		const int64_t row[] = {int64_t(clip.base_number), int64_t(said.shard),
+							   int64_t(said.offset),	  int64_t(said.stored_size),
+							   int64_t(said.base_at),	  int64_t(clip.front.size),
+							   int64_t(said.frame_count), bits};
+		std::copy(row, row + 8, columns.data() + 8 * n);
+		fronts.append(reinterpret_cast<const char*>(clip.front.bytes), size_t(clip.front.size));
+	}
+	nb::object table = nb::none();
+	if (archive->table.found)
+	{
+		const mocpack::TrailerChunk& chunk = archive->table;
+		std::string found(size_t(chunk.size), '\0');
+		if (chunk.size &&
+			by_callback.read(by_callback.user, chunk.offset, size_t(chunk.size), &found[0]) != MOCPACK_OK)
+		{
+			error.status = MOCPACK_READ_FAILED;
+			source.raise(error);
+		}
+		const uint8_t tag[] = {'t', 'a', 'b', 'l'};
+		const uint32_t sum = mocpack::crc32(mocpack::crc32(0, tag, 4),
+											reinterpret_cast<const uint8_t*>(found.data()), found.size());
+		if (!mocpack::checksum_matches(sum, chunk.checksum))
+			raise_corrupt("chunk 'tabl' fails its checksum");
+		table = nb::bytes(found.data(), found.size());
+	}
+	return nb::make_tuple(archive->trailer, nb::tuple(files), nb::tuple(bases), nb::tuple(names), columns,
+						  nb::bytes(fronts.data(), fronts.size()), table);
+}
+
+// Name, offset and size of each clip of a scene; None where the file is none.
+nb::object scene_clips(nb::handle given)
+{
+	PythonSource source(given);
+	mocpack_Error error = {};
+	error.status = MOCPACK_OK;
+	if (!mocpack::is_scene(source.bytes, &error))
+	{
+		if (error.status != MOCPACK_OK)
+			source.raise(error);
+		return nb::none();
+	}
+	mocpack_Scene* scene = nullptr;
+	if (mocpack::open_scene(source.bytes, nullptr, &scene, &error) != MOCPACK_OK)
+		source.raise(error);
+	nb::list found;
+	for (size_t n = 0; n < mocpack_scene_count(scene); ++n)
+	{
+		mocpack::ClipPlace place = mocpack::scene_place(scene, n);
+		found.append(nb::make_tuple(text_of(mocpack_scene_name(scene, n)), place.offset, place.size));
+	}
+	mocpack_scene_close(scene);
+	return found;
+}
+
+} // namespace
+
+void register_reader(nb::module_& m)
+{
+	nb::class_<File>(m, "File")
+		.def(nb::init<nb::handle, bool, std::optional<uint64_t>>(), "source"_a, "partial"_a = false,
+			 "memory_limit"_a.none() = nb::none(),
+			 nb::sig("def __init__(self, source: object, partial: bool = False, memory_limit: int | None = "
+					 "None) -> None"))
+		.def_prop_ro("is_vertices", &File::is_vertices)
+		.def_prop_ro("frame_count", &File::frame_count)
+		.def_prop_ro("frame_time", &File::frame_time)
+		.def_prop_ro("codec_id", &File::codec_id)
+		.def_prop_ro("bitstream_version", &File::bitstream_version)
+		.def_prop_ro("params", &File::params)
+		.def_prop_ro("needed", &File::needed)
+		.def_prop_ro("metadata", &File::metadata)
+		.def_prop_ro("errors", &File::errors, nb::sig("def errors(self) -> tuple[float | None, ...]"))
+		.def_prop_ro("scaled_joints", &File::scaled_joints,
+					 nb::sig("def scaled_joints(self) -> tuple[int, ...]"))
+		.def_prop_ro("has_extras", &File::has_extras)
+		.def_prop_ro("playing", &File::playing,
+					 nb::sig("def playing(self) -> tuple[float, bool, int, bool, bool]"))
+		.def_prop_ro("payload", &File::payload)
+		.def("skeleton_chunks", &File::skeleton_chunks,
+			 nb::sig("def skeleton_chunks(self) -> tuple[bytes, bytes | None, bytes | None, bytes | None]"))
+		.def("mesh", &File::mesh, nb::sig("def mesh(self) -> tuple[int, typing.Any]"))
+		.def("times", &File::times, nb::sig("def times(self) -> typing.Any"))
+		.def("moving_scales", &File::moving_scales, nb::sig("def moving_scales(self) -> typing.Any"))
+		.def("valid", &File::valid, nb::sig("def valid(self) -> typing.Any"))
+		.def("track_heads", &File::track_heads,
+			 nb::sig("def track_heads(self) -> list[tuple[typing.Any, ...]]"))
+		.def("track", &File::track, "index"_a,
+			 nb::sig("def track(self, index: int) -> tuple[typing.Any, typing.Any]"))
+		.def("track_words", &File::track_words, "index"_a,
+			 nb::sig("def track_words(self, index: int) -> list[str]"))
+		.def("chunk_sizes", &File::chunk_sizes, nb::sig("def chunk_sizes(self) -> list[tuple[str, int]]"))
+		.def("take_chunks", &File::take_chunks, nb::sig("def take_chunks(self) -> list[tuple[str, bytes]]"));
+	m.def(
+		"read_skeleton", &read_skeleton, "skeleton"_a, "rest"_a.none() = nb::none(),
+		"hinges"_a.none() = nb::none(), "scales"_a.none() = nb::none(),
+		nb::sig("def read_skeleton(skeleton: bytes, rest: bytes | None = None, hinges: bytes | None = None, "
+				"scales: bytes | None = None) -> dict[str, typing.Any]"));
+	m.def("track_head", &track_head, "body"_a,
+		  nb::sig("def track_head(body: bytes) -> tuple[typing.Any, ...]"));
+	m.def("read_track", &read_track, "body"_a,
+		  nb::sig("def read_track(body: bytes) -> tuple[typing.Any, typing.Any]"));
+	m.def("read_numbers", &read_numbers, "body"_a, "rows"_a, "columns"_a, "step"_a = 0.0);
+	m.def("axis_frames", &axis_frames, "degrees"_a);
+	m.def("read_archive", &read_archive, "source"_a, "memory_limit"_a.none() = nb::none(),
+		  nb::sig(
+			  "def read_archive(source: object, memory_limit: int | None = None) -> tuple[typing.Any, ...]"));
+	m.def("scene_clips", &scene_clips, "source"_a,
+		  nb::sig("def scene_clips(source: object) -> list[tuple[str, int, int]] | None"));
+}

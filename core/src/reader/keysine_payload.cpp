@@ -1,0 +1,163 @@
+// A keysine payload, opened: its head, and where its parts stand.
+#include <cmath>
+
+#include "reader/chunks.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const size_t LONGEST_HEAD_SIZE = 5; // bytes that say how long the head is
+const uint64_t LARGEST_HEAD = 1u << 31;
+
+struct PayloadOpening
+{
+	mocpack_Motion* motion;
+	mocpack_Error* error;
+
+	Sentence fail(mocpack_Status status, uint64_t offset)
+	{
+		return Sentence(error, status, offset);
+	}
+
+	// Reads how long keysine's head is, and the head.
+	bool read_head()
+	{
+		const PayloadPlace& data = motion->payload;
+		uint8_t start[LONGEST_HEAD_SIZE];
+		size_t some = data.size < LONGEST_HEAD_SIZE ? size_t(data.size) : LONGEST_HEAD_SIZE;
+		const uint8_t* view = motion->bytes.view(data.offset, some, start, error);
+		if (!view)
+			return false;
+		Fields in("keysine's head", view, some, data.offset, error);
+		uint64_t size = in.varint(LARGEST_HEAD);
+		in.check(size, " has no bytes");
+		if (!in.good())
+			return false;
+		if (size > data.size)
+		{
+			fail(MOCPACK_TRUNCATED, data.offset) << "the motion ends in keysine's head";
+			return false;
+		}
+		void* buffer = nullptr;
+		if (!motion->bytes.all && !(buffer = motion->memory.take(size + 1)))
+			return no_memory(error, "keysine's head");
+		view = motion->bytes.view(data.offset, size, buffer, error);
+		bool good = view && parse_head(view, size_t(size));
+		motion->memory.give_back(buffer);
+		return good;
+	}
+
+	bool parse_head(const uint8_t* src, size_t size)
+	{
+		const size_t frames = size_t(motion->info.frame_count);
+		mocpack_KeysineLayout shape = {};
+		mocpack_Fault fault = {};
+		mocpack_Status status = mocpack_keysine_peek(src, size, frames, &shape, &fault);
+		if (status != MOCPACK_OK)
+			return head_fault(status, fault);
+		void* memory =
+			motion->memory.take(mocpack_keysine_head_memory(src, size, motion->tree.joint_count, frames));
+		if (!memory)
+			return too_large();
+		status = mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
+		if (status != MOCPACK_OK)
+			return head_fault(status, fault);
+		motion->layout = mocpack_keysine_layout(motion->head);
+		return true;
+	}
+
+	bool too_large()
+	{
+		fail(MOCPACK_NO_MEMORY, motion->payload.offset)
+			<< motion->info.frame_count << " frames of " << uint64_t(motion->info.joint_count)
+			<< " joints take more memory than the limit, or than there is";
+		return false;
+	}
+
+	bool head_fault(mocpack_Status status, const mocpack_Fault& fault)
+	{
+		Sentence sentence = fail(status, motion->payload.offset);
+		sentence << "keysine's head";
+		if (status == MOCPACK_TRUNCATED)
+			sentence << " ends too early";
+		else if (!fault.field)
+			sentence << " is damaged";
+		else
+		{
+			if (fault.part)
+				sentence << ": " << fault.part << " " << uint64_t(fault.index);
+			sentence << ": " << fault.field << " " << fault.value;
+			if (fault.low == fault.high)
+				sentence << " is not " << fault.low;
+			else
+				sentence << " is outside " << fault.low << ".." << fault.high;
+		}
+		return false;
+	}
+
+	// Where the segments and groups stand.
+	bool find_parts(uint32_t flags)
+	{
+		const mocpack_KeysineLayout& l = motion->layout;
+		size_t parts = l.segment_count + l.layer_count * l.group_count;
+		uint64_t* offsets = motion->memory.take_array<uint64_t>(uint64_t(parts) + 1);
+		double* errors = motion->memory.take_array<double>(l.layer_count);
+		if (!offsets || !errors)
+			return too_large();
+		offsets[0] = motion->payload.offset + l.head_size;
+		for (size_t i = 0; i < parts; ++i)
+			offsets[i + 1] = offsets[i] + l.sizes[i];
+		motion->part_offsets = offsets;
+		motion->payload_end = motion->payload.offset + motion->payload.size;
+		uint64_t end = offsets[parts], announced = motion->payload_end + motion->payload.missing;
+		uint64_t reached = flags & MOCPACK_OPEN_CUT ? offsets[l.segment_count] : end;
+		if (reached > motion->payload_end)
+		{
+			fail(MOCPACK_TRUNCATED, motion->payload_end)
+				<< "the motion ends " << reached - motion->payload_end << " bytes too early";
+			return false;
+		}
+		if (end < announced)
+		{
+			fail(MOCPACK_CORRUPT, end) << "the motion has " << announced - end << " bytes too many";
+			return false;
+		}
+		describe(errors);
+		return true;
+	}
+
+	void describe(double* errors)
+	{
+		const mocpack_KeysineLayout& l = motion->layout;
+		mocpack_Info& info = motion->info;
+		mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
+		for (size_t i = 0; i < l.layer_count; ++i)
+			errors[i] = double(fields.unit) * std::pow(2.0, fields.errors[i] / 8.0);
+		info.layer_errors = errors;
+		info.layer_count = l.layer_count;
+		info.key_count = uint64_t(l.group_count) + 1;
+		for (size_t g = 0; g < l.group_count; ++g)
+		{
+			size_t length = motion->key_frame(g + 1) - motion->key_frame(g), size = 0;
+			for (size_t layer = 0; layer < l.layer_count; ++layer)
+				size += l.sizes[motion->group_part(layer, g)];
+			motion->longest_group = length > motion->longest_group ? length : motion->longest_group;
+			motion->largest_input = size > motion->largest_input ? size : motion->largest_input;
+		}
+		for (size_t s = 0; s < l.segment_count; ++s)
+			motion->largest_input = l.sizes[s] > motion->largest_input ? l.sizes[s] : motion->largest_input;
+	}
+};
+
+} // namespace
+
+bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error)
+{
+	PayloadOpening opening = {motion, error};
+	return opening.read_head() && opening.find_parts(flags);
+}
+
+} // namespace mocpack

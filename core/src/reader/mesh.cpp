@@ -1,0 +1,51 @@
+// What a vertex animation moves: MESH.
+#include "reader/chunks.h"
+#include "reader/numbers.h"
+
+namespace mocpack
+{
+
+namespace
+{
+
+const uint64_t MOST_VERTICES = 1 << 24;
+const size_t FACE_SIZE = 12; // bytes
+
+int32_t load_int32(const uint8_t* bytes)
+{
+	return int32_t(uint32_t(bytes[0]) | uint32_t(bytes[1]) << 8 | uint32_t(bytes[2]) << 16 |
+				   uint32_t(bytes[3]) << 24);
+}
+
+} // namespace
+
+bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk MESH", error);
+	Mesh& mesh = motion->mesh;
+	mesh.vertex_count = in.varint(MOST_VERTICES);
+	mesh.face_count = in.varint(2 * MOST_VERTICES);
+	in.check(mesh.vertex_count >= 1, ": a mesh has at least one vertex");
+	size_t size = 0;
+	const size_t most = size_t(FACE_SIZE * mesh.face_count);
+	uint8_t* steps = in.good() ? inflate_fields(&in, most, &motion->memory, &size) : nullptr;
+	if (!steps)
+		return false;
+	if (size < most)
+		in.fail(MOCPACK_TRUNCATED) << " ends too early";
+	int32_t* corners = motion->memory.take_array<int32_t>(3 * mesh.face_count + 1);
+	if (!corners)
+		return no_memory(error, "the mesh's triangles");
+	int64_t corner = 0;
+	for (size_t i = 0; i < 3 * size_t(mesh.face_count) && in.good(); ++i)
+	{
+		corner += load_int32(steps + 4 * i);
+		in.check(corner >= 0 && uint64_t(corner) < mesh.vertex_count, ": a triangle names no vertex");
+		corners[i] = int32_t(corner);
+	}
+	mesh.faces = corners;
+	motion->memory.give_back(steps);
+	return in.good();
+}
+
+} // namespace mocpack

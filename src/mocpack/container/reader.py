@@ -1,0 +1,231 @@
+"""An open .mocp file up to its payload: the core reads it, here it becomes headers and takes."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property, lru_cache
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mocpack import _core
+from mocpack.codec import Payload
+from mocpack.container.extras import Chunk
+from mocpack.container.file import Packed
+from mocpack.container.head import Errors
+from mocpack.container.skel import CHANNELS
+from mocpack.container.track import TrackHead, track_head, track_values
+from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.frozen import assembled
+from mocpack.header import AnyHeader, ClipHeader, VertexHeader
+from mocpack.hinges import Hinges
+from mocpack.skeleton import Skeleton
+from mocpack.source import BytesSource, PartSource, Source
+from mocpack.space import HANDS, UP_AXES
+from mocpack.take import NO_EXTRAS, WIDTHS, Extras, Track
+
+BYTES_A_NUMBER = 64  # that decoding a number beside the poses may take
+PARTS = {
+    "SKEL": "skeleton",
+    "MESH": "skeleton",
+    "REST": "skeleton",
+    "HING": "skeleton",
+    "SCAL": "scales",
+    "TIME": "times",
+    "meta": "metadata",
+    "vald": "validity",
+    "trak": "tracks",
+    "fill": "fill",
+}
+"""What each chunk is counted under in `Reader.sizes`; the head where it is not here."""
+LEAST_LIMIT = 1 << 20  # bytes that opening a file may take, whatever the limit
+SKELETONS_KEPT = 256
+MOST_KEPT = 1 << 13  # bytes of the chunks of a skeleton that is kept: a hostile one does not stay
+Skeletal = tuple[Skeleton, tuple[int, ...], float]
+
+
+class Reader:
+    """An open .mocp file: its header at hand, its payload read on demand.
+
+    Attributes
+    ----------
+    header : ClipHeader or VertexHeader
+    codec_id : str
+    bitstream_version : int
+    params : dict
+        That the file names.
+    needed : frozenset of str
+        Parameters without which the payload cannot be decoded.
+    errors : Errors
+    payload : Payload
+    """
+
+    def __init__(
+        self, source: Source, *, partial: bool = False, memory_limit: int | None = None
+    ) -> None:
+        limit = None if memory_limit is None else max(memory_limit, LEAST_LIMIT)
+        self._file = file = _core.File(source, partial, limit)
+        self._source = source
+        self.codec_id = file.codec_id
+        self.bitstream_version = file.bitstream_version
+        needed = _object(file.needed)
+        self.params = {**_object(file.params), **needed}
+        self.needed = frozenset(needed)
+        self.errors = Errors(*file.errors)
+        self.header = _header(file)
+        offset, size, missing, checksum = file.payload
+        self.payload = Payload(source, offset, size, missing, checksum, limit)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Bytes by part of the file; chunk headers are counted with their chunk."""
+        found = {"file": self._source.size, "head": 0} | dict.fromkeys(PARTS.values(), 0)
+        for tag, size in self._file.chunk_sizes():
+            if tag == "DATA":
+                found["payload"] = self.payload.size
+                found["head"] += size - self.payload.size - self.payload.missing
+            else:
+                found[PARTS.get(tag, "head")] += size
+        return found
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """What the file holds beside its poses, as chunks."""
+        found: list[Chunk] = self._file.take_chunks()
+        return found
+
+    @cached_property
+    def track_heads(self) -> list[TrackHead]:
+        """What tracks the file has, without reading them."""
+        return [track_head(found) for found in self._file.track_heads()]
+
+    @cached_property
+    def extras(self) -> Extras:
+        """What the file holds beside its poses."""
+        if not self._file.has_extras:
+            return NO_EXTRAS
+        file, valid = self._file, self._file.valid()
+        try:
+            return Extras(
+                file.moving_scales(),
+                file.times(),
+                None if valid is None else np.asarray(valid).view(np.bool_),
+                {head.name: self._track(i, head) for i, head in enumerate(self.track_heads)},
+            )
+        except InvalidClipError as error:
+            raise CorruptionError(str(error)) from error
+
+    def extras_memory(self) -> int:
+        """Return the bytes that reading `extras` may take."""
+        if not self._file.has_extras or not isinstance(self.header, ClipHeader):
+            return 0
+        frames, joints = self.header.frame_count, len(self.header.skeleton)
+        numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads)
+        numbers += frames * (3 * len(self.header.scaled_joints) + 1)
+        return BYTES_A_NUMBER * numbers + frames * joints
+
+    def _track(self, index: int, head: TrackHead) -> Track:
+        values, times = self._file.track(index)
+        words = self._file.track_words(index) if head.kind == "label" else ()
+        shown, start = (times, 0.0) if head.has_times else (None, head.start)
+        samples = track_values(head.kind, values, words)
+        return Track(head.kind, samples, head.frame_time, start, shown, head.bound, head.unit)
+
+
+def unpack(data: bytes, *, partial: bool = False) -> Packed:
+    """Read the bytes of a .mocp file.
+
+    With `partial`, a file cut inside its DATA chunk gives the payload bytes that there are.
+    """
+    reader = Reader(BytesSource(data), partial=partial)
+    return Packed(
+        reader.header,
+        reader.codec_id,
+        reader.bitstream_version,
+        reader.params,
+        reader.payload.whole(),
+        reader.errors,
+        reader.needed,
+        reader.chunks,
+    )
+
+
+def scene_parts(source: Source) -> dict[str, Source] | None:
+    """Return the clips of a scene by name, each as the source of a file; None of other files."""
+    found = _core.scene_clips(source)
+    if found is None:
+        return None
+    return {name: PartSource(source, offset, size) for name, offset, size in found}
+
+
+def read_skeleton(
+    body: bytes,
+    rest: bytes | None = None,
+    hinges: bytes | None = None,
+    scales: bytes | None = None,
+) -> Skeletal:
+    """Return the skeleton of chunks, the joints that are translated, and the unit in metres.
+
+    Those used last are kept: the clips of an archive share them, and making one takes longer than
+    decoding a window.
+    """
+    size = len(body) + len(rest or b"") + len(hinges or b"") + len(scales or b"")
+    return (_kept if size <= MOST_KEPT else _skeleton)(body, rest, hinges, scales)
+
+
+def _skeleton(
+    body: bytes, rest: bytes | None, hinges: bytes | None, scales: bytes | None
+) -> Skeletal:
+    found = _core.read_skeleton(body, rest, hinges, scales)
+    translated, unit = found.pop("translated_joints"), found.pop("unit")
+    given = {name: value for name, value in found.items() if value is not None}
+    given["channels"] = tuple(tuple(CHANNELS[c] for c in codes) for codes in given["channels"])
+    try:
+        given["hinges"] = _hinges(given["hinges"])
+        return Skeleton(**given), translated, unit
+    except InvalidClipError as error:
+        raise CorruptionError(f"header: {error}") from error
+
+
+_kept = lru_cache(SKELETONS_KEPT)(_skeleton)
+
+
+def _hinges(rows: list[Any]) -> Hinges | None:
+    if not rows:
+        return None
+    joints, axes, limits, slides, names = zip(*rows, strict=True)
+    return Hinges(joints, np.array(axes), np.array(limits), np.array(slides), names)
+
+
+def _header(file: _core.File) -> AnyHeader:
+    metadata = _object(file.metadata)
+    if file.is_vertices:
+        vertices, faces = file.mesh()
+        return VertexHeader(vertices, faces, file.frame_count, file.frame_time, metadata)
+    skeleton, translated, unit = read_skeleton(*file.skeleton_chunks())
+    start, loop, up, left_handed, interpolated = file.playing
+    header: ClipHeader = assembled(
+        ClipHeader,
+        {
+            "skeleton": skeleton,
+            "frame_count": file.frame_count,
+            "frame_time": file.frame_time,
+            "translated_joints": translated,
+            "unit": unit,
+            "metadata": MappingProxyType(metadata),
+            "scaled_joints": file.scaled_joints,
+            "start_time": start,
+            "loop": loop,
+            "up": UP_AXES[up],
+            "handedness": HANDS[left_handed],
+            "interpolated": interpolated,
+        },
+    )
+    return header
+
+
+def _object(text: bytes) -> dict[str, Any]:
+    """Return the JSON object of a text that the core has checked; nothing is an empty one."""
+    found: dict[str, Any] = json.loads(text) if text else {}
+    return found
