@@ -8,8 +8,10 @@
     python benchmarks/bench_live.py vmc      [CLIP]       bytes against VMC over OSC (python-osc)
     python benchmarks/bench_live.py stage    [SECONDS]    8 senders, 20 receivers, one relay
     python benchmarks/bench_live.py join                  seconds from joining to the first pose
+    python benchmarks/bench_live.py grid     [CLIP]       a table and a picture, in report/: error
+                                                          over loss, rate and delay
 
-CLIP is a name such as cmu/49_02. `mocpack bench --live` draws error over loss, rate and delay.
+CLIP is a name such as cmu/49_02.
 """
 
 from __future__ import annotations
@@ -33,9 +35,6 @@ from websockets.asyncio.client import connect
 
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live import REPORTS
-from mocpack.bench.live_network import Network
-from mocpack.bench.live_run import HEADERS, LiveRun, run_live
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.clip import Clip
 from mocpack.errors import UsageError
@@ -47,6 +46,9 @@ from mocpack.live.stage import items, subprotocols
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from live_damage import damage
+from live_grid import REPORTS, grid_size, live_grid, write_grid
+from live_network import Network
+from live_run import HEADERS, LiveRun, run_live
 
 CLIPS = ["cmu/49_02", "cmu/17_08", "cmu/16_32"]
 Case = tuple[float, int, int, tuple[int, ...]]
@@ -347,6 +349,14 @@ def join() -> None:
     asyncio.run(run())
 
 
+def grid(name: str) -> None:
+    """Send a clip through networks of all kinds; write a table and a picture."""
+    out = Path("report")
+    out.mkdir(exist_ok=True)
+    rows = live_grid(load_clip(name, COMMITTED), lambda: print(".", end="", flush=True))
+    print(f"\n{grid_size()} runs; wrote {' and '.join(map(str, write_grid(rows, out)))}")
+
+
 def main() -> None:
     what, rest = (sys.argv[1] if len(sys.argv) > 1 else ""), sys.argv[2:]
     if what == "speed":
@@ -363,6 +373,8 @@ def main() -> None:
         vmc(rest[0] if rest else "cmu/49_02")
     elif what == "join":
         join()
+    elif what == "grid":
+        grid(rest[0] if rest else "cmu/49_02")
     elif what == "stage":
         stage(float(rest[0]) if rest else 5.0)
     else:

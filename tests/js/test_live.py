@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from in_node import PACKAGE
 
+from live_network import Network
 from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live_network import Network
 from mocpack.live import Hello, Receiver, Sender
 from mocpack.testing import hard_clips
 

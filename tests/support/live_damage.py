@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mocpack.bench.live_network import Network
+from live_network import Network
 from mocpack.clip import Clip
 from mocpack.live import Hello, Receiver, Sender
 

@@ -62,17 +62,12 @@ def run(
             "--papers", help="Reproduce all papers that are not in the folder yet; one page of all."
         ),
     ] = False,
-    live: Annotated[
-        bool,
-        typer.Option("--live", help="Live streams: error over loss, rate and delay, a picture."),
-    ] = False,
 ) -> int:
     """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
-    if paper or all_papers or live:
+    if paper or all_papers:
         with naming(out, keep=True):
-            if paper:
-                return _paper(paper, _only_folder(data), out)
-            return _all_papers(_only_folder(data), out) if all_papers else _live(data, out)
+            folder = _only_folder(data)
+            return _paper(paper, folder, out) if paper else _all_papers(folder, out)
     if not codec:
         raise UsageError("name at least one --codec (mocpack codecs lists them), or a --paper")
     for spec in codec:
@@ -126,25 +121,6 @@ def _tell(
     console.print(f"{len(rows)} rows, {len(failed)} failed; wrote {report} and {out}/bench.csv")
     for row in failed[:20]:
         console.print(f"  {row['clip']} {row['codec']} {row['target'] or ''}: {row['failure']}")
-    return 0
-
-
-def _live(data: list[Path] | None, out: Path) -> int:
-    """Send a clip through networks of all kinds; the first of `data`, or CMU's 49_02."""
-    from mocpack._api import read
-    from mocpack.bench.datasets import COMMITTED, load_clip
-    from mocpack.bench.live import grid_size, live_grid, write_grid
-    from mocpack.clip import Clip
-
-    require("matplotlib", extra="bench", purpose="the picture")
-    clip = read(find_clips(data)[0]) if data else load_clip("cmu/49_02", COMMITTED)
-    if not isinstance(clip, Clip):
-        raise UsageError("live streams are of skeletons")
-    out.mkdir(parents=True, exist_ok=True)
-    with counted() as bar:
-        task = bar.add_task("sending", total=grid_size())
-        rows = live_grid(clip, lambda: bar.advance(task))
-    files.stdout().print(f"wrote {' and '.join(map(str, write_grid(rows, out)))}")
     return 0
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from live_damage import damage
+from live_network import Network
+from live_run import run_live
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.bench.live_network import Network
-from mocpack.bench.live_run import run_live
 from mocpack.live import Answer, Hello, Player, RateControl, Receiver, Sender, Store
 from mocpack.testing import walk
 

@@ -1,4 +1,4 @@
-"""The grid of `mocpack bench --live`: shown frames and bits over loss, rate and delay."""
+"""The grid of `bench_live.py grid`: shown frames and bits over loss, rate and delay."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.bench.live_network import Network
-from mocpack.bench.live_run import run_live
+from live_network import Network
+from live_run import run_live
 from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.clip import Clip

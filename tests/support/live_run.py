@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from live_network import Network
 from mocpack import rotations
 from mocpack.arrays import F64, Mask
-from mocpack.bench.live_network import Network
 from mocpack.clip import Clip
 from mocpack.kinematics import promised_error
 from mocpack.live import Hello, Pose, Receiver, Report, Sender
