@@ -28,7 +28,6 @@ DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
 BRIEF, MOST_BRIEF = 6, 30  # a known step, plain series; depths of a first column
 DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}
 PLAIN, ORDERS, FLOORED = 5, (0, 1, 2, 3), 3
-MOST_DEPTH = 33
 WHOLE_DOUBLE, MOST_SHORT = 255, 2.0**31  # of a short number
 RECIPROCAL, MOST_RECIPROCAL = 31, 223  # one byte: 1/1 to 1/223
 MAX_SIZE = 28  # of an expected error's logarithm

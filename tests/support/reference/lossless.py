@@ -75,7 +75,7 @@ def _read_matrix(read: FieldReader, frames: int, layout: MatrixColumns) -> F64:
     lead = read.u8()
     if lead > 1 or lead >= frames:
         raise CorruptionError(f"lossless payload: {lead} of {frames} frames stand apart")
-    columns, negative = _read_negative_zeros(read, frames, layout.column_count)
+    columns, negative = _read_negative_zeros(read, frames, len(layout.angles))
     blocks = [_read_block(read, count, layout) for count in (lead, frames - lead) if count]
     matrix = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
     for column, signs in zip(columns, negative.T, strict=True):
@@ -102,7 +102,7 @@ def _read_negative_zeros(read: FieldReader, frames: int, columns: int) -> tuple[
 
 
 def _read_block(read: FieldReader, frames: int, layout: MatrixColumns) -> F64:
-    columns = layout.column_count
+    columns = len(layout.angles)
     moving = read.mask(columns)
     count = int(moving.sum())
     still = inflate(read.sized(), 8 * (columns - count), what="lossless still columns")

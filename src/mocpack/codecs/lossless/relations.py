@@ -26,10 +26,6 @@ class MatrixColumns:
     groups: Callable[[Mask], Sequence[ColumnGroup]]
     """How those that move relate."""
 
-    @property
-    def column_count(self) -> int:
-        return len(self.angles)
-
 
 def channel_columns(skeleton: Skeleton) -> MatrixColumns:
     """Return the columns of the source's channels."""
