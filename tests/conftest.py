@@ -1,7 +1,9 @@
 """What all tests share: readers that are not Python, and how the contract reseals payloads."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,11 @@ from reference.keysine import resealed
 
 CHECKOUT = Path(__file__).parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
+
+# Every worker rewrites the assertions of every test module, and hundreds of child processes import
+# the package. Without cached bytecode all of them would compile the same files again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 RESEAL["keysine"] = resealed
 

@@ -4,13 +4,13 @@ import dataclasses
 import importlib
 import inspect
 import json
-import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from command_line import run_text as run
 
 import mocpack
 from mocpack.cli import app
@@ -19,19 +19,6 @@ from mocpack.presets import PRESETS
 from mocpack.testing import walk
 
 HEAVY = {"scipy", "matplotlib", "cma", "hypothesis", "multiprocessing.pool"}
-
-
-def run(*words, folder=None, stdin=None, **variables):
-    return subprocess.run(
-        [sys.executable, "-m", "mocpack", *map(str, words)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        input=stdin,
-        cwd=folder,
-        env={**os.environ, **variables},
-        timeout=120,
-    )
 
 
 def modules_after(code):
@@ -211,9 +198,10 @@ def completed(shell, line):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_offers_commands_and_options(shell):
-    assert "compress" in completed(shell, "mocpack comp")
-    assert "compare" in completed(shell, "mocpack comp")
-    assert "decompress" not in completed(shell, "mocpack comp")
+    commands = completed(shell, "mocpack comp")
+    assert "compress" in commands
+    assert "compare" in commands
+    assert "decompress" not in commands
     assert "--max-error" in completed(shell, "mocpack compress --max")
 
 

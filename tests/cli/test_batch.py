@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import run_text
 
 import mocpack
 from mocpack.cli import batch
@@ -37,7 +38,9 @@ def ended(process):
 
 
 def run(folder, *words):
-    return ended(started(folder, *words))
+    """Run a command; return (exit code, standard output, standard error)."""
+    done = run_text(*words, folder=folder)
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.fixture

@@ -17,16 +17,32 @@ from mocpack.testing import walk
 SUFFIXES = {".bvh"}
 
 
+def write_takes(folder):
+    (folder / "takes/day two").mkdir(parents=True)
+    for number, name in enumerate(["takes/a.bvh", "takes/b.BVH", "takes/day two/a.bvh"]):
+        mocpack.write(walk(0.2, seed=number), folder / "one.bvh")
+        (folder / "one.bvh").rename(folder / name)
+    (folder / "takes/notes.txt").write_text("not a motion")
+    (folder / "takes/.hidden.bvh").write_text("not a motion")
+
+
 @pytest.fixture
 def folder(tmp_path):
     """Takes in a folder and in one below it, with what is no motion among them."""
-    (tmp_path / "takes/day two").mkdir(parents=True)
-    for number, name in enumerate(["takes/a.bvh", "takes/b.BVH", "takes/day two/a.bvh"]):
-        mocpack.write(walk(0.2, seed=number), tmp_path / "one.bvh")
-        (tmp_path / "one.bvh").rename(tmp_path / name)
-    (tmp_path / "takes/notes.txt").write_text("not a motion")
-    (tmp_path / "takes/.hidden.bvh").write_text("not a motion")
+    write_takes(tmp_path)
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def packed_takes(tmp_path_factory):
+    """Takes, one of them packed as a file and as an archive; for tests that change no file."""
+    folder = tmp_path_factory.mktemp("packed")
+    write_takes(folder)
+    takes = folder / "takes"
+    (takes / "link.mocp").symlink_to("a.bvh")
+    run("compress", "a.bvh", "--codec", "raw", folder=takes)
+    run("pack", "a.bvh", "-o", "a.mocps", "--codec", "raw", folder=takes)
+    return takes
 
 
 def made(folder):
@@ -104,12 +120,10 @@ def test_files_that_would_become_one_are_refused(folder):
         "repair a.mocps -o a.mocps",
     ],
 )
-def test_no_file_is_written_over_the_one_that_it_is_made_of(folder, words):
-    takes = folder / "takes"
-    (takes / "link.mocp").symlink_to("a.bvh")
-    run("compress", "a.bvh", "--codec", "raw", folder=takes)
-    run("pack", "a.bvh", "-o", "a.mocps", "--codec", "raw", folder=takes)
+def test_no_file_is_written_over_the_one_that_it_is_made_of(packed_takes, words):
+    takes = packed_takes
     before = {path.name: path.read_bytes() for path in takes.iterdir() if path.is_file()}
+    assert {"a.mocp", "a.mocps", "link.mocp"} < before.keys()
     for force in ([], ["-f"]):
         result = run(*words.split(), *force, folder=takes)
         assert result.returncode == 2

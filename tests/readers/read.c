@@ -1,9 +1,9 @@
 // What libmocpack says of files, for the tests: read LIMIT ACCESS FILE... prints a line for each, its status
 // and either a digest or the sentence; ACCESS is memory, source (a read callback) or needs (one that lacks
-// bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE writes frames as float64, read
-// dump32 WHAT FILE as float32: WHAT is local, world, keys, or a time; scales, then scales alone. read tracks
-// ACCESS FILE prints every track: its name, kind, then times, values and words. read hinges FILE prints every
-// hinge, then the angles of all frames.
+// bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE... writes the frames of each
+// file as float64, read dump32 WHAT FILE... as float32, after their count as uint64: WHAT is local, world,
+// keys, or a time; scales, then scales alone. read tracks ACCESS FILE prints every track: its name, kind,
+// then times, values and words. read hinges FILE prints every hinge, then the angles of all frames.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,30 +108,22 @@ static void dump(const char* what, const char* path, int single)
 	const mocpack_Info* info = mocpack_info(motion);
 	int keys = !strcmp(what, "keys"), at_time = what[0] >= '0' && what[0] <= '9';
 	uint64_t count = at_time ? 1 : keys ? info->key_count : info->frame_count;
-	const size_t total = (size_t)count * info->joint_count * 7,
-				 size = single ? sizeof(float) : sizeof(double);
-	void* numbers = malloc(total * size);
-	if (!strcmp(what, "scales"))
-	{
-		mocpack_Poses poses = mocpack_separate(NULL, NULL, info->joint_count);
+	const int scales = !strcmp(what, "scales");
+	const uint64_t total = count * info->joint_count * (scales ? 3 : 7);
+	const size_t size = single ? sizeof(float) : sizeof(double);
+	void* numbers = malloc((size_t)total * size);
+	mocpack_Poses poses = scales   ? mocpack_separate(NULL, NULL, info->joint_count)
+						  : single ? mocpack_interleaved_f32(numbers, info->joint_count, 4, 7)
+								   : mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	if (scales)
 		poses.scales = numbers;
-		if (mocpack_frames(reader, 0, count, &poses, NULL) != MOCPACK_OK)
-			exit(4);
-		fwrite(numbers, size, (size_t)count * info->joint_count * 3, stdout);
-		free(numbers);
-		mocpack_reader_close(reader);
-		mocpack_close(motion);
-		free(bytes.at);
-		return;
-	}
-	mocpack_Poses poses = single ? mocpack_interleaved_f32(numbers, info->joint_count, 4, 7)
-								 : mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
 	mocpack_Status status = at_time ? mocpack_sample(reader, strtod(what, NULL), &poses, NULL)
 							: keys	? mocpack_preview(reader, 0, count, &poses, NULL)
 									: mocpack_frames(reader, 0, count, &poses, NULL);
 	if (status != MOCPACK_OK)
 		exit(4);
-	fwrite(numbers, size, total, stdout);
+	fwrite(&total, sizeof total, 1, stdout);
+	fwrite(numbers, size, (size_t)total, stdout);
 	free(numbers);
 	mocpack_reader_close(reader);
 	mocpack_close(motion);
@@ -311,9 +303,10 @@ int main(int argc, char** argv)
 		print_metadata(argv[2]);
 		return 0;
 	}
-	if (argc == 4 && (!strcmp(argv[1], "dump") || !strcmp(argv[1], "dump32")))
+	if (argc >= 4 && (!strcmp(argv[1], "dump") || !strcmp(argv[1], "dump32")))
 	{
-		dump(argv[2], argv[3], !strcmp(argv[1], "dump32"));
+		for (int i = 3; i < argc; ++i)
+			dump(argv[2], argv[i], !strcmp(argv[1], "dump32"));
 		return 0;
 	}
 	for (int i = 3; i < argc; ++i)

@@ -8,6 +8,7 @@ import math
 import struct
 import zlib
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -274,15 +275,20 @@ def scale_cases():
     yield Case("two chunks of scales", built([*chunks(with_scales())[:-1] * 2]), "corrupt")
 
 
-def hinge_file(rows, kind=0):
-    """Return a file of three joints whose HING chunk has these rows, deflated and sealed."""
+@cache
+def hinged_file():
+    """Return a file of three joints with two hinges."""
     skeleton = mocpack.Skeleton(("root", "knee", "toe"), (-1, 0, 1), 0.3 * np.eye(3))
     hinges = mocpack.Hinges((1, 2), np.eye(3)[:2], np.array([[-1.0, 1.0], [-np.inf, 0.5]]))
     skeleton = replace(skeleton, hinges=hinges)
     angles = 0.4 * np.sin(np.arange(12)[:, np.newaxis] / [3.0, 5.0])
-    good = packed(mocpack.Clip.from_angles(skeleton, angles))
+    return packed(mocpack.Clip.from_angles(skeleton, angles))
+
+
+def hinge_file(rows, kind=0):
+    """Return the file of `hinged_file` whose HING chunk has these rows, deflated and sealed."""
     body = bytes([kind]) + deflate(rows, dictionary=b"root\0knee\0toe")
-    return changed(b"HING", lambda _: body, good)
+    return changed(b"HING", lambda _: body, hinged_file())
 
 
 def hinge_rows(
@@ -613,8 +619,10 @@ def json_cases():
     yield Case("metadata: empty", with_metadata(b""), "corrupt")
 
 
+@cache
 def all_cases():
-    return [
+    """Return every case by its name."""
+    cases = [
         *good_cases(),
         *take_cases(),
         *hinge_cases(),
@@ -626,3 +634,4 @@ def all_cases():
         *memory_cases(),
         *json_cases(),
     ]
+    return {case.name: case for case in cases}

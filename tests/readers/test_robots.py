@@ -1,10 +1,10 @@
 """Robots nobody has seen: packed, they keep both promises in Python and in C."""
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from native_reader import read_clip
 
 import mocpack
 import robots
@@ -31,15 +31,6 @@ def made(folder: Path, seed: int) -> mocpack.Clip:
     return make_clip(robot, angles, places, turns, fps=30.0, source="test")
 
 
-def in_c(program, path, clip):
-    """Return the clip that libmocpack decodes."""
-    call = [program, "dump", "local", path]
-    done = subprocess.run(call, capture_output=True, check=True, timeout=60)
-    found = np.frombuffer(done.stdout).reshape(clip.frame_count, len(clip.skeleton), 7)
-    moving = list(clip.translated_joints)
-    return mocpack.Clip(clip.header, found[..., :4].copy(), found[:, moving, 4:].copy())
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_any_robot_keeps_its_bounds_in_python_and_in_c(read_in_c, tmp_path, seed):
     clip = made(tmp_path, seed)
@@ -47,7 +38,7 @@ def test_any_robot_keeps_its_bounds_in_python_and_in_c(read_in_c, tmp_path, seed
         path = tmp_path / "robot.mocp"
         path.write_bytes(mocpack.encode(clip, max_error="1mm", **given))
         back = mocpack.read(path)
-        native = in_c(read_in_c, path, back)
+        native = read_clip(read_in_c, path, back)
         np.testing.assert_allclose(native.rotations, back.rotations, atol=1e-9)
         for found in (back, native):
             assert promised_error(clip, found).max <= MAX_ERROR

@@ -285,9 +285,21 @@ def test_a_notebook_shows_a_picture_with_safe_names(clip):
     assert "&lt;b&gt;" in shown
 
 
-def test_markers_show_and_mirror():
+def test_markers_show_the_share_that_was_not_seen():
     points = markers()
-    assert "not seen" in repr(points) or "joint" in repr(points)
+    assert f"{1 - points.extras.valid.mean():.1%} not seen" in repr(points)
+
+
+def test_mirrored_markers_exchange_places_and_gaps():
+    points = markers()
+    pairs = [("M1", "M4"), ("M2", "M3")]
+    exchanged = [0, 4, 3, 2, 1, 5]
+    seen = points.mirror(axis="x", pairs=pairs)
+    np.testing.assert_array_equal(seen.positions(), points.positions()[:, exchanged] * (-1, 1, 1))
+    np.testing.assert_array_equal(seen.extras.valid, points.extras.valid[:, exchanged])
+    np.testing.assert_array_equal(
+        seen.mirror(axis="x", pairs=pairs).positions(), points.positions()
+    )
 
 
 def test_a_plot_has_the_bones_of_five_poses(clip):

@@ -27,7 +27,8 @@ def serving(selection):
 @contextlib.contextmanager
 def looking(browser, url, **options):
     """Open the page and fail on any complaint in its console."""
-    context = browser.new_context(**{"viewport": {"width": 1100, "height": 720}, **options})
+    small = {"viewport": {"width": 1100, "height": 720}, "device_scale_factor": 0.5}
+    context = browser.new_context(**{**small, **options})
     tab = context.new_page()
     tab.set_default_timeout(1000 * PATIENCE)
     complaints = []

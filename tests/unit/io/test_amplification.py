@@ -9,6 +9,7 @@ import pytest
 import mocpack
 from mocpack.errors import FormatError
 from mocpack.io import amc, gltf, gltf_file
+from mocpack.io.robots import mjcf
 from mocpack.robots import read_robot
 
 KEYS = struct.pack("<2f6f", 0, 1, 0, 0, 0, 1, 1, 1)
@@ -65,8 +66,9 @@ def test_frames_that_an_amc_leaves_empty_have_a_limit(tmp_path):
         mocpack.read(tmp_path / "walk.amc")
 
 
-def test_included_files_count_together(tmp_path):
-    (tmp_path / "part.xml").write_text(f"<mujoco>{'<a/>' * 20_000}</mujoco>")
+def test_included_files_count_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(mjcf, "MAX_ELEMENTS", 10_000)
+    (tmp_path / "part.xml").write_text(f"<mujoco>{'<a/>' * 200}</mujoco>")
     includes = '<include file="part.xml"/>' * 90
     (tmp_path / "robot.xml").write_text(f"<mujoco>{includes}</mujoco>")
     with pytest.raises(FormatError, match="elements"):

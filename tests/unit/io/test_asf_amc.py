@@ -448,10 +448,10 @@ def test_probe_tells_acclaim_files_apart():
     assert not asf.probe(b"HIERARCHY\nROOT Hips")
 
 
-BONES = 50_000
+BONES = 20_000
 LIMITED = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, (40, 40))  # seconds of the processor, not of the clock
+resource.setrlimit(resource.RLIMIT_CPU, (12, 12))  # seconds of the processor, not of the clock
 import mocpack
 clip = mocpack.read(sys.argv[1])
 mocpack.write(clip, sys.argv[2])
@@ -460,7 +460,7 @@ print(len(clip.skeleton))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits a process")
-def test_fifty_thousand_bones_are_read_and_written_in_time_that_grows_with_them(tmp_path):
+def test_twenty_thousand_bones_are_read_and_written_in_time_that_grows_with_them(tmp_path):
     head, _, _ = ASF.decode().partition(":bonedata")
     bone = "begin\nid {0}\nname b{0}\ndirection 0 1 0\nlength 0.1\naxis 0 0 0 XYZ\ndof rx\nend\n"
     bones = "".join(bone.format(i) for i in range(BONES))
@@ -471,7 +471,7 @@ def test_fifty_thousand_bones_are_read_and_written_in_time_that_grows_with_them(
     (tmp_path / "many.asf").write_text(text)
     call = [sys.executable, "-c", LIMITED, tmp_path / "many.asf", tmp_path / "out.amc"]
     done = subprocess.run(call, capture_output=True, timeout=500)
-    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"50001", b"")
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, b"%d" % (BONES + 1), b"")
 
 
 def test_a_thousand_names_that_become_one_word_are_numbered():
