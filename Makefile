@@ -30,7 +30,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
 .PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
+  sdist wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -61,9 +61,11 @@ demo: $(COMPILED)  ## compress, decompress and compare the bundled clip
 	@echo "==> mocpack demo"
 	@$(BIN)/mocpack demo --out demo
 
+# all unit tests but those of folders that need scipy, pyarrow or duckdb, which are larger than all else here
+FAST_TESTS := tests/unit $(addprefix --ignore=tests/unit/,bench corpora papers)
 check: $(COMPILED) .venv/.group-check python-lint  ## ruff, mypy, import contract and the fast unit tests: a minute
 	@echo "==> the fast unit tests"
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --durations 5 --durations-min 1 tests/unit
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 5 --durations-min 1 $(FAST_TESTS)
 
 test: $(READY)  ## the whole test suite, the core's own tests under sanitizers included
 	@$(MAKE) -s -j 4 test-core library amalgamation test-node
@@ -178,15 +180,23 @@ build/wheels/.ready: $(READY) $(PAGE) $(LIBRARY) build/wheelhouse/.ready
 	@$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('build/wheels')"
 	@touch $@
 
-wheel: $(READY) $(PAGE) .venv/.group-wheel build/wheelhouse/.ready  ## sdist and manylinux wheel in dist/, tried in an empty environment
-	@echo "==> building the source distribution and, with zig for $(WHEEL_TARGET), the wheel (minutes the first time)"
-	@rm -rf dist build/zig
+sdist: $(PAGE) .venv/.group-build  ## the source distribution in dist/, with the viewer's page in it
 	@$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('dist')"
+
+# The Python that runs the tests of a wheel. With a compiled checkout the wheel must write the same bytes as the
+# checkout. Without one it is not compiled for this, and the tests import mocpack from the wheel.
+TRY_WHEEL := $(if $(wildcard $(COMPILED)),$(BIN)/python,build/wheel-python/bin/python)
+
+wheel: $(PAGE) .venv/.group-build .venv/.group-wheel build/wheelhouse/.ready $(if $(wildcard $(COMPILED)),$(COMPILED) .venv/.group-check)  ## sdist and manylinux wheel in dist/, tried in an empty environment
+	@echo "==> building the source distribution and, with zig for $(WHEEL_TARGET), the wheel (minutes the first time)"
+	@rm -rf dist build/zig && $(MAKE) -s sdist
 	@PATH="$(CURDIR)/$(BIN):$$PATH" CC="$(ZIG) cc -target $(WHEEL_TARGET)" CXX="$(ZIG) c++ -target $(WHEEL_TARGET)" \
 	  $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/zig . -C build-dir=build/wheel
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/zig/*.whl
+	@[ $(TRY_WHEEL) = $(BIN)/python ] || { $(BIN)/python -m venv --clear build/wheel-python && \
+	  $(TRY_WHEEL) -m pip install --quiet dist/*.whl "pytest>=8"; }
 	@echo "==> trying it where there is neither compiler nor node"
-	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(BIN)/python -m pytest -q tests/install
+	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(TRY_WHEEL) -m pytest -q tests/install
 	@if [ -n "$(ABI3_PYTHON)" ]; then $(MAKE) -s wheel-abi3; else \
 	  echo "==> no Python 3.12 or later here (ABI3_PYTHON): the wheel of the stable ABI was not built"; fi
 	@ls -l dist
