@@ -61,11 +61,11 @@ demo: $(COMPILED)  ## compress, decompress and compare the bundled clip
 	@echo "==> mocpack demo"
 	@$(BIN)/mocpack demo --out demo
 
-# all unit tests but those of folders that need scipy, pyarrow or duckdb, which are larger than all else here
+# unit tests not marked slow, without the folders whose tests need scipy, pyarrow or duckdb (115 MB)
 FAST_TESTS := tests/unit $(addprefix --ignore=tests/unit/,bench corpora papers)
 check: $(COMPILED) .venv/.group-check python-lint  ## ruff, mypy, import contract and the fast unit tests: a minute
 	@echo "==> the fast unit tests"
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 5 --durations-min 1 $(FAST_TESTS)
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --durations 5 --durations-min 2 $(FAST_TESTS)
 
 test: $(READY)  ## the whole test suite, the core's own tests under sanitizers included
 	@$(MAKE) -s -j 4 test-core library amalgamation test-node

@@ -65,6 +65,7 @@ def test_frames_that_an_amc_leaves_empty_have_a_limit(tmp_path):
         mocpack.read(tmp_path / "walk.amc")
 
 
+@pytest.mark.slow
 def test_included_files_count_together(tmp_path):
     (tmp_path / "part.xml").write_text(f"<mujoco>{'<a/>' * 20_000}</mujoco>")
     includes = '<include file="part.xml"/>' * 90
