@@ -2,6 +2,8 @@
 # compiles the core (a minute or two), later runs start at once.
 PYTHON ?= python3
 BIN := .venv/bin
+# mocpack compiled and importable; and that with all that the tests need
+COMPILED := .venv/.compiled
 READY := .venv/.ready
 CORE := $(shell find core bindings/python CMakeLists.txt -type f 2>/dev/null)
 # a compiler of wasm32-wasi programs; by default the one from PyPI, which needs no installation by hand.
@@ -10,7 +12,7 @@ WASM_CXX ?= $(BIN)/python -m ziglang c++ -target wasm32-wasi
 WASM_LD ?= $(BIN)/python -m ziglang wasm-ld
 # makes it smaller: binaryen's, which comes with what the JavaScript package is built with
 WASM_OPT ?= node js/node_modules/binaryen/bin/wasm-opt
-WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.wasm)
+WASM_TOOL := $(if $(findstring ziglang,$(WASM_CXX)),.venv/.group-wasm)
 
 # where ccache is, what was compiled before is not compiled again, in whichever clone; another launcher may be named
 ifndef CMAKE_CXX_COMPILER_LAUNCHER
@@ -27,8 +29,8 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
-.PHONY: help setup demo library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core wasm js js-tools viewer pictures \
-  wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
+.PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core wasm js js-tools viewer pictures \
+  sdist wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -38,22 +40,32 @@ $(BIN)/python:
 	@$(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
 
-.venv/.deps: pyproject.toml | $(BIN)/python
-	@echo "==> installing what mocpack is built and tested with"
-	@$(BIN)/python -m pip install --quiet --group dev
+# one stamp for each dependency group of pyproject.toml, so that a target installs only what it needs
+.venv/.group-%: pyproject.toml | $(BIN)/python
+	@echo "==> installing the dependency group $*"
+	@$(BIN)/python -m pip install --quiet --group $*
 	@touch $@
 
-$(READY): .venv/.deps $(CORE)
+$(COMPILED): .venv/.group-build $(CORE)
 	@echo "==> compiling the native core"
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(CACHED) $(BIN)/python -m pip install --quiet --no-build-isolation \
 	  --editable . -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
 	@touch $@
 
-setup: $(READY)  ## .venv with mocpack in it, native core compiled
+$(READY): $(COMPILED) .venv/.group-suite
+	@touch $@
 
-demo: $(READY)  ## compress, decompress and compare the bundled clip
+setup: $(READY) .venv/.group-lint  ## .venv with all that `make test` and `make lint` need from PyPI, native core compiled
+
+demo: $(COMPILED)  ## compress, decompress and compare the bundled clip
 	@echo "==> mocpack demo"
 	@$(BIN)/mocpack demo --out demo
+
+# unit tests not marked slow, without the folders whose tests need scipy, pyarrow or duckdb (115 MB)
+FAST_TESTS := tests/unit $(addprefix --ignore=tests/unit/,bench corpora papers)
+check: $(COMPILED) .venv/.group-check python-lint  ## ruff, mypy, import contract and the fast unit tests: a minute
+	@echo "==> the fast unit tests"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --durations 5 --durations-min 2 $(FAST_TESTS)
 
 test: $(READY)  ## the whole test suite, the core's own tests under sanitizers included
 	@$(MAKE) -s -j 4 test-core library amalgamation test-node
@@ -88,11 +100,14 @@ RUNS ?= 300000
 fuzz-core: $(READY)  ## coverage-guided fuzzing of live packets, files and archives in the core (RUNS=300000 each; needs clang)
 	@$(CACHED) core/fuzz/run.sh $(CURDIR)/$(BIN) $(RUNS)
 
-lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflows, TypeScript
+.PHONY: python-lint
+python-lint: $(COMPILED) .venv/.group-check
 	@echo "==> ruff"; $(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@echo "==> mypy"; $(BIN)/mypy
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/includes.py
+
+lint: python-lint .venv/.group-lint  ## ruff, mypy, import contract, clang-format, spelling, workflows, TypeScript
 	@echo "==> clang-format"; find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src tests/support
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
@@ -103,16 +118,11 @@ lint: $(READY)  ## ruff, mypy, import contract, clang-format, spelling, workflow
 	  $(MAKE) -s js/dist/index.js viewer/node_modules/.ready && (cd js && npm run --silent check) && (cd viewer && npm run --silent check); \
 	  else echo "==> npm is not installed: TypeScript not checked"; fi
 
-format: $(READY)  ## rewrite sources in the house style
+format: .venv/.group-lint  ## rewrite sources in the house style
 	@$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 	@find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format -i
 
 wasm: js/dist/mocpack.wasm  ## the decoder for browsers
-
-.venv/.wasm: pyproject.toml | $(BIN)/python
-	@echo "==> installing the WebAssembly compiler (100 MB)"
-	@$(BIN)/python -m pip install --quiet --group wasm
-	@touch $@
 
 js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
@@ -170,25 +180,28 @@ build/wheels/.ready: $(READY) $(PAGE) $(LIBRARY) build/wheelhouse/.ready
 	@$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('build/wheels')"
 	@touch $@
 
-.venv/.wheel: pyproject.toml | $(BIN)/python
-	@echo "==> installing what wheels are made with (100 MB)"
-	@$(BIN)/python -m pip install --quiet --group wheel
-	@touch $@
-
-wheel: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## sdist and manylinux wheel in dist/, tried in an empty environment
-	@echo "==> building the source distribution and, with zig for $(WHEEL_TARGET), the wheel (minutes the first time)"
-	@rm -rf dist build/zig
+sdist: $(PAGE) .venv/.group-build  ## the source distribution in dist/, with the viewer's page in it
 	@$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('dist')"
+
+# The Python that runs the tests of a wheel. With a compiled checkout the wheel must write the same bytes as the
+# checkout. Without one it is not compiled for this, and the tests import mocpack from the wheel.
+TRY_WHEEL := $(if $(wildcard $(COMPILED)),$(BIN)/python,build/wheel-python/bin/python)
+
+wheel: $(PAGE) .venv/.group-build .venv/.group-wheel build/wheelhouse/.ready $(if $(wildcard $(COMPILED)),$(COMPILED) .venv/.group-check)  ## sdist and manylinux wheel in dist/, tried in an empty environment
+	@echo "==> building the source distribution and, with zig for $(WHEEL_TARGET), the wheel (minutes the first time)"
+	@rm -rf dist build/zig && $(MAKE) -s sdist
 	@PATH="$(CURDIR)/$(BIN):$$PATH" CC="$(ZIG) cc -target $(WHEEL_TARGET)" CXX="$(ZIG) c++ -target $(WHEEL_TARGET)" \
 	  $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/zig . -C build-dir=build/wheel
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/zig/*.whl
+	@[ $(TRY_WHEEL) = $(BIN)/python ] || { $(BIN)/python -m venv --clear build/wheel-python && \
+	  $(TRY_WHEEL) -m pip install --quiet dist/*.whl "pytest>=8"; }
 	@echo "==> trying it where there is neither compiler nor node"
-	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(BIN)/python -m pytest -q tests/install
+	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(TRY_WHEEL) -m pytest -q tests/install
 	@if [ -n "$(ABI3_PYTHON)" ]; then $(MAKE) -s wheel-abi3; else \
 	  echo "==> no Python 3.12 or later here (ABI3_PYTHON): the wheel of the stable ABI was not built"; fi
 	@ls -l dist
 
-wheel-abi3: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## the wheel for every Python from 3.12 on, built and tried by ABI3_PYTHON
+wheel-abi3: $(READY) $(PAGE) .venv/.group-wheel build/wheelhouse/.ready  ## the wheel for every Python from 3.12 on, built and tried by ABI3_PYTHON
 	@echo "==> building the wheel of the stable ABI with $$($(ABI3_PYTHON) --version)"
 	@rm -rf build/abi3-wheel dist/*abi3* && $(ABI3_PYTHON) -m venv --clear --without-pip build/abi3-python
 	@$(BIN)/python -m pip --python build/abi3-python/bin/python install --quiet scikit-build-core nanobind
@@ -200,7 +213,7 @@ wheel-abi3: $(READY) $(PAGE) .venv/.wheel build/wheelhouse/.ready  ## the wheel 
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/abi3-wheel/*.whl
 	@MOCPACK_WHEEL=$$(ls dist/*abi3*.whl) MOCPACK_PYTHON=$(ABI3_PYTHON) $(BIN)/python -m pytest -q tests/install
 
-cross: .venv/.deps .venv/.wheel  ## the core compiled for other systems (CROSS_TARGETS), which cannot be run here
+cross: .venv/.group-build .venv/.group-wheel  ## the core compiled for other systems (CROSS_TARGETS), which cannot be run here
 	@for target in $(CROSS_TARGETS); do echo "==> the core for $$target"; \
 	  case $$target in *windows*) system=Windows;; *macos*) system=Darwin;; *) system=Linux;; esac; \
 	  CXX="$(ZIG) c++ -target $$target" $(BIN)/cmake -S . -B build/cross/$$target -G Ninja -DMOCPACK_CORE=ON -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja \
@@ -211,11 +224,7 @@ cross: .venv/.deps .venv/.wheel  ## the core compiled for other systems (CROSS_T
 	  && $(ZIG) cc -target x86_64-windows-gnu -shared mocpack.obj -o mocpack.dll -Wl,--out-implib,mocpack.lib \
 	  && $(ZIG) cc -target x86_64-windows-gnu -DMOCPACK_SHARED -I. $(CURDIR)/examples/c/play.c mocpack.lib -o play.exe
 
-.venv/.docs: pyproject.toml | $(BIN)/python
-	@$(BIN)/python -m pip install --quiet --group docs
-	@touch $@
-
-site: .venv/.docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere is an error
+site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere is an error
 	@$(BIN)/zensical build --strict -f mkdocs.yml
 
 pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
@@ -243,7 +252,7 @@ LIBRARY_SOURCES := $(shell find core/src core/include -type f 2>/dev/null) core/
 
 library: build/library/.ready  ## libmocpack, static and shared, installed into build/library
 
-build/library/.ready: .venv/.deps $(LIBRARY_SOURCES)
+build/library/.ready: .venv/.group-build $(LIBRARY_SOURCES)
 	@echo "==> compiling libmocpack"
 	@for kind in static shared; do \
 	  $(CACHED) $(BIN)/cmake -S . -B build/library/make-$$kind -G Ninja -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_WERROR=ON \
@@ -258,7 +267,7 @@ amalgamation: build/amalgamation/mocpack.cpp  ## libmocpack as one header and on
 build/amalgamation/mocpack.cpp: $(LIBRARY_SOURCES) tools/amalgamate.py
 	@$(PYTHON) tools/amalgamate.py build/amalgamation
 
-test-core: .venv/.deps  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
+test-core: .venv/.group-build  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
 	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined,float-cast-overflow,float-divide-by-zero _test
 	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
 

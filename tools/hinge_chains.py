@@ -5,10 +5,13 @@ centimetres apart, as hips and shoulders of humanoid robots are built. Small lim
 are left out, as robots do. The angles are the captured ones; where links end up is not.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 import mocpack
+from mocpack.arrays import F64, Mask
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
@@ -19,20 +22,29 @@ ORDERS = ("YXZ", "ZXY", "XYZ")  # by depth, so that not all chains are alike
 AXES = dict(zip("XYZ", np.eye(3), strict=True))
 
 
-def on_hinges(clip):
+def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
     """Return a clip of a free root and one-axis joints that turns as `clip` does."""
     found = clip.with_hinges(detect=True)
-    single = dict(found.skeleton.hinges.of_joints()) if found.skeleton.hinges else {}
-    seen = found.hinge_angles().angles if single else None
-    names, parents, offsets, joints, axes, angles = ["root"], [-1], [np.zeros(3)], [], [], []
+    detected = found.skeleton.hinges
+    single = dict(detected.of_joints()) if detected else {}
+    names, parents, offsets = ["root"], [-1], [np.zeros(3)]
+    joints: list[int] = []
+    axes: list[F64] = []
+    angles: list[F64] = []
     last = {0: 0}  # of each joint, the link that its children hang on
     kept = _kept(clip.skeleton)
 
-    def add(name, parent, offset, axis=None, angle=None):
-        names.append(name), parents.append(parent), offsets.append(offset)
-        if axis is not None:
-            joints.append(len(names) - 1), axes.append(axis), angles.append(angle)
+    def add(name: str, parent: int, offset: F64) -> int:
+        names.append(name)
+        parents.append(parent)
+        offsets.append(offset)
         return len(names) - 1
+
+    def add_hinge(name: str, parent: int, offset: F64, axis: F64, angle: F64) -> int:
+        joints.append(add(name, parent, offset))
+        axes.append(axis)
+        angles.append(angle)
+        return joints[-1]
 
     for j in range(1, len(clip.skeleton)):
         if not kept[j]:
@@ -42,15 +54,15 @@ def on_hinges(clip):
         turns = Rotation.from_quat(clip.rotations[:, j])
         if (turns * turns[0].inv()).magnitude().max() < STILL:
             last[j] = add(name, parent, offset)
-        elif j in single and len(single[j]) == 1:
+        elif detected and j in single and len(single[j]) == 1:
             row = single[j][0]
-            axis = found.skeleton.hinges.axes[row]
-            last[j] = add(name, parent, offset, axis, np.unwrap(seen[:, row]))
+            seen = np.unwrap(found.hinge_angles().angles[:, row])
+            last[j] = add_hinge(name, parent, offset, detected.axes[row], seen)
         else:
             order = ORDERS[j % len(ORDERS)]
             for i, angle in enumerate(np.unwrap(turns.as_euler(order), axis=0).T):
                 step = offset if i == 0 else APART * AXES[order[i - 1]]
-                parent = add(f"{name}.{order[i]}", parent, step, AXES[order[i]], angle)
+                parent = add_hinge(f"{name}.{order[i]}", parent, step, AXES[order[i]], angle)
             last[j] = parent
     leaves = sorted(set(range(len(names))) - set(parents))
     ends = np.tile([0.05, 0.0, 0.0], (len(leaves), 1))
@@ -67,7 +79,7 @@ def on_hinges(clip):
     )
 
 
-def _kept(skeleton):
+def _kept(skeleton: Skeleton) -> Mask:
     """Return which joints belong to limbs that are not small (J)."""
     kept = np.zeros(len(skeleton), bool)
     for j in range(len(skeleton) - 1, 0, -1):

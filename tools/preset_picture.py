@@ -5,14 +5,19 @@ bundled jump at its worst frame and joint, the original in grey; the costs are o
 or of that one. The table goes to standard output, for docs/cli.md.
 """
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 import mocpack
 from mocpack import rate
+from mocpack.arrays import F64
 from mocpack.clip import promised_error
 from mocpack.io import extensions
 from mocpack.kinematics import end_positions
@@ -24,7 +29,7 @@ ORIGINAL, DECODED = "#b8b8b8", "#c0392b"
 AROUND = 0.16  # metres shown to each side of the worst joint
 
 
-def bones(clip, frame):
+def bones(clip: mocpack.Clip, frame: int) -> tuple[F64, F64]:
     """Return the bones of one frame as pairs of points seen from the front, shape (B, 2, 2)."""
     pose = clip.frames(frame, frame + 1)
     positions, world = pose.world()
@@ -35,7 +40,9 @@ def bones(clip, frame):
     return np.array(pairs)[..., :2], joints[:, :2]
 
 
-def draw_pose(axes, clip, decoded, frame, joint, *, close):
+def draw_pose(
+    axes: Any, clip: mocpack.Clip, decoded: mocpack.Clip, frame: int, joint: int, *, close: bool
+) -> None:
     for shown, colour, width in ((clip, ORIGINAL, 5 if close else 3), (decoded, DECODED, 1.2)):
         lines, joints = bones(shown, frame)
         for line in lines:
@@ -50,7 +57,7 @@ def draw_pose(axes, clip, decoded, frame, joint, *, close):
     axes.set_axis_off()
 
 
-def clips_of(words):
+def clips_of(words: Iterable[str]) -> list[mocpack.Clip]:
     """Return the skeletal clips of the files and folders named."""
     paths = []
     for path in map(Path, words):
@@ -59,7 +66,7 @@ def clips_of(words):
     return [mocpack.read(path) for path in paths]
 
 
-def costs(clips, preset):
+def costs(clips: list[mocpack.Clip], preset: str) -> dict[str, float]:
     """Return bytes, bytes a frame, ratio and the largest errors over all clips."""
     packed = [mocpack.encode(clip, preset=preset) for clip in clips]
     size, frames = sum(map(len, packed)), sum(clip.frame_count for clip in clips)
@@ -68,12 +75,12 @@ def costs(clips, preset):
         "size": size,
         "rate": size / frames,
         "ratio": sum(map(rate.raw_size, clips)) / size,
-        "mean": np.mean([f["mean_mm"] for f in found]) / 1000,
+        "mean": float(np.mean([f["mean_mm"] for f in found])) / 1000,
         "hour": size * 3600 / sum(c.frame_count * c.frame_time for c in clips),
     }
 
 
-def main(folder, *words):
+def main(folder: str, *words: str) -> None:
     jump = mocpack.read(JUMP)
     clips = clips_of(words) or [jump]
     figure = Figure(figsize=(11, 5.2), layout="constrained")

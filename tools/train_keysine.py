@@ -13,15 +13,20 @@ table has a say in. Hence whatever tables stand there at first, the same ones co
 New tables change the bits, so `bitstream_version` must grow once files are out.
 """
 
+from __future__ import annotations
+
 import argparse
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
+import numpy.typing as npt
 from hinge_chains import on_hinges
 from scipy.optimize import minimize
 
@@ -30,6 +35,10 @@ from mocpack.bench.datasets import collection
 from mocpack.codecs.keysine import Keysine, planning, search
 from mocpack.codecs.keysine.payload import head_of, open_payload
 from mocpack.codecs.keysine.tracks import UNIT_STEP, hinges_of
+
+Array = npt.NDArray[Any]  # of whole numbers or real ones; the docstrings say which
+Settings = dict[str, Any]  # of a codec
+Tables = dict[str, Array]  # by their names in the core
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
 # bounds and plain steps in millimetres, and lengths of blocks in seconds where they are not chosen
@@ -101,10 +110,10 @@ class Track:
 
 @dataclass(frozen=True)
 class Group:
-    keys: np.ndarray  # (blocks + 1, channels)
-    steps: np.ndarray  # (tracks, blocks)
-    values: np.ndarray  # (channels, blocks, longest): coefficient k at k
-    lengths: np.ndarray  # (blocks)
+    keys: Array  # (blocks + 1, channels)
+    steps: Array  # (tracks, blocks)
+    values: Array  # (channels, blocks, longest): coefficient k at k
+    lengths: Array  # (blocks)
     tempo: int
 
 
@@ -113,16 +122,16 @@ class Symbols:
     """Everything that a payload codes."""
 
     tracks: list[Track]
-    segments: list[np.ndarray]  # keys (count, channels) of each
+    segments: list[Array]  # keys (count, channels) of each
     groups: list[Group]
     head: dict[str, list[int]]  # numbers by what they are; sizes in their order
     kinds: list[tuple[int, int]]  # table of a kind, and the kind
     size: int
     weight: float = 1.0  # how much each of its symbols counts
-    grid: np.ndarray | None = None  # numbers of a grid in time (N, 8): `keysine_grid_numbers`
+    grid: Array | None = None  # numbers of a grid in time (N, 8): `keysine_grid_numbers`
 
 
-def stretch(path, every, frames):
+def stretch(path: Path, every: int, frames: int) -> mocpack.Clip:
     """Return the middle of a clip, without its first frame, at a lower frame rate."""
     clip = mocpack.read(path)
     kept = slice(1, None, every)
@@ -134,7 +143,7 @@ def stretch(path, every, frames):
     return mocpack.Clip(header, turns[part].copy(), places[part].copy())
 
 
-def corpus_of(path, index):
+def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
     """Return the symbols of a clip by settings: at all frame rates, of some on hinges, too."""
     clips = [stretch(path, *rate) for rate in RATES]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
@@ -152,7 +161,7 @@ def corpus_of(path, index):
     return corpus
 
 
-def plain_corpus_of(path, index):
+def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
     """Return the symbols of a clip by plain rounding: no table is asked for any of them.
 
     How many bytes they take depends on the tables, so that sizes are left out, and a number of
@@ -166,13 +175,13 @@ def plain_corpus_of(path, index):
     return [[without_sizes(symbols) for symbols in part] for part in found]
 
 
-def without_sizes(symbols):
-    coefficients = sum(np.count_nonzero(group.values) for group in symbols.groups)
+def without_sizes(symbols: Symbols) -> Symbols:
+    coefficients = sum(int(np.count_nonzero(group.values)) for group in symbols.groups)
     keys = sum(segment.size for segment in symbols.segments)
     return replace(symbols, head=symbols.head | {"size": []}, size=coefficients + keys)
 
 
-def symbols_of(clip, settings):
+def symbols_of(clip: mocpack.Clip, settings: Settings) -> Symbols:
     """Return the symbols that a codec makes of a clip."""
     codec = Keysine(mode="transform", threads=1, **settings)
     plain = replace(search.EFFORTS["default"], weight_tries=0)
@@ -180,25 +189,25 @@ def symbols_of(clip, settings):
         payload = codec.encode(clip)
     opened = open_payload(payload, clip.header)
     head = head_of(opened)
-    rows, edges, parts = opened.symbols()
-    edges = np.asarray(edges)
+    made: tuple[Any, ...] = opened.symbols()
+    rows, edges, parts = made[0], np.asarray(made[1]), made[2]
     per = head.groups_per_segment
     count = len(edges) - 1
     return Symbols(
         [Track(*row) for row in rows],
         [edges[i : i + per + 1] for i in range(0, max(count, 1), per)],
-        [Group(*(np.asarray(part) for part in group[:4]), group[4]) for group in parts],
+        [Group(*part) for part in parts],
         *head_numbers(head, clip, [row[1] for row in rows]),
         len(payload),
     )
 
 
-def grids_of(clips, index):
+def grids_of(clips: list[mocpack.Clip], index: int) -> list[Symbols]:
     """Return the symbols of clips on grids in time, each within bounds that take turns."""
     return [grid_of(clips[(index + i) % len(clips)], bound) for i, bound in enumerate(GRID_BOUNDS)]
 
 
-def grid_of(clip, bound):
+def grid_of(clip: mocpack.Clip, bound: float) -> Symbols:
     """Return the symbols of a clip on a grid in time."""
     payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
     opened = open_payload(payload, clip.header)
@@ -209,9 +218,11 @@ def grid_of(clip, bound):
     return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)
 
 
-def head_numbers(head, clip, first_channels):
+def head_numbers(
+    head: Any, clip: mocpack.Clip, first_channels: list[int]
+) -> tuple[dict[str, list[int]], list[tuple[int, int]]]:
     """Return the numbers of a head by what they are, and its kinds by the table they take."""
-    found = {name: [] for name in HEAD_NUMBERS}
+    found: dict[str, list[int]] = {name: [] for name in HEAD_NUMBERS}
     found["size"] = [*head.segment_sizes, *head.layer_sizes[0]]
     found["count"] = [head.group_count, head.groups_per_segment, len(head.predictors)]
     kinds, turn, place, step, precision = [], 0, 0, 8, 0
@@ -260,26 +271,26 @@ def head_numbers(head, clip, first_channels):
     return found, kinds
 
 
-def precision_of(turn):
+def precision_of(turn: Sequence[int]) -> int:
     """Return how many bits a turn of axes has below a radian, 0 where there is none."""
     whole = turn[0] | turn[1] | turn[2]
     return max(1, AXES_BITS + 1 - (whole & -whole).bit_length()) if whole else 0
 
 
-def symbol_of(size, m):
+def symbol_of(size: npt.ArrayLike, m: int) -> tuple[Array, Array]:
     """Return the symbols of magnitudes, and how many plain bits follow each."""
     size = np.abs(np.asarray(size, np.int64))
     bits = np.maximum(0, np.frexp(size.astype(float))[1] - m - 1)
     return np.minimum((bits << m) + (size >> bits), ESCAPE), bits
 
 
-def level_of(size):
+def level_of(size: Array) -> Array:
     symbol, _ = symbol_of(size, 2)
     bits = np.maximum(0, (symbol >> 2) - 1)
     return np.minimum((symbol - (bits << 2)) << bits, LEVELS_CUT)
 
 
-def reach_symbol(reach):
+def reach_symbol(reach: Array) -> tuple[Array, Array]:
     symbol, bits = symbol_of(np.maximum(reach - 1, 0), 1)
     return np.where(reach > 0, 1 + symbol, 0), np.where(reach > 0, bits, 0)
 
@@ -287,7 +298,7 @@ def reach_symbol(reach):
 class Channels:
     """Where the neighbours of each channel stand; a row of zeros follows the last."""
 
-    def __init__(self, tracks):
+    def __init__(self, tracks: list[Track]) -> None:
         count = sum(track.channels for track in tracks)
         self.left, self.second, self.up, self.first = (np.full(count, count) for _ in range(4))
         self.track, self.number, self.family = (np.zeros(count, int) for _ in range(3))
@@ -308,21 +319,21 @@ class Channels:
                     self.first[at] = parent.first
 
 
-def bands_of(k, tempo):
+def bands_of(k: Array, tempo: int) -> Array:
     return np.searchsorted(BAND_ENDS, (k * tempo + 32) >> 6)
 
 
-def reaches_of(values):
+def reaches_of(values: Array) -> Array:
     moved = values != 0
     last = values.shape[2] - 1 - np.argmax(moved[:, :, ::-1], axis=2)
     return np.where(moved.any(axis=2), last, 0)
 
 
-def step_ratio(difference):
+def step_ratio(difference: Array) -> Array:
     return RATIOS[np.clip(difference, -8, 8) + 8]
 
 
-def key_distances(keys):
+def key_distances(keys: Array) -> tuple[Array, Array]:
     """Return how far the keys at the ends of blocks are apart, and how far they bend: (C, B)."""
     keys = keys.astype(np.int64)
     apart = np.abs(np.diff(keys, axis=0)).T
@@ -333,7 +344,7 @@ def key_distances(keys):
     return apart, bend
 
 
-def seen_by_series(distance, step, key_index, length):
+def seen_by_series(distance: Array, step: Array, key_index: Array, length: Array) -> Array:
     root = np.sqrt(64 * length + 0.5).astype(np.int64)
     seen = np.minimum(distance, 1 << 20) * step_ratio(step - key_index) * root >> 6
     return np.minimum(seen, 1 << 14)
@@ -358,21 +369,21 @@ class Coefficients:
         How much each counts.
     """
 
-    levels: np.ndarray
-    ratios: np.ndarray
-    keys: np.ndarray
-    lifts: np.ndarray
-    sizes: np.ndarray
-    sets: np.ndarray
-    bands: np.ndarray
-    left: np.ndarray
-    frequencies: np.ndarray
-    weights: np.ndarray
+    levels: Array
+    ratios: Array
+    keys: Array
+    lifts: Array
+    sizes: Array
+    sets: Array
+    bands: Array
+    left: Array
+    frequencies: Array
+    weights: Array
 
-    def rows(self, own):
+    def rows(self, own: Array) -> Coefficients:
         return Coefficients(*(array[own] for array in vars(self).values()))
 
-    def inputs(self):
+    def inputs(self) -> Array:
         """Return what weights apply to (N, 13)."""
         ratios = np.ones((len(self.sizes), NEIGHBOURS))
         ratios[:, 3:5] = self.ratios[:, :1] / 16
@@ -381,7 +392,7 @@ class Coefficients:
         return np.concatenate([self.levels * ratios, seen], axis=1)
 
 
-def coefficients(corpus):
+def coefficients(corpus: Iterable[Symbols]) -> Coefficients:
     """Return the coefficients of all groups."""
     parts = []
     for symbols in corpus:
@@ -390,7 +401,7 @@ def coefficients(corpus):
     return Coefficients(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _coefficients_of(at, group, weight):
+def _coefficients_of(at: Channels, group: Group, weight: float) -> tuple[Array, ...]:
     count, blocks, longest = group.values.shape
     levels = np.zeros((count + 1, blocks + 1, longest + 5), np.int64)
     levels[:count, 1:, 4:-1] = level_of(group.values)
@@ -398,10 +409,10 @@ def _coefficients_of(at, group, weight):
     k = np.arange(longest)
     c, b, k = np.nonzero((k >= 1) & (k <= reach[:, :, np.newaxis]))
 
-    def near(row, back, shift):
+    def near(row: Array, back: int, shift: int) -> Array:
         return levels[row, 1 + b - back, 4 + k + shift]
 
-    def sides(row, back):
+    def sides(row: Array, back: int) -> Array:
         return near(row, back, -1) + near(row, back, 1)
 
     side, second, up, first = at.left[c], at.second[c], at.up[c], at.first[c]
@@ -433,7 +444,7 @@ def _coefficients_of(at, group, weight):
     )
 
 
-def fit_magnitudes(rows, rng):
+def fit_magnitudes(rows: Coefficients, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Return weights (16, 13), constants (16 bands, 4) and lifts (16, 24) of mean magnitudes.
 
     Weights and constants are in 1/256, lifts in eighths of an octave.
@@ -459,20 +470,20 @@ def fit_magnitudes(rows, rng):
     )
 
 
-def _geometric(rows):
+def _geometric(rows: Coefficients) -> Array:
     """Return logarithms of weights, constants and lifts by which magnitudes are likeliest."""
     x, q = rows.inputs(), np.minimum(rows.sizes, 300).astype(float)
     band, inputs = rows.bands % 4, x.shape[1]
 
-    def cost(log):
+    def cost(log: Array) -> tuple[float, Array]:
         w, c, lifts = np.exp(log[:inputs]), np.exp(log[inputs : inputs + 4]), log[inputs + 4 :]
         lifted = np.exp(np.clip(lifts[rows.lifts].sum(axis=1), -6, 6))
         mean = (c[band] + x @ w) * lifted
         slope = (1 + q) / (1 + mean) - q / mean
         value = np.mean(np.log1p(mean) * (1 + q) - q * np.log(mean))
         towards = [np.bincount(row, slope * mean, LIFTS) for row in rows.lifts.T]
-        slopes = [(x.T @ (slope * lifted)) * w, np.bincount(band, slope * lifted, 4) * c]
-        slopes = np.concatenate([*slopes, sum(towards)]) / len(q)
+        parts = [(x.T @ (slope * lifted)) * w, np.bincount(band, slope * lifted, 4) * c]
+        slopes = np.concatenate([*parts, sum(towards)]) / len(q)
         slopes[inputs + 4 :] += 2 * CALM * lifts
         return value + CALM * np.sum(lifts * lifts), slopes
 
@@ -483,7 +494,7 @@ def _geometric(rows):
     ).x
 
 
-def magnitude_classes(rows, weights, constants, lifts):
+def magnitude_classes(rows: Coefficients, weights: Array, constants: Array, lifts: Array) -> Array:
     """Return 4 · class + what is left of the reach, as the core finds them."""
     found = np.zeros(len(rows.sizes), np.int64)
     for row in range(16):
@@ -506,7 +517,7 @@ def magnitude_classes(rows, weights, constants, lifts):
     return np.clip(found, 0, MAGNITUDE_CLASSES - 1) * 4 + rows.left
 
 
-def reaches(corpus):
+def reaches(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
     """Return inputs (N, 9), family and set, symbols and plain bits, and how much each counts."""
     inputs, places, found, weights = [], [], [], []
     for symbols in corpus:
@@ -535,7 +546,9 @@ def reaches(corpus):
     return tuple(map(np.concatenate, (inputs, places, found, weights)))
 
 
-def fit_sums(inputs, families, sets, wanted, counts, count):
+def fit_sums(
+    inputs: Array, families: Array, sets: Array, wanted: Array, counts: Array, count: int
+) -> tuple[Array, Array]:
     """Return weights (sets, inputs) and (sets, families) in 1/256 whose sums come nearest.
 
     Of all that is wanted, each number counts `counts` times.
@@ -558,12 +571,14 @@ def fit_sums(inputs, families, sets, wanted, counts, count):
     return brief(256 * weights), FAMILY_GRID * np.round(256 / FAMILY_GRID * lifts).astype(int)
 
 
-def sum_classes(inputs, families, sets, weights, lifts, count):
+def sum_classes(
+    inputs: Array, families: Array, sets: Array, weights: Array, lifts: Array, count: int
+) -> Array:
     sums = np.einsum("ni,ni->n", inputs, weights[sets]) + lifts[sets, families]
     return np.clip(sums >> 7, 0, count - 1)
 
 
-def steps(corpus):
+def steps(corpus: Iterable[Symbols]) -> tuple[Array, Array, Array]:
     """Return tables (was · 3 + up, guess) and symbols of steps, and how much each counts."""
     rows, found, weights = [], [], []
     for symbols in corpus:
@@ -583,7 +598,7 @@ def steps(corpus):
     return np.array(rows), np.array(found), np.array(weights)
 
 
-def _guess(tracks, used, t, b):
+def _guess(tracks: list[Track], used: Array, t: int, b: int) -> int:
     for e in range(b - 1, -1, -1):
         if used[t, e] >= 0:
             return int(used[t, e])
@@ -595,11 +610,13 @@ def _guess(tracks, used, t, b):
     return 8
 
 
-def keys(corpus):
+def keys(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
     """Return inputs (N, 8), family and set, symbols and plain bits (with signs), and weights."""
     inputs, places, found, weights = [], [], [], []
 
-    def add(at, change, before, apart, state, weight):
+    def add(
+        at: Channels, change: Array, before: Array, apart: Array, state: int, weight: float
+    ) -> Array:
         symbol, bits = symbol_of(change, 1)
         padded = np.append(symbol, 0)
         seen = np.arange(len(symbol))
@@ -641,7 +658,7 @@ def keys(corpus):
     return tuple(map(np.concatenate, (inputs, places, found, weights)))
 
 
-def shares(counts, *, allowed=None):
+def shares(counts: Array, *, allowed: Array | None = None) -> Array:
     """Return tables (N, symbols + 1) of starts from counts (N, symbols); rows are in order."""
     counts = np.asarray(counts, float)
     around = counts.copy()
@@ -669,23 +686,23 @@ def shares(counts, *, allowed=None):
     return starts
 
 
-def brief(numbers, bits=WEIGHT_BITS):
+def brief(numbers: Array, bits: int = WEIGHT_BITS) -> Array:
     """Return whole numbers of which only so many of the highest bits are other than zero."""
     grid = 2.0 ** np.maximum(0, np.frexp(np.round(numbers))[1] - bits)
     return (grid * np.round(numbers / grid)).astype(int)
 
 
-def counted(rows, symbols, shape, weights):
+def counted(rows: Array, symbols: Array, shape: tuple[int, int], weights: Array | float) -> Array:
     counts = np.zeros(shape)
     np.add.at(counts, (rows, symbols), weights)
     return counts
 
 
-def bits_by(starts, rows, symbols):
+def bits_by(starts: Array, rows: Array, symbols: Array) -> Array:
     return -np.log2(np.diff(starts, axis=1)[rows, symbols] / WHOLE)
 
 
-def train(corpus):
+def train(corpus: list[Symbols]) -> Tables:
     """Return every table, by its name in the core."""
     rng = np.random.default_rng(0)
     tables = {}
@@ -713,10 +730,10 @@ def train(corpus):
     tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"] = weights, lifts
     tables["REACH_TABLES"] = np.stack(starts, axis=1)
 
-    rows, found, counts = steps(corpus)
+    at, found, counts = steps(corpus)
     starts = [
-        shares(counted(rows[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS), counts[own]))
-        for own in (rows[:, 0] == context for context in range(9))
+        shares(counted(at[own, 1], found[own], (STEP_GUESSES, STEP_SYMBOLS), counts[own]))
+        for own in (at[:, 0] == context for context in range(9))
     ]
     tables["STEP_TABLES"] = np.array(starts)
 
@@ -736,11 +753,11 @@ def train(corpus):
     return tables
 
 
-def grid_numbers(corpus):
+def grid_numbers(corpus: Iterable[Symbols]) -> Array:
     return np.concatenate([s.grid for s in corpus if s.grid is not None])
 
 
-def grid_tables(numbers, rng):
+def grid_tables(numbers: Array, rng: np.random.Generator) -> Tables:
     """Return weights (7) and tables (8, 4, 33), (9, 33) of numbers of grids in time."""
     weights = fit_levels(numbers[rng.permutation(len(numbers))[: 4 * SAMPLE]])
     rows, symbols, _ = grid_symbols(numbers, weights)
@@ -752,14 +769,14 @@ def grid_tables(numbers, rng):
     return {"GRID_WEIGHTS": weights, "GRID_SIDED_TABLES": starts, "GRID_TABLES": above}
 
 
-def fit_levels(numbers):
+def fit_levels(numbers: Array) -> Array:
     """Return weights of inputs, in 1/256, and a constant: how far numbers are from predictions."""
     inputs = numbers[:, :GRID_INPUTS] / 16.0
     inputs = np.concatenate([inputs, np.ones((len(numbers), 1))], axis=1)
     # a number that is as predicted may be up to an eighth of a step from there
     off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + LEAST_ERROR
 
-    def cost(weights):
+    def cost(weights: Array) -> tuple[float, Array]:
         level = np.clip(inputs @ weights, 2, 30)  # octaves
         ratio = off / 2.0**level
         slopes = np.log(2) * (1 - ratio) @ inputs / len(off)
@@ -770,7 +787,7 @@ def fit_levels(numbers):
     return np.round(256 * found * [*np.ones(GRID_INPUTS), 16]).astype(int)
 
 
-def grid_symbols(numbers, weights):
+def grid_symbols(numbers: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Return the row, the symbol and the plain bits of each number, as the core finds them."""
     levels = numbers[:, :GRID_INPUTS].astype(np.int64) @ weights[:-1] + weights[-1] >> 8
     width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MOST_WIDTH)
@@ -782,7 +799,7 @@ def grid_symbols(numbers, weights):
     return row, symbol, bits + width
 
 
-def head_tables(corpus):
+def head_tables(corpus: Iterable[Symbols]) -> Tables:
     counts = np.zeros((len(HEAD_NUMBERS), SYMBOLS))
     kinds = np.zeros((KIND_TABLES, KINDS))
     for symbols in corpus:
@@ -801,20 +818,20 @@ def head_tables(corpus):
     return {"HEAD_TABLES": numbers, "KIND_STARTS": np.concatenate(pairs)}
 
 
-def head_symbols(name, numbers):
+def head_symbols(name: str, numbers: list[int]) -> Array:
     """Return the symbols of some numbers of a head, all of one kind."""
     if name.startswith(DIRECT):
         return np.array(numbers, int)
     return size_symbols(numbers) if name == "size" else symbol_of(numbers, 1)[0]
 
 
-def size_symbols(sizes):
+def size_symbols(sizes: list[int]) -> Array:
     symbol, _ = symbol_of(sizes, 1)
     change = np.diff(symbol, prepend=0)
     return np.minimum(np.where(change > 0, 2 * change - 1, -2 * change), ESCAPE)
 
 
-def cost(corpus, tables):
+def cost(corpus: list[Symbols], tables: Tables) -> dict[str, float]:
     """Return the bytes that the symbols of keys, groups and heads take, checksums aside."""
     total = {}
     rows = coefficients(corpus)
@@ -825,30 +842,23 @@ def cost(corpus, tables):
     total["magnitudes"] = (bits_by(starts, classes, symbol) + bits).sum()
     total["signs"] = (rows.sizes > 0).sum()
     inputs, places, found, _ = reaches(corpus)
-    classes = sum_classes(
-        inputs,
-        *(places[:, 0], places[:, 1]),
-        *(tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"], REACH_CLASSES),
-    )
+    fitted = tables["REACH_WEIGHTS"], tables["REACH_FAMILIES"]
+    classes = sum_classes(inputs, places[:, 0], places[:, 1], *fitted, REACH_CLASSES)
     starts = tables["REACH_TABLES"].reshape(-1, REACHES + 1)
     total["reaches"] = (
         bits_by(starts, 4 * classes + places[:, 1] % 4, found[:, 0]) + found[:, 1]
     ).sum()
-    rows, symbol, _ = steps(corpus)
+    at, symbol, _ = steps(corpus)
     starts = tables["STEP_TABLES"].reshape(-1, STEP_SYMBOLS + 1)
-    at = STEP_GUESSES * rows[:, 0] + rows[:, 1]
-    total["steps"] = bits_by(starts, at, symbol).sum()
+    total["steps"] = bits_by(starts, STEP_GUESSES * at[:, 0] + at[:, 1], symbol).sum()
     inputs, places, found, _ = keys(corpus)
-    classes = sum_classes(
-        inputs,
-        *(places[:, 0], places[:, 1]),
-        *(tables["KEY_WEIGHTS"], tables["KEY_FAMILIES"], KEY_CLASSES),
-    )
+    fitted = tables["KEY_WEIGHTS"], tables["KEY_FAMILIES"]
+    classes = sum_classes(inputs, places[:, 0], places[:, 1], *fitted, KEY_CLASSES)
     total["keys"] = (bits_by(tables["KEY_TABLES"], classes, found[:, 0]) + found[:, 1]).sum()
     return {name: value / 8 for name, value in total.items()}
 
 
-def write(tables, folder):
+def write(tables: Tables, folder: Path) -> None:
     lines = ["// Made by tools/train_keysine.py from cmu-train; do not edit.\n"]
     for name, table in tables.items():
         kind = (
@@ -862,13 +872,13 @@ def write(tables, folder):
     path.write_text("".join(lines))
 
 
-def _braced(table):
+def _braced(table: Array) -> str:
     if table.ndim == 1:
         return "{" + ",".join(map(str, table)) + "}"
     return "{" + ",\n".join(map(_braced, table)) + "}"
 
 
-def main():
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clips", type=int, default=1000, help="the first so many of cmu-train")
     parser.add_argument("--jobs", type=int, default=None, help="processes; by default one a core")
@@ -884,7 +894,7 @@ def main():
     return None
 
 
-def one_round(number, paths, jobs):
+def one_round(number: int, paths: list[Path], jobs: int | None) -> None:
     """Encode by the tables of the core as it is built, and write new ones."""
     plain, paths = number == 0, paths[:: ROUNDS[number]]
     with ProcessPoolExecutor(jobs) as crew:
@@ -895,7 +905,7 @@ def one_round(number, paths, jobs):
     write(train([s for corpus in corpora for part in corpus for s in part]), SOURCES)
 
 
-def weighted(corpora):
+def weighted(corpora: list[list[list[Symbols]]]) -> list[list[list[Symbols]]]:
     """Return the same with weights by which each setting counts as much, however few its bytes."""
     settings = range(len(corpora[0]))
     sizes = np.array([sum(s.size for corpus in corpora for s in corpus[i]) for i in settings])
@@ -905,7 +915,7 @@ def weighted(corpora):
     ]
 
 
-def say_what_others_cost(paths, corpora):
+def say_what_others_cost(paths: list[Path], corpora: list[list[list[Symbols]]]) -> None:
     """Print what the symbols of some subjects take by tables of all others."""
     held = set(sorted({subject_of(path) for path in paths})[1::4])
     known = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) not in held]
@@ -924,7 +934,7 @@ def say_what_others_cost(paths, corpora):
     print(f"grids in time: other subjects {len(numbers)} numbers; {grid:.0f} bytes")
 
 
-def subject_of(path):
+def subject_of(path: Path) -> str:
     return path.stem.split("_")[0]
 
 

@@ -8,19 +8,27 @@ out, to say what its payloads take by starts that never saw it. New starts chang
 `bitstream_version` must grow once files are out.
 """
 
+from __future__ import annotations
+
 import argparse
 from base64 import b85encode
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import numpy as np
+import numpy.typing as npt
 
 import mocpack
 from mocpack import _core
+from mocpack.arrays import U8
 from mocpack.bench.datasets import collection
 from mocpack.papers.vasa.codec import RdPca, starts
 from mocpack.papers.vasa.codec import payload as bitstream
+
+Array = npt.NDArray[Any]  # of whole numbers
 
 TARGET = Path(starts.__file__)
 LAMS = (0.0003, 0.001, 0.003, 0.01)  # metres
@@ -61,11 +69,12 @@ def main() -> None:
     before = payload_bytes(clips[::4])
     found = trained(seen)
     TARGET.write_text(HEAD + "".join(source(name, found[name]) for name in NAMES))
-    with mock.patch.multiple(starts, **found):
+    replaced: dict[str, Any] = {**found}
+    with mock.patch.multiple(starts, **replaced):
         print(f"held-out clips: {before} bytes before, {payload_bytes(clips[::4])} by these starts")
 
 
-def trained(clips):
+def trained(clips: Iterable[mocpack.Clip]) -> dict[str, U8]:
     """Return the start of each table, by name."""
     planes, classes = defaultdict(list), defaultdict(list)
     for clip in clips:
@@ -76,7 +85,7 @@ def trained(clips):
     return {name: suited_start(planes[name], classes[name]) for name in NAMES}
 
 
-def suited_start(planes, classes):
+def suited_start(planes: list[Array], classes: list[Array]) -> U8:
     """Return the start of a table: for each adaptive bit the level of the odds that were seen."""
     count = 1 + max(int(np.max(kinds, initial=0)) for kinds in classes)
     seen = np.zeros((_core.planes_start_size(count), 2), np.uint32)
@@ -89,7 +98,7 @@ def suited_start(planes, classes):
     return np.concatenate([carried(own) for own in np.split(known, count)]).astype(np.uint8)
 
 
-def carried(levels):
+def carried(levels: Array) -> Array:
     """Give models of one class that were hardly used the level of the one before them.
 
     That is the next calmer activity for "not zero?", the next smaller count for "more than k?".
@@ -105,7 +114,7 @@ def carried(levels):
     return np.concatenate([zero, sign, more.ravel(), length])
 
 
-def trials(clip):
+def trials(clip: mocpack.Clip) -> Iterator[tuple[RdPca, mocpack.Clip]]:
     for frames in LENGTHS:
         stretch = clip.frames(1, min(frames + 1, clip.frame_count))
         for lam in LAMS:
@@ -113,13 +122,13 @@ def trials(clip):
     yield RdPca(lam=LAMS[1], tpca=False), stretch
 
 
-def tables(codec, clip):
+def tables(codec: RdPca, clip: mocpack.Clip) -> Iterator[tuple[str, Array, Array]]:
     """Yield name, plane and classes of everything that an encoder would code."""
     with mock.patch.object(bitstream, "pack", return_value=b"") as pack:
         codec.encode(clip)
     model, chunks = pack.call_args.args
     poses = bitstream.pose_plane(model)
-    yield "COLUMNS", bitstream.column_plane(model), bitstream.COLUMN_CLASSES
+    yield "COLUMNS", bitstream.column_plane(model), np.array(bitstream.COLUMN_CLASSES)
     yield "POSES", poses, bitstream.pose_classes(poses.shape[1] - 1)
     for chunk in chunks:
         plane = bitstream.chunk_plane(chunk)
@@ -127,11 +136,11 @@ def tables(codec, clip):
         yield name, plane, bitstream.chunk_classes(chunk, plane.shape[1])
 
 
-def payload_bytes(clips):
+def payload_bytes(clips: Iterable[mocpack.Clip]) -> int:
     return sum(len(codec.encode(stretch)) for clip in clips for codec, stretch in trials(clip))
 
 
-def source(name, start):
+def source(name: str, start: U8) -> str:
     text = b85encode(start.tobytes()).decode()
     lines = "".join(f'    "{text[a : a + 88]}"\n' for a in range(0, len(text), 88))
     return f"\n\n{name} = _start(\n{lines})\n"

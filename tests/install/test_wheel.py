@@ -191,6 +191,8 @@ def test_the_command_without_its_packages_says_how_to_get_them(bare, tmp_path):
 
 
 def test_the_wheel_writes_the_bytes_that_the_checkout_writes(bare, tmp_path):
+    if not Path(mocpack.__file__).is_relative_to(ROOT / "src"):
+        pytest.skip("needs mocpack compiled in the checkout, as `make setup` leaves it")
     theirs = bare.run_python(WRITE_FILES, tmp_path)
     assert theirs.returncode == 0, theirs.stderr
     ours = subprocess.run(

@@ -55,6 +55,7 @@ def test_the_python_of_a_page_runs(folder, name):
     subprocess.run([sys.executable, "page.py"], cwd=folder, check=True, capture_output=True)
 
 
+@pytest.mark.slow
 def test_the_python_of_every_page_is_well_typed(tmp_path):
     for name, program in PROGRAMS.items():
         (tmp_path / f"{name}.py").write_text(program, encoding="utf-8")

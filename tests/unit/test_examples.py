@@ -15,6 +15,7 @@ CHECKOUT = Path(__file__).parents[2]
 EXAMPLES = sorted((CHECKOUT / "examples").glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_the_example_runs_and_says_something(path):
     found = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)

@@ -218,6 +218,7 @@ for limit in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_memory_is_not_taken_before_the_limit_is_asked_and_never_beyond_it(tmp_path):
     """Still joints, so that a small file stands for much: 256 × 20 000."""
     clip = chain_at_rest(256, 20_000)

@@ -57,6 +57,7 @@ def test_nobody_listening_is_told_nothing():
         assert progress.teller() is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target",
     [

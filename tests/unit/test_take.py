@@ -98,6 +98,7 @@ def test_the_promised_error_is_the_largest_move_of_any_point(clip):
     assert promised_error(clip, nudged).max == pytest.approx(largest_error(clip, nudged), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clip", STRETCHED.values(), ids=STRETCHED.keys())
 @pytest.mark.parametrize(
     "codec_id",

@@ -70,6 +70,7 @@ def test_what_a_codec_refuses_is_said_in_its_own_words(jobs):
         tune(CLIP, Refusing(), Goal("me"), jobs=jobs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["bap-index", "bap-sparse", "rd-pca"])
 @pytest.mark.parametrize("effort", ["fast", "best"])
 def test_about_as_many_settings_are_tried_as_are_expected(spec, effort):

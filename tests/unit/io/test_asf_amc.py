@@ -459,6 +459,7 @@ print(len(clip.skeleton))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits a process")
 def test_twenty_thousand_bones_are_read_and_written_in_time_that_grows_with_them(tmp_path):
     head, _, _ = ASF.decode().partition(":bonedata")
@@ -496,6 +497,7 @@ def test_native_frames_are_those_of_the_python_reader():
     np.testing.assert_array_equal(native, reference.read_frames(text, bones, complete=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("complete", [True, False])
 def test_native_and_python_readers_say_the_same_of_changed_files(complete):
     rng = np.random.default_rng(5)

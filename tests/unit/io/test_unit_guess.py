@@ -71,6 +71,7 @@ def test_joints_that_move_are_where_the_first_frame_puts_them():
     assert guess_unit(tree, first)[1] == "cm"
 
 
+@pytest.mark.slow
 def test_every_real_clip_is_measured_right():
     for path in collection("cmu", COMMITTED):
         clip = mocpack.read(path)
