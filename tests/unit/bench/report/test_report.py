@@ -9,6 +9,7 @@ from mocpack.bench.report.page import bd_table, metric_label, write_bd_rates, wr
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.errors import UsageError
 from mocpack.testing import walk
+from naming import naming
 
 
 @pytest.fixture(scope="module")
@@ -71,5 +72,5 @@ def test_bd_rates_are_there_for_any_metric_clip_by_clip_and_averaged(tmp_path):
 
 
 def test_an_unknown_metric_names_the_known_ones():
-    with pytest.raises(UsageError, match="no metric 'beauty'; there are: max_error_mm"):
+    with pytest.raises(UsageError, match=naming("'beauty' max_error_mm")):
         metric_label("beauty")

@@ -19,6 +19,7 @@ from mocpack.clip import promised_error
 from mocpack.errors import UnknownCodecError, UsageError
 from mocpack.robots import read_robot
 from mocpack.testing import walk
+from naming import naming
 
 
 @pytest.fixture
@@ -120,14 +121,14 @@ def test_an_unreadable_clip_is_a_failed_row(tmp_path):
 def test_targets_are_read_as_people_write_them():
     assert parse_targets("max-error=1mm,5mm") == [("max_error", "1mm"), ("max_error", "5mm")]
     assert len(parse_targets("sweep")) > 5
-    with pytest.raises(UsageError, match="write a target as"):
+    with pytest.raises(UsageError, match=naming("max_error=1mm,5mm ratio=20,40 'quality=3'")):
         parse_targets("quality=3")
 
 
 def test_no_clips_is_a_sentence(tmp_path):
-    with pytest.raises(UsageError, match="no motion files"):
+    with pytest.raises(UsageError, match=naming("motion files")):
         find_clips([tmp_path])
-    with pytest.raises(UsageError, match="there is no"):
+    with pytest.raises(UsageError, match=naming("nowhere")):
         find_clips([Path("nowhere")])
 
 
@@ -145,7 +146,7 @@ def test_packed_files_of_a_folder_count_only_where_their_sources_are_not(clip_fi
 
 
 def test_an_unknown_codec_names_ours_and_the_peers():
-    with pytest.raises(UnknownCodecError, match=r"installed: .*raw.*peers: .*zfp"):
+    with pytest.raises(UnknownCodecError, match=naming("'nope' raw zfp")):
         parse_any_codec("nope")
 
 
