@@ -277,7 +277,7 @@ def test_a_complaint_of_usd_names_neither_its_sources_nor_our_folders(tmp_path):
     with pytest.raises(CorruptionError) as caught:
         mocpack.read(tmp_path / "a.usdc")
     said = str(caught.value).removeprefix(str(tmp_path))
-    assert re.fullmatch(r"/a\.usdc: pxr cannot read it: <mocpack-main\.usda> is not .{4,40}", said)
+    assert re.fullmatch(r"/a\.usdc: .{4,30}: <mocpack-main\.usda> .{4,40}", said)
 
 
 def test_without_usd_core_the_extra_is_named(monkeypatch):

@@ -11,7 +11,7 @@ from mocpack.errors import UsageError
 from mocpack.metrics import METRICS, compare
 from mocpack.testing import hard_clips, take, walk
 from mocpack.testing.motions import vertex_wave
-from naming import naming
+from naming import names, naming
 
 PROMISED_KEYS = {
     "max_error_mm", "max_joint_mm", "p99_mm", "rms_mm", "mean_mm", "rotation_deg_max",
@@ -74,10 +74,8 @@ def test_worst_frames_are_a_second_apart(arm):
 def test_the_table_reads_well(arm):
     text = compare(arm(1), arm(1, turns=[(0, 1, (0, 0, np.pi / 3))])).table()
     lines = text.splitlines()
-    assert lines[0].split() == (
-        ["largest", "error,", "with", "bone", "ends", "and", "skin", "200", "mm", "max_error_mm"]
-    )
-    assert "  hand at frame 0: 200 mm" in lines
+    assert lines[0].split()[-3:] == ["200", "mm", "max_error_mm"]
+    assert any(names(line, "hand frame 0 200 mm") for line in lines)
     assert "velocity" not in text  # one frame has none
 
 
