@@ -13,7 +13,7 @@ from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
 from mocpack.io.asf_fit import one_word
 from mocpack.testing.motions import hard_clips, walk
-from naming import naming
+from naming import names, naming
 from reference import amc as reference
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
@@ -523,8 +523,8 @@ def test_native_and_python_readers_say_the_same_of_changed_files(complete):
             motion = motion[:at] + pieces[rng.integers(len(pieces))] + motion[at + width :]
         native = _frames_or_complaint(amc.read_frames, motion, complete=complete)
         python = _frames_or_complaint(reference.read_frames, motion, complete=complete)
-        if native == "the motion has no frames":
-            assert python == []
+        if python == []:
+            assert names(native, "frames")
         else:
             assert native == python, motion
 
