@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -84,8 +85,12 @@ void set_all(Settings* made, const nb::kwargs& given)
 			throw nb::type_error((std::string("KeysineSettings lack ") + one.name).c_str());
 		one.set(made, nb::cast<double>(nb::float_(given[one.name])));
 	}
-	if (given.size() != std::size(SETTINGS))
-		throw nb::type_error("KeysineSettings have no such settings");
+	for (const auto& [name, value] : given)
+	{
+		const auto known = [&](const Setting& one) { return nb::cast<std::string>(name) == one.name; };
+		if (std::none_of(std::begin(SETTINGS), std::end(SETTINGS), known))
+			throw nb::type_error(("KeysineSettings have no setting " + nb::cast<std::string>(name)).c_str());
+	}
 }
 
 nb::dict all_settings(const Settings& settings)

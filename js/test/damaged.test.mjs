@@ -80,7 +80,7 @@ async function outcome(bytes) {
     return joints.every(Number.isFinite) ? "motion" : "not finite";
   } catch (error) {
     if (!(error instanceof MocpackError)) throw error;
-    return error.message.startsWith("the decoder failed") ? "trap" : error.kind;
+    return error.cause ? "trap" : error.kind; // only a decoder that died has a cause
   }
 }
 

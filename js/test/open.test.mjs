@@ -11,7 +11,7 @@ const rejects = (promise, kind, pattern) =>
   assert.rejects(promise, (error) => {
     assert.ok(error instanceof MocpackError, String(error));
     assert.equal(error.kind, kind, error.message);
-    assert.match(error.message, pattern);
+    if (pattern) assert.match(error.message, pattern);
     return true;
   });
 
@@ -50,24 +50,24 @@ describe("open", { skip: noFiles }, () => {
 
   it("says what is wrong with a file", async () => {
     const bytes = read("walk.mocp");
-    await rejects(open(new Uint8Array([1, 2, 3, 4, 5])), "format", /not a .mocp file/);
-    await rejects(open(new Uint8Array(0)), "truncated", /first five bytes/);
-    await rejects(open(bytes.slice(0, 3)), "truncated", /first five bytes/);
-    await rejects(open(bytes.slice(0, -1)), "truncated", /'DATA' has \d+ of \d+ bytes/);
+    await rejects(open(new Uint8Array([1, 2, 3, 4, 5])), "format", /\.mocp/);
+    await rejects(open(new Uint8Array(0)), "truncated");
+    await rejects(open(bytes.slice(0, 3)), "truncated");
+    await rejects(open(bytes.slice(0, -1)), "truncated", /'DATA'.* \d+ .*\d+/);
     const flipped = bytes.slice();
     flipped[bytes.length - 20] ^= 1;
-    await rejects(open(flipped), "corrupt", /'DATA' fails its checksum/);
+    await rejects(open(flipped), "corrupt", /'DATA'/);
     const newer = bytes.slice();
     newer[4] = 2;
-    await rejects(open(newer), "unsupported", /format version 2/);
+    await rejects(open(newer), "unsupported", /version 2/);
     const foreign = bytes.slice();
     foreign.set(new TextEncoder().encode("GRIP"), bytes.indexOf(0x53, 5));
     await rejects(open(resealed(foreign)), "unsupported", /'GRIP'/);
   });
 
   it("names the codec that it does not decode", async () => {
-    await rejects(open(read("wavelet.mocp")), "unsupported", /codec 'wavelet'/);
-    await rejects(open(read("vertices.mocp")), "unsupported", /vertex animation of codec 'raw'/);
+    await rejects(open(read("wavelet.mocp")), "unsupported", /'wavelet'/);
+    await rejects(open(read("vertices.mocp")), "unsupported", /vertex.*'raw'/);
   });
 
   it("opens a clip of a scene by its name", async () => {
@@ -76,10 +76,10 @@ describe("open", { skip: noFiles }, () => {
     assert.deepEqual(scene.names, ["walk", "turns"]);
     const [whole, named] = [await scene.open("turns"), await open(bytes, { clip: "turns" })];
     assert.equal(whole.frameCount, named.frameCount);
-    await assert.rejects(open(bytes), /a scene of "walk", "turns"; say which/);
+    await assert.rejects(open(bytes), /"walk".*"turns"/);
     await assert.rejects(open(bytes, { clip: "run" }), RangeError);
     await assert.rejects(scene.open("run"), RangeError);
-    await assert.rejects(open(read("walk.mocp"), { clip: "walk" }), /one clip, no scene/);
+    await assert.rejects(open(read("walk.mocp"), { clip: "walk" }), /"walk"/);
     const single = await openScene(read("walk.mocp"));
     assert.deepEqual(single.names, [""]);
     (await single.open("")).close();
@@ -152,7 +152,7 @@ describe("frames", { skip: noFiles }, () => {
     const motion = await open(read("walk.mocp"));
     const expected = await motion.frames(0, 45);
     motion.decoder.running.core = { read_frames: () => wasmTrap() };
-    await rejects(motion.frames(0, 45), "corrupt", /decoder failed/);
+    await rejects(motion.frames(0, 45), "corrupt", /decoder/);
     assert.deepEqual(await motion.frames(0, 45), expected);
   });
 });

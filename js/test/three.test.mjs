@@ -228,7 +228,7 @@ describe("clips in three.js's mixer", { skip: noFiles }, () => {
     mixer.update(0.25);
     mesh.updateMatrixWorld(true);
     await checkPose(motion, skeleton.bones, 0.25);
-    assert.throws(() => streaming.toJSON(), /no keys/);
+    assert.throws(() => streaming.toJSON(), /keys/);
   });
 });
 
@@ -356,9 +356,9 @@ describe("matchBones", { skip: noFiles }, () => {
     const strange = new THREE.Skeleton([Object.assign(new THREE.Bone(), { name: "Tail" })]);
     await assert.rejects(
       toAnimationClip(motion, { skeleton: strange }),
-      /name of a bone \("Tail"\)/,
+      /"Tail"/,
     );
-    await assert.rejects(toStreamingClip(motion, { skeleton: strange }), /`names` can pair them/);
+    await assert.rejects(toStreamingClip(motion, { skeleton: strange }), /`names`/);
   });
 });
 
@@ -478,7 +478,7 @@ describe("retargeting", { skip: noFiles }, () => {
     const motion = await open(read("walk.mocp"));
     const skeleton = toSkeleton(motion);
     for (const bone of skeleton.bones) bone.position.y = 0;
-    await assert.rejects(toAnimationClip(motion, { skeleton, retarget: true }), /give `scale`/);
+    await assert.rejects(toAnimationClip(motion, { skeleton, retarget: true }), /`scale`/);
     await toAnimationClip(motion, { skeleton, retarget: { scale: 1 } });
     await assert.rejects(
       toAnimationClip(motion, { skeleton, retarget: { scale: -1 } }),
@@ -569,7 +569,7 @@ describe("MocpackLoader", { skip: noFiles }, () => {
       assert.deepEqual(events, [`start ${name}`, `error ${name}`, `progress ${name}`, "load"]);
     }
     const loader = new MocpackLoader();
-    await assert.rejects(loader.parseAsync(new Uint8Array([1, 2, 3, 4, 5])), /not a .mocp file/);
+    await assert.rejects(loader.parseAsync(new Uint8Array([1, 2, 3, 4, 5])), /\.mocp/);
   });
 
   it("plays ten minutes of which the end has not arrived, and waits where it must", async () => {

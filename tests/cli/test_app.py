@@ -17,6 +17,7 @@ from mocpack.cli import app
 from mocpack.cli.reading import Reading
 from mocpack.presets import PRESETS
 from mocpack.testing import walk
+from naming import names
 
 HEAVY = {"scipy", "matplotlib", "cma", "hypothesis", "multiprocessing.pool"}
 
@@ -214,9 +215,8 @@ def test_without_its_packages_the_command_says_how_to_get_them():
     code = "import sys; sys.modules['typer'] = None\nfrom mocpack.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 1
-    assert result.stderr == (
-        "mocpack: the command line needs typer, which is not installed: pip install mocpack\n"
-    )
+    assert names(result.stderr, "mocpack: typer pip install mocpack")
+    assert result.stderr.count("\n") == 1
 
 
 STOPPED = "def stopped(*_, **__): raise KeyboardInterrupt\n"
@@ -233,7 +233,8 @@ STOPPED = "def stopped(*_, **__): raise KeyboardInterrupt\n"
 def test_ctrl_c_is_a_sentence_wherever_it_comes(code):
     words = [sys.executable, "-c", code, "pack", "takes", "-o", "all.mocps"]
     result = subprocess.run(words, capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (130, "mocpack: stopped by Ctrl-C\n")
+    assert (result.returncode, result.stderr.count("\n")) == (130, 1)
+    assert names(result.stderr, "mocpack: Ctrl-C")
 
 
 def test_the_page_of_the_command_line_names_every_command_exit_code_and_preset():

@@ -14,6 +14,7 @@ import mocpack
 from mocpack.cli import batch
 from mocpack.cli.journal import NAME
 from mocpack.testing import walk
+from naming import names
 
 POSIX = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 LINUX = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
@@ -72,7 +73,7 @@ def test_ctrl_c_stops_a_batch_and_tells_what_was_done(folder):
         code, out, err = ended(process)
     assert code == 130
     assert "Traceback" not in err
-    assert "stopped by Ctrl-C; 3 of 4 files are not done, --resume does them" in err
+    assert names(err, "mocpack: Ctrl-C 3 4 --resume")
     fates = {
         line.split()[0]: line.rstrip() for line in out.splitlines()[1:] if line.startswith("out/")
     }
@@ -87,13 +88,13 @@ def test_ctrl_c_stops_a_batch_and_tells_what_was_done(folder):
 def test_ctrl_c_tells_what_was_unpacked(folder):
     assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
     os.mkfifo(folder / "out" / "pipe.mocp")
-    names = [f"out/{name}.mocp" for name in ("a", "pipe", "b")]
-    process = started(folder, "decompress", *names, "-o", "back")
+    files = [f"out/{name}.mocp" for name in ("a", "pipe", "b")]
+    process = started(folder, "decompress", *files, "-o", "back")
     with (folder / "out" / "pipe.mocp").open("wb"):
         os.killpg(process.pid, signal.SIGINT)
         code, out, err = ended(process)
     assert code == 130
-    assert err.startswith("mocpack: stopped by Ctrl-C; 2 of 3 files are not done")
+    assert names(err, "mocpack: Ctrl-C 2 3")
     assert [line.split(maxsplit=1)[-1].strip() for line in out.splitlines()] == [
         "fate",
         "done",
@@ -109,7 +110,9 @@ def test_ctrl_c_stops_a_single_file_too(folder):
     process = started(folder, "compress", "pipe.bvh", *RAW)
     with (folder / "pipe.bvh").open("wb"):
         os.killpg(process.pid, signal.SIGINT)
-        assert ended(process) == (130, "", "mocpack: pipe.bvh: stopped by Ctrl-C\n")
+        code, out, err = ended(process)
+    assert (code, out, err.count("\n")) == (130, "", 1)
+    assert names(err, "mocpack: pipe.bvh Ctrl-C")
 
 
 @POSIX
@@ -141,9 +144,8 @@ def test_a_killed_worker_costs_its_file_and_a_sentence(folder):
         os.kill(worker_of(process), signal.SIGKILL)
         code, out, err = ended(process)
     assert code == 2
-    assert err == (
-        "mocpack: pipe.bvh: its process was ended by signal 9 (SIGKILL; often for lack of memory)\n"
-    )
+    assert err.count("\n") == 1
+    assert names(err, "mocpack: pipe.bvh 9 SIGKILL")
     assert made(folder).keys() == {"a.mocp", "b.mocp"}
     (row,) = [line for line in out.splitlines() if line.startswith("out/pipe.mocp")]
     assert row.rstrip().endswith("failed")
@@ -172,9 +174,8 @@ def test_an_error_that_is_not_ours_is_a_sentence_and_not_the_end():
 
     outcome = batch.attempt(defective, batch.Job("walk.bvh", ("walk.mocp",)))
     assert (outcome.fate, outcome.code) == ("failed", 2)
-    assert outcome.complaint.startswith(
-        "walk.bvh: a defect of mocpack, please report it: ZeroDivisionError: by nothing (test_batch"
-    )
+    assert outcome.complaint.startswith("walk.bvh: ")
+    assert names(outcome.complaint, "mocpack ZeroDivisionError: by nothing test_batch.py")
 
 
 def test_resume_trusts_checksums_and_not_names(folder):
@@ -208,7 +209,7 @@ def test_resume_overwrites_nothing_that_no_batch_has_made(folder):
     for _ in range(2):  # the first try must not make it ours
         code, rows = rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")
         assert code == 2
-        assert rows["b.mocp"]["error"] == "b.bvh: out/b.mocp exists; -f overwrites it"
+        assert names(rows["b.mocp"]["error"], "b.bvh: out/b.mocp -f")
         assert made(folder)["b.mocp"] == b"precious"
 
 
@@ -261,4 +262,5 @@ def test_resume_notices_another_skeleton_of_an_amc(folder):
 def test_standard_input_stands_alone(folder):
     code, _, err = run(folder, "compress", "a.bvh", "-", "-o", "out", *RAW)
     assert code == 2
-    assert err == "mocpack: - is standard input and stands alone, not among other files\n"
+    assert err.count("\n") == 1
+    assert names(err, "mocpack: -")

@@ -14,6 +14,7 @@ from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import take, walk
+from naming import names
 
 
 @pytest.fixture
@@ -22,13 +23,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def refused(result, sentence, code=2):
+def refused(result, named, code=2):
     text = result.stderr.decode()
     assert result.returncode == code, text
     assert "Traceback" not in text
     assert text.startswith("mocpack: ")
     assert len(text.splitlines()) == 1
-    assert sentence in text
+    assert names(text, named)
 
 
 def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
@@ -42,16 +43,16 @@ def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
 
 def test_compress_says_which_target_it_aimed_at(folder):
     given = run("compress", "walk.bvh", "--max-error", "2mm", folder=folder)
-    assert b"target: max_error 2mm, by keysine" in given.stdout
+    assert names(given.stdout.decode(), "max_error 2mm keysine")
     none = run("compress", "walk.bvh", "-f", folder=folder)
-    assert b"target: none given: keysine keeps its own max_error, 1 mm" in none.stdout
+    assert names(none.stdout.decode(), "keysine max_error 1 mm")
 
 
 @pytest.mark.parametrize("codec", ["latent-spline", "wavelet-ik"])
 def test_a_codec_without_a_target_runs_with_its_own_parameters(folder, codec):
     result = run("compress", "walk.bvh", "--codec", codec, folder=folder)
     assert result.returncode == 0, result.stderr
-    assert f"none given: {codec} runs with its own parameters (".encode() in result.stdout
+    assert names(result.stdout.decode(), codec)
     made = mocpack.encode(mocpack.read(folder / "walk.bvh"), codec)
     assert (folder / "walk.mocp").read_bytes() == made
 
@@ -75,7 +76,7 @@ def test_compress_json_is_for_machines(folder):
 
 def test_nothing_is_overwritten_without_force(folder):
     (folder / "walk.mocp").write_bytes(b"precious")
-    refused(run("compress", "walk.bvh", folder=folder), "walk.mocp exists; -f overwrites it")
+    refused(run("compress", "walk.bvh", folder=folder), "walk.mocp -f")
     assert (folder / "walk.mocp").read_bytes() == b"precious"
     assert run("compress", "walk.bvh", "--codec", "raw", "-f", folder=folder).returncode == 0
 
@@ -155,44 +156,44 @@ def test_frames_drops_the_first_one(folder):
 
 def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
     result = run("compress", "walk.bvh", "--codec", "raw", "--ratio", "1000", folder=folder)
-    refused(result, "cannot pack this clip", code=1)
+    refused(result, "walk.bvh raw B", code=1)
     assert not (folder / "walk.mocp").exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "named"),
     [
-        (["compress", "nowhere.bvh"], "nowhere.bvh: No such file"),
-        (["compress", "walk.bvh", "--max-error", "3 apples"], "cannot read '3 apples' as a length"),
-        (["compress", "walk.bvh", "--codec", "nope"], "no codec 'nope'; installed: "),
-        (["compress", "walk.bvh", "--codec", "raw:bits=3"], "raw has no parameter 'bits'"),
-        (["compress", "walk.bvh", "--ratio", "3", "--size", "3kB"], "give one target"),
-        (["compress", "walk.bvh", "-o", "no/such/folder/w.mocp"], "no folder no/such/folder"),
-        (["compress", "walk.bvh", "--frames", "20:10"], "do not lie in a clip"),
-        (["compress", "walk.bvh", "--frames", "x"], "write frames as"),
-        (["decompress", "walk.bvh", "-o", "w.bvh"], "walk.bvh: not a .mocp file"),
-        (["decompress", "walk.bvh", "-o", "walk.xyz"], "cannot write '.xyz' files"),
-        (["no-such-command"], "No such command"),
-        (["bench", "--paper", "9"], "no paper '9'"),
-        (["bench"], "name at least one --codec"),
-        (["bench", "--codec", "raw", "--anchor", "zfp"], "the anchor must be one of the codecs"),
-        (["bench", "--codec", "raw", "--metric", "beauty"], "no metric 'beauty'; there are: "),
-        (["bench", "--codec", "raw", "--time-limit", "nan"], "--time-limit takes seconds"),
-        (["bench", "--codec", "raw", "--time-limit", "-1"], "--time-limit takes seconds"),
-        (["bench", "--codec", "raw", "--frames", "x"], "write frames as"),
-        (["bench", "--codec", "raw", "--target", "x=3"], "write a target as"),
-        (["bench", "--paper", "000", "--data", "walk.bvh"], "a paper takes one folder as --data"),
+        (["compress", "nowhere.bvh"], "nowhere.bvh"),
+        (["compress", "walk.bvh", "--max-error", "3 apples"], "'3 apples' '1mm'"),
+        (["compress", "walk.bvh", "--codec", "nope"], "'nope' keysine raw"),
+        (["compress", "walk.bvh", "--codec", "raw:bits=3"], "raw 'bits'"),
+        (["compress", "walk.bvh", "--ratio", "3", "--size", "3kB"], "--ratio --size"),
+        (["compress", "walk.bvh", "-o", "no/such/folder/w.mocp"], "no/such/folder"),
+        (["compress", "walk.bvh", "--frames", "20:10"], "20:10 30"),
+        (["compress", "walk.bvh", "--frames", "x"], "'x'"),
+        (["decompress", "walk.bvh", "-o", "w.bvh"], "walk.bvh .mocp"),
+        (["decompress", "walk.bvh", "-o", "walk.xyz"], "'.xyz' .bvh"),
+        (["no-such-command"], "'no-such-command'"),
+        (["bench", "--paper", "9"], "'9'"),
+        (["bench"], "--codec"),
+        (["bench", "--codec", "raw", "--anchor", "zfp"], "--anchor raw 'zfp'"),
+        (["bench", "--codec", "raw", "--metric", "beauty"], "'beauty' max_error_mm"),
+        (["bench", "--codec", "raw", "--time-limit", "nan"], "--time-limit nan"),
+        (["bench", "--codec", "raw", "--time-limit", "-1"], "--time-limit -1"),
+        (["bench", "--codec", "raw", "--frames", "x"], "'x'"),
+        (["bench", "--codec", "raw", "--target", "x=3"], "max_error=1mm,5mm 'x=3'"),
+        (["bench", "--paper", "000", "--data", "walk.bvh"], "--data"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, sentence):
-    refused(run(*words, folder=folder), sentence)
+def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, named):
+    refused(run(*words, folder=folder), named)
     assert not (folder / "report").exists()
 
 
 def test_a_paper_whose_clips_are_all_missing_is_an_error(folder):
     (folder / "clips").mkdir()
     result = run("bench", "--paper", "003", "--data", "clips", folder=folder)
-    refused(result, "from the CMU Graphics Lab Motion Capture Database")
+    refused(result, "cmu/15_04.bvh mocap.cs.cmu.edu")
     assert result.stdout == b""
 
 
@@ -200,15 +201,13 @@ def test_papers_that_cannot_be_made_are_named_and_leave_with_one(folder):
     (folder / "clips").mkdir()
     result = run("bench", "--papers", "--data", "clips", folder=folder)
     assert result.returncode == 1
-    assert (
-        "Váša and Brunnett 2014 was not made: none of these clips is here".encode() in result.stderr
-    )
+    assert names(result.stderr.decode(), "Váša Brunnett 2014")
     assert (folder / "report" / "papers.html").exists()
 
 
 def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):
     monkeypatch.setenv("MOCPACK_DATA", str(folder / "nowhere"))
-    refused(run("bench", "--paper", "003", folder=folder), "MOCPACK_DATA names no folder: ")
+    refused(run("bench", "--paper", "003", folder=folder), "MOCPACK_DATA /nowhere")
 
 
 def test_bench_measures_the_clips_of_the_repository_where_none_are_named(tmp_path, monkeypatch):
@@ -231,8 +230,7 @@ def test_bench_measures_writes_a_report_and_names_what_failed(folder):
     words = ("--codec", "raw", "--target", "ratio=0.5,90", "--no-speed", "--data", "walk.bvh")
     result = run("bench", *words, folder=folder)
     assert result.returncode == 0, result.stderr
-    assert b"2 rows, 1 failed; wrote report/report.html" in result.stdout
-    assert b"walk raw ratio=90: raw cannot pack this clip into" in result.stdout
+    assert names(result.stdout.decode(), "2 1 report/report.html walk raw ratio=90")
     made = {p.name for p in (folder / "report").iterdir()}
     assert {"report.html", "bench.csv", "bench.json", "size.svg", "size.png"} <= made
 
@@ -258,8 +256,8 @@ def test_codecs_explains_every_parameter_of_every_codec():
 
 def test_codecs_can_be_asked_about_one():
     result = run("codecs", "keysine").stdout.decode()
-    assert result.startswith("keysine  (default)  Key poses")
-    assert "    layers = 1  (int)\n        Parts of the file that refine one another" in result
+    assert result.startswith("keysine  (default)  ")
+    assert "    layers = 1  (int)\n        " in result
     assert "rd-pca" not in result
 
 
@@ -307,7 +305,7 @@ def test_energy_counts_decoding_by_the_power_of_a_core(folder):
 def test_energy_says_what_is_no_bandwidth_and_what_is_no_file(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
     refused(run("energy", "walk.mocp", "--bandwidth", "fast", folder=folder), "as a bandwidth")
-    refused(run("energy", "walk.bvh", folder=folder), "walk.bvh: not a .mocp file")
+    refused(run("energy", "walk.bvh", folder=folder), "walk.bvh .mocp")
 
 
 @pytest.mark.parametrize("words", [("decompress",), ("convert", "walk.mocp", "back.npz")])
@@ -337,9 +335,7 @@ def scene(folder):
 
 def test_info_lists_the_clips_of_a_scene(scene):
     text = run("info", "two.mocp", folder=scene).stdout.decode()
-    assert "a scene of 2 clips" in text
-    assert "anna" in text
-    assert "2.500 s" in text
+    assert names(text, "anna ben 2.500")
     (found,) = json.loads(run("info", "two.mocp", "--json", folder=scene).stdout)
     assert [(c["name"], c["frames"]) for c in found["clips"]] == [("anna", 18), ("ben", 12)]
     (one,) = json.loads(run("info", "two.mocp", "--clip", "ben", "--json", folder=scene).stdout)
@@ -350,15 +346,14 @@ def test_decompress_takes_one_clip_of_a_scene(scene):
     result = run("decompress", "two.mocp", "--clip", "anna", "-o", "anna.bvh", folder=scene)
     assert result.returncode == 0, result.stderr
     assert mocpack.read(scene / "anna.bvh").frame_count == 18
-    refused(run("decompress", "two.mocp", folder=scene), "a scene of 'anna', 'ben'; say which")
-    refused(run("info", "two.mocp", "--clip", "carl", folder=scene), "none is 'carl'")
+    refused(run("decompress", "two.mocp", folder=scene), "two.mocp 'anna' 'ben'")
+    refused(run("info", "two.mocp", "--clip", "carl", folder=scene), "two.mocp 'anna' 'ben' 'carl'")
 
 
 def test_info_shows_what_a_take_holds_besides(folder):
     (folder / "take.mocp").write_bytes(mocpack.encode(take(), "raw"))
     text = run("info", "take.mocp", folder=folder).stdout.decode()
-    for line in ("not evenly spaced", "z up, left-handed", "track 'smile'", "not seen"):
-        assert line in text
+    assert names(text, "z left-handed 'smile'")
     (facts,) = json.loads(run("info", "take.mocp", "--json", folder=folder).stdout)
     assert facts["roots"] == 2
     assert facts["rest_rotations"]
@@ -387,23 +382,23 @@ def test_edit_takes_other_files_too_and_writes_them(folder):
     words = ("--at", 0.1, "--joint", "Hips", "--by", "0,0.1,0")
     done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
     assert done.returncode == 0, done.stderr
-    assert b"Hips at 0.1 s" in done.stdout
+    assert names(done.stdout.decode(), "Hips 0.1 s")
     assert mocpack.read(folder / "edited.bvh").frame_count == 30
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "named"),
     [
-        (("--at", 0.1, "--joint", "Hips"), b"give one of --to, --by and --turn"),
-        (("--at", 9, "--joint", "Hips", "--by", "0,0,0"), b"time must be in 0.."),
-        (("--at", 0.1, "--joint", "Tail", "--by", "0,0,0"), b"Tail"),
-        (("--at", 0.1, "--joint", "Hips", "--by", "up"), b"write numbers as"),
+        (("--at", 0.1, "--joint", "Hips"), "--to --by --turn"),
+        (("--at", 9, "--joint", "Hips", "--by", "0,0,0"), "time 9.0"),
+        (("--at", 0.1, "--joint", "Tail", "--by", "0,0,0"), "'Tail' Hips"),
+        (("--at", 0.1, "--joint", "Hips", "--by", "up"), "'up'"),
     ],
 )
-def test_edit_refuses_what_makes_no_sense(folder, words, sentence):
+def test_edit_refuses_what_makes_no_sense(folder, words, named):
     done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
     assert done.returncode == 2
-    assert sentence in done.stderr
+    assert names(done.stderr.decode(), named)
     assert not (folder / "edited.bvh").exists()
 
 

@@ -8,6 +8,7 @@ from command_line import run_text as run
 
 import mocpack
 from mocpack.testing import walk
+from naming import names
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("duckdb")
@@ -50,7 +51,7 @@ def test_cat_and_extract_give_the_same_file(folder):
     assert (folder / "out/s2/two.mocp").read_bytes() == shown.stdout
     again = run("extract", "all.mocps", "-o", "out", folder=folder)
     assert again.returncode == 2
-    assert "exists; -f overwrites it" in again.stderr
+    assert names(again.stderr, "-f")
     one = run("extract", "all.mocps", "one", "-o", "single", "--json", folder=folder)
     assert [row["clip"] for row in json.loads(one.stdout)] == ["one"]
 
@@ -61,14 +62,16 @@ def test_a_name_that_leads_out_of_the_folder_is_not_extracted(folder):
     pack({"../evil": folder / "takes/one.bvh"}, folder / "evil.mocps")
     taken = run("extract", "evil.mocps", "-o", "safe", folder=folder)
     assert taken.returncode == 2
-    assert "outside of safe" in taken.stderr
+    assert names(taken.stderr, "'../evil' safe")
     assert not (folder / "evil.mocp").exists()
 
 
 def test_verify_info_repair_and_merge_tell_what_is_there(folder):
-    assert "2 clips, all whole" in run("verify", "all.mocps", "--decode", folder=folder).stdout
+    whole = run("verify", "all.mocps", "--decode", folder=folder)
+    assert whole.returncode == 0
+    assert names(whole.stdout, "2 clips")
     info = run("info", "all.mocps", folder=folder).stdout
-    assert "2 of 1 skeletons" in info
+    assert names(info, "2 1")
     assert "mood" in info
     data = bytearray((folder / "all.mocps").read_bytes())
     (folder / "cut.mocps").write_bytes(data[: data.rfind(b"CLIP") + 50])
@@ -81,7 +84,7 @@ def test_verify_info_repair_and_merge_tell_what_is_there(folder):
     (folder / "bad.mocps").write_bytes(data)
     bad = run("verify", "bad.mocps", folder=folder)
     assert bad.returncode == 2
-    assert "clip 'one'" in bad.stderr
+    assert names(bad.stderr, "bad.mocps 'one'")
     both = run("merge", "all.mocps", "saved.mocps", "-o", "m.mocps", "--prefix", folder=folder)
     assert "3 clips" in both.stdout
 
@@ -97,13 +100,13 @@ def test_refused_files_are_complaints_and_exit_2_and_the_rest_is_packed(folder):
     rows = json.loads(run("ls", "some.mocps", "--json", folder=folder).stdout)
     assert [row["clip"] for row in rows] == ["good"]
     again = run("pack", "some", "-o", "some.mocps", folder=folder)
-    assert "exists; -f overwrites it" in again.stderr
+    assert names(again.stderr, "some.mocps -f")
 
 
 def test_a_folder_that_is_not_there_leaves_no_archive(folder):
     refused = run("pack", "typo", "-o", "typo.mocps", folder=folder)
     assert refused.returncode == 2
-    assert "typo: there is no such file or folder" in refused.stderr
+    assert names(refused.stderr, "typo")
     assert not (folder / "typo.mocps").exists()
 
 
@@ -119,7 +122,7 @@ def test_append_adds_and_two_files_of_one_name_are_refused(folder):
     mocpack.write(walk(0.4), folder / "other/three.bvh")
     twice = run("pack", "three.bvh", "other", "-o", "y.mocps", folder=folder)
     assert twice.returncode == 2
-    assert "would both be clip 'three'" in twice.stderr
+    assert names(twice.stderr, "three.bvh other/three.bvh 'three'")
 
 
 def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
@@ -136,7 +139,7 @@ def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
     assert not (folder / "parted.mocps.parts").exists()
     early = run("cluster", "join", *words, "-f", folder=folder)
     assert early.returncode == 2
-    assert "2 of 2 parts are not packed yet: 1, 2" in early.stderr
+    assert names(early.stderr, "2 2 1, 2")
 
 
 def test_resume_makes_the_same_and_reports_what_was_refused(folder):

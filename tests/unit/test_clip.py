@@ -10,6 +10,7 @@ from mocpack.errors import InvalidClipError, UsageError
 from mocpack.rotations import IDENTITY, angle_between, from_rotvec
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
+from naming import naming
 
 PAIR = Skeleton(("a", "b"), (-1, 0), [[0, 0, 0], [1, 0, 0]])
 
@@ -28,37 +29,37 @@ def test_numbers_that_make_no_motion_say_why():
     header = ClipHeader(PAIR, 3)
     local, places = still()
     refused = [
-        ((local[:2], places), r"expected rotations of shape \(3, 2, 4\), got \(2, 2, 4\)"),
-        ((local, places[:, :0]), r"expected translations of shape \(3, 1, 3\), got \(3, 0, 3\)"),
-        ((with_value(local, (1, 1), [0, 0, 0, 0]), places), "joint 'b' at frame 1 is not a unit"),
-        ((with_value(local, (2, 0, 1), np.nan), places), "joint 'a' at frame 2 is not a unit"),
-        ((with_value(local, (0, 0, 3), np.inf), places), "joint 'a' at frame 0 is not a unit"),
-        ((local * 1.1, places), "joint 'a' at frame 0 is not a unit quaternion"),
-        ((local, with_value(places, 0, np.nan)), "translations must be finite and below 2e.07"),
-        ((local, with_value(places, 0, 2e7)), "translations must be finite and below 2e.07"),
-        ((local, places, np.zeros((3, 5))), r"expected finite channels of shape \(3, 9\), got"),
-        ((local, places, np.full((3, 9), np.nan)), "expected finite channels of shape"),
+        ((local[:2], places), "rotations (3, 2, 4) (2,"),
+        ((local, places[:, :0]), "translations (3, 1, 3) 0,"),
+        ((with_value(local, (1, 1), [0, 0, 0, 0]), places), "'b' frame 1"),
+        ((with_value(local, (2, 0, 1), np.nan), places), "'a' frame 2"),
+        ((with_value(local, (0, 0, 3), np.inf), places), "'a' frame 0"),
+        ((local * 1.1, places), "'a' frame 0 1.1]"),
+        ((local, with_value(places, 0, np.nan)), "translations 2e+07"),
+        ((local, with_value(places, 0, 2e7)), "translations 2e+07"),
+        ((local, places, np.zeros((3, 5))), "channels (3, 9) 5)"),
+        ((local, places, np.full((3, 9), np.nan)), "channels (3, 9)"),
     ]
-    for arrays, sentence in refused:
-        with pytest.raises(InvalidClipError, match=sentence):
+    for arrays, named in refused:
+        with pytest.raises(InvalidClipError, match=naming(named)):
             Clip(header, *arrays)
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "named"),
     [
-        ({"frame_count": 0}, "frame_count must be .* got 0"),
-        ({"frame_time": 0.0}, "frame_time must be .* got 0.0"),
-        ({"frame_time": float("nan")}, "frame_time must be .* got nan"),
-        ({"unit": 0.0}, "unit, in metres, must be .* got 0.0"),
-        ({"unit": float("inf")}, "unit, in metres, must be .* got inf"),
-        ({"translated_joints": (1, 0)}, "translated_joints must be joint indices in increasing"),
-        ({"translated_joints": (0, 0)}, "translated_joints must be joint indices in increasing"),
-        ({"translated_joints": (2,)}, "translated_joints must be joint indices in increasing"),
+        ({"frame_count": 0}, "frame_count 0"),
+        ({"frame_time": 0.0}, "frame_time 0.0"),
+        ({"frame_time": float("nan")}, "frame_time 1e-06 1e+06 nan"),
+        ({"unit": 0.0}, "unit 1e-09 0.0"),
+        ({"unit": float("inf")}, "unit 1e+09 inf"),
+        ({"translated_joints": (1, 0)}, "translated_joints"),
+        ({"translated_joints": (0, 0)}, "translated_joints"),
+        ({"translated_joints": (2,)}, "translated_joints"),
     ],
 )
-def test_a_header_that_makes_no_sense_says_why(changes, sentence):
-    with pytest.raises(InvalidClipError, match=sentence):
+def test_a_header_that_makes_no_sense_says_why(changes, named):
+    with pytest.raises(InvalidClipError, match=naming(named)):
         ClipHeader(**{"skeleton": PAIR, "frame_count": 1, **changes})
 
 
@@ -99,7 +100,7 @@ def test_frames_are_half_open_and_keep_the_sources_numbers():
 
 @pytest.mark.parametrize(("start", "stop"), [(-1, 2), (1, 1), (2, 1), (0, 46)])
 def test_frames_that_are_not_there_are_refused(start, stop):
-    with pytest.raises(UsageError, match=rf"frames {start}:{stop} do not lie in a clip of 45"):
+    with pytest.raises(UsageError, match=naming(f"frames {start}:{stop} 45")):
         walk(0.75).frames(start, stop)
 
 
@@ -139,20 +140,20 @@ def test_headers_are_equal_in_every_part():
 
 
 @pytest.mark.parametrize(
-    ("vertices", "faces", "sentence"),
+    ("vertices", "faces", "named"),
     [
-        (np.zeros((2, 3)), None, r"expected vertices of shape \(T, V, 3\), got \(2, 3\)"),
-        (np.zeros((2, 4, 2)), None, r"expected vertices of shape \(2, 4, 3\), got \(2, 4, 2\)"),
-        (np.full((1, 4, 3), np.nan), None, "vertices must be finite and below"),
-        (np.zeros((0, 4, 3)), None, "frame_count must be .* got 0"),
-        (np.zeros((2, 0, 3)), None, r"vertex_count must be 1 to 2\^24, got 0"),
-        (np.zeros((2, 4, 3)), [[0, 1, 4]], "faces name vertices outside 0..3"),
-        (np.zeros((2, 4, 3)), [[0, 1, -1]], "faces name vertices outside 0..3"),
-        (np.zeros((2, 4, 3)), [[0, 1]], r"expected faces of shape \(F, 3\), got \(1, 2\)"),
+        (np.zeros((2, 3)), None, "vertices (T, V, 3) (2,"),
+        (np.zeros((2, 4, 2)), None, "vertices (2, 4, 3) 2)"),
+        (np.full((1, 4, 3), np.nan), None, "vertices 2e+07"),
+        (np.zeros((0, 4, 3)), None, "frame_count 0"),
+        (np.zeros((2, 0, 3)), None, "vertex_count 1 2^24 0"),
+        (np.zeros((2, 4, 3)), [[0, 1, 4]], "faces vertices 0..3"),
+        (np.zeros((2, 4, 3)), [[0, 1, -1]], "faces vertices 0..3"),
+        (np.zeros((2, 4, 3)), [[0, 1]], "faces (F, 3) (1, 2)"),
     ],
 )
-def test_numbers_that_make_no_mesh_in_motion_say_why(vertices, faces, sentence):
-    with pytest.raises(InvalidClipError, match=sentence):
+def test_numbers_that_make_no_mesh_in_motion_say_why(vertices, faces, named):
+    with pytest.raises(InvalidClipError, match=naming(named)):
         VertexClip.build(vertices, faces)
 
 
@@ -161,7 +162,7 @@ def test_vertices_are_cut_and_sampled():
     np.testing.assert_allclose(clip.sample(0.05).vertices, np.full((1, 4, 3), 0.5))
     np.testing.assert_allclose(clip.sample(9).vertices, np.full((1, 4, 3), 2.0))
     np.testing.assert_allclose(clip.frames(1, 2).vertices, np.ones((1, 4, 3)))
-    with pytest.raises(UsageError, match="frames 1:4 do not lie in a clip of 3 frames"):
+    with pytest.raises(UsageError, match=naming("frames 1:4 3")):
         clip.frames(1, 4)
     assert VertexHeader(4, np.zeros((0, 3), np.int32), 3, 0.1).frame_rate == pytest.approx(10)
 

@@ -19,6 +19,7 @@ from mocpack.source import source_of
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.contract import resealed
 from mocpack.testing.motions import vertex_wave
+from naming import naming
 
 
 def packed(header, payload=b"payload", **changes):
@@ -108,14 +109,14 @@ def test_vertex_header_comes_back():
 
 
 def test_a_file_of_another_kind_is_named_as_such():
-    with pytest.raises(FormatError, match=r"not a \.mocp file"):
+    with pytest.raises(FormatError, match=naming(".mocp")):
         unpack(b"PK\x03\x04 something else")
 
 
 def test_a_newer_container_version_asks_for_a_newer_mocpack():
     data = bytearray(pack(packed(walk().header)))
     data[4] = 2
-    with pytest.raises(UnsupportedVersionError, match="newer mocpack"):
+    with pytest.raises(UnsupportedVersionError, match=naming("version 2 1")):
         unpack(bytes(data))
 
 
@@ -128,7 +129,7 @@ def test_an_unknown_required_chunk_is_refused_and_an_unknown_optional_one_is_ski
 
 def test_two_chunks_of_one_tag_are_refused():
     data = pack(packed(walk().header))
-    with pytest.raises(CorruptionError, match="two chunks"):
+    with pytest.raises(CorruptionError, match=naming("'DATA'")):
         unpack(resealed(data + b"DATA\x03\0\0\0\0abc"))
 
 

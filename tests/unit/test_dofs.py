@@ -16,6 +16,7 @@ from mocpack.dofs import (
 from mocpack.errors import UnsupportedClipError
 from mocpack.rotations import IDENTITY, from_rotvec
 from mocpack.testing.motions import hard_clips
+from naming import naming
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX", "XY", "YX", "XZ", "ZX", "YZ", "ZY", *"XYZ", "")
 
@@ -72,7 +73,7 @@ def test_a_turn_about_an_axis_without_channel_is_refused():
     local = still(KNEE).rotations.copy()
     local[1, 1] = from_rotvec(np.array([0.0, 0.5, 0.0]))
     clip = Clip.build(KNEE, local, np.zeros((2, 3)))
-    with pytest.raises(UnsupportedClipError, match=r"'Knee' turns 28.6 degrees.*it has X$"):
+    with pytest.raises(UnsupportedClipError, match=naming("'Knee' 28.6 X")):
         to_dofs(clip)
 
 
@@ -80,14 +81,14 @@ def test_a_turn_of_a_joint_without_channels_is_refused():
     skeleton = Skeleton(("a", "b"), (-1, 0), np.zeros((2, 3)), channels=(("Xrotation",), ()))
     local = still(skeleton, translated=()).rotations.copy()
     local[0, 1] = from_rotvec(np.array([0.0, 0.5, 0.0]))
-    with pytest.raises(UnsupportedClipError, match=r"'b' turns .*it has none"):
+    with pytest.raises(UnsupportedClipError, match=naming("'b' 28.6")):
         to_dofs(Clip.build(skeleton, local, np.zeros((2, 0, 3)), translated_joints=()))
 
 
 def test_a_move_along_an_axis_without_channel_is_refused():
     places = np.tile(KNEE.offsets, (2, 1, 1))
     places[1, 1, 2] = 0.25
-    with pytest.raises(UnsupportedClipError, match=r"'Knee' moves 0.25 m where"):
+    with pytest.raises(UnsupportedClipError, match=naming("'Knee' 0.25")):
         to_dofs(still(KNEE, translated=(0, 1), places=places))
 
 

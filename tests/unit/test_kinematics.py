@@ -14,6 +14,7 @@ from mocpack.kinematics import (
 from mocpack.kinematics import promised_error as promised
 from mocpack.rotations import as_matrix, from_rotvec, multiply
 from mocpack.testing import hard_clips
+from naming import naming
 from reference.kinematics import forward_kinematics_numpy
 
 QUARTER = from_rotvec(np.array([0.0, 0.0, np.pi / 2]))  # about z: x to y
@@ -134,7 +135,7 @@ def test_the_shell_can_be_wider():
 
 def test_clips_that_cannot_be_measured_say_why():
     walk, joint = hard_clips()["walk"], hard_clips()["one joint"]
-    with pytest.raises(UsageError, match="skeletons of 21 and 1 joints"):
+    with pytest.raises(UsageError, match=naming("joints 21 1")):
         promised_error(walk, joint)
-    with pytest.raises(UsageError, match="clips of 45 and 5 frames"):
+    with pytest.raises(UsageError, match=naming("frames 45 5")):
         promised_error(walk, walk.frames(0, 5))

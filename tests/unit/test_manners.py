@@ -12,6 +12,7 @@ from mocpack.errors import UsageError
 from mocpack.take import Track
 from mocpack.testing import every_take, jump, markers, take, walk
 from mocpack.testing.motions import humanoid, vertex_wave
+from naming import names, naming
 
 
 @pytest.fixture
@@ -56,15 +57,15 @@ def test_a_key_that_means_nothing_is_a_usage_error(clip, key):
 
 
 def test_a_frame_beyond_the_end_is_an_index_error(clip):
-    with pytest.raises(IndexError, match="frame 60 does not lie in a clip of 60 frames"):
+    with pytest.raises(IndexError, match=naming("frame 60")):
         clip[60]
     assert sum(1 for _ in clip) == 60  # iteration ends by it
 
 
 def test_an_unknown_joint_is_named_with_those_there_are(clip):
-    with pytest.raises(UsageError, match=r"no joint 'Tail'.*LeftFoot"):
+    with pytest.raises(UsageError, match=naming("'Tail' LeftFoot")):
         clip["Tail"]
-    with pytest.raises(UsageError, match=r"0\.\.20, got 21"):
+    with pytest.raises(UsageError, match=naming("joints 0..20 21")):
         clip.joints([21])
 
 
@@ -79,7 +80,7 @@ def test_names_are_taken_wherever_indices_are(clip):
 
 
 def test_writing_to_an_array_says_copy(clip):
-    with pytest.raises(ValueError, match=r"read-only: change a \.copy\(\)"):
+    with pytest.raises(ValueError, match=naming("read-only .copy()")):
         clip.rotations[0] = 0
     with pytest.raises(ValueError, match=r"\.copy\(\)"):
         np.multiply(clip.translations, 2, out=clip.translations)
@@ -136,7 +137,7 @@ def test_euler_angles_give_the_rotation_back_and_do_not_jump(order):
     back = rotations.from_euler(angles, order)
     assert rotations.angle_between(back, np.asarray(clip.rotations)).max() < 1e-7
     assert np.abs(np.diff(angles, axis=0)).max() < 1.0
-    with pytest.raises(UsageError, match="'ZYX', got 'ZZX'"):
+    with pytest.raises(UsageError, match=naming("order 'ZYX' 'ZZX'")):
         clip.as_euler("ZZX")
 
 
@@ -216,7 +217,7 @@ def test_a_mirror_without_pairs_says_how_to_name_them():
 def test_bones_that_are_no_mirror_images_are_refused():
     skeleton = mocpack.Skeleton(["r", "L", "R"], [-1, 0, 0], [[0, 0, 0], [1, 0, 0], [0, 1, 0]])
     turns = np.tile(rotations.IDENTITY, (2, 3, 1))
-    with pytest.raises(UsageError, match="no mirror images at rest"):
+    with pytest.raises(UsageError, match=naming("'L' 'R' 1.41")):
         mocpack.Clip.build(skeleton, turns, np.ones((2, 3)), frame_rate=30).mirror()
 
 
@@ -229,7 +230,7 @@ def test_concatenated_clips_follow_one_another(clip):
         rotations.angle_between(np.asarray(both.rotations[60:]), np.asarray(other.rotations)).max()
         < 1e-7
     )
-    with pytest.raises(UsageError, match="clip 2 of 2 has another frame_time"):
+    with pytest.raises(UsageError, match=naming("clip 2 frame_time")):
         clip.concat(other.resample(30))
 
 
@@ -259,16 +260,15 @@ def test_replacing_a_pose_drops_the_sources_numbers_and_nothing_else():
     assert same.header == held.header
     np.testing.assert_array_equal(same.rotations, held.rotations)
     assert same.extras == held.extras
-    with pytest.raises(UsageError, match="no 'rotation' to replace; it has skeleton, rotations"):
+    with pytest.raises(UsageError, match=naming("'rotation' skeleton rotations")):
         held.replace(rotation=1)
 
 
 def test_a_clip_says_what_it_is_in_three_lines(clip):
-    assert repr(clip).splitlines() == [
-        "Clip of 60 frames at 60 fps, 1.000 s",
-        "  21 joints: Hips, Spine, Chest … RightToe",
-        "  translated: Hips",
-    ]
+    first, second, third = repr(clip).splitlines()
+    assert names(first, "Clip 60 frames 60 fps 1.000 s")
+    assert names(second, "21 joints Hips, Spine, Chest … RightToe")
+    assert names(third, "translated Hips")
 
 
 def test_a_notebook_shows_a_picture_with_safe_names(clip):
@@ -338,17 +338,17 @@ def test_an_open_file_goes_by_in_windows(motion):
 
 def test_an_open_file_says_what_it_is(motion):
     first, second, third = repr(motion).splitlines()
-    assert first == "Motion of 60 frames at 60 fps, 1.000 s"
+    assert names(first, "Motion 60 frames 60 fps 1.000 s")
     assert second.startswith("  21 joints")
     assert "keysine" in third
-    assert "within 5 mm" in third
+    assert names(third, "5 mm")
 
 
 def test_read_checks_the_kind_that_is_asked_for(tmp_path, clip):
     path = tmp_path / "walk.bvh"
     mocpack.write(clip, path)
     assert mocpack.read(path, kind="skeleton").frame_count == 60
-    with pytest.raises(UsageError, match="holds skeleton, not vertices"):
+    with pytest.raises(UsageError, match=naming("walk.bvh skeleton vertices")):
         mocpack.read(path, kind="vertices")
 
 
@@ -362,13 +362,13 @@ def test_a_vertex_animation_has_the_manners_of_a_clip():
     assert mesh[::3].fps == pytest.approx(10.0)
     assert len(mesh.times) == 30
     lines = repr(mesh).splitlines()
-    assert lines[0] == "VertexClip of 30 frames at 30 fps, 1.000 s"
+    assert names(lines[0], "VertexClip 30 frames 30 fps 1.000 s")
     assert lines[1] == "  36 vertices, 50 triangles"
     assert len(lines) == 3
 
 
 def test_a_vertex_animation_has_no_joints_to_pick():
-    with pytest.raises(UsageError, match="no joints to pick, got 'LeftFoot'"):
+    with pytest.raises(UsageError, match=naming("'LeftFoot'")):
         vertex_wave()["LeftFoot"]
 
 
@@ -391,9 +391,9 @@ def test_vertex_animations_of_other_meshes_do_not_join():
     mesh = vertex_wave(frames=4)
     joined = mesh.concat(mesh[1:])
     np.testing.assert_array_equal(joined.vertices[4:], mesh.vertices[1:])
-    with pytest.raises(UsageError, match="clip 2 of 2 has other faces"):
+    with pytest.raises(UsageError, match=naming("clip 2 faces")):
         mesh.concat(vertex_wave(frames=4, side=5))
-    with pytest.raises(UsageError, match="another frame_time"):
+    with pytest.raises(UsageError, match=naming("clip 2 frame_time")):
         mesh.concat(mesh[::2])
 
 
@@ -407,4 +407,4 @@ def test_vertices_move_as_fast_as_they_are_differenced():
 def test_an_open_file_says_its_own_size(clip):
     data = mocpack.encode(clip, max_error="5mm", effort="fast")
     with mocpack.open(data) as motion:
-        assert f"keysine, {len(data)} bytes; every point within 5 mm" in repr(motion)
+        assert names(repr(motion), f"keysine {len(data)} bytes 5 mm")

@@ -16,6 +16,7 @@ import mocpack
 from mocpack.errors import MemoryLimitError, TruncatedError, UsageError
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
+from naming import naming
 
 CLIP = walk(8.0)
 DATA = mocpack.encode(CLIP, "keysine", max_error="2mm", effort="fast")
@@ -91,7 +92,7 @@ def test_a_file_that_changed_is_not_opened_again(path):
     with mocpack.open(path) as motion:
         sent = pickle.dumps(motion)
     path.write_bytes(DATA + b"more")
-    with pytest.raises(TruncatedError, match="when it was opened"):
+    with pytest.raises(TruncatedError, match=naming("clip.mocp 4756 4752")):
         pickle.loads(sent)
 
 
@@ -99,7 +100,7 @@ def test_a_motion_of_a_file_object_cannot_be_sent(path):
     with (
         path.open("rb") as file,
         mocpack.open(file) as motion,
-        pytest.raises(TypeError, match="open its path"),
+        pytest.raises(TypeError, match=naming("path")),
     ):
         pickle.dumps(motion)
 
@@ -138,9 +139,9 @@ def test_whatever_holds_the_bytes_can_be_opened(path, kind):
 
 
 def test_what_cannot_be_opened_is_said():
-    with pytest.raises(UsageError, match="a path, bytes or a file object, got int"):
+    with pytest.raises(UsageError, match=naming("int")):
         mocpack.open(7)
-    with pytest.raises(UsageError, match="gives text"):
+    with pytest.raises(UsageError, match=naming("bytes")):
         mocpack.open(io.StringIO("text"))
 
 
@@ -157,7 +158,7 @@ def test_a_file_that_takes_too_much_memory_says_its_numbers_and_the_way_out():
 
 
 def test_the_limit_names_the_file(path):
-    with pytest.raises(MemoryLimitError, match=r"clip\.mocp: all of 480 frames"):
+    with pytest.raises(MemoryLimitError, match=naming("clip.mocp 480 frames")):
         mocpack.read(path, memory_limit=1000)
 
 
@@ -170,7 +171,7 @@ def test_parts_of_a_long_clip_take_the_memory_of_parts():
         assert motion.preview().frame_count > 1
         with pytest.raises(MemoryLimitError, match="frames 0:7200"):
             motion.frames(0, 7200)
-        with pytest.raises(MemoryLimitError, match="all of"):
+        with pytest.raises(MemoryLimitError, match=naming("7200 21 4.00 --memory-limit")):
             motion.clip()
 
 

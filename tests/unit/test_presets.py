@@ -10,6 +10,7 @@ from mocpack.errors import UnsupportedClipError, UsageError
 from mocpack.presets import PERSON, PRESETS, body_size, preset_bound
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
+from naming import names, naming
 
 
 def scaled(clip, factor):
@@ -65,17 +66,20 @@ def test_a_mesh_is_measured_across():
 
 
 def test_a_preset_beside_another_target_is_refused():
-    with pytest.raises(UsageError, match="preset 'game' is a target itself"):
+    with pytest.raises(UsageError, match=naming("preset 'game'")):
         mocpack.encode(walk(0.1), preset="game", max_error="1mm")
 
 
 def test_an_unknown_preset_is_answered_with_the_known_ones():
-    with pytest.raises(UsageError, match="preset must be one of archive, edit, train, game, web"):
+    with pytest.raises(UsageError, match=naming("preset archive edit train game web 'film'")):
         mocpack.encode(walk(0.1), preset="film")
 
 
 def test_a_mesh_given_to_a_skeleton_codec_is_told_which_codecs_take_it():
-    with pytest.raises(UnsupportedClipError, match=r"vertices are packed by: .*latent-spline") as e:
+    takers = [name for name in mocpack.codec_ids() if "vertices" in mocpack.parse_codec(name).kinds]
+    with pytest.raises(
+        UnsupportedClipError, match=naming(" ".join(["keysine", *takers]))
+    ) as caught:
         mocpack.encode(vertex_wave(), max_error="1mm")
-    for codec_id in str(e.value).split("packed by: ")[1].split(", "):
-        assert "vertices" in mocpack.parse_codec(codec_id).kinds
+    others = set(mocpack.codec_ids()) - {"keysine", *takers}
+    assert not any(names(str(caught.value), name) for name in others)

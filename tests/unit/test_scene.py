@@ -24,6 +24,7 @@ from mocpack.testing.contract import resealed
 from mocpack.testing.motions import vertex_wave
 from mocpack.testing.takes import FEATURES
 from mocpack.viewing.motions import open_shown
+from naming import naming
 
 
 def clips():
@@ -60,11 +61,11 @@ def test_one_clip_of_a_scene_is_opened_by_its_name(tmp_path, data):
 
 
 def test_a_scene_of_several_asks_which(data):
-    with pytest.raises(SceneError, match="a scene of 'anna', 'ben', 'box'; say which"):
+    with pytest.raises(SceneError, match=naming("'anna' 'ben' 'box'")):
         mocpack.decode(data)
-    with pytest.raises(SceneError, match="none is 'carl'"):
+    with pytest.raises(SceneError, match=naming("'anna' 'ben' 'box' 'carl'")):
         mocpack.decode(data, clip="carl")
-    with pytest.raises(SceneError, match="one clip, no scene"):
+    with pytest.raises(SceneError, match=naming("'anna'")):
         mocpack.decode(mocpack.encode(walk(0.2)), clip="anna")
 
 
@@ -86,7 +87,7 @@ def test_writing_a_scene_takes_what_encode_takes(tmp_path):
     path = tmp_path / "two.mocp"
     mocpack.write_scene({"a": walk(0.2), "b": walk(0.3)}, path, codec="raw")
     assert mocpack.clip_names(path) == ["a", "b"]
-    with pytest.raises(UsageError, match="at least one clip"):
+    with pytest.raises(UsageError, match=naming("clip")):
         mocpack.write_scene({}, path)
 
 
@@ -112,11 +113,11 @@ def test_flips_in_a_scene_are_format_errors():
 
 def test_what_is_no_scene_is_refused():
     clip = mocpack.encode(walk(0.1), "raw")
-    with pytest.raises(CorruptionError, match="two clips 'a'"):
+    with pytest.raises(CorruptionError, match=naming("'a'")):
         scene_parts(source_of(pack_scene({"a": clip}) + pack_scene({"a": clip})[5:]))
     with pytest.raises(CorruptionError, match="CLIP"):
         mocpack.decode(resealed(clip + b"CLIP\x03\0\0\0\0abc"))
-    with pytest.raises(UsageError, match="at most 1024 bytes"):
+    with pytest.raises(UsageError, match=naming(f"1024 '{'x' * 40}'")):
         pack_scene({"x" * 1025: clip})
 
 
@@ -133,10 +134,10 @@ def test_clips_side_by_side_stand_where_each_stands_at_that_time():
             there = clip.sample(both.times[frame]).positions()[0]
             np.testing.assert_allclose(positions[frame, joints], there, atol=1e-9)
         at += len(clip.skeleton)
-    with pytest.raises(UsageError, match="at least one clip"):
+    with pytest.raises(UsageError, match=naming("clip")):
         side_by_side({})
     late = replace(scene["anna"], header=scene["anna"].with_header(start_time=1e8))
-    with pytest.raises(UsageError, match="at most 1000000 can be"):
+    with pytest.raises(UsageError, match=naming("6000000030 1000000")):
         side_by_side({"anna": scene["anna"], "late": late})
 
 
@@ -176,7 +177,7 @@ def test_a_scene_may_hold_a_vertex_animation(tmp_path):
     assert np.abs(found["w"].vertices - wave.vertices).max() < 1e-6
     path = tmp_path / "both.mocp"
     path.write_bytes(data)
-    with pytest.raises(UnsupportedClipError, match="the viewer shows skeletons"):
+    with pytest.raises(UnsupportedClipError, match=naming("both.mocp")):
         open_shown(str(path))
 
 
@@ -184,7 +185,7 @@ def test_the_clips_of_a_scene_share_the_memory_limit():
     clip = walk(4)
     data = mocpack.encode_scene({f"clip {n}": clip for n in range(40)}, "raw")
     one = clip.rotations.nbytes + clip.translations.nbytes
-    with pytest.raises(MemoryLimitError, match=r"clip 'clip \d+', after \d+ others of the scene"):
+    with pytest.raises(MemoryLimitError, match=naming("'clip 501.1")):
         mocpack.decode_scene(data, memory_limit=12 * one)
     assert len(mocpack.decode_scene(data, memory_limit=60 * one)) == 40
 
@@ -202,5 +203,5 @@ def test_damage_to_one_clip_of_a_scene_is_told_whatever_it_holds():
 def test_a_scene_in_a_scene_is_refused():
     inner = mocpack.encode_scene({"a": walk(0.1)}, "raw")
     outer = pack_scene({"b": inner})
-    with pytest.raises(CorruptionError, match="clip 'b' of the scene is a scene itself"):
+    with pytest.raises(CorruptionError, match=naming("'b' scene")):
         mocpack.decode_scene(outer)

@@ -9,6 +9,7 @@ from mocpack import Skeleton
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.skeleton import MAX_JOINTS, frozen_array, position_axes, rotation_order
 from mocpack.testing import humanoid
+from naming import naming
 
 
 def make(**changes):
@@ -17,62 +18,62 @@ def make(**changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "sentence"),
+    ("changes", "named"),
     [
-        ({"names": (), "parents": (), "offsets": np.zeros((0, 3))}, "1 to 65535 joints, got 0"),
-        ({"parents": (-1, 0)}, "expected 3 parents, got 2"),
-        ({"parents": (0, 0, 1)}, "the first joint is a root, yet has parent 0"),
-        ({"parents": (-1, 2, 1)}, r"joint 1 \('b'\) has parent 2"),
-        ({"parents": (-1, 1, 1)}, r"joint 1 \('b'\) has parent 1"),
-        ({"parents": (-1, 0, -2)}, r"joint 2 \('c'\) has parent -2"),
-        ({"names": ("a", "ü" * 128, "c")}, "a joint name has at most 255 bytes, got 'üüü"),
-        ({"rest": np.ones((3, 4))}, "rest must be unit quaternions"),
-        ({"scales": np.full((3, 3), np.nan)}, "scales must be finite and below 1e6"),
-        ({"scales": np.ones((2, 3))}, r"expected scales of shape \(3, 3\), got \(2, 3\)"),
-        ({"names": ("a", "b\ud800", "c")}, r"joint name, 'b\\ud800', holds half a character"),
+        ({"names": (), "parents": (), "offsets": np.zeros((0, 3))}, "joints 1 65535 0"),
+        ({"parents": (-1, 0)}, "parents 3 2"),
+        ({"parents": (0, 0, 1)}, "root parent 0"),
+        ({"parents": (-1, 2, 1)}, "joint 1 'b' parent 2"),
+        ({"parents": (-1, 1, 1)}, "joint 1 'b' parent"),
+        ({"parents": (-1, 0, -2)}, "joint 2 'c' parent -2"),
+        ({"names": ("a", "ü" * 128, "c")}, "255 '" + "ü" * 40),
+        ({"rest": np.ones((3, 4))}, "rest"),
+        ({"scales": np.full((3, 3), np.nan)}, "scales 1e6"),
+        ({"scales": np.ones((2, 3))}, "scales (3, 3) (2,"),
+        ({"names": ("a", "b\ud800", "c")}, r"joint 'b\ud800'"),
         (
             {"end_sites": np.ones((65_536, 3)), "end_site_joints": (1,) * 65_536},
-            "at most 65535 end sites, got 65536",
+            "65535 65536",
         ),
-        ({"offsets": np.ones((2, 3))}, r"expected offsets of shape \(3, 3\), got \(2, 3\)"),
-        ({"offsets": np.full((3, 3), np.nan)}, "offsets must be finite and below 1e6 metres"),
-        ({"offsets": np.full((3, 3), 2e6)}, "offsets must be finite and below 1e6 metres"),
-        ({"end_sites": np.ones((1, 3))}, r"expected end_sites of shape \(0, 3\), got \(1, 3\)"),
+        ({"offsets": np.ones((2, 3))}, "offsets (3, 3) (2,"),
+        ({"offsets": np.full((3, 3), np.nan)}, "offsets 1e6"),
+        ({"offsets": np.full((3, 3), 2e6)}, "offsets 1e6"),
+        ({"end_sites": np.ones((1, 3))}, "end_sites (0, 3) (1,"),
         (
             {"end_sites": np.full((1, 3), np.inf), "end_site_joints": (0,)},
-            "end_sites must be finite",
+            "end_sites 1e6",
         ),
         (
             {"end_sites": np.ones((2, 3)), "end_site_joints": (2, 1)},
-            "end_site_joints must be joint indices in increasing order",
+            "end_site_joints",
         ),
         (
             {"end_sites": np.ones((1, 3)), "end_site_joints": (3,)},
-            "end_site_joints must be joint indices in increasing order",
+            "end_site_joints",
         ),
-        ({"axes": np.ones((3, 4))}, "axes must be unit quaternions"),
-        ({"axes": np.ones((1, 4))}, r"expected axes of shape \(3, 4\), got \(1, 4\)"),
-        ({"channels": [()]}, "expected channels of 3 joints, got 1"),
-        ({"channels": [(), ("Wrotation",), ()]}, "joint 'b' has impossible channels: Wrotation"),
+        ({"axes": np.ones((3, 4))}, "axes"),
+        ({"axes": np.ones((1, 4))}, "axes (3, 4) (1,"),
+        ({"channels": [()]}, "channels 3 1"),
+        ({"channels": [(), ("Wrotation",), ()]}, "'b' channels Wrotation"),
         (
             {"channels": [(), ("Xrotation", "Xrotation"), ()]},
-            "joint 'b' has impossible channels: Xrotation Xrotation",
+            "'b' channels Xrotation",
         ),
         (
             {"channels": [("tx", "Xrotation"), (), ()]},
-            "joint 'a' mixes channel styles: tx Xrotation",
+            "'a' tx Xrotation",
         ),
     ],
 )
-def test_what_makes_no_skeleton_says_why(changes, sentence):
-    with pytest.raises(InvalidClipError, match=sentence):
+def test_what_makes_no_skeleton_says_why(changes, named):
+    with pytest.raises(InvalidClipError, match=naming(named)):
         make(**changes)
 
 
 def test_too_many_joints_are_refused():
     count = MAX_JOINTS + 1
     names = tuple(map(str, range(count)))
-    with pytest.raises(InvalidClipError, match="1 to 65535 joints, got 65536"):
+    with pytest.raises(InvalidClipError, match=naming("joints 1 65535 65536")):
         Skeleton(names, tuple(range(-1, count - 1)), np.zeros((count, 3)))
 
 
@@ -119,7 +120,7 @@ def test_equal_is_equal_in_every_part():
 
 def test_joints_are_found_by_name():
     assert make().index("c") == 2
-    with pytest.raises(UsageError, match="no joint 'z' in the skeleton; it has: a, b, c"):
+    with pytest.raises(UsageError, match=naming("'z' a b c")):
         make().index("z")
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from mocpack import Clip, space
 from mocpack.errors import UsageError
+from naming import naming
 
 SPACES = [(up, hand) for up in space.UP_AXES for hand in space.HANDS]
 
@@ -28,5 +29,5 @@ def test_markers_of_a_space_of_z_up_come_back_in_it():
 
 
 def test_an_unknown_axis_is_named():
-    with pytest.raises(UsageError, match="up must be one of y, x, z"):
+    with pytest.raises(UsageError, match=naming("up y x z 'w' 'right'")):
         space.basis("w", "right")

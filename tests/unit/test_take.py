@@ -25,6 +25,7 @@ from mocpack.registry import codec_ids, parse_codec
 from mocpack.take import Extras
 from mocpack.testing import every_take, markers, take, walk
 from mocpack.testing.takes import FEATURES
+from naming import naming
 
 SHELL = 0.03
 
@@ -235,46 +236,46 @@ def test_a_marker_that_was_never_seen_is_all_gap():
 
 def test_joints_that_share_a_name_are_named_by_number():
     skeleton = take(["names"]).skeleton
-    with pytest.raises(UsageError, match="2 joints are named 'knee'; say which: 1, 4"):
+    with pytest.raises(UsageError, match=naming("'knee' 1 4")):
         skeleton.index("knee")
     assert skeleton.unique_names == ("hips", "knee", "joint2", "chest", "knee_4")
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "named"),
     [
-        ({"kind": "words", "values": []}, "a track's kind is one of scalar, flag, label, vec3"),
-        ({"kind": "vec3", "values": np.ones(3)}, r"expected vec3 values of shape \(N, 3\)"),
-        ({"kind": "scalar", "values": [math.nan]}, "scalar values must be finite"),
-        ({"kind": "scalar", "values": [1.0], "bound": -1}, "bound must be .* got -1"),
-        ({"kind": "flag", "values": [True], "bound": 0.1}, "flag tracks are exact"),
-        ({"kind": "scalar", "values": [1.0], "frame_time": 0.0}, "frame_time must be .* got 0.0"),
-        ({"kind": "label", "values": ["a", "b"], "times": [1.0, 1.0]}, "times must increase"),
-        ({"kind": "label", "values": ["a"], "times": [1.0, 2.0]}, r"times of shape \(1,\)"),
-        ({"kind": "quaternion", "values": [[1.0, 1, 1, 1]]}, "must be of unit length"),
+        ({"kind": "words", "values": []}, "kind scalar flag label vec3 quaternion 'words'"),
+        ({"kind": "vec3", "values": np.ones(3)}, "vec3 (N, 3) (3,)"),
+        ({"kind": "scalar", "values": [math.nan]}, "scalar"),
+        ({"kind": "scalar", "values": [1.0], "bound": -1}, "bound -1"),
+        ({"kind": "flag", "values": [True], "bound": 0.1}, "flag bound"),
+        ({"kind": "scalar", "values": [1.0], "frame_time": 0.0}, "frame_time 0.0"),
+        ({"kind": "label", "values": ["a", "b"], "times": [1.0, 1.0]}, "times 1.0"),
+        ({"kind": "label", "values": ["a"], "times": [1.0, 2.0]}, "times (1,) (2,)"),
+        ({"kind": "quaternion", "values": [[1.0, 1, 1, 1]]}, "quaternion 1"),
     ],
 )
-def test_what_makes_no_track_says_why(given, sentence):
-    with pytest.raises(InvalidClipError, match=sentence):
+def test_what_makes_no_track_says_why(given, named):
+    with pytest.raises(InvalidClipError, match=naming(named)):
         Track(**given)
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("given", "named"),
     [
-        ({"scaled_joints": (1,)}, "1 scaled_joints, but scales are"),
-        ({"scaled_joints": (1, 0), "scales": np.ones((30, 2, 3))}, "scaled_joints must be joint"),
-        ({"scaled_joints": (1,), "scales": np.ones((30, 3))}, r"expected scales of shape \(30, 1"),
-        ({"scaled_joints": (1,), "scales": np.full((30, 1, 3), np.inf)}, "scales must be finite"),
-        ({"times": np.zeros(30)}, "times must increase"),
-        ({"valid": np.zeros((30, 4))}, r"expected valid of shape \(30, 21\), got \(30, 4\)"),
-        ({"up": "w"}, "up must be one of y, x, z"),
-        ({"start_time": math.inf}, "start_time must be .* got inf"),
+        ({"scaled_joints": (1,)}, "scaled_joints scales 1 'NoneType'"),
+        ({"scaled_joints": (1, 0), "scales": np.ones((30, 2, 3))}, "scaled_joints"),
+        ({"scaled_joints": (1,), "scales": np.ones((30, 3))}, "scales (30, 1, 3)"),
+        ({"scaled_joints": (1,), "scales": np.full((30, 1, 3), np.inf)}, "scales ±1e+06"),
+        ({"times": np.zeros(30)}, "times 0.0"),
+        ({"valid": np.zeros((30, 4))}, "valid (30, 21) 4)"),
+        ({"up": "w"}, "up y x z 'w'"),
+        ({"start_time": math.inf}, "start_time inf"),
     ],
 )
-def test_what_does_not_fit_a_clip_says_why(given, sentence):
+def test_what_does_not_fit_a_clip_says_why(given, named):
     clip = walk(0.5)
-    with pytest.raises(InvalidClipError, match=sentence):
+    with pytest.raises(InvalidClipError, match=naming(named)):
         Clip.build(clip.skeleton, clip.rotations, clip.translations, frame_rate=60, **given)
 
 
@@ -376,12 +377,12 @@ def test_joints_stand_the_same_without_scales_for_those_who_know_none():
 
 def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
     data = mocpack.encode(take(["tracks"]), "latent-spline:control_points=6")
-    with pytest.raises(UsageError, match="holds more than poses"):
+    with pytest.raises(UsageError, match=naming("poses")):
         open_spline(data)
 
 
 def test_a_live_stream_says_what_it_cannot_take():
-    with pytest.raises(UnsupportedClipError, match=r"no scales.*without_scales"):
+    with pytest.raises(UnsupportedClipError, match=naming("scales without_scales")):
         live.Sender(take(["scale"]).header)
 
 
@@ -421,7 +422,7 @@ def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():
     data = mocpack.encode(made, "raw")
     with mocpack.open(data, memory_limit="10MB") as motion:
         assert motion.track_heads[0].count == 300_000
-        with pytest.raises(MemoryLimitError, match="beside the poses"):
+        with pytest.raises(MemoryLimitError, match=naming("poses")):
             _ = motion.extras
         with pytest.raises(MemoryLimitError):
             motion.clip()
@@ -429,5 +430,5 @@ def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():
 
 
 def test_a_codec_by_itself_says_that_it_takes_one_root():
-    with pytest.raises(UnsupportedClipError, match="codecs take one root, this skeleton has 2"):
+    with pytest.raises(UnsupportedClipError, match=naming("root 2 mocpack.encode")):
         parse_codec("keysine").encode(take(["roots"]))

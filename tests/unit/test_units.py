@@ -15,6 +15,7 @@ from mocpack.units import (
     parse_length,
     parse_size,
 )
+from naming import naming
 
 
 @pytest.mark.parametrize(
@@ -39,15 +40,13 @@ def test_lengths(text, metres):
     "text", ["1", "mm", "1 parsec", "1,5mm", "", "1mm2", "--1mm", "nan", "infm"]
 )
 def test_a_length_without_number_or_unit_says_how_to_write_it(text):
-    with pytest.raises(
-        UsageError, match=r"as a length; write it like '1mm' with one of: m, cm, mm"
-    ):
+    with pytest.raises(UsageError, match=naming("'1mm' m cm mm")):
         parse_length(text)
 
 
 @pytest.mark.parametrize("value", ["0mm", "-1mm", 0, -0.5, float("nan"), float("inf"), "1e9m"])
 def test_a_length_is_above_nothing_and_below_a_thousand_kilometres(value):
-    with pytest.raises(UsageError, match="a length must be above 0 and below 1e6 m, got"):
+    with pytest.raises(UsageError, match=naming("0 1e6 m")):
         parse_length(value)
 
 
@@ -70,7 +69,7 @@ def test_sizes(text, size):
 
 @pytest.mark.parametrize("text", ["20kb", "kB", "1 TB", "-"])
 def test_a_size_without_number_or_unit_says_how_to_write_it(text):
-    with pytest.raises(UsageError, match="as a size; write it like '20kB' with one of: B, kB"):
+    with pytest.raises(UsageError, match=naming("'20kB' B kB")):
         parse_size(text)
 
 
@@ -78,7 +77,7 @@ def test_a_size_without_number_or_unit_says_how_to_write_it(text):
     "value", [0, -5, "0kB", "0.1B", "1e999kB", "1e18B", "9" * 5000, 10**400, float("nan")]
 )
 def test_a_size_is_at_least_a_byte_and_no_more_than_there_are(value):
-    with pytest.raises(UsageError, match="a size must be at least one byte"):
+    with pytest.raises(UsageError, match=naming("1e18")):
         parse_size(value)
 
 
@@ -109,9 +108,9 @@ def test_sizes_are_written_in_powers_of_1000(size, text):
 @pytest.mark.parametrize("number", [1, 0.001, True, np.float64(0.001), -1])
 def test_a_bare_number_is_no_length_for_callers(number):
     clip = walk(0.2)
-    with pytest.raises(UsageError, match=r"max_error=.* has no unit: write max_error='1mm' or"):
+    with pytest.raises(UsageError, match=naming("max_error= max_error='1mm'")):
         mocpack.encode(clip, max_error=number)
-    with pytest.raises(UsageError, match=r"mean_error=.* has no unit"):
+    with pytest.raises(UsageError, match=naming("mean_error=")):
         mocpack.encode(clip, mean_error=number)
 
 
@@ -124,7 +123,7 @@ def test_a_bare_number_is_no_unit_of_a_file(tmp_path):
 
 @pytest.mark.parametrize("name", ["max_error", "mean_error", "step"])
 def test_a_bare_number_is_no_length_in_a_spec(name):
-    with pytest.raises(UsageError, match=f"keysine: {name}=1 has no unit: write {name}=1mm"):
+    with pytest.raises(UsageError, match=naming(f"keysine {name}=1 {name}=1mm")):
         mocpack.parse_codec(f"keysine:{name}=1")
 
 
@@ -140,14 +139,14 @@ def test_lengths_with_their_unit_are_those_of_text():
 @pytest.mark.parametrize("unit", ["parsec", "-1cm", "", "1"])
 def test_a_unit_that_is_none_is_quoted_as_it_was_written(unit, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "a.bvh")
-    with pytest.raises(UsageError, match=rf"(cannot read|got) '{unit}'"):
+    with pytest.raises(UsageError, match=naming(f"'{unit}'")):
         mocpack.read(tmp_path / "a.bvh", unit=unit)
 
 
 def test_a_length_must_be_finite_and_positive():
-    with pytest.raises(UsageError, match="finite"):
+    with pytest.raises(UsageError, match=naming("nan")):
         mocpack.mm(float("nan"))
-    with pytest.raises(UsageError, match="above 0"):
+    with pytest.raises(UsageError, match=naming("0 1e6 Length(0.0)")):
         mocpack.encode(walk(0.2), max_error=mocpack.mm(0))
 
 
@@ -173,20 +172,20 @@ def test_angles(text, radians):
 
 @pytest.mark.parametrize("text", ["0.3", "deg", "1mm", "1grad", ""])
 def test_an_angle_without_number_or_unit_says_how_to_write_it(text):
-    with pytest.raises(UsageError, match=r"as an angle; write it like '0.3deg' with one of: deg"):
+    with pytest.raises(UsageError, match=naming("'0.3deg' deg rad")):
         parse_angle(text)
 
 
 @pytest.mark.parametrize("value", ["0deg", "-1deg", 0, float("nan"), "1e9rad"])
 def test_an_angle_is_above_nothing_and_below_a_thousand_radians(value):
-    with pytest.raises(UsageError, match="an angle must be above 0 and below 1000 rad, got"):
+    with pytest.raises(UsageError, match=naming("0 1000 rad")):
         parse_angle(value)
 
 
 def test_a_bare_number_is_no_angle():
-    with pytest.raises(UsageError, match=r"max_angle=0.3 has no unit: .*mocpack.deg\(0.3\)"):
+    with pytest.raises(UsageError, match=naming("max_angle=0.3 mocpack.deg(0.3)")):
         mocpack.encode(walk(0.1), max_angle=0.3)
-    with pytest.raises(UsageError, match=r"max_angle=0.3 has no unit: write max_angle=0.3deg"):
+    with pytest.raises(UsageError, match=naming("max_angle=0.3 max_angle=0.3deg")):
         mocpack.parse_codec("keysine:max_angle=0.3")
 
 

@@ -14,6 +14,7 @@ from PIL import Image
 
 import mocpack
 from mocpack import samples
+from naming import names
 
 CHECKOUT = Path(__file__).parents[2]
 EXAMPLE = CHECKOUT / "examples/web"
@@ -129,7 +130,7 @@ def test_a_broken_file_is_a_sentence(chromium):
     find_package()
     with serving(b"HIERARCHY") as server, looking(chromium, server.url) as tab:
         tab.evaluate("example.ready.catch(() => {})")
-        assert "not a .mocp file" in tab.locator("#facts").inner_text()
+        assert names(tab.locator("#facts").inner_text(), ".mocp")
 
 
 IN_WORKER = """async ([page, motion]) => {

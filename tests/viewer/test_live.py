@@ -96,7 +96,9 @@ def test_a_relay_with_tokens_asks_for_one(page):
         page.goto(theatre.url)
         page.locator("#token").fill("wrong-wrong-wrong")
         page.locator("#way-in button").click()
-        page.get_by_text("does not take this token").wait_for()
+        page.wait_for_function(
+            "() => document.querySelector('#message').textContent.includes('token')"
+        )
         page.locator("#token").fill("w" * 20)
         page.locator("#way-in button").click()
         page.wait_for_function("() => window.mocpackStage.shown().anna")

@@ -271,7 +271,7 @@ def test_a_network_that_comes_back_is_noticed(chromium, files):
         page = context.new_page()
         page.route("**/frames/0/128/150", lambda route: route.abort())
         page.goto(server.url)
-        assert "raw.mocp cannot be fetched" in message(page)
+        assert "raw.mocp" in message(page)
         until(page, "mocpack.state().loaded === 1")
         page.unroute_all()
         until(page, LOADED)
@@ -324,22 +324,22 @@ def test_a_source_of_another_clip_opens_as_a_clip_of_its_own(own_tab, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "sentence"),
+    "change",
     [
-        (lambda data: data[:-100], "broken.mocp ends too early"),
-        (lambda data: data[:60], "broken.mocp ends too early"),
-        (lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:], "broken.mocp is damaged"),
-        (lambda data: b"GIF89a" + data, "broken.mocp is not a file that the viewer reads"),
-        (lambda data: b"", "broken.mocp "),
+        lambda data: data[:-100],
+        lambda data: data[:60],
+        lambda data: data[:-100] + bytes([data[-100] ^ 1]) + data[-99:],
+        lambda data: b"GIF89a" + data,
+        lambda data: b"",
     ],
 )
 def test_a_broken_file_is_answered_with_a_sentence_and_the_page_goes_on(
-    tab, files, tmp_path, change, sentence
+    tab, files, tmp_path, change
 ):
     broken = tmp_path / "broken.mocp"
     broken.write_bytes(change((files / "walk-1mm.mocp").read_bytes()))
     drop(tab, broken)
-    assert sentence in message(tab)
+    assert "broken.mocp" in message(tab)
     assert state(tab, "name") == "walk-1mm.mocp"
     tab.locator("#message-close").click()
     assert tab.locator("#message").is_hidden()
@@ -347,6 +347,19 @@ def test_a_broken_file_is_answered_with_a_sentence_and_the_page_goes_on(
     np.testing.assert_allclose(
         positions(tab), decoded(files, "walk-1mm").positions()[33], atol=CLOSE
     )
+
+
+def test_files_that_are_cut_damaged_and_of_another_kind_are_told_apart(tab, files, tmp_path):
+    whole = (files / "walk-1mm.mocp").read_bytes()
+    damaged = whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:]
+    said = []
+    for data in (whole[:-100], whole[:60], damaged, b"GIF89a" + whole):
+        (tmp_path / "broken.mocp").write_bytes(data)
+        drop(tab, tmp_path / "broken.mocp")
+        said.append(message(tab))
+        tab.locator("#message-close").click()
+    assert said[0] == said[1]
+    assert len(set(said)) == 3
 
 
 def test_another_codec_that_is_dropped_is_sent_to_the_command(tab, motion, tmp_path):
@@ -603,8 +616,8 @@ def test_a_bound_on_angles_is_told_with_what_was_measured(chromium, motion, tmp_
         ):
             until(tab, LOADED)
             facts = tab.locator("#facts").text_content()
-        assert "angle allowed0.5°" in facts
-        found = float(re.search(r"angle measured when packed([\d.]+)°", facts).group(1))
+        allowed, found = map(float, re.findall(r"angle[^\d°]*([\d.]+)°", facts))
+        assert allowed == 0.5
         assert found == pytest.approx(measured, rel=1e-2)
         assert found <= 0.5
 

@@ -80,7 +80,9 @@ def test_a_token_is_asked_for(page):
         page.goto(theatre.url)
         page.locator("#token").fill("wrong-wrong-wrong")
         page.locator("#way-in button").click()
-        page.get_by_text("does not take this token").wait_for()
+        page.wait_for_function(
+            "() => document.querySelector('#message').textContent.includes('token')"
+        )
         page.locator("#token").fill("w" * 20)
         page.locator("#way-in button").click()
         page.wait_for_function("() => window.mocpackStage.shown().anna")

@@ -73,7 +73,7 @@ def run(
     for spec in codec:
         parse_any_codec(spec)
     if anchor is not None and anchor not in codec:
-        raise UsageError(f"the anchor must be one of the codecs: {', '.join(codec)}")
+        raise UsageError(f"--anchor must be one of the codecs {', '.join(codec)}, got {anchor!r}")
     from mocpack.bench.report.page import DRAWN, metric_label  # draws, so it is slow to load
 
     if frames is not None:

@@ -372,7 +372,8 @@ def _tree(
         stack += [(child, len(ordered)) for child in reversed(children.get(name, []))]
         ordered.append(root if name == ROOT else bones[name])
         parents.append(parent_at)
-    for name in bones.keys() - {bone.name for bone in ordered}:
+    reached = {bone.name for bone in ordered}
+    for name in (name for name in bones if name not in reached):
         raise CorruptionError(f"bone {name!r} does not hang on the root")
     return tuple(ordered), tuple(parents)
 

@@ -234,7 +234,8 @@ def _parents(paths: list[str]) -> list[int]:
     """Return the parent of each joint: the nearest one whose path begins its own."""
     known = {path: j for j, path in enumerate(paths)}
     if len(known) < len(paths):
-        raise CorruptionError("two joints have the same path")
+        twice = next(path for j, path in enumerate(paths) if known[path] != j)
+        raise CorruptionError(f"two joints have the same path, {twice!r}")
     found = []
     for path in paths:
         while "/" in path:

@@ -14,6 +14,7 @@ from mocpack.papers.li.tables import reproduce as li
 from mocpack.papers.mukai.tables import reproduce as mukai
 from mocpack.papers.vasa.tables import reproduce as vasa
 from mocpack.testing.motions import vertex_wave, walk
+from naming import naming
 
 
 @pytest.fixture(autouse=True)
@@ -41,61 +42,61 @@ def test_a_clip_of_the_named_folder_goes_first(monkeypatch, tmp_path):
 
 
 def test_a_folder_that_is_handed_over_is_the_only_one(tmp_path):
-    with pytest.raises(UsageError, match=rf"there is no cmu/09_01\.bvh .*Looked in {tmp_path}"):
+    with pytest.raises(UsageError, match=naming(f"cmu/09_01.bvh {tmp_path}")):
         datasets.require_clip("cmu/09_01", tmp_path)
 
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("mesh/horse-gallop", r"there is no mesh/horse-gallop\.npz \(a galloping horse.*Sumner"),
-        ("dog/D1_007_KAN01_001", r"D1_007_KAN01_001\.bvh \(a dog .*AI4Animation"),
-        ("bandai/walk", r"bandai/walk\.bvh \(a person .*Bandai Namco Research Motion Dataset"),
-        ("cmu/15_04", r"cmu/15_04\.bvh \(a person .*mocap\.cs\.cmu\.edu"),
+        ("mesh/horse-gallop", "mesh/horse-gallop.npz Sumner"),
+        ("dog/D1_007_KAN01_001", "dog/D1_007_KAN01_001.bvh AI4Animation"),
+        ("bandai/walk", "bandai/walk.bvh github.com/BandaiNamcoResearchInc"),
+        ("cmu/15_04", "cmu/15_04.bvh mocap.cs.cmu.edu"),
     ],
 )
 def test_what_is_missing_is_said_with_its_file_and_its_database(name, sentence):
-    with pytest.raises(UsageError, match=sentence + r".*MOCPACK_DATA names the folder to look in"):
+    with pytest.raises(UsageError, match=naming(sentence + " MOCPACK_DATA")):
         datasets.require_clip(name)
 
 
 def test_a_whole_collection_that_is_missing_is_said(tmp_path):
-    with pytest.raises(UsageError, match=r"no folder cmu-train/ of \.bvh files .*for training"):
+    with pytest.raises(UsageError, match=naming("cmu-train/ .bvh MOCPACK_DATA")):
         datasets.collection("cmu-train")
-    with pytest.raises(UsageError, match="no folder cmu/"):
+    with pytest.raises(UsageError, match=naming(f"cmu/ .bvh {tmp_path}")):
         datasets.collection("cmu", tmp_path)
 
 
 def test_a_variable_that_names_no_folder_is_an_error(monkeypatch, tmp_path):
     monkeypatch.setenv("MOCPACK_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(UsageError, match=r"MOCPACK_DATA names no folder: .*nowhere"):
+    with pytest.raises(UsageError, match=naming("MOCPACK_DATA /nowhere")):
         datasets.require_clip("cmu/09_01")
 
 
 def test_an_installed_package_says_that_it_has_no_clips(monkeypatch, tmp_path):
     monkeypatch.setattr(datasets, "COMMITTED", tmp_path / "benchmarks" / "clips")
-    with pytest.raises(UsageError, match="An installed mocpack has no clips: run it from a clone"):
+    with pytest.raises(UsageError, match=naming("cmu/09_01.bvh benchmarks/clips MOCPACK_DATA")):
         datasets.require_clip("cmu/09_01")
-    with pytest.raises(UsageError, match="An installed mocpack has no clips"):
+    with pytest.raises(UsageError, match=naming("cmu/ benchmarks/clips MOCPACK_DATA")):
         datasets.collection("cmu")
 
 
 def test_a_variable_that_names_no_folder_is_an_error_for_a_collection_too(monkeypatch, tmp_path):
     monkeypatch.setenv("MOCPACK_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(UsageError, match="MOCPACK_DATA names no folder"):
+    with pytest.raises(UsageError, match=naming("MOCPACK_DATA /nowhere")):
         datasets.collection("cmu")
 
 
 def test_some_clips_are_enough_and_none_is_an_error(tmp_path):
     assert [*datasets.find_clips_of(["cmu/15_04", "cmu/17_08"])] == ["cmu/17_08"]
-    with pytest.raises(UsageError, match=r"none of these clips is here: .*15_04.*; .*17_08"):
+    with pytest.raises(UsageError, match=naming("cmu/15_04.bvh cmu/17_08.bvh")):
         datasets.find_clips_of(["cmu/15_04", "cmu/17_08"], tmp_path)
 
 
 def test_a_mesh_is_no_skeletons_clip(tmp_path):
     (tmp_path / "mesh").mkdir()
     mocpack.write(vertex_wave(), tmp_path / "mesh" / "wave.npz")
-    with pytest.raises(UsageError, match="mesh/wave is a vertices animation"):
+    with pytest.raises(UsageError, match=naming("mesh/wave vertices skeleton")):
         datasets.load_clip("mesh/wave", tmp_path)
 
 
@@ -121,7 +122,7 @@ def test_the_papers_find_their_clips_in_the_repository():
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.key)
 def test_a_paper_whose_clips_are_all_missing_is_an_error(tmp_path, paper):
-    with pytest.raises(UsageError, match=r"there is no (cmu|asfamc|mesh)/.*mocap\.cs\.cmu\.edu"):
+    with pytest.raises(UsageError, match=r"(cmu|asfamc|mesh)/.*mocap\.cs\.cmu\.edu"):
         paper.module().reproduce(tmp_path, tmp_path / "out")
 
 

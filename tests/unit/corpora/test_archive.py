@@ -34,6 +34,7 @@ from mocpack.errors import (
 from mocpack.source import source_of
 from mocpack.testing import markers, walk
 from mocpack.testing.motions import vertex_wave
+from naming import names, naming
 
 pytest.importorskip("pyarrow")
 FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
@@ -83,7 +84,7 @@ def test_clips_are_open_motions_by_number_and_by_name(archive):
         assert len(found) == 4
         assert found[1].frame_count == found["b"].frame_count == found[-3].frame_count
         assert "b" in found
-        with pytest.raises(UsageError, match="no clip 'e'"):
+        with pytest.raises(UsageError, match=naming("takes.mocps 'e'")):
             found["e"]
         with pytest.raises(IndexError):
             found[4]
@@ -100,7 +101,7 @@ def test_appending_gives_what_packing_at_once_gives(takes, archive, tmp_path):
     pack({name: takes[name] for name in ("a", "b")}, path, FAST)
     append({name: takes[name] for name in ("d", "deep/c")}, path, FAST)
     assert path.read_bytes() == archive.read_bytes()
-    with pytest.raises(UsageError, match="has a clip 'a' already"):
+    with pytest.raises(UsageError, match=naming("takes.mocps 'a'")):
         append({"a": takes["a"]}, path, FAST)
     assert path.read_bytes() == archive.read_bytes()
 
@@ -116,7 +117,7 @@ def test_shards_have_one_catalogue_and_the_same_clips(takes, archive, tmp_path):
         shard = path.with_name(many.index.files[0][0])
     with corpus(shard) as alone, corpus(archive) as one:
         assert alone.read("a") == one.read("a")
-        with pytest.raises(UsageError, match="is a shard"):
+        with pytest.raises(UsageError, match=naming("many-00000.mocps shard")):
             _ = alone.table
 
 
@@ -139,7 +140,7 @@ def test_merging_codes_nothing_anew(takes, archive, tmp_path):
         assert both.names == (*one.names, "e")
         assert all(both.read(name) == one.read(name) for name in one.names)
         assert len(both.index.bases) == 2
-    with pytest.raises(UsageError, match="two clips are named 'a'"):
+    with pytest.raises(UsageError, match=naming("'a'")):
         merge([archive, archive], tmp_path / "twice.mocps")
     assert not (tmp_path / "twice.mocps").exists()
     merge([archive, tmp_path / "other.mocps"], tmp_path / "named.mocps", prefix=True)
@@ -161,19 +162,19 @@ def test_a_users_columns_are_in_the_catalogue_and_choose_clips(takes, tmp_path):
         assert found.select("mood = 'glad'") == [1]
         assert found.select("seconds > 1.2 and joints > 4") == [0, 3]
         for bad in ("nonsense = 1", "1=1); DROP TABLE catalogue; --", "seconds >"):
-            with pytest.raises(UsageError, match="the condition"):
+            with pytest.raises(UsageError, match=naming(bad)):
                 found.select(bad)
 
 
 def test_columns_that_collide_or_repeat_are_refused(takes, tmp_path):
     import pyarrow as pa
 
-    for meta, why in (
-        (pa.table({"clip": ["a"], "frames": [1]}), "columns frames are the catalogue's own"),
-        (pa.table({"clip": ["a", "a"], "mood": ["x", "y"]}), "has clip 'a' twice"),
-        (pa.table({"name": ["a"]}), "no column 'clip'"),
+    for meta, named in (
+        (pa.table({"clip": ["a"], "frames": [1]}), "frames"),
+        (pa.table({"clip": ["a", "a"], "mood": ["x", "y"]}), "--meta 'a'"),
+        (pa.table({"name": ["a"]}), "--meta 'clip' 'name'"),
     ):
-        with pytest.raises(UsageError, match=why):
+        with pytest.raises(UsageError, match=naming(named)):
             pack({"a": takes["a"]}, tmp_path / "no.mocps", FAST, meta=meta)
     assert list(tmp_path.iterdir()) == []
 
@@ -268,7 +269,7 @@ def test_a_lost_skeleton_is_told_of_the_clips_that_need_it(archive, tmp_path):
     (tmp_path / "broken.mocps").write_bytes(data)
     lost = repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
     assert {one.path for one in lost} == {"a", "b", "deep/c"}
-    assert all("skeleton is lost" in one.why for one in lost)
+    assert all(names(one.why, "skeleton") for one in lost)
 
 
 def test_repair_keeps_a_users_columns_if_the_catalogue_is_whole(takes, tmp_path):
@@ -295,13 +296,13 @@ def test_every_flipped_byte_of_a_trailer_is_noticed(archive, tmp_path):
 
 def test_other_files_are_no_archives_and_archives_no_clips(archive, tmp_path):
     (tmp_path / "no.mocps").write_bytes(b"something else entirely, longer than a footer")
-    with pytest.raises(FormatError, match=r"no\.mocps: not a \.mocps archive"):
+    with pytest.raises(FormatError, match=naming("no.mocps .mocps")):
         corpus(tmp_path / "no.mocps")
-    with pytest.raises(FormatError, match=r"an archive of many clips \(\.mocps\)"):
+    with pytest.raises(FormatError, match=naming("takes.mocps .mocps .mocp")):
         mocpack.open(archive)
-    with pytest.raises(FormatError, match="an archive of many clips"):
+    with pytest.raises(FormatError, match=naming("takes.mocps .mocps .mocp")):
         mocpack.read(archive)
-    with pytest.raises(UsageError, match=r"ends in \.mocps"):
+    with pytest.raises(UsageError, match=naming("x.zip .mocps")):
         pack({}, tmp_path / "x.zip")
 
 
@@ -323,14 +324,14 @@ def read_index(body, start=1 << 20):
 
 def test_an_index_that_names_files_elsewhere_is_refused():
     for name in ("../secret", "/etc/passwd", "a\\b", "", ".hidden", "c:x"):
-        with pytest.raises(CorruptionError, match="no name of a shard"):
+        with pytest.raises(CorruptionError, match=naming(f"'{name}' index")):
             read_index(pack_index(Index(((name, 10),))))
 
 
 def test_an_index_cannot_inflate_without_end():
     from mocpack.coding.fields import deflate
 
-    with pytest.raises(CorruptionError, match="inflates beyond"):
+    with pytest.raises(CorruptionError, match=naming("index")):
         read_index(deflate(bytes(1 << 24)))
 
 
@@ -451,5 +452,5 @@ def test_a_clip_that_stands_behind_the_trailer_is_refused(archive):
     good = replace(trailer.index, columns=columns)
     assert len(read_index(pack_index(good), trailer.start)) == 4
     columns[0, 2] += 1
-    with pytest.raises(CorruptionError, match="contradicts itself"):
+    with pytest.raises(CorruptionError, match=naming("'a' index")):
         read_index(pack_index(good), trailer.start)

@@ -8,6 +8,7 @@ from mocpack.corpora import corpus, pack
 from mocpack.corpora.exporting import export, safe_path
 from mocpack.errors import MissingExtraError, UsageError
 from mocpack.testing import walk
+from naming import naming
 
 pq = pytest.importorskip("pyarrow.parquet")
 
@@ -50,13 +51,13 @@ def test_parquet_has_a_row_a_frame(clips, tmp_path):
 
 def test_nothing_is_written_over_and_requests_are_checked(clips, tmp_path):
     (tmp_path / "there").write_text("mine")
-    for path, options, why in (
-        ("there", {"store": "npz"}, "exists"),
-        ("new", {"store": "hdf5"}, "a store is one of npz"),
-        ("new", {"store": "folder"}, "needs their format"),
-        ("new", {"store": "npz", "clips": []}, "no clip"),
+    for path, options, named in (
+        ("there", {"store": "npz"}, "there"),
+        ("new", {"store": "hdf5"}, "npz folder parquet 'hdf5'"),
+        ("new", {"store": "folder"}, ".bvh"),
+        ("new", {"store": "npz", "clips": []}, "clip"),
     ):
-        with pytest.raises(UsageError, match=why):
+        with pytest.raises(UsageError, match=naming(named)):
             export(clips, tmp_path / path, **options)
     assert (tmp_path / "there").read_text() == "mine"
 
@@ -65,7 +66,7 @@ def test_a_store_whose_package_is_missing_is_missed_in_one_sentence(clips, tmp_p
     import sys
 
     monkeypatch.setitem(sys.modules, "lance", None)
-    with pytest.raises(MissingExtraError, match="needs pylance, which is not installed"):
+    with pytest.raises(MissingExtraError, match=naming("pylance")):
         export(clips, tmp_path / "new", "lance")
 
 

@@ -11,6 +11,7 @@ from mocpack.errors import CorruptionError, MocpackError
 from mocpack.io import amass, npz, read_bytes
 from mocpack.io.amass import joint_names
 from mocpack.testing import walk
+from naming import naming
 
 
 def motion(frames=5, joints=52, **changes):
@@ -82,26 +83,26 @@ def test_a_body_model_gives_the_bones_of_its_shape(tmp_path):
     np.testing.assert_allclose(clip.source_points()[0], moved, atol=1e-12)
     assert clip.metadata["bones"] == "model.npz"
     path.write_bytes(npz.pack({"J_regressor": regressor[:9], "v_template": template}))
-    with pytest.raises(CorruptionError, match=r"body model .*has no array 'shapedirs'"):
+    with pytest.raises(CorruptionError, match=naming("model.npz 'shapedirs'")):
         mocpack.read(tmp_path / "a.npz", body_model=path)
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    ("changes", "named"),
     [
-        ({"poses": np.zeros((5, 72))}, "156 numbers .* got 72"),
-        ({"poses": np.zeros((0, 156))}, "one row a frame"),
-        ({"poses": np.full((5, 156), np.nan)}, "poses must be finite"),
-        ({"trans": np.zeros((4, 3))}, r"trans must have shape \(5, 3\)"),
+        ({"poses": np.zeros((5, 72))}, "poses 156 72"),
+        ({"poses": np.zeros((0, 156))}, "poses (0, 156)"),
+        ({"poses": np.full((5, 156), np.nan)}, "poses"),
+        ({"trans": np.zeros((4, 3))}, "trans (5, 3) (4,"),
         ({"trans": np.full((5, 3), 1e30)}, "metres"),
-        ({"mocap_framerate": None}, "mocap_framerate must be frames a second"),
-        ({"mocap_framerate": -1.0}, "mocap_framerate must be frames a second"),
-        ({"dmpls": np.zeros((3, 8))}, "dmpls must have 5 rows"),
-        ({"betas": np.array([np.inf])}, "betas must be finite"),
+        ({"mocap_framerate": None}, "mocap_framerate 0"),
+        ({"mocap_framerate": -1.0}, "mocap_framerate -1"),
+        ({"dmpls": np.zeros((3, 8))}, "dmpls 5 3"),
+        ({"betas": np.array([np.inf])}, "betas"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(changes, complaint):
-    with pytest.raises(CorruptionError, match=complaint):
+def test_what_is_wrong_is_a_sentence(changes, named):
+    with pytest.raises(CorruptionError, match=naming(named)):
         read_bytes(motion(**changes), name="a.npz")
 
 
@@ -160,7 +161,7 @@ def smooth(frames):
 
 
 def test_other_skeletons_and_other_files_are_refused(tmp_path):
-    with pytest.raises(MocpackError, match="joints of SMPL-H or SMPL-X"):
+    with pytest.raises(MocpackError, match=naming("SMPL-H SMPL-X 21")):
         mocpack.write(walk(0.1), tmp_path / "a.npz", dialect="amass")
-    with pytest.raises(MocpackError, match=r"amass end in \.npz, not '\.bvh'"):
+    with pytest.raises(MocpackError, match=naming(".npz '.bvh'")):
         mocpack.write(read_bytes(motion()), tmp_path / "a.bvh", dialect="amass")

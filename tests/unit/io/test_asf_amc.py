@@ -13,6 +13,7 @@ from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
 from mocpack.io.asf_fit import one_word
 from mocpack.testing.motions import hard_clips, walk
+from naming import names, naming
 from reference import amc as reference
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
@@ -201,7 +202,7 @@ def test_frame_time_is_cmus_unless_the_file_says_otherwise():
 def test_bones_left_out_stay_put_unless_the_file_claims_to_be_complete():
     motion = AMC.replace(b":FULLY-SPECIFIED\n", b"").replace(b"shin 90\n", b"")
     assert read(motion).channels[1, -1] == 0
-    with pytest.raises(FormatError, match=r"line 8: frame 2 has no values for bone 'shin'"):
+    with pytest.raises(FormatError, match=naming("line 8 frame 2 'shin'")):
         read(AMC.replace(b"shin 90\n", b""))
 
 
@@ -217,41 +218,41 @@ def test_a_byte_order_mark_does_not_matter():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "complaint"),
+    ("old", "new", "named"),
     [
-        (b"shin 90", b"shin 90 1", "line 11: bone 'shin' has 1 degrees of freedom, but 2 values"),
-        (b"shin 90", b"shin nan", "line 11: expected a number, got 'nan'"),
-        (b"shin 90", b"shin 1e999", "line 11: expected a number, got '1e999'"),
-        (b"shin 90", b"toe 90", "line 11: the skeleton has no bone called 'toe'"),
-        (b"shin 90", b"thigh 1 2", "line 8: frame 2 has a bone twice"),
-        (b"\n2\n", b"\n4\n", "line 8: expected frame 2, got 4"),
-        (b"\n1\n", b"\nx\n", "line 4: expected a frame's number, got 'x'"),
+        (b"shin 90", b"shin 90 1", "line 11 'shin' 1 2"),
+        (b"shin 90", b"shin nan", "line 11 'nan'"),
+        (b"shin 90", b"shin 1e999", "line 11 '1e999'"),
+        (b"shin 90", b"toe 90", "line 11 'toe'"),
+        (b"shin 90", b"thigh 1 2", "line 8 frame 2"),
+        (b"\n2\n", b"\n4\n", "line 8 frame 2 4"),
+        (b"\n1\n", b"\nx\n", "line 4 'x'"),
     ],
 )
-def test_bad_motion_names_its_line(old, new, complaint):
-    with pytest.raises(FormatError, match=complaint):
+def test_bad_motion_names_its_line(old, new, named):
+    with pytest.raises(FormatError, match=naming(named)):
         read(AMC.replace(old, new))
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "complaint"),
+    ("old", "new", "named"),
     [
-        (b"dof ry", b"dof ry ry", "expected some of tx ty tz rx ry rz l"),
-        (b"dof ry", b"dof rq", "expected some of tx ty tz rx ry rz l"),
-        (b"hip thigh", b"hip nobody", "no bone is called 'nobody'"),
-        (b"thigh shin", b"thigh hip", "bone 'hip' hangs on two bones"),
-        (b"root hip", b"shin hip", "does not hang on the root"),
-        (b"name shin", b"name thigh", "bone 'thigh' stands twice"),
-        (b"length 8", b"length inf", "line 36: expected 1 number after 'length'"),
-        (b"length 0.45", b"length -1", "line 5: the length of a unit must be positive"),
-        (b"0 0 90 XYZ", b"0 0 90 XXZ", "expected an order of axes such as XYZ"),
-        (b"direction 0 0 1", b"direction 0 0 0", "has a length but no direction"),
-        (b"    name shin\n", b"", "this bone has no name"),
-        (b":hierarchy", b":nothing", "no :hierarchy section"),
+        (b"dof ry", b"dof ry ry", "line 38 'ry ry'"),
+        (b"dof ry", b"dof rq", "line 38 'rq'"),
+        (b"hip thigh", b"hip nobody", "line 44 'nobody'"),
+        (b"thigh shin", b"thigh hip", "line 45 'hip'"),
+        (b"root hip", b"shin hip", "'hip' root"),
+        (b"name shin", b"name thigh", "line 32 'thigh'"),
+        (b"length 8", b"length inf", "line 36 'length'"),
+        (b"length 0.45", b"length -1", "line 5 -1"),
+        (b"0 0 90 XYZ", b"0 0 90 XXZ", "line 27 XYZ 'XXZ'"),
+        (b"direction 0 0 1", b"direction 0 0 0", "line 35 'shin' direction"),
+        (b"    name shin\n", b"", "line 32"),
+        (b":hierarchy", b":nothing", ":hierarchy"),
     ],
 )
-def test_a_bad_skeleton_is_a_clear_sentence(old, new, complaint):
-    with pytest.raises(FormatError, match="in the skeleton: .*" + complaint):
+def test_a_bad_skeleton_is_a_clear_sentence(old, new, named):
+    with pytest.raises(FormatError, match=naming("skeleton " + named)):
         read(skeleton=ASF.replace(old, new))
 
 
@@ -267,18 +268,18 @@ def test_a_cut_file_is_a_format_error_or_a_shorter_motion():
 
 
 def test_a_motion_without_frames_is_truncated():
-    with pytest.raises(TruncatedError, match="no frames"):
+    with pytest.raises(TruncatedError, match=naming("frames")):
         read(b":FULLY-SPECIFIED\n:DEGREES\n")
 
 
 def test_the_skeleton_is_found_beside_the_motion(tmp_path):
     (tmp_path / "02_01.amc").write_bytes(AMC)
-    with pytest.raises(FormatError, match=r"no \.asf file beside it; name one \(--skeleton FILE"):
+    with pytest.raises(FormatError, match=naming("02_01.amc .asf --skeleton")):
         mocpack.read(tmp_path / "02_01.amc")
     (tmp_path / "any.ASF").write_bytes(ASF)
     assert mocpack.read(tmp_path / "02_01.amc").frame_count == 2
     (tmp_path / "other.asf").write_bytes(b"")
-    with pytest.raises(FormatError, match=r"of the 2 \.asf files .* 02_01\.asf or 02\.asf"):
+    with pytest.raises(FormatError, match=naming("2 02_01.asf 02.asf")):
         mocpack.read(tmp_path / "02_01.amc")
     assert mocpack.read(tmp_path / "02_01.amc", skeleton=tmp_path / "any.ASF").frame_count == 2
     (tmp_path / "02.asf").write_bytes(ASF)
@@ -301,7 +302,7 @@ def test_writing_a_motion_writes_its_skeleton_too(tmp_path):
     np.testing.assert_array_equal(back.channels, read().channels)
     assert back.skeleton.channels == read().skeleton.channels
     np.testing.assert_allclose(back.positions(), read().positions(), atol=1e-9)
-    with pytest.raises(UsageError, match=r"holds no motion; write .*out\.amc"):
+    with pytest.raises(UsageError, match=naming("out.asf out.amc")):
         mocpack.write(read(), tmp_path / "out.asf")
 
 
@@ -524,8 +525,8 @@ def test_native_and_python_readers_say_the_same_of_changed_files(complete):
             motion = motion[:at] + pieces[rng.integers(len(pieces))] + motion[at + width :]
         native = _frames_or_complaint(amc.read_frames, motion, complete=complete)
         python = _frames_or_complaint(reference.read_frames, motion, complete=complete)
-        if native == "the motion has no frames":
-            assert python == []
+        if python == []:
+            assert names(native, "frames")
         else:
             assert native == python, motion
 
@@ -533,9 +534,9 @@ def test_native_and_python_readers_say_the_same_of_changed_files(complete):
 def test_frames_that_say_nothing_take_no_memory():
     wide = ASF.replace(b"dof rx rz", b"dof tx ty tz rx ry rz")
     empty = b"\n".join(b"%d" % n for n in range(1, 5_000_000))
-    with pytest.raises(FormatError, match="4999999 frames of 13 numbers are more than mocpack"):
+    with pytest.raises(FormatError, match=naming("4999999 13")):
         read(b":DEGREES\n" + empty, wide)
-    with pytest.raises(FormatError, match="line 3: frame 1 has no values for bone 'root'"):
+    with pytest.raises(FormatError, match=naming("line 3 frame 1 'root'")):
         read(b":FULLY-SPECIFIED\n:DEGREES\n" + empty, wide)
 
 

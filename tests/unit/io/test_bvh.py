@@ -12,6 +12,7 @@ from mocpack.io.text import decimals_of
 from mocpack.rotations import from_euler, rotate
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, walk
+from naming import naming
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
 # every joint has its own layout; 1 unit = 1 metre where not said otherwise
@@ -204,53 +205,53 @@ def test_written_in_the_unit_of_its_source():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "complaint"),
+    ("old", "new", "named"),
     [
-        (b"MOTION", b"ROOT Second\n{", "line 34: the file has several roots"),
-        (b"Frames: 2", b"Frames: 3", "line 35: 3 frames of 11 channels .* more than the rest"),
-        (b"Frames: 2", b"Frames: 1", "line 38: 1 frames of 11 channels .* more data follows"),
-        (b"Frames: 2", b"Frames: 1000000000", "line 35: 1000000000 frames .* more than the rest"),
-        (b"Frames: 2", b"Frames: 0", "line 35: expected a number of frames of at least 1, got '0'"),
-        (b"Frames: 2", b"Frames: -2", "line 35: expected a number of frames"),
-        (b"Frames: 2", b"Frames: two", "line 35: expected a number of frames"),
-        (b"Frame Time: 0.0083333", b"Frame Time: 0", "line 36: expected a frame time in seconds"),
-        (b"Frame Time: 0.0083333", b"Frame Time: nan", "line 36: expected a frame time, got 'nan'"),
-        (b"Frame Time:", b"Time:", "expected Frame Time:, got 'Time:'"),
-        (b"90 8", b"90 nan", "line 38: expected a number for frame 1, channel 10, got 'nan'"),
-        (b"90 8", b"90 inf", "line 38: expected a number for frame 1, channel 10, got 'inf'"),
-        (b"90 8", b"90 1e999", "line 38: expected a number .* got '1e999'"),
-        (b"90 8", b"90 0x10", "line 38: expected a number .* got '0x10'"),
-        (b"90 8", b"90 1,5", "line 38: expected a number .* got '1,5'"),
-        (b"JOINT Toe", b"JOINT Hips", "line 13: joint names must differ, 'Hips' stands twice"),
-        (b"JOINT Toe", b"JOINT", "line 14: a joint has no name"),
-        (b"JOINT Toe", b"JOINT " + b"x" * 300, "line 13: .* names of at most 255 bytes"),
-        (b"OFFSET 0 0 2", b"OFFSET 0 0", "line 16: expected a coordinate, got 'CHANNELS'"),
-        (b"OFFSET 0 0 2", b"OFFSET 0 0 nan", "line 15: expected a coordinate, got 'nan'"),
-        (b"OFFSET 0 0 2", b"OFFSET 0 0 2 OFFSET 1 1 1", "line 15: joint 'Toe' has OFFSET twice"),
-        (b"        OFFSET 0 0 2\n", b"", "joint 'Toe' has no OFFSET"),
-        (b"CHANNELS 1 Xrotation", b"CHANNELS 1 Wrotation", "line 16: expected a channel such as"),
-        (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation Xrotation", "line 16: .* twice"),
-        (b"CHANNELS 1 Xrotation", b"CHANNELS 7 Xrotation", "line 16: expected a number of chan"),
-        (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation", "line 17: expected a channel such as"),
-        (b"End Site", b"End Effector", "line 17: expected SITE, got 'Effector'"),
-        (b"HIERARCHY", b"HIERARCHIE", "line 1: expected HIERARCHY, got 'HIERARCHIE'"),
-        (b"ROOT", b"JOINT", "line 2: expected ROOT, got 'JOINT'"),
+        (b"MOTION", b"ROOT Second\n{", "line 34"),
+        (b"Frames: 2", b"Frames: 3", "line 35 3 11"),
+        (b"Frames: 2", b"Frames: 1", "line 38 1 11"),
+        (b"Frames: 2", b"Frames: 1000000000", "line 35 1000000000"),
+        (b"Frames: 2", b"Frames: 0", "line 35 1 '0'"),
+        (b"Frames: 2", b"Frames: -2", "line 35 1 '-2'"),
+        (b"Frames: 2", b"Frames: two", "line 35 1 'two'"),
+        (b"Frame Time: 0.0083333", b"Frame Time: 0", "line 36 0"),
+        (b"Frame Time: 0.0083333", b"Frame Time: nan", "line 36 'nan'"),
+        (b"Frame Time:", b"Time:", "line 36 Frame Time: 'Time:'"),
+        (b"90 8", b"90 nan", "line 38 frame 1 channel 10 'nan'"),
+        (b"90 8", b"90 inf", "line 38 frame 1 channel 10 'inf'"),
+        (b"90 8", b"90 1e999", "line 38 '1e999'"),
+        (b"90 8", b"90 0x10", "line 38 '0x10'"),
+        (b"90 8", b"90 1,5", "line 38 '1,5'"),
+        (b"JOINT Toe", b"JOINT Hips", "line 13 'Hips'"),
+        (b"JOINT Toe", b"JOINT", "line 14"),
+        (b"JOINT Toe", b"JOINT " + b"x" * 300, "line 13 255"),
+        (b"OFFSET 0 0 2", b"OFFSET 0 0", "line 16 'CHANNELS'"),
+        (b"OFFSET 0 0 2", b"OFFSET 0 0 nan", "line 15 'nan'"),
+        (b"OFFSET 0 0 2", b"OFFSET 0 0 2 OFFSET 1 1 1", "line 15 'Toe' OFFSET"),
+        (b"        OFFSET 0 0 2\n", b"", "line 20 'Toe' OFFSET"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 1 Wrotation", "line 16 'Wrotation'"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation Xrotation", "line 16 Xrotation"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 7 Xrotation", "line 16 '7'"),
+        (b"CHANNELS 1 Xrotation", b"CHANNELS 2 Xrotation", "line 17 'End'"),
+        (b"End Site", b"End Effector", "line 17 SITE 'Effector'"),
+        (b"HIERARCHY", b"HIERARCHIE", "line 1 HIERARCHY 'HIERARCHIE'"),
+        (b"ROOT", b"JOINT", "line 2 ROOT 'JOINT'"),
     ],
 )
-def test_bad_files_name_the_line(old, new, complaint):
-    with pytest.raises(FormatError, match=complaint):
+def test_bad_files_name_the_line(old, new, named):
+    with pytest.raises(FormatError, match=naming(named)):
         read(BVH.replace(old, new, 1))
 
 
 def test_data_that_ends_early_names_the_line_where_it_ends():
     short = BVH.replace(b"Frames: 2", b"Frames: 3").replace(b"90 8", b"90 8." + b"0" * 60)
-    with pytest.raises(TruncatedError, match=r"line 39: 3 frames .* ends after 2 frames"):
+    with pytest.raises(TruncatedError, match=naming("line 39 3 2")):
         read(short)
 
 
 def test_lines_are_counted_with_any_ending():
     for ending in (b"\r", b"\r\n"):
-        with pytest.raises(FormatError, match="line 38: expected a number"):
+        with pytest.raises(FormatError, match=naming("line 38 'nan'")):
             read(BVH.replace(b"90 8", b"90 nan").replace(b"\n", ending))
 
 
@@ -272,11 +273,11 @@ def test_a_cut_file_is_truncated_wherever_it_can_be_told():
 def test_junk_with_the_name_of_a_bvh_is_one_sentence(tmp_path):
     junk = np.random.default_rng(0).integers(0, 256, 5000, np.uint8).tobytes()
     (tmp_path / "junk.bvh").write_bytes(junk)
-    with pytest.raises(FormatError, match=r"junk\.bvh: line 1: expected HIERARCHY") as caught:
+    with pytest.raises(FormatError, match=naming("junk.bvh line 1 HIERARCHY")) as caught:
         mocpack.read(tmp_path / "junk.bvh")
     assert len(str(caught.value)) < 500
     (tmp_path / "empty.bvh").write_bytes(b"")
-    with pytest.raises(TruncatedError, match=r"empty\.bvh: line 1: the file ends"):
+    with pytest.raises(TruncatedError, match=naming("empty.bvh line 1 HIERARCHY")):
         mocpack.read(tmp_path / "empty.bvh")
 
 
@@ -299,7 +300,7 @@ def test_deep_nesting_is_refused_without_overflow():
     deep = b"HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n" + b"".join(
         b"JOINT j%d\n{\nOFFSET 0 0 0\n" % i for i in range(10_001)
     )
-    with pytest.raises(FormatError, match="nested deeper than 10000"):
+    with pytest.raises(FormatError, match=naming("line 30003 10000")):
         read(deep)
 
 
@@ -347,7 +348,7 @@ def test_the_sign_of_zero_survives_the_lossless_codec():
 def test_more_end_sites_than_a_file_can_hold_are_refused_with_their_line():
     site = b"End Site { OFFSET 1 0 0 }\n"
     many = BVH.replace(b"    End Site\n    {\n      OFFSET 1 0 0\n    }\n", site * 70_001)
-    with pytest.raises(FormatError, match=r"line 65562: a file has at most 65535 end sites"):
+    with pytest.raises(FormatError, match=naming("line 65562 65535")):
         read(many)
 
 
@@ -394,17 +395,17 @@ def test_places_near_the_farthest_come_back_from_every_codec():
 
 
 def test_places_beyond_the_farthest_are_refused_when_read_and_when_packed():
-    with pytest.raises(FormatError, match=r"input: a place lies 10000001 metres from the origin"):
+    with pytest.raises(FormatError, match=naming("input 10000001 1e+07")):
         read_bytes(BVH.replace(b"1 2 3 0", b"10000001 2 3 0"), unit=1.0)
     clip = walk(0.2)
     far = Clip(clip.header, clip.rotations, clip.translations + 1e7)
-    with pytest.raises(UnsupportedClipError, match=r"a place lies .* it must be below 1e\+07"):
+    with pytest.raises(UnsupportedClipError, match=naming("10000001 1e+07")):
         mocpack.encode(far, "raw")
 
 
 @pytest.mark.parametrize("number", [b"1e308", b"-1e308", b"1e200"])
 def test_numbers_that_no_body_has_are_a_sentence_and_not_a_warning(number):
-    with pytest.raises(FormatError, match="offsets must be finite and below 1e6 metres"):
+    with pytest.raises(FormatError, match=naming("offsets 1e6")):
         bvh.read(BVH.replace(b"OFFSET 0 -1 0", b"OFFSET 0 %s 0" % number))
-    with pytest.raises(FormatError, match="translations must be finite and below"):
+    with pytest.raises(FormatError, match=naming("translations 2e+07")):
         bvh.read(BVH.replace(b"1 2 3 0", b"%s 2 3 0" % number))

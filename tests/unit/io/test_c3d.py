@@ -11,6 +11,8 @@ import pytest
 import mocpack
 from mocpack.errors import CorruptionError, FormatError, MocpackError, TruncatedError, UsageError
 from mocpack.io import c3d, clip_names_in, read_bytes
+from mocpack.io.losses import losses
+from naming import names, naming
 
 INTEL, DEC, MIPS = 84, 85, 86
 RATE, FRAMES, SAMPLES = 50.0, 6, 4
@@ -152,7 +154,7 @@ def test_subjects_are_clips_of_one_clock_and_analogs_are_the_firsts(tmp_path):
     assert [len(clip.tracks) for clip in scene.values()] == [1, 0]
     assert {clip.start_time for clip in scene.values()} == {0.5}
     assert mocpack.read(tmp_path / "x.c3d", clip="others").skeleton.names == ("box",)
-    with pytest.raises(UsageError, match="no subject 'Bob'; there are: Anna, others"):
+    with pytest.raises(UsageError, match=naming("x.c3d 'Bob' Anna others")):
         mocpack.read(tmp_path / "x.c3d", clip="Bob")
 
 
@@ -183,20 +185,20 @@ def test_a_packed_recording_keeps_gaps_and_analogs():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "complaint"),
+    ("change", "error", "named"),
     [
-        (lambda d: d[:300], TruncatedError, "header of 512 bytes"),
-        (lambda d: d[:-1], TruncatedError, "do not lie in"),
-        (lambda d: b"\xff" + d[1:], CorruptionError, "should begin in block 255"),
-        (lambda d: d[:515] + b"\x07" + d[516:], CorruptionError, "processor is 7"),
-        (lambda d: d[:20] + struct.pack("<f", 0) + d[24:], CorruptionError, "rate is 0"),
-        (lambda d: d[:8] + struct.pack("<H", 0) + d[10:], FormatError, "no animation"),
-        (lambda d: d[:2] + struct.pack("<H", 0) + d[4:], FormatError, "no animation"),
-        (lambda d: d.replace(b"mm  ", b"pc  "), CorruptionError, "POINT:UNITS is 'pc'"),
+        (lambda d: d[:300], TruncatedError, "512 300"),
+        (lambda d: d[:-1], TruncatedError, "6 48 3 1311"),
+        (lambda d: b"\xff" + d[1:], CorruptionError, "255"),
+        (lambda d: d[:515] + b"\x07" + d[516:], CorruptionError, "7 84 85 86"),
+        (lambda d: d[:20] + struct.pack("<f", 0) + d[24:], CorruptionError, "0"),
+        (lambda d: d[:8] + struct.pack("<H", 0) + d[10:], FormatError, "C3D frames"),
+        (lambda d: d[:2] + struct.pack("<H", 0) + d[4:], FormatError, "C3D points"),
+        (lambda d: d.replace(b"mm  ", b"pc  "), CorruptionError, "POINT:UNITS 'pc'"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(change, error, complaint):
-    with pytest.raises(error, match=complaint):
+def test_what_is_wrong_is_a_sentence(change, error, named):
+    with pytest.raises(error, match=naming(named)):
         c3d.read(change(recording(motion(), LABELS)))
 
 
@@ -295,13 +297,13 @@ def test_a_left_handed_source_is_written_as_it_is_inside():
 
 
 def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
-    with pytest.raises(MocpackError, match="markers alone"):
+    with pytest.raises(MocpackError, match=naming("C3D")):
         mocpack.write(mocpack.testing.walk(0.1), tmp_path / "walk.c3d")
     one = read_bytes(whole_recording(), clip="box")
     other = read_bytes(whole_recording(units="m"), clip="Anna")
-    with pytest.raises(MocpackError, match="'other' has others"):
+    with pytest.raises(MocpackError, match=naming("'other'")):
         mocpack.write_scene({"one": one, "other": other}, tmp_path / "a.c3d")
-    with pytest.raises(UsageError, match=r"max_error is for \.mocp"):
+    with pytest.raises(UsageError, match=naming("a.c3d max_error .mocp")):
         mocpack.write_scene({"one": one}, tmp_path / "a.c3d", max_error="1mm")
 
 
@@ -312,7 +314,8 @@ def test_the_command_line_writes_a_scene_as_one_recording(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "mocpack", *words], cwd=tmp_path, capture_output=True, check=True
     )
-    told = done.stdout.decode()
-    assert "Anna: nothing is lost" in told
-    assert "box: nothing is lost" in told
-    assert list(mocpack.read_scene(tmp_path / "b.c3d")) == ["Anna", "box"]
+    assert names(done.stdout.decode(), "Anna: box:")
+    back = mocpack.read_scene(tmp_path / "b.c3d")
+    assert list(back) == ["Anna", "box"]
+    for name, clip in mocpack.read_scene(tmp_path / "a.mocp").items():
+        assert losses(clip, back[name]) == []

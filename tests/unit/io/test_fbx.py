@@ -29,6 +29,7 @@ from fbx_file import (
 from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
 from mocpack.io import child, clip_names_in, fbx, read_bytes
+from naming import naming
 
 pytest.importorskip("ufbx")
 
@@ -203,7 +204,7 @@ def test_takes_that_move_something_are_listed_and_chosen():
     assert read_bytes(data).metadata["animation"] == "Walk"
     assert read_bytes(data, clip="Run").frame_count == 16
     assert read_bytes(data, clip="1").metadata["animation"] == "Run"
-    with pytest.raises(UsageError, match=r"no take 'Jump'; there are: Walk, Run"):
+    with pytest.raises(UsageError, match=naming("input 'Jump' Walk Run")):
         read_bytes(data, clip="Jump")
 
 
@@ -225,7 +226,7 @@ def test_frames_are_those_of_the_scene_of_denser_keys_or_as_asked_for():
     assert read_bytes(data, fps=25.0).frame_count == 26
     slow = binary(scene(arm(), [Take("a", [{(1, TURN, 2): SWING}])], frame_rate=120.0))
     assert read_bytes(slow).frame_count == 121
-    with pytest.raises(UsageError, match="frames a second"):
+    with pytest.raises(UsageError, match=naming("-1.0 100000")):
         read_bytes(slow, fps=-1.0)
 
 
@@ -325,16 +326,16 @@ def test_scales_that_are_noise_are_dropped_and_no_joint_moves():
 
 
 def test_files_without_motion_say_so():
-    with pytest.raises(FormatError, match="static: there is no take"):
+    with pytest.raises(FormatError, match=naming("input FBX")):
         read_bytes(binary(scene(arm())))
     still = Take("Bind", [{(1, TURN, 0): Curve([0, 1], [5, 5])}])
-    with pytest.raises(FormatError, match="static: no take of it moves a node"):
+    with pytest.raises(FormatError, match=naming("input FBX Bind")):
         read_bytes(binary(scene(arm(), [still])))
 
 
 def test_a_take_without_end_is_refused_before_it_is_made():
     take = Take("Long", [{(1, TURN, 2): SWING}], span=(0.0, 1e8))
-    with pytest.raises(CorruptionError, match="more than mocpack reads"):
+    with pytest.raises(CorruptionError, match=naming("input 'Long' 1e+08 60 3 --fps")):
         read_bytes(binary(scene(arm(), [take])))
 
 
@@ -372,14 +373,14 @@ def fake_ufbx(folder, code):
 def test_a_process_that_dies_costs_a_sentence(tmp_path, monkeypatch):
     code = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
     monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, code))
-    with pytest.raises(CorruptionError, match="ended by signal 11"):
+    with pytest.raises(CorruptionError, match=naming("11 SIGSEGV")):
         read_bytes(binary(swinging()))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
 def test_a_process_that_takes_too_much_memory_costs_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, "hold = bytes(2 << 30)\n"))
-    with pytest.raises(CorruptionError, match="more memory"):
+    with pytest.raises(CorruptionError, match=naming("memory")):
         read_bytes(binary(swinging()))
 
 

@@ -22,6 +22,7 @@ from mocpack.errors import (
 from mocpack.io import clip_names_in, gltf, gltf_file, read_bytes, write_bytes
 from mocpack.testing import take
 from mocpack.testing.motions import hard_clips
+from naming import naming
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 HALF = 0.5**0.5
@@ -53,7 +54,7 @@ def test_an_animation_is_chosen_by_name_or_number_and_else_the_first():
     walking = mocpack.read(FOX, clip="Walk")
     assert walking.metadata["animation"] == mocpack.read(FOX, clip="1").metadata["animation"]
     assert mocpack.read(FOX).metadata["animation"] == "Survey"
-    with pytest.raises(UsageError, match=r"Fox\.glb: .*'Jump'; there are: Survey, Walk, Run"):
+    with pytest.raises(UsageError, match=naming("Fox.glb 'Jump' Survey Walk Run")):
         mocpack.read(FOX, clip="Jump")
 
 
@@ -63,7 +64,7 @@ def test_a_rate_can_be_asked_for():
     np.testing.assert_allclose(
         clip.positions()[6], mocpack.read(FOX, clip="Run").sample(0.2).positions()[0], atol=1e-4
     )
-    with pytest.raises(UsageError, match="frames a second must be above 0"):
+    with pytest.raises(UsageError, match=naming("Fox.glb 0 100000")):
         mocpack.read(FOX, fps=0)
 
 
@@ -239,7 +240,7 @@ def test_text_with_its_buffer_inside_or_beside_reads_the_same(tmp_path):
     whole = gltf.read(made.glb())
     for clip in (read_bytes(made.gltf(inside)), mocpack.read(tmp_path / "x.gltf")):
         np.testing.assert_array_equal(clip.positions(), whole.positions())
-    with pytest.raises(FormatError, match="from a pipe there is no folder"):
+    with pytest.raises(FormatError, match=naming("buffers[0] 'a.bin'")):
         mocpack.read_data(made.gltf("a.bin"))
 
 
@@ -248,7 +249,7 @@ def test_text_with_its_buffer_inside_or_beside_reads_the_same(tmp_path):
 )
 def test_files_elsewhere_are_never_opened(tmp_path, uri):
     (tmp_path / "x.gltf").write_bytes(slide().gltf(uri))
-    with pytest.raises(FormatError, match="it refers to "):
+    with pytest.raises(FormatError, match=naming(f"x.gltf buffers[0] {uri!r}")):
         mocpack.read(tmp_path / "x.gltf")
 
 
@@ -259,7 +260,7 @@ def test_a_file_without_motion_says_that_there_is_no_animation():
         Made([{}]).animate().glb(),
         json.dumps({"asset": {"version": "2.0"}}).encode(),
     ):
-        with pytest.raises(FormatError, match="no animation"):
+        with pytest.raises(FormatError, match=naming("input animation")):
             read_bytes(data)
 
 
@@ -279,28 +280,28 @@ def test_packed_views_are_read():
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    ("changes", "named"),
     [
-        ({"mode": "TRIANGLES"}, r"bufferViews\[1\] is packed as 'TRIANGLES'"),
-        ({"filter": "OCTAHEDRAL"}, r"bufferViews\[1\] has the filter 'OCTAHEDRAL'"),
-        ({"filter": "QUATERNION"}, r"byteStride must be 8 with QUATERNION, got 12"),
-        ({"byteStride": 9, "count": 4}, "byteStride must be a multiple of 4"),
-        ({"count": 4}, r"has 36 bytes and is packed as 4 × 12"),
-        ({"count": 1 << 30}, r"count must be 1 to"),
-        ({"byteLength": 46, "byteOffset": 47}, r"bufferViews\[1\]: the packed view contradicts"),
-        ({"byteLength": 20}, r"bufferViews\[1\]: the packed view ends too early"),
-        ({"byteLength": 1 << 20}, r"ends at byte"),
-        ({"buffer": 3}, "there is no buffers"),
+        ({"mode": "TRIANGLES"}, "bufferViews[1] 'TRIANGLES'"),
+        ({"filter": "OCTAHEDRAL"}, "bufferViews[1] 'OCTAHEDRAL'"),
+        ({"filter": "QUATERNION"}, "bufferViews[1].byteStride 8 QUATERNION 12"),
+        ({"byteStride": 9, "count": 4}, "bufferViews[1].byteStride 4 9"),
+        ({"count": 4}, "bufferViews[1] 36 4 12"),
+        ({"count": 1 << 30}, "bufferViews[1].count 1073741824"),
+        ({"byteLength": 46, "byteOffset": 47}, "bufferViews[1]"),
+        ({"byteLength": 20}, "bufferViews[1]"),
+        ({"byteLength": 1 << 20}, "bufferViews[1] 1048624 96"),
+        ({"buffer": 3}, "buffers[3] 1"),
     ],
 )
-def test_packed_views_that_contradict_themselves_are_refused(changes, complaint):
-    with pytest.raises(FormatError, match=complaint):
+def test_packed_views_that_contradict_themselves_are_refused(changes, named):
+    with pytest.raises(FormatError, match=naming(named)):
         gltf.read(packed_slide(**changes))
 
 
 def test_packed_views_together_have_a_limit(monkeypatch):
     monkeypatch.setattr(gltf_file, "MAX_UNPACKED", 24)
-    with pytest.raises(FormatError, match="count must be 1 to 2, got 3"):
+    with pytest.raises(FormatError, match=naming("bufferViews[1].count 1 2 3")):
         gltf.read(packed_slide())
 
 
@@ -312,34 +313,34 @@ def test_other_versions_are_named():
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "named"),
     [
-        (lambda d: d["nodes"].append({"children": [1]}), "nodes.1. is its own ancestor"),
-        (lambda d: d["nodes"].extend([{"children": [0]}] * 2), r"nodes\[0\] has two parents"),
-        (lambda d: d["nodes"][0].update(children=[7]), r"no nodes\[7\]"),
-        (lambda d: d["nodes"][0].update(translation=[1, 2]), "must be 3 numbers"),
-        (lambda d: d["nodes"][0].update(translation=[1, 2, 10**400]), "must be 3 numbers"),
-        (lambda d: d["accessors"][0].update(count=2**40), "count must be 1 to"),
-        (lambda d: d["accessors"][1].update(count=4), "does not lie in"),
-        (lambda d: d["accessors"][1].update(type="VEC4"), "must have 3 numbers a row"),
-        (lambda d: d["accessors"][1].update(byteOffset=-4), "byteOffset must be 0 to"),
-        (lambda d: d["bufferViews"][0].update(byteLength=999), "ends at byte"),
-        (lambda d: d["animations"][0]["samplers"][0].update(interpolation="X"), "STEP, LINEAR"),
-        (lambda d: d["animations"][0]["samplers"][0].update(input=[]), "no accessors"),
-        (lambda d: d["animations"][0]["channels"][0].update(sampler=5), "no sampler 5"),
-        (lambda d: d.update(nodes={}), "nodes must be a list of objects"),
+        (lambda d: d["nodes"].append({"children": [1]}), "nodes[1]"),
+        (lambda d: d["nodes"].extend([{"children": [0]}] * 2), "nodes[0] parents"),
+        (lambda d: d["nodes"][0].update(children=[7]), "nodes[7]"),
+        (lambda d: d["nodes"][0].update(translation=[1, 2]), "3"),
+        (lambda d: d["nodes"][0].update(translation=[1, 2, 10**400]), "3"),
+        (lambda d: d["accessors"][0].update(count=2**40), "1"),
+        (lambda d: d["accessors"][1].update(count=4), "accessors[1] bufferViews[1] 36"),
+        (lambda d: d["accessors"][1].update(type="VEC4"), "3 row"),
+        (lambda d: d["accessors"][1].update(byteOffset=-4), "byteOffset 0"),
+        (lambda d: d["bufferViews"][0].update(byteLength=999), "bufferViews[0] 999 48"),
+        (lambda d: d["animations"][0]["samplers"][0].update(interpolation="X"), "STEP LINEAR"),
+        (lambda d: d["animations"][0]["samplers"][0].update(input=[]), "accessors[[]] 2"),
+        (lambda d: d["animations"][0]["channels"][0].update(sampler=5), "5"),
+        (lambda d: d.update(nodes={}), "nodes"),
     ],
 )
-def test_what_contradicts_the_format_is_a_sentence(change, complaint):
+def test_what_contradicts_the_format_is_a_sentence(change, named):
     made = slide()
     change(made.document)
-    with pytest.raises(FormatError, match=complaint):
+    with pytest.raises(FormatError, match=naming(named)):
         gltf.read(made.glb())
 
 
 def test_times_that_fall_or_are_no_numbers_are_refused():
     for times in ((0, 1.0, 0.5), (0, np.nan, 1.0), (0, 1.0, 1e12)):
-        with pytest.raises(CorruptionError, match="times must"):
+        with pytest.raises(CorruptionError, match=naming("times")):
             gltf.read(slide(times=times).glb())
 
 
@@ -354,13 +355,13 @@ def test_a_few_bytes_cannot_ask_for_much_memory():
     times = many.array(np.arange(20_000, dtype=np.float32))
     values = many.array(np.zeros((20_000, 3)))
     many.animate(*((n, "translation", times, values, "LINEAR") for n in range(3000)))
-    with pytest.raises(CorruptionError, match="frames of 3000 joints"):
+    with pytest.raises(CorruptionError, match=naming("frames 3000 joints")):
         gltf.read(many.glb())
 
 
 def test_deep_nesting_is_a_sentence():
     deep = b'{"asset": {"version": "2.0"}, "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-    with pytest.raises(CorruptionError, match="nested too deeply"):
+    with pytest.raises(CorruptionError, match=naming("input JSON")):
         read_bytes(deep)
     chain = Made([{"children": [n + 1]} for n in range(20_000)] + [{}])
     chain.animate((20_000, "translation", (0.0, 1.0), ((0, 0, 0), (1, 0, 0)), "LINEAR"))

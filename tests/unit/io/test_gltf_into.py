@@ -16,6 +16,7 @@ from mocpack.errors import FormatError, MocpackError, UnsupportedClipError, Usag
 from mocpack.io import gltf, gltf_file, gltf_into, read_bytes, vrm
 from mocpack.take import Track
 from mocpack.testing import walk
+from naming import naming
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 
@@ -54,7 +55,7 @@ def test_joints_without_a_node_are_named_and_none_at_all_is_refused():
     assert found.missing == (clip.skeleton.names[-1],)
     for node in made.document["nodes"]:
         node["name"] = "x"
-    with pytest.raises(UsageError, match=r"no joint of this clip \('Hips', .*\('x'\)"):
+    with pytest.raises(UsageError, match=naming("joint clip ('Hips' ('x')")):
         gltf_into.write(clip, made.glb())
 
 
@@ -136,7 +137,7 @@ def test_a_hostile_character_is_answered_with_a_sentence():
 
 
 def test_only_gltf_can_hold_a_character(tmp_path):
-    with pytest.raises(UsageError, match=r"into a character as \.glb, \.gltf, \.vrma alone"):
+    with pytest.raises(UsageError, match=naming("character .glb .gltf .vrma")):
         mocpack.write(walk(0.1), tmp_path / "a.bvh", into=FOX)
 
 
@@ -166,7 +167,5 @@ def test_expressions_are_written_and_come_back():
 
 
 def test_a_body_that_is_not_human_is_refused():
-    with pytest.raises(
-        UnsupportedClipError, match=r"needs the bones of a human body.*head, leftFoot"
-    ):
+    with pytest.raises(UnsupportedClipError, match=naming("bones body head leftFoot")):
         vrm.write(mocpack.read(FOX))

@@ -11,6 +11,7 @@ from mocpack import rotations
 from mocpack.errors import CorruptionError, FormatError, MocpackError
 from mocpack.io import read_bytes
 from mocpack.io.gltf_skin import read_skin
+from naming import naming
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 HALF = 0.5**0.5
@@ -136,12 +137,12 @@ def test_joints_and_corners_beyond_the_last_are_corrupt():
     made = bar()
     made.document["skins"][0]["joints"] = [1]
     data = made.glb()
-    with pytest.raises(CorruptionError, match="beyond the skin's 1"):
+    with pytest.raises(CorruptionError, match=naming("1")):
         read_skin(data, read(data))
     made = bar()
     made.document["meshes"][0]["primitives"][0]["indices"] = made.array([0, 1, 6], 5123)
     data = made.glb()
-    with pytest.raises(CorruptionError, match="vertex 6 of 6"):
+    with pytest.raises(CorruptionError, match=naming("6")):
         read_skin(data, read(data))
 
 

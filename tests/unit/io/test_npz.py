@@ -13,6 +13,7 @@ from mocpack.io import clip_npz, npz, read_bytes, vertices_npz, write_bytes
 from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 from mocpack.testing.takes import FEATURES
+from naming import naming
 
 
 @pytest.mark.parametrize("name", list(hard_clips()))
@@ -88,57 +89,57 @@ def test_vertices_alone_are_a_vertex_animation():
 
 
 def test_a_vertex_animation_is_no_bvh():
-    with pytest.raises(UsageError, match=r"cannot write a clip of vertices as '.bvh'.*\.npz"):
+    with pytest.raises(UsageError, match=naming("vertices '.bvh' .npz")):
         write_bytes(vertex_wave(), ".bvh")
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    ("changes", "named"),
     [
-        ({"rotations": np.zeros((3, 4))}, "expected rotations of shape"),
-        ({"rotations": np.full((6, 21, 4), np.nan)}, "not a unit quaternion"),
+        ({"rotations": np.zeros((3, 4))}, "rotations (3, 4)"),
+        ({"rotations": np.full((6, 21, 4), np.nan)}, "'Hips' frame 0"),
         ({"parents": np.arange(21)}, "root"),
-        ({"parents": np.zeros(3, int)}, "expected 21 parents|root"),
-        ({"offsets": np.full((21, 3), np.inf)}, "offsets must be finite"),
+        ({"parents": np.zeros(3, int)}, "21 parents 3"),
+        ({"offsets": np.full((21, 3), np.inf)}, "offsets"),
         ({"translations": np.full((6, 1, 3), np.inf)}, "translations"),
         ({"frame_rate": 0.0}, "frame_time"),
-        ({"frame_rate": np.zeros(3)}, "frame_rate must be one number"),
-        ({"frame_rate": "fast"}, "its type cannot be"),
-        ({"quaternion_order": "zyxw"}, "quaternion_order must be"),
+        ({"frame_rate": np.zeros(3)}, "frame_rate (3,)"),
+        ({"frame_rate": "fast"}, "'frame_rate' <U4"),
+        ({"quaternion_order": "zyxw"}, "quaternion_order xyzw wxyz 'zyxw'"),
         ({"translated_joints": np.array([500])}, "translated_joints"),
-        ({"channel_names": np.array(["Qrotation"] * 21)}, "impossible channels"),
+        ({"channel_names": np.array(["Qrotation"] * 21)}, "'Hips' Qrotation"),
         ({"metadata": "[1]"}, "metadata"),
         ({"metadata": "{"}, "metadata"),
     ],
 )
-def test_bad_arrays_are_a_format_error(changes, complaint):
+def test_bad_arrays_are_a_format_error(changes, named):
     arrays = _arrays(walk(0.1)) | changes
-    with pytest.raises(FormatError, match=complaint):
+    with pytest.raises(FormatError, match=naming(named)):
         read_bytes(npz.pack(arrays))
 
 
 @pytest.mark.parametrize(
-    ("changes", "complaint"),
+    ("changes", "named"),
     [
-        ({"vertices": np.zeros((2, 3))}, r"shape \(F, V, 3\)"),
-        ({"vertices": np.full((2, 3, 3), np.nan)}, "finite"),
-        ({"faces": np.array([[0, 1, 5]])}, "outside 0..2"),
-        ({"faces": np.array([[0, 1, 2**40]])}, "outside 0..2"),
-        ({"faces": np.array([[0, 1]])}, "faces of shape"),
-        ({"faces": np.array([[0.5, 1, 2]])}, "its type cannot be float64"),
+        ({"vertices": np.zeros((2, 3))}, "vertices (2, 3)"),
+        ({"vertices": np.full((2, 3, 3), np.nan)}, "vertices 2e+07"),
+        ({"faces": np.array([[0, 1, 5]])}, "faces 0..2"),
+        ({"faces": np.array([[0, 1, 2**40]])}, "faces 0..2"),
+        ({"faces": np.array([[0, 1]])}, "faces (1, 2)"),
+        ({"faces": np.array([[0.5, 1, 2]])}, "'faces' float64"),
         ({"frame_rate": -1.0}, "frame_time"),
     ],
 )
-def test_bad_vertex_animations_are_a_format_error(changes, complaint):
+def test_bad_vertex_animations_are_a_format_error(changes, named):
     arrays = {"vertices": np.zeros((2, 3, 3)), "faces": np.array([[0, 1, 2]])} | changes
-    with pytest.raises(FormatError, match=complaint):
+    with pytest.raises(FormatError, match=naming(named)):
         vertices_npz.read(npz.pack(arrays))
 
 
 def test_pickled_arrays_are_refused():
     file = io.BytesIO()
     np.savez(file, vertices=np.array([{"any": "thing"}], dtype=object))
-    with pytest.raises(FormatError, match="opens no pickles"):
+    with pytest.raises(FormatError, match=naming("'vertices'")):
         read_bytes(file.getvalue())
 
 
@@ -148,7 +149,7 @@ def test_a_zip_bomb_is_refused_before_it_is_read(monkeypatch):
         archive.writestr("vertices.npy", _header((300_000, 1, 3)) + bytes(7_200_000))
     assert read_bytes(file.getvalue()).frame_count == 300_000
     monkeypatch.setattr(npz, "SMALL", 1 << 20)
-    with pytest.raises(FormatError, match="more memory"):
+    with pytest.raises(FormatError, match=naming("bomb.npz memory")):
         read_bytes(file.getvalue(), name="bomb.npz")
 
 
@@ -156,7 +157,7 @@ def test_a_header_that_promises_more_than_there_is_takes_no_memory():
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("vertices.npy", _header((10**12, 1, 3)) + bytes(24))
-    with pytest.raises(FormatError, match="does not fill 24 bytes"):
+    with pytest.raises(FormatError, match=naming("'vertices' 24")):
         read_bytes(file.getvalue())
 
 
@@ -176,7 +177,7 @@ def test_a_cut_or_damaged_file_is_a_format_error():
 
 
 def test_an_archive_of_something_else_says_what_is_missing():
-    with pytest.raises(FormatError, match="has no array 'rotations'; it has: poses"):
+    with pytest.raises(FormatError, match=naming("'rotations' poses")):
         read_bytes(npz.pack({"poses": np.zeros(3)}), name="other.npz")
 
 

@@ -17,6 +17,7 @@ from mocpack.errors import FormatError
 from mocpack.io import child
 from mocpack.io.robots import pickle_child, restricted_pickle, torch_file
 from mocpack.io.robots.restricted_pickle import array_of, rebuild
+from naming import naming
 
 
 def load(data):
@@ -189,7 +190,7 @@ def test_a_tensor_beyond_its_numbers_is_refused():
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, raw in members.items():
             archive.writestr(name, raw)
-    with pytest.raises(FormatError, match="larger than its numbers"):
+    with pytest.raises(FormatError, match=naming("(4,) 1")):
         load(buffer.getvalue())
 
 
@@ -199,7 +200,7 @@ def test_ordered_dicts_are_read():
 
 def test_what_is_no_array_is_a_sentence():
     for value in ("text", {"a": 1}, [[1, 2], [3]], None, object):
-        with pytest.raises(FormatError, match="must be an array of numbers"):
+        with pytest.raises(FormatError, match=naming("dof_pos")):
             array_of(value, "dof_pos")
 
 

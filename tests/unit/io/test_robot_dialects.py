@@ -23,6 +23,7 @@ from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.motion import make_clip
 from mocpack.io.robots.orders import bodies_breadth_first, breadth_first, depth_first
 from mocpack.testing import walk
+from naming import naming
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def poses(clip):
 def test_a_motion_of_every_dialect_needs_the_robot_that_it_moves(clip, tmp_path, name):
     path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
     mocpack.write(clip, path, dialect=name)
-    with pytest.raises(FormatError, match="needs the robot that it moves: --robot FILE"):
+    with pytest.raises(FormatError, match=naming("--robot")):
         mocpack.read(path, allow_pickle=True)
 
 
@@ -65,7 +66,7 @@ def test_a_unit_scales_a_table_and_is_refused_of_files_in_metres(clip, robot_fil
     mocpack.write(clip, path, dialect=name)
     given = {"robot": robot_file, "unit": "cm", "allow_pickle": True}
     if name != "csv":
-        with pytest.raises(UsageError, match=rf"{path.name}: .* is in metres"):
+        with pytest.raises(UsageError, match=naming(f"{path.name} unit")):
             mocpack.read(path, **given)
         return
     places, _ = mocpack.read(path, **given).source_root()
@@ -137,13 +138,13 @@ def test_bodies_in_another_order_are_an_error_that_lists_names(clip, robot_file)
     arrays = npz.Arrays(write_bytes(clip, ".npz", "mjlab"))
     kept = {n: arrays.read(n) for n in ("fps", "joint_pos", "body_pos_w", "body_quat_w")}
     kept["body_pos_w"] = kept["body_pos_w"][:, ::-1]
-    with pytest.raises(CorruptionError, match=r"in no order .* joint1, "):
+    with pytest.raises(CorruptionError, match=naming("m.npz 'link8' 'made' joint1")):
         mocpack.read_data(npz.pack(kept), name="m.npz", robot=robot_file)
     kept["body_pos_w"] = arrays.read("body_pos_w")[:, :-1]
-    with pytest.raises(CorruptionError, match="must be"):
+    with pytest.raises(CorruptionError, match=naming("(50, 3) 10, 4) 11,")):
         mocpack.read_data(npz.pack(kept), name="m.npz", robot=robot_file)
     kept["body_quat_w"] = kept["body_quat_w"][:, :-1]
-    with pytest.raises(CorruptionError, match=r"bodies without names.*link0, "):
+    with pytest.raises(CorruptionError, match=naming("m.npz 10 'made' 11 link0")):
         mocpack.read_data(npz.pack(kept), name="m.npz", robot=robot_file)
 
 
@@ -152,16 +153,16 @@ def test_names_that_say_another_order_than_the_bodies_are_an_error(clip, robot_f
     kept = {n: arrays.read(n, kinds="fiuUS") for n in arrays.names()}
     names = kept["joint_names"].copy()
     names[[0, 1]] = names[[1, 0]]
-    with pytest.raises(CorruptionError, match="in no order"):
+    with pytest.raises(CorruptionError, match=naming("m.npz 'link12' 'made'")):
         mocpack.read_data(npz.pack(kept | {"joint_names": names}), name="m.npz", robot=robot_file)
     strange = np.array([*kept["joint_names"][:-1], "tail"])
-    with pytest.raises(CorruptionError, match="the robot has no tail"):
+    with pytest.raises(CorruptionError, match=naming("m.npz 'made' joint2 tail")):
         mocpack.read_data(npz.pack(kept | {"joint_names": strange}), name="m.npz", robot=robot_file)
 
 
 def test_qpos_of_another_width_is_an_error_that_lists_names(robot_file):
     data = npz.pack({"qpos": np.zeros((3, 5))})
-    with pytest.raises(CorruptionError, match=r"has 5 columns.*joint"):
+    with pytest.raises(CorruptionError, match=naming("qpos 5 'made' 17 joint1")):
         mocpack.read_data(data, name="m.npz", robot=robot_file)
     with pytest.raises(FormatError, match="--robot"):
         mocpack.read_data(data, name="m.npz")
@@ -193,7 +194,7 @@ def test_asap_pickles_of_joblib_are_read_by_name(clip, robot_file):
             back = mocpack.read_data(buffer.getvalue(), name="m.pkl", **given)
             np.testing.assert_allclose(back.angles, clip.angles, atol=1e-9)
             assert back.frame_rate == pytest.approx(50)
-    with pytest.raises(UsageError, match=r"2 motions.*a, b"):
+    with pytest.raises(UsageError, match=naming("m.pkl 2 --animation a b")):
         mocpack.read_data(buffer.getvalue(), name="m.pkl", robot=robot_file, allow_pickle=True)
 
 
@@ -201,27 +202,27 @@ def test_bodies_of_a_pickle_that_stand_elsewhere_are_an_error(clip, robot_file):
     found = pickle.loads(write_bytes(clip, ".pkl", "gmr"))
     del found["joint_names"]
     found["dof_pos"] = found["dof_pos"][:, ::-1]
-    with pytest.raises(CorruptionError, match="from where the angles put it"):
+    with pytest.raises(CorruptionError, match=naming("m.pkl 'link5' 'made'")):
         mocpack.read_data(pickle.dumps(found), name="m.pkl", robot=robot_file, allow_pickle=True)
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "named"),
     [
-        ({"dof_pos": None}, "must be an array of numbers"),
-        ({"dof_pos": np.zeros((50, 2))}, "has 2 columns, 10 are named"),
-        ({"dof_pos": np.zeros((50, 2)), "joint_names": None}, "has 2 angles.*joint"),
-        ({"root_rot": np.zeros((50, 4))}, "unit quaternions"),
-        ({"root_rot": np.zeros((3, 4))}, r"root_rot must have shape \(50, 4\)"),
-        ({"fps": 0}, "frames a second"),
-        ({"fps": "fast"}, "fps must be an array of numbers"),
-        ({"root_pos": np.full((50, 3), np.nan)}, "finite"),
+        ({"dof_pos": None}, "dof_pos NoneType"),
+        ({"dof_pos": np.zeros((50, 2))}, "dof_pos 2 10"),
+        ({"dof_pos": np.zeros((50, 2)), "joint_names": None}, "2 'made' 10 joint10"),
+        ({"root_rot": np.zeros((50, 4))}, "frame 0 [0."),
+        ({"root_rot": np.zeros((3, 4))}, "root_rot (50, 4) (3,"),
+        ({"fps": 0}, "0.001..1000000 0"),
+        ({"fps": "fast"}, "fps str"),
+        ({"root_pos": np.full((50, 3), np.nan)}, "root positions"),
     ],
 )
-def test_a_pickle_that_is_no_motion_is_a_sentence(clip, robot_file, change, complaint):
+def test_a_pickle_that_is_no_motion_is_a_sentence(clip, robot_file, change, named):
     found = pickle.loads(write_bytes(clip, ".pkl", "gmr")) | change
     found["local_body_pos"] = None
-    with pytest.raises(CorruptionError, match=complaint):
+    with pytest.raises(CorruptionError, match=naming(named)):
         mocpack.read_data(pickle.dumps(found), name="m.pkl", robot=robot_file, allow_pickle=True)
 
 
@@ -232,7 +233,7 @@ def test_a_codec_that_leaves_the_hinges_warns_and_the_file_is_on_them(clip):
         tilted[:, joint], rotations.from_rotvec(np.array([0.02, 0.02, -0.02]))
     )
     bent = mocpack.Clip(clip.header, tilted, clip.translations)
-    with pytest.warns(HingeWarning, match="rad off their hinges"):
+    with pytest.warns(HingeWarning, match=naming("hinges")):
         data = write_bytes(bent, ".npz", "mjlab")
     places = npz.Arrays(data).read("body_pos_w")
     straight = mocpack.Clip.from_angles(
@@ -242,11 +243,11 @@ def test_a_codec_that_leaves_the_hinges_warns_and_the_file_is_on_them(clip):
 
 
 def test_what_no_robot_is_cannot_be_written_for_one(tmp_path):
-    with pytest.raises(UnsupportedClipError, match="no hinges"):
+    with pytest.raises(UnsupportedClipError, match=naming("hinges")):
         mocpack.write(walk(0.1), tmp_path / "a.npz", dialect="mjlab")
-    with pytest.raises(UnsupportedClipError, match="no hinges"):
+    with pytest.raises(UnsupportedClipError, match=naming("hinges")):
         mocpack.write(walk(0.1), tmp_path / "a.csv")
-    with pytest.raises(UsageError, match="no dialect 'isaac'"):
+    with pytest.raises(UsageError, match=naming("'isaac' mjlab csv")):
         mocpack.write(walk(0.1), tmp_path / "a.npz", dialect="isaac")
-    with pytest.raises(UsageError, match=r"end in \.npz, not '\.csv'"):
+    with pytest.raises(UsageError, match=naming("mjlab .npz '.csv'")):
         mocpack.write(walk(0.1), tmp_path / "a.csv", dialect="mjlab")

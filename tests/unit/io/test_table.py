@@ -20,6 +20,7 @@ from mocpack.io import (
 )
 from mocpack.testing import markers, take
 from mocpack.testing.motions import walk
+from naming import naming
 
 
 def test_content_counts_before_the_extension(tmp_path):
@@ -31,7 +32,7 @@ def test_content_counts_before_the_extension(tmp_path):
 
 def test_what_nobody_knows_is_told_what_there_is(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
-    complaint = r"notes\.txt: not a motion file .* \.amc, \.asf, \.bvh, .*\.glb, .*\.npz, \.pc2"
+    complaint = naming("notes.txt .amc .asf .bvh .glb .npz .pc2")
     with pytest.raises(FormatError, match=complaint):
         read_file(tmp_path / "notes.txt")
 
@@ -39,36 +40,34 @@ def test_what_nobody_knows_is_told_what_there_is(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "way"),
     [
-        ("walk.dae", b"<?xml", "this is COLLADA: import it into Blender and export"),
-        ("walk.mb", b"FOR4", "this is Maya: export FBX from Maya"),
-        ("walk.pth", b"\x80\x09", "this is PyTorch: .* save the arrays with numpy.savez"),
-        ("walk.BLEND", b"BLENDER", "export BVH"),
-        ("walk.obj", b"v 0 0 0", "static shape without motion"),
+        ("walk.dae", b"<?xml", "COLLADA Blender BVH .glb"),
+        ("walk.mb", b"FOR4", "Maya FBX"),
+        ("walk.pth", b"\x80\x09", "PyTorch numpy.savez"),
+        ("walk.BLEND", b"BLENDER", "Blender BVH .glb"),
+        ("walk.obj", b"v 0 0 0", "OBJ"),
     ],
 )
 def test_kinds_that_are_not_read_come_with_the_nearest_way(tmp_path, name, data, way):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(
-        FormatError, match=rf"{name}: not a motion file that mocpack reads; .*{way}"
-    ):
+    with pytest.raises(FormatError, match=naming(f"{name} {way}")):
         read_file(tmp_path / name)
 
 
 def test_what_a_format_does_not_take_is_refused(tmp_path):
     write_file(walk(0.1), tmp_path / "clip.bvh")
-    for option, sentence in (
-        ({"clip": "run"}, "BVH holds one motion"),
-        ({"fps": 30}, "BVH has frames of its own"),
-        ({"body_model": "x.npz"}, "BVH needs no body model"),
+    for option, named in (
+        ({"clip": "run"}, "clip.bvh BVH"),
+        ({"fps": 30}, "clip.bvh BVH"),
+        ({"body_model": "x.npz"}, "clip.bvh BVH"),
     ):
-        with pytest.raises(UsageError, match=sentence):
+        with pytest.raises(UsageError, match=naming(named)):
             read_file(tmp_path / "clip.bvh", **option)
 
 
 def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
     with pytest.raises(
         UsageError,
-        match=r"as '\.fbx': FBX is read, not written; mocpack writes it as: \.amc, \.bvh, ",
+        match=naming("'.fbx' FBX .amc .bvh"),
     ):
         write_file(walk(0.1), tmp_path / "clip.fbx")
     assert not list(tmp_path.iterdir())
@@ -94,7 +93,7 @@ def test_a_format_of_two_files_says_so_beforehand(tmp_path):
 
 def test_motion_that_needs_a_skeleton_says_so_where_none_can_be_found():
     motion = write_bytes(walk(0.1), ".amc")
-    with pytest.raises(FormatError, match="AMC needs a skeleton file"):
+    with pytest.raises(FormatError, match=naming("input AMC --skeleton")):
         mocpack.read_data(motion)
 
 
@@ -112,7 +111,7 @@ def test_other_formats_do_not_mind_a_skeleton(tmp_path):
 def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     write_file(walk(0.1), tmp_path / "clip.bvh")
     monkeypatch.setattr(reading, "MAX_FILE", 100)
-    with pytest.raises(FormatError, match=r"clip\.bvh: larger than"):
+    with pytest.raises(FormatError, match=naming("clip.bvh")):
         read_file(tmp_path / "clip.bvh")
 
 
@@ -124,7 +123,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full_disk)
-    with pytest.raises(OSError, match=r"No space left on device.*clip\.bvh"):
+    with pytest.raises(OSError, match=naming("clip.bvh")):
         write_file(walk(0.1), path)
     assert path.read_bytes() == b"old"
     assert [p.name for p in tmp_path.iterdir()] == ["clip.bvh"]
@@ -164,8 +163,8 @@ def test_writing_what_was_read_changes_no_number(tmp_path):
 
 @pytest.mark.parametrize("extension", [".bvh", ".amc"])
 def test_what_would_change_a_pose_or_its_time_is_never_left_out(extension):
-    for feature, sentence in (("scales", "holds no scales"), ("times", "not evenly spaced")):
-        with pytest.raises(UnsupportedClipError, match=sentence):
+    for feature, named in (("scales", "scales"), ("times", "--fps")):
+        with pytest.raises(UnsupportedClipError, match=naming(named)):
             write_bytes(take([feature]), extension)
 
 
@@ -185,8 +184,8 @@ def test_a_packed_clip_of_uneven_times_is_sampled_evenly_on_demand(tmp_path):
     clip = mocpack.read(path, fps=25.0)
     assert clip.extras.times is None
     assert clip.frame_rate == pytest.approx(25)
-    for fps, sentence in ((-1.0, "frames a second must be above 0"), (1e5, "are too many")):
+    for fps, named in ((-1.0, "long.mocp 100000 -1.0"), (1e5, "long.mocp 5e+08 21")):
         long = tmp_path / "long.mocp"
         long.write_bytes(mocpack.encode(walk(0.1).replace(frame_time=1e3), max_error="1mm"))
-        with pytest.raises(UsageError, match=sentence):
+        with pytest.raises(UsageError, match=naming(named)):
             mocpack.read(long, fps=fps)

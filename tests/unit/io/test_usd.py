@@ -16,6 +16,7 @@ from mocpack.io import child, clip_names_in, read_bytes, write_bytes
 from mocpack.skeleton import Skeleton
 from mocpack.take import Track
 from mocpack.testing import walk
+from naming import naming
 
 pytest.importorskip("pxr")
 
@@ -190,7 +191,7 @@ def test_animations_are_listed_and_chosen_and_sampled():
     run = read_bytes(data, clip="Run")
     np.testing.assert_allclose(run.positions()[:3, 1, 1], [0.9, 0.91, 0.95], atol=1e-7)
     assert read_bytes(data, clip="Run", fps=96.0).frame_count == 9
-    with pytest.raises(UsageError, match="no animation 'Fly'; there are: Walk, Run"):
+    with pytest.raises(UsageError, match=naming("input 'Fly' Walk Run")):
         read_bytes(data, clip="Fly")
 
 
@@ -203,9 +204,9 @@ def test_an_animation_without_a_skeleton_rests_in_its_first_frame():
 
 def test_files_without_motion_say_so():
     still = re.sub(r'def SkelAnimation "(Walk|Run)".*?\n            }', "", BY_HAND, flags=re.S)
-    with pytest.raises(FormatError, match=r"static: it has no animation .*do not move \(Stand\)"):
+    with pytest.raises(FormatError, match=naming("animation")):
         read_bytes(still.encode())
-    with pytest.raises(FormatError, match="static: it has no animation"):
+    with pytest.raises(FormatError, match=naming("animation")):
         read_bytes(b'#usda 1.0\ndef Xform "Box" {}\n')
 
 
@@ -218,40 +219,40 @@ def test_files_beside_and_below_are_opened_and_no_others(tmp_path):
     (tmp_path / "scene.usda").write_text(scene)
     assert mocpack.read(tmp_path / "scene.usda").skeleton.names == ("Skel", "hip", "knee", "foot")
     assert list(mocpack.read_scene(tmp_path / "scene.usda")) == ["Walk", "Run"]
-    with pytest.raises(FormatError, match="from a pipe there is no folder"):
+    with pytest.raises(FormatError, match=naming("input 'parts/list.usda'")):
         read_bytes(scene.encode())
 
 
 @pytest.mark.parametrize(
-    ("asset", "sentence"),
+    ("asset", "named"),
     [
         ("/etc/anim.usda", "--allow-outside"),
         ("../anim.usda", "--allow-outside"),
-        ("gone.usdc", "'gone.usdc', which cannot be read"),
+        ("gone.usdc", "'gone.usdc'"),
     ],
 )
-def test_files_elsewhere_and_those_that_are_missing_are_refused(tmp_path, asset, sentence):
+def test_files_elsewhere_and_those_that_are_missing_are_refused(tmp_path, asset, named):
     path = tmp_path / "a.usda"
     path.write_text(f'#usda 1.0\ndef "A" (references = @{asset}@) {{}}\n')
-    with pytest.raises(FormatError, match=sentence):
+    with pytest.raises(FormatError, match=naming(named)):
         mocpack.read(path)
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "sentence"),
+    ("before", "after", "named"),
     [
-        ("[(1, 0, 0, 0)], 2", "[(1, 0, 0, 0), (1, 0, 0, 0)], 2", "its joints or shapes need 4"),
-        ("[(1, 0, 0, 0)], 2", "[(0, 0, 0, 0)], 2", "some length"),
-        ("0.70710678, 0)] }", "nan, 0)] }", "rotations must be finite"),
-        ("metersPerUnit = 0.01", "metersPerUnit = 0", "unit must be"),
-        ('"hip/knee", "hip",', '"hip/knee", "hip/knee",', "joint"),
-        ("(0, 0, 1, 0), (0, 0, 10, 1)) ]", "(0, 0, 0, 0), (0, 0, 10, 1)) ]", "flattens"),
-        ('"hip/knee/foot"]', '"hip/knee/foot", "x"]', "4 joints have 3 transforms"),
+        ("[(1, 0, 0, 0)], 2", "[(1, 0, 0, 0), (1, 0, 0, 0)], 2", "rotations 8 4"),
+        ("[(1, 0, 0, 0)], 2", "[(0, 0, 0, 0)], 2", "input rotations"),
+        ("0.70710678, 0)] }", "nan, 0)] }", "rotations"),
+        ("metersPerUnit = 0.01", "metersPerUnit = 0", "unit 1e-09..1e+09 0.0"),
+        ('"hip/knee", "hip",', '"hip/knee", "hip/knee",', "'hip/knee'"),
+        ("(0, 0, 1, 0), (0, 0, 10, 1)) ]", "(0, 0, 0, 0), (0, 0, 10, 1)) ]", "matrix"),
+        ('"hip/knee/foot"]', '"hip/knee/foot", "x"]', "4 3 bind"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(before, after, sentence):
+def test_what_cannot_be_is_a_sentence(before, after, named):
     assert before in BY_HAND
-    with pytest.raises(CorruptionError, match=sentence):
+    with pytest.raises(CorruptionError, match=naming(named)):
         read_bytes(BY_HAND.replace(before, after, 1).encode())
 
 
@@ -276,12 +277,12 @@ def test_a_complaint_of_usd_names_neither_its_sources_nor_our_folders(tmp_path):
     with pytest.raises(CorruptionError) as caught:
         mocpack.read(tmp_path / "a.usdc")
     said = str(caught.value).removeprefix(str(tmp_path))
-    assert re.fullmatch(r"/a\.usdc: pxr cannot read it: <mocpack-main\.usda> is not .{4,40}", said)
+    assert re.fullmatch(r"/a\.usdc: .{4,30}: <mocpack-main\.usda> .{4,40}", said)
 
 
 def test_without_usd_core_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(child, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"reading USD needs .*'mocpack\[usd\]'"):
+    with pytest.raises(MissingExtraError, match=naming("USD 'mocpack[usd]'")):
         read_bytes(BY_HAND.encode())
 
 

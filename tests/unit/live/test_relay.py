@@ -20,6 +20,7 @@ from mocpack.live.report import read_json, read_report
 from mocpack.live.sources import ClipSource
 from mocpack.live.stage import Place, Tokens, item, items
 from mocpack.live.udp import perform_udp, watch_udp
+from naming import naming
 
 websockets = pytest.importorskip("websockets")
 pytest.importorskip("websockets.asyncio.client")
@@ -183,7 +184,7 @@ def test_a_hostile_performer_is_sent_away(messages, reason):
 
 def test_a_performer_that_floods_is_sent_away():
     async def play(relay):
-        with pytest.raises(UsageError, match="more than a performer may send"):
+        with pytest.raises(UsageError, match=naming("/stage/anna")):
             await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
 
     run(play, limits=Limits(messages=20))
@@ -197,7 +198,7 @@ def test_a_place_has_one_performer():
             await first.send(Sender(CLIP.header).hello.to_bytes())
             while not relay._performers:
                 await asyncio.sleep(0)
-            with pytest.raises(UsageError, match="somebody performs there"):
+            with pytest.raises(UsageError, match=naming("/stage/anna")):
                 await perform(address, Sender(CLIP.header), frames())
 
     run(play)
@@ -212,11 +213,11 @@ def test_tokens_open_their_own_role_only():
     assert not tokens.allow("watch", "")
 
     async def play(relay):
-        with pytest.raises(UsageError, match="does not open send"):
+        with pytest.raises(UsageError, match=naming("/stage/anna token send")):
             await perform(
                 f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), token=SECRET["watch"]
             )
-        with pytest.raises(UsageError, match="does not open watch"):
+        with pytest.raises(UsageError, match=naming("/stage token watch")):
             await collected(f"{relay.url}/stage", 1)
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1, token=SECRET["watch"]))
         await joined(relay)
@@ -521,8 +522,9 @@ def test_text_of_a_performer_counts_as_what_it_sends():
         async with websockets.asyncio.client.connect(address, subprotocols=words) as performer:
             for _ in range(20):
                 await performer.send("x" * 1000)
-            with pytest.raises(websockets.exceptions.ConnectionClosed, match="more than"):
+            with pytest.raises(websockets.exceptions.ConnectionClosed) as closed:
                 await performer.recv()
+        assert closed.value.rcvd.code == 1008
 
     run(play, limits=Limits(rate=10_000))
 

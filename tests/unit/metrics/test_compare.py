@@ -11,6 +11,7 @@ from mocpack.errors import UsageError
 from mocpack.metrics import METRICS, compare
 from mocpack.testing import hard_clips, take, walk
 from mocpack.testing.motions import vertex_wave
+from naming import names, naming
 
 PROMISED_KEYS = {
     "max_error_mm", "max_joint_mm", "p99_mm", "rms_mm", "mean_mm", "rotation_deg_max",
@@ -73,10 +74,8 @@ def test_worst_frames_are_a_second_apart(arm):
 def test_the_table_reads_well(arm):
     text = compare(arm(1), arm(1, turns=[(0, 1, (0, 0, np.pi / 3))])).table()
     lines = text.splitlines()
-    assert lines[0].split() == (
-        ["largest", "error,", "with", "bone", "ends", "and", "skin", "200", "mm", "max_error_mm"]
-    )
-    assert "  hand at frame 0: 200 mm" in lines
+    assert lines[0].split()[-3:] == ["200", "mm", "max_error_mm"]
+    assert any(names(line, "hand frame 0 200 mm") for line in lines)
     assert "velocity" not in text  # one frame has none
 
 
@@ -98,8 +97,8 @@ def test_translated_joints_may_differ(arm):
     assert compare(clip, moving)["max_error_mm"] == pytest.approx(3)
 
 
-def refuses(original, decoded, sentence):
-    with pytest.raises(UsageError, match=sentence):
+def refuses(original, decoded, things):
+    with pytest.raises(UsageError, match=naming(things)):
         compare(original, decoded)
 
 
@@ -108,18 +107,18 @@ def test_clips_that_cannot_be_compared_say_why(arm):
     bare = Skeleton(("root", "hand"), (-1, 0), np.zeros((2, 3)))
     three = Skeleton(("a", "b", "c"), (-1, 0, 1), np.zeros((3, 3)))
     flat = Skeleton(("a", "b", "c"), (-1, 0, 0), np.zeros((3, 3)))
-    refuses(arm(2), arm(3), "clips of 2 and 3 frames")
-    refuses(arm(), arm(frame_rate=50), "clips of 100 and 50 frames a second")
-    refuses(arm(), arm(skeleton=three), "skeletons of 2 and 3 joints")
-    refuses(arm(), arm(skeleton=names), "joint 1 is 'hand' in one and 'paw' in the other")
-    refuses(arm(), arm(skeleton=bare), "end sites are at different joints")
-    refuses(arm(skeleton=three), arm(skeleton=flat), "'c' has another parent")
+    refuses(arm(2), arm(3), "2 3 frames")
+    refuses(arm(), arm(frame_rate=50), "100 50")
+    refuses(arm(), arm(skeleton=three), "2 3 joints")
+    refuses(arm(), arm(skeleton=names), "joint 1 'hand' 'paw'")
+    refuses(arm(), arm(skeleton=bare), "sites")
+    refuses(arm(skeleton=three), arm(skeleton=flat), "'c' parent")
 
 
 def test_meshes_that_cannot_be_compared_say_why(arm):
     clip = vertex_wave(2)
-    refuses(clip, VertexClip.build(clip.vertices[:, 1:]), "meshes of 36 and 35 vertices")
-    refuses(arm(2, frame_rate=30), clip, "a skeleton with a vertex animation")
+    refuses(clip, VertexClip.build(clip.vertices[:, 1:]), "36 35 vertices")
+    refuses(arm(2, frame_rate=30), clip, "skeleton vertex")
 
 
 def test_what_a_take_holds_besides_is_measured():

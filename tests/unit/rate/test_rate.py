@@ -20,6 +20,7 @@ from mocpack.metrics.angles import largest_angle
 from mocpack.registry import parse_codec
 from mocpack.testing import still, walk
 from mocpack.testing.motions import vertex_wave
+from naming import naming
 
 
 @dataclass(frozen=True)
@@ -82,23 +83,23 @@ def test_the_file_states_the_error_it_declares_and_the_one_it_has():
 
 
 def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
-    with pytest.raises(BoundError, match=r"cannot keep this clip within 0\.01 nm; it reaches"):
+    with pytest.raises(BoundError, match=r"raw .*0\.01 nm.* \d+\.?\d* [nµ]m"):
         mocpack.encode(CLIP, "raw", max_error=mocpack.m(1e-11))
 
 
 def test_a_search_that_finds_nothing_says_what_its_finest_setting_reaches():
-    with pytest.raises(BoundError, match=r"rounding cannot keep .* it reaches \d"):
+    with pytest.raises(BoundError, match=r"rounding .*1 nm.* \d+\.?\d* [nµ]m"):
         mocpack.encode(CLIP, Rounding(), max_error=mocpack.m(1e-9))
 
 
 def test_a_size_that_cannot_be_kept_is_a_bound_error():
-    with pytest.raises(BoundError, match="cannot pack this clip into 200 B; it needs "):
+    with pytest.raises(BoundError, match=r"rounding .*200 B.* \d+ B"):
         mocpack.encode(CLIP, Rounding(), size=200)
 
 
 def test_sizes_that_round_alike_are_told_apart():
     limit = len(mocpack.encode(CLIP, "lossless")) - 10
-    with pytest.raises(BoundError, match=f"into {limit} B; it needs {limit + 10} B"):
+    with pytest.raises(BoundError, match=naming(f"lossless {limit} {limit + 10}")):
         mocpack.encode(CLIP, "lossless", size=limit)
 
 
@@ -128,12 +129,12 @@ def test_what_was_measured_comes_with_the_file():
 
 
 def test_two_targets_are_refused():
-    with pytest.raises(UsageError, match="one target"):
+    with pytest.raises(UsageError, match=naming("max_error ratio")):
         mocpack.encode(CLIP, "raw", max_error="1mm", ratio=3)
 
 
 def test_unknown_effort_is_refused():
-    with pytest.raises(UsageError, match="fast, default, best"):
+    with pytest.raises(UsageError, match=naming("effort fast default best 'more'")):
         mocpack.encode(CLIP, "raw", effort="more")
 
 
@@ -236,12 +237,12 @@ def test_a_finer_bound_on_angles_takes_more_bytes():
 @pytest.mark.parametrize("other", [{"mean_error": "1mm"}, {"ratio": 20.0}, {"size": "2kB"}])
 def test_a_bound_on_angles_goes_with_no_other_target(other):
     [name] = other
-    with pytest.raises(UsageError, match=f"alone or with max_error, not with {name}"):
+    with pytest.raises(UsageError, match=naming(f"max_angle max_error {name}")):
         mocpack.encode(CLIP, max_angle="1deg", **other)
 
 
 def test_vertices_have_no_angles():
-    with pytest.raises(UsageError, match="a vertex animation has no joints"):
+    with pytest.raises(UsageError, match=naming("max_angle vertex")):
         mocpack.encode(vertex_wave(), "raw", max_angle="1deg")
 
 
@@ -252,7 +253,7 @@ def test_a_preset_takes_a_bound_on_angles_beside_it():
 
 
 def test_angles_that_cannot_be_kept_are_a_bound_error():
-    with pytest.raises(BoundError, match="angles within"):
+    with pytest.raises(BoundError, match=naming("rounding 1e-09°")):
         mocpack.encode(CLIP, Rounding(), max_angle="1e-9deg")
 
 

@@ -120,9 +120,12 @@ def make_clip(
     """Return the clip of angles (T, H), places (T, 3) and rotations (T, 4) of the root."""
     if not 1e-3 < fps < 1e6:
         raise CorruptionError(f"frames a second must be in 0.001..1000000, got {fps:.6g}")
-    finite = all(np.isfinite(part).all() for part in (angles, places, turns) if part is not None)
-    if not finite or not len(angles):
-        raise CorruptionError("a motion has one frame or more, all of finite numbers")
+    if not len(angles):
+        raise CorruptionError("a motion must have at least 1 frame, got 0")
+    parts = {"joint angles": angles, "root positions": places, "root rotations": turns}
+    for name, part in parts.items():
+        if part is not None and not np.isfinite(part).all():
+            raise CorruptionError(f"{name} must be finite")
     metadata = robot.metadata() | {"source": source}
     try:
         clip = Clip.from_angles(

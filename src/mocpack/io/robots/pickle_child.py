@@ -305,7 +305,7 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> _Arra
     count = len(storage.raw) // int(storage.dtype[2:])
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     if math.prod(shape) > count or last >= max(count, 1):
-        raise Broken("a tensor is larger than its numbers")
+        raise Broken(f"tensor of shape {tuple(shape)} exceeds its storage of {count} numbers")
     found = _Array()
     found.raw = storage.raw
     found.form = {"dtype": storage.dtype, "shape": shape, "offset": offset, "strides": strides}

@@ -11,6 +11,7 @@ from mocpack.bench.papers.verdicts import (
     verdict,
     write_lines,
 )
+from naming import naming
 
 
 def test_half_a_unit_of_the_last_printed_digit_is_the_same():
@@ -37,7 +38,7 @@ def test_a_claim_holds_or_differs():
 
 
 def test_a_verdict_of_another_kind_is_refused():
-    with pytest.raises(ValueError, match="a verdict begins with same, better"):
+    with pytest.raises(ValueError, match=naming("same better worse different 'fine'")):
         Line("Table 1", "x", "1", "2", "fine")
 
 

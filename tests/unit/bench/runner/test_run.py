@@ -19,6 +19,7 @@ from mocpack.clip import promised_error
 from mocpack.errors import UnknownCodecError, UsageError
 from mocpack.robots import read_robot
 from mocpack.testing import walk
+from naming import names, naming
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_a_row_has_three_sizes_every_metric_and_speeds(clip_file):
 
 def test_a_codec_that_fails_gives_a_row_that_says_why(clip_file):
     row = measure_row(mocpack.read(clip_file), Setting("raw", ("ratio", "1000")))
-    assert "cannot pack this clip" in row["failure"]
+    assert names(row["failure"], "raw B")
 
 
 def test_a_second_run_measures_nothing_again(clip_file, tmp_path, monkeypatch):
@@ -67,11 +68,11 @@ def test_changed_code_or_a_changed_clip_is_measured_again(clip_file, tmp_path, m
 
 def test_a_row_that_is_lost_has_failed_and_says_why(clip_file, tmp_path, monkeypatch):
     def lose(_, jobs, **__):
-        return ((s, item, Lost("took more than 9 s")) for s, items in jobs for item in items)
+        return ((s, item, Lost("out of time")) for s, items in jobs for item in items)
 
     monkeypatch.setattr(bench_run, "run_apart", lose)
     row = run_bench([clip_file], [Setting("raw", ("ratio", "2"))], tmp_path)[0]
-    assert row["failure"] == "took more than 9 s"
+    assert row["failure"] == "out of time"
     assert (row["clip"], row["target"]) == ("walk", "ratio=2")
     assert not (tmp_path / "rows.jsonl").exists()  # so that the next run tries it again
 
@@ -120,14 +121,14 @@ def test_an_unreadable_clip_is_a_failed_row(tmp_path):
 def test_targets_are_read_as_people_write_them():
     assert parse_targets("max-error=1mm,5mm") == [("max_error", "1mm"), ("max_error", "5mm")]
     assert len(parse_targets("sweep")) > 5
-    with pytest.raises(UsageError, match="write a target as"):
+    with pytest.raises(UsageError, match=naming("max_error=1mm,5mm ratio=20,40 'quality=3'")):
         parse_targets("quality=3")
 
 
 def test_no_clips_is_a_sentence(tmp_path):
-    with pytest.raises(UsageError, match="no motion files"):
+    with pytest.raises(UsageError, match=naming("motion files")):
         find_clips([tmp_path])
-    with pytest.raises(UsageError, match="there is no"):
+    with pytest.raises(UsageError, match=naming("nowhere")):
         find_clips([Path("nowhere")])
 
 
@@ -145,7 +146,7 @@ def test_packed_files_of_a_folder_count_only_where_their_sources_are_not(clip_fi
 
 
 def test_an_unknown_codec_names_ours_and_the_peers():
-    with pytest.raises(UnknownCodecError, match=r"installed: .*raw.*peers: .*zfp"):
+    with pytest.raises(UnknownCodecError, match=naming("'nope' raw zfp")):
         parse_any_codec("nope")
 
 

@@ -18,6 +18,7 @@ from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, jump, turn, walk
+from naming import naming
 from reference import keysine as reference
 from reference.keysine import resealed
 from reference.keysine_plan import descendants, step_size
@@ -111,9 +112,9 @@ def test_the_settings_of_the_search_reach_the_core_by_name():
     native = settings.native()
     numbers = {name: float(value) for name, value in asdict(settings).items()}
     assert native.as_dict() == pytest.approx(numbers, rel=1e-6)
-    with pytest.raises(TypeError, match="lack beam_width"):
+    with pytest.raises(TypeError, match=naming("KeysineSettings beam_width")):
         _core.KeysineSettings(**{k: v for k, v in asdict(settings).items() if k != "beam_width"})
-    with pytest.raises(TypeError, match="no such"):
+    with pytest.raises(TypeError, match=naming("KeysineSettings softness")):
         _core.KeysineSettings(**asdict(settings), softness=1.0)
     with pytest.raises(AttributeError):
         native.bound = 2.0
@@ -140,24 +141,24 @@ def key_step_of_joint(payload, header, joint, step):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "sentence"),
+    ("spoil", "named"),
     [
-        (lambda p, h: key_step_of_joint(p, h, 2, 80), r"plan of joint 2: rotation key step 80 is"),
+        (lambda p, h: key_step_of_joint(p, h, 2, 80), "head joint 2 rotation step 80 0..63"),
         (
             lambda p, h: rewritten_head(p, h, fine_bits=61),
-            r"fine bits 61 is outside 0\.\.60",
+            "head bits 61 0..60",
         ),
-        (lambda p, h: rewritten_head(p, h, tempo=0), r"tempo 0 is outside 1\.\.255"),
-        (lambda p, h: rewritten_head(p, h, unit=-1.0), r"unit -1 is outside"),
-        (lambda p, h: rewritten_head(p, h, group_count=900), r"groups 900 is outside 1\.\.29"),
-        (lambda p, h: rewritten_head(p, h, groups_per_segment=0), r"groups in a segment 0 is"),
+        (lambda p, h: rewritten_head(p, h, tempo=0), "head tempo 0 1..255"),
+        (lambda p, h: rewritten_head(p, h, unit=-1.0), "head unit -1"),
+        (lambda p, h: rewritten_head(p, h, group_count=900), "head groups 900 1..29"),
+        (lambda p, h: rewritten_head(p, h, groups_per_segment=0), "head groups segment 0"),
     ],
 )
-def test_a_head_out_of_range_names_field_value_and_range(spoil, sentence):
+def test_a_head_out_of_range_names_field_value_and_range(spoil, named):
     clip = walk(0.5)
     payload = spoil(Keysine(effort="fast").encode(clip), clip.header)
     for decode in (Keysine().decode, reference.decode):
-        with pytest.raises(CorruptionError, match=sentence):
+        with pytest.raises(CorruptionError, match=naming(named)):
             decode(payload, clip.header)
 
 
@@ -208,7 +209,7 @@ def test_a_head_too_short_for_the_groups_it_announces_is_corrupt():
     native = clip.skeleton.native(clip.translated_joints)
     many = replace(head, group_count=clip.frame_count - 1, groups_per_segment=1)
     data = written_head(many, native, [b"one"], [b"another"])
-    with pytest.raises(CorruptionError, match="parts 199998 is outside"):
+    with pytest.raises(CorruptionError, match=naming("head parts 199998 0..128")):
         Keysine().decode(data, clip.header)
 
 
@@ -458,7 +459,7 @@ def test_lengths_may_be_text():
     ],
 )
 def test_bad_parameters_are_refused(field, value):
-    with pytest.raises(ValueError, match=f"{field} must be"):
+    with pytest.raises(ValueError, match=naming(f"keysine {field}")):
         Keysine(**{field: value})
 
 

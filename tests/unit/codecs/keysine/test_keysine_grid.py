@@ -26,6 +26,7 @@ from mocpack.codecs.keysine.payload import (
 )
 from mocpack.errors import BoundError, CorruptionError, FormatError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
+from naming import naming
 from reference import keysine as reference
 
 BOUND = 2e-4
@@ -157,15 +158,15 @@ def test_groups_are_no_longer_than_a_block_may_be():
 
 
 @pytest.mark.parametrize(
-    ("mode", "layers", "sentence"),
+    ("mode", "layers", "named"),
     [
-        (THOROUGH, 1, "mode 4 is not 0"),
-        (8, 1, "mode 8 is not 0"),
-        (GRID | 8, 1, "mode 9 is not 1"),
-        (GRID, 2, "layers of a grid 2 is not 1"),
+        (THOROUGH, 1, "head mode 4 0"),
+        (8, 1, "head mode 8 0"),
+        (GRID | 8, 1, "head mode 9 1"),
+        (GRID, 2, "head layers 2 1"),
     ],
 )
-def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, sentence):
+def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, named):
     head = read_head(payload, LONG.header)
     grid = SimpleNamespace(
         mode=mode, steps=head.grid.steps, initial_scales=head.grid.initial_scales
@@ -173,7 +174,7 @@ def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, sentence):
     shifts = np.zeros((layers - 1, head.track_count), np.uint8)
     other = replace(head, grid=grid, refined=(0,) * (layers - 1), shifts=shifts)
     native = LONG.skeleton.native(LONG.translated_joints)
-    with pytest.raises(CorruptionError, match=sentence):
+    with pytest.raises(CorruptionError, match=naming(named)):
         CODEC.decode(written_head(other, native, [], []), LONG.header)
 
 
@@ -230,7 +231,7 @@ def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():
     places = np.tile(skeleton.offsets, (3, 1, 1))
     every = tuple(range(joints))
     clip = Clip.build(skeleton, turns, places, translated_joints=every)
-    with pytest.raises(BoundError, match="at most 4096 channels"):
+    with pytest.raises(BoundError, match=naming("mode grid 4096")):
         CODEC.encode(clip)
     payload = Keysine(max_error=BOUND).encode(clip)
     assert mode_of(payload, clip) == 0
@@ -259,9 +260,9 @@ def test_auto_takes_the_smaller_mode():
 
 
 def test_a_grid_promises_a_largest_error_only():
-    with pytest.raises(ValueError, match="mode grid keeps max_error"):
+    with pytest.raises(ValueError, match=naming("mode grid max_error mean_error step")):
         Keysine(mode="grid", mean_error="1mm")
-    with pytest.raises(ValueError, match="mode must be one of auto, transform, grid"):
+    with pytest.raises(ValueError, match=naming("mode auto transform grid 'lattice'")):
         Keysine(mode="lattice")
 
 

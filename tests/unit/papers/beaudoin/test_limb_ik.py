@@ -18,6 +18,7 @@ from mocpack.papers.beaudoin.codec.limb_ik import (
 from mocpack.skeleton import Skeleton
 from mocpack.testing import humanoid, walk
 from mocpack.testing.motions import chain
+from naming import naming
 
 LEG = ("Hips", "UpLeg", "Leg", "Foot")
 
@@ -147,16 +148,16 @@ def test_helper_joints_without_length_are_passed_over():
 
 def test_a_skeleton_without_legs_says_so():
     assert find_feet(chain(5, 1).skeleton) == []
-    with pytest.raises(UnsupportedClipError, match=r"'Spine' has 0 turning joints .* needs 2"):
+    with pytest.raises(UnsupportedClipError, match=naming("'Spine' 0 2")):
         limb_of(humanoid(), humanoid().index("Spine"), 2)
 
 
 def test_the_closed_form_says_what_it_cannot_solve():
     skeleton = humanoid()
-    with pytest.raises(UnsupportedClipError, match="limbs of two joints"):
+    with pytest.raises(UnsupportedClipError, match=naming("'LeftFoot' 'LeftLeg' 'LeftUpLeg'")):
         check_two_bone(skeleton, limb_of(skeleton, skeleton.index("LeftToe"), 3))
     hinged = leg(hip=("Xrotation",)).skeleton
-    with pytest.raises(UnsupportedClipError, match=r"hip of three axes .* 'UpLeg' has 1"):
+    with pytest.raises(UnsupportedClipError, match=naming("'UpLeg' 1 'Leg'")):
         check_two_bone(hinged, limb_of(hinged, 3, 2))
 
 
@@ -189,5 +190,5 @@ def test_ends_above_one_another_both_reach_their_places():
 def test_the_closed_form_refuses_limbs_that_share_a_joint():
     skeleton = walk(0.1).skeleton
     limbs = [limb_of(skeleton, skeleton.index(name), 2) for name in ("LeftFoot", "LeftToe")]
-    with pytest.raises(UnsupportedClipError, match=r"'LeftToe' share the joint 'LeftLeg'; use ik="):
+    with pytest.raises(UnsupportedClipError, match=naming("'LeftFoot' 'LeftToe' 'LeftLeg' ik=ccd")):
         check_apart(skeleton, limbs)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mocpack.papers.beaudoin.codec.precision import check_bits, round_to_fit
+from naming import naming
 
 
 @dataclass(frozen=True)
@@ -45,5 +46,5 @@ def test_without_loss_all_bits_are_taken():
 
 @pytest.mark.parametrize("bits", [3, 17, 0, "many", None])
 def test_impossible_bits_are_refused(bits):
-    with pytest.raises(ValueError, match=r"bits must be in 4..16 or auto"):
+    with pytest.raises(ValueError, match=naming("bits 4..16 auto")):
         check_bits(bits)

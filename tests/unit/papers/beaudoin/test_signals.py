@@ -19,6 +19,7 @@ from mocpack.papers.beaudoin.codec.signals import (
 )
 from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, turn, walk
+from naming import naming
 
 CLIPS = hard_clips()
 
@@ -48,7 +49,7 @@ def test_names_say_joint_axis_and_form():
 def test_an_unknown_signal_is_answered_with_those_there_are():
     plan = layout(walk(0.1).header, "euler")
     assert signal_index(plan, "Spine.Zrotation") == 6
-    with pytest.raises(UsageError, match=r"no signal 'Nose.Zrotation'.*Hips.Xposition"):
+    with pytest.raises(UsageError, match=naming("'Nose.Zrotation' Hips.Xposition")):
         signal_index(plan, "Nose.Zrotation")
 
 
@@ -121,5 +122,5 @@ def test_a_joint_that_turns_without_channels_is_refused(rotation):
     skeleton = Skeleton(("a", "b"), (-1, 0), np.zeros((2, 3)), channels=(("Xposition",), ()))
     local = np.tile([0.0, 0.0, 0.6, 0.8], (2, 2, 1))
     clip = Clip.build(skeleton, local, np.zeros((2, 3)))
-    with pytest.raises(UnsupportedClipError, match="no rotation channel"):
+    with pytest.raises(UnsupportedClipError, match=naming("'a' rotation")):
         to_signals(clip, layout(clip.header, rotation))

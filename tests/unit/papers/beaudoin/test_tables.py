@@ -41,7 +41,7 @@ def test_table_1_says_where_its_error_is_taken_and_judges_each_size(metric, plac
 
 def test_errors_that_the_knob_does_not_reach_are_not_made():
     lines = beaudoin.table_1([], "eps_x_cm").lines
-    assert {line.verdict for line in lines} == {"not made: the knob does not reach this error"}
+    assert {line.kind for line in lines} == {"not made"}
 
 
 def test_a_curve_is_measured_by_the_reading_it_is_told():
@@ -76,7 +76,7 @@ def test_gzip_gains_next_to_nothing_on_raw_files():
 
 def test_the_section_on_gzip_prints_each_remark_as_a_claim():
     text, lines = beaudoin_claims.gzip_gains({"09_01": RUNNING})
-    assert "r : ratio of the file" in text
+    assert "r : " in text
     assert [line.printed for line in lines] == ["1.1 to 1.5", "about 0.6", "1.1"]
     assert [line.kind for line in lines] == ["same"] * 3
 

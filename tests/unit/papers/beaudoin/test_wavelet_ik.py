@@ -10,6 +10,7 @@ from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
 from mocpack.testing import walk
 from mocpack.testing.motions import chain
+from naming import naming
 
 
 def round_trip(codec, clip):
@@ -53,38 +54,38 @@ def test_decoding_twice_gives_the_same_bits():
 
 
 def test_a_skeleton_without_legs_is_refused_in_one_sentence():
-    with pytest.raises(UnsupportedClipError, match="this skeleton has no two joints named foot"):
+    with pytest.raises(UnsupportedClipError, match=naming("wavelet-ik feet=NAME+NAME")):
         WaveletIk().encode(chain(5, 10))
 
 
 def test_an_unknown_foot_is_answered_with_the_joints_there_are():
-    with pytest.raises(UsageError, match=r"no joint 'Paw' in the skeleton; it has: Hips"):
+    with pytest.raises(UsageError, match=naming("'Paw' Hips")):
         WaveletIk(feet="LeftFoot+Paw").encode(walk(0.2))
 
 
 def test_a_foot_too_near_to_the_root_is_refused():
-    with pytest.raises(UnsupportedClipError, match="a leg needs 2"):
+    with pytest.raises(UnsupportedClipError, match=naming("'Spine' 0 2")):
         WaveletIk(feet="Spine+LeftFoot").encode(walk(0.2))
 
 
 @pytest.mark.parametrize(
-    ("spec", "complaint"),
+    ("spec", "named"),
     [
-        ("wavelet-ik:ratio=0.9", "ratio must be at least 1, got 0.9"),
-        ("wavelet-ik:ik_ratio=0", "ik_ratio must be at least 1, got 0"),
-        ("wavelet-ik:chain=0", r"chain must be in 1..8, got 0"),
-        ("wavelet-ik:ik=magic", "ik must be one of ccd, analytic"),
+        ("wavelet-ik:ratio=0.9", "ratio 1 0.9"),
+        ("wavelet-ik:ik_ratio=0", "ik_ratio 1 0"),
+        ("wavelet-ik:chain=0", "chain 1..8 0"),
+        ("wavelet-ik:ik=magic", "ik ccd analytic 'magic'"),
     ],
 )
-def test_impossible_parameters_are_answered_in_one_sentence(spec, complaint):
-    with pytest.raises(UsageError, match=complaint):
+def test_impossible_parameters_are_answered_in_one_sentence(spec, named):
+    with pytest.raises(UsageError, match=naming(named)):
         mocpack.parse_codec(spec)
 
 
 def test_a_payload_for_another_skeleton_is_corruption():
     clip = walk(0.3)
     payload = WaveletIk().encode(clip)
-    with pytest.raises(CorruptionError, match="foot or ankle"):
+    with pytest.raises(CorruptionError, match=naming("wavelet-ik feet=NAME+NAME")):
         WaveletIk().decode(payload, chain(5, clip.frame_count).header)
 
 
@@ -118,7 +119,7 @@ def test_ankles_and_toes_of_a_real_jump_are_put_back_together():
 
 def test_feet_that_share_joints_are_no_task_for_the_closed_form():
     codec = WaveletIk(ik="analytic", feet="LeftFoot+LeftToe")
-    with pytest.raises(UnsupportedClipError, match="share the joint 'LeftLeg'; use ik=ccd"):
+    with pytest.raises(UnsupportedClipError, match=naming("'LeftFoot' 'LeftToe' 'LeftLeg' ik=ccd")):
         codec.encode(walk(0.2))
 
 

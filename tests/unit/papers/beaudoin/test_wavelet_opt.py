@@ -9,6 +9,7 @@ from mocpack.papers.beaudoin.codec.wavelet import Wavelet
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
 from mocpack.testing import jump, turn, walk
 from mocpack.testing.motions import chain
+from naming import naming
 
 MOTIONS = {"walk": walk(1.5), "jump": jump(1.5), "turn": turn(1.5), "chain": chain(8, 60)}
 
@@ -60,16 +61,16 @@ def test_its_payload_is_that_of_the_standard_codec():
 
 
 @pytest.mark.parametrize(
-    ("spec", "complaint"),
+    ("spec", "named"),
     [
-        ("wavelet-opt:ratio=0", "ratio must be at least 1, got 0"),
-        ("wavelet-opt:metric=beauty", "metric must be one of max_error_mm"),
-        ("wavelet-opt:search=lucky", "search must be one of fast, exact"),
-        ("wavelet-opt:patience=0", "patience must be at least 1"),
+        ("wavelet-opt:ratio=0", "ratio 1 0"),
+        ("wavelet-opt:metric=beauty", "metric max_error_mm"),
+        ("wavelet-opt:search=lucky", "search fast exact 'lucky'"),
+        ("wavelet-opt:patience=0", "patience 1 0"),
     ],
 )
-def test_impossible_parameters_are_answered_in_one_sentence(spec, complaint):
-    with pytest.raises(UsageError, match=complaint):
+def test_impossible_parameters_are_answered_in_one_sentence(spec, named):
+    with pytest.raises(UsageError, match=naming(named)):
         mocpack.parse_codec(spec)
 
 

@@ -17,6 +17,7 @@ from mocpack.registry import parse_codec
 from mocpack.testing import CODEC_CHECKS, walk
 from mocpack.testing.contract import check_windows_equal_the_whole
 from mocpack.testing.motions import chain
+from naming import naming
 
 WALK = walk(1.0, frame_rate=60, seed=4)
 
@@ -129,7 +130,7 @@ def test_order_zero_bytes_cost_their_entropy():
 
 
 def test_more_rows_than_bytes_can_hold_are_refused():
-    with pytest.raises(CorruptionError, match="cannot hold"):
+    with pytest.raises(CorruptionError, match=naming("2 1000000000")):
         decode_bytes(b"\0\0", 10**9, [0])
 
 
@@ -143,18 +144,18 @@ def test_a_clip_beyond_the_integers_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("spec", "sentence"),
+    ("spec", "named"),
     [
-        ("mpeg4-bap:quant=0", "quant must be above 0 and at most 1e6, got 0.0"),
-        ("mpeg4-bap:keep=0", "keep must be a whole number of at least 1, got 0"),
-        ("mpeg4-bap:intra=2.5", "intra must be a whole number of at least 0, got 2.5"),
-        ("mpeg4-bap:fill=cubic", "fill must be one of linear, hold, got 'cubic'"),
-        ("mpeg4-bap:K=-1", "K must be in 0..1e6, got -1.0"),
-        ("mpeg4-bap:lossless=true,keep=2", "lossless leaves nothing out: keep must be 1 and K 0"),
+        ("mpeg4-bap:quant=0", "quant 0 1e6 0.0"),
+        ("mpeg4-bap:keep=0", "keep 1 0"),
+        ("mpeg4-bap:intra=2.5", "intra 0 2.5"),
+        ("mpeg4-bap:fill=cubic", "fill linear hold 'cubic'"),
+        ("mpeg4-bap:K=-1", "K 0..1e6 -1.0"),
+        ("mpeg4-bap:lossless=true,keep=2", "lossless keep 1 K 0"),
     ],
 )
-def test_impossible_parameters_are_refused_in_one_sentence(spec, sentence):
-    with pytest.raises(UsageError, match=sentence):
+def test_impossible_parameters_are_refused_in_one_sentence(spec, named):
+    with pytest.raises(UsageError, match=naming(named)):
         parse_codec(spec)
 
 

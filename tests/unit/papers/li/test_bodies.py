@@ -6,6 +6,7 @@ from mocpack.errors import UsageError
 from mocpack.papers.li.codec.bodies import find_bodies, find_still, unknown_still
 from mocpack.papers.li.codec.chains import find_chains, named_chains
 from mocpack.testing import hard_clips, walk
+from naming import naming
 
 
 def bodies_of(clip):
@@ -85,15 +86,15 @@ def test_chains_can_be_named():
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("text", "named"),
     [
-        ("LeftArm", "write a chain as first-last"),
-        ("LeftArm-RightHand", "no chain of bones leads from"),
-        ("LeftArm-Nose", "no joint 'Nose'"),
-        ("LeftArm-LeftHand;LeftArm-LeftForeArm", "in one chain only"),
+        ("LeftArm", "first-last 'LeftArm'"),
+        ("LeftArm-RightHand", "'LeftArm' 'RightHand'"),
+        ("LeftArm-Nose", "'Nose' Hips"),
+        ("LeftArm-LeftHand;LeftArm-LeftForeArm", "chains 'LeftArm-LeftHand;LeftArm-LeftForeArm'"),
     ],
 )
-def test_chains_that_do_not_exist_are_refused(text, complaint):
+def test_chains_that_do_not_exist_are_refused(text, named):
     clip = walk(0.5)
-    with pytest.raises(UsageError, match=complaint):
+    with pytest.raises(UsageError, match=naming(named)):
         named_chains(text, clip.skeleton, bodies_of(clip))

@@ -9,6 +9,7 @@ from mocpack.papers.li.codec.bone_steps import direction_steps, twist_steps
 from mocpack.papers.li.codec.chains import find_chains
 from mocpack.papers.li.codec.ik_predict import IkPredict
 from mocpack.testing import hard_clips, turn, walk
+from naming import naming
 from reference.ik_predict import IkLoop, LoopSettings
 
 WALK = walk(2.0)
@@ -209,12 +210,12 @@ def test_real_clips_of_every_kind_are_coded():
 def test_a_step_too_fine_for_the_motion_is_said():
     clip = limb()
     far = Clip.build(clip.skeleton, clip.rotations, np.array([[0, 0, 0], [2e3, 0, 0], [0, 0, 0]]))
-    with pytest.raises(UnsupportedClipError, match="too fine"):
+    with pytest.raises(UnsupportedClipError, match=naming("step")):
         IkPredict(step=1e-6).encode(far)
 
 
 def test_chains_that_do_not_exist_are_refused():
-    with pytest.raises(UsageError, match="no joint"):
+    with pytest.raises(UsageError, match=naming("'Tail' Hips")):
         IkPredict(chains="Tail-Tail1").encode(WALK)
 
 

@@ -11,6 +11,7 @@ from mocpack.papers.mukai.editing import Handle, open_spline
 from mocpack.samples import JUMP
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
+from naming import naming
 
 CLIP = mocpack.read(JUMP).frames(1, 201)
 TIME = 100 / 120
@@ -155,35 +156,35 @@ def test_handles_written_back_unchanged_change_nothing(jump):
 
 
 @pytest.mark.parametrize(
-    ("work", "sentence"),
+    ("work", "named"),
     [
-        (lambda s: s.moved(control=99, by=np.zeros(3)), r"control must be in 0\.\.\d+, got 99"),
-        (lambda s: s.moved(control=-1, by=np.zeros(3)), r"control must be in 0\.\.\d+, got -1"),
-        (lambda s: s.moved(control=0, by=np.zeros(1)), "by must be"),
-        (lambda s: s.controls(1), r"band must be in 0\.\.0, got 1"),
-        (lambda s: s.with_controls(np.zeros((2, 2))), "expected finite control points"),
-        (lambda s: s.with_knots(s.knots()[::-1]), "must not decrease"),
-        (lambda s: s.place(99, 0.5), r"joint must be in 0\.\.30, got 99"),
+        (lambda s: s.moved(control=99, by=np.zeros(3)), "control 0..18 99"),
+        (lambda s: s.moved(control=-1, by=np.zeros(3)), "control 0..18 -1"),
+        (lambda s: s.moved(control=0, by=np.zeros(1)), "by 13 (1,)"),
+        (lambda s: s.controls(1), "band 0..0 1"),
+        (lambda s: s.with_controls(np.zeros((2, 2))), "control (19, 13) (2, 2)"),
+        (lambda s: s.with_knots(s.knots()[::-1]), "knots"),
+        (lambda s: s.place(99, 0.5), "joint 0..30 99"),
         (lambda s: s.place("Tail", 0.5), "Tail"),
-        (lambda s: s.place("Hips", 9.0), r"time must be in 0\.\.1\.65\d+ s, got 9"),
-        (lambda s: s.pulled([]), "no handle"),
-        (lambda s: s.pulled([Handle("Hips", 0, by=(0, 0, 0))], falloff=0.0), "falloff must be"),
-        (lambda s: s.pulled([Handle("Hips", 0, by=(0, 0, 0))], keep={"Hips": -1}), "weight of"),
-        (lambda s: Handle("Hips", 0), "a handle takes"),
-        (lambda s: Handle("Hips", 0, to=(1, 2)), "to of a handle is 3 finite numbers"),
+        (lambda s: s.place("Hips", 9.0), "time 0..1.65833 9.0"),
+        (lambda s: s.pulled([]), "handle"),
+        (lambda s: s.pulled([Handle("Hips", 0, by=(0, 0, 0))], falloff=0.0), "falloff 0.0"),
+        (lambda s: s.pulled([Handle("Hips", 0, by=(0, 0, 0))], keep={"Hips": -1}), "Hips -1"),
+        (lambda s: Handle("Hips", 0), "to by rotation"),
+        (lambda s: Handle("Hips", 0, to=(1, 2)), "to 3 [1. 2.]"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_range(jump, work, sentence):
-    with pytest.raises(UsageError, match=sentence):
+def test_what_makes_no_sense_is_refused_with_its_range(jump, work, named):
+    with pytest.raises(UsageError, match=naming(named)):
         work(open_spline(jump))
 
 
 def test_goals_that_contradict_each_other_are_refused(jump):
     pulls = [Handle("Hips", 0.5, to=(0, 1, 0)), Handle("Hips", 0.5, to=(0, 2, 0))]
-    with pytest.raises(UsageError, match="cannot be brought there"):
+    with pytest.raises(UsageError, match=naming("Hips 50")):
         open_spline(jump).pulled(pulls)
 
 
 def test_only_latent_spline_files_have_handles():
-    with pytest.raises(UsageError, match="only latent-spline files have handles"):
+    with pytest.raises(UsageError, match=naming("latent-spline raw")):
         open_spline(mocpack.encode(walk(0.5), "raw"))

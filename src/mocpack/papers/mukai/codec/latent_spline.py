@@ -100,8 +100,8 @@ class LatentSpline(Codec):
             ("knots", ("fast", "cma", "uniform")),
             ("weights", ("kinematic", "none")),
         ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}")
+            if (found := getattr(self, name)) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {found!r}")
         if not 4 <= self.candidates <= 10_000:
             raise ValueError(f"candidates must be in 4..10000, got {self.candidates}")
         if not 1 <= self.bands <= 16:
@@ -109,7 +109,7 @@ class LatentSpline(Codec):
         if not 0 <= self.components <= MAX_COMPONENTS or not 0 <= self.control_points <= 2**24:
             raise ValueError("components and control_points must not be negative")
         if self.select == "share" and not 0 < self.amount <= 1:
-            raise ValueError(f"a share of variance lies in 0..1, got {self.amount}")
+            raise ValueError(f"amount must be in 0..1 with select=share, got {self.amount}")
 
     def encode(self, clip: AnyClip) -> bytes:
         if isinstance(clip, VertexClip):
