@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from in_node import find_package
 
+from child_processes import end_children
 from mocpack.testing.contract import RESEAL
 from reference.keysine import resealed
 
@@ -14,6 +15,12 @@ CHECKOUT = Path(__file__).parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 
 RESEAL["keysine"] = resealed
+
+
+@pytest.fixture(autouse=True)
+def _children_end():
+    with end_children():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import mocpack
+from child_processes import start
 from mocpack.cli import batch
 from mocpack.cli.journal import NAME
 from mocpack.testing import walk
@@ -20,7 +21,7 @@ RAW = ("--codec", "raw")
 
 
 def started(folder, *words):
-    return subprocess.Popen(
+    return start(
         [sys.executable, "-m", "mocpack", *map(str, words)],
         cwd=folder,
         stdin=subprocess.DEVNULL,
