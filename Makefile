@@ -30,7 +30,7 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
 .PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core wasm js js-tools viewer pictures \
-  sdist wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport clean
+  sdist wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport test-newest test-oldest clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
@@ -351,5 +351,22 @@ test-stores: $(READY) .venv-stores/.ready  ## zarr's codec, and archives exporte
 test-webtransport: $(READY) $(PAGE) .venv-webtransport/.ready  ## the stage's page by WebTransport, in Chromium
 	@.venv-webtransport/bin/python -m pytest -q tests/webtransport
 
+# The resolution that uv gives each environment; `PYTHON=python3.13 make test-newest` tests with another Python.
+newest_RESOLUTION := highest
+oldest_RESOLUTION := lowest-direct
+# old packages use what the newest releases of their own dependencies deprecate
+oldest_WARNINGS := -W ignore::DeprecationWarning
+
+.venv-newest/.ready .venv-oldest/.ready: .venv-%/.ready: pyproject.toml $(CORE) $(LIBRARY)
+	@echo "==> making .venv-$* with mocpack and the $* packages that pyproject.toml allows (400 MB)"
+	@$(PYTHON) -m venv --clear .venv-$* && .venv-$*/bin/python -m pip install --quiet "uv>=0.8"
+	@$(CACHED) .venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --resolution $($*_RESOLUTION) --group test --editable ".[fbx,usd,bench]"
+	@touch $@
+
+test-newest:  ## what needs neither node nor a browser, with the newest packages
+test-oldest:  ## the same with the oldest packages that pyproject.toml allows
+test-newest test-oldest: test-%: .venv-%/.ready
+	@.venv-$*/bin/python -m pytest -q -n auto --dist worksteal $($*_WARNINGS) tests --ignore=tests/js --ignore=tests/viewer --ignore=tests/install
+
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport build dist demo src/mocpack/_core* js/dist js/LICENSE js/LICENSES js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport .venv-newest .venv-oldest build dist demo src/mocpack/_core* js/dist js/LICENSE js/LICENSES js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules

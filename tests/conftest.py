@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from in_node import find_package
 
+from child_processes import end_children
 from mocpack.testing.contract import RESEAL
 from reference.keysine import resealed
 
@@ -21,6 +22,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 RESEAL["keysine"] = resealed
+
+
+@pytest.fixture(autouse=True)
+def _children_end():
+    with end_children():
+        yield
 
 
 @pytest.fixture(scope="session")

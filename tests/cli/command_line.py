@@ -71,6 +71,7 @@ def _forked(words, folder, stdin, environment):
             code = int.from_bytes(server.recv(4), "little", signed=True)
         except TimeoutError:
             os.kill(pid, signal.SIGKILL)
+            server.recv(4)  # or the next command would take this exit code for its own
             raise
     return subprocess.CompletedProcess(words, code, out.result(), err.result())
 

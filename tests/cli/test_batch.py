@@ -11,6 +11,7 @@ import pytest
 from command_line import run_text
 
 import mocpack
+from child_processes import start
 from mocpack.cli import batch
 from mocpack.cli.journal import NAME
 from mocpack.testing import walk
@@ -22,7 +23,7 @@ RAW = ("--codec", "raw")
 
 
 def started(folder, *words):
-    return subprocess.Popen(
+    return start(
         [sys.executable, "-m", "mocpack", *map(str, words)],
         cwd=folder,
         stdin=subprocess.DEVNULL,

@@ -3,13 +3,13 @@
 import json
 import os
 import re
-import subprocess
 import sys
 
 import pytest
 from command_line import run_text as run
 
 import mocpack
+from child_processes import start
 from mocpack.cli.inputs import find_sources, outputs_for
 from mocpack.errors import UsageError
 from mocpack.testing import walk
@@ -263,7 +263,7 @@ def on_a_terminal(*words, folder, **variables):
     import pty
 
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
+    process = start(
         [sys.executable, "-m", "mocpack", *words],
         stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, close_fds=True,
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", **variables},

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from command_line import run_text as run
 
+import child_processes
 import mocpack
 from mocpack.cli.recorder import Recorder
 from mocpack.kinematics import promised_error
@@ -29,7 +30,7 @@ serve = pytest.importorskip("websockets.sync.server").serve
 
 
 def start(*words, **options):
-    return subprocess.Popen(
+    return child_processes.start(
         [sys.executable, "-m", "mocpack", *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -151,6 +152,20 @@ def test_sigterm_finishes_the_file(relay, tmp_path):
             assert (one.returncode, told.strip()) == (0, f"wrote {name}"), complaint
             assert mocpack.decode((tmp_path / name).read_bytes()).frame_count == count
     assert not list(tmp_path.glob("*.spool"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
+def test_a_relay_that_was_started_with_sigint_ignored_keeps_ignoring_it(tmp_path):
+    words = ("serve", "--port", 0, "--record", "day.mocp", "--no-page")
+    process = start(*words, cwd=tmp_path, ignore_interrupts=True)
+    address = re.search(r"ws://127\.0\.0\.1:\d+", process.stdout.readline())[0]
+    process.send_signal(signal.SIGINT)
+    with performing(address) as count:
+        pass
+    process.send_signal(signal.SIGTERM)
+    told, complaint = process.communicate(timeout=60)
+    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == count
 
 
 def test_a_killed_relay_loses_nothing_and_the_next_one_finishes_the_recording(relay, tmp_path):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mocpack
+from child_processes import start
 from mocpack.cli.terminal import printable
 from mocpack.testing import walk
 from naming import names
@@ -173,9 +174,9 @@ def test_a_process_substitution_is_written_through(folder):
 def test_a_named_pipe_is_read_once_and_whole(folder):
     os.mkfifo(folder / "pipe.bvh")
     call = [sys.executable, "-c", "import mocpack; print(mocpack.read('pipe.bvh').frame_count)"]
-    with subprocess.Popen(call, cwd=folder, stdout=subprocess.PIPE) as process:
-        (folder / "pipe.bvh").write_bytes((folder / "walk.bvh").read_bytes())
-        assert process.communicate(timeout=60)[0] == b"12\n"
+    process = start(call, cwd=folder, stdout=subprocess.PIPE)
+    (folder / "pipe.bvh").write_bytes((folder / "walk.bvh").read_bytes())
+    assert process.communicate(timeout=60)[0] == b"12\n"
 
 
 @pytest.mark.parametrize("ratio", ["nan", "inf", "-inf", "-3", "0"])

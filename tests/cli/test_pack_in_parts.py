@@ -2,7 +2,6 @@
 
 import json
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import pytest
 from command_line import run_text as run
 
 import mocpack
+from child_processes import start
 from mocpack.cli.cluster import pack as cluster_pack
 from mocpack.errors import UsageError
 from mocpack.testing import walk
@@ -143,10 +143,11 @@ def test_an_archive_that_is_there_is_not_overwritten_by_jobs(folder):
 def test_a_run_that_was_killed_goes_on_and_leaves_nothing_behind(folder):
     words = [sys.executable, "-m", "mocpack", "pack", "takes", "-o", "killed.mocps", *HOW]
     parts = folder / "killed.mocps.parts"
-    with subprocess.Popen([*words, "--engine", "local"], cwd=folder) as process:
-        while process.poll() is None and not list(parts.glob("*.part")):
-            pass  # until something is there to go on with
-        process.kill()
+    process = start([*words, "--engine", "local"], cwd=folder)
+    while process.poll() is None and not list(parts.glob("*.part")):
+        pass  # until something is there to go on with
+    process.kill()
+    process.wait()
     temporary = folder / ".killed.mocps.abcdefgh"
     temporary.write_text("left by a process that was killed while it wrote")
     done = run(*words[3:], "--resume", folder=folder)

@@ -9,6 +9,7 @@ import command_line
 import pytest
 
 import mocpack
+from child_processes import start
 from mocpack.testing import walk
 from naming import names
 
@@ -122,7 +123,7 @@ def on_a_terminal(*words, folder):
 
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "mocpack", "tune", *words]
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs)
+    process = start(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     written = b""
     while True:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import mocpack
+from child_processes import start
 from mocpack.samples import JUMP
 from naming import naming
 
@@ -114,24 +115,19 @@ def test_view_exports_a_page_that_carries_its_decoder(installed, tmp_path):
 
 def test_view_serves_the_page_and_the_wasm(installed, tmp_path):
     (tmp_path / "walk.bvh").write_bytes(JUMP.read_bytes())
-    server = subprocess.Popen(
+    server = start(
         [installed.python, "-um", "mocpack", "view", "walk.bvh", "--no-browser", "--port", "0"],
         cwd=tmp_path, env=installed.variables, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    try:
-        address = server.stdout.readline().split(" ")[0].rstrip("/")
-        index = urllib.request.urlopen(f"{address}/", timeout=30).read().decode()
-        assert "<title>" in index
-        wasm = next(
-            n.removeprefix("mocpack/viewing/page/")
-            for n in names_of_page(installed)
-            if n.endswith(".wasm")
-        )
-        assert urllib.request.urlopen(f"{address}/{wasm}", timeout=30).read()[:4] == b"\0asm"
-    finally:
-        server.terminate()
-        server.wait(30)
-        server.stdout.close()
+    address = server.stdout.readline().split(" ")[0].rstrip("/")
+    index = urllib.request.urlopen(f"{address}/", timeout=30).read().decode()
+    assert "<title>" in index
+    wasm = next(
+        n.removeprefix("mocpack/viewing/page/")
+        for n in names_of_page(installed)
+        if n.endswith(".wasm")
+    )
+    assert urllib.request.urlopen(f"{address}/{wasm}", timeout=30).read()[:4] == b"\0asm"
 
 
 def names_of_page(environment):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import child_processes
 import mocpack
 from mocpack.cores import core_count
 from mocpack.corpora import Packing, pack
@@ -77,7 +78,7 @@ def finish(process):
 
 
 def start(folder, cluster, output, *more):
-    return subprocess.Popen(
+    return child_processes.start(
         words(cluster, output, *more),
         cwd=folder,
         stdout=subprocess.DEVNULL,

@@ -12,6 +12,7 @@ import threading
 import numpy as np
 import pytest
 
+import child_processes
 import mocpack
 from mocpack import rate
 from mocpack.cli import main
@@ -331,7 +332,7 @@ def test_ctrl_c_ends_the_command_quietly_and_well(folder):
         "from mocpack.cli import main; main()"
     )
     command = [sys.executable, "-c", code, "view", "walk.mocp", "--no-browser", "--port", "0"]
-    process = subprocess.Popen(
+    process = child_processes.start(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     line = process.stdout.readline()

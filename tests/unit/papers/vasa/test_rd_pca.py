@@ -328,14 +328,13 @@ def test_impossible_parameters_are_refused_in_a_sentence(params, named):
         RdPca(**params)
 
 
-def test_the_search_fits_the_size_and_beats_the_default():
-    size = 2000
-    found = tune(SHORT, RdPca(), Goal("me", size=size), effort="fast")
-    plain = [t for t in found.trials if t.codec == RdPca(lam=t.codec.lam)]
-    default = Goal("me", size=size).best(plain)
-    assert found.best.size <= size
-    assert found.best.size > 0.9 * size
-    assert found.best.error < default.error
+def test_the_search_fits_the_size_and_beats_a_bad_start():
+    # The default is nearly the best setting, so that rounding decides whether a search beats it.
+    goal, start = Goal("me", size=2000), RdPca(Q_l=4.0)
+    found = tune(SHORT, start, goal, effort="fast")
+    unimproved = goal.best([t for t in found.trials if t.codec == replace(start, lam=t.codec.lam)])
+    assert 0.9 * goal.size < found.best.size <= goal.size
+    assert found.best.error < 0.9 * unimproved.error
 
 
 def test_the_search_can_be_asked_for_an_error():
