@@ -17,6 +17,7 @@ import contextlib
 import os
 import random
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -286,7 +287,10 @@ class Tester:
         call: list[str | Path] = [BIN / "ninja", "-C", BUILD, "-t", "commands", "-s", target]
         listed = subprocess.run(call, capture_output=True, text=True, check=True).stdout
         own = FOLDER / "sanitized.o"
-        compiled = [*listed.replace(f"-o {target}", f"-o {own}").split(), *SANITIZERS]
+        compiled: list[str | Path] = [
+            *shlex.split(listed.replace(f"-o {target}", f"-o {own}")),
+            *SANITIZERS,
+        ]
         if subprocess.run(compiled, cwd=BUILD, capture_output=True, check=False).returncode:
             return True  # flags that this compiler does not have
         for name in self._area.native:
