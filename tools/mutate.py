@@ -267,7 +267,7 @@ class Tester:
         for name in area.native if compiled else ():
             if not self._passes(name, [BUILD / name]):
                 return name
-        if compiled and mutated and not self._passes_sanitized(mutated):
+        if compiled and mutated and depth > 1 and not self._passes_sanitized(mutated):
             return "sanitizer"
         if compiled and depth > 1 and not build(BUILD, "_core"):
             return "link"

@@ -162,6 +162,18 @@ def test_a_head_out_of_range_names_field_value_and_range(spoil, sentence):
             decode(payload, clip.header)
 
 
+@pytest.mark.parametrize(("joint", "column"), [(2, 8), (0, 12)], ids=["rotation", "translation"])
+def test_the_last_key_step_is_read_and_the_next_is_not(joint, column):
+    clip = walk(0.5)
+    payload = Keysine(effort="fast").encode(clip)
+    table = read_head(payload, clip.header).table
+    for step, refused in ((63, False), (64, True)):
+        changed = table.copy()
+        changed[joint, column] = step
+        other = rewritten_head(payload, clip.header, table=changed)
+        assert isinstance(outcome(read_head, other, clip.header), CorruptionError) == refused
+
+
 def test_the_mean_bound_holds():
     clip = jump(1.0)
     codec = Keysine(mean_error="1mm", effort="fast")
