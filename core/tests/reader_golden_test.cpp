@@ -1,5 +1,6 @@
 // The reader on real files: those of tests/golden as they are, and damaged in thousands of ways with their
 // checksums right.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -157,7 +158,7 @@ int main(int argc, char** argv)
 	std::filesystem::path all = argc > 1 ? argv[1] : MOCPACK_GOLDEN;
 	const std::vector<TestChunk> tracks = tracks_of(read_whole(all / "raw" / "v1-take-tracks" / "file.mocp"));
 	check(tracks.size() > 5, "tracks of every kind are there");
-	int files = 0, good = 0, tries = 400;
+	int files = 0, good = 0, tries = argc > 2 ? std::atoi(argv[2]) : 400;
 	for (const auto& path : golden_files(all))
 	{
 		Bytes file = read_whole(path);
