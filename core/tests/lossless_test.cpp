@@ -149,6 +149,8 @@ int main()
 		for (int i = 0; i < 4000; ++i)
 			check_damaged(shape, payload, random);
 	}
+	for (uint8_t kind : {uint8_t(0), uint8_t(4)}) // neither channels nor motion, and more than both
+		check(decode(TREE, {kind}, SIZE_MAX).status == MOCPACK_CORRUPT, "an unknown kind is refused");
 	LosslessShape endless = MESH;
 	endless.frame_count = UINT64_MAX / WIDTH + 1; // the count of numbers would overflow to a small one
 	check(decode(endless, MESH_PAYLOAD, SIZE_MAX).status == MOCPACK_NO_MEMORY, "endless frames");
