@@ -34,6 +34,14 @@ std::string nested(int levels)
 	return "{\"a\":" + std::string(size_t(levels - 1), '[') + std::string(size_t(levels - 1), ']') + "}";
 }
 
+std::string nested_objects(int levels)
+{
+	std::string text = "{}";
+	for (int i = 1; i < levels; ++i)
+		text = "{\"a\":" + text + "}";
+	return text;
+}
+
 // All but the last digit, 2, of 2^1024 - 2^970, the smallest whole number that float64 rounds to infinity.
 const std::string OVERFLOWING =
 	"17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720709633"
@@ -49,6 +57,7 @@ const std::vector<std::string> GOOD = {
 	"{\"a\":0e999,\"b\":0.000e5000,\"c\":1e-99999999999999999999}",
 	"{\"a\":" + OVERFLOWING + "1}",
 	nested(100),
+	nested_objects(100),
 };
 const std::vector<std::string> BAD = {
 	"",
@@ -72,6 +81,7 @@ const std::vector<std::string> BAD = {
 	"{\"a\":1.}",
 	"{\"a\":1e}",
 	nested(101),
+	nested_objects(101),
 	nested(200000),
 };
 
