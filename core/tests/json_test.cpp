@@ -76,6 +76,7 @@ const std::vector<std::string> BAD = {
 	"{\"a\":\"\\ud83dx\"}",
 	"{\"a\":\"\\ud83d\\n\"}",
 	"{\"a\":\"\\ud83d\\u0041\"}",
+	"{\"a\":\"\\q0041\"}",
 	"{\"a\":01}",
 	"{\"a\":-}",
 	"{\"a\":1.}",
@@ -91,6 +92,32 @@ void test_objects_are_told_from_what_is_none()
 		expect(text, true);
 	for (const std::string& text : BAD)
 		expect(text, false);
+}
+
+// The first and the last text of each length, those next to surrogates, and what lies just beyond.
+void test_utf8_is_told_from_what_is_none()
+{
+	const std::vector<std::string> good = {"\x7f",		   "\xc2\x80",		   "\xdf\xbf",
+										   "\xe0\xa0\x80", "\xed\x9f\xbf",	   "\xee\x80\x80",
+										   "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
+	const std::vector<std::string> bad = {"\x80",
+										  "\xc1\xbf",
+										  "\xe0\x9f\xbf",
+										  "\xed\xa0\x80",
+										  "\xed\xbf\xbf",
+										  "\xf0\x8f\xbf\xbf",
+										  "\xf4\x90\x80\x80",
+										  "\xf5\x80\x80\x80",
+										  "\xc2",
+										  "\xe1\x80",
+										  "\xe1\x80"
+										  "A",
+										  "\xc2\xc2"};
+	for (const auto* texts : {&good, &bad})
+		for (const std::string& text : *texts)
+			if (mocpack::is_utf8(reinterpret_cast<const uint8_t*>(text.data()), text.size()) !=
+				(texts == &good))
+				printf("UTF-8 of %zu bytes is told wrongly\n", text.size()), ++failures;
 }
 
 void test_any_bytes_do_no_harm()
@@ -112,6 +139,7 @@ void test_any_bytes_do_no_harm()
 int main()
 {
 	test_objects_are_told_from_what_is_none();
+	test_utf8_is_told_from_what_is_none();
 	test_any_bytes_do_no_harm();
 	if (failures)
 		printf("%d checks failed\n", failures);

@@ -572,6 +572,23 @@ void every_length_and_distance_inflates(void)
 		  "every length and distance is copied");
 }
 
+// Two lengths and two distances have codes and no meaning.
+void codes_without_meaning_are_refused(void)
+{
+	for (uint32_t code : {30u, 31u, 286u, 287u})
+	{
+		FixedBlock block;
+		block.bits(1, 1), block.bits(1, 2);
+		block.symbol('a');
+		block.symbol(code < 32 ? 257 : code);
+		block.code(code & 31, 5);
+		block.symbol(256);
+		check(mocpack::inflate(block.bytes.data(), block.bytes.size(), nullptr, 0, nullptr, 1000).status ==
+				  MOCPACK_CORRUPT,
+			  "a code without meaning is refused");
+	}
+}
+
 void no_stream_does_harm(unsigned seed, int tries)
 {
 	std::mt19937 random(seed);
@@ -622,6 +639,7 @@ int main()
 	a_cut_file_plays_what_is_whole(body, payload);
 	streams_inflate();
 	every_length_and_distance_inflates();
+	codes_without_meaning_are_refused();
 	no_stream_does_harm(7, 20000);
 	no_bytes_do_harm(body, payload, 1, 3000);
 	no_bytes_do_harm(grid, on_grid, 2, 1000);
