@@ -133,7 +133,7 @@ def main() -> int:
         for mutant in chosen[options.start :]:
             began = time.monotonic()
             verdict, stage = tester.judge(mutant)
-            reason = find_reason(mutant.path, mutant.before, mutant.after)
+            reason = find_reason(mutant)
             unexplained += verdict == "survived" and not reason
             counts[name, verdict] += 1
             note = reason or ("NO REASON" if verdict == "survived" else stage)

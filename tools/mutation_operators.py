@@ -49,8 +49,8 @@ RELEASES = re.compile(r"free|give_|close|reserve|release|shrink_to_fit|drop")
 class Mutant:
     """One change of one file.
 
-    `before` and `after` are the changed source lines as single lines, `start` and `end` the place
-    of the replaced text in the file.
+    `before` and `after` are the changed source lines as single lines, `context` those with two
+    lines around them, `start` and `end` the place of the replaced text in the file.
     """
 
     path: str
@@ -58,6 +58,7 @@ class Mutant:
     operator: str
     before: str
     after: str
+    context: str
     start: int
     end: int
     replacement: str
@@ -90,9 +91,15 @@ def _describe(path: str, text: str, starts: list[int], edit: tuple[int, int, str
     first, last = starts[line - 1], text.find("\n", end)
     last = len(text) if last < 0 else last
     before, after = text[first:last], text[first:start] + new + text[end:last]
+    lines = text.splitlines()
+    around = lines[max(line - 3, 0) : line + before.count("\n") + 2]
     return Mutant(
-        path, line, operator, " ".join(before.split()), " ".join(after.split()), start, end, new
+        path, line, operator, _joined(before), _joined(after), _joined(*around), start, end, new
     )
+
+
+def _joined(*lines: str) -> str:
+    return " ".join(" ".join(lines).split())
 
 
 def _mask_cpp(text: str) -> str:
