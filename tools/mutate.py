@@ -76,7 +76,14 @@ AREAS = {
     ),
     "reader": Area(
         ("core/src/reader/*.cpp", *(f"!core/src/reader/{name}" for name in INSIDE)),
-        ("reader_test", "reader_golden_test", "numbers_test", "lossless_test", "sentence_test"),
+        (
+            "reader_test",
+            "reader_threads_test",
+            "lossless_test",
+            "numbers_test",
+            "sentence_test",
+            "reader_golden_test",
+        ),
         ((GOLDEN, *FILES, "-k", "not bound_holds"), OPENED),
         (READERS,),
     ),
