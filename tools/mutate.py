@@ -295,14 +295,14 @@ class Tester:
         for name in area.native if compiled else ():
             if not self._passes(name, [BUILD / name, *ARGUMENTS.get(name, ())]):
                 return name
+        if path and compiled and not self._passes_sanitized(object_of(path)):
+            return "sanitizer"
         if compiled and depth > 1 and not build(BUILD, "_core"):
             return "link"
         calls = ((FIRST[path],) if path in FIRST else ()) + area.python
         for arguments in calls[: depth - 1]:
             if not self._passes_pytest(arguments):
                 return f"pytest {arguments[0]}"
-        if path and compiled and depth > 2 and not self._passes_sanitized(object_of(path)):
-            return "sanitizer"
         if compiled and area.library and depth > 1 + len(calls):
             if not build(LIBRARY, "install"):
                 return "libmocpack"
