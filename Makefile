@@ -29,7 +29,7 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
-.PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core wasm js js-tools viewer pictures \
+.PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
   sdist wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport test-newest test-oldest clean
 
 help:  ## this list
@@ -99,6 +99,10 @@ fuzz: $(READY)  ## every property on new examples, mutated files in every reader
 RUNS ?= 300000
 fuzz-core: $(READY)  ## coverage-guided fuzzing of live packets, files and archives in the core (RUNS=300000 each; needs clang)
 	@$(CACHED) core/fuzz/run.sh $(CURDIR)/$(BIN) $(RUNS)
+
+MUTANTS ?= 30
+mutants: $(READY)  ## change decoder, reader, archives and bindings one token at a time; list what no test notices (MUTANTS=30 per area)
+	@$(BIN)/python tools/mutate.py --count $(MUTANTS)
 
 .PHONY: python-lint
 python-lint: $(COMPILED) .venv/.group-check

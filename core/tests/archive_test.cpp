@@ -78,9 +78,15 @@ struct Archive
 
 	Bytes whole(const Bytes& packed_index) const
 	{
+		Bytes trailer;
+		put_chunk(&trailer, "tabl", {1, 2, 3});
+		put_chunk(&trailer, "INDX", packed_index);
+		return with_trailer(trailer);
+	}
+	Bytes with_trailer(const Bytes& trailer) const
+	{
 		Bytes out = front;
-		put_chunk(&out, "tabl", {1, 2, 3});
-		put_chunk(&out, "INDX", packed_index);
+		put_bytes(&out, trailer.data(), trailer.size());
 		uint64_t start = front.size(), size = out.size() + 24;
 		put_bytes(&out, &start, 8), put_bytes(&out, &size, 8);
 		out.push_back(1);
@@ -254,6 +260,49 @@ void numbers_that_cannot_be_are_refused(const Archive& made)
 	}
 }
 
+// The index may hold all bytes of a clip, and no more.
+void a_front_is_at_most_the_whole_clip(const Archive& made)
+{
+	const uint64_t stored_size = made.index.columns[3][0];
+	const Bytes& first = made.front;
+	const uint64_t offset = made.index.columns[2][0] / 2;
+	for (uint64_t more : {uint64_t(0), uint64_t(1)})
+	{
+		Archive other = made;
+		other.index.columns[5][0] = stored_size + more;
+		Bytes fronts(first.begin() + long(offset), first.begin() + long(offset + stored_size + more));
+		put_bytes(&fronts, made.index.fronts.data() + FRONT, made.index.fronts.size() - FRONT);
+		other.index.fronts = fronts;
+		Opened opened(other.whole());
+		check(opened.status == (more ? MOCPACK_CORRUPT : MOCPACK_OK), "a front is at most the whole clip");
+		Bytes found(made.clip.size());
+		check(more || (mocpack_archive_read(opened.archive, 0, 0, found.size(), found.data()) == MOCPACK_OK &&
+					   found == made.clip),
+			  "which comes back");
+	}
+}
+
+void trailers_that_cannot_be_are_refused(const Archive& made)
+{
+	const Bytes index = stored(made.index.bytes());
+	auto status_of = [&](const std::vector<std::string>& tags, size_t cut)
+	{
+		Bytes trailer;
+		for (const std::string& tag : tags)
+			put_chunk(&trailer, tag, tag == "INDX" ? index : Bytes{1, 2, 3});
+		trailer.resize(trailer.size() - cut);
+		return Opened(made.with_trailer(trailer)).status;
+	};
+	check(status_of({"INDX"}, 0) == MOCPACK_OK, "a trailer needs no table");
+	check(status_of({"tabl", "more", "INDX"}, 0) == MOCPACK_OK, "nor is it all that may stand there");
+	check(status_of({"tabl", "tabl", "INDX"}, 0) == MOCPACK_CORRUPT, "but there is one table");
+	check(status_of({"INDX", "tabl"}, 0) == MOCPACK_CORRUPT, "and the index comes last");
+	check(status_of({"NEWS", "INDX"}, 0) == MOCPACK_UNSUPPORTED, "what must be known and is not");
+	check(status_of({}, 0) == MOCPACK_CORRUPT && status_of({"tabl"}, 0) == MOCPACK_CORRUPT, "no index");
+	check(status_of({"tabl"}, 2) == MOCPACK_TRUNCATED, "a chunk that is cut");
+	check(status_of({"tabl"}, 10) == MOCPACK_TRUNCATED, "a chunk that is cut in its tag");
+}
+
 void bytes_that_are_cut_or_changed_are_refused(const Archive& made)
 {
 	const Bytes file = made.whole();
@@ -284,6 +333,8 @@ int main()
 	memory_that_runs_out_is_given_back(made);
 	an_index_that_says_anything_does_no_harm(made);
 	numbers_that_cannot_be_are_refused(made);
+	a_front_is_at_most_the_whole_clip(made);
+	trailers_that_cannot_be_are_refused(made);
 	bytes_that_are_cut_or_changed_are_refused(made);
 	if (failures)
 		printf("%d failures\n", failures);

@@ -34,6 +34,14 @@ std::string nested(int levels)
 	return "{\"a\":" + std::string(size_t(levels - 1), '[') + std::string(size_t(levels - 1), ']') + "}";
 }
 
+std::string nested_objects(int levels)
+{
+	std::string text = "{}";
+	for (int i = 1; i < levels; ++i)
+		text = "{\"a\":" + text + "}";
+	return text;
+}
+
 // All but the last digit, 2, of 2^1024 - 2^970, the smallest whole number that float64 rounds to infinity.
 const std::string OVERFLOWING =
 	"17976931348623158079372897140530341507993413271003782693617377898044496829276475094664901797758720709633"
@@ -49,6 +57,7 @@ const std::vector<std::string> GOOD = {
 	"{\"a\":0e999,\"b\":0.000e5000,\"c\":1e-99999999999999999999}",
 	"{\"a\":" + OVERFLOWING + "1}",
 	nested(100),
+	nested_objects(100),
 };
 const std::vector<std::string> BAD = {
 	"",
@@ -67,11 +76,13 @@ const std::vector<std::string> BAD = {
 	"{\"a\":\"\\ud83dx\"}",
 	"{\"a\":\"\\ud83d\\n\"}",
 	"{\"a\":\"\\ud83d\\u0041\"}",
+	"{\"a\":\"\\q0041\"}",
 	"{\"a\":01}",
 	"{\"a\":-}",
 	"{\"a\":1.}",
 	"{\"a\":1e}",
 	nested(101),
+	nested_objects(101),
 	nested(200000),
 };
 
@@ -81,6 +92,32 @@ void test_objects_are_told_from_what_is_none()
 		expect(text, true);
 	for (const std::string& text : BAD)
 		expect(text, false);
+}
+
+// The first and the last text of each length, those next to surrogates, and what lies just beyond.
+void test_utf8_is_told_from_what_is_none()
+{
+	const std::vector<std::string> good = {"\x7f",		   "\xc2\x80",		   "\xdf\xbf",
+										   "\xe0\xa0\x80", "\xed\x9f\xbf",	   "\xee\x80\x80",
+										   "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf4\x8f\xbf\xbf"};
+	const std::vector<std::string> bad = {"\x80",
+										  "\xc1\xbf",
+										  "\xe0\x9f\xbf",
+										  "\xed\xa0\x80",
+										  "\xed\xbf\xbf",
+										  "\xf0\x8f\xbf\xbf",
+										  "\xf4\x90\x80\x80",
+										  "\xf5\x80\x80\x80",
+										  "\xc2",
+										  "\xe1\x80",
+										  "\xe1\x80"
+										  "A",
+										  "\xc2\xc2"};
+	for (const auto* texts : {&good, &bad})
+		for (const std::string& text : *texts)
+			if (mocpack::is_utf8(reinterpret_cast<const uint8_t*>(text.data()), text.size()) !=
+				(texts == &good))
+				printf("UTF-8 of %zu bytes is told wrongly\n", text.size()), ++failures;
 }
 
 void test_any_bytes_do_no_harm()
@@ -102,6 +139,7 @@ void test_any_bytes_do_no_harm()
 int main()
 {
 	test_objects_are_told_from_what_is_none();
+	test_utf8_is_told_from_what_is_none();
 	test_any_bytes_do_no_harm();
 	if (failures)
 		printf("%d checks failed\n", failures);

@@ -33,6 +33,15 @@ mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payl
 	return MOCPACK_OK;
 }
 
+// By how many bits the first two of three layers are coarser than the whole (2, tracks).
+Bytes layer_shifts(size_t tracks)
+{
+	Bytes shifts(2 * tracks, 1);
+	for (size_t t = 0; t < tracks; ++t)
+		shifts[t] = uint8_t(1 + t % 3);
+	return shifts;
+}
+
 // The same payload in three layers.
 Payload layered(Body* body, const Payload& single)
 {
@@ -42,9 +51,7 @@ Payload layered(Body* body, const Payload& single)
 							   &head, nullptr) == MOCPACK_OK,
 		  "the head opens");
 	size_t tracks = mocpack_keysine_layout(head).track_count, groups = single.groups.size();
-	Bytes shifts(2 * tracks, 1);
-	for (size_t t = 0; t < tracks; ++t)
-		shifts[t] = uint8_t(1 + t % 3);
+	Bytes shifts = layer_shifts(tracks);
 	Payload made = {{}, single.segments, std::vector<Bytes>(3 * groups), 3};
 	Memory scratch(mocpack_keysine_split_scratch(head));
 	std::vector<int32_t> keys;
@@ -145,6 +152,35 @@ void motion_comes_back(const Body& body, const Payload& single, const Payload& t
 	}
 }
 
+// An encoder that chooses layers decodes what each would give before it writes them.
+void coarse_groups_are_those_of_the_first_layer(const Body& body, const Payload& single, const Payload& three)
+{
+	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES), again(turns), there(places);
+	check(decoded(body, three, 1, &turns, &places) == MOCPACK_OK, "one of three layers decodes");
+	again = turns, there = places;
+	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
+	mocpack_KeysineHead* head;
+	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
+						 nullptr);
+	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
+	std::vector<int32_t> keys;
+	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
+	Memory scratch(mocpack_keysine_group_scratch(head));
+	Bytes shifts = layer_shifts(layout.track_count);
+	for (size_t g = 0; g < layout.group_count; ++g)
+	{
+		size_t frame = mocpack_keysine_key_frame(head, g), next = mocpack_keysine_key_frame(head, g + 1);
+		std::fill(again.begin() + long(4 * JOINTS * frame), again.begin() + long(4 * JOINTS * next), 9.0);
+		std::fill(there.begin() + long(3 * frame), there.begin() + long(3 * next), 9.0);
+		check(mocpack_keysine_decode_coarse(head, g, keys.data() + g * layout.channel_count,
+											single.groups[g].data(), single.groups[g].size(), shifts.data(),
+											again.data() + 4 * JOINTS * frame, there.data() + 3 * frame,
+											scratch.at) == MOCPACK_OK,
+			  "a group decodes coarsely");
+	}
+	check(farthest(turns, again) < 1e-12 && farthest(places, there) < 1e-12, "as its first layer does");
+}
+
 void some_joints_are_those_of_all(const Body& body, const Payload& single)
 {
 	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
@@ -237,6 +273,7 @@ int main()
 	Body body;
 	Payload single = encoded(&body), three = layered(&body, single);
 	motion_comes_back(body, single, three);
+	coarse_groups_are_those_of_the_first_layer(body, single, three);
 	some_joints_are_those_of_all(body, single);
 	spoilt_bytes_do_no_harm(body, single, 1);
 	spoilt_bytes_do_no_harm(body, three, 2);

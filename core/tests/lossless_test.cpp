@@ -1,6 +1,7 @@
 // Payloads of codec lossless by themselves: of a mesh and of a tree, whole, damaged, and with too little
 // memory. What they mean is held equal to a reference in Python by tests/properties/test_lossless.py.
 #include <cstdio>
+#include <cstring>
 #include <random>
 #include <vector>
 
@@ -132,6 +133,33 @@ void check_damaged(const LosslessShape& shape, const Bytes& payload, std::mt1993
 		  "bytes are whole, corrupt or truncated");
 }
 
+// Names as a file gives them: two of one name, and one that is empty, are given others first.
+void check_mirrored_names()
+{
+	const char* texts[] = {"Hips", "LeftHand", "RightHand", "Hips", "", "LeftHand"};
+	const size_t count = sizeof texts / sizeof *texts;
+	mocpack_Text names[count];
+	for (size_t j = 0; j < count; ++j)
+		names[j] = {texts[j], std::strlen(texts[j])};
+	for (size_t fail_at = 0;; ++fail_at)
+	{
+		Counter counter;
+		counter.fail_at = fail_at;
+		mocpack::Memory memory(counter.allocator(), LIMIT);
+		int32_t mirrored[count];
+		const bool good = mocpack::mirror_joints(names, count, mirrored, &memory);
+		const bool had_memory = counter.calls <= fail_at;
+		check(good == had_memory, "too little memory for names is said");
+		memory.give_all_back();
+		if (!had_memory)
+			continue;
+		const int32_t expected[count] = {-1, 2, 1, -1, -1, -1};
+		for (size_t j = 0; j < count; ++j)
+			check(mirrored[j] == expected[j], "left and right are found by their names");
+		return;
+	}
+}
+
 } // namespace
 
 int main()
@@ -149,6 +177,9 @@ int main()
 		for (int i = 0; i < 4000; ++i)
 			check_damaged(shape, payload, random);
 	}
+	for (uint8_t kind : {uint8_t(0), uint8_t(4)}) // neither channels nor motion, and more than both
+		check(decode(TREE, {kind}, SIZE_MAX).status == MOCPACK_CORRUPT, "an unknown kind is refused");
+	check_mirrored_names();
 	LosslessShape endless = MESH;
 	endless.frame_count = UINT64_MAX / WIDTH + 1; // the count of numbers would overflow to a small one
 	check(decode(endless, MESH_PAYLOAD, SIZE_MAX).status == MOCPACK_NO_MEMORY, "endless frames");

@@ -1,5 +1,6 @@
 // The reader on real files: those of tests/golden as they are, and damaged in thousands of ways with their
 // checksums right.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -11,6 +12,7 @@ namespace
 {
 
 const uint64_t LIMIT = 60000000; // bytes
+const size_t MOST_CALLS = 1000;	 // of the allocator, for any golden file
 
 Bytes read_whole(const std::filesystem::path& path)
 {
@@ -18,11 +20,13 @@ Bytes read_whole(const std::filesystem::path& path)
 	return Bytes(std::istreambuf_iterator<char>(file), {});
 }
 
-// Every sixteenth frame, some times between frames and all keys; null where it cannot be opened.
-mocpack_Status read_some(const Bytes& file, uint64_t* frames)
+// Every sixteenth frame, some times between frames and all keys; null where it cannot be opened. Memory runs
+// out at one call of the allocator.
+mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = SIZE_MAX)
 {
 	Bytes own(file);
 	Counter counter;
+	counter.fail_at = fail_at;
 	mocpack_Allocator allocator = counter.allocator();
 	mocpack_OpenOptions how = MOCPACK_OPEN_OPTIONS;
 	how.allocator = &allocator, how.memory_limit = LIMIT;
@@ -157,7 +161,7 @@ int main(int argc, char** argv)
 	std::filesystem::path all = argc > 1 ? argv[1] : MOCPACK_GOLDEN;
 	const std::vector<TestChunk> tracks = tracks_of(read_whole(all / "raw" / "v1-take-tracks" / "file.mocp"));
 	check(tracks.size() > 5, "tracks of every kind are there");
-	int files = 0, good = 0, tries = 400;
+	int files = 0, good = 0, tries = argc > 2 ? std::atoi(argv[2]) : 400;
 	for (const auto& path : golden_files(all))
 	{
 		Bytes file = read_whole(path);
@@ -166,6 +170,11 @@ int main(int argc, char** argv)
 		uint64_t frames = 0;
 		check(read_some(file, &frames) == MOCPACK_OK && frames > 0, "a golden file is read");
 		++files;
+		size_t calls = 0;
+		while (calls < MOST_CALLS && read_some(file, &frames, calls) == MOCPACK_NO_MEMORY)
+			++calls;
+		check(calls > 3 && calls < MOST_CALLS && read_some(file, &frames, calls) == MOCPACK_OK,
+			  "memory that runs out is said, wherever it does");
 		for (int i = 0; i < tries; ++i)
 		{
 			std::vector<TestChunk> chunks = chunks_of(file);

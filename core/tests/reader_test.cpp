@@ -498,6 +498,97 @@ void streams_inflate(void)
 			  "a cut stream is unfinished");
 }
 
+// A block of Deflate's fixed codes, bit by bit.
+struct FixedBlock
+{
+	Bytes bytes;
+	size_t bit_count = 0;
+
+	void bits(uint32_t value, int count)
+	{
+		for (int i = 0; i < count; ++i, ++bit_count)
+		{
+			if (bit_count % 8 == 0)
+				bytes.push_back(0);
+			bytes.back() = uint8_t(bytes.back() | (value >> i & 1) << bit_count % 8);
+		}
+	}
+
+	// Codes come with their highest bit first.
+	void code(uint32_t value, int count)
+	{
+		for (int i = count; i-- > 0;)
+			bits(value >> i & 1, 1);
+	}
+
+	void symbol(uint32_t s)
+	{
+		if (s < 144)
+			code(0x30 + s, 8);
+		else if (s < 256)
+			code(0x190 + s - 144, 9);
+		else if (s < 280)
+			code(s - 256, 7);
+		else
+			code(0xc0 + s - 280, 8);
+	}
+};
+
+// Copies what stands `distance` before the end.
+void repeat(Bytes* plain, uint32_t length, uint32_t distance)
+{
+	for (uint32_t i = 0; i < length; ++i)
+		plain->push_back((*plain)[plain->size() - distance]);
+}
+
+// The longest and the shortest length and distance of every code of RFC 1951.
+void every_length_and_distance_inflates(void)
+{
+	FixedBlock block;
+	Bytes plain;
+	std::mt19937 random(3);
+	block.bits(1, 1), block.bits(1, 2);
+	for (size_t i = 0; i < 32768; ++i)
+	{
+		plain.push_back(uint8_t(random()));
+		block.symbol(plain.back());
+	}
+	for (uint32_t c = 0; c < 30 * 29; ++c)
+	{
+		const uint32_t d = c % 30, l = c / 30, most = c % 2 ? ~0u : 0u;
+		const int l_bits = l < 8 || l == 28 ? 0 : int(l / 4) - 1, d_bits = d < 4 ? 0 : int(d / 2) - 1;
+		const uint32_t l_extra = most & ((1u << l_bits) - 1), d_extra = ~most & ((1u << d_bits) - 1);
+		const uint32_t l_base = l == 28 ? 258 : l < 8 ? l + 3 : ((4 + l % 4) << l_bits) + 3;
+		const uint32_t d_base = d < 4 ? d + 1 : ((2 + d % 2) << d_bits) + 1;
+		block.symbol(257 + l), block.bits(l_extra, l_bits);
+		block.code(d, 5), block.bits(d_extra, d_bits);
+		repeat(&plain, l_base + l_extra, d_base + d_extra);
+	}
+	block.symbol(256);
+	Bytes out(plain.size());
+	mocpack::Inflated found =
+		mocpack::inflate(block.bytes.data(), block.bytes.size(), nullptr, 0, out.data(), out.size());
+	check(found.status == MOCPACK_OK && found.size == plain.size() && out == plain,
+		  "every length and distance is copied");
+}
+
+// Two lengths and two distances have codes and no meaning.
+void codes_without_meaning_are_refused(void)
+{
+	for (uint32_t code : {30u, 31u, 286u, 287u})
+	{
+		FixedBlock block;
+		block.bits(1, 1), block.bits(1, 2);
+		block.symbol('a');
+		block.symbol(code < 32 ? 257 : code);
+		if (code < 32) // and nothing after it, which would be refused as well
+			block.code(code, 5);
+		check(mocpack::inflate(block.bytes.data(), block.bytes.size(), nullptr, 0, nullptr, 1000).status ==
+				  MOCPACK_CORRUPT,
+			  "a code without meaning is refused");
+	}
+}
+
 void no_stream_does_harm(unsigned seed, int tries)
 {
 	std::mt19937 random(seed);
@@ -547,6 +638,8 @@ int main()
 	the_limit_holds(file);
 	a_cut_file_plays_what_is_whole(body, payload);
 	streams_inflate();
+	every_length_and_distance_inflates();
+	codes_without_meaning_are_refused();
 	no_stream_does_harm(7, 20000);
 	no_bytes_do_harm(body, payload, 1, 3000);
 	no_bytes_do_harm(grid, on_grid, 2, 1000);

@@ -525,6 +525,15 @@ def hostile_cases():
     yield Case("a declared error that is no length", head(flags=1, rest=bad), "corrupt")
     yield Case("a head with bytes too many", changed(b"HEAD", lambda b: b + b"x"), "corrupt")
     yield Case("two joints of one name", skeleton(b"LeftFoot", b"LeftHand"))
+    last, none = (
+        b"\x03\x08\x07\x0b",
+        b"\x03\x08\x07\x0c",
+    )  # one layout mixes the names of BVH and ASF
+    for name, codes in (("of two formats", last), ("that is none", none)):
+        yield Case(f"a channel {name}", skeleton(b"\x03\x08\x07\x06", codes), "corrupt")
+    yield Case(
+        "channels that are none", skeleton(b"\x03\x08\x07\x06", b"\x03\x0c\x09\x0a"), "corrupt"
+    )
     yield Case("a payload with bytes too many", changed(b"DATA", lambda p: p + b"x"), "corrupt")
     for field, value in ((0, 8), (1, 200)):
         # the head is coded as one stream, so that another byte makes all numbers after it others

@@ -119,6 +119,9 @@ def test_what_is_no_scene_is_refused():
         mocpack.decode(resealed(clip + b"CLIP\x03\0\0\0\0abc"))
     with pytest.raises(UsageError, match=naming(f"1024 '{'x' * 40}'")):
         pack_scene({"x" * 1025: clip})
+    half_a_character = pack_scene({"a\u00e9": clip}).replace("a\u00e9".encode(), b"a\xc3a")
+    with pytest.raises(CorruptionError):
+        mocpack.decode_scene(resealed(half_a_character))
 
 
 def test_clips_side_by_side_stand_where_each_stands_at_that_time():

@@ -13,6 +13,7 @@ from mocpack.clip import Clip, ClipHeader, promised_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import checksum, head_of, read_head, write_payload, written_head
+from mocpack.coding.fields import FieldReader
 from mocpack.container import unpack
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.samples import JUMP
@@ -160,6 +161,18 @@ def test_a_head_out_of_range_names_field_value_and_range(spoil, named):
     for decode in (Keysine().decode, reference.decode):
         with pytest.raises(CorruptionError, match=naming(named)):
             decode(payload, clip.header)
+
+
+@pytest.mark.parametrize(("joint", "column"), [(2, 8), (0, 12)], ids=["rotation", "translation"])
+def test_the_last_key_step_is_read_and_the_next_is_not(joint, column):
+    clip = walk(0.5)
+    payload = Keysine(effort="fast").encode(clip)
+    table = read_head(payload, clip.header).table
+    for step, refused in ((63, False), (64, True)):
+        changed = table.copy()
+        changed[joint, column] = step
+        other = rewritten_head(payload, clip.header, table=changed)
+        assert isinstance(outcome(read_head, other, clip.header), CorruptionError) == refused
 
 
 def test_the_mean_bound_holds():
@@ -378,6 +391,40 @@ def test_spoilt_bytes_are_a_clip_or_a_format_error(how):
         except FormatError:
             continue
     assert 50 < taken < 750
+
+
+def outcome(decode, payload, header):
+    try:
+        return decode(payload, header)
+    except FormatError as error:
+        return error
+
+
+@pytest.mark.parametrize("how", [{}, {"layers": 3}, {"mode": "grid"}], ids=["one", "three", "grid"])
+def test_both_decoders_refuse_the_same_payloads_and_give_the_same_motion_of_others(how):
+    clip = walk(0.4)
+    codec = Keysine(effort="fast", group_seconds=0.15, max_error=0.002, **how)
+    payload = codec.encode(clip)
+    head = FieldReader(payload, "payload").varint(len(payload))
+    rng = np.random.default_rng(11)
+    taken = 0
+    rounds = 30 if how.get("mode") else 150
+    for number in range(rounds):
+        bad = bytearray(payload)
+        first, last = (0, len(payload)) if number % 2 else (head, len(payload))
+        for at in rng.integers(first, last, rng.integers(1, 3)):
+            bad[at] = rng.integers(256)
+        bad = resealed(bytes(bad))
+        native = outcome(Keysine().decode, bad, clip.header)
+        readable = outcome(reference.decode, bad, clip.header)
+        assert isinstance(native, FormatError) == isinstance(readable, FormatError)
+        if not isinstance(native, FormatError):
+            np.testing.assert_allclose(native.rotations, readable.rotations, atol=1e-9)
+            np.testing.assert_allclose(
+                native.translations, readable.translations, rtol=1e-9, atol=1e-9
+            )
+            taken += 1
+    assert rounds / 20 < taken < rounds
 
 
 def test_what_slides_along_a_turning_joint_keeps_the_bound():

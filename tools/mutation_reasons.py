@@ -1,0 +1,67 @@
+"""Mutants that no test can or need notice, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mutation_operators import Mutant
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """A source line, what mutants of it become (empty: any text), and why that is allowed.
+
+    `near` stands in the two lines before or after, where a file has the same line several times.
+    """
+
+    path: str
+    before: str
+    after: str
+    reason: str
+    near: str = ""
+
+
+DECODE, READER = "core/src/keysine/decode", "core/src/reader"
+ALLOWED: tuple[Allowed, ...] = (
+    Allowed(
+        f"{DECODE}/curves.cpp",
+        "for (int32_t t = first; t < stop; ++t)",
+        "for (int32_t t = first; t <= stop; ++t)",
+        "equivalent: rows are padded by at least one number, and nobody reads it",
+        near="values[t] = key + slope",
+    ),
+    Allowed(
+        f"{DECODE}/grid.cpp",
+        "return own + 2 * 3 + 2 * 4 * (reach - 1);",
+        "return own + 2 * 3 + 2 * 4 * (reach + 1);",
+        "takes more scratch memory than needed; results are the same",
+    ),
+    Allowed(
+        f"{READER}/hinges.cpp",
+        "limited += ((kinds[h] & HAS_LOWEST) > 0) + ((kinds[h] & HAS_HIGHEST) > 0);",
+        "limited += ((kinds[h] & HAS_LOWEST) > 1) + ((kinds[h] & HAS_HIGHEST) > 0);",
+        "equivalent: the bit's value is 16",
+    ),
+    Allowed(
+        f"{READER}/inflate.cpp",
+        "for (int i = 0; i < count; ++i)",
+        "for (int i = 0; i <= count; ++i)",
+        "equivalent: the arrays are longer, and the number after the last is not looked at",
+        near="lengths[i] = found[i];",
+    ),
+    Allowed(
+        f"{READER}/reader.cpp",
+        "rooms.kept[o.joints[i]] = 1;",
+        "rooms.kept[o.joints[i]] = 2;",
+        "equivalent: only zero and other numbers are told apart",
+    ),
+)
+
+
+def find_reason(mutant: Mutant) -> str:
+    """Return why a mutant may survive; empty if it may not."""
+    for entry in ALLOWED:
+        same = (entry.path, entry.before) == (mutant.path, mutant.before)
+        if same and entry.after in ("", mutant.after) and entry.near in mutant.context:
+            return entry.reason
+    return ""
