@@ -30,10 +30,10 @@ ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
 .PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
-  sdist wheel wheel-abi3 cross site test-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport test-newest test-oldest clean
+  sdist wheel wheel-abi3 cross site test-core coverage coverage-python coverage-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport test-newest test-oldest clean
 
 help:  ## this list
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 16
 
 $(BIN)/python:
 	@echo "==> making .venv with $$($(PYTHON) --version)"
@@ -111,7 +111,9 @@ python-lint: $(COMPILED) .venv/.group-check
 	@echo "==> import contract"; $(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/includes.py
 
+# the types of the Python in docs/ are a test, which `make test` skips where mypy is not installed
 lint: python-lint .venv/.group-lint  ## ruff, mypy, import contract, clang-format, spelling, workflows, TypeScript
+	@echo "==> types of the Python in docs/"; $(BIN)/python -m pytest -q tests/unit/test_docs.py -k well_typed
 	@echo "==> clang-format"; find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src tests/support
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
@@ -156,7 +158,8 @@ tests/js/node_modules/.ready: tests/js/package.json tests/js/package-lock.json
 
 js: js/dist/mocpack.wasm js/dist/live.wasm js/dist/index.js  ## the JavaScript package, js/dist
 
-viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json
+# after that of js, so that what both need (three.js, TypeScript) is fetched once
+viewer/node_modules/.ready: viewer/package.json viewer/package-lock.json | js/node_modules/.ready
 	@echo "==> installing what the viewer is built with"
 	@cd viewer && npm ci --silent
 	@touch $@
@@ -274,6 +277,29 @@ build/amalgamation/mocpack.cpp: $(LIBRARY_SOURCES) tools/amalgamate.py
 test-core: .venv/.group-build  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
 	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined,float-cast-overflow,float-divide-by-zero _test
 	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
+
+# What tests execute, in lines. Python: of the whole suite, without the JavaScript, browser and wheel tests. C++: of the core's
+# own tests. Needs gcc and its gcov; make installs gcovr and pytest-cov.
+COVERAGE := build/coverage
+coverage: coverage-python coverage-core  ## line coverage of Python by the tests, and of the core by its own tests (gcc)
+
+coverage-python: $(READY) .venv/.group-coverage
+	@mkdir -p $(COVERAGE)
+	@COVERAGE_FILE=$(COVERAGE)/python.data $(BIN)/python -m pytest -q -n auto --dist worksteal --cov mocpack --cov-report= \
+	  tests src/mocpack $(addprefix --ignore=tests/,js viewer install library)
+	@COVERAGE_FILE=$(COVERAGE)/python.data $(BIN)/coverage report --skip-covered --sort cover > $(COVERAGE)/python.txt
+	@echo "Python: $$(tail -n 1 $(COVERAGE)/python.txt | awk '{print $$NF}') of lines ($(COVERAGE)/python.txt)"
+
+coverage-core: .venv/.group-build .venv/.group-coverage
+	@command -v gcov >/dev/null || { echo "make coverage needs gcc and gcov (Debian: apt-get install g++)"; exit 1; }
+	@CXX=g++ CXXFLAGS="--coverage -O0" LDFLAGS=--coverage $(BIN)/cmake -S . -B $(COVERAGE)/core -G Ninja -DCMAKE_BUILD_TYPE=Debug \
+	  -DCMAKE_MAKE_PROGRAM=$(CURDIR)/$(BIN)/ninja -DMOCPACK_TESTS=ON >/dev/null
+	@$(BIN)/cmake --build $(COVERAGE)/core --target $$($(BIN)/ctest --test-dir $(COVERAGE)/core -N | sed -n 's/^ *Test *#[0-9]*: //p') \
+	  >$(COVERAGE)/core.log 2>&1 || { cat $(COVERAGE)/core.log; exit 1; }
+	@$(BIN)/ctest --test-dir $(COVERAGE)/core -j 2 --output-on-failure >$(COVERAGE)/core.log || { cat $(COVERAGE)/core.log; exit 1; }
+	@$(BIN)/gcovr --root core/src --exclude-throw-branches --gcov-ignore-errors=no_working_dir_found \
+	  --txt $(COVERAGE)/core.txt $(COVERAGE)/core
+	@echo "core: $$(tail -n 3 $(COVERAGE)/core.txt | awk '/TOTAL/ {print $$4}') of lines ($(COVERAGE)/core.txt)"
 
 .venv-blender/.ready:
 	@echo "==> making .venv-blender with Blender in it (374 MB)"
