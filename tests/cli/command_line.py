@@ -23,7 +23,11 @@ COMMON = (
     "mocpack.cli.compress",
     "mocpack.cli.decompress",
     "mocpack.codecs.keysine.codec",
+    "mocpack.cli.app",
+    "mocpack.cli.pack",
     "pydantic.type_adapter",  # where typer has it
+    "typer._adapters",  # where typer has it
+    "typer.rich_utils",
 )
 
 
@@ -142,12 +146,14 @@ def _become(request, streams, connection):
 
 
 if __name__ == "__main__":
+    import gc
     import importlib
     import runpy
 
     for name in COMMON:
         with contextlib.suppress(ModuleNotFoundError):
             importlib.import_module(name)
+    gc.freeze()  # a command that ends need not look at all that was imported here
     asked = _serve(socket.socket(fileno=int(sys.argv[1])))
     if asked is not None:
         sys.path.pop(0)  # the folder of this file, which no command has

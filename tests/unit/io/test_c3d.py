@@ -2,11 +2,10 @@
 
 import random
 import struct
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from command_line import run_text
 
 import mocpack
 from mocpack.errors import CorruptionError, FormatError, MocpackError, TruncatedError, UsageError
@@ -310,11 +309,9 @@ def test_what_a_c3d_cannot_hold_is_refused(tmp_path):
 def test_the_command_line_writes_a_scene_as_one_recording(tmp_path):
     (tmp_path / "a.c3d").write_bytes(whole_recording())
     mocpack.write_scene(mocpack.read_scene(tmp_path / "a.c3d"), tmp_path / "a.mocp", codec="raw")
-    words = ["convert", "a.mocp", "b.c3d", "--report"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mocpack", *words], cwd=tmp_path, capture_output=True, check=True
-    )
-    assert names(done.stdout.decode(), "Anna: box:")
+    done = run_text("convert", "a.mocp", "b.c3d", "--report", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert names(done.stdout, "Anna: box:")
     back = mocpack.read_scene(tmp_path / "b.c3d")
     assert list(back) == ["Anna", "box"]
     for name, clip in mocpack.read_scene(tmp_path / "a.mocp").items():

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from command_line import run
 
 import fbx_takes
 import mocpack
@@ -210,12 +211,11 @@ def test_takes_that_move_something_are_listed_and_chosen():
 
 def test_the_command_line_lists_and_writes_every_take(tmp_path):
     (tmp_path / "takes.fbx").write_bytes(two_takes())
-    mocpack_of = [sys.executable, "-m", "mocpack"]
-    told = subprocess.run([*mocpack_of, "info", "takes.fbx"], cwd=tmp_path, capture_output=True)
+    told = run("info", "takes.fbx", folder=tmp_path)
     assert b"Walk" in told.stdout
     assert b"Run" in told.stdout
     words = ["convert", "takes.fbx", "-o", "out/", "--each"]
-    subprocess.run([*mocpack_of, *words], cwd=tmp_path, check=True, capture_output=True)
+    assert run(*words, folder=tmp_path).returncode == 0
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["Run.mocp", "Walk.mocp"]
 
 
