@@ -388,7 +388,7 @@ oldest_RESOLUTION := lowest-direct
 oldest_WARNINGS := -W ignore::DeprecationWarning
 
 .venv-newest/.ready .venv-oldest/.ready: .venv-%/.ready: pyproject.toml $(CORE) $(LIBRARY)
-	@echo "==> making .venv-$* with mocpack and the $* packages that pyproject.toml allows (400 MB)"
+	@echo "==> making .venv-$* with mocpack and the $* packages that pyproject.toml allows (800 MB)"
 	@$(PYTHON) -m venv --clear .venv-$* && .venv-$*/bin/python -m pip install --quiet "uv>=0.8"
 	@$(CACHED) .venv-$*/bin/uv pip install --quiet --python .venv-$*/bin/python --resolution $($*_RESOLUTION) --group test --editable ".[fbx,usd,bench]"
 	@touch $@

@@ -21,9 +21,10 @@ SHOWN = "() => window.mocpackStage.shown()"
 
 
 class Theatre:
-    """A relay in a thread of its own, on which `names` perform the clip again and again."""
+    """A relay in a thread of its own, on which `names` perform a clip again and again."""
 
-    def __init__(self, names, tokens=None, doors=()):
+    def __init__(self, names, tokens=None, doors=(), clip=CLIP):
+        self._clip = clip
         self._names, self._tokens, self._doors = names, tokens or Tokens(), doors
         self._ready, self._loop = threading.Event(), asyncio.new_event_loop()
         self.relay = None
@@ -64,11 +65,12 @@ class Theatre:
         async def frames():
             start = self._loop.time()
             for number in count():
-                t = number % CLIP.frame_count
+                t = number % clip.frame_count
                 await asyncio.sleep(max(0.0, start + number / 60 - self._loop.time()))
-                yield number / 60, CLIP.rotations[t], CLIP.translations[t] + [k, 0, 0]
+                yield number / 60, clip.rotations[t], clip.translations[t] + [k, 0, 0]
 
-        sender = Sender(Hello(CLIP.header, BOUND, k + 1))
+        clip = self._clip
+        sender = Sender(Hello(clip.header, BOUND, k + 1))
         await perform(f"{self.relay.url}/stage/{name}", sender, frames(), token=token)
 
 

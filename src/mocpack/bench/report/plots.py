@@ -144,7 +144,8 @@ def size_bars(rows: Sequence[Row]) -> Figure:
     labels, values, colours, words = zip(*bars, strict=True) if bars else ((), (), (), ())
     figure = new_figure(8, 0.9 + 0.28 * max(1, len(bars)))
     axes = figure.add_subplot()
-    drawn = axes.barh(labels, values, color=colours)
+    # a list: matplotlib 3.8.0 takes a tuple of two for one color and its alpha
+    drawn = axes.barh(labels, values, color=list(colours))
     axes.bar_label(drawn, words, padding=3, fontsize=9)
     axes.invert_yaxis()
     axes.margins(x=0.25, y=0.01)
