@@ -1,5 +1,6 @@
 // The reader on real files: those of tests/golden as they are, and damaged in thousands of ways with their
 // checksums right.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -58,16 +59,38 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 	return status;
 }
 
-// Opens every clip of a scene.
-mocpack_Status read_scene(const Bytes& file)
+// A file whose reads fail from one on.
+struct FailingFile
 {
-	Bytes own(file);
+	const Bytes* bytes;
+	size_t reads_left;
+
+	static mocpack_Status read(void* user, uint64_t offset, size_t size, void* dst)
+	{
+		FailingFile* self = static_cast<FailingFile*>(user);
+		if (!self->reads_left)
+			return MOCPACK_READ_FAILED;
+		--self->reads_left;
+		std::copy_n(self->bytes->begin() + long(offset), size, static_cast<uint8_t*>(dst));
+		return MOCPACK_OK;
+	}
+};
+
+// Opens every clip of a scene. Reads fail, and memory runs out, from one on.
+mocpack_Status read_scene(const Bytes& file, size_t reads = SIZE_MAX, size_t fail_at = SIZE_MAX)
+{
+	const Bytes own(file); // of its exact size, so that the address sanitizer sees a step too far
+	FailingFile from = {&own, reads};
+	mocpack_Source source = {&from, file.size(), FailingFile::read};
 	Counter counter;
+	counter.fail_at = fail_at;
 	mocpack_Allocator allocator = counter.allocator();
 	mocpack_OpenOptions how = MOCPACK_OPEN_OPTIONS;
 	how.allocator = &allocator, how.memory_limit = LIMIT;
 	mocpack_Scene* scene = nullptr;
-	mocpack_Status status = mocpack_scene_open(own.data(), own.size(), &how, &scene, nullptr);
+	mocpack_Status status = reads == SIZE_MAX
+								? mocpack_scene_open(own.data(), own.size(), &how, &scene, nullptr)
+								: mocpack_scene_open_source(&source, &how, &scene, nullptr);
 	for (size_t n = 0; scene && n < mocpack_scene_count(scene) && status == MOCPACK_OK; ++n)
 	{
 		mocpack_Motion* motion = nullptr;
@@ -184,6 +207,13 @@ int main(int argc, char** argv)
 	}
 	const Bytes scene = read_whole(all / "scene" / "file.mocp");
 	check(read_scene(scene) == MOCPACK_OK, "a golden scene is read");
+	size_t reads = 0, calls = 0;
+	while (reads < MOST_CALLS && read_scene(scene, reads) == MOCPACK_READ_FAILED)
+		++reads;
+	check(reads > 3 && read_scene(scene, reads) == MOCPACK_OK, "a read of a scene that fails is said");
+	while (calls < MOST_CALLS && read_scene(scene, SIZE_MAX, calls) == MOCPACK_NO_MEMORY)
+		++calls;
+	check(calls > 3 && read_scene(scene, SIZE_MAX, calls) == MOCPACK_OK, "as is memory that runs out");
 	for (int i = 0; i < tries; ++i)
 	{
 		std::vector<TestChunk> chunks = chunks_of(scene);
