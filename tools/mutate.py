@@ -135,7 +135,7 @@ def main() -> int:
     unexplained = 0
     for name in options.area or AREAS:
         chosen = choose(AREAS[name], options)
-        tester = Tester(AREAS[name], options.depth)
+        tester = Tester(AREAS[name], options.depth, not options.skip_native)
         tester.check_original()
         for mutant in chosen[options.start :]:
             began = time.monotonic()
@@ -166,6 +166,9 @@ def parse_options() -> argparse.Namespace:
         help="stages to run: 1 the core's own tests, 2 also the first call of pytest, and so on",
     )
     parser.add_argument("--match", default="", help="only mutants that contain this text")
+    parser.add_argument(
+        "--skip-native", action="store_true", help="do not repeat the core's own tests"
+    )
     parser.add_argument("--again", type=Path, help="only the survivors of a former run's output")
     return parser.parse_args()
 
@@ -250,8 +253,8 @@ def must_run(call: Sequence[str | Path]) -> None:
 class Tester:
     """Builds and tests the copy, with and without a mutant in it."""
 
-    def __init__(self, area: Area, depth: int) -> None:
-        self._area, self._depth = area, depth
+    def __init__(self, area: Area, depth: int, native: bool) -> None:
+        self._area, self._depth, self._native = area, depth, native
         self._seconds: dict[str, float] = {}  # of CPU that each stage takes without a mutant
 
     def check_original(self) -> None:
@@ -290,12 +293,13 @@ class Tester:
     def _failed_stage(self, path: str, compiled: bool) -> str:
         """Return the first stage that fails, or nothing."""
         area, depth = self._area, self._depth
-        if compiled and area.native and not build(BUILD, *area.native):
+        native = area.native if compiled and self._native else ()
+        if native and not build(BUILD, *native):
             return "link"
-        for name in area.native if compiled else ():
+        for name in native:
             if not self._passes(name, [BUILD / name, *ARGUMENTS.get(name, ())]):
                 return name
-        if path and compiled and not self._passes_sanitized(object_of(path)):
+        if path and native and not self._passes_sanitized(object_of(path)):
             return "sanitizer"
         if compiled and depth > 1 and not build(BUILD, "_core"):
             return "link"

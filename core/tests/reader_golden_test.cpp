@@ -59,28 +59,28 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 	return status;
 }
 
-// A file whose reads fail from one on.
+// A file of which one read fails.
 struct FailingFile
 {
 	const Bytes* bytes;
-	size_t reads_left;
+	size_t fail_at, reads = 0;
 
 	static mocpack_Status read(void* user, uint64_t offset, size_t size, void* dst)
 	{
 		FailingFile* self = static_cast<FailingFile*>(user);
-		if (!self->reads_left)
+		if (self->reads++ == self->fail_at)
 			return MOCPACK_READ_FAILED;
-		--self->reads_left;
 		std::copy_n(self->bytes->begin() + long(offset), size, static_cast<uint8_t*>(dst));
 		return MOCPACK_OK;
 	}
 };
 
-// Opens every clip of a scene. Reads fail, and memory runs out, from one on.
-mocpack_Status read_scene(const Bytes& file, size_t reads = SIZE_MAX, size_t fail_at = SIZE_MAX)
+// Opens every clip of a scene, from memory unless one of its reads is to fail. Memory runs out at one call of
+// the allocator.
+mocpack_Status read_scene(const Bytes& file, size_t failing_read = SIZE_MAX, size_t fail_at = SIZE_MAX)
 {
 	const Bytes own(file); // of its exact size, so that the address sanitizer sees a step too far
-	FailingFile from = {&own, reads};
+	FailingFile from = {&own, failing_read};
 	mocpack_Source source = {&from, file.size(), FailingFile::read};
 	Counter counter;
 	counter.fail_at = fail_at;
@@ -88,7 +88,7 @@ mocpack_Status read_scene(const Bytes& file, size_t reads = SIZE_MAX, size_t fai
 	mocpack_OpenOptions how = MOCPACK_OPEN_OPTIONS;
 	how.allocator = &allocator, how.memory_limit = LIMIT;
 	mocpack_Scene* scene = nullptr;
-	mocpack_Status status = reads == SIZE_MAX
+	mocpack_Status status = failing_read == SIZE_MAX
 								? mocpack_scene_open(own.data(), own.size(), &how, &scene, nullptr)
 								: mocpack_scene_open_source(&source, &how, &scene, nullptr);
 	for (size_t n = 0; scene && n < mocpack_scene_count(scene) && status == MOCPACK_OK; ++n)
