@@ -43,6 +43,8 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 		*frames = info.frame_count;
 		std::vector<float> transforms(7 * info.joint_count);
 		mocpack_Poses pose = mocpack_interleaved_f32(transforms.data(), info.joint_count, 4, 7);
+		std::vector<float> scales(3 * info.joint_count, -9.0f);
+		pose.scales = scales.data(), pose.scale = {3 * info.joint_count, 3, 1};
 		for (uint64_t t = 0; t < info.frame_count && status == MOCPACK_OK; t += 1 + info.frame_count / 16)
 			status = mocpack_frames(reader, t, t + 1, &pose, &error);
 		for (int i = 0; i < 8 && status == MOCPACK_OK; ++i)
@@ -50,7 +52,10 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 		for (uint64_t k = 0; k < info.key_count && k < 16 && status == MOCPACK_OK; ++k)
 			status = mocpack_preview(reader, k, k + 1, &pose, &error);
 		if (status == MOCPACK_OK)
+		{
+			check(*std::min_element(scales.begin(), scales.end()) > 0, "every joint has its scales");
 			status = read_tracks(motion, &error);
+		}
 	}
 	check(status == MOCPACK_OK || error.message[0], "what is wrong is said");
 	mocpack_reader_close(reader);
