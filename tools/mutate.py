@@ -65,7 +65,9 @@ FILES = tuple(f"tests/unit/test_{n}.py" for n in ("container", "hinges", "take",
 OPENED = tuple(f"tests/unit/test_{n}.py" for n in ("motion", "scene", "windows"))
 KEYSINE, ARCHIVE = "tests/unit/codecs/keysine", "tests/unit/corpora/test_archive.py"
 # tests that hold the decoder equal to another one
-EXACT = "test_golden and keysine or readable or slow_decoder or both_decoders or names_field"
+EXACT = (
+    "test_golden and keysine or readable or test_limits or both_decoders or names_field or key_step"
+)
 INSIDE = ("archive.cpp", "scene.cpp", "inflate.cpp", "json.cpp")
 AREAS = {
     "decoder": Area(
