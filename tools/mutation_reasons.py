@@ -50,6 +50,20 @@ ALLOWED: tuple[Allowed, ...] = (
         near="lengths[i] = found[i];",
     ),
     Allowed(
+        f"{READER}/archive.cpp",
+        "return false;",
+        "return true;",
+        "equivalent: the index is then empty, and is refused with the same status",
+        near="uint64_t body = at + uint64_t(fields.at() - head);",
+    ),
+    Allowed(
+        f"{READER}/pose.cpp",
+        "for (int c = 0; c < 3; ++c)",
+        "for (int c = 0; c <= 3; ++c)",
+        "equivalent: the next joint's place is written later, and what follows the last is unused",
+        near="positions[3 * parent + c] + m[3 * c] * p[0]",
+    ),
+    Allowed(
         f"{READER}/reader.cpp",
         "rooms.kept[o.joints[i]] = 1;",
         "rooms.kept[o.joints[i]] = 2;",

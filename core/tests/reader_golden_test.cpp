@@ -1,5 +1,6 @@
 // The reader on real files: those of tests/golden as they are, and damaged in thousands of ways with their
 // checksums right.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +43,8 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 		*frames = info.frame_count;
 		std::vector<float> transforms(7 * info.joint_count);
 		mocpack_Poses pose = mocpack_interleaved_f32(transforms.data(), info.joint_count, 4, 7);
+		std::vector<float> scales(3 * info.joint_count, -9.0f);
+		pose.scales = scales.data(), pose.scale = {3 * info.joint_count, 3, 1};
 		for (uint64_t t = 0; t < info.frame_count && status == MOCPACK_OK; t += 1 + info.frame_count / 16)
 			status = mocpack_frames(reader, t, t + 1, &pose, &error);
 		for (int i = 0; i < 8 && status == MOCPACK_OK; ++i)
@@ -49,7 +52,10 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 		for (uint64_t k = 0; k < info.key_count && k < 16 && status == MOCPACK_OK; ++k)
 			status = mocpack_preview(reader, k, k + 1, &pose, &error);
 		if (status == MOCPACK_OK)
+		{
+			check(*std::min_element(scales.begin(), scales.end()) > 0, "every joint has its scales");
 			status = read_tracks(motion, &error);
+		}
 	}
 	check(status == MOCPACK_OK || error.message[0], "what is wrong is said");
 	mocpack_reader_close(reader);
@@ -58,16 +64,38 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 	return status;
 }
 
-// Opens every clip of a scene.
-mocpack_Status read_scene(const Bytes& file)
+// A file of which one read fails.
+struct FailingFile
 {
-	Bytes own(file);
+	const Bytes* bytes;
+	size_t fail_at, reads = 0;
+
+	static mocpack_Status read(void* user, uint64_t offset, size_t size, void* dst)
+	{
+		FailingFile* self = static_cast<FailingFile*>(user);
+		if (self->reads++ == self->fail_at)
+			return MOCPACK_READ_FAILED;
+		std::copy_n(self->bytes->begin() + long(offset), size, static_cast<uint8_t*>(dst));
+		return MOCPACK_OK;
+	}
+};
+
+// Opens every clip of a scene, from memory unless one of its reads is to fail. Memory runs out at one call of
+// the allocator.
+mocpack_Status read_scene(const Bytes& file, size_t failing_read = SIZE_MAX, size_t fail_at = SIZE_MAX)
+{
+	const Bytes own(file); // of its exact size, so that the address sanitizer sees a step too far
+	FailingFile from = {&own, failing_read};
+	mocpack_Source source = {&from, file.size(), FailingFile::read};
 	Counter counter;
+	counter.fail_at = fail_at;
 	mocpack_Allocator allocator = counter.allocator();
 	mocpack_OpenOptions how = MOCPACK_OPEN_OPTIONS;
 	how.allocator = &allocator, how.memory_limit = LIMIT;
 	mocpack_Scene* scene = nullptr;
-	mocpack_Status status = mocpack_scene_open(own.data(), own.size(), &how, &scene, nullptr);
+	mocpack_Status status = failing_read == SIZE_MAX
+								? mocpack_scene_open(own.data(), own.size(), &how, &scene, nullptr)
+								: mocpack_scene_open_source(&source, &how, &scene, nullptr);
 	for (size_t n = 0; scene && n < mocpack_scene_count(scene) && status == MOCPACK_OK; ++n)
 	{
 		mocpack_Motion* motion = nullptr;
@@ -184,6 +212,13 @@ int main(int argc, char** argv)
 	}
 	const Bytes scene = read_whole(all / "scene" / "file.mocp");
 	check(read_scene(scene) == MOCPACK_OK, "a golden scene is read");
+	size_t reads = 0, calls = 0;
+	while (reads < MOST_CALLS && read_scene(scene, reads) == MOCPACK_READ_FAILED)
+		++reads;
+	check(reads > 3 && read_scene(scene, reads) == MOCPACK_OK, "a read of a scene that fails is said");
+	while (calls < MOST_CALLS && read_scene(scene, SIZE_MAX, calls) == MOCPACK_NO_MEMORY)
+		++calls;
+	check(calls > 3 && read_scene(scene, SIZE_MAX, calls) == MOCPACK_OK, "as is memory that runs out");
 	for (int i = 0; i < tries; ++i)
 	{
 		std::vector<TestChunk> chunks = chunks_of(scene);

@@ -424,7 +424,7 @@ def test_both_decoders_refuse_the_same_payloads_and_give_the_same_motion_of_othe
                 native.translations, readable.translations, rtol=1e-9, atol=1e-9
             )
             taken += 1
-    assert rounds / 20 < taken < rounds
+    assert 2 <= taken < rounds
 
 
 def test_what_slides_along_a_turning_joint_keeps_the_bound():
