@@ -249,6 +249,17 @@ void spoilt_bytes_do_no_harm(const Body& body, const Payload& whole, uint32_t se
 	check(read > 100 && refused > 100, "some were read and some refused");
 }
 
+void a_head_of_bytes_too_many_is_corrupt(const Body& body, const Payload& whole)
+{
+	Payload longer = whole;
+	check(longer.head[0] < 120, "the size of the head is one byte");
+	longer.head[0] = uint8_t(longer.head[0] + 8);
+	longer.head.insert(longer.head.end() - 2, 8, 0x55);
+	seal_head(&longer.head);
+	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
+	check(decoded(body, longer, 1, &turns, &places) == MOCPACK_CORRUPT, "bytes too many are refused");
+}
+
 void noise_is_refused(const Body& body)
 {
 	std::mt19937 random(7);
@@ -277,6 +288,7 @@ int main()
 	some_joints_are_those_of_all(body, single);
 	spoilt_bytes_do_no_harm(body, single, 1);
 	spoilt_bytes_do_no_harm(body, three, 2);
+	a_head_of_bytes_too_many_is_corrupt(body, single);
 	noise_is_refused(body);
 	for (bool thorough : {false, true})
 	{

@@ -53,7 +53,8 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 			status = mocpack_preview(reader, k, k + 1, &pose, &error);
 		if (status == MOCPACK_OK)
 		{
-			check(*std::min_element(scales.begin(), scales.end()) > 0, "every joint has its scales");
+			check(std::find(scales.begin(), scales.end(), -9.0f) == scales.end(),
+				  "every joint has its scales");
 			status = read_tracks(motion, &error);
 		}
 	}

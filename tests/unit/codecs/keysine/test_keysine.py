@@ -406,13 +406,14 @@ def test_both_decoders_refuse_the_same_payloads_and_give_the_same_motion_of_othe
     codec = Keysine(effort="fast", group_seconds=0.15, max_error=0.002, **how)
     payload = codec.encode(clip)
     head = FieldReader(payload, "payload").varint(len(payload))
+    group = read_head(payload, clip.header).groups_at(0, 1)[0] + 2  # how it is split comes first
+    spans = ((0, len(payload)), (head, len(payload)), (group, group + 4))
     rng = np.random.default_rng(11)
     taken = 0
     rounds = 30 if how.get("mode") else 150
     for number in range(rounds):
         bad = bytearray(payload)
-        first, last = (0, len(payload)) if number % 2 else (head, len(payload))
-        for at in rng.integers(first, last, rng.integers(1, 3)):
+        for at in rng.integers(*spans[number % 3], rng.integers(1, 3)):
             bad[at] = rng.integers(256)
         bad = resealed(bytes(bad))
         native = outcome(Keysine().decode, bad, clip.header)
