@@ -354,10 +354,7 @@ describe("matchBones", { skip: noFiles }, () => {
   it("says so where nothing matches", async () => {
     const motion = await open(read("walk.mocp"));
     const strange = new THREE.Skeleton([Object.assign(new THREE.Bone(), { name: "Tail" })]);
-    await assert.rejects(
-      toAnimationClip(motion, { skeleton: strange }),
-      /"Tail"/,
-    );
+    await assert.rejects(toAnimationClip(motion, { skeleton: strange }), /"Tail"/);
     await assert.rejects(toStreamingClip(motion, { skeleton: strange }), /`names`/);
   });
 });
