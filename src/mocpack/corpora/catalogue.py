@@ -160,7 +160,8 @@ def read_table(data: bytes) -> Any:
     """Read a catalogue's bytes."""
     pa = arrow()
     try:
-        table = parquet().read_table(pa.BufferReader(data))
+        # in this thread: a process that ends while pyarrow's threads still work is aborted
+        table = parquet().ParquetFile(pa.BufferReader(data)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise CorruptionError(f"archive's catalogue: {error}") from error
     if KEY not in table.column_names:

@@ -2,6 +2,8 @@
 
 import hashlib
 import io
+import subprocess
+import sys
 import zlib
 from dataclasses import replace
 
@@ -454,3 +456,18 @@ def test_a_clip_that_stands_behind_the_trailer_is_refused(archive):
     columns[0, 2] += 1
     with pytest.raises(CorruptionError, match=naming("'a' index")):
         read_index(pack_index(good), trailer.start)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_reading_a_catalogue_starts_no_threads(archive):
+    # a process that ended while they worked was aborted
+    code = f"""
+import os
+from mocpack.corpora import catalogue, corpus
+with corpus({str(archive)!r}) as found:
+    catalogue.parquet()
+    before = len(os.listdir("/proc/self/task"))
+    found.table
+    assert len(os.listdir("/proc/self/task")) == before
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
