@@ -8,8 +8,10 @@ import pytest
 
 import mocpack
 from mocpack.clip import ClipHeader
+from mocpack.codecs.keysine import decoding
 from mocpack.coding.fields import deflate, inflate
 from mocpack.container import MAGIC, Errors, Packed, Reader, pack, read_skeleton, unpack
+from mocpack.container.chunks import pack_chunk
 from mocpack.container.skel import DICTIONARY, pack_skeleton
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
 from mocpack.rotations import from_euler
@@ -183,3 +185,22 @@ def test_as_many_end_sites_as_a_skeleton_may_have_come_back():
     ends = np.arange(3.0 * 65_535).reshape(-1, 3)
     skeleton = Skeleton(("a", "b"), (-1, 0), np.zeros((2, 3)), ends, (1,) * 65_535)
     assert read_skeleton(pack_skeleton(skeleton, (0,), 1.0))[0] == skeleton
+
+
+def test_a_vertex_animation_has_no_extras_whatever_chunks_stand_beside_it():
+    file = mocpack.encode(vertex_wave(), "raw")
+    at = file.index(b"DATA")
+    with_gaps = file[:at] + pack_chunk(b"vald", deflate(b"\0")) + file[at:]
+    with mocpack.open(with_gaps) as motion:
+        assert not motion.extras
+
+
+def test_decoding_a_file_parses_the_head_of_its_payload_once(monkeypatch):
+    data = mocpack.encode(walk(0.5), max_error="5mm", effort="fast")
+    opened = []
+    open_payload = decoding.open_payload
+    monkeypatch.setattr(
+        decoding, "open_payload", lambda *a, **k: opened.append(1) or open_payload(*a, **k)
+    )
+    mocpack.decode(data)
+    assert len(opened) == 1

@@ -103,7 +103,7 @@ class Reader:
     @cached_property
     def extras(self) -> Extras:
         """What the file holds beside its poses."""
-        if not self._file.has_extras:
+        if not isinstance(self.header, ClipHeader) or not self._file.has_extras:
             return NO_EXTRAS
         file, valid = self._file, self._file.valid()
         try:
@@ -118,7 +118,7 @@ class Reader:
 
     def extras_memory(self) -> int:
         """Return the bytes that reading `extras` may take."""
-        if not self._file.has_extras or not isinstance(self.header, ClipHeader):
+        if not isinstance(self.header, ClipHeader) or not self._file.has_extras:
             return 0
         frames, joints = self.header.frame_count, len(self.header.skeleton)
         numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads)

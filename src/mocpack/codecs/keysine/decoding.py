@@ -11,7 +11,7 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Decoder, Payload, PayloadLayout, WindowWriter
+from mocpack.codec import Decoder, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import (
     LONGEST_BLOCK,
     MOST_GRID_CHANNELS,
@@ -46,9 +46,8 @@ class KeysineDecoder(Decoder):
         return open_payload(self.payload, self.header, partial=self.payload.is_cut)
 
     def clip(self) -> Clip:
-        # all of it is read, so that its checksum is looked at
-        native = open_payload(Payload.of(self.payload.whole()), self.header)
-        return self._frames(native, 0, self.header.frame_count)
+        self.payload.whole()  # which checks the file's checksum
+        return self.frames(0, self.header.frame_count)
 
     def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Clip:
         return self._frames(self.native, start, stop, joints)
