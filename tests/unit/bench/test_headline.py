@@ -41,7 +41,7 @@ def row(codec, clip, size, target="max_error=1mm", failure=""):
 def test_docs_and_readme_are_what_the_command_makes_of_the_committed_tables(headline):
     assert headline.PAGE.read_text() == headline.page()
     readme = headline.README.read_text()
-    assert readme == headline.with_tables(readme)
+    assert readme == headline.with_table(readme)
 
 
 def test_the_page_of_growth_is_what_the_command_makes_of_its_table():
