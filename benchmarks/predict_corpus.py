@@ -225,7 +225,17 @@ def beside(paths: list[Path], rates: Rates, given: argparse.Namespace) -> list[s
         for number, path in enumerate(paths):
             link = Path(folder) / "in" / f"{number:05}-{path.stem}{path.suffix}"
             link.symlink_to(path.resolve())
-        words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", "all.mocps", "--engine"]
+        words = [
+            sys.executable,
+            "-m",
+            "mocpack",
+            "corpus",
+            "pack",
+            "in",
+            "-o",
+            "all.mocps",
+            "--engine",
+        ]
         words += ["local", "-j", str(given.jobs), "--max-error", given.max_error]
         start, before = time.perf_counter(), _work()
         made = [*words, "--effort", given.effort]

@@ -1,4 +1,4 @@
-"""``pack --engine ray`` on a real cluster of two nodes on this machine; run by `make test-ray`.
+"""``corpus pack --engine ray`` on a real cluster of two nodes; run by `make test-ray`.
 
 Workers, a node and the command itself are killed while they work. Nothing is killed but what the
 cluster of this test has started.
@@ -67,7 +67,18 @@ def cluster(folder):
 
 
 def words(cluster, output, *more, inputs="in"):
-    start = [sys.executable, "-m", "mocpack", "pack", inputs, "-o", output, "--max-error", "1mm"]
+    start = [
+        sys.executable,
+        "-m",
+        "mocpack",
+        "corpus",
+        "pack",
+        inputs,
+        "-o",
+        output,
+        "--max-error",
+        "1mm",
+    ]
     return [*start, "--engine", "ray", "--address", cluster.address, *more]
 
 
@@ -190,7 +201,7 @@ def test_a_task_uses_the_one_core_that_it_has(cluster):
 
 
 def test_a_cluster_that_is_not_there_is_said_in_a_sentence(folder):
-    how = ["pack", "in", "-o", "x.mocps", "--engine", "ray", "--address", "127.0.0.1:1"]
+    how = ["corpus", "pack", "in", "-o", "x.mocps", "--engine", "ray", "--address", "127.0.0.1:1"]
     made = subprocess.run(
         [sys.executable, "-m", "mocpack", *how],
         cwd=folder,

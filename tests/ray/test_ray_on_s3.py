@@ -1,4 +1,4 @@
-"""``pack --engine ray`` from a bucket to a bucket: two nodes and an S3 server on the loopback."""
+"""``corpus pack --engine ray`` from bucket to bucket: two nodes, an S3 server on the loopback."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def cluster(server):
 
 
 def test_a_bucket_is_packed_into_another_by_a_cluster(server, cluster):
-    words = ["pack", "s3://takes/2026/", "-o", "s3://out/all.mocps", "--max-error", "5mm"]
+    words = ["corpus", "pack", "s3://takes/2026/", "-o", "s3://out/all.mocps", "--max-error", "5mm"]
     words += ["--engine", "ray", "--address", cluster.address, "--report", "bad.jsonl"]
     for said in ("skeletons", "s3://out/all.mocps"):
         made = subprocess.run(

@@ -33,7 +33,7 @@ def server(started):
     mocpack.write(walk(0.5, seed=8), local / "walk.gltf")
     (local / "bad.bvh").write_text("no motion")
     (local / "readme.txt").write_text("no motion either")
-    made = run("pack", "in", "-o", "one.mocps", *HOW, server=started)
+    made = run("corpus", "pack", "in", "-o", "one.mocps", *HOW, server=started)
     assert made.returncode == 2, made.stderr
     system = s3fs.S3FileSystem(**started.options)
     for bucket in ("takes", "out"):
@@ -67,7 +67,15 @@ def same(server, name):
 @pytest.mark.parametrize("how", [[], ["--resume"], ["--engine", "local", "-j", "2"]])
 def test_a_bucket_is_packed_into_another_to_the_bytes_of_local_files(server, how):
     name = f"all{len(how)}.mocps"
-    words = ["pack", "s3://takes/2026/", "-o", f"s3://out/{name}", "--report", "bad.jsonl"]
+    words = [
+        "corpus",
+        "pack",
+        "s3://takes/2026/",
+        "-o",
+        f"s3://out/{name}",
+        "--report",
+        "bad.jsonl",
+    ]
     made = run(*words, *HOW, *how, server=server)
     assert made.returncode == 2, made.stderr
     (row,) = map(json.loads, (server.folder / "bad.jsonl").read_text().splitlines())
@@ -141,10 +149,10 @@ def test_large_archives_are_sent_in_parts_and_small_files_at_once(server, creden
 
 
 def test_a_bucket_that_is_not_there_is_said_so_and_not_made(server):
-    none = run("pack", "s3://nowhere/takes", "-o", "x.mocps", server=server)
+    none = run("corpus", "pack", "s3://nowhere/takes", "-o", "x.mocps", server=server)
     assert none.returncode == 2
     assert none.stderr.count("\n") == 1, none.stderr
-    out = run("pack", "in/s2", "-o", "s3://nowhere/x.mocps", *HOW, server=server)
+    out = run("corpus", "pack", "in/s2", "-o", "s3://nowhere/x.mocps", *HOW, server=server)
     assert out.returncode == 2
     assert "s3://nowhere/x.mocps" in out.stderr
     assert out.stderr.count("\n") == 1, out.stderr

@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 
 from mocpack import Clip, rotations
-from mocpack.cli.serve import stage_pages
+from mocpack.cli.live.serve import stage_pages
 from mocpack.live import Hello, Sender
 from mocpack.live.client import perform
 from mocpack.live.relay import Relay

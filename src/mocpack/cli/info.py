@@ -16,12 +16,13 @@ from rich.table import Table
 from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.batch import ask_each
+from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
-from mocpack.errors import FormatError, SceneError, TruncatedError
+from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError
 from mocpack.io.reading import format_name
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
@@ -35,11 +36,14 @@ def run(
     ],
     clip: options.ClipName = None,
     allow_outside: options.AllowOutside = False,
+    *,
+    energy_options: EnergyOptions,
     as_json: options.Json = False,
 ) -> int:
     """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    energy_options.check()
     found = [source.path for source in find_sources(paths, PACKED)]
-    asked = partial(_facts, clip=clip, allow_outside=allow_outside)
+    asked = partial(_facts, clip=clip, allow_outside=allow_outside, energy=energy_options)
     rows, code = ask_each(asked, found)
     if as_json:
         print_json(rows)
@@ -47,6 +51,8 @@ def run(
     for row in rows:
         if row["ok"]:
             files.stdout().print(_shown(row))
+            if "energy" in row:
+                files.stdout().print(energy_table(row["energy"]))
     return code
 
 
@@ -58,20 +64,35 @@ def _shown(row: dict[str, Any]) -> Table:
     return _scene_table(row) if "clips" in row else _table(row)
 
 
-def _facts(path: str, clip: str | None = None, *, allow_outside: bool = False) -> dict[str, Any]:
+def _facts(
+    path: str, clip: str | None, *, allow_outside: bool, energy: EnergyOptions
+) -> dict[str, Any]:
     if is_archive_name(path):
+        _refuse_energy(path, energy, "an archive")
         return _archive_facts(path)
     data = files.read_input(path)
     if data[:1] != MAGIC[:1] and not path.endswith(PACKED):
+        _refuse_energy(path, energy, "another motion file")
         return _motion_facts(data, path, clip, allow_outside)
     try:
         names = _api.clip_names(data)
+        if len(names) > 1:
+            _refuse_energy(path, energy, f"a scene of {len(names)} clips")
+        elif energy.energy:
+            facts = _read(data, clip)
+            cost = measure_energy(data, facts["frames"], facts["frame_rate"], energy)
+            return {**facts, "energy": cost}
         if len(names) < 2 or clip is not None:
             return _read(data, clip)
         clips = [{"name": name, **_read(data, name)} for name in names]
     except (FormatError, SceneError) as error:
         raise type(error)(f"{path}: {error}") from error
     return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
+
+
+def _refuse_energy(path: str, energy: EnergyOptions, kind: str) -> None:
+    if energy.energy:
+        raise UsageError(f"{path}: --energy needs a .mocp file of one clip, this is {kind}")
 
 
 def is_archive_name(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""The inputs of ``mocpack pack`` and ``cluster plan``: files, folders, patterns and addresses."""
+"""The inputs of ``corpus pack`` and ``cluster plan``: files, folders, patterns and addresses."""
 
 from __future__ import annotations
 

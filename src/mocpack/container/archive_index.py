@@ -119,7 +119,7 @@ def read_trailer(source: Source) -> Trailer:
     try:
         start, files, bases, names, columns, fronts, table = _core.read_archive(source)
     except TruncatedError as error:
-        raise TruncatedError(f"{error}; `mocpack repair` saves what is there") from error
+        raise TruncatedError(f"{error}; `mocpack corpus repair` saves what is there") from error
     return Trailer(Index(files, bases, names, np.asarray(columns), fronts), table, start)
 
 
@@ -134,7 +134,7 @@ def read_footer(data: bytes) -> tuple[int, int]:
     if len(data) < FOOTER_SIZE or data[21:] != END_MAGIC or zlib.crc32(data[:17]) != crc:
         raise TruncatedError(
             "archive has no footer: it was cut, or is still being written; "
-            "`mocpack repair` saves what is there"
+            "`mocpack corpus repair` saves what is there"
         )
     check_version("archive", data[16], ARCHIVE_VERSION)
     start, size = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:16], "little")

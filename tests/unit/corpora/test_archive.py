@@ -226,7 +226,7 @@ def test_a_cut_archive_loses_what_was_cut_and_no_more(archive, tmp_path, share):
         cut = tmp_path / "cut.mocps"
         kept = 5 + int(share * (len(data) - 5))
         cut.write_bytes(data[:kept])
-        with pytest.raises(TruncatedError, match="mocpack repair"):
+        with pytest.raises(TruncatedError, match="mocpack corpus repair"):
             corpus(cut)
         repair(cut, tmp_path / "saved.mocps")
         ends = [place.offset + place.size for _, place in whole.index.places()]

@@ -140,7 +140,7 @@ def test_what_is_no_archive_or_not_there_is_said_so(memory):
     with pytest.raises(FormatError, match=naming("no.mocps .mocps")):
         corpus("memory://data/no.mocps")
     memory.pipe_file("/data/cut.mocps", memory.cat_file("/data/all.mocps")[:-10])
-    with pytest.raises(TruncatedError, match="mocpack repair"):
+    with pytest.raises(TruncatedError, match="mocpack corpus repair"):
         corpus("memory://data/cut.mocps")
     with pytest.raises(FileNotFoundError, match="memory://data/none"):
         corpus("memory://data/none.mocps")

@@ -1,4 +1,4 @@
-"""``mocpack send``: a file, a pipe or another program's stream to a stage, as it happens."""
+"""``mocpack live send``: a file, a pipe or another program's stream to a stage, as it happens."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 import mocpack
 from mocpack.cli import files, options
-from mocpack.cli.live_access import read_token, trust
+from mocpack.cli.live.access import read_token, trust
 from mocpack.cli.terminal import complain
 from mocpack.errors import UsageError
 from mocpack.live import RateControl, Sender

@@ -1,4 +1,4 @@
-"""``mocpack ls``: the catalogue of an archive, or those clips of it that a condition chooses."""
+"""``mocpack corpus ls``: the catalogue of an archive, or the clips that a condition selects."""
 
 from __future__ import annotations
 
@@ -13,19 +13,12 @@ from mocpack.corpora import catalogue
 from mocpack.corpora.reading import corpus
 from mocpack.errors import UsageError
 
-Archive = Annotated[str, typer.Argument(help="The archive: a path, s3://…, https://…")]
-Where = Annotated[
-    str | None,
-    typer.Option(
-        "--where", help="SQL condition on the catalogue: \"subject = 's3' and seconds > 5\"."
-    ),
-]
 SHOWN = ("clip", "frames", "fps", "seconds", "joints", "codec", "bytes", "max_error_mm")
 
 
 def run(
-    archive: Archive,
-    where: Where = None,
+    archive: options.ArchiveSource,
+    where: options.Where = None,
     columns: Annotated[
         str | None, typer.Option(help="Columns to show, with commas between; all for every one.")
     ] = None,

@@ -1,4 +1,4 @@
-"""``mocpack pack``: folders of motion files into one archive with a catalogue."""
+"""``mocpack corpus pack``: folders of motion files into one archive with a catalogue."""
 
 from __future__ import annotations
 

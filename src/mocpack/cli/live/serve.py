@@ -1,4 +1,4 @@
-"""``mocpack serve``: a relay of live motion, with its page and its recorder."""
+"""``mocpack live serve``: a relay of live motion, with its page and its recorder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files
-from mocpack.cli.interrupts import run_until_interrupted
+from mocpack.cli.live.interrupts import run_until_interrupted
+from mocpack.cli.live.recorder import Recorder, Take
 from mocpack.cli.options import LAST_PORT
-from mocpack.cli.recorder import Recorder, Take
 from mocpack.errors import UsageError
 from mocpack.extras import require
 from mocpack.live.hello import Hello

@@ -1,4 +1,4 @@
-"""``mocpack export``: an archive's clips in the store of another program."""
+"""``mocpack corpus export``: an archive's clips in the store of another program."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from typing import Annotated
 
 import typer
 
-from mocpack.cli import files
-from mocpack.cli.ls import Archive, Where
+from mocpack.cli import files, options
 from mocpack.corpora.exporting import STORES, export
 from mocpack.corpora.reading import corpus
 
 
 def run(
-    archive: Archive,
+    archive: options.ArchiveSource,
     output: Annotated[str, typer.Option("--output", "-o", help="Folder or file, a new one.")],
     store: Annotated[str, typer.Option("--as", help=f"{', '.join(STORES)}.")],
     format: Annotated[
         str | None, typer.Option("--format", help="Of the files of a folder, like .bvh.")
     ] = None,
     fps: Annotated[float | None, typer.Option(help="Frames a second to resample to.")] = None,
-    where: Where = None,
+    where: options.Where = None,
 ) -> int:
     """Write the clips of an archive for other programs: npz, any format, Parquet, Lance,
     LeRobot.

@@ -1,4 +1,4 @@
-"""``mocpack cat``: one clip of an archive, as its .mocp file, to standard output."""
+"""``mocpack corpus cat``: one clip of an archive, as its .mocp file, to standard output."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import Annotated
 
 import typer
 
-from mocpack.cli import files
-from mocpack.cli.ls import Archive
+from mocpack.cli import files, options
 from mocpack.corpora.reading import corpus
 
 
 def run(
-    archive: Archive,
+    archive: options.ArchiveSource,
     clip: Annotated[str, typer.Argument(help="The clip's name.")],
 ) -> int:
     """Write a clip of an archive to standard output, the very bytes of its .mocp file."""

@@ -1,4 +1,4 @@
-"""``mocpack verify``: every byte of an archive held against its checksums."""
+"""``mocpack corpus verify``: every byte of an archive held against its checksums."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
-from mocpack.cli.ls import Archive
 from mocpack.cli.progress import counted
 from mocpack.cli.terminal import complain, print_json
 from mocpack.corpora.reading import corpus
@@ -15,7 +14,7 @@ from mocpack.corpora.verifying import verify
 
 
 def run(
-    archive: Archive,
+    archive: options.ArchiveSource,
     decode: Annotated[bool, typer.Option("--decode", help="Decode every clip, too.")] = False,
     as_json: options.Json = False,
 ) -> int:

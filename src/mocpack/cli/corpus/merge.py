@@ -1,4 +1,4 @@
-"""``mocpack merge``: several archives into one, nothing coded anew."""
+"""``mocpack corpus merge``: several archives into one, nothing coded anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mocpack receive``: a stage into a file, a pipe or another program."""
+"""``mocpack live receive``: a stage into a file, a pipe or another program."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Annotated, Protocol
 import typer
 
 from mocpack.cli import files, options
-from mocpack.cli.interrupts import run_until_interrupted
-from mocpack.cli.live_access import read_token, trust
-from mocpack.cli.recorder import Recorder, Take
+from mocpack.cli.live.access import read_token, trust
+from mocpack.cli.live.interrupts import run_until_interrupted
+from mocpack.cli.live.recorder import Recorder, Take
 from mocpack.cli.terminal import complain
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError

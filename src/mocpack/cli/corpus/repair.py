@@ -1,4 +1,4 @@
-"""``mocpack repair``: what is whole of an archive that was cut or damaged."""
+"""``mocpack corpus repair``: what is whole of an archive that was cut or damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``mocpack extract``: clips of an archive as .mocp files, byte for byte as they were packed."""
+"""``mocpack corpus extract``: clips of an archive as .mocp files, the bytes that were packed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
-from mocpack.cli.ls import Archive, Where
 from mocpack.cli.terminal import print_json
 from mocpack.corpora.exporting import safe_path
 from mocpack.corpora.reading import corpus
@@ -15,12 +14,12 @@ from mocpack.units import format_size
 
 
 def run(
-    archive: Archive,
+    archive: options.ArchiveSource,
     clips: Annotated[
         list[str] | None, typer.Argument(help="Names of clips; all where none is given.")
     ] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="The folder to write to.")] = ".",
-    where: Where = None,
+    where: options.Where = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:

@@ -1,4 +1,4 @@
-"""What `send` and `receive` need to be let in: a token, and whom to trust."""
+"""Credentials of ``live send`` and ``live receive``: a token, and the certificate to trust."""
 
 from __future__ import annotations
 
