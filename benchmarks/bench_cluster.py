@@ -36,7 +36,7 @@ from typing import Any
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, collection
-from mocpack.corpora import Packing
+from mocpack.corpora import PackOptions
 from mocpack.corpora import parts as parts_module
 from mocpack.corpora.engines import local_engine, ray_engine
 from mocpack.corpora.packing import pack_file
@@ -47,7 +47,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 # ray lets whatever else a machine does go before its workers, our own command included
 os.environ.setdefault("RAY_worker_niceness", "0")
 HAS_RAY = find_spec("ray") is not None
-PACKING = Packing(target={"max_error": "1mm", "effort": "fast"})
+PACKING = PackOptions(target={"max_error": "1mm", "effort": "fast"})
 HOW = ["--max-error", "1mm", "--effort", "fast"]
 KILLS, PARTS_BETWEEN = 20, 6
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import mocpack
-from mocpack import named_files
+from mocpack import file_errors
 from mocpack.cli.app import main
 from mocpack.io import atomic
 from mocpack.testing import walk
@@ -164,8 +164,8 @@ def test_interrupted_write_is_not_repeated(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     path, data = tmp_path / "out", bytes(range(256)) * 100
-    with named_files.NamedWriter(os.open(path, os.O_WRONLY | os.O_CREAT), path) as file:
-        monkeypatch.setattr(named_files, "naming", interrupted)
+    with file_errors.NamedWriter(os.open(path, os.O_WRONLY | os.O_CREAT), path) as file:
+        monkeypatch.setattr(file_errors, "add_path_to_errors", interrupted)
         with pytest.raises(KeyboardInterrupt):
             file.write(data)
     assert path.read_bytes() == data

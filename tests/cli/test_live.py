@@ -18,10 +18,10 @@ from command_line import run_text as run
 import child_processes
 import mocpack
 from mocpack.cli.live.recorder import Recorder
-from mocpack.kinematics import promised_error
+from mocpack.kinematics import measure_error
 from mocpack.live import Sender, is_hello
 from mocpack.live.spool import Spool
-from mocpack.live.stage import item, items
+from mocpack.live.stage import pack_item, unpack_items
 from mocpack.testing import walk
 from naming import names
 
@@ -54,7 +54,7 @@ def relay(tmp_path):
 def error_of(clip, other):
     """Return how far a recording of the clip, played again and again, is off."""
     at = np.arange(other.frame_count) % clip.frame_count
-    return promised_error(
+    return measure_error(
         clip.skeleton,
         (clip.rotations[at], clip.translations[at]),
         (other.rotations, other.translations),
@@ -139,7 +139,7 @@ def performing(address, count=60):
         while got < count:
             message = watcher.recv(timeout=60)
             if isinstance(message, bytes):
-                got += sum(not is_hello(data) for _, data in items(message))
+                got += sum(not is_hello(data) for _, data in unpack_items(message))
         yield count
 
 
@@ -191,15 +191,15 @@ def test_a_relay_that_breaks_the_protocol_does_not_cost_the_recording(tmp_path):
     frames = zip(clip.rotations, clip.translations, strict=True)
     packets = [sender.send(*frame) for frame in frames]
 
-    def perform(connection):
+    def send_frames(connection):
         connection.send(json.dumps({"join": 1, "name": "../anna"}))
-        connection.send(item(1, sender.hello.to_bytes()))
+        connection.send(pack_item(1, sender.hello.to_bytes()))
         for packet in packets:
-            connection.send(item(1, packet))
+            connection.send(pack_item(1, packet))
         connection.send(b"\x01")  # ends within an item
         connection.recv()
 
-    with serve(perform, "127.0.0.1", 0, subprotocols=["mocpack.live.2"]) as server:
+    with serve(send_frames, "127.0.0.1", 0, subprotocols=["mocpack.live.2"]) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         port = server.socket.getsockname()[1]

@@ -227,7 +227,7 @@ def test_a_file_that_ends_its_process_is_a_row_of_the_report(folder, tmp_path, h
     assert row["input"] == "in/poison.bvh"
     assert names(row["error"], "9 SIGKILL 3")
     assert row["error"] in made.stderr.replace("\n", " ")
-    with mocpack.corpus(tmp_path / "out.mocps") as corpus:
+    with mocpack.open_corpus(tmp_path / "out.mocps") as corpus:
         assert corpus.names == ("one", "take0", "take1", "take2")
 
 

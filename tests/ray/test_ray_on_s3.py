@@ -9,7 +9,7 @@ import pytest
 from moto_server import Server
 
 import mocpack
-from mocpack.corpora import Packing, pack
+from mocpack.corpora import PackOptions, pack
 from mocpack.testing import walk
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -29,7 +29,7 @@ def server(tmp_path_factory):
     mocpack.write(walk(0.5, seed=7), local / "07_01.amc")
     (local / "bad.bvh").write_text("no motion")
     files = {path.stem: path for path in local.iterdir() if path.suffix != ".asf"}
-    pack(files, found.folder / "one.mocps", Packing(target={"max_error": "5mm"}))
+    pack(files, found.folder / "one.mocps", PackOptions(target={"max_error": "5mm"}))
     system = s3fs.S3FileSystem(**found.options)
     for bucket in ("takes", "out"):
         system.mkdir(bucket)

@@ -10,16 +10,16 @@ import pytest
 import s3fs
 
 import mocpack
-from mocpack.corpora import Packing, pack, storage
+from mocpack.corpora import PackOptions, pack, storage
 from mocpack.corpora.engines import local_engine
-from mocpack.corpora.parts import join, missing, pack_parts
+from mocpack.corpora.parts import join, missing_parts, pack_parts
 from mocpack.corpora.planning import Plan
 from mocpack.errors import MocpackError
 from mocpack.testing import walk
 from naming import names, naming
 
 HOW = ["--max-error", "5mm", "--effort", "fast"]
-FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
+FAST = PackOptions(target={"max_error": "5mm", "effort": "fast"})
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_jobs_work_from_a_plan_in_a_bucket(server):
 
 def test_a_plan_of_a_bucket_reads_no_object(server, credentials):
     before = server.log.read_text()
-    entries = {one.path: one for one in storage.listing("s3://takes/2026")}
+    entries = {one.path: one for one in storage.list_files("s3://takes/2026")}
     files = {one: one for one in entries if one.endswith(".bvh")}
     plan = Plan.make(files, FAST, entries=entries)
     said = re.sub(r"\x1b\[\d+m", "", server.log.read_text()[len(before) :])
@@ -127,7 +127,7 @@ def test_an_object_that_changes_is_packed_anew_and_no_other(server, credentials)
     system.put_file(str(path), "takes/2026/s2/take2.bvh")
     try:
         plan = Plan.make(urls, FAST)
-        assert [part.number for part in missing(plan.parts, folder)] == [2]
+        assert [part.number for part in missing_parts(plan.parts, folder)] == [2]
         pack_parts(plan.parts, folder, local_engine(1))
         assert join(plan.parts, folder, "s3://out/changed.mocps") == []
     finally:

@@ -9,8 +9,8 @@ import pytest
 import mocpack
 from mocpack import rotations
 from mocpack.errors import UsageError
-from mocpack.take import Track
-from mocpack.testing import every_take, jump, markers, take, walk
+from mocpack.take_data import Track
+from mocpack.testing import all_takes, jump, markers, take, walk
 from mocpack.testing.motions import humanoid, vertex_wave
 from naming import names, naming
 
@@ -246,7 +246,7 @@ def test_concatenated_tracks_go_on(clip):
 
 
 def test_every_take_can_be_cut_joined_and_sampled_again():
-    for name, held in every_take(most=2):
+    for name, held in all_takes(most=2):
         again = held[: len(held) // 2].concat(held[len(held) // 2 :])
         assert len(again) == len(held), name
         assert len(held.resample(held.fps / 2)) >= len(held) // 2 - 1, name

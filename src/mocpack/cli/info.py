@@ -101,9 +101,9 @@ def is_archive_name(path: str) -> bool:
 
 def _archive_facts(path: str) -> dict[str, Any]:
     """Return what an archive's trailer says, no clip of it read."""
-    from mocpack.corpora.reading import corpus
+    from mocpack.corpora.reading import open_corpus
 
-    with corpus(path) as found:
+    with open_corpus(path) as found:
         index = found.index
         return {
             "archive": True,
@@ -131,13 +131,13 @@ def _archive_table(row: dict[str, Any]) -> Table:
     table.add_row("  of it trailer", f"{row['bytes']['trailer']} bytes")
     rate = 8 * row["bytes"]["file"] / max(1, row["frames"])
     table.add_row("  all in all", f"{rate:.1f} bits a frame")
-    table.add_row("catalogue", ", ".join(row["columns"]) or "none: a shard")
+    table.add_row("catalog", ", ".join(row["columns"]) or "none: a shard")
     return table
 
 
 def _read(data: bytes, clip: str | None) -> dict[str, Any]:
     with _api.Motion(data, partial=True, clip=clip) as motion:
-        if motion.cut and motion.decoder.plays_cut:
+        if motion.is_truncated and motion.decoder.decodes_truncated:
             return _facts_of(motion)
     with _api.Motion(data, clip=clip) as motion:
         return _facts_of(motion)
@@ -164,7 +164,7 @@ def _motion_of(clip: AnyClip, name: str | None) -> dict[str, Any]:
         "seconds": float(clip.times[-1] - clip.times[0])
         if isinstance(clip, Clip)
         else (clip.frame_count - 1) * clip.frame_time,
-        "even_times": not isinstance(clip, Clip) or clip.extras.times is None,
+        "even_times": not isinstance(clip, Clip) or clip.take_data.times is None,
         "joints": len(clip.skeleton) if isinstance(clip, Clip) else None,
         "vertices": None if isinstance(clip, Clip) else clip.header.vertex_count,
         "tracks": list(clip.tracks) if isinstance(clip, Clip) else [],
@@ -225,7 +225,7 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
     try:
         layout = motion.layout()
     except TruncatedError:
-        if not motion.cut:
+        if not motion.is_truncated:
             raise
         layout = PayloadLayout()  # the cut is before what says how the rest is divided
     return {
@@ -260,7 +260,7 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
             "declared": to_degrees(errors.declared_angle),
             "max": to_degrees(errors.max_angle),
         },
-        "cut": _cut(motion, layout) if motion.cut else None,
+        "cut": _cut(motion, layout) if motion.is_truncated else None,
         "groups": layout.groups,
         "layers": layout.layers,
         "layer_errors_mm": [1000 * error for error in layout.layer_errors],
@@ -277,7 +277,7 @@ def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
     ]
     return {
         "payload_bytes": motion.sizes["payload"],
-        "missing_bytes": motion.missing,
+        "missing_bytes": motion.missing_bytes,
         "whole_layers": len(whole) if layout.layer_ends else None,
         "error_mm": 1000 * whole[-1] if whole else None,
     }
@@ -289,11 +289,11 @@ def _besides(motion: _api.Motion) -> dict[str, Any]:
     first, last = motion.span
     if not isinstance(header, ClipHeader):
         return {"start_time": first, "end_time": last, "tracks": []}
-    extras, skeleton = motion.extras, header.skeleton
+    take_data, skeleton = motion.take_data, header.skeleton
     return {
         "start_time": first,
         "end_time": last,
-        "even_times": extras.times is None,
+        "even_times": take_data.times is None,
         "loop": header.loop,
         "up": header.up,
         "handedness": header.handedness,
@@ -304,7 +304,7 @@ def _besides(motion: _api.Motion) -> dict[str, Any]:
         "hinges": list(skeleton.hinges.names) if skeleton.hinges else [],
         "constant_scales": int((skeleton.scales != 1).any(1).sum()),
         "moving_scales": len(header.scaled_joints),
-        "gaps": 0 if extras.valid is None else int((~extras.valid).sum()),
+        "gaps": 0 if take_data.valid is None else int((~take_data.valid).sum()),
         "tracks": [_track(head, header.frame_time) for head in motion.track_heads],
     }
 

@@ -86,7 +86,7 @@ def test_a_size_that_a_limit_stopped_is_a_row_and_larger_ones_are_not_tried(monk
         ((axis, size), items), *_ = jobs
         tried.append(size)
         cost = {"encode_seconds": size / 1000, "decode_seconds": 0.0}
-        yield (axis, size), items[0], cost if size < 5000 else growth.Lost("out of time")
+        yield (axis, size), items[0], cost if size < 5000 else growth.LostJob("out of time")
 
     monkeypatch.setattr(growth, "run_apart", measured)
     rows = list(growth.climb("joints", "raw", (10, 9_000, 20_000)))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
-from mocpack.corpora.reading import corpus
+from mocpack.corpora.reading import open_corpus
 
 
 def run(
@@ -15,7 +15,7 @@ def run(
     clip: Annotated[str, typer.Argument(help="The clip's name.")],
 ) -> int:
     """Write a clip of an archive to standard output, the very bytes of its .mocp file."""
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         data = found.read(clip)
     files.write_output(data, files.PIPE, force=False)
     return 0

@@ -8,7 +8,7 @@ import typer
 
 from mocpack.cli import files, options
 from mocpack.corpora.exporting import STORES, export
-from mocpack.corpora.reading import corpus
+from mocpack.corpora.reading import open_corpus
 
 
 def run(
@@ -24,7 +24,7 @@ def run(
     """Write the clips of an archive for other programs: npz, any format, Parquet, Lance,
     LeRobot.
     """
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         chosen = None if where is None else found.select(where)
         count = export(found, output, store, clips=chosen, suffix=format, fps=fps)
     files.stdout().print(f"{count} clips, {store}, in {output}")

@@ -9,7 +9,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
 from mocpack.corpora.exporting import safe_path
-from mocpack.corpora.reading import corpus
+from mocpack.corpora.reading import open_corpus
 from mocpack.units import format_size
 
 
@@ -25,7 +25,7 @@ def run(
 ) -> int:
     """Take clips out of an archive, each the very .mocp file that was packed."""
     rows = []
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         numbers = found.select(where)
         if clips:
             wanted = {found.number(name) for name in clips}

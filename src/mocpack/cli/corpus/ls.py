@@ -9,8 +9,8 @@ from rich.table import Table
 
 from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
-from mocpack.corpora import catalogue
-from mocpack.corpora.reading import corpus
+from mocpack.corpora import catalog
+from mocpack.corpora.reading import open_corpus
 from mocpack.errors import UsageError
 
 SHOWN = ("clip", "frames", "fps", "seconds", "joints", "codec", "bytes", "max_error_mm")
@@ -25,8 +25,8 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """List the clips of an archive, by any condition on its catalogue."""
-    with corpus(archive) as found:
-        table = catalogue.chosen(found.table, where)
+    with open_corpus(archive) as found:
+        table = catalog.chosen(found.table, where)
     rows = table.to_pylist()
     if as_json:
         print_json(rows)
@@ -44,7 +44,7 @@ def run(
 
 def _columns(there: list[str], asked: str | None) -> list[str]:
     if asked is None:
-        users = [name for name in there if name not in catalogue.TYPES]
+        users = [name for name in there if name not in catalog.TYPES]
         return [name for name in SHOWN if name in there] + users
     if asked == "all":
         return there

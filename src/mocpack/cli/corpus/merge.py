@@ -8,7 +8,7 @@ import typer
 
 from mocpack.cli import files, options
 from mocpack.corpora.merging import merge
-from mocpack.corpora.reading import corpus
+from mocpack.corpora.reading import open_corpus
 from mocpack.units import format_size
 
 
@@ -26,6 +26,6 @@ def run(
     """Make one archive of several; clips are copied as they are."""
     files.check_free(output, force=force, sources=archives)
     merge(archives, output, prefix=prefix, shard_size=shard_size)
-    with corpus(output) as made:
+    with open_corpus(output) as made:
         files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")
     return 0

@@ -14,9 +14,8 @@ from mocpack.cli.pack_inputs import PackInputs, find_inputs
 from mocpack.cli.pack_parts import check_free, hashes_file, make_archive, may_write
 from mocpack.cli.progress import counted
 from mocpack.cli.reading import Reading
-from mocpack.corpora import finished
 from mocpack.corpora.engines import engine_of
-from mocpack.corpora.packing import Packing, Refused, append, pack
+from mocpack.corpora.packing import PackOptions, RejectedFile, append, pack
 from mocpack.errors import UsageError
 
 
@@ -47,7 +46,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files into one archive with a catalogue of its clips."""
-    packing = Packing(*encoding.parse(), reading.given(), keys)
+    packing = PackOptions(*encoding.parse(), reading.given(), keys)
     in_parts = resume or engine is not None
     if add and in_parts:
         raise UsageError("--append works in one run: leave out --resume and --engine")
@@ -73,11 +72,11 @@ def run(
 
 def _pack_at_once(
     found: PackInputs, output: str, ending: dict[str, Any], *, add: bool, workers: int, force: bool
-) -> list[Refused]:
+) -> list[RejectedFile]:
     """Pack into a new archive, or to the end of one that is there, in one run."""
     if not add:
         check_free(output, force=force)
-    work: Callable[..., list[Refused]] = append if add else pack
+    work: Callable[..., list[RejectedFile]] = append if add else pack
     shares = [0.0] * len(found.files)
     with counted() as bar:
         task = bar.add_task("packing", total=len(shares))

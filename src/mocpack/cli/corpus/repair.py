@@ -9,7 +9,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.terminal import complain
 from mocpack.corpora.merging import repair
-from mocpack.corpora.reading import corpus
+from mocpack.corpora.reading import open_corpus
 from mocpack.units import format_size
 
 
@@ -23,6 +23,6 @@ def run(
     lost = repair(archive, output)
     for one in lost:
         complain(f"{archive}: {one.why}")
-    with corpus(output) as made:
+    with open_corpus(output) as made:
         files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")
     return 2 if lost else 0

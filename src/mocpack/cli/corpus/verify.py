@@ -9,7 +9,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.progress import counted
 from mocpack.cli.terminal import complain, print_json
-from mocpack.corpora.reading import corpus
+from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.verifying import verify
 
 
@@ -20,7 +20,7 @@ def run(
 ) -> int:
     """Check every clip of an archive, and what its trailer says of them."""
     rows = []
-    with corpus(archive) as found, counted() as bar:
+    with open_corpus(archive) as found, counted() as bar:
         task = bar.add_task("verifying", total=len(found))
         for name, fault in verify(found, decode=decode):
             bar.advance(task)

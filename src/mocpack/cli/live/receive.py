@@ -16,12 +16,12 @@ from mocpack.cli.live.recorder import Recorder, Take
 from mocpack.cli.terminal import complain
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
-from mocpack.live.bridges.messages import frame_message, header_message
+from mocpack.live.bridges.messages import format_frame, format_header
 from mocpack.live.bridges.vmc import VmcSink
 from mocpack.live.bridges.zmq import ZmqSink
 from mocpack.live.client import Event, Frame, watch
 from mocpack.live.player import Player
-from mocpack.live.receiver import PATIENCE, Pose
+from mocpack.live.receiver import DEFAULT_PATIENCE, Pose
 from mocpack.live.udp import watch_udp
 from mocpack.live.udp_stage import is_stage, watch_udp_stage
 
@@ -60,13 +60,13 @@ def run(
     role = "watch" if output == PIPE or "://" in output else "record"
     token = read_token(token_file)
     behind = _delay(delay)
-    patience = 1 if role == "watch" and behind == 0 else PATIENCE
+    patience = 1 if role == "watch" and behind == 0 else DEFAULT_PATIENCE
     if source.startswith("udp://") and is_stage(source):
         events = watch_udp_stage(source, token=token, role=role, patience=patience, plain=plain_udp)
     elif source.startswith("udp://"):
         events = watch_udp(source, patience=patience, plain=plain_udp)
     elif source.startswith(("ws://", "wss://")):
-        events = watch(source, token=token, role=role, tls=trust(ca), told=complain)
+        events = watch(source, token=token, role=role, tls=trust(ca), on_retry=complain)
     else:
         raise UsageError(f"a stage is a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":
@@ -136,8 +136,8 @@ class LineSink:
     def show(self, header: ClipHeader, frame: Frame) -> None:
         if header is not self._header:
             self._header = header
-            sys.stdout.write(header_message(header) + "\n")
-        sys.stdout.write(frame_message(frame) + "\n")
+            sys.stdout.write(format_header(header) + "\n")
+        sys.stdout.write(format_frame(frame) + "\n")
         sys.stdout.flush()
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ async def _show(
                     playing.cancel()
                 playing = asyncio.ensure_future(_play(player, header, sink))
             if event.pose is not None and player is not None:
-                player.take([event.pose], clock())
+                player.add_poses([event.pose], clock())
             elif event.pose is not None:
                 sink.show(header, _frame(event.pose))
     finally:

@@ -18,12 +18,12 @@ import mocpack
 from mocpack.cli import files
 from mocpack.cli.terminal import complain
 from mocpack.clip import Clip
-from mocpack.corpora import catalogue
+from mocpack.corpora import catalog
 from mocpack.corpora.packing import pack
 from mocpack.errors import UsageError
 from mocpack.io.atomic import atomic_stream, remove_temporaries
 from mocpack.live.hello import Hello
-from mocpack.live.recording import clips_of
+from mocpack.live.recording import decode_clips
 from mocpack.live.spool import SUFFIX, Spool, SpoolReader, is_in_use
 
 MAX_TAKES = 1000  # of one performer
@@ -52,7 +52,7 @@ class Recorder:
             raise UsageError(f"--max-error is of .mocp files, not of {path}")
         self._archive = path.endswith(".mocps")
         if self._archive:
-            catalogue.parquet()  # complains before the work, not after
+            catalog.parquet()  # complains before the work, not after
         self._path, self._max_error, self._force = Path(path), max_error, force
         self._suffix = ".mocp" if self._archive else self._path.suffix
         self._taken: set[Path] = set()
@@ -173,7 +173,7 @@ class Recorder:
         with SpoolReader(spool) as reader, ExitStack() as together:
             # no file appears before all are on the disk: a kill meanwhile leaves the spool alone
             paths = self._parts_of(_target_of(spool))
-            for clip in clips_of(reader.hello, reader.packets()):
+            for clip in decode_clips(reader.hello, reader.packets()):
                 if (path := next(paths, None)) is None:
                     break
                 if path.suffix == ".mocp":

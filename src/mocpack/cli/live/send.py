@@ -16,11 +16,11 @@ from mocpack.cli.live.access import read_token, trust
 from mocpack.cli.terminal import complain
 from mocpack.errors import UsageError
 from mocpack.live import RateControl, Sender
-from mocpack.live.client import perform
+from mocpack.live.client import send_frames
 from mocpack.live.sources import ClipSource, LineSource, Source, open_source
-from mocpack.live.udp import perform_udp
-from mocpack.live.udp_stage import is_stage, perform_udp_stage
-from mocpack.units import frame_range, length_argument, parse_bandwidth
+from mocpack.live.udp import send_frames_udp
+from mocpack.live.udp_stage import is_stage, send_frames_udp_stage
+from mocpack.units import parse_bandwidth, parse_frame_range, parse_length_argument
 
 PIPE = "-"
 
@@ -52,14 +52,16 @@ def run(
     allow_outside: options.AllowOutside = False,
 ) -> int:
     """Send motion to a stage as it happens, each frame within an error."""
-    bound = length_argument("max_error", max_error)
-    control = None
+    bound = parse_length_argument("max_error", max_error)
+    rate_control = None
     if bitrate is not None:
-        control = RateControl(parse_bandwidth(bitrate), length_argument("coarsest", coarsest))
+        rate_control = RateControl(
+            parse_bandwidth(bitrate), parse_length_argument("coarsest", coarsest)
+        )
     reading = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
     opened = _open(source, speed, loop, frames, reading)
     with suppress(KeyboardInterrupt):
-        sent = asyncio.run(_send(opened, to, bound, control, token_file, ca, plain_udp))
+        sent = asyncio.run(_send(opened, to, bound, rate_control, token_file, ca, plain_udp))
         files.stderr().print(f"sent {sent} frames to {to}")
     return 0
 
@@ -82,7 +84,7 @@ def _open(
     if not isinstance(clip, mocpack.Clip):
         raise UsageError(f"{source} holds no skeleton: live streams are of joints")
     if frames is not None:
-        start, stop, _ = frame_range(frames).indices(clip.frame_count)
+        start, stop, _ = parse_frame_range(frames).indices(clip.frame_count)
         clip = clip.frames(start, stop)
     return ClipSource(clip, speed, loop=loop)
 
@@ -91,22 +93,22 @@ async def _send(
     source: Source,
     to: str,
     bound: float,
-    control: RateControl | None,
+    rate_control: RateControl | None,
     token_file: str | None,
     ca: str | None,
     plain_udp: bool,
 ) -> int:
     try:
         header = await source.header()
-        sender = Sender(header, bound, control=control)
+        sender = Sender(header, bound, rate_control=rate_control)
         moving = source.frames(header)
         token = read_token(token_file)
         if to.startswith("udp://") and is_stage(to):
-            return await perform_udp_stage(to, sender, moving, token=token, plain=plain_udp)
+            return await send_frames_udp_stage(to, sender, moving, token=token, plain=plain_udp)
         if to.startswith("udp://"):
-            return await perform_udp(to, sender, moving, plain=plain_udp)
+            return await send_frames_udp(to, sender, moving, plain=plain_udp)
         if not to.startswith(("ws://", "wss://")):
             raise UsageError(f"--to is a ws://, wss:// or udp:// address, got {to}")
-        return await perform(to, sender, moving, token=token, tls=trust(ca), told=complain)
+        return await send_frames(to, sender, moving, token=token, tls=trust(ca), on_retry=complain)
     finally:
         source.close()

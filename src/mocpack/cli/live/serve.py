@@ -15,14 +15,14 @@ from mocpack.cli.live.interrupts import run_until_interrupted
 from mocpack.cli.live.recorder import Recorder, Take
 from mocpack.cli.options import LAST_PORT
 from mocpack.errors import UsageError
-from mocpack.extras import require
 from mocpack.live.hello import Hello
 from mocpack.live.log import LoopErrorLog
 from mocpack.live.relay import Relay
-from mocpack.live.stage import Place, Tokens, is_loopback
-from mocpack.live.udp_stage import UdpDoor
-from mocpack.live.webtransport import PAGE as WEBTRANSPORT
-from mocpack.live.webtransport import WebTransportDoor
+from mocpack.live.stage import StageAddress, Tokens, is_loopback
+from mocpack.live.udp_stage import UdpEndpoint
+from mocpack.live.webtransport import INFO_PATH as WEBTRANSPORT
+from mocpack.live.webtransport import WebTransportEndpoint
+from mocpack.optional_packages import require
 from mocpack.viewing.page import STAGE, TYPES, stage_files
 
 PORT = 8420
@@ -83,10 +83,10 @@ def run(
         recorder=None if recorder is None else _begin_with(recorder),
     )
     if plain_udp or (udp and is_loopback(host)):
-        relay.doors.append(UdpDoor(relay, plain=plain_udp))
+        relay.endpoints.append(UdpEndpoint(relay, plain=plain_udp))
     if webtransport is not None:
         require("aioquic", extra="webtransport", purpose="WebTransport")
-        relay.doors.append(WebTransportDoor(relay, webtransport))
+        relay.endpoints.append(WebTransportEndpoint(relay, webtransport))
     run_until_interrupted(_serve(relay), seconds)
     if recorder is not None and not recorder.finish():
         files.stderr().print("nothing was received")
@@ -117,7 +117,7 @@ def _context(tls: str | None, key: str | None) -> ssl.SSLContext | None:
     return context
 
 
-def _begin_with(recorder: Recorder) -> Callable[[Place, Hello], Take]:
+def _begin_with(recorder: Recorder) -> Callable[[StageAddress, Hello], Take]:
     return lambda place, hello: recorder.begin(place.performer or place.stage, hello)
 
 
