@@ -26,18 +26,18 @@ def run(
     """Take clips out of an archive, each the very .mocp file that was packed."""
     rows = []
     with open_corpus(archive) as found:
-        numbers = found.select(where)
+        indices = found.select(where)
         if clips:
-            wanted = {found.number(name) for name in clips}
-            numbers = [number for number in numbers if number in wanted]
-        goals = {number: safe_path(output, found.names[number], ".mocp") for number in numbers}
+            wanted = {found.index(name) for name in clips}
+            indices = [index for index in indices if index in wanted]
+        goals = {index: safe_path(output, found.names[index], ".mocp") for index in indices}
         for goal in goals.values():
             files.check_free(str(goal), force=force, in_new_folder=True)
-        for number, goal in goals.items():
-            data = found.read(number)
+        for index, goal in goals.items():
+            data = found.read(index)
             goal.parent.mkdir(parents=True, exist_ok=True)
             files.write_output(data, str(goal), force=force)
-            rows.append({"clip": found.names[number], "output": str(goal), "bytes": len(data)})
+            rows.append({"clip": found.names[index], "output": str(goal), "bytes": len(data)})
     if as_json:
         print_json(rows)
     else:

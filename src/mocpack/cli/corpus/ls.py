@@ -26,7 +26,7 @@ def run(
 ) -> int:
     """List the clips of an archive, by any condition on its catalogue."""
     with open_corpus(archive) as found:
-        table = catalog.chosen(found.table, where)
+        table = catalog.filter_rows(found.table, where)
     rows = table.to_pylist()
     if as_json:
         print_json(rows)
@@ -44,7 +44,7 @@ def run(
 
 def _columns(there: list[str], asked: str | None) -> list[str]:
     if asked is None:
-        users = [name for name in there if name not in catalog.TYPES]
+        users = [name for name in there if name not in catalog.COLUMN_TYPES]
         return [name for name in SHOWN if name in there] + users
     if asked == "all":
         return there

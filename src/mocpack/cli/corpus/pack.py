@@ -14,7 +14,8 @@ from mocpack.cli.pack_inputs import PackInputs, find_inputs
 from mocpack.cli.pack_parts import check_free, hashes_file, make_archive, may_write
 from mocpack.cli.progress import counted
 from mocpack.cli.reading import Reading
-from mocpack.corpora.engines import engine_of
+from mocpack.corpora import pack_record
+from mocpack.corpora.engines import make_engine
 from mocpack.corpora.packing import PackOptions, RejectedFile, append, pack
 from mocpack.errors import UsageError
 
@@ -56,9 +57,9 @@ def run(
     files.check_apart(output, found.files.values())
     ending, kept = archive.parse(), False
     if in_parts:
-        workers = engine_of(engine or "local", workers=jobs, address=address)
+        workers = make_engine(engine or "local", workers=jobs, address=address)
         allowed = may_write(output, force=force)  # raises before files are hashed
-        known = [finished.record_of(output), hashes_file(output)]
+        known = [pack_record.record_path(output), hashes_file(output)]
         plan, hashes = found.plan(known, everywhere=engine == "ray")
         refused, kept = make_archive(
             plan, output, ending, may_write=allowed, engine=workers, hashes=hashes
@@ -81,8 +82,10 @@ def _pack_at_once(
     with counted() as bar:
         task = bar.add_task("packing", total=len(shares))
 
-        def told(place: int, share: float) -> None:
+        def on_progress(place: int, share: float) -> None:
             shares[place] = max(share, shares[place])
             bar.update(task, completed=sum(shares))
 
-        return work(found.files, output, found.packing, workers=workers, told=told, **ending)
+        return work(
+            found.files, output, found.packing, workers=workers, on_progress=on_progress, **ending
+        )

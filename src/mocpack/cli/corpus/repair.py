@@ -22,7 +22,7 @@ def run(
     files.check_free(output, force=force, sources=[archive])
     lost = repair(archive, output)
     for one in lost:
-        complain(f"{archive}: {one.why}")
+        complain(f"{archive}: {one.reason}")
     with open_corpus(output) as made:
         files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")
     return 2 if lost else 0

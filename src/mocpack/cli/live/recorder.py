@@ -52,7 +52,7 @@ class Recorder:
             raise UsageError(f"--max-error is of .mocp files, not of {path}")
         self._archive = path.endswith(".mocps")
         if self._archive:
-            catalog.parquet()  # complains before the work, not after
+            catalog.import_parquet()  # complains before the work, not after
         self._path, self._max_error, self._force = Path(path), max_error, force
         self._suffix = ".mocp" if self._archive else self._path.suffix
         self._taken: set[Path] = set()
