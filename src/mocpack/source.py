@@ -167,7 +167,7 @@ def _read_all(read: Callable[[int], Any], size: int) -> bytes:
 
 def _check_bytes(data: Any) -> bytes:
     if not isinstance(data, bytes):
-        raise UsageError("the file object returns text; open it in binary mode")
+        raise UsageError("the file object returns text instead of bytes; open it in binary mode")
     return data
 
 

@@ -168,7 +168,7 @@ def read_part(part: Part, folder: str) -> PackedPart:
     except FormatError as error:
         storage.remove(name)
         raise CorruptionError(
-            f"{name} is damaged and was removed: {error}; run the command again to repack it"
+            f"{name} is damaged and was removed: {error}; --resume packs it again"
         ) from error
 
 

@@ -30,7 +30,8 @@ def _find_fault(corpus: Corpus, index: int, decode: bool) -> str | None:
             motion.check()
             header = motion.header
             if (header.frame_count, header.frame_time) != (place.frames, place.frame_time):
-                return f"its head differs from the trailer: {place.frames} frames, {place.frame_time} s"
+                wrong = f"{place.frames} frames of {place.frame_time} s"
+                return f"its head differs from the trailer, which says {wrong}"
             if decode:
                 motion.clip()
     except MocpackError as error:
