@@ -61,7 +61,7 @@ NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, 
 
 // Returns (values, how many of their rows are whole).
 std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_truncated(nb::bytes data, size_t rows, size_t columns,
-														   Classes classes, size_t class_count)
+																 Classes classes, size_t class_count)
 {
 	check_classes(classes, columns, class_count);
 	auto values = new_array<int32_t, 2>({rows, columns});
@@ -72,7 +72,7 @@ std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_truncated(nb::bytes data,
 		size_t size = data.size();
 		nb::gil_scoped_release release;
 		whole = mocpack_planes_decode_truncated(values.data(), rows, columns, classes.data(), class_count,
-										  models.get(), src, size);
+												models.get(), src, size);
 	}
 	return {values, whole};
 }

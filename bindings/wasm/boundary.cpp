@@ -8,8 +8,8 @@
 #include <type_traits>
 
 #include "mocpack/mocpack.h"
-#include "reader/inflate.h"
 #include "reader/error_message.h"
+#include "reader/inflate.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -328,14 +328,14 @@ EXPORT(read_track) int32_t read_track(uint32_t index)
 	size_t text_size = 0;
 	if (status != MOCPACK_OK || track.kind != MOCPACK_TRACK_LABEL ||
 		(status = mocpack_track_labels(motion, index, &track_word_count, &text_size, nullptr, nullptr,
-									  &fault)) != MOCPACK_OK)
+									   &fault)) != MOCPACK_OK)
 		return status;
 	track_texts_size = track_word_count * sizeof(mocpack_Text) + text_size;
 	track_texts = static_cast<mocpack_Text*>(take(nullptr, track_texts_size));
 	if (!track_texts)
 		return MOCPACK_NO_MEMORY;
 	return mocpack_track_labels(motion, index, &track_word_count, &text_size, track_texts,
-							   reinterpret_cast<char*>(track_texts + track_word_count), &fault);
+								reinterpret_cast<char*>(track_texts + track_word_count), &fault);
 }
 
 EXPORT(track_values) const void* track_values()

@@ -1,7 +1,14 @@
 /** The native reader, compiled to WebAssembly: one instance for each open file. */
 
 import { MocpackError, type ErrorKind } from "./error.js";
-import { doublesAt, readHeader, textAt, WIDTHS, type HeaderExports, type Header } from "./header.js";
+import {
+  doublesAt,
+  readHeader,
+  textAt,
+  WIDTHS,
+  type HeaderExports,
+  type Header,
+} from "./header.js";
 import type { ByteSource } from "./source.js";
 import type { Track, WasmSource } from "./types.js";
 

@@ -154,10 +154,21 @@ function readSkeleton(core: HeaderExports, found: Numbers<typeof NUMBERS>): Skel
 function readHinge(core: HeaderExports, at: number): Hinge {
   const [joint, slides] = new Int32Array(core.memory.buffer, at + 8, 2);
   const [x, y, z, lowerLimit, upperLimit] = new Float64Array(core.memory.buffer, at + 16, 5);
-  return { name: textAt(core, at), joint, slides: slides === 1, axis: [x, y, z], lowerLimit, upperLimit };
+  return {
+    name: textAt(core, at),
+    joint,
+    slides: slides === 1,
+    axis: [x, y, z],
+    lowerLimit,
+    upperLimit,
+  };
 }
 
-function readTakeData(core: HeaderExports, found: Numbers<typeof NUMBERS>, memoryLimit: number): TakeData {
+function readTakeData(
+  core: HeaderExports,
+  found: Numbers<typeof NUMBERS>,
+  memoryLimit: number,
+): TakeData {
   return {
     startTime: found.startTime,
     times: found.timesAt ? doublesAt(core, found.timesAt, found.frameCount) : null,
@@ -208,7 +219,11 @@ function readTrack(core: HeaderExports, index: number): TrackInfo {
   };
 }
 
-function numbersAt<T extends readonly string[]>(core: HeaderExports, at: number, names: T): Numbers<T> {
+function numbersAt<T extends readonly string[]>(
+  core: HeaderExports,
+  at: number,
+  names: T,
+): Numbers<T> {
   const numbers = new Float64Array(core.memory.buffer, at, names.length);
   return Object.fromEntries(names.map((name, i) => [name, numbers[i]])) as Numbers<T>;
 }

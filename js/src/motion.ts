@@ -61,7 +61,10 @@ export class FileMotion implements Motion {
     const { frame, fraction } = times
       ? locateAmong(seconds, times)
       : locate(seconds - startTime, this.frameTime, this.frameCount);
-    return interpolateFrames(await this.frames(frame, Math.min(frame + 2, this.frameCount)), fraction);
+    return interpolateFrames(
+      await this.frames(frame, Math.min(frame + 2, this.frameCount)),
+      fraction,
+    );
   }
 
   async track(name: string): Promise<Track> {

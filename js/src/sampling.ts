@@ -3,7 +3,10 @@
 import type { Frames } from "./types.js";
 
 /** The frame that `seconds` lies in by times that are not even, and how far it is to the next. */
-export function locateAmong(seconds: number, times: Float64Array): { frame: number; fraction: number } {
+export function locateAmong(
+  seconds: number,
+  times: Float64Array,
+): { frame: number; fraction: number } {
   let low = 0;
   let high = Math.max(0, times.length - 2);
   while (low < high) {
@@ -52,7 +55,8 @@ export function interpolate(a: Frames, b: Frames, fraction: number): Frames {
     translations[i] += fraction * (b.translations[i] - translations[i]);
   const pose: Frames = { start: a.start, count: 1, rotations, translations };
   const to = b.scales;
-  if (a.scales && to) pose.scales = a.scales.map((scale, i) => (1 - fraction) * scale + fraction * to[i]);
+  if (a.scales && to)
+    pose.scales = a.scales.map((scale, i) => (1 - fraction) * scale + fraction * to[i]);
   return pose;
 }
 

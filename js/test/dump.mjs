@@ -45,8 +45,16 @@ for (const { file, clip, out, times, original } of JSON.parse(
     labels.push(track.labels);
   }
   for (const [name, numbers] of Object.entries(arrays)) await write(`${out}.${name}`, numbers);
-  const { skeleton, frameCount, frameTime, codec, sizes: bytes, declaredError, measured, metadata } =
-    motion;
+  const {
+    skeleton,
+    frameCount,
+    frameTime,
+    codec,
+    sizes: bytes,
+    declaredError,
+    measured,
+    metadata,
+  } = motion;
   const { angleErrors: angles } = motion;
   const plain = Object.fromEntries(Object.entries(skeleton).map(([k, v]) => [k, Array.from(v)]));
   const header = {

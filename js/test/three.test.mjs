@@ -70,7 +70,9 @@ function timesOf(motion) {
 
 /** Compares bones with the package's own sample: local rotations and places, and the world's. */
 async function checkPose(motion, bones, seconds) {
-  const sample = await motion.sample(seconds + (motion.takeData.times?.[0] ?? motion.takeData.startTime));
+  const sample = await motion.sample(
+    seconds + (motion.takeData.times?.[0] ?? motion.takeData.startTime),
+  );
   bones.forEach((bone, j) => {
     const turn = new THREE.Quaternion().fromArray(sample.rotations, 4 * j);
     const sign = Math.sign(turn.dot(bone.quaternion)) || 1;

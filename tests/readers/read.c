@@ -261,7 +261,7 @@ static void print_hinges(const char* path)
 	for (size_t h = 0; h < info->hinge_count; ++h)
 	{
 		const mocpack_Hinge* hinge = &info->hinges[h];
-		const double numbers[] = {hinge->joint,	  hinge->slides, hinge->axis[0], hinge->axis[1],
+		const double numbers[] = {hinge->joint,	  hinge->slides,	  hinge->axis[0],	 hinge->axis[1],
 								  hinge->axis[2], hinge->lower_limit, hinge->upper_limit};
 		print_text(hinge->name);
 		print_numbers(numbers, 7);

@@ -176,9 +176,9 @@ extern "C"
 	{
 		mocpack_Text name; // what the source calls it; may be empty
 		int32_t joint;
-		int32_t slides; // 1: slides along the axis, 0: turns about it
-		double axis[3]; // of length 1, in the frame that the rest rotation leads to
-		double lower_limit;	// radians, or metres of a slider; -infinity where there is no limit
+		int32_t slides;		// 1: slides along the axis, 0: turns about it
+		double axis[3];		// of length 1, in the frame that the rest rotation leads to
+		double lower_limit; // radians, or metres of a slider; -infinity where there is no limit
 		double upper_limit;
 	} mocpack_Hinge;
 
@@ -210,18 +210,18 @@ extern "C"
 		const int32_t* translated_joints; // (M) increasing
 		double unit;					  // metres in a unit of the source that the file was made from
 
-		mocpack_Text codec;		 // what decodes it: keysine, raw or lossless
-		uint32_t bitstream_version;		 // the version of its payload
-		mocpack_Text parameters; // what the encoder was asked for: a JSON object, or nothing
-		mocpack_Text metadata;	 // a JSON object, or nothing; checked to be one, in UTF-8
-		double declared_error;	 // metres that no point is further off than; negative: not declared
-		int is_measured;		 // whether the encoder measured:
-		double measured_max;	 // the promised error, metres; all four rounded up to 0.07 %
-		double measured_mean;	 // of joint centres
+		mocpack_Text codec;			// what decodes it: keysine, raw or lossless
+		uint32_t bitstream_version; // the version of its payload
+		mocpack_Text parameters;	// what the encoder was asked for: a JSON object, or nothing
+		mocpack_Text metadata;		// a JSON object, or nothing; checked to be one, in UTF-8
+		double declared_error;		// metres that no point is further off than; negative: not declared
+		int is_measured;			// whether the encoder measured:
+		double measured_max;		// the promised error, metres; all four rounded up to 0.07 %
+		double measured_mean;		// of joint centres
 		double measured_rms;
 		double measured_p99;
-		double declared_angle_error; // radians that no hinge's angle, and no other joint's rotation against its
-							   // parent, is further off than; negative: not declared
+		double declared_angle_error; // radians that no hinge's angle, and no other joint's rotation against
+									 // its parent, is further off than; negative: not declared
 		double measured_angle_error; // what the encoder measured of that; negative where nothing is declared
 
 		uint64_t key_count;			// poses at the ends of groups, what mocpack_preview gives
@@ -229,7 +229,7 @@ extern "C"
 		const double* layer_errors; // (layers) largest error, metres, of the keys alone, then with each
 									// layer but the last
 
-		int is_looping;			 // meant to be played round and round
+		int is_looping;		 // meant to be played round and round
 		int is_left_handed;	 // the space of the source; here it is always right-handed
 		mocpack_Axis up;	 // that of the source; here it is always y
 		int is_interpolated; // the source defines the motion between frames: bounds hold there too
@@ -257,7 +257,7 @@ extern "C"
 
 	/* Whether joints were seen in frames first … stop - 1: seen (frames, J) receives 1 or 0. */
 	MOCPACK_API mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
-											uint8_t* seen, mocpack_Error* error);
+												  uint8_t* seen, mocpack_Error* error);
 
 	/* The samples of a track: values (count, width) receives numbers, width 1 for scalars, flags (0 or 1) and
 	 * labels (which word), 3 for vectors, 4 for quaternions (x, y, z, w). times (count) receives the seconds
@@ -270,8 +270,8 @@ extern "C"
 	 * their texts, a zero after each one included; then, called again, words (count), which point into text
 	 * (text_size). */
 	MOCPACK_API mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, size_t* count,
-												   size_t* text_size, mocpack_Text* words, char* text,
-												   mocpack_Error* error);
+													size_t* text_size, mocpack_Text* words, char* text,
+													mocpack_Error* error);
 
 	typedef struct mocpack_Range
 	{
@@ -282,7 +282,7 @@ extern "C"
 	 * none), in the order of the file, neighbours joined: for those who fetch before they decode. Writes at
 	 * most `capacity` of them, and returns how many there are. */
 	MOCPACK_API size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
-									  uint32_t layers, mocpack_Range* ranges, size_t capacity);
+										   uint32_t layers, mocpack_Range* ranges, size_t capacity);
 
 	/* The frame at a time, and its fraction to the next: within 0 … frames - 1, whatever the time. */
 	MOCPACK_API double mocpack_frame_at(const mocpack_Motion* motion, double seconds);
@@ -316,15 +316,15 @@ extern "C"
 	// Begin with MOCPACK_READER_OPTIONS, which sets the defaults.
 	typedef struct mocpack_ReaderOptions
 	{
-		size_t struct_size;			// of this struct, as the caller knows it
-		mocpack_Precision precision;		// that poses are written in
-		mocpack_Space space;		// that poses are written in
-		size_t cache_size;			// bytes of decoded groups to remember; at least one group is
-		uint32_t layers;			// decode no more of them; 0: all; MOCPACK_KEYS_ONLY: none
-		const int32_t* joints;		// which joints to write, in this order; null: all
-		size_t joint_count;			// of these
-		void* memory;				// for the reader to live in, aligned as malloc aligns; null: allocated
-		size_t memory_size;			// of that, at least mocpack_reader_size
+		size_t struct_size;			 // of this struct, as the caller knows it
+		mocpack_Precision precision; // that poses are written in
+		mocpack_Space space;		 // that poses are written in
+		size_t cache_size;			 // bytes of decoded groups to remember; at least one group is
+		uint32_t layers;			 // decode no more of them; 0: all; MOCPACK_KEYS_ONLY: none
+		const int32_t* joints;		 // which joints to write, in this order; null: all
+		size_t joint_count;			 // of these
+		void* memory;				 // for the reader to live in, aligned as malloc aligns; null: allocated
+		size_t memory_size;			 // of that, at least mocpack_reader_size
 		const mocpack_Executor* executor; // copied; used by mocpack_frames of more than one group; null: none
 	} mocpack_ReaderOptions;
 #define MOCPACK_READER_OPTIONS                                                                               \
@@ -380,7 +380,7 @@ extern "C"
 	/* One array of transforms (T, J, width): in each the rotation first, the translation from number `place`
 	 * on. Seven numbers without gaps: place 4, width 7. */
 	static inline mocpack_Poses mocpack_poses_interleaved_f32(float* transforms, size_t joints, size_t place,
-														size_t width)
+															  size_t width)
 	{
 		mocpack_Poses poses = {
 			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
@@ -389,7 +389,7 @@ extern "C"
 	}
 
 	static inline mocpack_Poses mocpack_poses_interleaved_f64(double* transforms, size_t joints, size_t place,
-														size_t width)
+															  size_t width)
 	{
 		mocpack_Poses poses = {
 			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
@@ -417,8 +417,8 @@ extern "C"
 	 * are those of the nearest turn about its axis. Between limits less than a turn apart an angle is the one
 	 * nearest to their middle; any other begins within half a turn and goes on without jumps from frame to
 	 * frame. */
-	MOCPACK_API void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
-									double* angles);
+	MOCPACK_API void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses,
+										  size_t frames, double* angles);
 
 	// ---- scenes: several clips on one clock in one .mocp file
 
@@ -445,8 +445,8 @@ extern "C"
 
 	/* Opens a clip, as mocpack_open opens a file. The scene may be closed before it. */
 	MOCPACK_API mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
-													const mocpack_OpenOptions* options,
-													mocpack_Motion** motion, mocpack_Error* error);
+													   const mocpack_OpenOptions* options,
+													   mocpack_Motion** motion, mocpack_Error* error);
 
 	// ---- archives of many clips (.mocps)
 
@@ -461,7 +461,7 @@ extern "C"
 		uint64_t shard;		  // 0: it is in this file; k: in the k-th of those that the archive lists
 		uint64_t offset;	  // where its bytes stand in that file, and how many:
 		uint64_t stored_size; // its .mocp file but for those that it shares with other clips, which
-		uint64_t base_offset;	  // come after so many
+		uint64_t base_offset; // come after so many
 	} mocpack_ArchiveClip;
 
 	/* Opens an archive: reads its footer and its trailer, nothing else. The source is copied, and must last
@@ -478,17 +478,18 @@ extern "C"
 	MOCPACK_API size_t mocpack_archive_find_clip(const mocpack_Archive* archive, const char* name);
 
 	/* What the trailer says of a clip, as long as the archive is open; null where there is none. */
-	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive, size_t clip);
+	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive,
+																	 size_t clip);
 
 	/* Some bytes of a clip's .mocp file, as it was before it was packed. */
 	MOCPACK_API mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip,
-													uint64_t offset, size_t size, void* dst);
+														 uint64_t offset, size_t size, void* dst);
 
 	/* Opens a clip, as mocpack_open_source opens its file; close it before the archive. A clip in a shard is
 	 * MOCPACK_UNSUPPORTED: the error names the file, which is an archive itself. */
 	MOCPACK_API mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
-													  const mocpack_OpenOptions* options,
-													  mocpack_Motion** motion, mocpack_Error* error);
+														 const mocpack_OpenOptions* options,
+														 mocpack_Motion** motion, mocpack_Error* error);
 
 #ifdef __cplusplus
 }

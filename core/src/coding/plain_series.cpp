@@ -115,7 +115,8 @@ template <typename Bit> int code_bit(Bit& bit, Counter& counter, int value)
 	return value;
 }
 
-template <typename Bit, int N> int code_mixed_bit(Bit& bit, Counter* const (&counters)[N], Mixer<N>& mixer, int value)
+template <typename Bit, int N>
+int code_mixed_bit(Bit& bit, Counter* const (&counters)[N], Mixer<N>& mixer, int value)
 {
 	int logits[N];
 	for (int i = 0; i < N; ++i)

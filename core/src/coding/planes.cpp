@@ -196,7 +196,7 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 }
 
 size_t mocpack_planes_decode_truncated(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
-								 size_t class_count, void* models, const uint8_t* src, size_t src_size)
+									   size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
 	PlaneModels* m = static_cast<PlaneModels*>(models);
 	mocpack_planes_reset(models, class_count);

@@ -147,7 +147,8 @@ struct Coder
 		column.size.update(uint32_t(error));
 	}
 
-	template <typename Bit> int code_mixed_bit(Bit& bit, Column& column, const Expectation& e, int node, int value)
+	template <typename Bit>
+	int code_mixed_bit(Bit& bit, Column& column, const Expectation& e, int node, int value)
 	{
 		int width = e.width < WIDTHS ? e.width : WIDTHS - 1;
 		Counter* counters[LOGITS] = {
@@ -186,7 +187,8 @@ struct Coder
 	{
 		int above = code_mixed_bit(bit, column, e, 0, value >= 0);
 		uint64_t size = uint64_t(above ? value : -1 - value), steps = size >> e.width, found = 0;
-		while (found < STEPS && code_mixed_bit(bit, column, e, 1 + int(found < 14 ? found : 14), steps > found))
+		while (found < STEPS &&
+			   code_mixed_bit(bit, column, e, 1 + int(found < 14 ? found : 14), steps > found))
 			++found;
 		uint64_t counted = found < 3 ? found : 3;
 		if (found == STEPS)

@@ -13,9 +13,9 @@ namespace mocpack
 const int TABLE_BITS = 12;
 const uint32_t TABLE_TOTAL = 1u << TABLE_BITS;
 const uint32_t MIN_STATE = 1u << 16;
-const int MAX_RAW_BITS = 12; // that are coded at once
-const int MAX_TRIMMED_ZEROS = 2;	// zeros at the end of a writer's bytes
-const uint32_t START_STATE_COUNT = 1024;	// states that a writer may start with
+const int MAX_RAW_BITS = 12;			 // that are coded at once
+const int MAX_TRIMMED_ZEROS = 2;		 // zeros at the end of a writer's bytes
+const uint32_t START_STATE_COUNT = 1024; // states that a writer may start with
 
 // What a writer was given: a share of 2^bits.
 struct SymbolInterval

@@ -13,8 +13,8 @@ const bool SMALL_BUILD = false;
 
 } // namespace mocpack
 
-// In a small build, of functions: MOCPACK_NOINLINE, it is there once and not in every caller; MOCPACK_COLD, it is
-// small rather than fast, whatever its neighbours are.
+// In a small build, of functions: MOCPACK_NOINLINE, it is there once and not in every caller; MOCPACK_COLD,
+// it is small rather than fast, whatever its neighbours are.
 #if defined(MOCPACK_SMALL) && defined(__clang__)
 #define MOCPACK_NOINLINE __attribute__((noinline))
 #define MOCPACK_COLD __attribute__((noinline, minsize))

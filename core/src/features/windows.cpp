@@ -15,7 +15,7 @@ namespace
 const double PLANTED_HEIGHT = 0.03; // metres above the foot's own floor
 const double PLANTED_SPEED = 0.15;	// metres a second
 const double PLANTED_SPAN = 0.05;	// seconds to each side
-const double FLOOR_QUANTILE = 0.05;	// of the rows in which a foot may be below its floor
+const double FLOOR_QUANTILE = 0.05; // of the rows in which a foot may be below its floor
 
 template <typename T> Quat quat_at(const T* p)
 {

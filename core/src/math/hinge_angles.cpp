@@ -33,7 +33,7 @@ size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
 } // namespace
 
 void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
-						  const double* translations, size_t frames, double* angles)
+								  const double* translations, size_t frames, double* angles)
 {
 	const mocpack_Skeleton& s = *skeleton;
 	for (size_t h = 0; h < s.hinge_count;)
@@ -56,11 +56,11 @@ void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double
 			}
 			if (own.turns)
 				solve_hinge_angles(multiply(back, load_quat(rotations + 4 * (t * s.joint_count + own.joint))),
-							  load_vec(turning), own.turns > 1 ? turning + 3 : nullptr, row + first,
-							  row + first + 1);
+								   load_vec(turning), own.turns > 1 ? turning + 3 : nullptr, row + first,
+								   row + first + 1);
 			for (size_t i = first; i < first + own.turns; ++i)
 				row[i] = unwrap_hinge_angle(row[i], s.hinge_limits[2 * i], s.hinge_limits[2 * i + 1],
-									   t ? row + i - s.hinge_count : nullptr);
+											t ? row + i - s.hinge_count : nullptr);
 		}
 		h += own.slides + own.turns;
 	}

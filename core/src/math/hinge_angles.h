@@ -12,7 +12,7 @@ extern "C"
 	 * any other begins in [-pi, pi] and goes on without jumps. rotations: (T, J, 4) local; translations: (T,
 	 * M, 3) of the skeleton's translated joints. */
 	void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
-							  const double* translations, size_t frames, double* angles);
+									  const double* translations, size_t frames, double* angles);
 
 #ifdef __cplusplus
 }

@@ -72,7 +72,7 @@ int64_t mocpack_normalize_rotations(double* rotations, size_t frames, size_t joi
 }
 
 int64_t mocpack_normalize_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
-									 float tolerance)
+										float tolerance)
 {
 	for (size_t t = 0; t < frames; ++t, rows += stride)
 		for (size_t j = 0; j < joints; ++j)

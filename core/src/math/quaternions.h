@@ -16,7 +16,7 @@ extern "C"
 
 	/* The same in single precision: quaternions (T, J, 4) whose frames are `stride` numbers apart. */
 	int64_t mocpack_normalize_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
-										 float tolerance);
+											float tolerance);
 
 	// Whether settling would change nothing.
 	int mocpack_are_rotations_normalized(const double* rotations, size_t frames, size_t joints);

@@ -48,12 +48,12 @@ void find_joint(const mocpack_Info& info, const mocpack_Poses& poses, size_t fra
 		info.rest_rotations ? conjugate(load_quat(info.rest_rotations + 4 * joint)) : Quat{0, 0, 0, 1};
 	if (own.slides)
 		is_slider(info.hinges, own,
-			 rotate(back, place_at(poses, frame, joint) - load_vec(info.offsets + 3 * joint)), angles);
+				  rotate(back, place_at(poses, frame, joint) - load_vec(info.offsets + 3 * joint)), angles);
 	if (!own.turns)
 		return;
 	const int32_t first = own.rows[own.slides], last = own.rows[own.slides + own.turns - 1];
 	solve_hinge_angles(multiply(back, quaternion_at(poses, frame, joint)), load_vec(info.hinges[first].axis),
-				  own.turns > 1 ? info.hinges[last].axis : nullptr, angles + first, angles + last);
+					   own.turns > 1 ? info.hinges[last].axis : nullptr, angles + first, angles + last);
 }
 
 // Angles of one frame, up to full turns.
@@ -75,7 +75,8 @@ void find_angles(const mocpack_Motion& motion, const mocpack_Poses& poses, size_
 
 using namespace mocpack;
 
-void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames, double* angles)
+void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
+						  double* angles)
 {
 	const mocpack_Info& info = motion->info;
 	for (size_t t = 0; t < frames; ++t)
@@ -85,6 +86,6 @@ void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* pos
 		for (size_t h = 0; h < info.hinge_count; ++h)
 			if (!info.hinges[h].slides)
 				row[h] = unwrap_hinge_angle(row[h], info.hinges[h].lower_limit, info.hinges[h].upper_limit,
-									   t ? row + h - info.hinge_count : nullptr);
+											t ? row + h - info.hinge_count : nullptr);
 	}
 }

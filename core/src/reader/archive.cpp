@@ -267,11 +267,12 @@ struct Opening
 			entry.frame_count = number(columns, 6, n);
 			std::memcpy(&entry.frame_time, &bits, 8);
 			end = entry.offset + entry.stored_size;
-			bool good = base <= base_count && entry.shard <= archive->shard_count && entry.offset <= MAX_FIELD &&
-						entry.stored_size <= MAX_FIELD && end <= MAX_FIELD && entry.base_offset <= entry.stored_size &&
-						front <= entry.stored_size && front <= fields.left() && entry.frame_count &&
-						entry.frame_count <= MAX_FIELD && entry.frame_time > 0 &&
-						std::isfinite(entry.frame_time) && (entry.shard || end <= archive->trailer);
+			bool good = base <= base_count && entry.shard <= archive->shard_count &&
+						entry.offset <= MAX_FIELD && entry.stored_size <= MAX_FIELD && end <= MAX_FIELD &&
+						entry.base_offset <= entry.stored_size && front <= entry.stored_size &&
+						front <= fields.left() && entry.frame_count && entry.frame_count <= MAX_FIELD &&
+						entry.frame_time > 0 && std::isfinite(entry.frame_time) &&
+						(entry.shard || end <= archive->trailer);
 			if (!good)
 			{
 				fail(MOCPACK_CORRUPT, 0).quote(entry.name.bytes, entry.name.size)
@@ -358,7 +359,8 @@ mocpack_Status mocpack_archive_open(const mocpack_Source* source, const mocpack_
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	if (!source || !source->read || !archive)
-		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_archive_open needs a source and an archive";
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
+			   << "mocpack_archive_open needs a source and an archive";
 	mocpack_Allocator allocator = options && options->allocator ? *options->allocator : default_allocator();
 	uint64_t limit = options && options->memory_limit ? options->memory_limit : DEFAULT_LIMIT;
 	void* place = allocator.allocate(allocator.user, sizeof(mocpack_Archive));
@@ -407,8 +409,8 @@ const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* arch
 	return clip < archive->clip_count ? &archive->clips[clip].entry : nullptr;
 }
 
-mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip, uint64_t offset, size_t size,
-									void* dst)
+mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip, uint64_t offset,
+										 size_t size, void* dst)
 {
 	if (clip >= archive->clip_count || archive->clips[clip].entry.shard)
 		return MOCPACK_BAD_ARGUMENT;
@@ -419,8 +421,8 @@ mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t 
 }
 
 mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
-									  const mocpack_OpenOptions* options, mocpack_Motion** motion,
-									  mocpack_Error* error)
+										 const mocpack_OpenOptions* options, mocpack_Motion** motion,
+										 mocpack_Error* error)
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;

@@ -105,7 +105,7 @@ mocpack_Status run_tasks(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	{
 		uint64_t end = g + 1 >= m.group_count() ? m.info.frame_count : m.key_frame(g + 1);
 		align_quaternion_signs<Number>(poses, r->rig.written_count, m.key_frame(g) - first,
-						   (end < stop ? end : stop) - first);
+									   (end < stop ? end : stop) - first);
 	}
 	return MOCPACK_OK;
 }
@@ -211,7 +211,7 @@ mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t 
 }
 
 size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint32_t layers,
-					  mocpack_Range* ranges, size_t capacity)
+						   mocpack_Range* ranges, size_t capacity)
 {
 	const mocpack_Motion& m = *motion;
 	if (first >= stop || stop > m.info.frame_count)

@@ -13,8 +13,8 @@ namespace mocpack
 namespace
 {
 
-const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
-const double MAX_DECODED_M = 2e7; // metres, as in Python
+const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
+const double MAX_DECODED_M = 2e7;	// metres, as in Python
 const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
 
 } // namespace
@@ -90,7 +90,8 @@ bool normalize_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 	{
 		restore_translation_scale(r, lane.translations + 3 * t * moving);
 		if (r.origin_roots)
-			apply_origin_rotation(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
+			apply_origin_rotation(r, lane.rotations + 4 * t * r.decoded_count,
+								  lane.translations + 3 * t * moving);
 	}
 	return are_in_range(lane.translations, 3 * frames * moving);
 }
@@ -102,8 +103,8 @@ bool normalize_rows(const mocpack_Reader& r, float* rows, size_t frames)
 	for (size_t t = 0; t < frames; ++t)
 		if (!are_in_range(rows + t * (turns + places) + turns, places))
 			return false;
-	if (mocpack_normalize_rotation_rows(rows, frames, r.decoded_count, turns + places, float(UNIT_TOLERANCE)) >=
-		0)
+	if (mocpack_normalize_rotation_rows(rows, frames, r.decoded_count, turns + places,
+										float(UNIT_TOLERANCE)) >= 0)
 		return false;
 	for (size_t t = 0; t < frames; ++t, rows += turns + places)
 	{
@@ -150,12 +151,13 @@ bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, 
 	if (!SMALL_BUILD && r.decodes_floats)
 	{
 		float* to = static_cast<float*>(rows);
-		mocpack_keysine_decode_key_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(), 0);
+		mocpack_keysine_decode_key_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(),
+									   0);
 		return normalize_rows(r, to, frames + 1);
 	}
 	mocpack_keysine_decode_key(r.motion->head, key, r.decoded_columns(),
-						 lane.rotations + 4 * frames * r.decoded_count,
-						 lane.translations + 3 * frames * r.rig.moving_count);
+							   lane.rotations + 4 * frames * r.decoded_count,
+							   lane.translations + 3 * frames * r.rig.moving_count);
 	return finish_lane(r, lane, frames + 1, rows);
 }
 
@@ -213,7 +215,8 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 	}
 	if (!finish_rows(r, *lane, keys, frames, rows))
 	{
-		ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
+		ErrorMessage(error, MOCPACK_CORRUPT,
+					 m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
 			<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
 			<< ", is no motion";
 		return false;

@@ -58,8 +58,8 @@ struct PayloadOpening
 		mocpack_Status status = mocpack_keysine_read_layout(src, size, frames, &shape, &fault);
 		if (status != MOCPACK_OK)
 			return head_fault(status, fault);
-		void* memory =
-			motion->memory.allocate(mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames));
+		void* memory = motion->memory.allocate(
+			mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames));
 		if (!memory)
 			return too_large();
 		status = mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);

@@ -285,7 +285,8 @@ struct LosslessReader
 		for (size_t c = 0; can_continue() && c < columns.count; ++c)
 			patterns[c] = -1;
 		size_t width = 0;
-		const int32_t* signs = can_continue() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
+		const int32_t* signs =
+			can_continue() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
 		if (can_continue() && lead)
 			read_block(lead, columns, matrix);
 		if (can_continue())
@@ -556,7 +557,8 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 	motion->memory.release(buffer);
 	if (out.channels && is_scaled(motion->info))
 	{
-		ErrorMessage(error, MOCPACK_CORRUPT, data.offset) << "lossless payload: channels of a clip with scales";
+		ErrorMessage(error, MOCPACK_CORRUPT, data.offset)
+			<< "lossless payload: channels of a clip with scales";
 		return false;
 	}
 	if (out.motion) // where both are there, the channels do not say all of it

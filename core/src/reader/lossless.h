@@ -50,7 +50,7 @@ struct SeriesGroups
 
 // Groups columns by joint, and relates groups along the skeleton; false where there is no memory.
 bool group_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
-					size_t chosen_count, SeriesGroups* groups, Memory* memory);
+				   size_t chosen_count, SeriesGroups* groups, Memory* memory);
 
 // A row of the source's channels in metres and radians.
 void scale_channels(const mocpack_Motion& motion, const double* row, double degree, double* out);

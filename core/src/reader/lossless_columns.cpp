@@ -310,7 +310,7 @@ void scale_channels(const mocpack_Motion& m, const double* row, double degree, d
 }
 
 bool group_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
-					size_t chosen_count, SeriesGroups* groups, Memory* memory)
+				   size_t chosen_count, SeriesGroups* groups, Memory* memory)
 {
 	const size_t joints = shape.joint_count, group_count = 2 * joints;
 	int32_t* owners = memory->allocate_array<int32_t>(uint64_t(chosen_count) + 1);

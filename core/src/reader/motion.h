@@ -2,8 +2,8 @@
 #pragma once
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
-#include "reader/memory.h"
 #include "reader/error_message.h"
+#include "reader/memory.h"
 
 namespace mocpack
 {
@@ -122,9 +122,9 @@ struct mocpack_Motion
 	uint8_t* hinge_slides;
 	double* hinge_axes;
 	double* hinge_limits;
-	double* moving_scales;	 // (frames, S, 3) of info.scaled_joints; null: none move
-	double* translation_factors;	 // (M) from the codec's translations to the clip's; null: all 1
-	uint64_t* track_offsets; // (tracks) where in the file the body of each one's chunk stands
+	double* moving_scales;		 // (frames, S, 3) of info.scaled_joints; null: none move
+	double* translation_factors; // (M) from the codec's translations to the clip's; null: all 1
+	uint64_t* track_offsets;	 // (tracks) where in the file the body of each one's chunk stands
 
 	// What the codec knows: one tree, below a joint at the origin where the file has several.
 	mocpack_Skeleton tree;

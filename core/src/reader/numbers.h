@@ -16,9 +16,10 @@ uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,
 struct WholeCoders
 {
 	// The first row stands in `numbers`.
-	bool (*read_coded)(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory);
+	bool (*read_coded)(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers,
+					   Memory* memory);
 	bool (*read_compact)(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
-					Memory* memory);
+						 Memory* memory);
 };
 
 // Reads numbers (rows, columns) up to the end of `in`; false, and an error, where they are none. step: that

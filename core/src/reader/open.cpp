@@ -166,8 +166,8 @@ struct Opening
 			fail(MOCPACK_CORRUPT, at) << CODECS[n].name << " bitstream version 0: versions count from 1";
 		else if (info.bitstream_version > CODECS[n].newest_bitstream)
 			fail(MOCPACK_UNSUPPORTED, at)
-				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream_version) << " is newer than "
-				<< uint64_t(CODECS[n].newest_bitstream) << "; a newer mocpack reads it";
+				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream_version)
+				<< " is newer than " << uint64_t(CODECS[n].newest_bitstream) << "; a newer mocpack reads it";
 		else
 		{
 			motion->codec = Codec(n);
@@ -424,7 +424,7 @@ double mocpack_frame_at(const mocpack_Motion* motion, double seconds)
 }
 
 mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint8_t* seen,
-							mocpack_Error* error)
+								  mocpack_Error* error)
 {
 	const mocpack_Info& info = motion->info;
 	mocpack_Error ignored;

@@ -12,7 +12,8 @@ namespace
 {
 
 // sin(t θ) / sin θ with cos θ = 1 - less, by the series of Eberly, A Fast and Accurate Algorithm for
-// Computing SLERP (2011): sums and products alone. Exact to rounding while less is below MAX_SLERP_SERIES_GAP.
+// Computing SLERP (2011): sums and products alone. Exact to rounding while less is below
+// MAX_SLERP_SERIES_GAP.
 template <typename Number> struct SlerpSeries
 {
 	static const int TERMS = sizeof(Number) == 4 ? 5 : 10;

@@ -46,9 +46,11 @@ struct ReaderCounts
 		frames = m.longest_group + 1;
 		row_bytes = (o.precision == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
 		decodes_floats = !SMALL_BUILD && m.codec == KEYSINE && o.precision == MOCPACK_FLOAT32 &&
-				   !mocpack_keysine_grid_steps(m.head);
+						 !mocpack_keysine_grid_steps(m.head);
 		scaled = m.info.scales || m.info.scaled_count;
-		lanes = o.executor ? (o.executor->max_concurrency < MAX_TASKS ? o.executor->max_concurrency : MAX_TASKS) : 1;
+		lanes = o.executor
+					? (o.executor->max_concurrency < MAX_TASKS ? o.executor->max_concurrency : MAX_TASKS)
+					: 1;
 		size_t group = row_bytes * frames, groups = m.group_count();
 		slots = group ? o.cache_size / group : 1;
 		slots = slots < 1 ? 1 : slots > groups ? groups : slots;
@@ -72,7 +74,8 @@ size_t lane_scratch(const mocpack_Motion& m, bool decodes_floats)
 {
 	if (m.codec != KEYSINE)
 		return m.channel_count * sizeof(double);
-	size_t group = decodes_floats ? mocpack_keysine_rows_scratch_size(m.head) : mocpack_keysine_group_scratch_size(m.head),
+	size_t group = decodes_floats ? mocpack_keysine_rows_scratch_size(m.head)
+								  : mocpack_keysine_group_scratch_size(m.head),
 		   segment = mocpack_keysine_segment_scratch_size(m.head);
 	return group > segment ? group : segment;
 }

@@ -13,7 +13,7 @@ struct Lane
 {
 	size_t segment; // whose keys are at hand
 	int32_t* keys;
-	void* scratch;				// of a raw payload, one row of channels
+	void* scratch;					// of a raw payload, one row of channels
 	mocpack_KeysineSineCache sines; // that the scratch holds of the group before
 	double *rotations,
 		*translations; // of a group, and the key at its end; none where rows are decoded as such

@@ -232,7 +232,8 @@ mocpack_Status mocpack_scene_open_source(const mocpack_Source* source, const moc
 	error = error ? error : &ignored;
 	if (source && source->read)
 		return open_scene({nullptr, *source, 0}, options, scene, error);
-	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open_source: a source that cannot read";
+	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
+		   << "mocpack_scene_open_source: a source that cannot read";
 }
 
 void mocpack_scene_close(mocpack_Scene* scene)
@@ -265,8 +266,8 @@ size_t mocpack_scene_find_clip(const mocpack_Scene* scene, const char* name)
 }
 
 mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
-									const mocpack_OpenOptions* options, mocpack_Motion** motion,
-									mocpack_Error* error)
+									   const mocpack_OpenOptions* options, mocpack_Motion** motion,
+									   mocpack_Error* error)
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;

@@ -187,7 +187,8 @@ bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool to
 	return true;
 }
 
-bool read_coded_numbers(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+bool read_coded_numbers(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers,
+						Memory* memory)
 {
 	if (coder == PLAIN)
 	{
@@ -202,7 +203,7 @@ bool read_coded_numbers(uint8_t coder, Fields* in, size_t rows, size_t columns, 
 }
 
 bool read_compact_numbers(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
-				  Memory* memory)
+						  Memory* memory)
 {
 	for (size_t c = 0; c < columns; ++c)
 		numbers[c] = double(in->zigzag());

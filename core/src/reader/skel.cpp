@@ -13,10 +13,11 @@ namespace mocpack
 namespace
 {
 
-const size_t MAX_JOINTS = 65535, MAX_NAME_BYTES = 255, MAX_PARAMETER_BYTES = 65536, MAX_CODEC_NAME_BYTES = 255;
+const size_t MAX_JOINTS = 65535, MAX_NAME_BYTES = 255, MAX_PARAMETER_BYTES = 65536,
+			 MAX_CODEC_NAME_BYTES = 255;
 const size_t MAX_SKELETON_BYTES = 1 << 24; // bytes, inflated
 const double PI = 3.14159265358979323846;
-const double MAX_POINT_M = 1e6;	  // metres
+const double MAX_POINT_M = 1e6;		  // metres
 const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
 const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = ChannelLayout::MOST;

@@ -95,7 +95,7 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 		*offset++ = chunk->offset;
 		tracks->chunk_size = chunk->size;
 		out_of_memory = !copy_text(tracks->name.bytes, tracks->name.size, &tracks->name, &memory) ||
-				  !copy_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
+						!copy_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
 		most -= tracks->count * WIDTHS[tracks->kind];
 	}
 	return out_of_memory ? no_memory(error, "the file's tracks") : names_differ(chunks, motion, error);
@@ -372,7 +372,7 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 }
 
 mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, size_t* count,
-								   size_t* text_size, mocpack_Text* words, char* text, mocpack_Error* error)
+									size_t* text_size, mocpack_Text* words, char* text, mocpack_Error* error)
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;

@@ -73,7 +73,8 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     super();
     if (!(prefetchSeconds >= 0 && prefetchSeconds < Infinity))
       throw new RangeError(`prefetchSeconds must be at least 0, got ${prefetchSeconds}`);
-    if (!(cacheBytes >= 0)) throw new RangeError(`cacheBytes must be at least 0, got ${cacheBytes}`);
+    if (!(cacheBytes >= 0))
+      throw new RangeError(`cacheBytes must be at least 0, got ${cacheBytes}`);
     const frameBytes = 4 * channels.width;
     const second = Math.round(WINDOW_SECONDS / motion.frameTime);
     this.windowFrames = Math.max(1, Math.min(second, Math.floor(MAX_WINDOW_BYTES / frameBytes)));
@@ -186,7 +187,10 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
   private fail(number: number, error: unknown): void {
     if (this.closed) return;
     const network = error instanceof MocpackError && error.kind === "network";
-    this.failures.set(number, { error, again: network ? performance.now() + RETRY_AFTER_MS : Infinity });
+    this.failures.set(number, {
+      error,
+      again: network ? performance.now() + RETRY_AFTER_MS : Infinity,
+    });
     this.dispatchEvent({ type: "error", error });
   }
 

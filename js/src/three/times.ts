@@ -10,7 +10,11 @@ export function durationOf({ takeData, frameCount, frameTime }: Motion): number 
 }
 
 /** Seconds of frames start … stop - 1 after the first of them. */
-export function clipTimes({ takeData, frameTime }: Motion, start: number, stop: number): Float32Array {
+export function clipTimes(
+  { takeData, frameTime }: Motion,
+  start: number,
+  stop: number,
+): Float32Array {
   const times = takeData?.times;
   return Float32Array.from({ length: stop - start }, (_, t) =>
     times ? times[start + t] - times[start] : t * frameTime,

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/small_build.h"
 #include "common/simd_clones.h"
+#include "common/small_build.h"
 #include "keysine/decode/limits.h"
 #include "math/lanes.h"
 
@@ -43,7 +43,7 @@ struct Halves
 };
 
 MOCPACK_SIMD_CLONES void halve(const double* m, const double* x, int32_t stride, int32_t count,
-						Halves* __restrict out)
+							   Halves* __restrict out)
 {
 	if (SMALL_BUILD) // by pairs, without a remainder: rows have room for one frame more
 		count = (count + 1) & ~1;
@@ -82,7 +82,8 @@ Lanes lanes_at(const double* from)
 	return lanes;
 }
 
-const int32_t WIDTH = int32_t(lane_count), MANY = SMALL_BUILD ? 1 : 4; // chains that do not wait for one another
+const int32_t WIDTH = int32_t(lane_count),
+			  MANY = SMALL_BUILD ? 1 : 4; // chains that do not wait for one another
 
 // As sine_cosine, of several frames side by side, and the rotations from `base` that they mean.
 void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
@@ -221,7 +222,9 @@ const int32_t SLOW = 5, FAST = 15;
 
 bool in_band(int32_t band, int32_t normalized_frequency)
 {
-	return band == 0 || (band == 1 ? normalized_frequency <= SLOW : band == 2 ? normalized_frequency > SLOW : normalized_frequency > FAST);
+	return band == 0 || (band == 1	 ? normalized_frequency <= SLOW
+						 : band == 2 ? normalized_frequency > SLOW
+									 : normalized_frequency > FAST);
 }
 
 } // namespace
@@ -263,9 +266,9 @@ size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, 
 	return next;
 }
 
-MOCPACK_SIMD_CLONES void block_values(double* __restrict values, const double* sines, int32_t length, int32_t first,
-							   int32_t stop, double key, double next_key, const double* series,
-							   int32_t extent)
+MOCPACK_SIMD_CLONES void block_values(double* __restrict values, const double* sines, int32_t length,
+									  int32_t first, int32_t stop, double key, double next_key,
+									  const double* series, int32_t extent)
 {
 	int32_t stride = padded(length);
 	if (SMALL_BUILD) // as in halve

@@ -427,7 +427,8 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
 										   const size_t* sizes, size_t layer_count,
 										   const mocpack_KeysineColumns* columns, double* rotations,
-										   double* translations, mocpack_KeysineSineCache* kept, void* scratch)
+										   double* translations, mocpack_KeysineSineCache* kept,
+										   void* scratch)
 {
 	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
 	FrameSpan span = {first, stop};
@@ -476,13 +477,14 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 	use_midpoints(plan, shifts, &symbols);
 	Output out = {{*plan.skeleton, nullptr}, rotations, translations};
 	mocpack_KeysineSineCache kept = {};
-	synthesize(*head, symbols, plan.track_count, {0, head->grouping.length(group)}, out, Synthesis(*head, &arena),
-			   &kept);
+	synthesize(*head, symbols, plan.track_count, {0, head->grouping.length(group)}, out,
+			   Synthesis(*head, &arena), &kept);
 	return MOCPACK_OK;
 }
 
 void mocpack_keysine_decode_key(const mocpack_KeysineHead* head, const int32_t* key,
-						  const mocpack_KeysineColumns* columns, double* rotations, double* translations)
+								const mocpack_KeysineColumns* columns, double* rotations,
+								double* translations)
 {
 	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
 	for (size_t t = 0; t < head->plan.track_count; ++t)

@@ -29,15 +29,15 @@ extern "C"
 	enum
 	{
 		MOCPACK_KEYSINE_PLAN_COLUMNS = 14,
-		MOCPACK_KEYSINE_STEPS = 64,			  // quantiser steps: unit * 2^((8 - index) / 2)
-		MOCPACK_KEYSINE_UNIT_STEP = 8,		  // index of the step that is the unit itself
-		MOCPACK_KEYSINE_MAX_BLOCK_FRAMES = 512,  // frames
+		MOCPACK_KEYSINE_STEPS = 64,				 // quantiser steps: unit * 2^((8 - index) / 2)
+		MOCPACK_KEYSINE_UNIT_STEP = 8,			 // index of the step that is the unit itself
+		MOCPACK_KEYSINE_MAX_BLOCK_FRAMES = 512,	 // frames
 		MOCPACK_KEYSINE_MAX_GROUP_FRAMES = 8192, // frames
-		MOCPACK_KEYSINE_MAX_SPLITS = 7,	  // a group has at most 2^7 blocks
+		MOCPACK_KEYSINE_MAX_SPLITS = 7,			 // a group has at most 2^7 blocks
 		MOCPACK_KEYSINE_MAX_LAYERS = 16,
 		MOCPACK_KEYSINE_MAX_SHIFT = 8,
 		MOCPACK_KEYSINE_MAX_GRID_CHANNELS = 4096, // each takes a few kilobytes, however short the clip
-		MOCPACK_KEYSINE_MAX_INITIAL_SCALE = 31,   // half octaves of 1/32 step
+		MOCPACK_KEYSINE_MAX_INITIAL_SCALE = 31,	  // half octaves of 1/32 step
 	};
 
 	// Where things stand in a payload: the head, then segments, then groups layer by layer, of these sizes.
@@ -70,14 +70,14 @@ extern "C"
 	/* Reads how many parts a payload has, and how long they are, before any memory is taken for them: the
 	 * layout without what is coded (sizes, channels, tracks, shifts). `fault` may be null. */
 	mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
-										mocpack_KeysineLayout* layout, mocpack_Fault* fault);
+											   mocpack_KeysineLayout* layout, mocpack_Fault* fault);
 
-	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned as
-	 * malloc aligns. `skeleton` must outlive the head. `fault` may be null; it is written where the head is
-	 * corrupt. The memory is 0 where the head cannot be, and mocpack_keysine_open says why without touching
-	 * any. */
+	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned
+	 * as malloc aligns. `skeleton` must outlive the head. `fault` may be null; it is written where the head
+	 * is corrupt. The memory is 0 where the head cannot be, and mocpack_keysine_open says why without
+	 * touching any. */
 	size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints,
-									   size_t frame_count);
+											size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
 										size_t frame_count, void* memory, mocpack_KeysineHead** head,
 										mocpack_Fault* fault);
@@ -142,7 +142,8 @@ extern "C"
 
 	/* The pose of one key (channels): rotations (J, 4), translations (M, 3), or those that have a column. */
 	void mocpack_keysine_decode_key(const mocpack_KeysineHead* head, const int32_t* key,
-							  const mocpack_KeysineColumns* columns, double* rotations, double* translations);
+									const mocpack_KeysineColumns* columns, double* rotations,
+									double* translations);
 
 	/* The coded part of the head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), the
 	 * shifts of layers (layer_count - 1, tracks), and of a grid in time the steps of tracks and the initial

@@ -17,8 +17,8 @@ namespace mocpack
 namespace keysine
 {
 
-const int MAX_REFINEMENT = 15; // a frame's grid is at most 2^15 times as fine as its track's
-const int MAX_UNPREDICTED_SCALE = 9;	   // channels of no larger initial scale are not predicted by least squares
+const int MAX_REFINEMENT = 15;		 // a frame's grid is at most 2^15 times as fine as its track's
+const int MAX_UNPREDICTED_SCALE = 9; // channels of no larger initial scale are not predicted by least squares
 
 // How the numbers are predicted: QUICK or THOROUGH of docs/series.md, without mirrored joints.
 struct Forecast

@@ -37,13 +37,16 @@ bool check_fields(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 {
 	// the longest group is asked for only once there are enough groups to divide by
 	return check_range(fault, "unit", h.unit, MOCPACK_KEYSINE_MIN_UNIT, MOCPACK_KEYSINE_MAX_UNIT) &&
-		   check_range(fault, "tempo", h.tempo, 1, 255) && check_range(fault, "fine bits", h.fine_bits, 0, 60) &&
+		   check_range(fault, "tempo", h.tempo, 1, 255) &&
+		   check_range(fault, "fine bits", h.fine_bits, 0, 60) &&
 		   check_range(fault, "groups in a segment", double(h.groups_per_segment), 1, MAX_NUMBER) &&
-		   check_range(fault, "groups", double(h.grouping.groups), h.grouping.frames > 1 ? 1 + double(h.grouping.lead) : 0,
-				  double(h.grouping.frames - 1)) &&
-		   check_range(fault, "frames before the first group", double(h.grouping.lead), 0, h.grouping.frames > 2) &&
+		   check_range(fault, "groups", double(h.grouping.groups),
+					   h.grouping.frames > 1 ? 1 + double(h.grouping.lead) : 0,
+					   double(h.grouping.frames - 1)) &&
+		   check_range(fault, "frames before the first group", double(h.grouping.lead), 0,
+					   h.grouping.frames > 2) &&
 		   check_range(fault, "frames in a group", double(h.grouping.longest_group()), 0,
-				  h.grid ? MOCPACK_KEYSINE_MAX_BLOCK_FRAMES : MOCPACK_KEYSINE_MAX_GROUP_FRAMES) &&
+					   h.grid ? MOCPACK_KEYSINE_MAX_BLOCK_FRAMES : MOCPACK_KEYSINE_MAX_GROUP_FRAMES) &&
 		   (!h.grid || check_range(fault, "layers of a grid", double(h.layer_count), 1, 1));
 }
 
@@ -144,7 +147,7 @@ struct HeadMemory
 } // namespace
 
 mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
-									mocpack_KeysineLayout* layout, mocpack_Fault* fault)
+										   mocpack_KeysineLayout* layout, mocpack_Fault* fault)
 {
 	mocpack_KeysineHead h = {};
 	TableReader reader(nullptr, 0);
@@ -154,7 +157,8 @@ mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, 
 	return status;
 }
 
-size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints, size_t frame_count)
+size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints,
+										size_t frame_count)
 {
 	mocpack_KeysineHead h = {};
 	TableReader reader(nullptr, 0);
@@ -193,7 +197,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 		!symbols.predictors(rooms.predictors, h->predictor_count, tracks) ||
 		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
 		(h->grid && !check_range(fault, "channels of a grid", double(h->plan.channel_count), 0,
-							MOCPACK_KEYSINE_MAX_GRID_CHANNELS)) ||
+								 MOCPACK_KEYSINE_MAX_GRID_CHANNELS)) ||
 		(h->grid && !symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.initial_scales, tracks)) ||
 		reader.exhausted() || !reader.all_read())
 		return MOCPACK_CORRUPT;
@@ -203,23 +207,16 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
-	return {h->size,
-			h->grouping.groups,
-			h->groups_per_segment,
-			h->segment_count,
-			h->sizes,
-			h->plan.channel_count,
-			h->plan.track_count,
-			h->layer_count,
-			h->shifts,
-			h->grouping.lead};
+	return {h->size,   h->grouping.groups,	  h->groups_per_segment, h->segment_count,
+			h->sizes,  h->plan.channel_count, h->plan.track_count,	 h->layer_count,
+			h->shifts, h->grouping.lead};
 }
 
 mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 {
 	mocpack_KeysineFields s = {};
-	s.mode =
-		(h->grid ? GRID_MODE : 0) | (h->grouping.lead ? FIRST_FRAME_MODE : 0) | (h->thorough ? THOROUGH_MODE : 0);
+	s.mode = (h->grid ? GRID_MODE : 0) | (h->grouping.lead ? FIRST_FRAME_MODE : 0) |
+			 (h->thorough ? THOROUGH_MODE : 0);
 	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits;
 	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
 	s.group_count = uint32_t(h->grouping.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);

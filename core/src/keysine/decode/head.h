@@ -14,7 +14,7 @@ struct mocpack_KeysineHead
 	const uint8_t* shifts; // (layers - 1, tracks): how coarse each layer is, but the last
 	size_t size;		   // of the head itself
 	double unit;
-	int32_t tempo;								 // 64 times half a second over the length of a group
+	int32_t tempo;								// 64 times half a second over the length of a group
 	uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // of the keys alone, then of each layer but the last
 	uint8_t fine_bits;
 	const mocpack::keysine::Predictor* predictors; // by channel

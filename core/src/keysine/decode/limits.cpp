@@ -117,7 +117,7 @@ MOCPACK_COLD void clamp_places(const JointHinges& hinges, int32_t held, int32_t 
 		double ways[MAX_SLIDES] = {};
 		Vec3 back = {0, 0, 0};
 		solve_slider_positions(hinges.axes, size_t(hinges.slides),
-				  rotate(conjugate(hinges.rest), places[t] - hinges.offset), ways);
+							   rotate(conjugate(hinges.rest), places[t] - hinges.offset), ways);
 		for (int32_t i = 0; i < hinges.slides; ++i)
 		{
 			const double lowest = hinges.limits[2 * i], highest = hinges.limits[2 * i + 1];

@@ -257,8 +257,8 @@ void put_inertia(const Costs& costs, const double* world, double* inertia)
 							  costs.at(3 + r, 5) * turn[6 + c];
 	for (int r = 0; r < 3; ++r)
 		for (int c = 0; c < 3; ++c)
-			inertia[3 * r + c] =
-				(turn[r] * half[c] + turn[3 + r] * half[3 + c] + turn[6 + r] * half[6 + c]) / TYPICAL_RESIDUAL;
+			inertia[3 * r + c] = (turn[r] * half[c] + turn[3 + r] * half[3 + c] + turn[6 + r] * half[6 + c]) /
+								 TYPICAL_RESIDUAL;
 }
 
 // Takes out the best move along an axis that stands in `frame`.

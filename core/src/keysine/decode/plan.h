@@ -199,8 +199,8 @@ inline double key_step_of(double unit, int32_t index)
 }
 
 // Whether a number is in its range; where it is not, `fault`, which may be null, says so.
-inline bool check_range(mocpack_Fault* fault, const char* part, int64_t index, const char* field, double value,
-				   double low, double high)
+inline bool check_range(mocpack_Fault* fault, const char* part, int64_t index, const char* field,
+						double value, double low, double high)
 {
 	if (value >= low && value <= high)
 		return true;

@@ -50,7 +50,8 @@ struct Room
 };
 
 // Rows from `first` up to `end` of a table: row k, column t, is number k t of the period.
-MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t length, int32_t first, int32_t end)
+MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t length, int32_t first,
+									int32_t end)
 {
 	int32_t stride = padded(length), whole = 2 * length;
 	for (int32_t k = first; k < end; ++k)
@@ -95,8 +96,9 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 }
 
 // As block_values, of frames from … to - 1, both divisible by LANES.
-MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t stride, int32_t from, int32_t to,
-							   float key, float slope, const double* series, int32_t extent)
+MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t stride, int32_t from,
+									  int32_t to, float key, float slope, const double* series,
+									  int32_t extent)
 {
 	for (int32_t t = from; t < to; ++t)
 		values[t] = key + slope * float(t);
@@ -122,8 +124,8 @@ MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t
 // Quaternions (4, WIDEST) of a rotation track whose channels (3, WIDEST) are given, and the squares of half
 // turns; returns how many of these are beyond NEAR, where the quaternion does not hold. Distances that the
 // compiler knows let it take several frames at once.
-MOCPACK_SIMD_CLONES int32_t near_quats(const Track& track, const float* __restrict x, int32_t from, int32_t to,
-								float* __restrict out)
+MOCPACK_SIMD_CLONES int32_t near_quats(const Track& track, const float* __restrict x, int32_t from,
+									   int32_t to, float* __restrict out)
 {
 	float m[9];
 	int32_t far = 0;
@@ -369,7 +371,7 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 }
 
 void mocpack_keysine_decode_key_row(const mocpack_KeysineHead* head, const int32_t* key,
-						 const mocpack_KeysineColumns* columns, float* row, int rotations_only)
+									const mocpack_KeysineColumns* columns, float* row, int rotations_only)
 {
 	Rows32 out = {{*head->plan.skeleton, columns}, row, 0, rotations_only != 0};
 	for (size_t t = 0; t < head->plan.track_count; ++t)

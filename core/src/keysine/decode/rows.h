@@ -19,12 +19,13 @@ extern "C"
 											   size_t stop, const int32_t* keys, const uint8_t* const* layers,
 											   const size_t* sizes, size_t layer_count,
 											   const mocpack_KeysineColumns* columns, float* rows,
-											   size_t stride, int rotations_only, mocpack_KeysineSineCache* kept,
-											   void* scratch);
+											   size_t stride, int rotations_only,
+											   mocpack_KeysineSineCache* kept, void* scratch);
 
 	// The pose of one key (channels), as such a row.
 	void mocpack_keysine_decode_key_row(const mocpack_KeysineHead* head, const int32_t* key,
-							 const mocpack_KeysineColumns* columns, float* row, int rotations_only);
+										const mocpack_KeysineColumns* columns, float* row,
+										int rotations_only);
 
 #ifdef __cplusplus
 }

@@ -236,16 +236,16 @@ class CoefficientContext
 		}
 		int32_t was = b ? step_at(t, b - 1) : -1, above = up_step(t, b);
 		LevelPredictor row = {b ? levels - shape_.stride : none,
-						   c ? levels - channel_stride : none,
-						   c > 1 ? levels - 2 * channel_stride : none,
-						   up,
-						   first_up,
-						   was < 0 ? 0 : step_ratio(step - was),
-						   above < 0 ? 0 : step_ratio(step - above),
-						   key_distance_context(distance(channel, b), step, track.key_index, root),
-						   key_distance_context(bend(channel, b), step, track.key_index, root),
-						   2 * (b == 0) + (c == 0),
-						   {}};
+							  c ? levels - channel_stride : none,
+							  c > 1 ? levels - 2 * channel_stride : none,
+							  up,
+							  first_up,
+							  was < 0 ? 0 : step_ratio(step - was),
+							  above < 0 ? 0 : step_ratio(step - above),
+							  key_distance_context(distance(channel, b), step, track.key_index, root),
+							  key_distance_context(bend(channel, b), step, track.key_index, root),
+							  2 * (b == 0) + (c == 0),
+							  {}};
 		set_lifts(&row, track.family, c, step);
 		return row;
 	}
