@@ -88,7 +88,7 @@ class Forecaster
 		return fixed_size(model->column_count) + doubles * sizeof(double);
 	}
 
-	// Of a row so long ago; those of this row are known up to the column that was learnt last.
+	// Differences by lag; those of the current row are known up to the last learned column.
 	double& difference(size_t lag, size_t column)
 	{
 		return differences_[lag * model_->column_count + column];
@@ -99,7 +99,7 @@ class Forecaster
 		++row_;
 	}
 
-	// Returns the predicted difference; leaves what learn() needs in inputs and predictions.
+	// Returns the predicted difference. Stores what learn() needs.
 	double predict(size_t c)
 	{
 		Column& column = columns_[c];
@@ -119,7 +119,7 @@ class Forecaster
 		return column.blend.predict(predictions_);
 	}
 
-	// `actual` is the difference that came of the column that was predicted last.
+	// `actual` is the true difference of the column that was predicted last.
 	void learn(size_t c, double actual)
 	{
 		Column& column = columns_[c];
@@ -144,7 +144,7 @@ class Forecaster
 		Blend<MAX_PREDICTORS + 2> blend;
 	};
 
-	// Columns take turns, so that each row is as much work as the next.
+	// Columns update in turn, so that every row takes the same time.
 	bool is_due(uint8_t period, size_t c) const
 	{
 		return row_ < model_->warm || (row_ + c) % period == 0;

@@ -1,4 +1,4 @@
-// Angles of a motion about its skeleton's hinges.
+// Computes the hinge angles of a motion.
 #include "math/hinge_angles.h"
 
 #include "math/hinge_angle.h"
@@ -8,7 +8,7 @@ using namespace mocpack;
 namespace
 {
 
-// The hinges of one joint, from row h on: those that slide, then those that turn.
+// The hinges of one joint, starting at row h: sliding, then turning ones.
 struct JointRows
 {
 	size_t joint, slides, turns;
@@ -21,7 +21,7 @@ struct JointRows
 	}
 };
 
-// Of a joint that is not translated, what it would be for one that is.
+// Returns the translation column of a joint; translated_count if it has none.
 size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
 {
 	size_t m = 0;

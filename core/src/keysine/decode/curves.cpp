@@ -1,4 +1,4 @@
-// From integers to motion: straight lines between keys, sine series on top, and the rotations they mean.
+// Reconstructs motion: lines between key poses, plus sine series, converted to rotations.
 #include "keysine/decode/curves.h"
 
 #include <cmath>
@@ -17,13 +17,13 @@ namespace keysine
 namespace
 {
 
-// How many terms the series of sine and cosine take to be exact to rounding while the square of the half
-// turn is at most so much: turns up to 0.6, 2 and 2π radians.
+// Taylor terms of sine and cosine that are accurate to rounding, by the squared half angle: for rotations up
+// to 0.6, 2 and 2π radians.
 const double NEAR = 0.09, FAR = 1.0;
 const int NEAR_TERMS = 6, FAR_TERMS = 9, MAX_TERMS = 13;
 
-// sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by their Taylor series in s: sums and products alone, so that
-// every machine finds the same numbers, and no branch, so that the compiler can take several at once.
+// sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by Taylor series in s. Only sums and products, so that every
+// machine computes the same numbers; no branches, so that the compiler can vectorize.
 inline void sine_cosine(int terms, double s, double* sine_over, double* cosine)
 {
 	double a = 1.0, b = 1.0;
@@ -36,7 +36,7 @@ inline void sine_cosine(int terms, double s, double* sine_over, double* cosine)
 	*cosine = b;
 }
 
-// Half the rotation vectors of several frames, and their squares.
+// Half rotation vectors of several frames, and their squared lengths.
 struct Halves
 {
 	double x[MAX_BLOCK_FRAMES], y[MAX_BLOCK_FRAMES], z[MAX_BLOCK_FRAMES], square[MAX_BLOCK_FRAMES];
@@ -45,7 +45,7 @@ struct Halves
 MOCPACK_SIMD_CLONES void halve(const double* m, const double* x, int32_t stride, int32_t count,
 							   Halves* __restrict out)
 {
-	if (SMALL_BUILD) // by pairs, without a remainder: rows have room for one frame more
+	if (SMALL_BUILD) // process pairs; rows have room for one extra frame
 		count = (count + 1) & ~1;
 	const double *x0 = x, *x1 = x + stride, *x2 = x + 2 * stride;
 	for (int32_t t = 0; t < count; ++t)
@@ -58,7 +58,7 @@ MOCPACK_SIMD_CLONES void halve(const double* m, const double* x, int32_t stride,
 	}
 }
 
-// The parts by which the terms of the two series above are multiplied.
+// Factors of the terms of the two series above.
 struct SeriesParts
 {
 	double sine[MAX_TERMS + 1], cosine[MAX_TERMS + 1];

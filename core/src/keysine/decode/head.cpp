@@ -15,11 +15,11 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const uint32_t MAX_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
+const uint32_t MAX_NUMBER = 0x7fffffff; // products fit 64 bits, and numbers a 32-bit size_t
 const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
 const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4; // bits of the mode
 
-// Bytes of the head, itself and its checksum included, and of this number; 0 where it is cut or too large.
+// Reads the size of the head, including this number and the checksum; 0 if truncated or too large.
 size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 {
 	uint64_t value = 0;
@@ -35,7 +35,7 @@ size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 
 bool check_fields(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 {
-	// the longest group is asked for only once there are enough groups to divide by
+	// longest_group() divides by the number of groups, so check that first
 	return check_range(fault, "unit", h.unit, MOCPACK_KEYSINE_MIN_UNIT, MOCPACK_KEYSINE_MAX_UNIT) &&
 		   check_range(fault, "tempo", h.tempo, 1, 255) &&
 		   check_range(fault, "fine bits", h.fine_bits, 0, 60) &&
@@ -50,7 +50,7 @@ bool check_fields(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 		   (!h.grid || check_range(fault, "layers of a grid", double(h.layer_count), 1, 1));
 }
 
-// What stands before anything is counted; the same text reads and writes.
+// Codes the first fields; the same template reads and writes.
 template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_KeysineFields* s)
 {
 	s->mode = symbols.bits(4, s->mode);
@@ -68,13 +68,13 @@ template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_K
 		s->errors[l] = uint8_t(symbols.bits(8, s->errors[l]));
 }
 
-// Segments, and groups of each layer.
+// Returns the number of segments plus groups of each layer.
 uint64_t part_count(const mocpack_KeysineHead& h)
 {
 	return h.segment_count + uint64_t(h.layer_count) * h.grouping.groups;
 }
 
-// Reads what stands before the sizes, and leaves the reader there.
+// Reads the fields before the sizes, and leaves the reader there.
 mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_count, mocpack_KeysineHead* h,
 						  TableReader* reader, mocpack_Fault* fault)
 {
@@ -102,14 +102,14 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 		return MOCPACK_CORRUPT;
 	h->segment_count =
 		h->grouping.groups ? (h->grouping.groups + h->groups_per_segment - 1) / h->groups_per_segment : 1;
-	// a size and a predictor cost at least a bit, so this many bytes bound how many there are
+	// sizes and predictors need at least one bit each, so the bytes limit their number
 	if (!check_range(fault, "parts", double(part_count(*h)), 0, 8.0 * double(bytes)) ||
 		!check_range(fault, "predictors", double(h->predictor_count), 0, 8.0 * double(bytes)))
 		return MOCPACK_CORRUPT;
 	return MOCPACK_OK;
 }
 
-// What of a head stands in memory of its own.
+// Memory layout of a parsed head.
 struct HeadMemory
 {
 	mocpack_KeysineHead* head;

@@ -1,5 +1,5 @@
-// From the symbols of a group to rows of floats: the sums of curves.cpp in single precision, eight frames at
-// a time, and only of frames that are wanted.
+// Reconstructs rows of floats from the symbols of a group: the sums of curves.cpp in single precision, eight
+// frames at a time, only for requested frames.
 #include "keysine/decode/rows.h"
 
 #include <cmath>
@@ -16,14 +16,14 @@ namespace
 {
 
 const int32_t LANES = 8, MAX_WIDTH = MAX_BLOCK_FRAMES + LANES;
-const float NEAR = 1.0f; // square of the half turn up to which five terms are exact to a float's rounding
+const float NEAR = 1.0f; // squared half angle up to which five terms are accurate to float rounding
 
-// What turning symbols into rows needs, beside the symbols themselves.
+// Working memory to reconstruct rows from symbols.
 struct Room
 {
 	size_t longest, width;
-	float *sines, *periods; // tables for even and for odd lengths, and the sines that each picks from
-	float *curve, *quats;	// (4, WIDEST), and (5, WIDEST): the last are squares of half turns
+	float *sines, *periods; // tables for even and odd lengths, and one period of sines for each
+	float *curve, *quats;	// (4, MAX_WIDTH), and (5, MAX_WIDTH): the last are squared half angles
 	double *series, *wide;	// (channels, width), (4, WIDEST)
 	int32_t* extents;
 	Quat* turns;
@@ -49,7 +49,7 @@ struct Room
 	}
 };
 
-// Rows from `first` up to `end` of a table: row k, column t, is number k t of the period.
+// Fills rows `first` to `end` - 1 of a table: row k, column t, is entry k t of the period.
 MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t length, int32_t first,
 									int32_t end)
 {
@@ -70,8 +70,8 @@ MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t l
 	}
 }
 
-// The table for blocks of `length` frames, with rows below `end` in it. Blocks of a group differ by at most
-// one frame, and so do groups of a clip: tables of even and of odd lengths change seldom.
+// Returns the table for blocks of `length` frames with all rows below `end`. Block lengths differ by at most
+// one frame, so the tables for even and odd lengths rarely change.
 const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_KeysineSineCache* kept)
 {
 	const double PI = 3.14159265358979323846;
@@ -85,7 +85,7 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 			period[t] = float(scale * std::sin(PI * double(t) / double(length)));
 			period[length + t] = -period[t];
 		}
-		kept->lengths[which] = length, kept->rows[which] = 1; // none picks row 0
+		kept->lengths[which] = length, kept->rows[which] = 1; // row 0 is unused
 	}
 	if (end > kept->rows[which])
 	{
@@ -95,7 +95,7 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 	return table;
 }
 
-// As block_values, of frames from … to - 1, both divisible by LANES.
+// Like block_values, for frames from … to - 1, both multiples of LANES.
 MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t stride, int32_t from,
 									  int32_t to, float key, float slope, const double* series,
 									  int32_t extent)
@@ -212,9 +212,9 @@ struct Rows32
 	{
 		return rows + t * stride + 4 * columns.turn_count() + 3 * size_t(column);
 	}
-	bool wants(const Track& track) const
+	bool is_selected(const Track& track) const
 	{
-		return columns.wants(track) && (track.kind != POSITION_TRACK || !rotations_only);
+		return columns.is_selected(track) && (track.kind != POSITION_TRACK || !rotations_only);
 	}
 };
 
@@ -282,7 +282,8 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 	for (size_t t = 0; t < track_count; ++t)
 	{
 		const Track& track = plan.tracks[t];
-		const bool single = track.kind == VECTOR_TRACK && !track.clamped_hinges, wanted = out.wants(track);
+		const bool single = track.kind == VECTOR_TRACK && !track.clamped_hinges,
+				   wanted = out.is_selected(track);
 		if (!wanted && !head.predictor_count)
 			continue;
 		int32_t index = symbols.rows.steps[t * blocks + b];
@@ -379,7 +380,7 @@ void mocpack_keysine_decode_key_row(const mocpack_KeysineHead* head, const int32
 		const Track& track = head->plan.tracks[t];
 		double values[4];
 		Quat turn;
-		if (!out.wants(track))
+		if (!out.is_selected(track))
 			continue;
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[track.first_channel + c];
