@@ -1,4 +1,4 @@
-// Skeletons and poses: arrays in, arrays out.
+// Bindings of kinematics and clip errors.
 #include <nanobind/stl/tuple.h>
 
 #include <memory>

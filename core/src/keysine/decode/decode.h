@@ -71,10 +71,10 @@ extern "C"
 	mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
 											   mocpack_KeysineLayout* layout, mocpack_Fault* fault);
 
-	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned as
-	 * by malloc. `skeleton` must outlive the head. `fault` may be null; it is written if the head is corrupt.
-	 * The memory size is 0 for an invalid head; mocpack_keysine_open then reports the reason without using
-	 * memory. */
+	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned
+	 * as by malloc. `skeleton` must outlive the head. `fault` may be null; it is written if the head is
+	 * corrupt. The memory size is 0 for an invalid head; mocpack_keysine_open then reports the reason without
+	 * using memory. */
 	size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints,
 											size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,

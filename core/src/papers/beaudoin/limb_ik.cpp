@@ -1,4 +1,4 @@
-// Inverse kinematics of limbs: the ends go where they should, starting from the pose at hand.
+// Inverse kinematics of limbs: moves their ends to targets, starting from the current pose.
 #include <cmath>
 
 #include "common/skeleton.h"
@@ -11,15 +11,15 @@ using namespace mocpack;
 namespace
 {
 
-// note: these are part of the format of the codecs that correct poses when decoding
+// part of the format of the codecs that correct poses when decoding: never change these
 const int most_sweeps = 30;
-const double close_enough = 1e-4; // metres
-const double overshoot = 1.3;	  // beyond the best turn of each joint: saves a third of the sweeps
+const double close_enough = 1e-4; // meters
+const double overshoot = 1.3;	  // factor on the best rotation of each joint; saves a third of the sweeps
 
 const double full_turn = 6.283185307179586;
-const double smallest = 1e-12; // lengths below it have no direction
+const double smallest = 1e-12; // shorter vectors have no direction
 
-// One pose in the world, and the local rotations that the solver changes.
+// A world pose, and the local rotations that the solver modifies.
 struct Pose
 {
 	const mocpack_Skeleton& skeleton;
@@ -47,7 +47,7 @@ Quat unit(Quat q)
 	return {scale * q.x, scale * q.y, scale * q.z, scale * q.w};
 }
 
-// Of a vector without direction, the zero vector.
+// Normalizes a vector; a very short one becomes zero.
 Vec3 direction(Vec3 v)
 {
 	double length = std::sqrt(dot(v, v));
@@ -60,7 +60,7 @@ Quat parent_world(const Pose& pose, int32_t joint)
 	return parent < 0 ? Quat{0, 0, 0, 1} : load_quat(pose.world + 4 * parent);
 }
 
-// Turn a joint by `angle` about a world axis: its local rotation, and whatever of `joints` hangs below.
+// Rotates a joint by `angle` about a world axis, and its descendants among `joints`.
 void apply_turn(Pose& pose, int32_t joint, Vec3 axis, double angle, const int32_t* joints, size_t count)
 {
 	Quat turn = rotate_about(axis, angle);
@@ -87,7 +87,7 @@ Vec3 world_axis(const Pose& pose, const mocpack_IkTurn& turn)
 	return rotate(frame, load_vec(turn.axis));
 }
 
-// The turn of one joint that brings the ends below it, together, nearest to their targets.
+// Rotates one joint so that the ends below it come as close as possible to their targets.
 void descend(Pose& pose, const mocpack_IkTurn& turn, const int32_t* ends, size_t end_count,
 			 const double* targets, const int32_t* joints, size_t joint_count)
 {
@@ -129,8 +129,9 @@ void set_targets(const Pose& pose, const int32_t* ends, size_t end_count, const 
 		store(targets + 3 * k, load_vec(pose.positions + 3 * ends[k]) + load_vec(shifts + 3 * k));
 }
 
-// Angle about `axis` that brings `arm`'s end to the wanted distance from the limb's start, `from_start` away
-// from the arm's root; the smaller of two, and the nearest possible where none does.
+// Returns the angle about `axis` that puts the end of `arm` at the requested distance from the limb's start,
+// which is `from_start` away from the arm's root: the smaller of two solutions, or the closest if there is
+// none.
 double reaching_angle(Vec3 from_start, Vec3 arm, Vec3 axis, double wanted)
 {
 	double along = dot(axis, from_start) * dot(axis, arm);
