@@ -445,7 +445,7 @@ class Encoded:
     ----------
     payload : bytes
     decoded : Clip or VertexClip
-    error : PromisedError, optional
+    error : MotionError, optional
         Of `decoded` against the clip that was encoded, where the encoder measured it.
     """
 
