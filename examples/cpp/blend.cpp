@@ -42,7 +42,7 @@ struct Clip
 	}
 };
 
-// into = into blended with `other` by `share`, by normalised linear interpolation.
+// into = into blended with `other` by `share`, by normalized linear interpolation.
 void blend(std::vector<float>& into, const std::vector<float>& other, float share)
 {
 	for (size_t j = 0; j < into.size(); j += 4)

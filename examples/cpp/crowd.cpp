@@ -54,7 +54,7 @@ struct Clip
 	}
 };
 
-// A pose of a raw clip: between two frames, by normalised linear interpolation.
+// A pose of a raw clip: between two frames, by normalized linear interpolation.
 void raw_pose(const Clip& clip, double time, std::vector<float>& rotations, std::vector<float>& translations)
 {
 	size_t joints = clip.motion.joint_count(), frames = clip.motion.frame_count();

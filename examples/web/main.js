@@ -35,7 +35,7 @@ let playing = true;
 let before = 0; // milliseconds
 let shown; // { motion, clip, action }
 
-/** Squares of a metre, so that steps can be judged. */
+/** Squares of a meter, so that steps can be judged. */
 function makeFloor() {
   const squares = Uint8Array.of(
     222,

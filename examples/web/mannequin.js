@@ -14,7 +14,7 @@ import {
 
 const SIZE = 0.8; // of a grown-up
 
-/** Name, the bone above, where it begins seen from there: metres, T-pose, facing +z. */
+/** Name, the bone above, where it begins seen from there: meters, T-pose, facing +z. */
 const BODY = [
   ["Hips", null, 0, 0.96, 0],
   ["Spine", "Hips", 0, 0.11, -0.01],
@@ -33,7 +33,7 @@ const LEFT = [
   ["ToeBase", "Foot", 0, -0.06, 0.14],
 ];
 
-/** Bone, where the limb ends (a bone, or a point seen from it), radii at both ends, colour, width by depth. */
+/** Bone, where the limb ends (a bone, or a point seen from it), radii at both ends, color, width by depth. */
 const [SUIT, DARK, SKIN] = [0x3d7ea6, 0x2b3f4f, 0xf0c9a4];
 const LIMBS = [
   ["Hips", "Spine", 0.13, 0.12, DARK, 1.25],
@@ -161,7 +161,7 @@ function addLimb(
   const axis =
     length > 0 ? end.clone().sub(start).normalize() : new Vector3(0, 1, 0);
   const turn = new Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), axis);
-  const colour = new Color(tint);
+  const color = new Color(tint);
   const [own, above, below] = [bone, bone.parent, next].map((one) =>
     list.indexOf(one),
   );
@@ -182,7 +182,7 @@ function addLimb(
         radius * Math.sin(angle),
       );
       shape.position.push(...point.applyQuaternion(turn).add(start));
-      shape.color.push(colour.r, colour.g, colour.b);
+      shape.color.push(color.r, color.g, color.b);
       shape.skinIndex.push(own, Math.max(above, 0), Math.max(below, 0), 0);
       shape.skinWeight.push(1 - clamp(up + down), up, down, 0);
       if (ring === RINGS) continue;

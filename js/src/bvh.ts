@@ -102,7 +102,7 @@ class BvhMotion implements Motion {
 }
 
 function skeletonOf(tree: Tree & { names: string[] }, unit: number): Skeleton {
-  const metres = (points: number[][]): Float64Array => {
+  const meters = (points: number[][]): Float64Array => {
     const flat = Float64Array.from(points.flat(), (value) => value * unit);
     if (!flat.every((value) => Math.abs(value) <= MAX_OFFSET_M))
       throw new MocpackError("corrupt", `offsets must be at most ${MAX_OFFSET_M} meters`);
@@ -112,9 +112,9 @@ function skeletonOf(tree: Tree & { names: string[] }, unit: number): Skeleton {
   return {
     names: tree.names,
     parents: Int32Array.from(tree.parents),
-    offsets: metres(tree.offsets),
+    offsets: meters(tree.offsets),
     endJoints: Int32Array.from(tree.endJoints),
-    endOffsets: metres(tree.endSites),
+    endOffsets: meters(tree.endSites),
     translatedJoints: Int32Array.from(moving),
   };
 }

@@ -104,15 +104,15 @@ function compareFrame(
   const jointCount = skeleton.parents.length;
   let worst = 0;
   for (let j = 0, e = 0; j < jointCount; ++j) {
-    const centre = distance(a.places, b.places, 3 * j);
-    let largest = centre;
+    const center = distance(a.places, b.places, 3 * j);
+    let largest = center;
     for (let k = 0; k < 9; k += 3) {
       shellPoints[k + k / 3] = shells[j];
       largest = Math.max(largest, moved(a, b, j, shellPoints, k));
     }
     for (; e < skeleton.endJoints.length && skeleton.endJoints[e] === j; ++e)
       largest = Math.max(largest, moved(a, b, j, skeleton.endOffsets, 3 * e));
-    errors.joints[t * jointCount + j] = centre;
+    errors.joints[t * jointCount + j] = center;
     errors.promisedByJoint[t * jointCount + j] = largest;
     worst = Math.max(worst, largest);
   }

@@ -44,11 +44,11 @@ export function interpolateFrames(frames: Frames, fraction: number): Frames {
     if (frames.scales) one.scales = frames.scales.subarray(frame * places, (frame + 1) * places);
     return one;
   };
-  return interpolate(at(0), at(last), fraction);
+  return interpolatePoses(at(0), at(last), fraction);
 }
 
 /** Interpolates between two poses. */
-export function interpolate(a: Frames, b: Frames, fraction: number): Frames {
+export function interpolatePoses(a: Frames, b: Frames, fraction: number): Frames {
   const [rotations, translations] = [a.rotations.slice(), a.translations.slice()];
   for (let i = 0; i < rotations.length; i += 4) slerp(rotations, i, b.rotations, i, fraction);
   for (let i = 0; i < translations.length; ++i)

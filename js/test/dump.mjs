@@ -34,7 +34,7 @@ for (const { file, clip, out, times, original } of JSON.parse(
     Object.assign(arrays, {
       promised: errors.promised,
       byJoint: errors.promisedByJoint,
-      centres: errors.joints,
+      centers: errors.joints,
     });
   }
   const labels = [];

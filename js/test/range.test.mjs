@@ -101,7 +101,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     motion.close();
   });
 
-  it("is fetched once, neighbours together", async () => {
+  it("is fetched once, neighbors together", async () => {
     fresh();
     const motion = await open(address("long.mocp"), options);
     const all = await motion.frames(0, motion.frameCount);

@@ -16,7 +16,7 @@ import {
 } from "../dist/three/index.js";
 import { chunksOf, noFiles, partsOf, random, read, resealed } from "./files.mjs";
 
-const CLOSE = 1e-5; // metres, and of a quaternion's numbers
+const CLOSE = 1e-5; // meters, and of a quaternion's numbers
 const FILES = [
   "walk",
   "translating",

@@ -12,7 +12,7 @@ import pytest
 import mocpack
 from mocpack.kinematics import end_positions, forward_kinematics
 
-NANOMETRE = 1e-9
+NANOMETER = 1e-9
 TIMES = (-1.0, 0.0, 0.0123, 0.31, 1e6)  # seconds, some outside of every clip
 
 
@@ -69,19 +69,19 @@ def check_same_motion(found, clip):
     places = np.tile(clip.skeleton.offsets, (frames, 1, 1))
     places[:, list(clip.translated_joints)] = clip.translations
     found_places = found.array("translations", frames, joints, 3)
-    np.testing.assert_allclose(found_places, places, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(found_places, places, rtol=0, atol=NANOMETER)
     if clip.header.is_scaled:
         scales = found.array("scales", frames, joints, 3)
         np.testing.assert_allclose(scales, clip.scales, rtol=1e-15)
     positions, ends = world_of(clip)
     found_positions = found.array("joints", frames, joints, 3)
-    np.testing.assert_allclose(found_positions, positions, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(found_positions, positions, rtol=0, atol=NANOMETER)
     found_ends = found.array("ends", frames, len(clip.skeleton.end_sites), 3)
-    np.testing.assert_allclose(found_ends, ends, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(found_ends, ends, rtol=0, atol=NANOMETER)
     for i, time in enumerate(TIMES):
         expected, _ = world_of(clip.sample(time))
         sampled = found.array(f"sample{i}", 1, joints, 3)
-        np.testing.assert_allclose(sampled, expected, rtol=0, atol=NANOMETRE)
+        np.testing.assert_allclose(sampled, expected, rtol=0, atol=NANOMETER)
 
 
 def check_same_header(found, clip):

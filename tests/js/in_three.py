@@ -48,7 +48,7 @@ def joints_of(path):
 
 
 def largest_differences(path, *, packed=None, count=1000, seed=0, fps=None):
-    """Yield (animation, difference at frames, at random times) in metres, against three.js.
+    """Yield (animation, difference at frames, at random times) in meters, against three.js.
 
     `packed` makes of a clip the one that is compared, such as by packing it. Times are kept away
     from steps, where there is no value but two.

@@ -1,11 +1,11 @@
 // Formats numbers for people.
 
-export function formatLength(metres: number): string {
-  if (metres === 0) return "0";
+export function formatLength(meters: number): string {
+  if (meters === 0) return "0";
   for (const [unit, scale, from] of LENGTHS) {
-    if (metres >= from) return `${digits(metres / scale)} ${unit}`;
+    if (meters >= from) return `${digits(meters / scale)} ${unit}`;
   }
-  return `${digits(metres / 1e-9)} nm`;
+  return `${digits(meters / 1e-9)} nm`;
 }
 
 /** Formats radians as degrees. */

@@ -12,7 +12,7 @@ void main() {
 
 const FRAGMENT = /* glsl */ `
 uniform vec3 color;
-uniform vec3 centre;
+uniform vec3 center;
 uniform vec3 shift;
 uniform float reach;
 varying vec3 place;
@@ -27,7 +27,7 @@ float lines(vec2 at, float spacing, float width) {
 }
 void main() {
   vec2 at = place.xz + shift.xz;
-  float fade = 1.0 - smoothstep(0.15, 1.0, distance(place.xz, centre.xz) / reach);
+  float fade = 1.0 - smoothstep(0.15, 1.0, distance(place.xz, center.xz) / reach);
   float tone = max(0.55 * lines(at, 1.0, 1.1), 0.2 * lines(at, 0.25, 1.0));
   gl_FragColor = vec4(color, tone * fade * fade);
   #include <colorspace_fragment>
@@ -37,7 +37,7 @@ export class Ground {
   readonly mesh: Mesh;
   private readonly uniforms = {
     color: { value: new Color() },
-    centre: { value: new Vector3() },
+    center: { value: new Vector3() },
     shift: { value: new Vector3() },
     reach: { value: 6 },
   };
@@ -67,7 +67,7 @@ export class Ground {
     this.mesh.position.x = target.x;
     this.mesh.position.z = target.z;
     this.mesh.scale.set(reach, 1, reach);
-    this.uniforms.centre.value.copy(target);
+    this.uniforms.center.value.copy(target);
     this.uniforms.reach.value = reach;
   }
 

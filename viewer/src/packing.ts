@@ -43,9 +43,9 @@ export async function drop(file: File): Promise<Dropped> {
 /** Compresses a source within an error bound; returns the motion and the bytes of its file. */
 export async function packed(
   source: Dropped,
-  metres: number,
+  meters: number,
 ): Promise<{ named: Named; bytes: ArrayBuffer }> {
-  const answer = await fetch(`packed/${source.number}/${Math.round(1e6 * metres)}`);
+  const answer = await fetch(`packed/${source.number}/${Math.round(1e6 * meters)}`);
   if (!answer.ok) throw new MocpackError("network", "the server could not compress the motion");
   const bytes = await answer.arrayBuffer();
   const stem = source.name.replace(/\.[^.]*$/, "");
@@ -55,6 +55,6 @@ export async function packed(
 
 /** Returns the error bound at a slider position from 0 to 1, rounded to two digits. */
 export function boundAt(share: number): number {
-  const metres = MIN_BOUND_M * (MAX_BOUND_M / MIN_BOUND_M) ** share;
-  return Number(metres.toPrecision(2));
+  const meters = MIN_BOUND_M * (MAX_BOUND_M / MIN_BOUND_M) ** share;
+  return Number(meters.toPrecision(2));
 }

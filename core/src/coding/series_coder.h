@@ -91,8 +91,8 @@ struct Shared
 // Context of a value before it is coded.
 struct Expectation
 {
-	int64_t centre; // prediction, rounded to an integer
-	int fraction;	// position between centre - 1/2 and centre + 1/2, in eighths
+	int64_t center; // prediction, rounded to an integer
+	int fraction;	// position between center - 1/2 and center + 1/2, in eighths
 	int size_class; // class of the expected error
 	int width;		// log2 of the step
 	int trend, activity;
@@ -122,8 +122,8 @@ struct Coder
 	{
 		Expectation e;
 		e.predicted = sixteenths(prediction);
-		e.centre = (e.predicted + 8) >> 4;
-		e.fraction = int(e.predicted - e.centre * 16 + 8) >> 1;
+		e.center = (e.predicted + 8) >> 4;
+		e.fraction = int(e.predicted - e.center * 16 + 8) >> 1;
 		e.expected = column.size.expected();
 		int log = floor_log2(e.expected);
 		int halves = 2 * log + (log > 0 ? int(e.expected >> (log - 1)) & 1 : 0);
@@ -233,7 +233,7 @@ struct Coder
 	{
 		Column& column = columns[c];
 		Expectation e = expect(column, double(before) + forecast.predict(c));
-		value = int32_t(e.centre + residual(bit, column, e, int64_t(value) - e.centre));
+		value = int32_t(e.center + residual(bit, column, e, int64_t(value) - e.center));
 		measure(column, e, value);
 		forecast.learn(c, double(value) - double(before));
 		return value;

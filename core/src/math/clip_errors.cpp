@@ -99,16 +99,16 @@ Poses measure(const mocpack_Skeleton& skeleton, const Motion& a, const Motion& b
 		turn = multiply(turn, gather_quat(b.rotations, 4 * j));
 		shift = rotate(back, shift);
 		Matrix matrix = subtract_identity(turn);
-		Lanes centre = dot(shift, shift), all = max_shell_displacement(shift, matrix, spread(shell));
+		Lanes center = dot(shift, shift), all = max_shell_displacement(shift, matrix, spread(shell));
 		for (; e < skeleton.end_count && size_t(skeleton.end_joints[e]) == j; ++e)
 		{
 			LaneVec end = shift + apply(matrix, spread(load_vec(skeleton.end_sites + 3 * e)));
 			all = larger(all, dot(end, end));
 		}
 		joints[j] = {turn, matrix, shift, all};
-		poses.sum += square_root(centre);
-		poses.squares += centre;
-		poses.largest = larger(poses.largest, centre);
+		poses.sum += square_root(center);
+		poses.squares += center;
+		poses.largest = larger(poses.largest, center);
 		poses.all = larger(poses.all, all);
 	}
 	return poses;

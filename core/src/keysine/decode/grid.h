@@ -121,13 +121,13 @@ struct GridModel
 // A prediction rounded to an integer, with its distance and direction from that integer.
 struct RoundedPrediction
 {
-	int64_t centre;
+	int64_t center;
 	int fraction;
 	bool below;
 
-	explicit RoundedPrediction(int64_t predicted) : centre((predicted + 8) >> 4)
+	explicit RoundedPrediction(int64_t predicted) : center((predicted + 8) >> 4)
 	{
-		int off = int(predicted - 16 * centre);
+		int off = int(predicted - 16 * center);
 		below = off < 0;
 		fraction = (below ? -1 - off : off) >> 1;
 	}
@@ -135,11 +135,11 @@ struct RoundedPrediction
 	// Converts a value to its signed distance from the center, positive on the prediction's side, and back.
 	int64_t way(int64_t value) const
 	{
-		return below ? centre - value : value - centre;
+		return below ? center - value : value - center;
 	}
 	int64_t value(int64_t way) const
 	{
-		return below ? centre - way : centre + way;
+		return below ? center - way : center + way;
 	}
 };
 

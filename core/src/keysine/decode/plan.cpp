@@ -389,7 +389,7 @@ void vector_axes(const double* inertia, const int32_t* basis, double* axes)
 				root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
 }
 
-// An axis so long that a unit of turning about it moves what is carried by a metre.
+// An axis so long that a unit of turning about it moves what is carried by a meter.
 Vec3 hinge_axis(const double* inertia, Vec3 axis)
 {
 	const double* m = inertia;

@@ -64,7 +64,7 @@ Quat parent_world(const Pose& pose, int32_t joint)
 void apply_turn(Pose& pose, int32_t joint, Vec3 axis, double angle, const int32_t* joints, size_t count)
 {
 	Quat turn = rotate_about(axis, angle);
-	Vec3 centre = load_vec(pose.positions + 3 * joint);
+	Vec3 center = load_vec(pose.positions + 3 * joint);
 	Quat above = parent_world(pose, joint);
 	Quat world = unit(multiply(turn, load_quat(pose.world + 4 * joint)));
 	store(pose.world + 4 * joint, world);
@@ -74,8 +74,8 @@ void apply_turn(Pose& pose, int32_t joint, Vec3 axis, double angle, const int32_
 		int32_t other = joints[k];
 		if (other == joint || !is_below(pose.skeleton, other, joint))
 			continue;
-		Vec3 arm = load_vec(pose.positions + 3 * other) - centre;
-		store(pose.positions + 3 * other, centre + rotate(turn, arm));
+		Vec3 arm = load_vec(pose.positions + 3 * other) - center;
+		store(pose.positions + 3 * other, center + rotate(turn, arm));
 		store(pose.world + 4 * other, unit(multiply(turn, load_quat(pose.world + 4 * other))));
 	}
 }
@@ -91,19 +91,19 @@ Vec3 world_axis(const Pose& pose, const mocpack_IkTurn& turn)
 void descend(Pose& pose, const mocpack_IkTurn& turn, const int32_t* ends, size_t end_count,
 			 const double* targets, const int32_t* joints, size_t joint_count)
 {
-	Vec3 centre = load_vec(pose.positions + 3 * turn.joint);
+	Vec3 center = load_vec(pose.positions + 3 * turn.joint);
 	Vec3 swirl = {0, 0, 0};
 	for (size_t k = 0; k < end_count; ++k)
 		if (is_below(pose.skeleton, ends[k], turn.joint))
-			swirl = swirl + cross(load_vec(pose.positions + 3 * ends[k]) - centre,
-								  load_vec(targets + 3 * k) - centre);
+			swirl = swirl + cross(load_vec(pose.positions + 3 * ends[k]) - center,
+								  load_vec(targets + 3 * k) - center);
 	Vec3 axis = turn.kind == MOCPACK_IK_BALL ? direction(swirl) : world_axis(pose, turn);
 	double sine = dot(axis, swirl), cosine = 0;
 	for (size_t k = 0; k < end_count; ++k)
 		if (is_below(pose.skeleton, ends[k], turn.joint))
 		{
-			Vec3 arm = load_vec(pose.positions + 3 * ends[k]) - centre;
-			Vec3 wanted = load_vec(targets + 3 * k) - centre;
+			Vec3 arm = load_vec(pose.positions + 3 * ends[k]) - center;
+			Vec3 wanted = load_vec(targets + 3 * k) - center;
 			cosine += dot(arm, wanted) - dot(axis, arm) * dot(axis, wanted);
 		}
 	if (sine != 0.0)
