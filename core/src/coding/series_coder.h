@@ -166,7 +166,7 @@ struct Coder
 		return value;
 	}
 
-	// A number of at least 0, its bits counted and then written.
+	// Codes a non-negative number: its bit length, then its bits.
 	template <typename Bit> uint64_t plain(Bit& bit, AdaptiveBit* lengths, uint64_t value)
 	{
 		int length = 0;
@@ -228,7 +228,7 @@ struct Coder
 		forecast.begin_row();
 	}
 
-	// Codes column c of a row; `before` stands above it.
+	// Codes column c of a row; `before` is the value above it.
 	template <typename Bit> int32_t next(Bit& bit, size_t c, int32_t before, int32_t value)
 	{
 		Column& column = columns[c];
@@ -245,13 +245,13 @@ struct Coder
 	}
 };
 
-// Bytes of the memory before that of the forecast.
+// Returns the bytes before the forecast's memory.
 inline size_t statistics_size(size_t columns)
 {
 	return rounded(sizeof(Shared)) + rounded(columns * sizeof(Column));
 }
 
-// Lays the coder's memory out in `scratch` and sets it to its start.
+// Lays out and initializes the coder's memory in `scratch`.
 inline Coder start(const mocpack_SeriesModel* model, void* scratch)
 {
 	uint8_t* at = static_cast<uint8_t*>(scratch);
@@ -267,7 +267,7 @@ inline Coder start(const mocpack_SeriesModel* model, void* scratch)
 	return {model, shared, columns, Forecaster(model, at + statistics_size(count)), 256};
 }
 
-// Bytes of the memory that start() lays out.
+// Returns the bytes that start() needs.
 inline size_t scratch_size(const mocpack_SeriesModel* model)
 {
 	return statistics_size(model->column_count) + Forecaster::scratch_size(model);

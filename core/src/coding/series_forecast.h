@@ -1,9 +1,9 @@
-// Predicts the numbers of a series from those before: what series_coder.h and grids in time have in common.
+// Predicts the numbers of a series from earlier ones, for series_coder.h and keysine's grid mode.
 //
-// A value's difference to the row before is predicted by several recursive least squares, each from the
-// recent differences of its own choice of columns; two fixed extrapolations join them, and a last, quickly
-// forgetting least squares blends all into one. Predictions are the same everywhere: doubles used as
-// least_squares.h says. docs/series.md has the arithmetic.
+// Several recursive least squares predict a value's difference to the previous row, each from recent
+// differences of other columns. Another, quickly forgetting least squares blends them with two fixed
+// extrapolations. Predictions are identical on every machine, since doubles are used as in least_squares.h.
+// docs/series.md specifies the arithmetic.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -32,23 +32,23 @@ inline size_t features(const mocpack_SeriesModel* model, size_t column, size_t p
 	return model->starts[at + 1] - model->starts[at];
 }
 
-// A prediction in 1/16, rounded down; what is no number is the least that there is.
+// Converts a prediction to 1/16, rounded down; NaN becomes the minimum.
 inline int64_t sixteenths(double prediction)
 {
 	const double limit = 2147483647.0;
-	// the negations are true for NaN too
+	// the negated comparisons are also true for NaN
 	if (!(prediction > -limit))
 		prediction = -limit;
 	if (!(prediction < limit))
 		prediction = limit;
-	// floor, by way of a positive number
+	// floor, computed on a positive number
 	return int64_t(prediction * 16 + 68719476736.0) - 68719476736;
 }
 
 class Forecaster
 {
   public:
-	// Lays its memory out in `scratch` and sets it to its start.
+	// Lays out and initializes its memory in `scratch`.
 	Forecaster(const mocpack_SeriesModel* model, void* scratch) : model_(model)
 	{
 		size_t count = model->column_count, predictors = model->predictor_count;
@@ -72,13 +72,13 @@ class Forecaster
 		}
 	}
 
-	// Bytes of what so many columns need, however they are predicted.
+	// Returns the bytes that do not depend on the predictors.
 	static size_t fixed_size(size_t columns)
 	{
 		return rounded(columns * sizeof(Column)) + (MAX_LAG + 1) * columns * sizeof(double);
 	}
 
-	// Bytes of scratch.
+	// Returns the scratch bytes.
 	static size_t scratch_size(const mocpack_SeriesModel* model)
 	{
 		size_t doubles = 0;

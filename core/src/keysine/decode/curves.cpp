@@ -83,9 +83,9 @@ Lanes lanes_at(const double* from)
 }
 
 const int32_t WIDTH = int32_t(lane_count),
-			  MANY = SMALL_BUILD ? 1 : 4; // chains that do not wait for one another
+			  MANY = SMALL_BUILD ? 1 : 4; // independent chains, for instruction-level parallelism
 
-// As sine_cosine, of several frames side by side, and the rotations from `base` that they mean.
+// Like sine_cosine for several frames, and computes the rotations relative to `base`.
 void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
 {
 	static constexpr SeriesParts PARTS = series_parts();
@@ -120,8 +120,8 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 
 const double TWO_PI = 6.28318530717958647692, PI_SQUARED = 9.86960440108935861883;
 
-// Brings half turns of more than π to at most π: coarse steps may take a vector past a whole turn, and there
-// the series are no longer exact.
+// Wraps half angles above π, since coarse steps may produce vectors beyond a full turn, where the series are
+// inaccurate.
 MOCPACK_COLD void wrap(int32_t count, Halves* halves)
 {
 	for (int32_t t = 0; t < count; ++t)
@@ -135,7 +135,7 @@ MOCPACK_COLD void wrap(int32_t count, Halves* halves)
 	}
 }
 
-// Turns about an axis of a hinge, after the rotations that are there.
+// Applies rotations about a hinge axis after the existing ones.
 MOCPACK_COLD void rotate_about(const Track& track, int32_t c, const double* x, int32_t count, Quat* rotations)
 {
 	Vec3 axis = load_vec(track.axes + 3 * c);
@@ -144,7 +144,7 @@ MOCPACK_COLD void rotate_about(const Track& track, int32_t c, const double* x, i
 	for (int32_t t = 0; t < count; ++t)
 	{
 		double half = 0.5 * (track.angles[c] + unit * track.held(c, x[t])), sine_over, cosine;
-		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels turn many times
+		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels may turn many times
 		sine_cosine(MAX_TERMS, half * half, &sine_over, &cosine);
 		double sine = sine_over * half;
 		rotations[t] = multiply(rotations[t], Quat{sine * axis.x, sine * axis.y, sine * axis.z, cosine});
@@ -169,7 +169,7 @@ void vector_rotations(const Track& track, const double* x, int32_t stride, int32
 		largest = halves.square[t] > largest ? halves.square[t] : largest;
 	if (largest > PI_SQUARED)
 		wrap(count, &halves);
-	for (int32_t t = count; t % (MANY * WIDTH); ++t) // what stands beside the last frames
+	for (int32_t t = count; t % (MANY * WIDTH); ++t) // padding after the last frame
 		halves.x[t] = halves.y[t] = halves.z[t] = halves.square[t] = 0;
 	exponentials(largest <= NEAR  ? NEAR_TERMS
 				 : largest <= FAR ? FAR_TERMS
@@ -196,7 +196,7 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 	if (end <= first)
 		return first;
 	int32_t stride = padded(length);
-	double* turn = table + stride; // row 1 is every sine there is: the others pick from it
+	double* turn = table + stride; // row 1 contains all sines; the other rows copy from it
 	if (first < 2)
 	{
 		double scale = std::sqrt(2.0 / length);
@@ -217,7 +217,7 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 namespace
 {
 
-// Where the frequencies of a predictor's band begin and end, in half hertz.
+// First and last frequency of a predictor's band.
 const int32_t SLOW = 5, FAST = 15;
 
 bool in_band(int32_t band, int32_t normalized_frequency)
@@ -277,7 +277,7 @@ MOCPACK_SIMD_CLONES void block_values(double* __restrict values, const double* s
 	for (int32_t t = first; t < stop; ++t)
 		values[t] = key + slope * double(t);
 	int32_t k = 1;
-	for (; k + 3 <= extent; k += 4) // four at once, so that the values are fetched and put back less often
+	for (; k + 3 <= extent; k += 4) // four at a time, to load and store values less often
 	{
 		const double* row = sines + k * stride;
 		double a = series[k], b = series[k + 1], c = series[k + 2], d = series[k + 3];

@@ -24,7 +24,7 @@ struct Room
 	size_t longest, width;
 	float *sines, *periods; // tables for even and odd lengths, and one period of sines for each
 	float *curve, *quats;	// (4, MAX_WIDTH), and (5, MAX_WIDTH): the last are squared half angles
-	double *series, *wide;	// (channels, width), (4, WIDEST)
+	double *series, *wide;	// (channels, width), (4, MAX_WIDTH)
 	int32_t* extents;
 	Quat* turns;
 
@@ -121,9 +121,9 @@ MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t
 	}
 }
 
-// Quaternions (4, WIDEST) of a rotation track whose channels (3, WIDEST) are given, and the squares of half
-// turns; returns how many of these are beyond NEAR, where the quaternion does not hold. Distances that the
-// compiler knows let it take several frames at once.
+// Computes quaternions (4, MAX_WIDTH) and squared half angles from the channels (3, MAX_WIDTH) of a rotation
+// track. Returns how many angles exceed NEAR, where the quaternion is invalid. Constant strides let the
+// compiler vectorize.
 MOCPACK_SIMD_CLONES int32_t near_quats(const Track& track, const float* __restrict x, int32_t from,
 									   int32_t to, float* __restrict out)
 {
@@ -174,13 +174,13 @@ Four picked(Four a, Four b, FourPlaces places)
 }
 #endif
 
-// Quaternions (4, WIDEST), frames first … stop - 1, into a column of rows.
+// Writes quaternions (4, MAX_WIDTH) of frames first … stop - 1 to a column of rows.
 void put_quats(const float* quats, int32_t first, int32_t stop, float* column, size_t apart)
 {
 	const float *x = quats, *y = x + MAX_WIDTH, *z = y + MAX_WIDTH, *w = z + MAX_WIDTH;
 	int32_t t = first;
 #if defined(__GNUC__)
-	for (; t + 4 <= stop; t += 4, column += 4 * apart) // turned round in registers
+	for (; t + 4 <= stop; t += 4, column += 4 * apart) // transposed in registers
 	{
 		const Four a = *reinterpret_cast<const Four*>(x + t), b = *reinterpret_cast<const Four*>(y + t),
 				   c = *reinterpret_cast<const Four*>(z + t), d = *reinterpret_cast<const Four*>(w + t);
@@ -196,7 +196,7 @@ void put_quats(const float* quats, int32_t first, int32_t stop, float* column, s
 		column[0] = x[t], column[1] = y[t], column[2] = z[t], column[3] = w[t];
 }
 
-// Rows as the caller wants them, and where in a row things stand.
+// The output rows and their columns.
 struct Rows32
 {
 	Columns columns;
@@ -228,7 +228,7 @@ void put(float* out, Vec3 v)
 	out[0] = float(v.x), out[1] = float(v.y), out[2] = float(v.z);
 }
 
-// Channels (C, stride) of any track, frames first … stop - 1, in double precision.
+// Writes frames first … stop - 1 of any track from channels (C, stride) in double precision.
 void put_track(const Track& track, const double* values, int32_t stride, int32_t count, Quat* turns,
 			   const Rows32& out, size_t row)
 {
@@ -266,7 +266,7 @@ void put_still(const Plan& plan, size_t count, const Rows32& out)
 	}
 }
 
-// One block of a group: its frames first … stop - 1 into the rows from `row` on.
+// Writes frames first … stop - 1 of a block to rows starting at `row`.
 void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, size_t b,
 			   int32_t first, int32_t stop, const Rows32& out, size_t row, const Room& room,
 			   mocpack_KeysineSineCache* kept)
@@ -300,7 +300,7 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 			double start = track.key_step * key[0], end = track.key_step * key[channels];
 			const float* sines = sines_of(room, length, room.extents[channel] + 1, kept);
 			float* values = room.curve + c * MAX_WIDTH;
-			// where a float would round off too much, the straight line is added in double precision
+			// add the line in double precision if float would lose accuracy
 			float_values(values, sines, stride, from, to, single ? float(start) : 0.0f,
 						 single ? float((end - start) / length) : 0.0f, room.series + channel * stride,
 						 room.extents[channel]);
@@ -313,7 +313,7 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 			continue;
 		int32_t far = near_quats(track, room.curve, from, to, room.quats);
 		put_quats(room.quats, first, stop, out.turn(row, out.columns.turn(track.joint)), out.stride);
-		// frame by frame, so that a row does not depend on which others are wanted
+		// frame by frame, so that a row does not depend on the requested range
 		for (int32_t i = first; i < stop && far; ++i)
 			if (room.quats[4 * MAX_WIDTH + i] > NEAR)
 			{
