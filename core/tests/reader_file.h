@@ -1,4 +1,4 @@
-// A whole .mocp file of the small body in motion, for the tests of the reader.
+// A .mocp file of the small animated skeleton, for the reader tests.
 #pragma once
 #include <string>
 

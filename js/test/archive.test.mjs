@@ -1,4 +1,4 @@
-// Archives of many clips: the very files that were packed, from bytes and by ranges.
+// Archives return the exact files that were packed, from bytes and over HTTP.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";

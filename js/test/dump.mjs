@@ -1,4 +1,4 @@
-// Writes what the package makes of files as raw numbers, for Python to compare: node dump.mjs LIST.json
+// Decodes files to raw numbers, for a comparison with Python: node dump.mjs LIST.json
 // LIST: [{ file, clip?, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
 import { readFile, writeFile } from "node:fs/promises";
 

@@ -1,4 +1,4 @@
-// Files behind HTTP: what is fetched when, and what happens where servers do otherwise.
+// Files over HTTP: which bytes are fetched when, and unusual servers.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
@@ -8,10 +8,10 @@ import { compiled, noFiles, read } from "./files.mjs";
 
 const options = { wasm: compiled };
 let server;
-let visit = 0; // what is read ahead for an earlier test arrives late, and counts for none
+let visit = 0; // ignores late prefetch requests of earlier tests
 let requests = []; // bytes of each request of this visit
 let ranges = [];
-let behave; // (request, range, file) => what the server does instead, or undefined
+let behave; // (request, range, file) => replaces the server's response, or undefined
 
 function answer(request, response) {
   const [name, number] = request.url.slice(1).split("?");

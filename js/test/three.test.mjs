@@ -1,4 +1,4 @@
-// Motion on three.js's own bones, moved by its own mixer, against the frames that the package gives.
+// Compares three.js bones, moved by its mixer, with the frames of the package.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
@@ -16,7 +16,7 @@ import {
 } from "../dist/three/index.js";
 import { chunksOf, noFiles, partsOf, random, read, resealed } from "./files.mjs";
 
-const CLOSE = 1e-5; // meters, and of a quaternion's numbers
+const CLOSE = 1e-5; // meters, or components of a quaternion
 const FILES = [
   "walk",
   "translating",
@@ -28,7 +28,7 @@ const FILES = [
   "start",
 ].concat(["scales"]);
 
-/** A mesh that wears a skeleton, in a scene. */
+/** Creates a scene with a skinned mesh. */
 function worn(skeleton) {
   const mesh = new THREE.SkinnedMesh(new THREE.BufferGeometry(), new THREE.MeshBasicMaterial());
   for (const bone of rootBones(skeleton)) mesh.add(bone);
@@ -37,7 +37,7 @@ function worn(skeleton) {
   return mesh;
 }
 
-/** A mixer that shows times of one clip. */
+/** Creates a mixer that shows given times of a clip. */
 function showing(root, clip) {
   const mixer = new THREE.AnimationMixer(root);
   const action = mixer.clipAction(clip);
@@ -60,7 +60,7 @@ function near(found, expected, limit = CLOSE, what = "") {
   assert.ok(worst <= limit, `${what}: ${worst} apart`);
 }
 
-/** Times of frames on the clip's clock. */
+/** Returns frame times on the clip's clock. */
 function timesOf(motion) {
   const { times } = motion.takeData;
   return Array.from({ length: motion.frameCount }, (_, t) =>
@@ -68,7 +68,7 @@ function timesOf(motion) {
   );
 }
 
-/** Compares bones with the package's own sample: local rotations and places, and the world's. */
+/** Compares bones with `motion.sample`: local and world poses. */
 async function checkPose(motion, bones, seconds) {
   const sample = await motion.sample(
     seconds + (motion.takeData.times?.[0] ?? motion.takeData.startTime),
@@ -362,7 +362,7 @@ describe("matchBones", { skip: noFiles }, () => {
 });
 
 describe("retargetChannels", { skip: noFiles }, () => {
-  /** The motion's own skeleton at another size, each bone's axes turned anyhow, under an armature. */
+  /** The motion's skeleton with another size and random bone axes, under an armature. */
   function stranger(motion, size, { posed = false } = {}) {
     const own = toSkeleton(motion);
     const { next } = random(11);

@@ -1,4 +1,4 @@
-// The package in a worker, as pages use it: decoding there, poses handed over.
+// The package in a worker: it decodes there and transfers the poses.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { Worker } from "node:worker_threads";
@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { open } from "../dist/node.js";
 import { noFiles, read } from "./files.mjs";
 
-/** Runs a module in a worker and returns what it posts. */
+/** Runs a module in a worker and returns its message. */
 function posted(code, data) {
   const url = new URL(`data:text/javascript,${encodeURIComponent(code)}`);
   const worker = new Worker(url, { workerData: data });

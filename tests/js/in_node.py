@@ -1,4 +1,4 @@
-"""Files opened by the JavaScript package in node, and what Python finds in them beside it."""
+"""Opens files with the JavaScript package in Node.js and compares them with Python."""
 
 import json
 import re
@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parents[2] / "js"
 
 
 def find_package():
-    """Return the folder of the package; the test is skipped where it cannot be run."""
+    """Return the folder of the package; skip the test if it cannot run."""
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     if not ((PACKAGE / "dist/index.js").exists() and (PACKAGE / "dist/mocpack.wasm").exists()):
@@ -29,7 +29,7 @@ def find_package():
 
 
 def in_javascript(package, folder, jobs):
-    """Let node open files; returns for each the header and a function that reads an array."""
+    """Open files in Node.js; return the header of each and a function that reads its arrays."""
     for job in jobs:
         job |= {"out": str(folder / re.sub(r"\W+", "_", job["name"])), "times": TIMES}
     listed = folder / "jobs.json"

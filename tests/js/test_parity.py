@@ -1,4 +1,4 @@
-"""What the browser shows is what Python decodes: every number, to a nanometer."""
+"""JavaScript decodes the same numbers as Python, to a nanometer."""
 
 import gzip
 import re
@@ -246,7 +246,7 @@ def test_what_a_take_holds_besides_reads_the_same(package, tmp_path):
 
 
 def hinges_of(skeleton):
-    """Return the hinges that JavaScript found; JSON has no infinity, and null stands for it."""
+    """Return the hinges from JavaScript; null stands for infinity, which JSON lacks."""
     rows = skeleton.get("hinges")
     if rows is None:
         return None

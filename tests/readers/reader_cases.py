@@ -1,4 +1,4 @@
-"""Good, old, new and hostile files, and what each must give: one table for every reader.
+"""Good, old, new and hostile files, and the expected result of each, shared by all readers.
 
 ``ok``, or the kind of error: ``format`` (not a .mocp file), ``truncated``, ``corrupt``,
 ``unsupported`` (a newer version, or a codec that is not there), ``memory`` (over the limit).
