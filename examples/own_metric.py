@@ -1,7 +1,7 @@
 # /// script
 # dependencies = ["mocpack", "numpy"]
 # ///
-"""Optimize `rd-pca` for your own error metric: here, hands have ten times the weight of other joints.
+"""Optimize `rd-pca` for your own error metric: here, hands weigh ten times as much.
 
 python examples/own_metric.py
 """
