@@ -15,7 +15,7 @@ extern "C"
 	 * classes (columns) names the statistics each column shares, below class_count.
 	 * start, of mocpack_planes_start_size(class_count) bytes of 0 to 63, is what the models know before the
 	 * first value; null is nothing. Planes that share a start decode each by itself at little cost.
-	 * models is scratch of mocpack_planes_models_size(class_count) bytes, aligned as malloc aligns.
+	 * models is scratch of mocpack_planes_models_size(class_count) bytes, aligned as by malloc.
 	 * dst needs mocpack_planes_bound(rows, columns) bytes at most. The decoder is safe on untrusted bytes. */
 	size_t mocpack_planes_models_size(size_t class_count);
 	size_t mocpack_planes_start_size(size_t class_count);
