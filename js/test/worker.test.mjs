@@ -31,14 +31,14 @@ const CODE = `
 describe("in a worker", { skip: noFiles }, () => {
   const library = new URL("../dist/node.js", import.meta.url).href;
 
-  it("frames are those of the page, and travel without a copy", async () => {
+  it("frames equal those of the page and are transferred without a copy", async () => {
     const bytes = read("walk.mocp");
     const motion = await open(bytes);
     const expected = await motion.frames(0, motion.frameCount);
     assert.deepEqual(await posted(CODE, { library, bytes }), expected);
   });
 
-  it("errors have their kind", async () => {
+  it("errors keep their kind", async () => {
     const found = await posted(CODE, { library, bytes: new Uint8Array([1, 2, 3, 4, 5]) });
     assert.deepEqual(found, { kind: "format" });
   });
