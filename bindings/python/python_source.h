@@ -1,5 +1,5 @@
-// The bytes of a file as the core reads them: those of a bytes object where they stand, others through the
-// method read(offset, size) of a Python object. Only threads that hold the GIL read.
+// A byte source for the reader: a bytes object without a copy, or the method read(offset, size) of a Python
+// object. Only threads that hold the GIL may read.
 #pragma once
 #include "arrays.h"
 
@@ -17,14 +17,14 @@ class PythonSource
   public:
 	mocpack::Bytes bytes = {};
 
-	// `source` is bytes, or has `size`, `read` and `data`: all bytes, or None.
+	// `source` is bytes, or an object with `size`, `read` and `data` (all bytes, or None).
 	explicit PythonSource(nb::handle source);
 	PythonSource(const PythonSource&) = delete;
 	PythonSource& operator=(const PythonSource&) = delete;
 
-	// The same for calls that take nothing else.
+	// The same, with default arguments.
 	mocpack_Source callback();
 
-	// Raises what went wrong: what Python raised while bytes were read, or what the core says.
+	// Raises the Python exception from reading, or the error of the reader.
 	[[noreturn]] void raise(const mocpack_Error& error);
 };

@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 	mocpack_LiveShape shape = {};
 	mocpack_Fault fault = {};
 	if (!parts.next(&hello, &hello_size) ||
-		mocpack_live_read_shape(hello, hello_size, &shape, &fault) != MOCPACK_OK || shape.joint_count > MAX_JOINTS)
+		mocpack_live_read_shape(hello, hello_size, &shape, &fault) != MOCPACK_OK ||
+		shape.joint_count > MAX_JOINTS)
 		return 0;
 	// the exact sizes, so that the address sanitizer sees the first byte beyond
 	std::unique_ptr<uint8_t[]> memory(new uint8_t[mocpack_live_receiver_size(hello, hello_size)]);

@@ -132,7 +132,8 @@ uint32_t check_of(const std::vector<uint8_t>& model)
 {
 	mocpack_LiveShape shape;
 	mocpack_Fault fault;
-	check(mocpack_live_read_shape(model.data(), model.size(), &shape, &fault) == MOCPACK_OK, "a hello is read");
+	check(mocpack_live_read_shape(model.data(), model.size(), &shape, &fault) == MOCPACK_OK,
+		  "a hello is read");
 	check(shape.joint_count == 4 && shape.translated_count == 1, "a hello's shape");
 	return shape.hello_checksum;
 }

@@ -41,7 +41,10 @@ export interface ConnectOptions {
   WebSocket: typeof WebSocket | undefined;
 }
 
-export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptions, listener: LinkListener): Promise<Link> {
+export function connectWebSocket(
+  { url, token, WebSocket: Socket }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link> {
   const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
   return new Promise((resolve, reject) => {
     const socket = new (Socket ?? globalThis.WebSocket)(url, words);
@@ -63,7 +66,10 @@ export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptio
 }
 
 /** Null where the relay, the network or this browser has no WebTransport. */
-export async function connectWebTransport({ url, token }: ConnectOptions, listener: LinkListener): Promise<Link | null> {
+export async function connectWebTransport(
+  { url, token }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link | null> {
   if (typeof WebTransport === "undefined") return null;
   const stage = new URL(url.replace(/^ws/, "http"));
   const answer = await fetch(new URL("/webtransport.json", stage)).catch(() => null);
@@ -177,7 +183,8 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
     if (done) break;
     parts.push(value);
     size += value.length;
-    if (size > MAX_MESSAGE_BYTES) throw new MocpackError("corrupt", "a message of the relay does not end");
+    if (size > MAX_MESSAGE_BYTES)
+      throw new MocpackError("corrupt", "a message of the relay does not end");
   }
   const all = new Uint8Array(size);
   parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);

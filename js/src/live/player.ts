@@ -1,6 +1,6 @@
 /** When to show what was received: behind the sender by as much as arrivals spread. */
 
-import { interpolate } from "../sampling.js";
+import { interpolatePoses } from "../sampling.js";
 import type { LivePose, Receiver } from "./receiver.js";
 
 const JITTER_WINDOW_PACKETS = 480; // arrivals
@@ -89,5 +89,5 @@ function interpolate(a: LivePose, b: LivePose, time: number): LivePose {
   const share = Math.min(1, Math.max(0, (time - a.time) / Math.max(b.time - a.time, 1e-9)));
   if (share < 1e-3) return a;
   const isExact = a.isExact && b.isExact && b.frameNumber === a.frameNumber + 1;
-  return { ...interpolate(a, b, share), frameNumber: a.frameNumber, time, isExact };
+  return { ...interpolatePoses(a, b, share), frameNumber: a.frameNumber, time, isExact };
 }
