@@ -14,7 +14,7 @@ from mocpack.arrays import F64
 from mocpack.skeleton import longest_bone_path, parse_channels
 
 CMU_UNIT = 0.0254 / 0.45  # the unit of CMU's motion database: 5.644 cm
-# metres, and how often files are in it
+# meters, and how often files are in it
 CANDIDATES = {
     "m": (1.0, 1.0),
     "cm": (0.01, 1.0),
@@ -22,11 +22,11 @@ CANDIDATES = {
     "CMU's 5.644cm": (CMU_UNIT, 0.3),
     "inch": (0.0254, 0.4),
 }
-MIN_REACH_M, MAX_REACH_M = 0.25, 3.2  # metres of reach that a body can have
+MIN_REACH_M, MAX_REACH_M = 0.25, 3.2  # meters of reach that a body can have
 TYPICAL_REACH_M, REACH_LOG_DEVIATION = (
     2.1,
     0.45,
-)  # metres of reach, and its deviation as a natural logarithm
+)  # meters of reach, and its deviation as a natural logarithm
 
 
 class HasTree(Protocol):
@@ -38,7 +38,7 @@ class HasTree(Protocol):
 
 
 def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, str]:
-    """Return (metres of one unit, its name).
+    """Return (meters of one unit, its name).
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
 
 
 def is_plausible(tree: HasTree, unit: float) -> bool:
-    """Say whether a unit of this many metres makes a body of the size that bodies have."""
+    """Return whether a unit of this many meters makes a body of the size that bodies have."""
     with np.errstate(over="ignore"):
         return MIN_REACH_M <= _measure_reach(tree, None) * unit <= MAX_REACH_M
 

@@ -30,7 +30,7 @@ from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
 USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
-MIN_MOVEMENT_M = 1e-9  # metres: a place that strays less from its rest is there
+MIN_MOVEMENT_M = 1e-9  # meters: a place that strays less from its rest is there
 MAX_REFERENCE_ROUNDS = 16  # of files that refer to others
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
 BLEND_SHAPE_PREFIX = "blendshape."  # before the names of their tracks
@@ -73,9 +73,9 @@ def read(
     Parameters
     ----------
     unit : float, optional
-        Metres of one unit of the file, in place of what it says.
+        Meters of one unit of the file, in place of what it says.
     fps : float, optional
-        Frames a second to sample it at; left out, frames are at its samples.
+        Frames per second to sample it at; left out, frames are at its samples.
     read_external : callable, optional
         Returns the bytes of a file beside this one.
     """
@@ -171,7 +171,7 @@ def _build_clip(
     if not 1 <= len(paths) <= MAX_JOINTS:
         raise CorruptionError(f"a skeleton has 1 to {MAX_JOINTS} joints, this one {len(paths)}")
     times = np.array(response["times"]) / _get_number(response, "codes_a_second", 1e-6, 1e9)
-    metres = _get_number(response, "unit", 1e-9, 1e9) if unit is None else unit
+    meters = _get_number(response, "unit", 1e-9, 1e9) if unit is None else unit
     parents = _find_parents(paths)
     pose = _fill_poses(response, arrays, len(times))
     rest = _build_rest_pose(response, arrays, parents, pose)
@@ -190,7 +190,7 @@ def _build_clip(
         )
     up = response["up"] if response["up"] in ("y", "z") else "y"
     for values in (pose, rest):
-        _convert_axes(values, parents, up, metres)
+        _convert_axes(values, parents, up, meters)
     strays = np.abs(pose["translations"] - rest["translations"]).max((0, 2))
     moving = [int(j) for j in np.flatnonzero(strays > MIN_MOVEMENT_M)]
     by_joint = np.argsort(end_joints, kind="stable")
@@ -199,7 +199,7 @@ def _build_clip(
             tuple(titles),
             tuple(parents),
             rest["translations"],
-            ends[by_joint] * metres,
+            ends[by_joint] * meters,
             tuple(end_joints[k] for k in by_joint),
             channels=tuple(
                 DEFAULT_ROOT if j in set(moving) else DEFAULT_JOINT for j in range(len(titles))
@@ -212,7 +212,7 @@ def _build_clip(
         frame_time=_choose_frame_time(times, response["frame_rate"]),
         translated_joints=moving,
         scales=pose["scales"],
-        unit=metres,
+        unit=meters,
         up=up,
         tracks=_build_tracks(response, arrays, times),
         interpolated=True,
@@ -371,9 +371,9 @@ def _add_carrier_joint(
     )
 
 
-def _convert_axes(values: dict[str, F64], parents: list[int], up: str, metres: float) -> None:
-    """Bring poses into metres and the world's axes to ours; only roots stand in the world."""
-    values["translations"] *= metres
+def _convert_axes(values: dict[str, F64], parents: list[int], up: str, meters: float) -> None:
+    """Bring poses into meters and the world's axes to ours; only roots stand in the world."""
+    values["translations"] *= meters
     if up == "y":
         return
     roots = [j for j, parent in enumerate(parents) if parent < 0]

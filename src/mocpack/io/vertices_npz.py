@@ -12,12 +12,12 @@ DEFAULT_FRAME_RATE = 30.0
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` is an .npz file of a vertex animation."""
+    """Return whether `data` is an .npz file of a vertex animation."""
     return npz.probe(data, "vertices")
 
 
 def read(data: bytes, *, unit: float | None = None) -> VertexClip:
-    """Return the vertex animation; `unit` is the length of one of its units in metres."""
+    """Return the vertex animation; `unit` is the length of one of its units in meters."""
     arrays = npz.Arrays(data)
     vertices = arrays.read("vertices").astype(np.float64) * (1.0 if unit is None else unit)
     faces = arrays.optional("faces", np.zeros((0, 3), np.int32), kinds="iu")

@@ -85,7 +85,7 @@ def write_scene_bytes(clips: Mapping[str, AnyClip], extension: str) -> bytes:
 
 
 def supports_scenes(extension: str) -> bool:
-    """Say whether one file of that extension can be written with several clips."""
+    """Return whether one file of that extension can be written with several clips."""
     return any(f.write_scene and extension.lower() in f.extensions for f in FORMATS)
 
 

@@ -1,7 +1,7 @@
 """Motions of robots as tables: a row a frame, root x y z, its quaternion, then the angles.
 
-As LAFAN1's motions retargeted to Unitree's robots have it: no header, metres and radians, the
-quaternion (x, y, z, w), angles in the order of the URDF's joints, 30 frames a second. Where a table
+As LAFAN1's motions retargeted to Unitree's robots have it: no header, meters and radians, the
+quaternion (x, y, z, w), angles in the order of the URDF's joints, 30 frames per second. Where a table
 has a header, its columns are matched by name.
 """
 
@@ -28,7 +28,7 @@ DEFAULT_FPS = 30.0
 DEFAULT_ORDER = "xyzw"
 ROOT_COLUMNS = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TIME_COLUMNS = ("frame", "time", "timestamp")
-DECIMALS = 6  # of metres and radians: a micrometre
+DECIMALS = 6  # of meters and radians: a micrometer
 
 
 def read(
@@ -39,7 +39,7 @@ def read(
     fps: float | None = None,
     quaternion: str | None = None,
 ) -> Clip:
-    """Read a table of a robot's motion; `unit` is the length of one of its metres."""
+    """Read a table of a robot's motion; `unit` is the length of one of its meters."""
     header, numbers = _parse_table(data)
     what = "the table"
     if header is None:
@@ -51,11 +51,11 @@ def read(
     if quaternions is not None:
         order = quaternion if header is None else DEFAULT_ORDER  # a header has named them
         turns = parse_quaternions(quaternions, order, DEFAULT_ORDER, "the root's quaternions")
-    metres = 1.0 if unit is None else unit
+    meters = 1.0 if unit is None else unit
     return build_clip(
         robot,
         to_angles(robot, angles, columns),
-        None if places is None else places * metres,
+        None if places is None else places * meters,
         turns,
         fps=DEFAULT_FPS if fps is None else fps,
         source="robot csv",

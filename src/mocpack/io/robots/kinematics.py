@@ -28,7 +28,7 @@ from mocpack.space import conversion_matrix
 
 @dataclass(frozen=True)
 class RobotMotion:
-    """A clip as a robot's motion, in the robot's world: z up, metres, radians, seconds.
+    """A clip as a robot's motion, in the robot's world: z up, meters, radians, seconds.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class RobotMotion:
 
     @property
     def frame_rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self.source.frame_rate
 
     @cached_property
@@ -121,7 +121,7 @@ class RobotMotion:
 
     @cached_property
     def joint_velocities(self) -> F64:
-        """Velocities (T, H) of the angles, radians or metres a second."""
+        """Velocities (T, H) of the angles, radians or meters per second."""
         return differentiate(self.angles, self.frame_rate)
 
     @cached_property

@@ -21,7 +21,7 @@ from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
 from mocpack.space import conversion_matrix
 
 UP = "z"
-SAME_POSITION_M = 1e-9  # metres
+SAME_POSITION_M = 1e-9  # meters
 UNLIMITED = (-np.inf, np.inf)
 
 
@@ -35,7 +35,7 @@ class RobotJoint:
     axis : array, shape (3,)
         Unit, in the body's frame.
     anchor : array, shape (3,)
-        A point of the axis, in the body's frame, in metres.
+        A point of the axis, in the body's frame, in meters.
     limits : (float, float)
     reference : float
         The angle at which the body stands as its position and rotation say.

@@ -122,7 +122,7 @@ def build_clip(
 ) -> Clip:
     """Return the clip of angles (T, H), places (T, 3) and rotations (T, 4) of the root."""
     if not 1e-3 < fps < 1e6:
-        raise CorruptionError(f"frames a second must be in 0.001..1000000, got {fps:.6g}")
+        raise CorruptionError(f"frames per second must be in 0.001..1000000, got {fps:.6g}")
     if not len(angles):
         raise CorruptionError("a motion must have at least 1 frame, got 0")
     parts = {"joint angles": angles, "root positions": places, "root rotations": turns}

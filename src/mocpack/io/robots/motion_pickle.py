@@ -115,7 +115,7 @@ def _read_angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
     if numbers.ndim == 3 and numbers.shape[2] == 1:
         numbers = numbers[..., 0]
     if numbers.ndim != 2 or not len(numbers):
-        raise CorruptionError(f"{name} must be a table of one row a frame, got {numbers.shape}")
+        raise CorruptionError(f"{name} must be a table of one row per frame, got {numbers.shape}")
     names = _read_names(motion, NAME_KEYS)
     if names is not None:
         columns = match_columns_by_name(robot, names, "the pickle")
@@ -160,7 +160,7 @@ def _read_body_motion(
         DEFAULT_ORDER,
     )
     if given.numbers.ndim != 2 or not len(given.numbers):
-        raise CorruptionError(f"{name} must be a table of one row a frame")
+        raise CorruptionError(f"{name} must be a table of one row per frame")
     return clip_from_bodies(robot, given, fps, "pickle")
 
 

@@ -26,7 +26,7 @@ from mocpack.io.robots.motion import (
     to_angles,
 )
 
-MAX_BODY_OFFSET_M = 0.01  # metres that a body may stand off where the angles put it
+MAX_BODY_OFFSET_M = 0.01  # meters that a body may stand off where the angles put it
 MAX_PROBE_FRAMES = 16  # frames
 
 
@@ -189,7 +189,7 @@ def _measure_offsets(
     quaternions = given.quaternions[:, list(at)]
     other = np.roll(quaternions, -1, axis=2) if order == "wxyz" else quaternions
     turned = rotations.angle_between(turns, rotations.normalize(other))
-    # a tenth of a metre is about how far from its origin a link reaches
+    # a tenth of a meter is about how far from its origin a link reaches
     return np.asarray((apart + 0.1 * turned).max(axis=0))
 
 

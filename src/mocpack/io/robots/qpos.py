@@ -1,4 +1,4 @@
-"""MuJoCo's generalised positions: root, balls and angles of a frame in one row.
+"""MuJoCo's generalized positions: root, balls and angles of a frame in one row.
 
 In the order of MuJoCo's joints, depth first: a free root has three places and a quaternion (w, x,
 y, z), a ball a quaternion, a hinge its angle, a slider its way.
@@ -87,7 +87,7 @@ def clip_from_qpos(
 
 
 def read_frame_rate(arrays: Arrays, fps: float | None) -> float:
-    """Return the frames a second that the user or the file says, else 30."""
+    """Return the frames per second that the user or the file says, else 30."""
     if fps is not None:
         return fps
     for name in RATE_KEYS:
@@ -105,7 +105,7 @@ def read_frame_rate(arrays: Arrays, fps: float | None) -> float:
 def read_table(arrays: Arrays, name: str) -> F64:
     found = arrays.read(name).astype(np.float64)
     if found.ndim != 2 or not len(found):
-        raise CorruptionError(f"{name} must be a table of one row a frame, got {found.shape}")
+        raise CorruptionError(f"{name} must be a table of one row per frame, got {found.shape}")
     return found
 
 
