@@ -79,9 +79,9 @@ def read(data: bytes, *, unit: float | None = None, body_model: str | Path | Non
         raise CorruptionError(
             f"poses must have 156 numbers (SMPL-H) or 165 (SMPL-X) per frame, got {poses.shape[1]}"
         )
-    places = _read_rows(arrays, "trans")
-    if places.shape != (len(poses), 3):
-        raise CorruptionError(f"trans must have shape ({len(poses)}, 3), got {places.shape}")
+    positions = _read_rows(arrays, "trans")
+    if positions.shape != (len(poses), 3):
+        raise CorruptionError(f"trans must have shape ({len(poses)}, 3), got {positions.shape}")
     rate = next((arrays.number(name, 0.0) for name in FRAME_RATE_KEYS if name in arrays), 0.0)
     if not 1e-3 < rate < 1e6:
         raise CorruptionError(f"{FRAME_RATE_KEYS[0]} must be a frame rate, got {rate:.6g}")
@@ -96,7 +96,7 @@ def read(data: bytes, *, unit: float | None = None, body_model: str | Path | Non
         return Clip.build(
             skeleton,
             turns,
-            (places * meters + root) @ upright.T,
+            (positions * meters + root) @ upright.T,
             frame_rate=rate,
             up="z",
             tracks=_read_tracks(arrays, len(poses)),
@@ -132,11 +132,11 @@ def write(clip: AnyClip) -> bytes:
     turns = np.array(clip.rotations[:, order])
     turns[:, 0] = rotations.multiply(rotations.from_matrix(upright.T), turns[:, 0])
     poses = _unwrap_rotation_vectors(rotations.as_rotvec(turns)).reshape(len(turns), -1)
-    places = clip.translations[:, clip.translated_joints.index(order[0])] @ upright
+    positions = clip.translations[:, clip.translated_joints.index(order[0])] @ upright
     metadata = clip.metadata
     return npz.pack(
         {
-            "trans": places - np.asarray(metadata.get("pelvis", np.zeros(3)), np.float64),
+            "trans": positions - np.asarray(metadata.get("pelvis", np.zeros(3)), np.float64),
             "poses": poses,
             "gender": np.array(str(metadata.get("gender", "neutral"))),
             "betas": np.asarray(metadata.get("betas", np.zeros(16)), np.float64),
@@ -261,10 +261,10 @@ def _read_metadata(
     if not np.isfinite(betas).all():
         raise CorruptionError("betas must be finite")
     gender = arrays.optional("gender", "", kinds="US").reshape(-1)[:1]
-    said = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
+    stated = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
     return {
         "body": BODY_MODELS[joints],
         "bones": DEFAULT_BONES if body_model is None else Path(body_model).name,
         "betas": betas.tolist(),
-        **({"gender": said[0][:40]} if said and said[0] else {}),
+        **({"gender": stated[0][:40]} if stated and stated[0] else {}),
     }

@@ -71,8 +71,8 @@ def _drop_violated_limits(clip: Clip) -> Skeleton:
         return clip.skeleton
     angles = clip.hinge_angles().angles
     low, high = hinges.limits.T
-    kept = (angles >= low - LIMIT_TOLERANCE) & (angles <= high + LIMIT_TOLERANCE)
-    limits = np.where(kept.all(axis=0)[:, np.newaxis], hinges.limits, [-np.inf, np.inf])
+    is_within = (angles >= low - LIMIT_TOLERANCE) & (angles <= high + LIMIT_TOLERANCE)
+    limits = np.where(is_within.all(axis=0)[:, np.newaxis], hinges.limits, [-np.inf, np.inf])
     return replace(clip.skeleton, hinges=replace(hinges, limits=limits))
 
 

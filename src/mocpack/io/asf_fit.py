@@ -122,7 +122,7 @@ def _is_rotation(channel: str) -> bool:
 def _add_helper_bones(clip: Clip) -> Clip:
     """Return the clip with helper bones where the children of a bone do not start at its end."""
     old = clip.skeleton
-    places = _collect_bone_ends(old)
+    positions = _collect_bone_ends(old)
     names, parents, offsets, source = [ROOT], [-1], [old.offsets[0]], [0]
     sites: dict[int, F64] = {}
     helpers: dict[tuple[int, bytes], int] = {}
@@ -130,7 +130,7 @@ def _add_helper_bones(clip: Clip) -> Clip:
 
     def find_carrier(joint: int, end: F64, leads_to: str) -> int:
         """Return the new joint whose bone ends at `end`, and create a helper if needed."""
-        if len(places[joint]) < 2 and (joint or not end.any()):
+        if len(positions[joint]) < 2 and (joint or not end.any()):
             return new_of[joint]
         key = (joint, end.tobytes())
         if key not in helpers:
@@ -157,12 +157,12 @@ def _add_helper_bones(clip: Clip) -> Clip:
 
 def _collect_bone_ends(skeleton: Skeleton) -> list[set[bytes]]:
     """Return for each joint the distinct positions of its children and end sites."""
-    places: list[set[bytes]] = [set() for _ in skeleton.names]
+    positions: list[set[bytes]] = [set() for _ in skeleton.names]
     for parent, offset in zip(skeleton.parents[1:], skeleton.offsets[1:] + 0.0, strict=True):
-        places[parent].add(offset.tobytes())
+        positions[parent].add(offset.tobytes())
     for joint, site in zip(skeleton.end_site_joints, skeleton.end_sites + 0.0, strict=True):
-        places[joint].add(site.tobytes())
-    return places
+        positions[joint].add(site.tobytes())
+    return positions
 
 
 def _rebuild_clip(

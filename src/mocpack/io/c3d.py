@@ -91,19 +91,19 @@ def write_scene(clips: Mapping[str, Clip]) -> bytes:
     points = np.full((max(ends) - begin, sum(len(c.skeleton) for c in clips.values()), 3), np.nan)
     for (name, clip), start in zip(clips.items(), starts, strict=True):
         columns = slice(len(labels), len(labels) + len(clip.skeleton))
-        places = space.from_internal(clip.points(), up) / meters
-        points[start - begin : start - begin + clip.frame_count, columns] = places
+        positions = space.from_internal(clip.points(), up) / meters
+        points[start - begin : start - begin + clip.frame_count, columns] = positions
         prefix = "" if name == NO_SUBJECT else f"{name}:"
         labels += [f"{prefix}{marker}" for marker in clip.skeleton.unique_names]
     tracks = {name: track for clip in clips.values() for name, track in clip.tracks.items()}
-    analogs, told = _pack_analogs(tracks, len(points), first.frame_rate, begin)
+    analogs, analog_parameters = _pack_analogs(tracks, len(points), first.frame_rate, begin)
     parameters: dict[str, Any] = {
         "POINT:LABELS": labels,
         "POINT:DESCRIPTIONS": [""] * len(labels),
         "POINT:UNITS": unit,
         "POINT:X_SCREEN": "+Y" if up == "x" else "+X",
         "POINT:Y_SCREEN": f"+{up.upper()}",
-        **told,
+        **analog_parameters,
         **_pack_events(tracks),
     }
     return c3d_file.pack(Recording(parameters, points, analogs, begin + 1, float(first.frame_rate)))
@@ -138,7 +138,7 @@ def _pack_analogs(
             whole = len(track) == frames * each and abs(track.start * rate - begin) < 1e-3
             if even and whole and samples in (0, each):
                 found[name.removeprefix(ANALOG_PREFIX)], samples = track, each
-    told = {
+    analog_parameters = {
         "ANALOG:LABELS": list(found),
         "ANALOG:DESCRIPTIONS": [""] * len(found),
         "ANALOG:SCALE": np.ones(len(found)),
@@ -147,7 +147,7 @@ def _pack_analogs(
         "ANALOG:UNITS": [track.unit for track in found.values()],
     }
     columns = [np.asarray(track.values, np.float64) for track in found.values()]
-    return (np.stack(columns, 1) if columns else np.zeros((0, 0))), told
+    return (np.stack(columns, 1) if columns else np.zeros((0, 0))), analog_parameters
 
 
 def _pack_events(tracks: Mapping[str, Track]) -> dict[str, Any]:
@@ -191,16 +191,16 @@ def _group_by_subject(recording: Recording) -> dict[str, tuple[list[int], list[s
 
 
 def _read_unit(recording: Recording) -> float:
-    said = recording.text("POINT:UNITS").lower() or "mm"
-    if said not in UNITS:
-        raise CorruptionError(f"POINT:UNITS must be one of {', '.join(UNITS)}, got {said[:20]!r}")
-    return UNITS[said]
+    stated = recording.text("POINT:UNITS").lower() or "mm"
+    if stated not in UNITS:
+        raise CorruptionError(f"POINT:UNITS must be one of {', '.join(UNITS)}, got {stated[:20]!r}")
+    return UNITS[stated]
 
 
 def _read_up_axis(recording: Recording) -> str:
     """Return the axis that points up the screen (Y_SCREEN); z if the file does not say."""
-    said = recording.text("POINT:Y_SCREEN").lower()
-    return said[1] if said in ("+x", "+y", "+z") else "z"
+    stated = recording.text("POINT:Y_SCREEN").lower()
+    return stated[1] if stated in ("+x", "+y", "+z") else "z"
 
 
 def _read_tracks(recording: Recording, start: float) -> dict[str, Track]:

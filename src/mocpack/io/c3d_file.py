@@ -123,7 +123,7 @@ def parse(data: bytes) -> Recording:
     values = (
         numbers.floats(frames) if scale < 0 else numbers.integers(frames, signed=True)
     ).reshape(count, words)
-    places = _decode_points(values[:, : 4 * points].reshape(count, points, 4), float(scale))
+    positions = _decode_points(values[:, : 4 * points].reshape(count, points, 4), float(scale))
     analogs = np.asarray(values[:, 4 * points :], np.float64)
     if unsigned and scale >= 0:
         analogs = analogs % 65536
@@ -132,7 +132,7 @@ def parse(data: bytes) -> Recording:
         raise CorruptionError(f"{per_frame} samples per frame are not a multiple of {samples}")
     return Recording(
         parameters,
-        places,
+        positions,
         analogs.reshape(count * samples, channels) if channels else np.zeros((0, 0)),
         _read_first_frame(parameters, first, last),
         rate,
@@ -200,11 +200,11 @@ def _to_int16_pair(number: int) -> npt.NDArray[np.int16]:
 def _pack_frames(recording: Recording, per_frame: int) -> bytes:
     count, points = recording.points.shape[:2]
     words = np.zeros((count, 4 * points + per_frame), "<f4")
-    places = words[:, : 4 * points].reshape(count, points, 4)
+    positions = words[:, : 4 * points].reshape(count, points, 4)
     seen = np.asarray(np.isfinite(recording.points).all(-1))
-    places[..., :3] = np.where(seen[..., np.newaxis], recording.points, 0.0)
-    places[..., 3] = np.where(seen, 0.0, -1.0)
-    words[:, : 4 * points] = places.reshape(count, -1)
+    positions[..., :3] = np.where(seen[..., np.newaxis], recording.points, 0.0)
+    positions[..., 3] = np.where(seen, 0.0, -1.0)
+    words[:, : 4 * points] = positions.reshape(count, -1)
     words[:, 4 * points :] = recording.analogs.reshape(count, per_frame)
     body = words.tobytes()
     return body.ljust(-(-len(body) // BLOCK_BYTES) * BLOCK_BYTES, b"\0")
@@ -281,13 +281,13 @@ class _NumberDecoder:
 
 def _decode_points(values: npt.NDArray[np.float64 | np.int64], scale: float) -> F64:
     """Return positions (T, P, 3) from x, y, z and a residual that is negative in gaps."""
-    places = np.array(values[..., :3], np.float64)
+    positions = np.array(values[..., :3], np.float64)
     if scale >= 0:
-        places *= scale
+        positions *= scale
     # written so that NaN counts as a gap
-    unseen = ~(values[..., 3] >= 0) | ~np.isfinite(places).all(-1)
-    places[unseen] = np.nan
-    return places
+    unseen = ~(values[..., 3] >= 0) | ~np.isfinite(positions).all(-1)
+    positions[unseen] = np.nan
+    return positions
 
 
 def _read_frame_count(parameters: dict[str, Value], first: int, last: int) -> int:
@@ -297,16 +297,16 @@ def _read_frame_count(parameters: dict[str, Value], first: int, last: int) -> in
     low, high = _read_trial_field(parameters, "START"), _read_trial_field(parameters, "END")
     if low is not None and high is not None:
         return high - low + 1
-    told = parameters.get("POINT:FRAMES")
-    if isinstance(told, np.ndarray) and len(told) and MAX_HEADER_COUNT <= told[0] < 1e9:
-        return int(told[0])
+    stated = parameters.get("POINT:FRAMES")
+    if isinstance(stated, np.ndarray) and len(stated) and MAX_HEADER_COUNT <= stated[0] < 1e9:
+        return int(stated[0])
     return last - first + 1
 
 
 def _read_first_frame(parameters: dict[str, Value], first: int, last: int) -> int:
     """Return the number of the first frame, from 1; long recordings store it in parameters."""
-    told = _read_trial_field(parameters, "START")
-    return first if last < MAX_HEADER_COUNT or told is None else told
+    stated = _read_trial_field(parameters, "START")
+    return first if last < MAX_HEADER_COUNT or stated is None else stated
 
 
 def _read_trial_field(parameters: dict[str, Value], end: str) -> int | None:

@@ -91,7 +91,7 @@ def run_reader(reader: Reader, data: bytes, **request: Any) -> tuple[dict[str, A
         )
     seconds = int(reader.seconds + SECONDS_PER_BYTE * len(data))
     memory = min(reader.memory + MEMORY_PER_BYTE * len(data), MAX_MEMORY_BYTES)
-    request |= {"most_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
+    request |= {"max_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
     words = [sys.executable, "-I", "-B", child_main.__file__, reader.script, origin]
     try:
         # This folder is removed however the process ends.

@@ -5,7 +5,7 @@
 READER is the path of a reader such as `fbx_child.py`. PACKAGE is the path of the `__init__.py` of
 the
 package that it needs, or empty. REQUEST is JSON: `read` (return poses, or only the names of the
-motions), `clip` (name or index), `fps`, `folder` (temporary files of the reader), `most_poses`,
+motions), `clip` (name or index), `fps`, `folder` (temporary files of the reader), `max_poses`,
 `limits`, and what the reader itself defines. The response is a line of JSON followed by the bytes
 of
 arrays.
@@ -55,9 +55,9 @@ def main() -> None:
 
 def _format_error(error: Exception, folder: str) -> str:
     """Return the last line of an error, without paths of library sources and of our folder."""
-    said = (str(error).strip().splitlines() or [""])[-1].strip()
-    inside = re.search(r" at line \d+ in file .* : '(.*)'$", said)  # format of USD's errors
-    words = inside[1] if inside else f"{type(error).__name__}: {said}"
+    message = (str(error).strip().splitlines() or [""])[-1].strip()
+    inside = re.search(r" at line \d+ in file .* : '(.*)'$", message)  # format of USD's errors
+    words = inside[1] if inside else f"{type(error).__name__}: {message}"
     return words.replace(str(Path(folder) / "x")[:-1], "")[:300]
 
 

@@ -30,8 +30,8 @@ def list_losses(clip: AnyClip, back: AnyClip) -> list[str]:
 def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
     """Return the largest distance of a joint or vertex between two clips, in meters.
 
-    Matches joints by name, compares at the frames of `clip`, and skips gaps. Returns None if the clips have nothing in
-    common.
+    Matches joints by name, compares at the frames of `clip` and skips gaps. Returns None if the
+    clips have nothing in common.
     """
     if isinstance(clip, VertexClip) or isinstance(back, VertexClip):
         if not isinstance(clip, VertexClip) or not isinstance(back, VertexClip):
@@ -49,11 +49,11 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
         at = np.interp(clip.times - shift, back.times, np.arange(back.frame_count))
         theirs = back.poses_at(at).positions()
     ours, others = (list(column) for column in zip(*pairs, strict=True))
-    apart = np.linalg.norm(clip.positions()[:, ours] - theirs[:, others], axis=-1)
+    distances = np.linalg.norm(clip.positions()[:, ours] - theirs[:, others], axis=-1)
     seen = clip.take_data.valid
     if seen is not None:
-        apart = apart[seen[:, ours]]
-    return float(apart.max(initial=0.0))
+        distances = distances[seen[:, ours]]
+    return float(distances.max(initial=0.0))
 
 
 def describe(clip: AnyClip, back: AnyClip, guessed: str | None = None) -> str:

@@ -48,17 +48,17 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     if (durations[:-1] <= 0).any():
         at = int(np.argmax(durations[:-1] <= 0))
         raise CorruptionError(f"frame {at} must last longer than 0 s, got {durations[at]:.6g} s")
-    turns, column = np.empty((len(rows), len(BODY), 4)), 4
+    local_rotations, column = np.empty((len(rows), len(BODY), 4)), 4
     for j, (_, _, _, width) in enumerate(BODY):
         part = rows[:, column : column + width]
         column += width
-        turns[:, j] = (
+        local_rotations[:, j] = (
             _hinge_to_quaternion(part) if width == 1 else rotations.normalize(np.roll(part, -1, 1))
         )
     try:
         return Clip.build(
             skeleton(meters),
-            turns,
+            local_rotations,
             rows[:, 1:4] * meters,
             unit=meters,
             loop=loop,
@@ -70,11 +70,11 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 
 def skeleton(unit: float = 1.0) -> Skeleton:
     """Return the humanoid's skeleton; `unit` scales its lengths."""
-    places = unit * np.array([row[2] for row in BODY])
+    positions = unit * np.array([row[2] for row in BODY])
     return Skeleton(
         tuple(row[0] for row in BODY),
         tuple(row[1] for row in BODY),
-        places,
+        positions,
         unit * np.array([WRIST, WRIST]),
         ELBOWS,
         tuple(_choose_channels(j, row[3]) for j, row in enumerate(BODY)),

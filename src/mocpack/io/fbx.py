@@ -139,11 +139,11 @@ def _choose_frames(
 
 def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float | None) -> Clip:
     own = response["unit"] if 1e-9 < response["unit"] < 1e9 else 0.01
-    grown = 1.0 if unit is None else unit / own
+    unit_ratio = 1.0 if unit is None else unit / own
     up, hand = _find_axes(response["axes"])
     rest, pose = _read_rest_pose(response), poses.channels
     for values in (rest["translation"], pose["translation"]):
-        values *= grown
+        values *= unit_ratio
     moving = _find_moving_joints(pose["translation"], rest, response["parents"])
     _compensate_scale_noise(rest["translation"], pose, response["parents"], moving)
     return Clip.build(
@@ -220,17 +220,17 @@ def _choose_frame_time(times: F64, rate: float) -> float:
     return whole if abs(whole - gap) < 1e-6 * gap else gap
 
 
-def _find_moving_joints(places: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:
+def _find_moving_joints(positions: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:
     """Return the joints that move away from their rest position, measured with ancestor scales."""
     size: list[float] = []
     for joint, parent in enumerate(parents):
         own = float(np.abs(rest["scale"][joint]).max())
         size.append(min(own * (size[parent] if parent >= 0 else 1.0), 1e30))
-    strays = np.abs(places - rest["translation"]).max((0, 2))
+    deviations = np.abs(positions - rest["translation"]).max((0, 2))
     return [
         j
         for j, p in enumerate(parents)
-        if strays[j] * max(1.0, size[p] if p >= 0 else 1.0) > MIN_MOVEMENT_M
+        if deviations[j] * max(1.0, size[p] if p >= 0 else 1.0) > MIN_MOVEMENT_M
     ]
 
 
@@ -244,21 +244,24 @@ def _compensate_scale_noise(
     split = split_scales(pose["scale"])
     if not split.dropped:
         return
-    kept = np.tile(split.constant, (len(pose["scale"]), 1, 1))
+    clip_scales = np.tile(split.constant, (len(pose["scale"]), 1, 1))
     if split.moving is not None:
-        kept[:, split.joints] = split.moving
+        clip_scales[:, split.joints] = split.moving
     turns = rotations.as_matrix(rotations.normalize(pose["rotation"]))
     true: list[F64] = []  # matrices from joint to world
     ours: list[F64] = []  # the same without the noise
     for j, parent in enumerate(parents):
-        local, plain = turns[:, j] * pose["scale"][:, j, None], turns[:, j] * kept[:, j, None]
+        local, plain = (
+            turns[:, j] * pose["scale"][:, j, None],
+            turns[:, j] * clip_scales[:, j, None],
+        )
         true.append(local if parent < 0 else true[parent] @ local)
         ours.append(plain if parent < 0 else ours[parent] @ plain)
         if parent < 0 or not np.linalg.det(ours[parent]).all():
             continue
         reach = true[parent] @ pose["translation"][:, j, :, None]
-        places = np.linalg.solve(ours[parent], reach)[..., 0]
+        positions = np.linalg.solve(ours[parent], reach)[..., 0]
         if j in moving:
-            pose["translation"][:, j] = places
+            pose["translation"][:, j] = positions
         else:
-            offsets[j] = np.median(places, axis=0)
+            offsets[j] = np.median(positions, axis=0)

@@ -227,7 +227,7 @@ def _sample_take(
     corners, jumps = _find_corners_and_jumps(ufbx, keyed, begin, end)
     parts = 2 * request["divided"] if keyed else 1
     count = (end - begin) * rate * parts
-    if not 0 <= (count + len(corners)) * len(column) < request["most_poses"]:
+    if not 0 <= (count + len(corners)) * len(column) < request["max_poses"]:
         return {
             "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s; at {rate * parts:.6g} "
             f"frames per second, {len(known['joints'])} joints exceed the limit; pass a lower "
@@ -402,11 +402,11 @@ def _pick_baked_values(keys: Any, times: list[float], known: dict[Any, Any]) -> 
     """
     stamps, values = zip(*((key.time, key.value) for key in keys), strict=True)
     if known.get("stamps") != stamps:
-        known["stamps"], known["places"] = stamps, _match_times(stamps, times)
-    places = known["places"]
-    if places is None:
+        known["stamps"], known["positions"] = stamps, _match_times(stamps, times)
+    positions = known["positions"]
+    if positions is None:
         return None
-    return list(values) if len(places) == len(values) else [values[place] for place in places]
+    return list(values) if len(positions) == len(values) else [values[place] for place in positions]
 
 
 def _match_times(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:

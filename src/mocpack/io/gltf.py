@@ -157,19 +157,20 @@ def sample_animation(
     """
     nodes = parse_nodes(document)
     expressions = find_expressions(document)
-    kept = _find_joints(document, nodes, expressions)
-    if len(times) * len(kept) > MAX_POSES:
+    joint_nodes = _find_joints(document, nodes, expressions)
+    if len(times) * len(joint_nodes) > MAX_POSES:
         raise CorruptionError(
-            f"animation {name!r} has {len(times)} frames of {len(kept)} joints, more than the limit"
+            f"animation {name!r} has {len(times)} frames of {len(joint_nodes)} joints, "
+            "more than the limit"
         )
-    column = {node: j for j, node in enumerate(kept)}
-    pose = {p: np.tile(getattr(nodes, p)[kept], (len(times), 1, 1)) for p in PATH_WIDTHS}
+    column = {node: j for j, node in enumerate(joint_nodes)}
+    pose = {p: np.tile(getattr(nodes, p)[joint_nodes], (len(times), 1, 1)) for p in PATH_WIDTHS}
     for (node, path), keys in every.items():
         if path in PATH_WIDTHS and node in column:
             pose[path][:, column[node]] = keys.at(times)
-    moving = _find_moving_joints(pose, nodes, kept, unit)
+    moving = _find_moving_joints(pose, nodes, joint_nodes, unit)
     return Clip.build(
-        _build_skeleton(document, nodes, kept, moving, unit),
+        _build_skeleton(document, nodes, joint_nodes, moving, unit),
         rotations.normalize(pose["rotation"]),
         pose["translation"][:, moving] * unit,
         times=times,
@@ -307,20 +308,24 @@ def parse_channels(document: Document, number: int) -> dict[tuple[int, str], Key
 
 
 def _find_moving_joints(
-    pose: dict[str, F64], nodes: Nodes, kept: list[int], unit: float
+    pose: dict[str, F64], nodes: Nodes, joint_nodes: list[int], unit: float
 ) -> list[int]:
     """Return the joints that move away from their rest position by more than rounding."""
     size = {-1: 1.0}
     for n in nodes.order:
         size[n] = min(size[nodes.parents[n]] * float(np.abs(nodes.scale[n]).max()), 1e30)
-    strays = np.abs(pose["translation"] - nodes.translation[kept]).max((0, 2)) * unit
-    return [j for j, n in enumerate(kept) if strays[j] * size[nodes.parents[n]] > MIN_MOVEMENT_M]
+    deviations = np.abs(pose["translation"] - nodes.translation[joint_nodes]).max((0, 2)) * unit
+    return [
+        j
+        for j, n in enumerate(joint_nodes)
+        if deviations[j] * size[nodes.parents[n]] > MIN_MOVEMENT_M
+    ]
 
 
 def _build_skeleton(
-    document: Document, nodes: Nodes, kept: list[int], moving: Sequence[int], unit: float
+    document: Document, nodes: Nodes, joint_nodes: list[int], moving: Sequence[int], unit: float
 ) -> Skeleton:
-    column = {node: j for j, node in enumerate(kept)}
+    column = {node: j for j, node in enumerate(joint_nodes)}
     moves = set(moving)
     ends = sorted(
         (column[nodes.parents[n]], n)
@@ -328,13 +333,15 @@ def _build_skeleton(
         if n not in column and nodes.parents[n] in column and not set(node) - END_SITE_FIELDS
     )
     return Skeleton(
-        tuple(nodes.names[n] for n in kept),
-        tuple(column.get(nodes.parents[n], -1) for n in kept),
-        nodes.translation[kept] * unit,
+        tuple(nodes.names[n] for n in joint_nodes),
+        tuple(column.get(nodes.parents[n], -1) for n in joint_nodes),
+        nodes.translation[joint_nodes] * unit,
         nodes.translation[[n for _, n in ends]].reshape(-1, 3) * unit,
         tuple(j for j, _ in ends),
-        channels=tuple(DEFAULT_ROOT if j in moves else DEFAULT_JOINT for j in range(len(kept))),
-        rest=nodes.rotation[kept],
+        channels=tuple(
+            DEFAULT_ROOT if j in moves else DEFAULT_JOINT for j in range(len(joint_nodes))
+        ),
+        rest=nodes.rotation[joint_nodes],
     )
 
 
@@ -410,11 +417,11 @@ def _get_nested(holder: Object, *names: str) -> Object:
 
 def _build_metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
     asset = document.root["asset"]
-    said = {key: gltf_file.get_text(asset, key) for key in ("copyright", "generator")}
+    stated = {key: gltf_file.get_text(asset, key) for key in ("copyright", "generator")}
     bones = {bone: nodes.names[node] for bone, node in _find_human_bones(document).items()}
     return {
         "source": "gltf",
         "animation": name,
-        **{key: value for key, value in said.items() if value},
+        **{key: value for key, value in stated.items() if value},
         **({"vrm_humanoid": bones} if bones else {}),
     }

@@ -88,21 +88,23 @@ def match_joints(clip: Clip, document: Document) -> Match:
     nodes = gltf.parse_nodes(document)
     names = clip.skeleton.names
     try:
-        kept = gltf.find_joint_nodes(document)
+        joint_nodes = gltf.find_joint_nodes(document)
     except FormatError:
-        kept = []
-    if [nodes.names[n] for n in kept] == list(names) and _is_same_tree(clip, nodes, kept):
-        return Match(dict(enumerate(kept)), ())
-    places: dict[str, list[int]] = {}
+        joint_nodes = []
+    if [nodes.names[n] for n in joint_nodes] == list(names) and _is_same_tree(
+        clip, nodes, joint_nodes
+    ):
+        return Match(dict(enumerate(joint_nodes)), ())
+    positions: dict[str, list[int]] = {}
     for n, name in enumerate(nodes.names):
-        places.setdefault(name, []).append(n)
+        positions.setdefault(name, []).append(n)
     found = {
-        j: places[name][0]
+        j: positions[name][0]
         for j, name in enumerate(names)
-        if name and names.count(name) == 1 and len(places.get(name, [])) == 1
+        if name and names.count(name) == 1 and len(positions.get(name, [])) == 1
     }
     if not found:
-        theirs = ", ".join(repr(n) for n in sorted(places) if n)[:200]
+        theirs = ", ".join(repr(n) for n in sorted(positions) if n)[:200]
         raise UsageError(
             f"no joint of this clip ({', '.join(map(repr, names))[:200]}) has the name of a "
             f"node of the character ({theirs})"
@@ -110,9 +112,9 @@ def match_joints(clip: Clip, document: Document) -> Match:
     return Match(found, tuple(name for j, name in enumerate(names) if j not in found))
 
 
-def _is_same_tree(clip: Clip, nodes: gltf.Nodes, kept: list[int]) -> bool:
-    column = {node: j for j, node in enumerate(kept)}
-    return [column.get(nodes.parents[n], -1) for n in kept] == list(clip.skeleton.parents)
+def _is_same_tree(clip: Clip, nodes: gltf.Nodes, joint_nodes: list[int]) -> bool:
+    column = {node: j for j, node in enumerate(joint_nodes)}
+    return [column.get(nodes.parents[n], -1) for n in joint_nodes] == list(clip.skeleton.parents)
 
 
 def _build_animation(clip: Clip, document: Document, found: Match, buffer: Buffer) -> Object:
@@ -256,14 +258,14 @@ def _compact(root: Object, body: bytes) -> tuple[Object, bytes]:
     for holder, key in _find_view_uses(root):
         holder[key] = moved[holder[key]]
     views = [root["bufferViews"][old] for old in used]
-    kept = bytearray()
+    compacted = bytearray()
     for place in (p for view in views for p in _find_byte_ranges(view)):
         start, size = place.get("byteOffset", 0), place["byteLength"]
-        kept += bytes(-len(kept) % 8)
-        place["byteOffset"] = len(kept)
-        kept += body[start : start + size]
+        compacted += bytes(-len(compacted) % 8)
+        place["byteOffset"] = len(compacted)
+        compacted += body[start : start + size]
     root["bufferViews"] = views
-    return root, bytes(kept)
+    return root, bytes(compacted)
 
 
 def _find_accessor_uses(root: Object) -> Iterator[tuple[Any, Any]]:

@@ -49,8 +49,8 @@ def choose_frames(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> C
     needed : array, shape (M,)
         Other times that must be frames, next to jumps.
     pose : dict
-        "translation" (N, J, 3), "rotation" (N, J, 4) and "scale" (N, J, 3), or (1, J, 3) if constant,
-        of what has sparse keys.
+        "translation" (N, J, 3), "rotation" (N, J, 4) and "scale" (N, J, 3), or (1, J, 3) if
+        constant, of what has sparse keys.
     """
     last = (even - 1) // 2 * 2  # last even time that is a frame
     others = np.arange(last + 1, len(times))

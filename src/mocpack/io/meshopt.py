@@ -48,9 +48,9 @@ def _undo_quaternion_filter(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     scaled = np.column_stack([small, left_out]) * MAX_INT16
     # The extension rounds halves away from zero.
     whole = np.trunc(scaled + np.copysign(0.5, scaled)).astype("<i2")
-    places = (packed[:, 3:] + np.array([1, 2, 3, 0])) & 3
+    positions = (packed[:, 3:] + np.array([1, 2, 3, 0])) & 3
     found = np.empty_like(whole)
-    np.put_along_axis(found, places.astype(np.intp), whole, axis=1)
+    np.put_along_axis(found, positions.astype(np.intp), whole, axis=1)
     return np.asarray(found)
 
 

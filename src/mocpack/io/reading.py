@@ -143,7 +143,7 @@ def list_clips_in_file(path: str | Path, *, allow_outside: bool = False) -> list
 def list_clips_in_bytes(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
-    """Return the names of the clips in a file's bytes, or none if its format holds a single clip."""
+    """Return the names of the clips in a file's bytes, or none if its format holds one clip."""
     chosen = find_format(data, name)
     if chosen.list_clips is None:
         return []

@@ -66,7 +66,7 @@ def write(clip: Clip) -> bytes:
     unit = next((name for name, meters in UNITS.items() if meters == clip.unit), None)
     scale = clip.unit if unit else 0.001
     seen = clip.valid
-    places = to_source_numbers(clip.positions(), scale)
+    positions = to_source_numbers(clip.positions(), scale)
     names = [name.replace("\t", " ") or f"marker{j}" for j, name in enumerate(clip.skeleton.names)]
     rate, count = format_number(float(clip.frame_rate)), clip.frame_count
     heads = {
@@ -92,7 +92,7 @@ def write(clip: Clip) -> bytes:
         cells = [
             format_number(float(value)) if seen[t, j] else ""
             for j in range(len(names))
-            for value in places[t, j]
+            for value in positions[t, j]
         ]
         lines.append("\t".join([str(t + 1), format_number(float(seconds)), *cells]))
     return ("\n".join(lines) + "\n").encode()
@@ -115,12 +115,12 @@ def _parse_header(keys: list[str], values: list[str]) -> dict[str, str]:
 
 
 def _read_unit(facts: dict[str, str]) -> float:
-    said = facts.get("Units", "mm").lower()
-    if said not in UNITS:
+    stated = facts.get("Units", "mm").lower()
+    if stated not in UNITS:
         raise CorruptionError(
-            f"Units must be one of {', '.join(UNITS)}, got {said[:20]!r}; override with --unit"
+            f"Units must be one of {', '.join(UNITS)}, got {stated[:20]!r}; override with --unit"
         )
-    return UNITS[said]
+    return UNITS[stated]
 
 
 def _read_names(cells: list[str]) -> tuple[str, ...]:
@@ -148,9 +148,9 @@ def _read_numbers(rows: list[list[str]], markers: int) -> tuple[F64, F64]:
             cells[t, k] = _to_number(cell)
     if not np.isfinite(cells[:, 1]).all():
         raise CorruptionError("the second column must hold the time of each frame")
-    places = cells[:, 2:].reshape(len(rows), markers, 3)
-    places[~np.isfinite(places).all(-1)] = np.nan
-    return cells[:, 1], places
+    positions = cells[:, 2:].reshape(len(rows), markers, 3)
+    positions[~np.isfinite(positions).all(-1)] = np.nan
+    return cells[:, 1], positions
 
 
 def _to_number(cell: str) -> float:
@@ -160,9 +160,9 @@ def _to_number(cell: str) -> float:
         return math.nan
 
 
-def _choose_timing(seconds: F64, said: str) -> dict[str, Any]:
+def _choose_timing(seconds: F64, stated: str) -> dict[str, Any]:
     """Return the frame rate and the start, or the times if they are uneven."""
-    rate = _to_number(said)
+    rate = _to_number(stated)
     if not 1e-6 < rate < 1e6:
         steps = len(seconds) - 1
         rate = steps / (seconds[-1] - seconds[0]) if steps and seconds[-1] > seconds[0] else 100.0
