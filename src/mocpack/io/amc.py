@@ -170,7 +170,7 @@ def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F
             _Fault(status), bones, frames, _find_line(text, start), _iterate_lines(text, at)
         )
     if not frames:
-        raise TruncatedError("expected at least one frame, found none")
+        raise TruncatedError("expected at least 1 frame, got 0 frames")
     return values[:frames]
 
 

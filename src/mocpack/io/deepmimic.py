@@ -113,7 +113,7 @@ def _parse(data: bytes) -> tuple[bool, F64]:
     if not isinstance(frames, list) or not all(isinstance(row, list) for row in frames):
         raise CorruptionError("Frames must be a list of lists")
     if not frames:
-        raise FormatError("expected an animation, but Frames of this DeepMimic file is empty")
+        raise FormatError("expected an animation, but this DeepMimic file has no frames")
     widths = {len(row) for row in frames}
     if widths != {NUMBERS_PER_FRAME}:
         raise CorruptionError(

@@ -237,7 +237,9 @@ def parse(data: bytes, read_external: Callable[[str], bytes] | None = None) -> D
         raise TruncatedError(f"a binary glTF must have at least 20 bytes, got {len(data)}")
     _, version, size = struct.unpack_from("<4sII", data)
     if version != VERSION:
-        raise UnsupportedVersionError(f"binary glTF version must be {VERSION}, got {version}")
+        raise UnsupportedVersionError(
+            f"unsupported binary glTF version {version}; expected {VERSION}"
+        )
     if size > len(data):
         raise TruncatedError(f"the header states {size} bytes, but the file has {len(data)}")
     chunks: dict[bytes, bytes] = {}
@@ -277,7 +279,7 @@ def _parse_json(data: bytes) -> Object:
     asset = root.get("asset")
     version = str(asset.get("version")) if isinstance(asset, dict) else "none"
     if version.split(".")[0] != "2":
-        raise UnsupportedVersionError(f"glTF version must be 2.0, got {version[:20]}")
+        raise UnsupportedVersionError(f"unsupported glTF version {version[:20]}; expected 2.0")
     return root
 
 

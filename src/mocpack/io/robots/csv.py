@@ -77,7 +77,7 @@ def _parse_table(data: bytes) -> tuple[list[str] | None, F64]:
     header = None if all(map(_is_number, words)) else words
     body = data if header is None else rest
     if not body.strip():
-        raise CorruptionError("the table has no rows")
+        raise CorruptionError("the table must have at least 1 row, got none")
     try:
         numbers = np.loadtxt(io.BytesIO(body), delimiter=",", ndmin=2, comments=None)
     except (ValueError, UnicodeDecodeError) as error:
