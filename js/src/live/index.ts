@@ -1,4 +1,4 @@
-/** Motion as it happens: `live(url)` watches a stage of a relay, `mocpack live serve`. */
+/** Live streaming: `live(url)` watches a stage of a relay, `mocpack live serve`. */
 
 export { isHello, readHello, type Hello } from "./hello.js";
 export { Player } from "./player.js";
