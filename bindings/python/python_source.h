@@ -1,5 +1,5 @@
-// A byte source for the reader: a bytes object without a copy, or the method read(offset, size) of a Python
-// object. Only threads that hold the GIL may read.
+// Lets the core read a file from Python: a bytes object without copying, or an object with the method
+// read(offset, size). Only threads that hold the GIL read.
 #pragma once
 #include "arrays.h"
 
@@ -17,14 +17,14 @@ class PythonSource
   public:
 	mocpack::Bytes bytes = {};
 
-	// `source` is bytes, or an object with `size`, `read` and `data` (all bytes, or None).
+	// `source` is a bytes object, or has `size`, `read` and `data` (all bytes, or None).
 	explicit PythonSource(nb::handle source);
 	PythonSource(const PythonSource&) = delete;
 	PythonSource& operator=(const PythonSource&) = delete;
 
-	// The same, with default arguments.
+	// Returns the source as the C ABI takes it.
 	mocpack_Source callback();
 
-	// Raises the Python exception from reading, or the error of the reader.
+	// Raises the exception of the Python object's read method, if any, else the core's error.
 	[[noreturn]] void raise(const mocpack_Error& error);
 };

@@ -1,4 +1,4 @@
-// The Python object that describes windows.
+// The plan of windows that Python creates and all window writers use.
 #pragma once
 #include <nanobind/stl/optional.h>
 
@@ -9,7 +9,7 @@
 #include "features/windows.h"
 #include "skeleton.h"
 
-// Owns the arrays a mocpack_WindowPlan points to, checked at construction.
+// Owns the arrays that a mocpack_WindowPlan points to, and checks them once.
 struct WindowPlan
 {
 	Indices parents;
@@ -18,7 +18,7 @@ struct WindowPlan
 	std::optional<Indices> partners;
 	std::optional<Quats> before, after;
 	mocpack_WindowPlan view;
-	double step, rate; // frames between rows, rows per second
+	double step, rate; // frames per row, rows per second
 
 	WindowPlan(Indices parents_, Points offsets_, Indices translated_, Indices fields_, Indices feet_,
 			   std::optional<Indices> partners_, std::optional<Quats> before_, std::optional<Quats> after_,
@@ -57,9 +57,9 @@ struct WindowPlan
 		for (size_t f = 0; f < feet.size(); ++f)
 			good = good && feet.data()[f] >= 0 && feet.data()[f] < joints;
 		if (!(step > 0) || !(step < 1e9) || !(rate > 0))
-			throw nb::value_error("step and rate must be above 0");
+			throw nb::value_error("step and rate must be above 0, and step below 1e9");
 		if (!good || (partners && !check_partners()))
-			throw nb::value_error("invalid parents, translated joints, fields, feet or partners");
+			throw nb::value_error("parents, offsets, translated joints, fields, feet or partners are out of range");
 	}
 
 	bool check_partners() const
@@ -86,9 +86,9 @@ using WindowOut = MutableArray<float, nb::ndim<2>>;
 inline void check_window(const WindowPlan& plan, size_t frames, double first, const WindowOut& out)
 {
 	if (out.shape(1) != plan.width())
-		throw nb::value_error("out must be a float32 array of shape (rows, width of the plan)");
+		throw nb::value_error("out must be (rows, width of the plan), float32");
 	if (!frames || !(first >= 0) || !(first < 1e15))
-		throw nb::value_error("the first frame of a window must be at least 0");
+		throw nb::value_error("a window needs frames, and a first frame between 0 and 1e15");
 }
 
 // Scratch memory of the window kernels.
