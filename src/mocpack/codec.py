@@ -83,7 +83,7 @@ class Payload:
         """Return `size` bytes at `offset` without checking them, or raise `TruncatedError`."""
         if offset < 0 or size < 0 or offset + size > self.size:
             raise TruncatedError(
-                f"payload has {self.size} bytes, but bytes {offset} to {offset + size} were requested"
+                f"payload has {self.size} bytes, requested {offset} to {offset + size}"
             )
         return self.source.read(self.offset + offset, size)
 
@@ -295,7 +295,7 @@ class WindowWriter(Protocol):
     """Decodes windows of one payload into the caller's arrays."""
 
     def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        """Write the features of frames `start` to `stop` that `plan` selects to `out` (rows, width)."""
+        """Write features of frames `start` to `stop`, as `plan` selects, to `out` (rows, width)."""
         ...
 
 
