@@ -1,7 +1,7 @@
-"""What a take holds beside its poses: tracks, scales that move, gaps, times that are not even.
+"""Data of a take besides its poses: tracks, animated scales, gaps and uneven times.
 
-All of it is optional, and none of it is seen by codecs: `plain.py` takes it off before they encode
-and puts it back after they decode.
+All of it is optional. Codecs do not see it: `codec_clip.py` removes it before encoding and restores
+it after decoding.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class Track(FrozenPickle):
         return np.asarray(self.start + np.arange(len(self)) * step, np.float64)
 
     def between(self, first: float, last: float, frame_time: float) -> Track:
-        """Return the samples from `first` to `last` seconds, with the label that applies at `first`."""
+        """Return the samples from `first` to `last` seconds, with the label at `first`."""
         slack = 1e-6 * (self.frame_time or frame_time)
         seconds = self.seconds(frame_time)
         start = int(np.searchsorted(seconds, first - slack))

@@ -6,7 +6,7 @@ from mocpack.errors import InvalidClipError
 
 
 def check_text(text: str, max_bytes: int, what: str) -> None:
-    """Raise `InvalidClipError` if a string has more than `max_bytes` of UTF-8; errors call it `what`."""
+    """Raise `InvalidClipError` if a string exceeds `max_bytes` of UTF-8; errors name `what`."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
