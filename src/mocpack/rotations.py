@@ -126,10 +126,11 @@ def _handedness(i: int, j: int) -> float:
 
 
 def unwrap_euler(angles: F64) -> F64:
-    """Unwrap Euler angles (T, ..., n) over time: choose the equivalents nearest to the frame before.
+    """Unwrap Euler angles (T, ..., n) over time.
 
-    (a, b, c) is equivalent to (a + π, π - b, c + π), and angles to themselves plus full turns. Fewer
-    than three angles have only the latter equivalents. The first frame does not change.
+    Each frame takes the equivalent angles nearest to the frame before. (a, b, c) is equivalent to
+    (a + π, π - b, c + π); all angles are equivalent modulo full turns. The first frame does not
+    change.
     """
     if angles.shape[-1] < 3:
         return np.unwrap(angles, axis=0)
@@ -187,7 +188,7 @@ def as_matrix(q: F64) -> F64:
 def as_6d(q: F64) -> F64:
     """Return the first two columns (..., 6) of the rotation matrices.
 
-    The continuous representation of Zhou et al. 2019 ("On the continuity of rotation representations").
+    The continuous form of Zhou et al. 2019 ("On the continuity of rotation representations").
     """
     columns = np.swapaxes(as_matrix(q)[..., :2], -1, -2)
     return np.ascontiguousarray(columns).reshape(*q.shape[:-1], 6)

@@ -129,7 +129,8 @@ def _best(goal: Goal, trials: Sequence[Trial]) -> Trial:
         )
     nearest = min(trials, key=lambda t: t.error)
     raise BoundError(
-        f"no setting keeps {goal.metric} within {goal.error:g}; the smallest error is {nearest.error:.4g}"
+        f"no setting keeps {goal.metric} within {goal.error:g}; "
+        f"the smallest error is {nearest.error:.4g}"
     )
 
 
