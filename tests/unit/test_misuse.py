@@ -151,8 +151,8 @@ MANY = {
     },
     **{f"Skeleton {name}": skeleton(name) for name in ("names", "parents", "offsets")},
     **{f"Skeleton {name}": skeleton(name) for name in ("end_sites", "end_site_joints", "rest")},
-    "Clip.of_points": lambda v: mocpack.Clip.from_points(v, ["a"]),
-    "Clip.of_points names": lambda v: mocpack.Clip.from_points(np.zeros((2, 1, 3)), v),
+    "Clip.from_points": lambda v: mocpack.Clip.from_points(v, ["a"]),
+    "Clip.from_points names": lambda v: mocpack.Clip.from_points(np.zeros((2, 1, 3)), v),
     **{f"Track {f.name}": track(f.name) for f in fields(mocpack.Track)},
 }
 

@@ -182,7 +182,7 @@ import resource, sys
 import numpy as np
 import mocpack
 from dataclasses import replace
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip
 from mocpack.testing import walk
 
 def peak():
@@ -192,7 +192,7 @@ part = walk(5.0)
 mocpack.encode(part, max_error="1mm", effort="fast")
 before = peak()
 turns, places = (np.concatenate([a] * 160) for a in (part.rotations, part.translations))
-clip = Clip.adopt(replace(part.header, frame_count=len(turns)), turns, places)
+clip = Clip.from_owned_arrays(replace(part.header, frame_count=len(turns)), turns, places)
 mocpack.encode(clip, max_error="1mm", effort="fast")
 print((peak() - before) / (turns.nbytes + places.nbytes))
 """

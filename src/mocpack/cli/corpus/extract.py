@@ -28,7 +28,7 @@ def run(
     with open_corpus(archive) as found:
         indices = found.select(where)
         if clips:
-            wanted = {found.index(name) for name in clips}
+            wanted = {found.clip_index(name) for name in clips}
             indices = [index for index in indices if index in wanted]
         goals = {index: safe_path(output, found.names[index], ".mocp") for index in indices}
         for goal in goals.values():
