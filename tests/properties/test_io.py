@@ -1,4 +1,4 @@
-"""Whatever the clip, every format gives it back; whatever the bytes, readers complain properly."""
+"""Whatever the clip, every format gives it back; whatever the bytes, readers raise proper errors."""
 
 import contextlib
 

@@ -379,6 +379,6 @@ def _close(a: AnyClip, b: AnyClip) -> bool:
     return bool((turned > 1 - 1e-9).all() and moved < 1e-7)
 
 
-def _require(condition: bool, complaint: str) -> None:
+def _require(condition: bool, message: str) -> None:
     if not condition:
-        raise ContractError(complaint)
+        raise ContractError(message)

@@ -9,7 +9,7 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip, VertexClip
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
-# name, parent, offset in centimetres (x left, y up, z forward)
+# name, parent, offset in centimeters (x left, y up, z forward)
 BODY = (
     ("Hips", None, (0, 0, 0)),
     ("Spine", "Hips", (0, 10, -1)),

@@ -13,7 +13,7 @@ from mocpack.coding.planes import encode_plane
 
 
 def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
-    """Write a flag and, if there are remainders: columns, kinds, lengths, then bits, lowest first."""
+    """Write a flag and, if there are remainders: columns, kinds, lengths, then bits."""
     if not kinds.any():
         out.u8(0)
         return
