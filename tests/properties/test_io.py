@@ -1,4 +1,4 @@
-"""Whatever the clip, every format gives it back; whatever the bytes, readers raise proper errors."""
+"""Every format restores every clip; readers raise proper errors for any bytes."""
 
 import contextlib
 
