@@ -141,8 +141,8 @@ def read_contents(
     """Read a motion file from its bytes; `path` locates the files that it refers to."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
-    metres = None if unit is None else _parse_unit(unit)
-    options |= {"unit": metres, "skeleton": skeleton, "clip": clip}
+    meters = None if unit is None else _parse_unit(unit)
+    options |= {"unit": meters, "skeleton": skeleton, "clip": clip}
     return read_file(path, data=data, allow_outside=allow_outside, **options)
 
 
@@ -173,9 +173,9 @@ def read_data(
             raise UsageError(f"{name}: {error}") from error
         except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
-    metres = None if unit is None else _parse_unit(unit)
+    meters = None if unit is None else _parse_unit(unit)
     bones = None if skeleton is None else read_file_bytes(skeleton)
-    options |= {"unit": metres, "skeleton": bones, "clip": clip}
+    options |= {"unit": meters, "skeleton": bones, "clip": clip}
     return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 

@@ -41,8 +41,8 @@ from mocpack.take_data import NO_TAKE_DATA, TakeData, Track, check_take_data, sp
 from mocpack.vertex_clip import VertexClip as VertexClip
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length is an error, not rounding
-MAX_QUIET_ANGLE_RAD = 1e-4  # radians, and
-MAX_QUIET_SLIDE_M = 1e-5  # metres, that a joint may stand off its hinge before `angles` warns
+MAX_QUIET_ANGLE_RAD = 1e-4  # `angles` warns if a joint is further off its hinge axis
+MAX_QUIET_SLIDE_M = 1e-5  # likewise for sliders
 
 
 @dataclass(frozen=True, eq=False)

@@ -116,8 +116,8 @@ def bake_scales(clip: Clip) -> Clip:
 
 def _codec_skeleton(skeleton: Skeleton) -> Skeleton:
     tree = skeleton.as_single_tree
-    needless = skeleton.has_rest and not skeleton.hinges
-    if tree.unique_names == tree.names and not (needless or skeleton.is_scaled):
+    drops_rest = skeleton.has_rest and not skeleton.hinges
+    if tree.unique_names == tree.names and not (drops_rest or skeleton.is_scaled):
         return tree
     exponents = np.exp2(scale_exponents(tree).astype(np.float64))
     above = [exponents[parent] if parent >= 0 else 1.0 for parent in tree.parents]

@@ -40,7 +40,7 @@ class Samples(NamedTuple):
     ----------
     header : ClipHeader
     rotations : array, shape (T, J, 4)
-    translations : array, shape (T, M, 3), metres
+    translations : array, shape (T, M, 3), meters
     channels : array, shape (T, C), or None
     take_data : Extras
     """

@@ -82,7 +82,7 @@ class ClipHeader(FrozenPickle):
             object.__setattr__(self, name, bool(value))
         object.__setattr__(self, "metadata", _check_metadata(self.metadata))
         _check_timing(self.frame_count, self.frame_time)
-        check_number("unit, in metres,", self.unit, 1e-9, 1e9, error=InvalidClipError)
+        check_number("unit, in meters,", self.unit, 1e-9, 1e9, error=InvalidClipError)
         for name in ("translated_joints", "scaled_joints"):
             joints = list(getattr(self, name))
             inside = all(0 <= j < len(self.skeleton) for j in joints)

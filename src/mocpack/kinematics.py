@@ -144,13 +144,13 @@ def measure_scaled_error(
 ) -> MotionError:
     """Measure the error between two results of `forward_kinematics_scaled`."""
     moved = scaled_displacements(skeleton, a, b, shell=shell)
-    centres = np.linalg.norm(a[0] - b[0], axis=-1)
+    centers = np.linalg.norm(a[0] - b[0], axis=-1)
     worst_frame, worst_joint = np.unravel_index(int(moved.argmax()), moved.shape)
     return MotionError(
         float(moved.max()),
-        float(centres.max()),
-        float(centres.mean()),
-        float(np.sqrt(np.mean(centres**2))),
+        float(centers.max()),
+        float(centers.mean()),
+        float(np.sqrt(np.mean(centers**2))),
         moved.max(1),
         moved.max(0),
         int(worst_frame),
@@ -162,12 +162,12 @@ def scaled_displacements(
     skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL_RADIUS_M
 ) -> F64:
     """Return the largest displacement (T, J) of each joint, its end sites and shell points."""
-    centre, turned = a[0] - b[0], a[1] - b[1]
+    center, turned = a[0] - b[0], a[1] - b[1]
     sizes = shell * np.exp2(-scale_exponents(skeleton).astype(np.float64))
-    skin = centre[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * turned
+    skin = center[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * turned
     squares = np.einsum("tjik,tjik->tjk", skin, skin).max(-1)
-    squares = np.maximum(squares, np.einsum("tji,tji->tj", centre, centre))
+    squares = np.maximum(squares, np.einsum("tji,tji->tj", center, center))
     for e, j in enumerate(skeleton.end_site_joints):
-        moved = centre[:, j] + turned[:, j] @ skeleton.end_sites[e]
+        moved = center[:, j] + turned[:, j] @ skeleton.end_sites[e]
         squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved, moved))
     return np.asarray(np.sqrt(squares))

@@ -19,7 +19,7 @@ def eps_x(
     points: tuple[F64, F64],
     ends: tuple[F64, F64],
     *,
-    at: Literal["end", "centre"] = "end",
+    at: Literal["end", "center"] = "end",
 ) -> float | None:
     """Return the RMS position error over bones, weighted by length (Beaudoin 2007, §3.1).
 

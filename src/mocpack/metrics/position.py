@@ -51,11 +51,11 @@ def displacements(
     carriers : joint of each end site, length E
     shell : distance of the shell points along the axes of the joint, in meters
     """
-    centre = a[0] - b[0]
+    center = a[0] - b[0]
     turned = rotations.as_matrix(a[1]) - rotations.as_matrix(b[1])
-    skin = centre[..., np.newaxis] + shell * turned
+    skin = center[..., np.newaxis] + shell * turned
     squares = np.einsum("...ik,...ik->...k", skin, skin).max(-1)
-    squares = np.maximum(squares, np.einsum("...i,...i->...", centre, centre))
+    squares = np.maximum(squares, np.einsum("...i,...i->...", center, center))
     moved = ends[0] - ends[1]
     for e, j in enumerate(carriers):
         squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved[:, e], moved[:, e]))

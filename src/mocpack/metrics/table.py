@@ -105,7 +105,7 @@ METRICS = (
     Metric("eps_x_cm", "eps_x, at bone ends", "cm", "Beaudoin et al. 2007",
            lambda p: _eps_x(p)),
     Metric("eps_x_centre_cm", "eps_x, at joint centers", "cm", "Beaudoin et al. 2007",
-           lambda p: _eps_x(p, at="centre")),
+           lambda p: _eps_x(p, at="center")),
     Metric("def_cm", "DEF, sum over joints", "cm", "Chattopadhyay et al. 2007",
            lambda p: CM * papers.displacement_error(p.distances)),
     Metric("def_units", "DEF, in the source's unit", "", "Chattopadhyay et al. 2007",

@@ -8,7 +8,7 @@ from mocpack.arrays import F64
 from mocpack.io.asf import Asf, Line, iterate_lines
 from mocpack.io.text import parse_number
 
-LONGEST_NUMBER = 15  # digits of a frame's number
+MAX_NUMBER_LENGTH = 15  # digits of a frame's number
 
 
 def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
@@ -28,7 +28,7 @@ def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
         if number is not None and not _is_number(line):
             count = _read_bone(line, columns, rows[-1])
             if count and line.words[0] in given:
-                raise number.fault(f"frame {len(rows)} lists a bone twice")
+                raise number.fault(f"frame {len(rows)} has a bone twice")
             given |= {line.words[0]} if count else set()
             continue
         if number is not None:
@@ -55,11 +55,11 @@ def _columns(bones: Asf) -> tuple[dict[bytes, tuple[int, int]], int]:
 def _read_bone(line: Line, columns: dict[bytes, tuple[int, int]], row: F64) -> int:
     name = line.words[0].decode("utf-8", "replace")
     if line.words[0] not in columns:
-        raise line.fault(f"the skeleton has no bone {name[:40]!r}")
+        raise line.fault(f"the skeleton has no bone called {name[:40]!r}")
     start, count = columns[line.words[0]]
     if len(line.words) != count + 1:
         raise line.fault(
-            f"bone {name!r} has {count} degrees of freedom, got {len(line.words) - 1} values"
+            f"bone {name!r} has {count} degrees of freedom, but {len(line.words) - 1} values"
         )
     for k, word in enumerate(line.words[1:]):
         value = parse_number(word)
@@ -88,6 +88,6 @@ def _is_number(line: Line) -> bool:
 
 def _frame_number(line: Line) -> int:
     word = line.words[0]
-    if not _is_number(line) or len(word) > LONGEST_NUMBER:
-        raise line.fault(f"expected a frame number, got {word[:40].decode('utf-8', 'replace')!r}")
+    if not _is_number(line) or len(word) > MAX_NUMBER_LENGTH:
+        raise line.fault(f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}")
     return int(word)

@@ -162,7 +162,7 @@ def test_the_longest_search_does_not_repeat_a_transform_that_failed(monkeypatch)
     assert set(efforts) == {"default"}
 
 
-def test_a_bound_of_nanometres_is_kept_without_a_warning():
+def test_a_bound_of_nanometers_is_kept_without_a_warning():
     clip = hard_clips()["joints with fewer axes"]
     data = mocpack.encode(clip, max_error="0.01um", effort="fast")
     assert measure_error(clip, mocpack.decode(data)).max <= 1e-8
