@@ -89,5 +89,5 @@ def _is_number(line: Line) -> bool:
 def _frame_number(line: Line) -> int:
     word = line.words[0]
     if not _is_number(line) or len(word) > MAX_NUMBER_LENGTH:
-        raise line.fault(f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}")
+        raise line.fault(f"expected a frame number, got {word[:40].decode('utf-8', 'replace')!r}")
     return int(word)
