@@ -56,6 +56,7 @@ class GroupCoder
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
 		span_count_ = find_spans(plan_, spans_, branches_);
+		block_.set_spans(spans_, span_count_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
 		const bool tries_all = s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0;
 		if (tries_all)
@@ -63,9 +64,7 @@ class GroupCoder
 		else
 		{
 			find_splits();
-			if (s.excess_penalty > 0 && e_.hinged && s.weight_tries && best_size_)
-				attempt_by_block(best_splits_);
-			else if (s.excess_penalty > 0)
+			if (s.excess_penalty > 0 && !by_limb())
 				find_weight();
 		}
 		// where nothing else keeps the allowances
@@ -81,7 +80,7 @@ class GroupCoder
 	{
 		const mocpack_KeysineSettings& s = e_.job.settings;
 		int first = s.splits < least_ ? least_ : s.splits > most_ ? most_ : s.splits;
-		const bool sketch = !s.exhaustive && s.split_tries > 0;
+		const bool sketch = (!s.exhaustive || by_limb()) && s.split_tries > 0;
 		block_.set_sketch(sketch);
 		attempt(first, 0);
 		bool up = false;
@@ -96,13 +95,24 @@ class GroupCoder
 			 splits >= least_ && tried < s.split_tries && (!up || s.exhaustive); --splits, ++tried)
 			if (!attempt(splits, 0) && !s.exhaustive)
 				break;
-		if (!sketch)
-			return;
-		block_.set_sketch(false);
-		best_cost_ = 1e300;
 		first = best_size_ ? best_splits_ : first;
-		best_size_ = 0;
-		attempt(first, 0);
+		if (sketch)
+		{
+			block_.set_sketch(false);
+			best_cost_ = 1e300, best_size_ = 0;
+			if (!by_limb())
+				attempt(first, 0);
+		}
+		if (by_limb())
+			attempt_by_block(first);
+	}
+
+	// Whether a block with hinges is coded as a whole in one way only, and then its limbs in several. Limbs
+	// gain most from that; only the longest search also tries several ways for the whole block.
+	bool by_limb() const
+	{
+		const mocpack_KeysineSettings& s = e_.job.settings;
+		return e_.hinged && s.weight_tries && s.weight_tries < ALL_WEIGHTS && s.excess_penalty > 0;
 	}
 
 	// Every number of blocks; then with those that come near the smallest, every block in several ways.
@@ -206,7 +216,8 @@ class GroupCoder
 		};
 		for (KeptWay& kept : kept_ways_)
 			kept.cost = Race::NOTHING;
-		best_way(cheaper);
+		if (!by_limb() || !cheaper(Way{0, 0, {1, 1}}))
+			best_way(cheaper);
 		block_.set_errors(least_errors);
 		if (least >= Race::NOTHING)
 			return false;
@@ -215,6 +226,8 @@ class GroupCoder
 		{
 			if (!limbs || kept.cost >= Race::NOTHING)
 				continue;
+			if (by_limb())
+				block_.put_aside(kept_, whole, false);
 			double cost = limb_by_limb(b, kept, race);
 			if (cost >= least)
 				continue;
@@ -228,7 +241,7 @@ class GroupCoder
 	// Keeps a way for the whole block among the cheapest, cheapest first.
 	void keep_way(const Way& way, double cost)
 	{
-		const int most = e_.hinged ? MOST_KEPT_WAYS : 1;
+		const int most = e_.hinged && !by_limb() ? MOST_KEPT_WAYS : 1;
 		if (cost >= kept_ways_[most - 1].cost)
 			return;
 		KeptWay kept = {way, cost, kept_ways_[most - 1].hinges};
@@ -278,7 +291,7 @@ class GroupCoder
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
-			if (!block_.code_span(spans_[i], kept.way, &kept.hinges))
+			if (!by_limb() && !block_.code_span(spans_[i], kept.way, &kept.hinges))
 				return Race::NOTHING;
 			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, race)
 														  : race.bits_of(spans_[i], b);
@@ -286,13 +299,13 @@ class GroupCoder
 		return total;
 	}
 
-	// Finds the cheapest way for a limb that stands as in the way for the whole block; then, its upper half
-	// left as it is, for the lower half, and so on. Returns the bits.
+	// Finds the cheapest way for a limb that stands as in the way for the whole block. Then, unless limbs are
+	// searched once, leaves the upper half as it is and searches the lower half, and so on. Returns the bits.
 	double best_limb(Span span, int32_t b, const KeptWay& kept, Race& race)
 	{
 		double total = 0;
 		Way way = kept.way;
-		for (const KeptHinges* hinges = &kept.hinges;;)
+		for (;;)
 		{
 			double least = race.bits_of(span, b);
 			race.keep();
@@ -307,23 +320,19 @@ class GroupCoder
 				double cost = race.bits_of(span, b);
 				if (cost >= least)
 					return false;
-				least = cost, hinges = nullptr;
+				least = cost;
 				race.keep();
 				block_.put_aside(kept_limb_, span, true);
 				return true;
 			};
 			try_others(cheaper, &way,
 					   e_.hinged && e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+			block_.put_aside(kept_limb_, span, false);
 			Span upper = upper_half(plan_, span);
-			if (upper.empty())
-			{
-				block_.put_aside(kept_limb_, span, false);
+			if (upper.empty() || by_limb())
 				return total + least;
-			}
-			block_.code_span(upper, way, hinges);
 			total += race.bits_of(upper, b);
 			span.first_joint = upper.end_joint, span.first_track = upper.end_track;
-			block_.code_span(span, way, hinges);
 		}
 	}
 
