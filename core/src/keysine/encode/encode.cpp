@@ -226,8 +226,6 @@ class GroupCoder
 		{
 			if (!limbs || kept.cost >= Race::NOTHING)
 				continue;
-			if (by_limb())
-				block_.put_aside(kept_, whole, false);
 			double cost = limb_by_limb(b, kept, race);
 			if (cost >= least)
 				continue;
@@ -291,7 +289,8 @@ class GroupCoder
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
-			if (!by_limb() && !block_.code_span(spans_[i], kept.way, &kept.hinges))
+			// later limbs may be predicted from earlier ones, which have changed since
+			if (!block_.code_span(spans_[i], kept.way, &kept.hinges))
 				return Race::NOTHING;
 			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, race)
 														  : race.bits_of(spans_[i], b);
