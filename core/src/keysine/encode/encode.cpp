@@ -16,7 +16,8 @@ const double NEAR_BEST = 1.005;
 // Roundings that are tried besides, where all is; where there are hinges, the first few always.
 const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
 // Other shares of what may remain above hinges, and prices of taking it back.
-const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
+const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1, 3}, {1.5, 0.3}, {1.5, 1}, {0.7, 1}, {2.2, 1}};
+const int FEW_HINGE_WAYS = 3; // of all efforts but the longest, the first few: other prices save most
 const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
 const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
 
@@ -269,8 +270,9 @@ class GroupCoder
 	// Other shares and prices of what hinges take back, then roundings, then penalties.
 	template <typename Try> void try_others(Try cheaper, Way* best, int few) const
 	{
+		int ways = by_limb() ? FEW_HINGE_WAYS : 100;
 		for (const HingeWay& hinges : OTHER_HINGE_WAYS)
-			if (e_.hinged && cheaper(Way{best->doublings, best->rounding, hinges}))
+			if (e_.hinged && ways-- > 0 && cheaper(Way{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
 		int tried = 0;
 		for (float rounding : OTHER_ROUNDINGS)
