@@ -17,7 +17,7 @@ namespace
 const int RETRIES = 6;		  // of the search, each aiming further inside
 const int32_t HARD_STEP = 16; // finer ones tell that points are hardly kept inside, which is dear
 const int32_t SKETCH_STEPS[2] = {7, 9};
-const int LIMB_TRIES = 10; // of a limb whose hinges strain, before its whole block is coded again
+const int LIMB_TRIES = 10;	// of a limb whose hinges strain, before its whole block is coded again
 const int FINER = 40;		// plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
 

@@ -110,8 +110,8 @@ class BlockCoder
 	// Chooses the tracks of a span, of which all before stand decided. False if there is a strain, unless
 	// that may be.
 	bool tracks_of(const Span& span, bool may_strain = false);
-	// Chooses all tracks of the block, span by span. Afterwards strained_ has the frames of all spans in which
-	// a joint still cannot keep its bounds.
+	// Chooses all tracks of the block, span by span. Afterwards strained_ has the frames of all spans in
+	// which a joint still cannot keep its bounds.
 	bool all_tracks();
 	// Codes a limb again, with less error left to its own hinges in the frames that strain, until none does.
 	bool relieve_limb(const Span& limb);

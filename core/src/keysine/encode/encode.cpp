@@ -65,7 +65,9 @@ class GroupCoder
 		else
 		{
 			find_splits();
-			if (s.excess_penalty > 0 && !by_limb())
+			if (by_limb() && best_size_)
+				attempt_by_block(best_splits_);
+			else if (s.excess_penalty > 0)
 				find_weight();
 		}
 		// where nothing else keeps the allowances
@@ -81,7 +83,7 @@ class GroupCoder
 	{
 		const mocpack_KeysineSettings& s = e_.job.settings;
 		int first = s.splits < least_ ? least_ : s.splits > most_ ? most_ : s.splits;
-		const bool sketch = (!s.exhaustive || by_limb()) && s.split_tries > 0;
+		const bool sketch = !s.exhaustive && s.split_tries > 0;
 		block_.set_sketch(sketch);
 		attempt(first, 0);
 		bool up = false;
@@ -96,16 +98,13 @@ class GroupCoder
 			 splits >= least_ && tried < s.split_tries && (!up || s.exhaustive); --splits, ++tried)
 			if (!attempt(splits, 0) && !s.exhaustive)
 				break;
+		if (!sketch)
+			return;
+		block_.set_sketch(false);
+		best_cost_ = 1e300;
 		first = best_size_ ? best_splits_ : first;
-		if (sketch)
-		{
-			block_.set_sketch(false);
-			best_cost_ = 1e300, best_size_ = 0;
-			if (!by_limb())
-				attempt(first, 0);
-		}
-		if (by_limb())
-			attempt_by_block(first);
+		best_size_ = 0;
+		attempt(first, 0);
 	}
 
 	// Whether a block with hinges is coded as a whole in one way only, and then its limbs in several. Limbs
