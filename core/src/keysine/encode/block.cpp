@@ -175,8 +175,8 @@ bool BlockCoder::code(size_t b)
 	if (filled_ != keys_)
 		fill_scene(&scene_, e_, frames_);
 	filled_ = keys_;
-	set_hinge_way(); // which the tries below change
-	tracks_left_ = size_t(MOST_TRIES) * plan_.track_count;
+	set_hinge_way();										   // which the tries below change
+	tracks_left_ = size_t(MOST_TRIES) * plan_.track_count + 1; // a block without tracks is coded once, too
 	for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1) && tracks_left_ > 0; ++tries)
 	{
 		if (all_tracks() && !strained())

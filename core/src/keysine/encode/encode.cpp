@@ -17,7 +17,7 @@ const double NEAR_BEST = 1.005;
 const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
 // Other shares of what may remain above hinges, and prices of taking it back.
 const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1, 3}, {1.5, 0.3}, {1.5, 1}, {0.7, 1}, {2.2, 1}};
-const int FEW_HINGE_WAYS = 3; // of all efforts but the longest, the first few: other prices save most
+const int FEW_HINGE_WAYS = 2; // of all efforts but the longest, the first few: other prices save most
 const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
 const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
 
