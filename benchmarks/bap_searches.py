@@ -55,11 +55,11 @@ def compare_searches(out: Path, codec: BapIndex, names: Sequence[str]) -> None:
 def _search_rows(name: str, clip: Clip, codec: BapIndex) -> Iterator[list[str]]:
     limit = SIZE_FRACTION * raw_size(clip)
     everything = _surface(clip, codec, name)
-    for rule, merit in RULES.items():
-        best = search(clip, codec, limit, merit, dict(everything), exhaustive=True)
+    for rule, objective in RULES.items():
+        best = search(clip, codec, limit, objective, dict(everything), exhaustive=True)
         tried: dict[grid_search.Point, grid_search.Outcome] = {}
-        fast = search(clip, codec, limit, merit, tried, known=everything)
-        values = [merit(everything[point]) for point in (best, fast)]
+        fast = search(clip, codec, limit, objective, tried, known=everything)
+        values = [objective(everything[point]) for point in (best, fast)]
         yield [
             name,
             rule,

@@ -36,7 +36,7 @@ from typing import Any
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, collection
-from mocpack.corpora import Packing
+from mocpack.corpora import PackOptions
 from mocpack.corpora import parts as parts_module
 from mocpack.corpora.engines import local_engine, ray_engine
 from mocpack.corpora.packing import pack_file
@@ -47,7 +47,7 @@ os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 # ray lets whatever else a machine does go before its workers, our own command included
 os.environ.setdefault("RAY_worker_niceness", "0")
 HAS_RAY = find_spec("ray") is not None
-PACKING = Packing(target={"max_error": "1mm", "effort": "fast"})
+PACKING = PackOptions(target={"max_error": "1mm", "effort": "fast"})
 HOW = ["--max-error", "1mm", "--effort", "fast"]
 KILLS, PARTS_BETWEEN = 20, 6
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -102,7 +102,7 @@ def resume(folder: Path, given: argparse.Namespace) -> None:
         pack_parts(plan.parts, parts.name, local_engine(1))
     first = min(parts.glob("*.part"))
     first.unlink()
-    words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", "all.mocps", *HOW]
+    words = [sys.executable, "-m", "mocpack", "corpus", "pack", "in", "-o", "all.mocps", *HOW]
     before, start = _children_cpu(), time.perf_counter()
     with subprocess.Popen([*words, "--resume"], cwd=folder, stdout=subprocess.DEVNULL) as command:
         while not first.exists():
@@ -276,7 +276,7 @@ def nodes(folder: Path, given: argparse.Namespace) -> None:
 def _drive(
     folder: Path, cluster: Any, output: str, *how: str, source: str = "in"
 ) -> subprocess.Popen[bytes]:
-    words = [sys.executable, "-m", "mocpack", "pack", source, "-o", output, *how]
+    words = [sys.executable, "-m", "mocpack", "corpus", "pack", source, "-o", output, *how]
     words += ["--engine", "ray", "--address", cluster.address]
     return subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL)
 
@@ -285,7 +285,7 @@ def kills(folder: Path, given: argparse.Namespace) -> None:
     chance = random.Random(given.seed)
     # so many that the run is not over before the last kill, however much the others cost
     stretches(folder / "in", 2 * KILLS * PARTS_BETWEEN, 400, ".bvh")
-    words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", "calm.mocps", *HOW]
+    words = [sys.executable, "-m", "mocpack", "corpus", "pack", "in", "-o", "calm.mocps", *HOW]
     subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)
     killed = {"worker": 0, "node": 0, "command": 0}
     parts = folder / "wild.mocps.parts"

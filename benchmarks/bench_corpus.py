@@ -35,7 +35,7 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.datasets import collection
-from mocpack.corpora import Packing, Stream, Windows, corpus, pack
+from mocpack.corpora import PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.reading import Corpus
 
 BUILD = Path(__file__).parent.parent / "build" / "corpus"
@@ -68,9 +68,9 @@ def archive(bound: str, given: argparse.Namespace, *, keys: bool = False) -> Pat
         names = ("cmu", "cmu-train") if "MOCPACK_DATA" in os.environ else ("cmu",)
         files = {clip.stem: clip for name in names for clip in collection(name)}
         print(f"packing {len(files)} clips within {bound}, effort {given.effort}", flush=True)
-        packing = Packing(target={"max_error": bound, "effort": given.effort})
+        packing = PackOptions(target={"max_error": bound, "effort": given.effort})
         for one in pack(files, path, packing, workers=given.jobs):
-            print("refused:", one.why)
+            print("refused:", one.reason)
     if not keys:
         return path
     with_keys = path.with_name(f"{path.stem}-keys.mocps")
@@ -78,18 +78,18 @@ def archive(bound: str, given: argparse.Namespace, *, keys: bool = False) -> Pat
         # the clips as they are, and another trailer
         folder = BUILD / path.stem
         folder.mkdir(exist_ok=True)
-        with corpus(path) as found:
+        with open_corpus(path) as found:
             for name in found.names:
                 (folder / f"{name}.mocp").write_bytes(found.read(name))
             files = {name: folder / f"{name}.mocp" for name in found.names}
-        pack(files, with_keys, Packing(keys=True))
+        pack(files, with_keys, PackOptions(keys=True))
     return with_keys
 
 
 def rows_of(path: Path) -> list[np.ndarray]:
     """Return every clip of an archive as rows (T, 127) of float32."""
     found = []
-    with corpus(path) as clips:
+    with open_corpus(path) as clips:
         for motion in clips:
             turns, places = motion.arrays(0, len(motion))
             parts = [turns.reshape(len(turns), -1), places.reshape(len(turns), -1)]
@@ -100,7 +100,7 @@ def rows_of(path: Path) -> list[np.ndarray]:
 def sizes(given: argparse.Namespace) -> None:
     """Bytes of archives against float32 arrays."""
     for bound in ("1mm", "5mm"):
-        with corpus(archive(bound, given)) as clips:
+        with open_corpus(archive(bound, given)) as clips:
             frames = int(clips.index.frame_counts.sum())
             single = sum(place.file_size for _, place in clips.index.places())
             numbers = 4 * sum(
@@ -112,7 +112,7 @@ def sizes(given: argparse.Namespace) -> None:
                 f"{single} bytes, 1/{numbers / single:.2f}; archive {clips.file_size} bytes, "
                 f"1/{numbers / clips.file_size:.2f}, trailer {clips.trailer_size}"
             )
-        with corpus(archive(bound, given, keys=True)) as clips:
+        with open_corpus(archive(bound, given, keys=True)) as clips:
             size = clips.file_size
             print(f"  with keys in its trailer: {size} bytes, 1/{numbers / size:.2f}")
     whole = rows_of(archive("5mm", given))
@@ -131,7 +131,11 @@ def windows(given: argparse.Namespace) -> None:
     readers = {
         name: make(whole) for name, make in PEERS.items() if find_spec(NEEDED.get(name, "numpy"))
     }
-    with corpus(path) as coarse, corpus(archive("1mm", given)) as fine, corpus(path) as again:
+    with (
+        open_corpus(path) as coarse,
+        open_corpus(archive("1mm", given)) as fine,
+        open_corpus(path) as again,
+    ):
         readers["mocpack 5 mm"] = ours(Windows(coarse, SECONDS, stride=1 / 120))
         readers["mocpack 1 mm"] = ours(Windows(fine, SECONDS, stride=1 / 120))
         readers["mocpack 5 mm, anew"] = anew(Windows(again, SECONDS, stride=1 / 120))
@@ -149,7 +153,7 @@ def opened(given: argparse.Namespace) -> None:
     """Frames of a clip that is opened for them: by `corpus[name].frames`, and from an .npz."""
     readers, frames = {}, []
     for bound in ("5mm", "1mm"):
-        found = corpus(archive(bound, given))
+        found = open_corpus(archive(bound, given))
         frames = [int(count) for count in found.index.frame_counts]
         readers[f"mocpack {bound}"] = frames_anew(found)
         if bound == "5mm":
@@ -186,7 +190,7 @@ def compressed(found: Corpus, kind: str) -> Read:
 def ours(found: Windows) -> Read:
     """Return the reader of windows by clip and frame; a stride of a frame numbers them so."""
     out = np.empty((found.rows, found.width), np.float32)
-    first = {clip: found.windows_of(place).start for place, clip in enumerate(found.clips)}
+    first = {clip: found.window_indices(place).start for place, clip in enumerate(found.clips)}
     return lambda clip, frame: found.read(first[clip] + frame, out)
 
 
@@ -239,7 +243,7 @@ def stream(given: argparse.Namespace) -> None:
     readers = {
         n: PEERS[n](whole) for n in ("hf arrow", "memmap") if find_spec(NEEDED.get(n, "numpy"))
     }
-    with corpus(path) as coarse, corpus(archive("1mm", given)) as fine:
+    with open_corpus(path) as coarse, open_corpus(archive("1mm", given)) as fine:
         for seed in range(3):
             for name, clips in (("mocpack 5 mm", coarse), ("mocpack 1 mm", fine)):
                 found = Windows(clips, SECONDS, stride=STRIDE)
@@ -248,7 +252,7 @@ def stream(given: argparse.Namespace) -> None:
                 rates[name].append(count / (time.process_time() - began))
             for name, read in readers.items():
                 began = time.process_time()
-                for number in Stream(found, seed=seed).numbers():
+                for number in Stream(found, seed=seed).indices():
                     place, start, _ = found.locate(number)
                     read(found.clips[place], start)
                 rates.setdefault(name, []).append(count / (time.process_time() - began))
@@ -260,7 +264,7 @@ def readers(given: argparse.Namespace) -> None:
     """Many windows by threads, forked and spawned processes, each compared with what it is."""
     path = archive("5mm", given)
     for cache in (None, "4GB", "8MB"):
-        with corpus(path) as clips:
+        with open_corpus(path) as clips:
             found = Windows(clips, SECONDS, stride=STRIDE, cache=cache)
             expected = np.array(
                 [checked(Windows(clips, SECONDS, stride=STRIDE), n) for n in range(len(found))]
@@ -324,19 +328,19 @@ def s3(given: argparse.Namespace) -> None:
 def ask_windows(name: str, path: Path, options: dict[str, Any], log: Path) -> None:
     import mocpack.corpora.remote as remote
 
-    with corpus(path) as local:
+    with open_corpus(path) as local:
         remote.TAIL = local.trailer_size  # nothing of the clips comes along with the trailer
     url = f"s3://data/{name}.mocps"
     for kept, count in ((False, 300), (True, 1000)):
-        with mocpack.corpus(url, storage_options=options) as clips:
-            trailer = clips.requests
+        with mocpack.open_corpus(url, storage_options=options) as clips:
+            trailer = clips.request_totals
             found = Windows(clips, SECONDS, stride=1 / 120)
-            before, asked = clips.requests, gets(log)
+            before, asked = clips.request_totals, gets(log)
             for number in np.random.default_rng(1).integers(len(found), size=count):
                 if not kept:
-                    clips.forget()
+                    clips.clear_cache()
                 found[int(number)]
-            requests, fetched = np.subtract(clips.requests, before) / count
+            requests, fetched = np.subtract(clips.request_totals, before) / count
             at_server = (gets(log) - asked) / count
         print(
             f"{name}, {'everything' if kept else 'nothing'} kept: trailer {trailer[0]} request of "

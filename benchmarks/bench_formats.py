@@ -28,7 +28,7 @@ from mocpack.io import read_bytes, write_bytes
 from mocpack.io.table import FORMATS
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from fbx_file import Curve, Model, Record, Take, binary, scene, text
+from fbx_file import Curve, Model, PreparedClip, Record, binary, scene, text
 
 SECONDS, RATE, JOINTS = 60, 120, 60
 MOVE, TURN = "Lcl Translation", "Lcl Rotation"  # FBX's words
@@ -94,7 +94,7 @@ def body() -> Clip:
 def markers() -> Clip:
     """Return the places of that body's joints as markers."""
     places = body().positions()
-    skeleton = mocpack.Skeleton.points([f"marker{j}" for j in range(JOINTS)])
+    skeleton = mocpack.Skeleton.from_point_names([f"marker{j}" for j in range(JOINTS)])
     still = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), JOINTS, 1))
     moving = tuple(range(JOINTS))
     return Clip.build(skeleton, still, places, frame_rate=RATE, translated_joints=moving)
@@ -113,7 +113,7 @@ def fbx(clip: Clip) -> list[Record]:
         for j in range(JOINTS)
         for axis in range(3)
     }
-    return scene(models, [Take("Sway", [curves])], frame_rate=RATE)
+    return scene(models, [PreparedClip("Sway", [curves])], frame_rate=RATE)
 
 
 def _extensions() -> list[str]:

@@ -28,10 +28,10 @@ import numpy as np
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, data_folder
 from mocpack.bench.peers.gltf import rewritten
-from mocpack.clip import Clip, promised_error
-from mocpack.io import clip_names_of, gltf, gltf_build, gltf_file, meshopt
+from mocpack.clip import Clip, measure_error
+from mocpack.io import gltf, gltf_build, gltf_file, list_clips_in_file, meshopt
 from mocpack.io.gltf_file import Document
-from mocpack.kinematics import SHELL, scale_exponents
+from mocpack.kinematics import SHELL_RADIUS_M, scale_exponents
 
 SHORTEST = 1.0  # seconds
 TIMES = 1000
@@ -66,13 +66,13 @@ def between(paths: list[Path]) -> None:
     print(f"{'animation':<44}{'frames alone':>13}{'passes by':>10}{'everywhere':>11}{'more':>8}")
     totals = np.zeros(2)
     for path in paths:
-        for name in clip_names_of(path):
+        for name in list_clips_in_file(path):
             clip = mocpack.read(path, clip=name)
             bound = float(np.ptp(clip.positions().reshape(-1, 3), axis=0).max() + 1) / 2000
             plain = clip.replace(metadata={**clip.metadata, "source": "bare"})
             files = [mocpack.encode(c, max_error=mocpack.m(bound)) for c in (plain, clip)]
             at = np.linspace(0, clip.frame_count - 1, 12 * clip.frame_count)
-            apart = promised_error(clip.poses_at(at), mocpack.decode(files[0]).poses_at(at)).max
+            apart = measure_error(clip.poses_at(at), mocpack.decode(files[0]).poses_at(at)).max
             sizes = np.array([len(file) for file in files])
             totals += sizes
             row = f"{sizes[0]:>13}{apart / bound:>10.2f}{sizes[1]:>11}"
@@ -98,7 +98,7 @@ def against_gltfpack(paths: list[Path]) -> None:
 
 def measure(path: Path) -> Iterator[Row]:
     document = gltf_file.parse(path.read_bytes(), lambda name: (path.parent / name).read_bytes())
-    for number, name in enumerate(gltf.animation_names(document)):
+    for number, name in enumerate(gltf.list_animations(document)):
         alone = _alone(document, number)
         clip = gltf.read(alone)
         if clip.times[-1] - clip.times[0] >= SHORTEST:
@@ -131,13 +131,13 @@ def _alone(document: Document, number: int) -> bytes:
     """Return a file with one animation, and names that tell all nodes apart."""
     nodes = [{**node, "name": f"n{n}"} for n, node in enumerate(document.items("nodes"))]
     root = {**document.root, "nodes": nodes, "animations": [document.items("animations")[number]]}
-    return gltf_build.binary(root, document.buffer(0))
+    return gltf_build.pack_binary(root, document.buffer(0))
 
 
 def _at_times(document: Document, number: int, times: np.ndarray) -> Clip:
     """Return an animation of an open file with frames at these times (T,), and at no others."""
-    name = gltf.animation_names(document)[number]
-    return gltf.sample_animation(document, gltf.channels(document, number), times, name, 1.0)
+    name = gltf.list_animations(document)[number]
+    return gltf.sample_animation(document, gltf.parse_channels(document, number), times, name, 1.0)
 
 
 def _places(document: Document, names: tuple[str, ...], times: np.ndarray) -> np.ndarray:
@@ -150,10 +150,10 @@ def _places(document: Document, names: tuple[str, ...], times: np.ndarray) -> np
 
 def _points(clip: Clip) -> np.ndarray:
     """Return joints and points beside them, (T, J, 4, 3)."""
-    places, axes = clip.stretched()
-    sizes = SHELL * np.exp2(-scale_exponents(clip.skeleton).astype(float))
-    beside = places[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * axes
-    return np.concatenate([places[:, :, np.newaxis], beside.swapaxes(-1, -2)], axis=2)
+    places, axes = clip.world_matrices()
+    sizes = SHELL_RADIUS_M * np.exp2(-scale_exponents(clip.skeleton).astype(float))
+    read_external = places[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * axes
+    return np.concatenate([places[:, :, np.newaxis], read_external.swapaxes(-1, -2)], axis=2)
 
 
 def _apart(a: np.ndarray, b: np.ndarray) -> float:

@@ -28,7 +28,7 @@ import promise as held
 from mocpack.bench.datasets import collection, load_clip
 from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import read_head
 from mocpack.metrics.contacts import foot_skate_excess
@@ -278,7 +278,7 @@ def layer_sizes(clip, bound, count):
         (head.coarse_error, *head.layer_errors), ((), *head.layer_sizes), strict=False
     ):
         end += sum(sizes)
-        error = promised_error(clip, codec.open(payload[:end], clip.header).partial()).max
+        error = measure_error(clip, codec.open(payload[:end], clip.header).partial()).max
         parts.append(
             f"{100 * end / len(payload):.0f} % {1000 * error:.1f} ({1000 * stated:.1f}) mm"
         )

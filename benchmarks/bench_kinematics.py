@@ -15,7 +15,7 @@ import numpy as np
 
 import mocpack
 from mocpack.bench.runner.timing import fastest, inflate_speed
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.kinematics import end_positions, forward_kinematics
 from mocpack.metrics.position import displacements
 from mocpack.rotations import from_rotvec, multiply
@@ -40,7 +40,7 @@ def main() -> None:
     )
     report(
         "promised error",
-        FRAMES / fastest(lambda: promised_error(clip, other), 100),
+        FRAMES / fastest(lambda: measure_error(clip, other), 100),
         FRAMES / fastest(lambda: promised_error_numpy(clip, other), 10),
     )
 

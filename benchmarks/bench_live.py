@@ -39,10 +39,10 @@ from mocpack.bench.runner.timing import inflate_speed
 from mocpack.clip import Clip
 from mocpack.errors import UsageError
 from mocpack.live import Hello, Receiver, Sender, is_hello
-from mocpack.live.bridges.vmc import bone_names, bundles
-from mocpack.live.client import Frame, perform, watch
+from mocpack.live.bridges.vmc import pack_bundles, vmc_bone_names
+from mocpack.live.client import Frame, send_frames, watch
 from mocpack.live.relay import Relay
-from mocpack.live.stage import items, subprotocols
+from mocpack.live.stage import subprotocols, unpack_items
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from live_damage import damage
@@ -202,7 +202,7 @@ def vmc(name: str) -> None:
 
 def vmc_bytes(clip: Clip) -> str:
     """Compare bytes with VMC's for the same frames: bone by bone over OSC."""
-    names = bone_names(clip.skeleton)
+    names = vmc_bone_names(clip.skeleton)
     sender = Sender(Hello(clip.header, 0.005, 1))
     ours: list[int] = []
     theirs: list[int] = []
@@ -210,7 +210,7 @@ def vmc_bytes(clip: Clip) -> str:
         packet = sender.send(*frame)
         ours += [] if packet is None else [len(packet)]
         moment = (t * clip.header.frame_time, *frame)
-        theirs += map(len, bundles(clip.skeleton, names, clip.header, moment))
+        theirs += map(len, pack_bundles(clip.skeleton, names, clip.header, moment))
     seconds = clip.frame_count * clip.header.frame_time
     a, b = _kbits(ours, seconds), _kbits(theirs, seconds)
     return (
@@ -252,9 +252,9 @@ def watching(url: str, seconds: float, pipe: Connection) -> None:
         async with connect(f"{url}/stage", subprotocols=words, compression=None) as connection:
             async for message in connection:
                 now = time.time() % 1000
-                for who, data in items(message) if isinstance(message, bytes) else ():
+                for who, data in unpack_items(message) if isinstance(message, bytes) else ():
                     if is_hello(data):
-                        checks[who] = Hello.from_bytes(data).check
+                        checks[who] = Hello.from_bytes(data).checksum
                         continue
                     _, number, micros, _, _ = _core.live_unpack(checks[who], data, newest.get(who))
                     newest[who] = (number, micros)
@@ -291,7 +291,7 @@ async def performing(url: str, seconds: float) -> None:
                 yield time.time() % 1000, clip.rotations[t], clip.translations[t]
 
         with suppress(UsageError):  # the relay has seen enough
-            await perform(f"{url}/stage/{name}", Sender(clip.header, 0.005), frames(), tries=1)
+            await send_frames(f"{url}/stage/{name}", Sender(clip.header, 0.005), frames(), tries=1)
 
     await asyncio.gather(*(act(f"p{k}", k / 960) for k in range(8)))
 

@@ -39,7 +39,7 @@ import keysine_versions
 import mocpack
 from mocpack import rotations
 from mocpack.bench.peers.robots import RoundedXz
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.io import write_bytes
 from mocpack.robots import QposWindows, robot_motion
@@ -200,7 +200,7 @@ def peer_bytes(clip: mocpack.Clip) -> int:
     low, high, bound = 1e-6, 1e-2, parse_length(BOUND)
     for _ in range(16):
         step = float(np.sqrt(low * high))
-        kept = promised_error(clip, RoundedXz(step).rounded(clip)).max <= bound
+        kept = measure_error(clip, RoundedXz(step).rounded(clip)).max <= bound
         low, high = (step, high) if kept else (low, step)
     return len(RoundedXz(low).encode(clip))
 

@@ -32,7 +32,7 @@ import c3d
 import mocpack
 from mocpack.container.track import pack_track
 from mocpack.rotations import from_rotvec, normalize
-from mocpack.take import Track
+from mocpack.take_data import Track
 
 F64 = npt.NDArray[np.float64]
 LENGTHS = (30, 120, 600, 3000, 12000)
@@ -196,7 +196,7 @@ def squeezer() -> Callable[[bytes], bytes]:
 
 def markers(trial: c3d.Trial) -> None:
     """Print what the markers take at 1 mm, and what simpler ways do."""
-    clip = mocpack.Clip.of_points(trial.points, trial.names, frame_rate=trial.rate, unit=1e-3)
+    clip = mocpack.Clip.from_points(trial.points, trial.names, frame_rate=trial.rate, unit=1e-3)
     frames, count = clip.valid.shape
     print(f"{count} markers, {frames} frames, {(~clip.valid).sum()} gaps; within 1 mm:")
     print(f"  float32            {4 * trial.points.size:7} bytes")

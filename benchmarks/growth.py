@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 import mocpack
 from mocpack.bench.datasets import collection
-from mocpack.bench.runner.isolated import Limits, Lost, run_apart
+from mocpack.bench.runner.isolated import Limits, LostJob, run_apart
 from mocpack.bench.runner.measure import measure_cost
 from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.clip import Clip
@@ -102,7 +102,7 @@ def climb(axis, codec, sizes):
         row = {"size": size, "failure": hopeless}
         if hopeless is None:
             _, _, found = next(run_apart(measure_point, [((axis, size), [codec])], limits=LIMITS))
-            row |= {"failure": found.why} if isinstance(found, Lost) else found
+            row |= {"failure": found.reason} if isinstance(found, LostJob) else found
             hopeless = outlook(row, axis)
         print(f"{codec} {axis} {size}: {row}", file=sys.stderr)
         yield row

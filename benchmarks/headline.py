@@ -1,10 +1,10 @@
-"""Sizes at equal error over all of cmu: the rows, docs/benchmarks.md and the README's table.
+"""Measure file sizes at equal error on all of cmu; write docs/benchmarks.md and the README's table.
 
-python benchmarks/headline.py measure [CODEC…]   # rewrites those codecs' rows of results/cmu.csv
-python benchmarks/headline.py speed [CODEC…]     # likewise results/speed.csv; on a quiet machine
-python benchmarks/headline.py page               # rewrites the page and the table from both
+python benchmarks/headline.py measure [CODEC…]   # rewrites these codecs in results/cmu.csv
+python benchmarks/headline.py speed [CODEC…]     # results/speed.csv, on a quiet machine
+python benchmarks/headline.py page               # rewrites the page and the table from both files
 
-All codecs take about an hour of one core. A run that was stopped goes on where it was.
+All codecs take about one hour on one core. An interrupted run continues where it stopped.
 """
 
 import csv
@@ -51,8 +51,6 @@ PEERS = {
 }
 ABOUT = {**OURS, **PEERS}
 WITHOUT_KNOB = ("lossless", "float32-zstd", "npz", "bvh-xz")
-IN_README = ("keysine", "fk-wavelet", "ik-predict", "rd-pca", "wavelet-opt", "mpeg4-bap")
-IN_README += ("lossless", "gltfpack", "gltf-transform", "sz3", "zfp", "npz", "bvh-xz")
 QUIET_CLIPS = ("02_01", "49_02")
 ROW_SECONDS = 300.0  # then a codec has failed on a clip
 SIZE_COLUMNS = (
@@ -160,7 +158,7 @@ def _short(value):
 
 def write_pages():
     PAGE.write_text(page())
-    README.write_text(with_tables(README.read_text()))
+    README.write_text(with_table(README.read_text()))
     print(f"wrote {PAGE} and the table in {README}", file=sys.stderr)
 
 
@@ -278,13 +276,13 @@ def speed_line(codec, target, rows):
     return f"| {codec} | {bound} | {' | '.join((*speeds, *peaks))} |"
 
 
-def with_tables(text):
-    """Return the README with both its tables made anew."""
-    return between(between(text, "headline", headline()), "hour", one_hour())
+def with_table(text):
+    """Return the README with its table rewritten."""
+    return between(text, "hour", one_hour())
 
 
 def between(text, name, inside):
-    """Return a text with what stands between the marks of that name made anew."""
+    """Return a text with the part between the marks of that name replaced."""
     begin, end = (mark.format(name=name) for mark in MARKS)
     before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)
@@ -292,7 +290,7 @@ def between(text, name, inside):
 
 
 def one_hour():
-    """Return the README's first table: an hour at 120 frames a second, within 1 mm."""
+    """Return the README's table: one hour at 120 frames per second, maximum error 1 mm."""
     _, rows = load(SIZES)
     ours = at_bound(rows, "keysine", "1mm")
     frames = sum(int(r["frames"]) for r in ours)
@@ -317,47 +315,6 @@ def one_hour():
 
 def bytes_of(rows, codec):
     return sum(int(r["file_bytes"]) for r in at_bound(rows, codec, "1mm"))
-
-
-def headline():
-    """Return the README's table: kilobytes of all clips' files at each bound, smallest first."""
-    _, rows = load(SIZES)
-    lines = []
-    for codec in IN_README:
-        if not any(r["codec"] == codec for r in rows):
-            continue
-        cells = [readme_cell(at_bound(rows, codec, bound)) for bound in BOUNDS]
-        lines.append(
-            (cells[1][0], f"| `{codec}` | {ABOUT[codec]} | {' | '.join(c for _, c in cells)} |")
-        )
-    heads = " | ".join(b.replace("mm", " mm") for b in BOUNDS)
-    return "\n".join(
-        [
-            introduction(at_bound(rows, "keysine", BOUNDS[0])),
-            "",
-            f"| kB at a largest error of | | {heads} |",
-            "|---|---|--:|--:|--:|",
-            *(line for _, line in sorted(lines)),
-        ]
-    )
-
-
-def introduction(rows):
-    frames = sum(int(r["frames"]) for r in rows)
-    raw = sum(float(r["ratio_float32"]) * int(r["file_bytes"]) for r in rows)
-    return (
-        f"{len(rows)} clips of the CMU database, {frames:,} frames of 31 joints, "
-        f"{raw / 1e6:.1f} MB as float32. Whole files, every\n"
-        "joint, bone end and skin point of every frame within the bound:"
-    )
-
-
-def readme_cell(rows):
-    failed = [r for r in rows if r["failure"]]
-    if failed:
-        return float("inf"), f"fails on {len(failed)}"
-    size = sum(int(r["file_bytes"]) for r in rows)
-    return size, f"{size / 1000:,.0f}"
 
 
 if __name__ == "__main__":

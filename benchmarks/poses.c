@@ -98,7 +98,7 @@ static mocpack_Reader* reader_of(Bench* b, mocpack_Space space, size_t cache)
 
 static mocpack_Poses one_pose(Bench* b)
 {
-	return mocpack_separate(b->rotations, b->translations, b->info->joint_count);
+	return mocpack_poses_dense(b->rotations, b->translations, b->info->joint_count);
 }
 
 static double in_sequence(Bench* b, mocpack_Space space, int at_times)
@@ -123,7 +123,7 @@ static double in_sequence(Bench* b, mocpack_Space space, int at_times)
 static double all_at_once(Bench* b)
 {
 	mocpack_Reader* reader = reader_of(b, MOCPACK_LOCAL, 0);
-	mocpack_Poses poses = mocpack_separate(b->all_rotations, b->all_translations, b->info->joint_count);
+	mocpack_Poses poses = mocpack_poses_dense(b->all_rotations, b->all_translations, b->info->joint_count);
 	double start = now();
 	check(mocpack_frames(reader, 0, b->info->frame_count, &poses, &b->error), &b->error);
 	double taken = (now() - start) / (double)b->info->frame_count;

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from mocpack.bench.datasets import COMMITTED, collection
-from mocpack.corpora import Packing, corpus
+from mocpack.corpora import PackOptions, open_corpus
 from mocpack.corpora.packing import pack_file
 from mocpack.corpora.parts import join, pack_parts
 from mocpack.corpora.planning import MOST_BYTES, MOST_FILES, Plan
@@ -89,7 +89,7 @@ def main(words: list[str]) -> None:
     parse.add_argument("-j", "--jobs", type=int, default=2, help="processes of the run beside it")
     parse.add_argument("--page", action="store_true")
     given = parse.parse_args(words)
-    packing = Packing(target={"max_error": given.max_error, "effort": given.effort})
+    packing = PackOptions(target={"max_error": given.max_error, "effort": given.effort})
     paths = sources()
     rates = measure(paths[::4], packing)
     frames = given.hours * 3600 * given.fps
@@ -112,7 +112,7 @@ def sources() -> list[Path]:
     return sorted([*collection("cmu"), *collection("cmu-train")], key=lambda path: path.name)
 
 
-def measure(paths: list[Path], packing: Packing) -> Rates:
+def measure(paths: list[Path], packing: PackOptions) -> Rates:
     """Plan, pack and join these clips in this process, with the time of each."""
     rows: list[tuple[int, float]] = []  # bytes of the source, seconds
 
@@ -135,7 +135,7 @@ def measure(paths: list[Path], packing: Packing) -> Rates:
         marks.append(time.process_time())
         join(plan.parts, parts, str(Path(folder) / "all.mocps"))
         marks.append(time.process_time())
-        with corpus(Path(folder) / "all.mocps") as made:
+        with open_corpus(Path(folder) / "all.mocps") as made:
             frames = made.index.frame_counts.astype(float)
             sizes = made.index.columns[:, 3].astype(float)
             trailer = made.trailer_size / len(made)
@@ -225,13 +225,23 @@ def beside(paths: list[Path], rates: Rates, given: argparse.Namespace) -> list[s
         for number, path in enumerate(paths):
             link = Path(folder) / "in" / f"{number:05}-{path.stem}{path.suffix}"
             link.symlink_to(path.resolve())
-        words = [sys.executable, "-m", "mocpack", "pack", "in", "-o", "all.mocps", "--engine"]
+        words = [
+            sys.executable,
+            "-m",
+            "mocpack",
+            "corpus",
+            "pack",
+            "in",
+            "-o",
+            "all.mocps",
+            "--engine",
+        ]
         words += ["local", "-j", str(given.jobs), "--max-error", given.max_error]
         start, before = time.perf_counter(), _work()
         made = [*words, "--effort", given.effort]
         subprocess.run(made, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         clock, work = time.perf_counter() - start, _work() - before
-        with corpus(Path(folder) / "all.mocps") as opened:
+        with open_corpus(Path(folder) / "all.mocps") as opened:
             frames, size = int(opened.index.frame_counts.sum()), opened.file_size
     found = predict(rates, len(paths), frames)
     expected = found.shared + found.alone

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import mocpack
 from mocpack.bench.datasets import CHECKOUT, collection
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import MocpackError, UsageError
 from mocpack.metrics.contacts import foot_skate_excess
@@ -89,7 +89,7 @@ def measured(path, effort, bound):
     except MocpackError as refusal:
         return row | {"refusal": str(refusal)}
     row["seconds"] = f"{time.perf_counter() - start:.3f}"
-    row |= {"error_mm": 1000 * promised_error(clip, back).max, "payload": len(payload)}
+    row |= {"error_mm": 1000 * measure_error(clip, back).max, "payload": len(payload)}
     found = compare(clip, back).values
     row |= {column: found[metric] for column, metric in METRICS.items()}
     calm = {

@@ -1,12 +1,10 @@
 """What whole folders of motion come to, in one line: clips, hours, bytes before and after, seconds.
 
     MOCPACK_DATA=… python benchmarks/whole.py FOLDER… [--max-error 5mm] [--effort fast] [-j 0]
-                                              [--readme]
 
 Folders lie in the one that MOCPACK_DATA names (`cmu cmu-train`), or are paths. Every BVH in them is
 packed by `mocpack compress`, as a user would, into a folder that is thrown away. Seconds are of the
 whole command by the clock, and of all cores' work, which a busy machine does not change much.
-`--readme` writes the line into the README, with the work alone.
 """
 
 import argparse
@@ -22,9 +20,6 @@ from pathlib import Path
 import mocpack
 from mocpack.errors import UsageError
 from mocpack.units import format_length, format_size, parse_length
-
-README = Path(__file__).parents[1] / "README.md"
-BEGIN, END = "<!-- whole: begin -->", "<!-- whole: end -->"
 
 
 @dataclass(frozen=True)
@@ -47,16 +42,10 @@ def main(words):
     parser.add_argument("--max-error", default="5mm")
     parser.add_argument("--effort", default="fast")
     parser.add_argument("-j", "--jobs", type=int, default=0)
-    parser.add_argument("--readme", action="store_true")
     asked = parser.parse_args(words)
     files = [file for folder in asked.folders for file in motions(folder)]
     found = pack(files, asked.max_error, asked.effort, asked.jobs)
     print(f"{sentence(found, asked.max_error, asked.effort)}, {found.clock:.1f} s by the clock")
-    if asked.readme:
-        given = " ".join(word for word in words if word != "--readme")
-        command = f"MOCPACK_DATA=… python benchmarks/whole.py {given}"
-        line = f"{sentence(found, asked.max_error, asked.effort)} (`{command}`)."
-        README.write_text(placed(README.read_text("utf-8"), line), "utf-8")
 
 
 def motions(folder):
@@ -120,13 +109,6 @@ def sentence(found, max_error, effort):
         f"{format_length(parse_length(max_error))}, in {found.work:.1f} s of one core with "
         f"`{effort}`{failed}"
     )
-
-
-def placed(text, line):
-    """Return the README with the line between its marks."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{line}\n{END}{after}"
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ def train(packed: Path, steps: int = 3) -> None:
         length = round(SECONDS * motion.header.frame_rate)
         start = int(rng.integers(motion.frame_count - length))
         window = robot_motion(motion.frames(start, start + length))
-        places, velocities = window.bodies[0], window.body_velocities[0]
+        places, velocities = window.body_poses[0], window.body_velocities[0]
         print(
             f"step {step}: qpos {window.qpos.shape}, bodies {places.shape}, fastest body "
             f"{np.linalg.norm(velocities, axis=-1).max():.2f} m/s"

@@ -24,7 +24,7 @@ actor = mocpack.Clip.build(
 corners = np.array([[0, 0, 0], [0.3, 0, 0], [0.3, 0, 0.2], [0, 0, 0.2]])
 places = corners + np.linspace(0, 0.5, 100)[:, np.newaxis, np.newaxis]
 places[40:55, 2] = np.nan
-box = mocpack.Clip.of_points(places, list("abcd"), frame_rate=100, start_time=0.5)
+box = mocpack.Clip.from_points(places, list("abcd"), frame_rate=100, start_time=0.5)
 
 data = mocpack.encode_scene({"actor": actor, "box": box}, max_error="1mm")
 scene = mocpack.decode_scene(data)

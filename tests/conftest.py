@@ -10,8 +10,8 @@ import pytest
 from in_node import find_package
 
 from child_processes import end_children
-from mocpack.testing.contract import RESEAL
-from reference.keysine import resealed
+from mocpack.testing.contract import FIX_CHECKSUMS
+from reference.keysine import fix_checksums
 
 CHECKOUT = Path(__file__).parents[1]
 WARNINGS = ["-Wall", "-Wextra", "-Werror"]
@@ -21,7 +21,7 @@ WARNINGS = ["-Wall", "-Wextra", "-Werror"]
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-RESEAL["keysine"] = resealed
+FIX_CHECKSUMS["keysine"] = fix_checksums
 
 
 @pytest.fixture(autouse=True)

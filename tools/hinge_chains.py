@@ -26,7 +26,7 @@ def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
     """Return a clip of a free root and one-axis joints that turns as `clip` does."""
     found = clip.with_hinges(detect=True)
     detected = found.skeleton.hinges
-    single = dict(detected.of_joints()) if detected else {}
+    single = dict(detected.rows_by_joint()) if detected else {}
     names, parents, offsets = ["root"], [-1], [np.zeros(3)]
     joints: list[int] = []
     axes: list[F64] = []

@@ -83,7 +83,7 @@ AREAS = {
             "reader_threads_test",
             "lossless_test",
             "numbers_test",
-            "sentence_test",
+            "error_message_test",
             "reader_golden_test",
         ),
         ((GOLDEN, *FILES, "-k", "not bound_holds"), OPENED),

@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 import mocpack
 from mocpack import rate
 from mocpack.arrays import F64
-from mocpack.clip import promised_error
-from mocpack.io import extensions
+from mocpack.clip import measure_error
+from mocpack.io import supported_extensions
 from mocpack.kinematics import end_positions
 from mocpack.presets import PRESETS
 from mocpack.samples import JUMP
@@ -61,7 +61,9 @@ def clips_of(words: Iterable[str]) -> list[mocpack.Clip]:
     """Return the skeletal clips of the files and folders named."""
     paths = []
     for path in map(Path, words):
-        inside = sorted(p for p in path.rglob("*") if p.suffix in {*extensions(), ".mocp"})
+        inside = sorted(
+            p for p in path.rglob("*") if p.suffix in {*supported_extensions(), ".mocp"}
+        )
         paths += inside if path.is_dir() else [path]
     return [mocpack.read(path) for path in paths]
 
@@ -89,7 +91,7 @@ def main(folder: str, *words: str) -> None:
     print("|---|--:|--:|--:|--:|--:|")
     for column, (preset, bound) in enumerate(PRESETS.items()):
         decoded = mocpack.decode(mocpack.encode(jump, preset=preset))
-        worst = promised_error(jump, decoded)
+        worst = measure_error(jump, decoded)
         place = worst.worst_frame, worst.worst_joint
         draw_pose(grid[0, column], jump, decoded, *place, close=False)
         draw_pose(grid[1, column], jump, decoded, *place, close=True)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from mocpack import _api
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.samples import JUMP
 from mocpack.viewing.browser import Browser
 from mocpack.viewing.export import export_page
@@ -41,7 +41,7 @@ def main(folder: Path) -> None:
         selection = _selection(Path(scratch))
         original = selection.original
         assert original is not None
-        worst = promised_error(original.clip, selection.versions[selection.chosen].clip).worst_frame
+        worst = measure_error(original.clip, selection.versions[selection.chosen].clip).worst_frame
         for name, (width, height, start) in PICTURES.items():
             page = Path(scratch) / "view.html"
             page.write_bytes(export_page(selection, {**start, "frame": worst}))
@@ -50,7 +50,7 @@ def main(folder: Path) -> None:
                 browser.evaluate(f"window.mocpack.show({worst})")
                 while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
                     pass
-                (folder / name).write_bytes(_small(browser.picture()))
+                (folder / name).write_bytes(_small(browser.screenshot()))
             print(f"{folder / name}: {(folder / name).stat().st_size} bytes")
         _moving_picture(selection, Path(scratch) / "view.html", folder / "viewer.webp")
         _picture_of_mesh(Path(scratch), folder / "viewer-mesh.png")
@@ -70,7 +70,7 @@ def _picture_of_mesh(scratch: Path, path: Path) -> None:
         while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
             pass
         browser.evaluate(f"window.mocpack.show({len(clip) // 2})")
-        path.write_bytes(_small(browser.picture()))
+        path.write_bytes(_small(browser.screenshot()))
     print(f"{path}: {path.stat().st_size} bytes")
 
 
@@ -86,7 +86,7 @@ def _moving_picture(selection: Selection, page: Path, path: Path) -> None:
             pass
         for time in np.arange(0, clip.duration, 1 / MOVING_RATE):
             browser.evaluate(f"window.mocpack.show({int(time * clip.fps)})")
-            pictures.append(Image.open(io.BytesIO(browser.picture())).convert("RGB"))
+            pictures.append(Image.open(io.BytesIO(browser.screenshot())).convert("RGB"))
     pictures[0].save(
         path,
         save_all=True,
@@ -113,7 +113,7 @@ def _picture_of_example(path: Path) -> None:
             pass
         browser.evaluate("example.ready")
         browser.evaluate("example.show(1.1)")
-        path.write_bytes(_small(browser.picture()))
+        path.write_bytes(_small(browser.screenshot()))
     server.shutdown()
     print(f"{path}: {path.stat().st_size} bytes")
 

@@ -1,7 +1,7 @@
 import { defineConfig, mergeConfig } from "vite";
 import page from "./vite.config.ts";
 
-// The page of a relay, `mocpack serve`, beside that of `mocpack view`.
+// The page of a relay, `mocpack live serve`, beside that of `mocpack view`.
 const stage = mergeConfig(page, {
   build: {
     emptyOutDir: false,

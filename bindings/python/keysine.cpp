@@ -144,7 +144,7 @@ std::vector<uint8_t> estimate_scales(const mocpack_KeysineEncoder* encoder, cons
 		for (const std::vector<double>& own : errors)
 			sum += own[c];
 		double octaves = std::log2(std::max(sum / (8.0 * double(std::max<size_t>(count, 1))), 1.0));
-		const double most = MOCPACK_KEYSINE_MOST_INITIAL_SCALE;
+		const double most = MOCPACK_KEYSINE_MAX_INITIAL_SCALE;
 		scales.push_back(uint8_t(std::min(std::floor(2 * octaves + 0.5), most)));
 	}
 	return scales;
@@ -294,7 +294,7 @@ std::optional<Encoded> encode_clip(const Skeleton& skeleton, Rotations rotations
 	const bool grid = bool(task.grid_steps);
 	if (table.shape(0) != joints || (task.shares && task.shares->size() != joints) ||
 		!task.groups_per_segment || group_count >= frames || (frames > 1) != (group_count > 0) ||
-		task.splits < 0 || task.splits > MOCPACK_KEYSINE_MOST_SPLITS || settings.beam_width < 1)
+		task.splits < 0 || task.splits > MOCPACK_KEYSINE_MAX_SPLITS || settings.beam_width < 1)
 		throw nb::value_error("table and groups do not fit the clip");
 	auto refined = new_array<int32_t, 2>({joints, PLAN_COLUMNS});
 	std::copy(table.data(), table.data() + joints * PLAN_COLUMNS, refined.data());
@@ -442,7 +442,7 @@ nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t 
 							  std::vector<uint8_t> initial_scales)
 {
 	size_t joints = skeleton.view.joint_count, layers = errors.size();
-	if (table.shape(0) != joints || layers < 1 || layers > MOCPACK_KEYSINE_MOST_LAYERS ||
+	if (table.shape(0) != joints || layers < 1 || layers > MOCPACK_KEYSINE_MAX_LAYERS ||
 		shifts.shape(0) + 1 != layers || shifts.shape(1) > 2 * joints)
 		throw nb::value_error("table or layers do not fit");
 	mocpack_KeysineFields fields = {mode, uint32_t(layers), fine_bits,			tempo,
@@ -457,7 +457,7 @@ nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t 
 	initial_scales.resize(7 * joints);
 	std::vector<uint8_t> dst(
 		256 + 8 * (own.size() + sizes.size() + own_shifts.size() + 9 * joints + own_predictors.size()));
-	Room scratch = allocate(mocpack_keysine_head_scratch(joints, sizes.size(), predictors.shape(0)));
+	Room scratch = allocate(mocpack_keysine_head_scratch_size(joints, sizes.size(), predictors.shape(0)));
 	size_t size = mocpack_keysine_encode_head(
 		&fields, &skeleton.view, own.data(), sizes.data(), sizes.size(), own_predictors.data(),
 		own_shifts.data(), grid_steps.empty() ? nullptr : grid_steps.data(), initial_scales.data(),
@@ -473,16 +473,16 @@ void register_keysine(nb::module_& m)
 {
 	m.attr("KEYSINE_PLAN_COLUMNS") = int(MOCPACK_KEYSINE_PLAN_COLUMNS);
 	m.attr("KEYSINE_KEY_STEP") = MOCPACK_KEYSINE_KEY_STEP;
-	m.attr("KEYSINE_MOST_UNIT") = MOCPACK_KEYSINE_MOST_UNIT;
+	m.attr("KEYSINE_MOST_UNIT") = MOCPACK_KEYSINE_MAX_UNIT;
 	m.attr("KEYSINE_STEPS") = int(MOCPACK_KEYSINE_STEPS);
 	m.attr("KEYSINE_UNIT_STEP") = int(MOCPACK_KEYSINE_UNIT_STEP);
-	m.attr("KEYSINE_LONGEST_BLOCK") = int(MOCPACK_KEYSINE_LONGEST_BLOCK);
-	m.attr("KEYSINE_LONGEST_GROUP") = int(MOCPACK_KEYSINE_LONGEST_GROUP);
-	m.attr("KEYSINE_MOST_SPLITS") = int(MOCPACK_KEYSINE_MOST_SPLITS);
-	m.attr("KEYSINE_MOST_LAYERS") = int(MOCPACK_KEYSINE_MOST_LAYERS);
-	m.attr("KEYSINE_MOST_SHIFT") = int(MOCPACK_KEYSINE_MOST_SHIFT);
-	m.attr("KEYSINE_MOST_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MOST_GRID_CHANNELS);
-	m.attr("KEYSINE_MOST_INITIAL_SCALE") = int(MOCPACK_KEYSINE_MOST_INITIAL_SCALE);
+	m.attr("KEYSINE_LONGEST_BLOCK") = int(MOCPACK_KEYSINE_MAX_BLOCK_FRAMES);
+	m.attr("KEYSINE_LONGEST_GROUP") = int(MOCPACK_KEYSINE_MAX_GROUP_FRAMES);
+	m.attr("KEYSINE_MOST_SPLITS") = int(MOCPACK_KEYSINE_MAX_SPLITS);
+	m.attr("KEYSINE_MOST_LAYERS") = int(MOCPACK_KEYSINE_MAX_LAYERS);
+	m.attr("KEYSINE_MOST_SHIFT") = int(MOCPACK_KEYSINE_MAX_SHIFT);
+	m.attr("KEYSINE_MOST_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MAX_GRID_CHANNELS);
+	m.attr("KEYSINE_MOST_INITIAL_SCALE") = int(MOCPACK_KEYSINE_MAX_INITIAL_SCALE);
 	nb::class_<Settings>(m, "KeysineSettings")
 		.def(
 			"__init__",

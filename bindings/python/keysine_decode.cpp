@@ -30,7 +30,7 @@ using Joints = std::optional<std::vector<int32_t>>;
 using Shifts = std::optional<std::vector<uint8_t>>;
 
 const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
-const double FARTHEST_DECODED = 2e7; // metres
+const double MAX_DECODED_M = 2e7; // metres
 const size_t MOST_KEPT = 1 << 14;	 // numbers of keys that are kept for the next call
 
 // The first part, in the file's order, that some thread could not read.
@@ -126,7 +126,7 @@ bool are_near(const double* translations, size_t count)
 	double farthest = 0;
 	for (size_t i = 0; i < count; ++i)
 		farthest = std::fabs(translations[i]) <= farthest ? farthest : std::fabs(translations[i]);
-	return farthest < FARTHEST_DECODED;
+	return farthest < MAX_DECODED_M;
 }
 
 class Payload
@@ -155,7 +155,7 @@ class Payload
 		if (offset > there || (size && *size > there - offset) || frames < 1)
 			throw nb::value_error("the source has no such payload");
 		mocpack::Memory memory(mocpack::default_allocator(), memory_limit ? *memory_limit : UINT64_MAX);
-		void* place = memory.take(sizeof(mocpack_Motion));
+		void* place = memory.allocate(sizeof(mocpack_Motion));
 		if (!place)
 			check_status(MOCPACK_NO_MEMORY, "a payload");
 		motion = new (place) mocpack_Motion(memory);
@@ -166,7 +166,7 @@ class Payload
 		motion->info.frame_count = frames;
 		motion->info.joint_count = skeleton.view.joint_count;
 		mocpack_Error error = {};
-		if (!mocpack::open_keysine(motion, partial ? uint32_t(MOCPACK_OPEN_CUT) : 0, &error))
+		if (!mocpack::open_keysine(motion, partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0, &error))
 		{
 			mocpack_close(motion);
 			motion = nullptr;
@@ -203,7 +203,7 @@ class Payload
 	NewArray<int32_t, 2> table() const
 	{
 		auto found = new_array<int32_t, 2>({skeleton.view.joint_count, PLAN_COLUMNS});
-		const int32_t* own = mocpack_keysine_table(motion->head);
+		const int32_t* own = mocpack_keysine_plan(motion->head);
 		std::copy(own, own + found.size(), found.data());
 		return found;
 	}
@@ -312,7 +312,7 @@ class Payload
 		auto rotations = new_array<double, 3>({count, joints, 4});
 		auto translations = new_array<double, 3>({count, moving, 3});
 		for (size_t k = 0; k < count; ++k)
-			mocpack_keysine_pose(motion->head, keys->numbers.data() + k * layout().channel_count, nullptr,
+			mocpack_keysine_decode_key(motion->head, keys->numbers.data() + k * layout().channel_count, nullptr,
 								 rotations.data() + 4 * k * joints, translations.data() + 3 * k * moving);
 		if (!settle(rotations, translations))
 			raise_corrupt("a key of the keysine payload is no pose");
@@ -335,7 +335,7 @@ class Payload
 		Failures failures;
 		{
 			nb::gil_scoped_release release;
-			if (!is_grid && stop - start == out.shape(0) && mocpack_window_is_plain(&plan.view, plan.step))
+			if (!is_grid && stop - start == out.shape(0) && mocpack_window_is_copy(&plan.view, plan.step))
 				put_rows(groups, own, layers, start, stop, out, &failures);
 			else
 				put_features(plan, groups, own, layers, start, stop, out, &failures);
@@ -389,7 +389,7 @@ class Payload
 		auto edges = new_array<int32_t, 2>({l.group_count + 1, l.channel_count});
 		const auto keys = keys_for({0, l.group_count}, 1);
 		std::copy(keys->numbers.begin(), keys->numbers.end(), edges.data());
-		Room scratch = allocate(mocpack_keysine_group_scratch(motion->head));
+		Room scratch = allocate(mocpack_keysine_group_scratch_size(motion->head));
 		nb::list tracks, found;
 		for (size_t t = 0; t < l.track_count; ++t)
 		{
@@ -406,7 +406,7 @@ class Payload
 	// columns.
 	nb::list grid_numbers()
 	{
-		Room scratch = allocate(2 * mocpack_keysine_group_scratch(motion->head));
+		Room scratch = allocate(2 * mocpack_keysine_group_scratch_size(motion->head));
 		nb::list found;
 		for_groups(
 			[&](size_t i, const int32_t*, const uint8_t* bytes, size_t size)
@@ -477,7 +477,7 @@ class Payload
 		const size_t per = l.groups_per_segment, start = found->first * per,
 					 stop = std::min(l.group_count, (found->first + found->count) * per);
 		found->numbers.resize((stop - start + 1) * l.channel_count);
-		with_scratch(found->count, threads, mocpack_keysine_segment_scratch(motion->head),
+		with_scratch(found->count, threads, mocpack_keysine_segment_scratch_size(motion->head),
 					 [&](size_t i, void* scratch)
 					 {
 						 const size_t segment = found->first + i, own = motion->keys_in_segment(segment);
@@ -543,8 +543,8 @@ class Payload
 		in_threads(groups.count, std::max<size_t>(threads, 1),
 				   [&](auto take)
 				   {
-					   Room scratch = allocate(mocpack_keysine_group_scratch(head));
-					   mocpack_KeysineSines sines = {};
+					   Room scratch = allocate(mocpack_keysine_group_scratch_size(head));
+					   mocpack_KeysineSineCache sines = {};
 					   for (size_t i = take(); i < groups.count; i = take())
 					   {
 						   const size_t group = groups.first + i, from = motion->key_frame(group),
@@ -568,7 +568,7 @@ class Payload
 				   });
 		const size_t end = motion->key_frame(groups.first + groups.count);
 		if (end >= start && end < stop)
-			mocpack_keysine_pose(head, keys + groups.count * channels, &columns.view,
+			mocpack_keysine_decode_key(head, keys + groups.count * channels, &columns.view,
 								 turns + (end - start) * turn_width, places + (end - start) * place_width);
 	}
 
@@ -576,7 +576,7 @@ class Payload
 	static bool settle(NewArray<double, 3>& rotations, NewArray<double, 3>& translations)
 	{
 		return are_near(translations.data(), translations.size()) &&
-			   mocpack_settle_rotations(rotations.data(), rotations.shape(0), rotations.shape(1),
+			   mocpack_normalize_rotations(rotations.data(), rotations.shape(0), rotations.shape(1),
 										UNIT_TOLERANCE) < 0;
 	}
 
@@ -585,9 +585,9 @@ class Payload
 				  const WindowOut& out, Failures* failures) const
 	{
 		const size_t channels = layout().channel_count, width = out.shape(1);
-		const int turns_alone = width == 4 * skeleton.view.joint_count;
-		Room scratch = allocate(mocpack_keysine_rows_scratch(motion->head));
-		mocpack_KeysineSines sines = {};
+		const int rotations_only = width == 4 * skeleton.view.joint_count;
+		Room scratch = allocate(mocpack_keysine_rows_scratch_size(motion->head));
+		mocpack_KeysineSineCache sines = {};
 		for (size_t i = 0; i < groups.count; ++i)
 		{
 			const size_t group = groups.first + i, from = motion->key_frame(group),
@@ -599,12 +599,12 @@ class Payload
 												   keys + i * channels, layers.bytes.data() + i * layers.most,
 												   layers.sizes.data() + i * layers.most, layers.counts[i],
 												   nullptr, out.data() + (first - start) * width, width,
-												   turns_alone, &sines, start_of(scratch)));
+												   rotations_only, &sines, start_of(scratch)));
 		}
 		const size_t end = motion->key_frame(groups.first + groups.count);
 		if (end >= start && end < stop)
-			mocpack_keysine_row(motion->head, keys + groups.count * channels, nullptr,
-								out.data() + (end - start) * width, turns_alone);
+			mocpack_keysine_decode_key_row(motion->head, keys + groups.count * channels, nullptr,
+								out.data() + (end - start) * width, rotations_only);
 	}
 
 	// Anything else: by way of the frames in double precision.
@@ -648,7 +648,7 @@ nb::dict keysine_tables()
 {
 	nb::dict tables;
 	mocpack_KeysineTable table;
-	for (size_t i = 0; mocpack_keysine_trained(i, &table); ++i)
+	for (size_t i = 0; mocpack_keysine_trained_table(i, &table); ++i)
 	{
 		auto numbers = new_array<int32_t, 1>({table.size});
 		for (size_t k = 0; k < table.size; ++k)

@@ -34,7 +34,7 @@ NewArray<double, 2> hinge_angles(const Skeleton& skeleton, Rotations rotations, 
 	size_t frames = rotations.shape(0);
 	auto angles = new_array<double, 2>({frames, skeleton.view.hinge_count});
 	nb::gil_scoped_release release;
-	mocpack_hinge_angles(&skeleton.view, rotations.data(), translations.data(), frames, angles.data());
+	mocpack_compute_hinge_angles(&skeleton.view, rotations.data(), translations.data(), frames, angles.data());
 	return angles;
 }
 
@@ -65,16 +65,16 @@ clip_errors(const Skeleton& skeleton, Rotations rotations_a, Translations transl
 	return {found, frame_max, joint_max};
 }
 
-int64_t settle_rotations(MutableArray<double, nb::shape<-1, -1, 4>> rotations, double tolerance)
+int64_t normalize_rotations(MutableArray<double, nb::shape<-1, -1, 4>> rotations, double tolerance)
 {
 	nb::gil_scoped_release release;
-	return mocpack_settle_rotations(rotations.data(), rotations.shape(0), rotations.shape(1), tolerance);
+	return mocpack_normalize_rotations(rotations.data(), rotations.shape(0), rotations.shape(1), tolerance);
 }
 
-bool rotations_settled(Rotations rotations)
+bool are_rotations_normalized(Rotations rotations)
 {
 	nb::gil_scoped_release release;
-	return mocpack_rotations_settled(rotations.data(), rotations.shape(0), rotations.shape(1)) != 0;
+	return mocpack_are_rotations_normalized(rotations.data(), rotations.shape(0), rotations.shape(1)) != 0;
 }
 
 } // namespace
@@ -89,6 +89,6 @@ void register_kinematics(nb::module_& m)
 	m.def("hinge_angles", &hinge_angles, "skeleton"_a, "rotations"_a, "translations"_a);
 	m.def("clip_errors", &clip_errors, "skeleton"_a, "rotations_a"_a, "translations_a"_a, "rotations_b"_a,
 		  "translations_b"_a, "shell"_a);
-	m.def("settle_rotations", &settle_rotations, "rotations"_a, "tolerance"_a);
-	m.def("rotations_settled", &rotations_settled, "rotations"_a);
+	m.def("normalize_rotations", &normalize_rotations, "rotations"_a, "tolerance"_a);
+	m.def("are_rotations_normalized", &are_rotations_normalized, "rotations"_a);
 }

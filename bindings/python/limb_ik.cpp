@@ -74,7 +74,7 @@ NewArray<double, 3> ik_ccd(const Skeleton& skeleton, Table turns, Points axes, I
 	std::vector<int32_t> joints = tracked(skeleton, list, ends);
 	auto out = copied(rotations);
 	nb::gil_scoped_release release;
-	std::unique_ptr<double[]> scratch(new double[mocpack_ik_scratch(skeleton.view.joint_count, ends.size())]);
+	std::unique_ptr<double[]> scratch(new double[mocpack_ik_scratch_size(skeleton.view.joint_count, ends.size())]);
 	mocpack_ik_ccd(&skeleton.view, list.data(), list.size(), joints.data(), joints.size(), ends.data(),
 				   ends.size(), shifts.data(), translations.data(), rotations.shape(0), scratch.get(),
 				   out.data());
@@ -100,7 +100,7 @@ NewArray<double, 3> ik_two_bone(const Skeleton& skeleton, Table limbs, Points ax
 	}
 	auto out = copied(rotations);
 	nb::gil_scoped_release release;
-	std::unique_ptr<double[]> scratch(new double[mocpack_ik_scratch(skeleton.view.joint_count, list.size())]);
+	std::unique_ptr<double[]> scratch(new double[mocpack_ik_scratch_size(skeleton.view.joint_count, list.size())]);
 	mocpack_ik_two_bone(&skeleton.view, list.data(), list.size(), shifts.data(), translations.data(),
 						rotations.shape(0), scratch.get(), out.data());
 	return out;

@@ -31,7 +31,7 @@ struct Workspace
 	}
 	~Workspace()
 	{
-		memory.give_all_back();
+		memory.release_all();
 	}
 };
 
@@ -73,7 +73,7 @@ void check_names(const std::vector<std::string>& names, size_t joints)
 {
 	bool good = names.size() == joints;
 	for (const std::string& name : names)
-		good = good && name.size() <= mocpack::LONGEST_JOINT_NAME;
+		good = good && name.size() <= mocpack::MAX_JOINT_NAME_BYTES;
 	if (!good)
 		throw nb::value_error("names must be one per joint, each short enough for a file");
 }

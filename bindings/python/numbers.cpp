@@ -37,7 +37,7 @@ nb::bytes print_numbers(Array<double, nb::ndim<2>> matrix, Array<int32_t, nb::nd
 	std::string text;
 	{
 		nb::gil_scoped_release release;
-		std::vector<char> line(columns * MOCPACK_PRINTED_MAX + 1);
+		std::vector<char> line(columns * MOCPACK_MAX_PRINTED_BYTES + 1);
 		for (size_t row = 0; row < rows; ++row)
 		{
 			size_t size = mocpack_print_numbers(matrix.data() + row * columns, decimals.data(), columns,

@@ -60,7 +60,7 @@ NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, 
 }
 
 // Returns (values, how many of their rows are whole).
-std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_cut(nb::bytes data, size_t rows, size_t columns,
+std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_truncated(nb::bytes data, size_t rows, size_t columns,
 														   Classes classes, size_t class_count)
 {
 	check_classes(classes, columns, class_count);
@@ -71,7 +71,7 @@ std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_cut(nb::bytes data, size_
 		const uint8_t* src = static_cast<const uint8_t*>(data.data());
 		size_t size = data.size();
 		nb::gil_scoped_release release;
-		whole = mocpack_planes_decode_cut(values.data(), rows, columns, classes.data(), class_count,
+		whole = mocpack_planes_decode_truncated(values.data(), rows, columns, classes.data(), class_count,
 										  models.get(), src, size);
 	}
 	return {values, whole};
@@ -99,6 +99,6 @@ void register_planes(nb::module_& m)
 		  "start"_a = nb::none());
 	m.def("planes_start_size", &mocpack_planes_start_size, "class_count"_a);
 	m.def("planes_count", &planes_count, "values"_a, "classes"_a, "class_count"_a, "counts"_a);
-	m.def("planes_decode_cut", &planes_decode_cut, "data"_a, "rows"_a, "columns"_a, "classes"_a,
+	m.def("planes_decode_truncated", &planes_decode_truncated, "data"_a, "rows"_a, "columns"_a, "classes"_a,
 		  "class_count"_a);
 }

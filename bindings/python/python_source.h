@@ -9,8 +9,8 @@
 
 class PythonSource
 {
-	nb::object held;
-	std::exception_ptr raised;
+	nb::object owner;
+	std::exception_ptr pending_exception;
 
 	static mocpack_Status read(void* user, uint64_t offset, size_t size, void* dst);
 

@@ -27,15 +27,15 @@ using mocpack::Chunk;
 using mocpack::Chunks;
 using mocpack::Memory;
 
-PythonSource::PythonSource(nb::handle source) : held(nb::borrow(source))
+PythonSource::PythonSource(nb::handle source) : owner(nb::borrow(source))
 {
-	nb::object data = nb::isinstance<nb::bytes>(source) ? held : nb::object(held.attr("data"));
+	nb::object data = nb::isinstance<nb::bytes>(source) ? owner : nb::object(owner.attr("data"));
 	if (data.is_none())
 	{
-		bytes.source = {this, nb::cast<uint64_t>(held.attr("size")), read};
+		bytes.source = {this, nb::cast<uint64_t>(owner.attr("size")), read};
 		return;
 	}
-	held = data;
+	owner = data;
 	nb::bytes all = nb::cast<nb::bytes>(data);
 	bytes.all = static_cast<const uint8_t*>(all.data());
 	bytes.source.size = all.size();
@@ -51,7 +51,7 @@ mocpack_Status PythonSource::read(void* user, uint64_t offset, size_t size, void
 	}
 	try
 	{
-		nb::bytes found = nb::cast<nb::bytes>(self.held.attr("read")(offset, size));
+		nb::bytes found = nb::cast<nb::bytes>(self.owner.attr("read")(offset, size));
 		if (found.size() == size)
 		{
 			std::memcpy(dst, found.data(), size);
@@ -61,7 +61,7 @@ mocpack_Status PythonSource::read(void* user, uint64_t offset, size_t size, void
 	}
 	catch (...)
 	{
-		self.raised = std::current_exception();
+		self.pending_exception = std::current_exception();
 	}
 	return MOCPACK_READ_FAILED;
 }
@@ -73,10 +73,10 @@ mocpack_Source PythonSource::callback()
 
 void PythonSource::raise(const mocpack_Error& error)
 {
-	if (error.status == MOCPACK_READ_FAILED && raised)
+	if (error.status == MOCPACK_READ_FAILED && pending_exception)
 	{
-		std::exception_ptr found = raised;
-		raised = nullptr;
+		std::exception_ptr found = pending_exception;
+		pending_exception = nullptr;
 		std::rethrow_exception(found);
 	}
 	raise_error(error);
@@ -85,24 +85,24 @@ void PythonSource::raise(const mocpack_Error& error)
 namespace
 {
 
-template <typename T, size_t N> nb::object copy_of(const T* values, const size_t (&shape)[N])
+template <typename T, size_t N> nb::object to_array(const T* values, const size_t (&shape)[N])
 {
 	auto found = new_array<T, N>(shape);
 	std::copy(values, values + found.size(), found.data());
 	return nb::cast(found);
 }
 
-nb::str text_of(const mocpack_Text& text)
+nb::str to_str(const mocpack_Text& text)
 {
 	return nb::str(text.bytes, text.size);
 }
 
-nb::bytes bytes_of(const mocpack_Text& text)
+nb::bytes to_bytes(const mocpack_Text& text)
 {
 	return nb::bytes(text.bytes, text.size);
 }
 
-nb::tuple joints_of(const int32_t* joints, size_t count)
+nb::tuple to_tuple(const int32_t* joints, size_t count)
 {
 	nb::list found;
 	for (size_t i = 0; i < count; ++i)
@@ -125,7 +125,7 @@ struct OwnedMotion
 };
 
 // Values (N, width) and times (N,) of a track; `fail` raises.
-template <typename Fail> nb::tuple values_of(const mocpack_Motion& motion, size_t index, Fail fail)
+template <typename Fail> nb::tuple track_values(const mocpack_Motion& motion, size_t index, Fail fail)
 {
 	const size_t widths[] = {1, 1, 1, 3, 4};
 	const mocpack_Track& t = motion.info.tracks[index];
@@ -137,21 +137,21 @@ template <typename Fail> nb::tuple values_of(const mocpack_Motion& motion, size_
 	return nb::make_tuple(values, times);
 }
 
-nb::list hinges_of(const mocpack_Info& info)
+nb::list make_hinges(const mocpack_Info& info)
 {
 	nb::list found;
 	for (size_t h = 0; h < info.hinge_count; ++h)
 	{
 		const mocpack_Hinge& hinge = info.hinges[h];
 		found.append(nb::make_tuple(hinge.joint, nb::make_tuple(hinge.axis[0], hinge.axis[1], hinge.axis[2]),
-									nb::make_tuple(hinge.lowest, hinge.highest), bool(hinge.slides),
-									text_of(hinge.name)));
+									nb::make_tuple(hinge.lower_limit, hinge.upper_limit), bool(hinge.slides),
+									to_str(hinge.name)));
 	}
 	return found;
 }
 
 // What SKEL, REST, HING and SCAL say of the joints, by name; channels as the numbers that SKEL gives them.
-nb::dict skeleton_of(const mocpack_Motion& motion)
+nb::dict make_skeleton(const mocpack_Motion& motion)
 {
 	const mocpack_Info& info = motion.info;
 	const size_t joints = info.joint_count;
@@ -159,28 +159,28 @@ nb::dict skeleton_of(const mocpack_Motion& motion)
 	for (size_t j = 0; j < joints; ++j)
 	{
 		const mocpack::ChannelLayout& layout = motion.layouts[motion.layout_of[j]];
-		names.append(text_of(info.names[j]));
+		names.append(to_str(info.names[j]));
 		channels.append(nb::bytes(layout.codes, layout.count));
 	}
 	nb::dict found;
 	found["names"] = nb::tuple(names);
-	found["parents"] = joints_of(info.parents, joints);
-	found["offsets"] = copy_of(info.offsets, {joints, size_t(3)});
-	found["end_sites"] = copy_of(info.end_sites, {info.end_count, size_t(3)});
-	found["end_site_joints"] = joints_of(info.end_joints, info.end_count);
+	found["parents"] = to_tuple(info.parents, joints);
+	found["offsets"] = to_array(info.offsets, {joints, size_t(3)});
+	found["end_sites"] = to_array(info.end_sites, {info.end_count, size_t(3)});
+	found["end_site_joints"] = to_tuple(info.end_joints, info.end_count);
 	found["channels"] = channels;
 	found["axes"] =
-		motion.channel_frames ? copy_of(motion.channel_frames, {joints, size_t(4)}) : nb::object(nb::none());
+		motion.channel_frames ? to_array(motion.channel_frames, {joints, size_t(4)}) : nb::object(nb::none());
 	found["rest"] =
-		info.rest_rotations ? copy_of(info.rest_rotations, {joints, size_t(4)}) : nb::object(nb::none());
-	found["scales"] = info.scales ? copy_of(info.scales, {joints, size_t(3)}) : nb::object(nb::none());
-	found["hinges"] = hinges_of(info);
-	found["translated_joints"] = joints_of(info.translated_joints, info.translated_count);
+		info.rest_rotations ? to_array(info.rest_rotations, {joints, size_t(4)}) : nb::object(nb::none());
+	found["scales"] = info.scales ? to_array(info.scales, {joints, size_t(3)}) : nb::object(nb::none());
+	found["hinges"] = make_hinges(info);
+	found["translated_joints"] = to_tuple(info.translated_joints, info.translated_count);
 	found["unit"] = info.unit;
 	return found;
 }
 
-Chunk chunk_of(const std::optional<nb::bytes>& body)
+Chunk make_chunk(const std::optional<nb::bytes>& body)
 {
 	Chunk chunk = {};
 	if (body)
@@ -193,26 +193,26 @@ nb::dict read_skeleton(nb::bytes skeleton, const std::optional<nb::bytes>& rest,
 					   const std::optional<nb::bytes>& hinges, const std::optional<nb::bytes>& scales)
 {
 	Memory memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT);
-	void* place = memory.take(sizeof(mocpack_Motion));
+	void* place = memory.allocate(sizeof(mocpack_Motion));
 	if (!place)
 		throw std::bad_alloc();
 	OwnedMotion owned;
 	owned.motion = new (place) mocpack_Motion(memory);
 	Chunks chunks = {};
-	chunks.skeleton = chunk_of(skeleton), chunks.rest = chunk_of(rest);
-	chunks.hinges = chunk_of(hinges), chunks.scales = chunk_of(scales);
+	chunks.skeleton = make_chunk(skeleton), chunks.rest = make_chunk(rest);
+	chunks.hinges = make_chunk(hinges), chunks.scales = make_chunk(scales);
 	mocpack_Error error = {};
 	if (!mocpack::read_skeleton_chunks(chunks, owned.motion, &error))
 		raise_error(error);
-	return skeleton_of(*owned.motion);
+	return make_skeleton(*owned.motion);
 }
 
 // Name, kind, samples, frame time or None, start, whether it has times, bound, unit, bytes.
-nb::tuple head_of(const mocpack_Track& t)
+nb::tuple make_track_head(const mocpack_Track& t)
 {
-	return nb::make_tuple(text_of(t.name), int(t.kind), t.count,
+	return nb::make_tuple(to_str(t.name), int(t.kind), t.count,
 						  t.frame_time > 0 ? nb::object(nb::float_(t.frame_time)) : nb::none(), t.start_time,
-						  bool(t.has_times), t.bound, text_of(t.unit), t.chunk_size);
+						  bool(t.has_times), t.bound, to_str(t.unit), t.chunk_size);
 }
 
 // One `trak` chunk by itself.
@@ -223,10 +223,10 @@ class TrackChunk
 	Chunk chunk;
 
   public:
-	explicit TrackChunk(nb::bytes body_) : body(body_), chunk(chunk_of(body_))
+	explicit TrackChunk(nb::bytes body_) : body(body_), chunk(make_chunk(body_))
 	{
 		Memory memory(mocpack::default_allocator(), mocpack::DEFAULT_LIMIT);
-		void* place = memory.take(sizeof(mocpack_Motion));
+		void* place = memory.allocate(sizeof(mocpack_Motion));
 		if (!place)
 			throw std::bad_alloc();
 		owned.motion = new (place) mocpack_Motion(memory);
@@ -242,12 +242,12 @@ class TrackChunk
 
 	nb::tuple head() const
 	{
-		return head_of(owned.motion->info.tracks[0]);
+		return make_track_head(owned.motion->info.tracks[0]);
 	}
 
 	nb::tuple values() const
 	{
-		return values_of(*owned.motion, 0, [](const mocpack_Error& error) { raise_error(error); });
+		return track_values(*owned.motion, 0, [](const mocpack_Error& error) { raise_error(error); });
 	}
 
   private:
@@ -273,7 +273,7 @@ NewArray<double, 2> read_numbers(nb::bytes body, size_t rows, size_t columns, do
 	mocpack::Fields in("numbers", static_cast<const uint8_t*>(body.data()), body.size(), 0, &error);
 	const bool good =
 		mocpack::read_numbers(&in, rows, columns, numbers.data(), &memory, step, &mocpack::SERIES_CODERS);
-	memory.give_all_back();
+	memory.release_all();
 	if (!good)
 		raise_error(error);
 	return numbers;
@@ -303,7 +303,7 @@ class File
 		return owned.motion->info;
 	}
 
-	nb::object body_of(const Chunk& chunk) const
+	nb::object chunk_body(const Chunk& chunk) const
 	{
 		return chunk.found ? nb::object(nb::bytes(chunk.body, size_t(chunk.size))) : nb::none();
 	}
@@ -319,7 +319,7 @@ class File
 	{
 		mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
 		options.memory_limit = memory_limit ? std::max<uint64_t>(*memory_limit, 1) : UINT64_MAX;
-		options.flags = partial ? uint32_t(MOCPACK_OPEN_CUT) : 0;
+		options.flags = partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0;
 		mocpack_Error error = {};
 		check(mocpack::open_clip(source.bytes, &options, true, &owned.motion, &error), error);
 	}
@@ -338,74 +338,74 @@ class File
 	}
 	nb::str codec_id() const
 	{
-		return text_of(info().codec);
+		return to_str(info().codec);
 	}
 	uint32_t bitstream_version() const
 	{
-		return info().bitstream;
+		return info().bitstream_version;
 	}
 	// JSON texts, empty for none: parameters, and those without which the payload cannot be decoded.
 	nb::bytes params() const
 	{
-		return bytes_of(info().parameters);
+		return to_bytes(info().parameters);
 	}
 	nb::bytes needed() const
 	{
-		return bytes_of(motion().needed);
+		return to_bytes(motion().needed);
 	}
 	nb::bytes metadata() const
 	{
-		return bytes_of(info().metadata);
+		return to_bytes(info().metadata);
 	}
 	// Declared, max, mean, rms, p99; declared and measured angle; None for what is not stated.
 	nb::tuple errors() const
 	{
 		const mocpack_Info& i = info();
-		auto stated = [](double value, bool is_there)
-		{ return is_there ? nb::object(nb::float_(value)) : nb::none(); };
+		auto stated = [](double value, bool is_stated)
+		{ return is_stated ? nb::object(nb::float_(value)) : nb::none(); };
 		return nb::make_tuple(stated(i.declared_error, i.declared_error >= 0),
 							  stated(i.measured_max, i.is_measured), stated(i.measured_mean, i.is_measured),
 							  stated(i.measured_rms, i.is_measured), stated(i.measured_p99, i.is_measured),
-							  stated(i.declared_angle, i.declared_angle >= 0),
-							  stated(i.measured_angle, i.measured_angle >= 0));
+							  stated(i.declared_angle_error, i.declared_angle_error >= 0),
+							  stated(i.measured_angle_error, i.measured_angle_error >= 0));
 	}
 	// Bodies of SKEL, REST, HING and SCAL: what a skeleton is made of.
 	nb::tuple skeleton_chunks() const
 	{
 		const Chunks& c = *motion().chunks;
-		return nb::make_tuple(body_of(c.skeleton), body_of(c.rest), body_of(c.hinges), body_of(c.scales));
+		return nb::make_tuple(chunk_body(c.skeleton), chunk_body(c.rest), chunk_body(c.hinges), chunk_body(c.scales));
 	}
 	// Vertices and triangles (faces, 3).
 	nb::tuple mesh() const
 	{
 		const mocpack::Mesh& m = motion().mesh;
-		return nb::make_tuple(m.vertex_count, copy_of(m.faces, {size_t(m.face_count), size_t(3)}));
+		return nb::make_tuple(m.vertex_count, to_array(m.faces, {size_t(m.face_count), size_t(3)}));
 	}
 	nb::tuple scaled_joints() const
 	{
-		return joints_of(info().scaled_joints, info().scaled_count);
+		return to_tuple(info().scaled_joints, info().scaled_count);
 	}
 	// Whether there is anything beside the poses.
-	bool has_extras() const
+	bool has_take_data() const
 	{
 		return info().times || motion().moving_scales || motion().chunks->gaps.found || info().track_count;
 	}
 	// Start time, whether it loops, which axis is up, whether it is left-handed and interpolated.
-	nb::tuple playing() const
+	nb::tuple playback() const
 	{
 		const mocpack_Info& i = info();
-		return nb::make_tuple(i.start_time, bool(i.loops), int(i.up), bool(i.is_left_handed),
+		return nb::make_tuple(i.start_time, bool(i.is_looping), int(i.up), bool(i.is_left_handed),
 							  bool(i.is_interpolated));
 	}
 	nb::object times() const
 	{
-		return info().times ? copy_of(info().times, {size_t(info().frame_count)}) : nb::none();
+		return info().times ? to_array(info().times, {size_t(info().frame_count)}) : nb::none();
 	}
 	nb::object moving_scales() const
 	{
 		const mocpack_Motion& m = motion();
 		return m.moving_scales
-				   ? copy_of(m.moving_scales, {size_t(m.info.frame_count), m.info.scaled_count, size_t(3)})
+				   ? to_array(m.moving_scales, {size_t(m.info.frame_count), m.info.scaled_count, size_t(3)})
 				   : nb::none();
 	}
 	// Whether joints were seen (T, J); None where all were.
@@ -416,7 +416,7 @@ class File
 		const size_t frames = size_t(info().frame_count);
 		auto seen = new_array<uint8_t, 2>({frames, info().joint_count});
 		mocpack_Error error = {};
-		check(mocpack_seen(&motion(), 0, frames, seen.data(), &error), error);
+		check(mocpack_valid_mask(&motion(), 0, frames, seen.data(), &error), error);
 		return nb::cast(seen);
 	}
 
@@ -424,26 +424,26 @@ class File
 	{
 		nb::list found;
 		for (size_t i = 0; i < info().track_count; ++i)
-			found.append(head_of(info().tracks[i]));
+			found.append(make_track_head(info().tracks[i]));
 		return found;
 	}
 	nb::tuple track(size_t index)
 	{
 		track_at(index);
-		return values_of(motion(), index, [this](const mocpack_Error& error) { source.raise(error); });
+		return track_values(motion(), index, [this](const mocpack_Error& error) { source.raise(error); });
 	}
 	nb::list track_words(size_t index)
 	{
 		track_at(index);
 		size_t count = 0, size = 0;
 		mocpack_Error error = {};
-		check(mocpack_track_words(&motion(), index, &count, &size, nullptr, nullptr, &error), error);
+		check(mocpack_track_labels(&motion(), index, &count, &size, nullptr, nullptr, &error), error);
 		std::vector<mocpack_Text> words(count + 1);
 		std::vector<char> text(size + 1);
-		check(mocpack_track_words(&motion(), index, &count, &size, words.data(), text.data(), &error), error);
+		check(mocpack_track_labels(&motion(), index, &count, &size, words.data(), text.data(), &error), error);
 		nb::list found;
 		for (size_t i = 0; i < count; ++i)
-			found.append(text_of(words[i]));
+			found.append(to_str(words[i]));
 		return found;
 	}
 
@@ -473,9 +473,9 @@ class File
 		nb::list found;
 		for (auto [tag, chunk] : all)
 			if (chunk->found)
-				found.append(nb::make_tuple(tag, body_of(*chunk)));
+				found.append(nb::make_tuple(tag, chunk_body(*chunk)));
 		for (const Chunk* chunk = c.tracks; chunk; chunk = chunk->next)
-			found.append(nb::make_tuple("trak", body_of(*chunk)));
+			found.append(nb::make_tuple("trak", chunk_body(*chunk)));
 		return found;
 	}
 
@@ -522,14 +522,14 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 	for (size_t n = 0; n < archive->clip_count; ++n)
 	{
 		const mocpack::ArchivedClip& clip = archive->clips[n];
-		const mocpack_ArchiveClip& said = clip.said;
-		names.append(text_of(said.name));
+		const mocpack_ArchiveClip& entry = clip.entry;
+		names.append(to_str(entry.name));
 		int64_t bits;
-		std::memcpy(&bits, &said.frame_time, 8);
-		const int64_t row[] = {int64_t(clip.base_number), int64_t(said.shard),
-							   int64_t(said.offset),	  int64_t(said.stored_size),
-							   int64_t(said.base_at),	  int64_t(clip.front.size),
-							   int64_t(said.frame_count), bits};
+		std::memcpy(&bits, &entry.frame_time, 8);
+		const int64_t row[] = {int64_t(clip.base_number), int64_t(entry.shard),
+							   int64_t(entry.offset),	  int64_t(entry.stored_size),
+							   int64_t(entry.base_offset),	  int64_t(clip.front.size),
+							   int64_t(entry.frame_count), bits};
 		std::copy(row, row + 8, columns.data() + 8 * n);
 		fronts.append(reinterpret_cast<const char*>(clip.front.bytes), size_t(clip.front.size));
 	}
@@ -571,10 +571,10 @@ nb::object scene_clips(nb::handle given)
 	if (mocpack::open_scene(source.bytes, nullptr, &scene, &error) != MOCPACK_OK)
 		source.raise(error);
 	nb::list found;
-	for (size_t n = 0; n < mocpack_scene_count(scene); ++n)
+	for (size_t n = 0; n < mocpack_scene_clip_count(scene); ++n)
 	{
 		mocpack::ClipPlace place = mocpack::scene_place(scene, n);
-		found.append(nb::make_tuple(text_of(mocpack_scene_name(scene, n)), place.offset, place.size));
+		found.append(nb::make_tuple(to_str(mocpack_scene_clip_name(scene, n)), place.offset, place.size));
 	}
 	mocpack_scene_close(scene);
 	return found;
@@ -600,9 +600,9 @@ void register_reader(nb::module_& m)
 		.def_prop_ro("errors", &File::errors, nb::sig("def errors(self) -> tuple[float | None, ...]"))
 		.def_prop_ro("scaled_joints", &File::scaled_joints,
 					 nb::sig("def scaled_joints(self) -> tuple[int, ...]"))
-		.def_prop_ro("has_extras", &File::has_extras)
-		.def_prop_ro("playing", &File::playing,
-					 nb::sig("def playing(self) -> tuple[float, bool, int, bool, bool]"))
+		.def_prop_ro("has_take_data", &File::has_take_data)
+		.def_prop_ro("playback", &File::playback,
+					 nb::sig("def playback(self) -> tuple[float, bool, int, bool, bool]"))
 		.def_prop_ro("payload", &File::payload)
 		.def("skeleton_chunks", &File::skeleton_chunks,
 			 nb::sig("def skeleton_chunks(self) -> tuple[bytes, bytes | None, bytes | None, bytes | None]"))

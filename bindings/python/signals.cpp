@@ -75,7 +75,7 @@ double changes_by_threads(const Motion& motion, double* changes)
 	const size_t piece = 256;
 	size_t pieces = (motion.frames + piece - 1) / piece, count = motion.count;
 	size_t points = motion.skeleton.joint_count + motion.skeleton.end_count;
-	size_t scratch_size = mocpack_pose_error_scratch(motion.skeleton.joint_count, count);
+	size_t scratch_size = mocpack_pose_error_scratch_size(motion.skeleton.joint_count, count);
 	std::vector<double> errors(pieces), found(pieces * count);
 	in_threads(pieces, 0,
 			   [&](auto take)

@@ -95,5 +95,5 @@ inline void check_window(const WindowPlan& plan, size_t frames, double first, co
 inline std::unique_ptr<double[]> window_scratch(const WindowPlan& plan, size_t rows)
 {
 	return std::unique_ptr<double[]>(
-		new double[mocpack_window_scratch(&plan.view, rows) / sizeof(double) + 1]);
+		new double[mocpack_window_scratch_size(&plan.view, rows) / sizeof(double) + 1]);
 }

@@ -11,7 +11,7 @@ namespace
 using RowArray = Array<float, nb::ndim<2>>;
 
 // Of decoded arrays.
-void window_of_motion(const WindowPlan& plan, Rotations turns, Translations places, double first,
+void write_window_from_arrays(const WindowPlan& plan, Rotations turns, Translations places, double first,
 					  WindowOut out)
 {
 	size_t joints = plan.parents.size(), moving = plan.translated.size();
@@ -32,7 +32,7 @@ void check_rows(const WindowPlan& plan, const RowArray& rows)
 }
 
 // Frames from `start` on of rows (T, 4 J + 3 M), the GIL not held.
-void put_window(const WindowPlan& plan, const RowArray& rows, size_t start, size_t frames, double first,
+void write_window(const WindowPlan& plan, const RowArray& rows, size_t start, size_t frames, double first,
 				const WindowOut& out)
 {
 	size_t turn = 4 * plan.parents.size(), width = rows.shape(1);
@@ -44,12 +44,12 @@ void put_window(const WindowPlan& plan, const RowArray& rows, size_t start, size
 }
 
 // Of rows that nobody changes.
-void window_of_rows(const WindowPlan& plan, RowArray rows, double first, WindowOut out)
+void write_window_from_rows(const WindowPlan& plan, RowArray rows, double first, WindowOut out)
 {
 	check_rows(plan, rows);
 	check_window(plan, rows.shape(0), first, out);
 	nb::gil_scoped_release release;
-	put_window(plan, rows, 0, rows.shape(0), first, out);
+	write_window(plan, rows, 0, rows.shape(0), first, out);
 }
 
 // The rows of a clip in memory that is shared, block by block, each with its mark and when it was used last.
@@ -71,27 +71,27 @@ struct RowBlocks
 	// Writes frames start … stop - 1 as the plan says and returns -1, or the first block that is not there.
 	int64_t write(const WindowPlan& plan, size_t start, size_t stop, WindowOut out)
 	{
-		const size_t MOST = 64;
+		const size_t MAX_ON_STACK = 64;
 		check_rows(plan, rows);
 		if (start >= stop || stop > rows.shape(0))
 			throw nb::value_error("the clip has no such frames");
 		check_window(plan, stop - start, 0, out);
 		size_t first = start / block, count = (stop - 1) / block + 1 - first;
-		int64_t few[MOST];
-		std::unique_ptr<int64_t[]> many(count > MOST ? new int64_t[count] : nullptr);
+		int64_t few[MAX_ON_STACK];
+		std::unique_ptr<int64_t[]> many(count > MAX_ON_STACK ? new int64_t[count] : nullptr);
 		int64_t *seen = many ? many.get() : few, *own = marks.data() + first;
 		nb::gil_scoped_release release;
 		do
 		{
-			size_t missing = mocpack_blocks_begin(own, count, seen);
+			size_t missing = mocpack_blocks_read_begin(own, count, seen);
 			if (missing < count)
 				return int64_t(first + missing);
-			put_window(plan, rows, start, stop - start, 0, out);
-		} while (!mocpack_blocks_end(own, count, seen));
+			write_window(plan, rows, start, stop - start, 0, out);
+		} while (!mocpack_blocks_read_end(own, count, seen));
 		auto now = std::chrono::steady_clock::now().time_since_epoch();
 		int64_t time = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count() >> 20;
 		for (size_t i = 0; i < count; ++i)
-			mocpack_block_used(used.data() + first + i, time);
+			mocpack_block_set_used(used.data() + first + i, time);
 		return -1;
 	}
 };
@@ -100,7 +100,7 @@ void mark_block(MutableArray<int64_t, nb::ndim<1>> marks, size_t number, int64_t
 {
 	if (number >= marks.shape(0))
 		throw nb::value_error("no such block");
-	mocpack_block_mark(marks.data() + number, value);
+	mocpack_block_set_mark(marks.data() + number, value);
 }
 
 } // namespace
@@ -114,9 +114,9 @@ void register_windows(nb::module_& m)
 			 "partners"_a.none(), "before"_a.none(), "after"_a.none(), "axis"_a, "relative"_a, "step"_a,
 			 "rate"_a)
 		.def_prop_ro("width", &WindowPlan::width);
-	m.def("window_of_motion", window_of_motion, "plan"_a, "rotations"_a, "translations"_a, "first"_a,
+	m.def("write_window_from_arrays", write_window_from_arrays, "plan"_a, "rotations"_a, "translations"_a, "first"_a,
 		  "out"_a);
-	m.def("window_of_rows", window_of_rows, "plan"_a, "rows"_a, "first"_a, "out"_a);
+	m.def("write_window_from_rows", write_window_from_rows, "plan"_a, "rows"_a, "first"_a, "out"_a);
 	nb::class_<RowBlocks>(m, "RowBlocks")
 		.def(nb::init<RowArray, MutableArray<int64_t, nb::ndim<1>>, MutableArray<int64_t, nb::ndim<1>>,
 					  size_t>(),

@@ -9,7 +9,7 @@
 
 #include "mocpack/mocpack.h"
 #include "reader/inflate.h"
-#include "reader/sentence.h"
+#include "reader/error_message.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -27,14 +27,14 @@ namespace
 const uint64_t PAGE = 65536, ALIGNMENT = 32;
 const size_t CACHE = 1 << 22;  // bytes of decoded groups
 const size_t OUTPUT = 1 << 20; // bytes of poses that one call may give, or those of one frame
-const size_t MOST_RANGES = 64;
+const size_t MAX_RANGES = 64;
 
 mocpack_Motion* motion;
 mocpack_Reader* reader;
 mocpack_Error fault;
 uint64_t heap_end; // of what was handed out
 mocpack_Poses poses;
-size_t most_frames;					 // of one call
+size_t max_frames;					 // of one call
 double *track_room, *track_times_at; // samples of the track that was read last
 mocpack_Text* track_texts;
 size_t track_room_size, track_texts_size, track_word_count;
@@ -62,14 +62,14 @@ void* take(void*, size_t size)
 }
 
 // What was taken last can be had again; other pieces go when the instance does.
-void give_back(void*, void* memory, size_t size)
+void release(void*, void* memory, size_t size)
 {
 	uint64_t start = reinterpret_cast<uintptr_t>(memory);
 	if (memory && start + rounded(size) == heap_end)
 		heap_end = start;
 }
 
-const mocpack_Allocator ALLOCATOR = {nullptr, take, give_back};
+const mocpack_Allocator ALLOCATOR = {nullptr, take, release};
 
 mocpack_Status read_source(void*, uint64_t offset, size_t size, void* dst)
 {
@@ -87,7 +87,7 @@ mocpack_OpenOptions open_options(double memory_limit)
 mocpack_ReaderOptions reader_options(uint32_t joint_count, const int32_t* joints, size_t cache)
 {
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.number = MOCPACK_FLOAT64;
+	options.precision = MOCPACK_FLOAT64;
 	options.cache_size = cache;
 	options.joints = joint_count ? joints : nullptr;
 	options.joint_count = joint_count;
@@ -112,16 +112,16 @@ int32_t start_reading(mocpack_Status status)
 	}
 	if (status != MOCPACK_OK)
 		return status;
-	most_frames = frame < OUTPUT ? OUTPUT / frame : 1;
-	double* output = static_cast<double*>(take(nullptr, most_frames * frame));
+	max_frames = frame < OUTPUT ? OUTPUT / frame : 1;
+	double* output = static_cast<double*>(take(nullptr, max_frames * frame));
 	if (!output)
 	{
 		fault.message[0] = 0;
 		return MOCPACK_NO_MEMORY;
 	}
-	poses = mocpack_separate(output, output + 4 * joints * most_frames, joints);
+	poses = mocpack_poses_dense(output, output + 4 * joints * max_frames, joints);
 	if (scaled)
-		poses.scales = output + 7 * joints * most_frames;
+		poses.scales = output + 7 * joints * max_frames;
 	return MOCPACK_OK;
 }
 
@@ -166,7 +166,7 @@ const Field INFO_FIELDS[] = {
 	INFO(measured_p99),
 	INFO(key_count),
 	INFO(layer_count),
-	INFO(loops),
+	INFO(is_looping),
 	INFO(is_left_handed),
 	INFO(is_interpolated),
 	INFO(up),
@@ -189,8 +189,8 @@ const Field INFO_FIELDS[] = {
 	INFO(metadata),
 	INFO(hinge_count),
 	INFO(hinges),
-	INFO(declared_angle),
-	INFO(measured_angle),
+	INFO(declared_angle_error),
+	INFO(measured_angle_error),
 	INFO(scales),
 	INFO(scaled_count),
 	INFO(scaled_joints),
@@ -203,15 +203,15 @@ const Field TRACK_FIELDS[] = {
 // header.ts knows where the fields of a hinge stand
 static_assert(sizeof(mocpack_Hinge) == 56 && offsetof(mocpack_Hinge, joint) == 8 &&
 				  offsetof(mocpack_Hinge, slides) == 12 && offsetof(mocpack_Hinge, axis) == 16 &&
-				  offsetof(mocpack_Hinge, highest) == 48,
+				  offsetof(mocpack_Hinge, upper_limit) == 48,
 			  "a hinge");
 
-const size_t MOST_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
+const size_t MAX_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
 
 // The fields of a struct as numbers, and room for one more.
 __attribute__((noinline)) double* numbers_of(const void* whole, const Field* fields, size_t count)
 {
-	static double numbers[MOST_NUMBERS];
+	static double numbers[MAX_NUMBERS];
 	for (size_t i = 0; i < count; ++i)
 	{
 		const uint8_t* at = static_cast<const uint8_t*>(whole) + fields[i].offset;
@@ -271,7 +271,7 @@ EXPORT(inflate_bytes) int32_t inflate_bytes(const uint8_t* bytes, uint32_t size,
 	mocpack::Inflated found = mocpack::inflate(bytes, size, nullptr, 0, out, most);
 	if (found.status == MOCPACK_OK)
 		return int32_t(found.size);
-	return mocpack::Sentence(&fault, found.status) << "the archive's index: " << found.complaint;
+	return mocpack::ErrorMessage(&fault, found.status) << "the archive's index: " << found.complaint;
 }
 
 /* Opens a file that stands in memory, which must stay as it is. */
@@ -295,7 +295,7 @@ EXPORT(describe) const double* describe()
 {
 	const size_t count = sizeof INFO_FIELDS / sizeof *INFO_FIELDS;
 	double* numbers = numbers_of(mocpack_info(motion), INFO_FIELDS, count);
-	numbers[count] = double(most_frames);
+	numbers[count] = double(max_frames);
 	return numbers;
 }
 
@@ -314,8 +314,8 @@ EXPORT(read_track) int32_t read_track(uint32_t index)
 	const mocpack_Track& track = mocpack_info(motion)->tracks[index];
 	const uint64_t count = track.count, width = WIDTHS[track.kind];
 	const uint64_t size = 8 * count * (width + 1), most = UINT32_MAX / 2;
-	give_back(nullptr, track_texts, track_texts_size);
-	give_back(nullptr, track_room, track_room_size);
+	release(nullptr, track_texts, track_texts_size);
+	release(nullptr, track_room, track_room_size);
 	track_room = nullptr, track_texts = nullptr;
 	track_room_size = track_texts_size = 0, track_word_count = 0;
 	fault.message[0] = 0;
@@ -327,14 +327,14 @@ EXPORT(read_track) int32_t read_track(uint32_t index)
 	mocpack_Status status = mocpack_track_values(motion, index, track_room, track_times_at, &fault);
 	size_t text_size = 0;
 	if (status != MOCPACK_OK || track.kind != MOCPACK_TRACK_LABEL ||
-		(status = mocpack_track_words(motion, index, &track_word_count, &text_size, nullptr, nullptr,
+		(status = mocpack_track_labels(motion, index, &track_word_count, &text_size, nullptr, nullptr,
 									  &fault)) != MOCPACK_OK)
 		return status;
 	track_texts_size = track_word_count * sizeof(mocpack_Text) + text_size;
 	track_texts = static_cast<mocpack_Text*>(take(nullptr, track_texts_size));
 	if (!track_texts)
 		return MOCPACK_NO_MEMORY;
-	return mocpack_track_words(motion, index, &track_word_count, &text_size, track_texts,
+	return mocpack_track_labels(motion, index, &track_word_count, &text_size, track_texts,
 							   reinterpret_cast<char*>(track_texts + track_word_count), &fault);
 }
 
@@ -359,9 +359,9 @@ EXPORT(track_word_count) uint32_t word_count()
 }
 
 /* Whether joints were seen in frames first … stop - 1, (frames, J). */
-EXPORT(seen) int32_t seen(uint32_t first, uint32_t stop, uint8_t* out)
+EXPORT(valid_mask) int32_t valid_mask(uint32_t first, uint32_t stop, uint8_t* out)
 {
-	return mocpack_seen(motion, first, stop, out, &fault);
+	return mocpack_valid_mask(motion, first, stop, out, &fault);
 }
 
 /* The frame of a key. */
@@ -372,11 +372,11 @@ EXPORT(key_frame) double key_frame(uint32_t key)
 
 /* Writes the first byte and the size of each range that frames need with so many layers, at most 64 of them,
  * and returns how many there are. */
-EXPORT(ranges) uint32_t ranges(uint32_t first, uint32_t stop, uint32_t layers, double* out)
+EXPORT(byte_ranges) uint32_t byte_ranges(uint32_t first, uint32_t stop, uint32_t layers, double* out)
 {
-	mocpack_Range found[MOST_RANGES];
-	size_t count = mocpack_ranges(motion, first, stop, layers, found, MOST_RANGES);
-	count = count < MOST_RANGES ? count : MOST_RANGES;
+	mocpack_Range found[MAX_RANGES];
+	size_t count = mocpack_byte_ranges(motion, first, stop, layers, found, MAX_RANGES);
+	count = count < MAX_RANGES ? count : MAX_RANGES;
 	for (size_t i = 0; i < count; ++i)
 	{
 		out[2 * i] = double(found[i].offset);

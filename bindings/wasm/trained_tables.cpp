@@ -54,7 +54,7 @@ class Unpacker
 	// Shares stand after a zero; the largest is what the others leave.
 	void shares(int16_t* row, const int16_t* above, const int16_t* before, int width)
 	{
-		int largest = 1, left = TABLE_WHOLE;
+		int largest = 1, left = TABLE_TOTAL;
 		for (int i = 2; i < width; ++i)
 			largest = above[i] > above[largest] ? i : largest;
 		if (bit(moved_))

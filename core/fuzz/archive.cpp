@@ -10,15 +10,15 @@ const size_t MAX_READ = 1 << 16;
 void read_clip(const mocpack_Archive* archive, size_t clip)
 {
 	static uint8_t buffer[MAX_READ];
-	const mocpack_ArchiveClip* said = mocpack_archive_clip(archive, clip);
-	fuzz::require(said && said->name.size <= 1024, "a clip has a name");
-	size_t size = said->size < MAX_READ ? size_t(said->size) : MAX_READ;
-	mocpack_archive_read(archive, clip, 0, size, buffer);
-	mocpack_archive_read(archive, clip, said->size - size / 2, size / 2, buffer);
+	const mocpack_ArchiveClip* entry = mocpack_archive_clip_info(archive, clip);
+	fuzz::require(entry && entry->name.size <= 1024, "a clip has a name");
+	size_t size = entry->size < MAX_READ ? size_t(entry->size) : MAX_READ;
+	mocpack_archive_read_clip(archive, clip, 0, size, buffer);
+	mocpack_archive_read_clip(archive, clip, entry->size - size / 2, size / 2, buffer);
 	mocpack_OpenOptions options = fuzz::open_options();
 	mocpack_Motion* motion = nullptr;
 	mocpack_Error error = {};
-	mocpack_Status status = mocpack_archive_motion(archive, clip, &options, &motion, &error);
+	mocpack_Status status = mocpack_archive_open_clip(archive, clip, &options, &motion, &error);
 	fuzz::check_error(status, error);
 	if (status == MOCPACK_OK)
 		fuzz::decode(motion);
@@ -38,8 +38,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 	fuzz::check_error(status, error);
 	if (status != MOCPACK_OK)
 		return 0;
-	size_t count = mocpack_archive_count(archive);
-	fuzz::require(mocpack_archive_find(archive, "no clip") <= count, "a name is a clip or none");
+	size_t count = mocpack_archive_clip_count(archive);
+	fuzz::require(mocpack_archive_find_clip(archive, "no clip") <= count, "a name is a clip or none");
 	for (size_t clip = 0; clip < count && clip < MAX_CLIPS; ++clip)
 		read_clip(archive, clip);
 	mocpack_archive_close(archive);

@@ -15,9 +15,9 @@ const size_t MAX_JOINTS = 64; // larger skeletons only make inputs slow
 const int PATIENCE = 2;		  // frames
 const int MAX_POSES = 200;	  // that one input decodes
 
-void require(bool holds, const char* what)
+void require(bool has_frame, const char* what)
 {
-	if (holds)
+	if (has_frame)
 		return;
 	fprintf(stderr, "does not hold: %s\n", what);
 	abort();
@@ -51,7 +51,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 	mocpack_LiveShape shape = {};
 	mocpack_Fault fault = {};
 	if (!parts.next(&hello, &hello_size) ||
-		mocpack_live_shape(hello, hello_size, &shape, &fault) != MOCPACK_OK || shape.joint_count > MAX_JOINTS)
+		mocpack_live_read_shape(hello, hello_size, &shape, &fault) != MOCPACK_OK || shape.joint_count > MAX_JOINTS)
 		return 0;
 	// the exact sizes, so that the address sanitizer sees the first byte beyond
 	std::unique_ptr<uint8_t[]> memory(new uint8_t[mocpack_live_receiver_size(hello, hello_size)]);
@@ -69,11 +69,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 			 ++poses)
 			for (double number : rotations)
 				require(std::isfinite(number), "rotations are finite");
-		mocpack_live_guess(receiver, 1 + poses % 63, rotations.data(), translations.data());
+		mocpack_live_predict(receiver, 1 + poses % 63, rotations.data(), translations.data());
 		int64_t first, newest;
 		mocpack_live_missing(receiver, &first, &newest);
-		mocpack_live_waiting(receiver);
-		mocpack_live_holds(receiver, newest);
+		mocpack_live_is_waiting(receiver);
+		mocpack_live_has_frame(receiver, newest);
 	}
 	return 0;
 }

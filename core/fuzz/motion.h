@@ -74,11 +74,11 @@ inline void check_poses(const std::vector<double>& numbers, uint64_t frames, siz
 	}
 }
 
-inline void decode_poses(const mocpack_Motion* motion, mocpack_Space space, mocpack_Number number)
+inline void decode_poses(const mocpack_Motion* motion, mocpack_Space space, mocpack_Precision number)
 {
 	const mocpack_Info& info = *mocpack_info(motion);
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.space = space, options.number = number;
+	options.space = space, options.precision = number;
 	options.cache_size = 1 << 20;
 	mocpack_Reader* reader = nullptr;
 	mocpack_Error error = {};
@@ -94,9 +94,9 @@ inline void decode_poses(const mocpack_Motion* motion, mocpack_Space space, mocp
 	std::vector<double> scales(3 * info.joint_count * size_t(frames));
 	mocpack_Poses poses =
 		number == MOCPACK_FLOAT64
-			? mocpack_interleaved_f64(numbers.data(), info.joint_count, 4, 7)
-			: mocpack_interleaved_f32(reinterpret_cast<float*>(numbers.data()), info.joint_count, 4, 7);
-	poses.scales = scales.data(), poses.scale = {3 * info.joint_count, 3, 1};
+			? mocpack_poses_interleaved_f64(numbers.data(), info.joint_count, 4, 7)
+			: mocpack_poses_interleaved_f32(reinterpret_cast<float*>(numbers.data()), info.joint_count, 4, 7);
+	poses.scales = scales.data(), poses.scale_strides = {3 * info.joint_count, 3, 1};
 	for (uint64_t first : {uint64_t(0), info.frame_count - frames})
 	{
 		status = mocpack_frames(reader, first, first + frames, &poses, &error);
@@ -106,7 +106,7 @@ inline void decode_poses(const mocpack_Motion* motion, mocpack_Space space, mocp
 		check_poses(numbers, frames, info.joint_count);
 		std::vector<double> angles(size_t(frames) * info.hinge_count + 1);
 		if (space == MOCPACK_LOCAL)
-			mocpack_angles(motion, &poses, size_t(frames), angles.data());
+			mocpack_hinge_angles(motion, &poses, size_t(frames), angles.data());
 	}
 	for (double seconds :
 		 {info.start_time, info.start_time + 2.5 * info.frame_time, 1e300, -1e300, double(NAN)})
@@ -131,11 +131,11 @@ inline void decode_tracks(const mocpack_Motion* motion)
 		if (status != MOCPACK_OK || track.kind != MOCPACK_TRACK_LABEL)
 			continue;
 		size_t count = 0, size = 0;
-		status = mocpack_track_words(motion, i, &count, &size, nullptr, nullptr, nullptr);
+		status = mocpack_track_labels(motion, i, &count, &size, nullptr, nullptr, nullptr);
 		require(status == MOCPACK_OK, "words of readable labels are counted");
 		std::vector<mocpack_Text> words(count + 1);
 		std::vector<char> text(size + 1);
-		status = mocpack_track_words(motion, i, &count, &size, words.data(), text.data(), nullptr);
+		status = mocpack_track_labels(motion, i, &count, &size, words.data(), text.data(), nullptr);
 		require(status == MOCPACK_OK, "words of readable labels are read");
 		for (size_t sample = 0; sample < track.count; ++sample)
 			require(values[sample] >= 0 && values[sample] < double(count), "labels are words");
@@ -150,9 +150,9 @@ inline void decode(const mocpack_Motion* motion)
 	decode_tracks(motion);
 	uint64_t frames = info.frame_count < MAX_FRAMES ? info.frame_count : MAX_FRAMES;
 	std::vector<uint8_t> seen(size_t(frames) * info.joint_count);
-	require(mocpack_seen(motion, 0, frames, seen.data(), nullptr) == MOCPACK_OK, "gaps are known");
+	require(mocpack_valid_mask(motion, 0, frames, seen.data(), nullptr) == MOCPACK_OK, "gaps are known");
 	mocpack_Range ranges[8];
-	mocpack_ranges(motion, 0, frames, 0, ranges, 8);
+	mocpack_byte_ranges(motion, 0, frames, 0, ranges, 8);
 	for (double seconds : {0.0, 1e300, -1e300, double(NAN)})
 	{
 		double at = mocpack_frame_at(motion, seconds);

@@ -49,11 +49,11 @@ struct Archive
 	Bytes clip, front; // all that stands before the index
 	Index index;
 
-	explicit Archive(const Bytes& file, size_t base_at, size_t base_size) : clip(file)
+	explicit Archive(const Bytes& file, size_t base_offset, size_t base_size) : clip(file)
 	{
 		front = {0x93, 'M', 'O', 'S', 1};
-		Bytes base(file.begin() + long(base_at), file.begin() + long(base_at + base_size)), kept = file;
-		kept.erase(kept.begin() + long(base_at), kept.begin() + long(base_at + base_size));
+		Bytes base(file.begin() + long(base_offset), file.begin() + long(base_offset + base_size)), kept = file;
+		kept.erase(kept.begin() + long(base_offset), kept.begin() + long(base_offset + base_size));
 		index.bases = {base};
 		uint64_t end = 0;
 		for (size_t n = 0; n < CLIPS; ++n)
@@ -61,14 +61,14 @@ struct Archive
 			Bytes body;
 			put_sized(&body, index.names[n]);
 			body.resize(body.size() + 8); // what names the base is no business of readers'
-			put_varint(&body, base_at);
+			put_varint(&body, base_offset);
 			put_bytes(&body, kept.data(), kept.size());
 			put_chunk(&front, "CLIP", body);
 			uint64_t offset = front.size() - kept.size();
 			double time = 1.0 / 30;
 			uint64_t bits;
 			std::memcpy(&bits, &time, 8);
-			const uint64_t row[8] = {1, 0, 2 * (offset - end), kept.size(), base_at, FRONT, FRAMES, bits};
+			const uint64_t row[8] = {1, 0, 2 * (offset - end), kept.size(), base_offset, FRONT, FRAMES, bits};
 			for (int c = 0; c < 8; ++c)
 				index.columns[c][n] = row[c];
 			put_bytes(&index.fronts, kept.data(), FRONT);
@@ -138,32 +138,32 @@ struct Opened
 void clips_come_back_byte_for_byte(const Archive& made)
 {
 	Opened opened(made.whole());
-	check(opened.status == MOCPACK_OK && mocpack_archive_count(opened.archive) == CLIPS, "the archive opens");
-	check(mocpack_archive_find(opened.archive, "run") == 1 &&
-			  mocpack_archive_find(opened.archive, "r") == CLIPS,
+	check(opened.status == MOCPACK_OK && mocpack_archive_clip_count(opened.archive) == CLIPS, "the archive opens");
+	check(mocpack_archive_find_clip(opened.archive, "run") == 1 &&
+			  mocpack_archive_find_clip(opened.archive, "r") == CLIPS,
 		  "clips are found by their names");
 	std::mt19937 chance(1);
 	for (size_t n = 0; n < CLIPS; ++n)
 	{
-		check(mocpack_archive_clip(opened.archive, n)->size == made.clip.size(), "the clip has its size");
+		check(mocpack_archive_clip_info(opened.archive, n)->size == made.clip.size(), "the clip has its size");
 		for (int k = 0; k < 200; ++k)
 		{
 			size_t a = chance() % (made.clip.size() + 1), b = chance() % (made.clip.size() + 1);
 			size_t first = std::min(a, b), size = std::max(a, b) - first;
 			Bytes part(size);
-			check(mocpack_archive_read(opened.archive, n, first, size, part.data()) == MOCPACK_OK &&
+			check(mocpack_archive_read_clip(opened.archive, n, first, size, part.data()) == MOCPACK_OK &&
 					  std::equal(part.begin(), part.end(), made.clip.begin() + long(first)),
 				  "any part of a clip is that of its file");
 		}
 		mocpack_Motion* motion = nullptr;
-		check(mocpack_archive_motion(opened.archive, n, nullptr, &motion, nullptr) == MOCPACK_OK &&
+		check(mocpack_archive_open_clip(opened.archive, n, nullptr, &motion, nullptr) == MOCPACK_OK &&
 				  mocpack_info(motion)->frame_count == FRAMES,
 			  "a clip opens as a motion");
 		mocpack_close(motion);
 	}
 	uint8_t byte;
-	check(mocpack_archive_read(opened.archive, 0, made.clip.size(), 1, &byte) == MOCPACK_BAD_ARGUMENT &&
-			  mocpack_archive_read(opened.archive, CLIPS, 0, 1, &byte) == MOCPACK_BAD_ARGUMENT,
+	check(mocpack_archive_read_clip(opened.archive, 0, made.clip.size(), 1, &byte) == MOCPACK_BAD_ARGUMENT &&
+			  mocpack_archive_read_clip(opened.archive, CLIPS, 0, 1, &byte) == MOCPACK_BAD_ARGUMENT,
 		  "there is nothing past the end");
 }
 
@@ -185,17 +185,17 @@ void memory_that_runs_out_is_given_back(const Archive& made)
 // Everything that can be done with an archive that opened.
 void use(const Opened& opened)
 {
-	for (size_t n = 0; n < mocpack_archive_count(opened.archive); ++n)
+	for (size_t n = 0; n < mocpack_archive_clip_count(opened.archive); ++n)
 	{
-		const mocpack_ArchiveClip* said = mocpack_archive_clip(opened.archive, n);
-		check(said->stored_size <= said->size, "sizes add up");
+		const mocpack_ArchiveClip* entry = mocpack_archive_clip_info(opened.archive, n);
+		check(entry->stored_size <= entry->size, "sizes add up");
 		Bytes part(1000);
-		for (uint64_t at : {uint64_t(0), said->base_at, said->size > 1000 ? said->size - 1000 : 0})
-			mocpack_archive_read(opened.archive, n, at, size_t(std::min<uint64_t>(said->size - at, 1000)),
+		for (uint64_t at : {uint64_t(0), entry->base_offset, entry->size > 1000 ? entry->size - 1000 : 0})
+			mocpack_archive_read_clip(opened.archive, n, at, size_t(std::min<uint64_t>(entry->size - at, 1000)),
 								 part.data());
 		mocpack_Motion* motion = nullptr;
 		mocpack_Error error = {};
-		if (mocpack_archive_motion(opened.archive, n, nullptr, &motion, &error) == MOCPACK_OK)
+		if (mocpack_archive_open_clip(opened.archive, n, nullptr, &motion, &error) == MOCPACK_OK)
 			read_tracks(motion, &error);
 		mocpack_close(motion);
 	}
@@ -276,7 +276,7 @@ void a_front_is_at_most_the_whole_clip(const Archive& made)
 		Opened opened(other.whole());
 		check(opened.status == (more ? MOCPACK_CORRUPT : MOCPACK_OK), "a front is at most the whole clip");
 		Bytes found(made.clip.size());
-		check(more || (mocpack_archive_read(opened.archive, 0, 0, found.size(), found.data()) == MOCPACK_OK &&
+		check(more || (mocpack_archive_read_clip(opened.archive, 0, 0, found.size(), found.data()) == MOCPACK_OK &&
 					   found == made.clip),
 			  "which comes back");
 	}
@@ -327,8 +327,8 @@ int main()
 	Body body;
 	const Payload payload = encoded(&body);
 	const std::vector<TestChunk> chunks = test_chunks(body, payload);
-	const size_t base_at = file_of({chunks[0]}).size(), base_size = file_of({chunks[1]}).size() - 5;
-	const Archive made(file_of(chunks), base_at, base_size);
+	const size_t base_offset = file_of({chunks[0]}).size(), base_size = file_of({chunks[1]}).size() - 5;
+	const Archive made(file_of(chunks), base_offset, base_size);
 	clips_come_back_byte_for_byte(made);
 	memory_that_runs_out_is_given_back(made);
 	an_index_that_says_anything_does_no_harm(made);

@@ -155,7 +155,7 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 									uint32_t(predictors),
 									{9, 3, 3}};
 	Bytes coded(4096);
-	Memory scratch(mocpack_keysine_head_scratch(JOINTS, sizes.size(), predictors));
+	Memory scratch(mocpack_keysine_head_scratch_size(JOINTS, sizes.size(), predictors));
 	coded.resize(mocpack_keysine_encode_head(
 		&fields, &body->skeleton, body->table.data(), sizes.data(), sizes.size(), body->predictors.data(),
 		shifts, body->mode ? body->grid_steps.data() : nullptr, body->initial_scales.data(), coded.data(),

@@ -17,13 +17,13 @@ struct Head
 	std::vector<int32_t> keys; // at the ends of groups
 
 	Head(const Body& body, const Payload& payload)
-		: memory(mocpack_keysine_head_memory(payload.head.data(), payload.head.size(), JOINTS, FRAMES))
+		: memory(mocpack_keysine_head_memory_size(payload.head.data(), payload.head.size(), JOINTS, FRAMES))
 	{
 		check(mocpack_keysine_open(payload.head.data(), payload.head.size(), &body.skeleton, FRAMES,
 								   memory.at, &view, nullptr) == MOCPACK_OK,
 			  "the head opens");
 		const mocpack_KeysineLayout l = mocpack_keysine_layout(view);
-		Memory scratch(mocpack_keysine_segment_scratch(view));
+		Memory scratch(mocpack_keysine_segment_scratch_size(view));
 		keys.resize((GROUPS + 1) * l.channel_count);
 		for (size_t s = 0; s < l.segment_count; ++s)
 		{
@@ -51,7 +51,7 @@ std::vector<double> expected_rows(const Head& head, size_t group, const Bytes& b
 	size_t count = head.length(group), size = bytes.size();
 	const uint8_t* src = bytes.data();
 	std::vector<double> turns(4 * JOINTS * count), places(3 * count), rows;
-	Memory scratch(mocpack_keysine_group_scratch(head.view));
+	Memory scratch(mocpack_keysine_group_scratch_size(head.view));
 	check(mocpack_keysine_decode_group(head.view, group, head.keys_of(group), &src, &size, 1, nullptr,
 									   turns.data(), places.data(), scratch.at) == MOCPACK_OK,
 		  "a group is decoded");
@@ -65,20 +65,20 @@ std::vector<double> expected_rows(const Head& head, size_t group, const Bytes& b
 }
 
 mocpack_Status rows_of(const Head& head, size_t group, const Bytes& bytes, size_t first, size_t stop,
-					   bool turns_alone, std::vector<float>* rows, mocpack_KeysineSines* kept, void* scratch)
+					   bool rotations_only, std::vector<float>* rows, mocpack_KeysineSineCache* kept, void* scratch)
 {
-	size_t width = turns_alone ? 4 * JOINTS : WIDTH, size = bytes.size();
+	size_t width = rotations_only ? 4 * JOINTS : WIDTH, size = bytes.size();
 	const uint8_t* src = bytes.data();
 	rows->assign((stop - first) * width, -9.0f); // as long as it is, for the sanitizer
 	return mocpack_keysine_decode_rows(head.view, group, first, stop, head.keys_of(group), &src, &size, 1,
-									   nullptr, rows->data(), width, turns_alone, kept, scratch);
+									   nullptr, rows->data(), width, rotations_only, kept, scratch);
 }
 
 void rows_are_the_frames(const Head& head, const Payload& payload)
 {
 	std::mt19937 chance(1);
-	Memory scratch(mocpack_keysine_rows_scratch(head.view));
-	mocpack_KeysineSines kept = {}; // over all groups, in any order
+	Memory scratch(mocpack_keysine_rows_scratch_size(head.view));
+	mocpack_KeysineSineCache kept = {}; // over all groups, in any order
 	for (int k = 0; k < 400; ++k)
 	{
 		size_t group = chance() % GROUPS, count = head.length(group);
@@ -103,8 +103,8 @@ void some_columns_are_those_of_all(const Head& head, const Payload& payload)
 {
 	const int32_t turns[JOINTS] = {-1, 1, 0, -1}, places[] = {-1};
 	const mocpack_KeysineColumns columns = {turns, places, 2, 0};
-	Memory scratch(mocpack_keysine_rows_scratch(head.view));
-	mocpack_KeysineSines kept = {};
+	Memory scratch(mocpack_keysine_rows_scratch_size(head.view));
+	mocpack_KeysineSineCache kept = {};
 	for (size_t group = 0; group < GROUPS; ++group)
 	{
 		size_t count = head.length(group), size = payload.groups[group].size();
@@ -127,21 +127,21 @@ void rows_are_settled()
 	// two frames of two quaternions, each with a number beside them
 	const float half = std::sqrt(0.5f);
 	float rows[] = {0, 0, 0, 1, half, 0, 0, half, 7, 0, 0, 0, -1, 1.0005f * half, 0, 0, 1.0005f * half, 8};
-	check(mocpack_settle_rotation_rows(rows, 2, 2, 9, 1e-3f) == -1, "what is nearly unit is settled");
+	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == -1, "what is nearly unit is settled");
 	check(rows[12] == 1, "signs are those of the frame before");
 	check(std::fabs(rows[13] - half) < 2e-7f && std::fabs(rows[16] - half) < 2e-7f, "lengths are one");
 	check(rows[8] == 7 && rows[17] == 8, "what stands beside is left alone");
 	rows[14] = std::nanf("");
-	check(mocpack_settle_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "what is not finite is named");
+	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "what is not finite is named");
 	rows[14] = 0.1f;
-	check(mocpack_settle_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "and so is what is not nearly unit");
+	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "and so is what is not nearly unit");
 }
 
 void spoilt_groups_do_no_harm(const Head& head, const Payload& payload)
 {
 	std::mt19937 chance(5);
-	Memory scratch(mocpack_keysine_rows_scratch(head.view));
-	mocpack_KeysineSines kept = {};
+	Memory scratch(mocpack_keysine_rows_scratch_size(head.view));
+	mocpack_KeysineSineCache kept = {};
 	size_t refused = 0;
 	for (int k = 0; k < 3000; ++k)
 	{
@@ -174,8 +174,8 @@ int main()
 	grid.take_grid(false);
 	const Payload on_grid = encoded(&grid);
 	const Head grid_head(grid, on_grid);
-	Memory scratch(mocpack_keysine_rows_scratch(grid_head.view));
-	mocpack_KeysineSines kept = {};
+	Memory scratch(mocpack_keysine_rows_scratch_size(grid_head.view));
+	mocpack_KeysineSineCache kept = {};
 	std::vector<float> rows;
 	check(rows_of(grid_head, 0, on_grid.groups[0], 0, 1, false, &rows, &kept, scratch.at) ==
 			  MOCPACK_UNSUPPORTED,

@@ -18,7 +18,7 @@ mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payl
 {
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	keys->resize((layout.group_count + 1) * layout.channel_count);
-	Memory scratch(mocpack_keysine_segment_scratch(head));
+	Memory scratch(mocpack_keysine_segment_scratch_size(head));
 	for (size_t s = 0; s < layout.segment_count; ++s)
 	{
 		size_t first = s * layout.groups_per_segment;
@@ -45,7 +45,7 @@ Bytes layer_shifts(size_t tracks)
 // The same payload in three layers.
 Payload layered(Body* body, const Payload& single)
 {
-	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
+	Memory memory(mocpack_keysine_head_memory_size(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(single.head.data(), single.head.size(), &body->skeleton, FRAMES, memory.at,
 							   &head, nullptr) == MOCPACK_OK,
@@ -77,7 +77,7 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 					   std::vector<double>* rotations, std::vector<double>* translations)
 {
 	Bytes own(payload.head); // a copy of just its size
-	Memory memory(mocpack_keysine_head_memory(own.data(), own.size(), JOINTS, FRAMES));
+	Memory memory(mocpack_keysine_head_memory_size(own.data(), own.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_Status status =
 		mocpack_keysine_open(own.data(), own.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
@@ -91,7 +91,7 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 	status = keys_at_ends(head, payload, &keys);
 	if (status != MOCPACK_OK)
 		return status;
-	Memory scratch(mocpack_keysine_group_scratch(head));
+	Memory scratch(mocpack_keysine_group_scratch_size(head));
 	layers = std::min(layers, layout.layer_count);
 	for (size_t g = 0; g < layout.group_count; ++g)
 	{
@@ -109,7 +109,7 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 		if (status != MOCPACK_OK)
 			return status;
 	}
-	mocpack_keysine_pose(head, keys.data() + layout.group_count * layout.channel_count, nullptr,
+	mocpack_keysine_decode_key(head, keys.data() + layout.group_count * layout.channel_count, nullptr,
 						 rotations->data() + 4 * JOINTS * (FRAMES - 1),
 						 translations->data() + 3 * (FRAMES - 1));
 	return MOCPACK_OK;
@@ -158,14 +158,14 @@ void coarse_groups_are_those_of_the_first_layer(const Body& body, const Payload&
 	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES), again(turns), there(places);
 	check(decoded(body, three, 1, &turns, &places) == MOCPACK_OK, "one of three layers decodes");
 	again = turns, there = places;
-	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
+	Memory memory(mocpack_keysine_head_memory_size(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
 						 nullptr);
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	std::vector<int32_t> keys;
 	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
-	Memory scratch(mocpack_keysine_group_scratch(head));
+	Memory scratch(mocpack_keysine_group_scratch_size(head));
 	Bytes shifts = layer_shifts(layout.track_count);
 	for (size_t g = 0; g < layout.group_count; ++g)
 	{
@@ -185,13 +185,13 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 {
 	std::vector<double> turns(4 * JOINTS * FRAMES), places(3 * FRAMES);
 	decoded(body, single, 1, &turns, &places);
-	Memory memory(mocpack_keysine_head_memory(single.head.data(), single.head.size(), JOINTS, FRAMES));
+	Memory memory(mocpack_keysine_head_memory_size(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
 						 nullptr);
 	std::vector<int32_t> keys;
 	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
-	Memory scratch(mocpack_keysine_group_scratch(head));
+	Memory scratch(mocpack_keysine_group_scratch_size(head));
 	size_t frames = mocpack_keysine_key_frame(head, 1), size = single.groups[0].size();
 	const uint8_t* bytes = single.groups[0].data();
 	int32_t columns[JOINTS] = {-1, 0, -1, 1}, none[1] = {-1};
@@ -270,7 +270,7 @@ void noise_is_refused(const Body& body)
 			byte = uint8_t(random());
 		bytes[0] = uint8_t(bytes.size());
 		seal_head(&bytes);
-		Memory memory(mocpack_keysine_head_memory(bytes.data(), bytes.size(), JOINTS, FRAMES));
+		Memory memory(mocpack_keysine_head_memory_size(bytes.data(), bytes.size(), JOINTS, FRAMES));
 		mocpack_KeysineHead* head;
 		mocpack_keysine_open(bytes.data(), bytes.size(), &body.skeleton, FRAMES, memory.at, &head, nullptr);
 	}

@@ -47,7 +47,7 @@ void groups_are_encoded_on_any_thread(Body* body, const Payload& alone)
 
 void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 {
-	Memory memory(mocpack_keysine_head_memory(payload.head.data(), payload.head.size(), JOINTS, FRAMES));
+	Memory memory(mocpack_keysine_head_memory_size(payload.head.data(), payload.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(payload.head.data(), payload.head.size(), &body.skeleton, FRAMES, memory.at,
 							   &head, nullptr) == MOCPACK_OK,
@@ -60,7 +60,7 @@ void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 			   {
 				   size_t count = std::min(per, l.group_count - s * per) + 1;
 				   keys[s].resize(count * l.channel_count);
-				   Memory scratch(mocpack_keysine_segment_scratch(head));
+				   Memory scratch(mocpack_keysine_segment_scratch_size(head));
 				   mocpack_keysine_decode_segment(head, count, payload.segments[s].data(),
 												  payload.segments[s].size(), keys[s].data(), scratch.at);
 			   });
@@ -75,7 +75,7 @@ void groups_are_decoded_on_any_thread(const Body& body, const Payload& payload)
 			const uint8_t* bytes = payload.groups[g].data();
 			size_t size = payload.groups[g].size(), segment = g / per;
 			const int32_t* own = keys[segment].data() + (g - segment * per) * l.channel_count;
-			Memory scratch(mocpack_keysine_group_scratch(head));
+			Memory scratch(mocpack_keysine_group_scratch_size(head));
 			if (mocpack_keysine_decode_group(head, g, own, &bytes, &size, 1, nullptr,
 											 turns[round].data() + 4 * JOINTS * frame,
 											 places[round].data() + 3 * frame, scratch.at) != MOCPACK_OK)

@@ -59,7 +59,7 @@ void check_limbs()
 {
 	const double shift[3] = {0.01, 0.02, -0.01}, root[3] = {0, 0, 0};
 	double from[3];
-	std::vector<double> ccd = bent_leg(), closed = bent_leg(), scratch(mocpack_ik_scratch(4, 1));
+	std::vector<double> ccd = bent_leg(), closed = bent_leg(), scratch(mocpack_ik_scratch_size(4, 1));
 	foot_position(ccd, from);
 	const mocpack_IkTurn turns[] = {{1, MOCPACK_IK_BALL, {0, 0, 0}}, {2, MOCPACK_IK_BEFORE, {1, 0, 0}}};
 	const int32_t joints[] = {1, 2, 3}, ends[] = {3};
@@ -80,7 +80,7 @@ void check_changes()
 	std::uniform_real_distribution<double> uniform(-1, 1);
 	std::vector<double> values(11), steps(11), phases(22), none(11, 0.0), targets(15), changes(11),
 		unused(11);
-	std::vector<double> weights(5, 1.0), scratch(mocpack_pose_error_scratch(4, 11));
+	std::vector<double> weights(5, 1.0), scratch(mocpack_pose_error_scratch_size(4, 11));
 	for (auto* list : {&values, &steps, &targets})
 		for (double& number : *list)
 			number = uniform(random);

@@ -81,7 +81,7 @@ struct Sender
 		check(encoder != nullptr, "an encoder opens");
 	}
 
-	std::vector<uint8_t> send(uint32_t crc, int64_t t, bool intra)
+	std::vector<uint8_t> send(uint32_t crc, int64_t t, bool keyframe)
 	{
 		double a = 0.01 * double(t % 200), half = 0.5 * a;
 		double rotations[16] = {0, half, 0, 1, half, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -94,11 +94,11 @@ struct Sender
 		double translations[3] = {a, 1, -a}, error = 0;
 		mocpack_LiveMode mode = {5000, 1, 1};
 		mocpack_Status status =
-			mocpack_live_encode(encoder, rotations, translations, 8333 * t, intra, &mode, &error);
+			mocpack_live_encode(encoder, rotations, translations, 8333 * t, keyframe, &mode, &error);
 		check(status == MOCPACK_OK && error <= 0.005, "a frame keeps its bound");
 		int64_t time;
 		mocpack_LiveRow row = *mocpack_live_row(encoder, t, &time);
-		mocpack_LiveHead head = {t, time, row.intra};
+		mocpack_LiveHead head = {t, time, row.keyframe};
 		std::vector<uint8_t> packet(row.size + 64);
 		packet.resize(mocpack_live_pack(crc, &head, &row, 1, packet.data(), packet.size()));
 		return packet;
@@ -123,7 +123,7 @@ struct Receiver
 		int count = 0;
 		while (mocpack_live_next(receiver, &head, rotations, translations))
 			++count;
-		mocpack_live_guess(receiver, 3, rotations, translations);
+		mocpack_live_predict(receiver, 3, rotations, translations);
 		return count;
 	}
 };
@@ -132,9 +132,9 @@ uint32_t check_of(const std::vector<uint8_t>& model)
 {
 	mocpack_LiveShape shape;
 	mocpack_Fault fault;
-	check(mocpack_live_shape(model.data(), model.size(), &shape, &fault) == MOCPACK_OK, "a hello is read");
+	check(mocpack_live_read_shape(model.data(), model.size(), &shape, &fault) == MOCPACK_OK, "a hello is read");
 	check(shape.joint_count == 4 && shape.translated_count == 1, "a hello's shape");
-	return shape.check;
+	return shape.hello_checksum;
 }
 
 void test_frames_come_back(const std::vector<uint8_t>& model)
@@ -144,7 +144,7 @@ void test_frames_come_back(const std::vector<uint8_t>& model)
 	for (int64_t t = 0; t < 300; ++t)
 	{
 		std::vector<uint8_t> packet = sender.send(check_of(model), t, t % 70 == 0);
-		check(mocpack_live_receive(receiver.receiver, packet.data(), packet.size()) == MOCPACK_LIVE_NEWS,
+		check(mocpack_live_receive(receiver.receiver, packet.data(), packet.size()) == MOCPACK_LIVE_NEW,
 			  "news");
 		check(receiver.drain() == 1, "one frame a packet");
 		check(mocpack_live_encoder_checksum(sender.encoder) ==
@@ -164,7 +164,7 @@ void test_any_hello_does_no_harm()
 		bad.resize(random_bits() % 4 ? bad.size() : random_bits() % bad.size());
 		mocpack_LiveShape shape;
 		mocpack_Fault fault;
-		if (mocpack_live_shape(bad.data(), bad.size(), &shape, &fault) != MOCPACK_OK ||
+		if (mocpack_live_read_shape(bad.data(), bad.size(), &shape, &fault) != MOCPACK_OK ||
 			shape.joint_count > 64)
 			continue;
 		Receiver receiver(bad);
@@ -176,7 +176,7 @@ void test_any_hello_does_no_harm()
 		mocpack_LiveRow rows[1] = {{0, 1, row, sizeof row}};
 		mocpack_LiveHead head = {3, 4, 1};
 		uint8_t packet[200];
-		size_t size = mocpack_live_pack(shape.check, &head, rows, 1, packet, sizeof packet);
+		size_t size = mocpack_live_pack(shape.hello_checksum, &head, rows, 1, packet, sizeof packet);
 		mocpack_live_receive(receiver.receiver, packet, size);
 		receiver.drain();
 	}
@@ -219,9 +219,9 @@ void test_any_packet_does_no_harm()
 		std::vector<uint8_t> packet = sender.send(crc, t, t % 50 == 0), bad = packet;
 		bad[random_bits() % bad.size()] ^= uint8_t(1 << random_bits() % 8);
 		bad.resize(random_bits() % 2 ? bad.size() : random_bits() % bad.size());
-		mocpack_LiveAnswer answer = mocpack_live_receive(receiver.receiver, bad.data(), bad.size());
-		check(answer != MOCPACK_LIVE_NEWS && answer != MOCPACK_LIVE_KNOWN, "damage is noticed");
-		check(mocpack_live_receive(receiver.receiver, packet.data(), packet.size()) == MOCPACK_LIVE_NEWS,
+		mocpack_LivePacketStatus answer = mocpack_live_receive(receiver.receiver, bad.data(), bad.size());
+		check(answer != MOCPACK_LIVE_NEW && answer != MOCPACK_LIVE_REDUNDANT, "damage is noticed");
+		check(mocpack_live_receive(receiver.receiver, packet.data(), packet.size()) == MOCPACK_LIVE_NEW,
 			  "news");
 		check(receiver.drain() == 1, "and the stream goes on");
 	}

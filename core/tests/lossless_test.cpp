@@ -96,7 +96,7 @@ Decoded decode(const LosslessShape& shape, const Bytes& payload, size_t fail_at)
 	Decoded found = {good ? MOCPACK_OK : error.status, {}};
 	if (good && numbers)
 		found.numbers.assign(numbers, numbers + NUMBER_OF_FRAMES * WIDTH);
-	memory.give_all_back();
+	memory.release_all();
 	check(counter.held == 0 && counter.most <= LIMIT, "memory is bounded and given back");
 	return found;
 }
@@ -150,7 +150,7 @@ void check_mirrored_names()
 		const bool good = mocpack::mirror_joints(names, count, mirrored, &memory);
 		const bool had_memory = counter.calls <= fail_at;
 		check(good == had_memory, "too little memory for names is said");
-		memory.give_all_back();
+		memory.release_all();
 		if (!had_memory)
 			continue;
 		const int32_t expected[count] = {-1, 2, 1, -1, -1, -1};

@@ -181,7 +181,7 @@ void text_of_random_bytes_is_safe()
 
 std::string printed(double value, int32_t decimals)
 {
-	std::vector<char> text(MOCPACK_PRINTED_MAX);
+	std::vector<char> text(MOCPACK_MAX_PRINTED_BYTES);
 	size_t size = mocpack_print_numbers(&value, &decimals, 1, text.data(), text.size());
 	return std::string(text.data(), size);
 }

@@ -159,11 +159,11 @@ mocpack_Status read_tracks(const mocpack_Motion* motion, mocpack_Error* error)
 		first = mocpack_track_values(motion, i, values.data(), i % 2 ? times.data() : nullptr, error);
 		size_t count = 0, size = 0;
 		if (first == MOCPACK_OK && track.kind == MOCPACK_TRACK_LABEL)
-			first = mocpack_track_words(motion, i, &count, &size, nullptr, nullptr, error);
+			first = mocpack_track_labels(motion, i, &count, &size, nullptr, nullptr, error);
 		std::vector<mocpack_Text> words(count + 1);
 		std::vector<char> text(size + 1);
 		if (first == MOCPACK_OK && track.kind == MOCPACK_TRACK_LABEL)
-			first = mocpack_track_words(motion, i, &count, &size, words.data(), text.data(), error);
+			first = mocpack_track_labels(motion, i, &count, &size, words.data(), text.data(), error);
 		for (double value : values)
 			check(first != MOCPACK_OK || std::isfinite(value), "samples are finite");
 	}

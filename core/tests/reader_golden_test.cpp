@@ -42,9 +42,9 @@ mocpack_Status read_some(const Bytes& file, uint64_t* frames, size_t fail_at = S
 		const mocpack_Info& info = *mocpack_info(motion);
 		*frames = info.frame_count;
 		std::vector<float> transforms(7 * info.joint_count);
-		mocpack_Poses pose = mocpack_interleaved_f32(transforms.data(), info.joint_count, 4, 7);
+		mocpack_Poses pose = mocpack_poses_interleaved_f32(transforms.data(), info.joint_count, 4, 7);
 		std::vector<float> scales(3 * info.joint_count, -9.0f);
-		pose.scales = scales.data(), pose.scale = {3 * info.joint_count, 3, 1};
+		pose.scales = scales.data(), pose.scale_strides = {3 * info.joint_count, 3, 1};
 		for (uint64_t t = 0; t < info.frame_count && status == MOCPACK_OK; t += 1 + info.frame_count / 16)
 			status = mocpack_frames(reader, t, t + 1, &pose, &error);
 		for (int i = 0; i < 8 && status == MOCPACK_OK; ++i)
@@ -97,10 +97,10 @@ mocpack_Status read_scene(const Bytes& file, size_t failing_read = SIZE_MAX, siz
 	mocpack_Status status = failing_read == SIZE_MAX
 								? mocpack_scene_open(own.data(), own.size(), &how, &scene, nullptr)
 								: mocpack_scene_open_source(&source, &how, &scene, nullptr);
-	for (size_t n = 0; scene && n < mocpack_scene_count(scene) && status == MOCPACK_OK; ++n)
+	for (size_t n = 0; scene && n < mocpack_scene_clip_count(scene) && status == MOCPACK_OK; ++n)
 	{
 		mocpack_Motion* motion = nullptr;
-		status = mocpack_scene_motion(scene, n, &how, &motion, nullptr);
+		status = mocpack_scene_open_clip(scene, n, &how, &motion, nullptr);
 		mocpack_close(motion);
 	}
 	mocpack_scene_close(scene);

@@ -15,7 +15,7 @@ struct Pose
 
 	explicit Pose(size_t frames, size_t joints = JOINTS)
 		: rotations(4 * joints * frames), translations(3 * joints * frames),
-		  arrays(mocpack_separate(rotations.data(), translations.data(), joints))
+		  arrays(mocpack_poses_dense(rotations.data(), translations.data(), joints))
 	{
 	}
 };
@@ -23,7 +23,7 @@ struct Pose
 mocpack_ReaderOptions doubles()
 {
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.number = MOCPACK_FLOAT64;
+	options.precision = MOCPACK_FLOAT64;
 	return options;
 }
 
@@ -86,11 +86,11 @@ void a_file_says_what_it_holds(const Bytes& file)
 	check(std::string(info.metadata.bytes).substr(0, 6) == "{\"who\"", "metadata is text");
 	check(info.times && info.times[0] == 0.5 && info.times[1] == 0.54 && info.times[2] == 0.57,
 		  "frames have times");
-	check(info.loops && info.up == MOCPACK_Y && info.is_left_handed && info.is_interpolated,
+	check(info.is_looping && info.up == MOCPACK_AXIS_Y && info.is_left_handed && info.is_interpolated,
 		  "flags of the chunk play are read");
 	check(info.track_count == 1 && std::string(info.tracks[0].unit.bytes) == "N", "tracks are told");
 	uint8_t seen[JOINTS * 20];
-	check(mocpack_seen(opened.motion, 5, 25, seen, nullptr) == MOCPACK_OK, "gaps are told");
+	check(mocpack_valid_mask(opened.motion, 5, 25, seen, nullptr) == MOCPACK_OK, "gaps are told");
 	check(seen[2] == 1 && seen[JOINTS * 5 + 2] == 0 && seen[JOINTS * 10 + 2] == 1 && seen[1] == 1,
 		  "a joint is unseen between two changes");
 	check(std::string(mocpack_version()) == "0.1.0", "the library has a version");
@@ -108,7 +108,7 @@ void a_track_has_its_samples(const Bytes& file)
 		check(values[i] == expected[i] && std::fabs(times[i] - i / 30.0) < 1e-12, "and are those");
 	check(mocpack_track_values(motion, 1, values, times, nullptr) == MOCPACK_BAD_ARGUMENT, "there is one");
 	size_t count, size;
-	check(mocpack_track_words(motion, 0, &count, &size, nullptr, nullptr, nullptr) == MOCPACK_BAD_ARGUMENT,
+	check(mocpack_track_labels(motion, 0, &count, &size, nullptr, nullptr, nullptr) == MOCPACK_BAD_ARGUMENT,
 		  "which has no words");
 	mocpack_close(motion);
 }
@@ -147,10 +147,10 @@ void layouts_agree(const Bytes& file)
 	Pose dense(9);
 	mocpack_frames(opened.reader, 40, 49, &dense.arrays, nullptr);
 	std::vector<double> planes(4 * JOINTS * 9), places(3 * JOINTS * 9);
-	mocpack_Poses soa = mocpack_planes(planes.data(), places.data(), JOINTS);
+	mocpack_Poses soa = mocpack_poses_soa(planes.data(), places.data(), JOINTS);
 	mocpack_frames(opened.reader, 40, 49, &soa, nullptr);
 	std::vector<float> transforms(8 * JOINTS * 9, -9.0f);
-	mocpack_Poses interleaved = mocpack_interleaved_f32(transforms.data(), JOINTS, 4, 8);
+	mocpack_Poses interleaved = mocpack_poses_interleaved_f32(transforms.data(), JOINTS, 4, 8);
 	mocpack_frames(other.reader, 40, 49, &interleaved, nullptr);
 	for (size_t t = 0; t < 9; ++t)
 		for (size_t j = 0; j < JOINTS; ++j)
@@ -257,7 +257,7 @@ void a_file_is_read_by_ranges(const Bytes& file)
 	Pose pose(FRAMES), same(FRAMES);
 	check(mocpack_frames(reader, 0, 1, &pose.arrays, &error) == MOCPACK_NEEDS_BYTES, "frames need more");
 	mocpack_Range ranges[8];
-	size_t count = mocpack_ranges(motion, 35, 60, 0, ranges, 8);
+	size_t count = mocpack_byte_ranges(motion, 35, 60, 0, ranges, 8);
 	check(count >= 1 && count <= 2, "the ranges of neighbours are joined");
 	for (size_t i = 0; i < count; ++i)
 		from.fetch(ranges[i].offset, ranges[i].size);
@@ -332,7 +332,7 @@ mocpack_Status read_through(const Bytes& file, Counter* counter, uint64_t limit,
 	for (uint64_t t = 0; t < info.frame_count && status == MOCPACK_OK; t += step)
 	{
 		status = mocpack_frames(reader, t, t + 1, &pose.arrays, &error);
-		mocpack_seen(motion, t, t + 1, seen.data(), nullptr);
+		mocpack_valid_mask(motion, t, t + 1, seen.data(), nullptr);
 		for (double value : pose.translations)
 			check(status != MOCPACK_OK || std::isfinite(value), "what is decoded is finite");
 	}
@@ -424,7 +424,7 @@ void no_bytes_do_harm(const Body& body, const Payload& payload, unsigned seed, i
 			file[random() % file.size()] ^= uint8_t(1 << random() % 8);
 		Counter counter;
 		mocpack_Status status =
-			read_through(file, &counter, LIMIT, i % 5 == 0 ? MOCPACK_OPEN_CUT : 0, i % 3 == 0);
+			read_through(file, &counter, LIMIT, i % 5 == 0 ? MOCPACK_OPEN_ALLOW_TRUNCATED : 0, i % 3 == 0);
 		check(counter.held == 0 && counter.most <= LIMIT, "memory is bounded and given back");
 		good += status == MOCPACK_OK;
 		++statuses[-status];
@@ -441,7 +441,7 @@ void a_cut_file_plays_what_is_whole(const Body& body, const Payload& payload)
 	mocpack_Motion* motion;
 	check(mocpack_open(cut.data(), cut.size(), nullptr, &motion, nullptr) == MOCPACK_TRUNCATED,
 		  "a cut file is refused");
-	Opened whole(file), part(cut, doubles(), MOCPACK_OPEN_CUT);
+	Opened whole(file), part(cut, doubles(), MOCPACK_OPEN_ALLOW_TRUNCATED);
 	check(mocpack_info(part.motion)->missing_size == without, "what is missing is told");
 	Pose a(FRAMES), b(FRAMES);
 	mocpack_frames(whole.reader, 0, FRAMES, &a.arrays, nullptr);

@@ -9,12 +9,12 @@ namespace
 
 const size_t THREADS = 4;
 
-std::vector<float> all_frames(const mocpack_Motion* motion, const mocpack_Tasks* tasks, uint64_t first = 0)
+std::vector<float> all_frames(const mocpack_Motion* motion, const mocpack_Executor* tasks, uint64_t first = 0)
 {
 	std::vector<float> transforms(7 * JOINTS * (FRAMES - size_t(first)));
-	mocpack_Poses poses = mocpack_interleaved_f32(transforms.data(), JOINTS, 4, 7);
+	mocpack_Poses poses = mocpack_poses_interleaved_f32(transforms.data(), JOINTS, 4, 7);
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.tasks = tasks;
+	options.executor = tasks;
 	mocpack_Reader* reader;
 	check(mocpack_reader_open(motion, &options, &reader, nullptr) == MOCPACK_OK, "a reader opens");
 	check(mocpack_frames(reader, first, FRAMES, &poses, nullptr) == MOCPACK_OK, "all frames decode");
@@ -53,7 +53,7 @@ int main()
 	int calls = 0;
 	for (size_t most : {size_t(1), size_t(3), size_t(64)})
 	{
-		mocpack_Tasks tasks = {&calls, most, run};
+		mocpack_Executor tasks = {&calls, most, run};
 		check(all_frames(motion, &tasks) == alone, "tasks read what one thread reads");
 		std::vector<float> rest = all_frames(motion, &tasks, 17);
 		check(std::equal(rest.begin(), rest.end(), alone.begin() + long(7 * JOINTS * 17)),

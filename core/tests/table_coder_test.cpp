@@ -29,12 +29,12 @@ void everything_comes_back(uint32_t seed, int count)
 	std::mt19937 random(seed);
 	std::vector<int> symbols;
 	std::vector<uint32_t> numbers;
-	std::vector<Share> shares(size_t(6 * count + 8));
+	std::vector<SymbolInterval> shares(size_t(6 * count + 8));
 	TableWriter writer(shares.data(), shares.size());
 	double bits = 0;
 	for (int i = 0; i < count; ++i)
 	{
-		uint32_t slot = random() % TABLE_WHOLE;
+		uint32_t slot = random() % TABLE_TOTAL;
 		int symbol = 0;
 		while (slot >= STARTS[symbol + 1])
 			++symbol;
@@ -87,7 +87,7 @@ void noise_does_no_harm()
 
 void what_cannot_be_written_is_refused()
 {
-	Share shares[2];
+	SymbolInterval shares[2];
 	uint8_t dst[64];
 	TableWriter impossible(shares, 2);
 	impossible.symbol(STARTS, SYMBOLS, 2);

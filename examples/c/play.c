@@ -45,7 +45,7 @@ int main(int argc, char** argv)
 	double seconds = info->frame_time * (double)(info->frame_count - 1);
 	printf("%zu joints, %.2f s, within %.3f mm\n", info->joint_count, seconds, 1e3 * info->declared_error);
 	float* places = malloc(info->joint_count * 3 * sizeof *places);
-	mocpack_Poses pose = mocpack_separate(NULL, places, info->joint_count);
+	mocpack_Poses pose = mocpack_poses_dense(NULL, places, info->joint_count);
 	for (double time = 0; time <= seconds; time += 0.5)
 	{
 		if (mocpack_sample(reader, info->start_time + time, &pose, &error) != MOCPACK_OK)

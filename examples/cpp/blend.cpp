@@ -36,7 +36,7 @@ struct Clip
 	// Round and round.
 	bool pose(double seconds, mocpack_Error* error)
 	{
-		double length = motion.span();
+		double length = motion.duration();
 		double time = length > 0 ? std::fmod(seconds, length) : 0;
 		return reader.sample(motion.info().start_time + time, rotations, translations, error) == MOCPACK_OK;
 	}

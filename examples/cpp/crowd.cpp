@@ -83,7 +83,7 @@ struct Character
 
 	double time_at(double now) const
 	{
-		double length = clip->motion.span();
+		double length = clip->motion.duration();
 		return length > 0 ? std::fmod(start + now, length) : 0;
 	}
 };

@@ -81,7 +81,7 @@ async function play({ motion }) {
   clip.stream.addEventListener("error", ({ error }) => tell(error.message));
   const { unmatchedJoints, unmatchedBones } = clip.userData;
   tell(
-    `${motion.frameCount} frames of ${motion.skeleton.names.length} joints in ${(motion.bytes.file / 1000).toFixed(1)} kB
+    `${motion.frameCount} frames of ${motion.skeleton.names.length} joints in ${(motion.sizes.file / 1000).toFixed(1)} kB
      not on the character: ${unmatchedJoints.join(", ") || "none"}
      not in the motion: ${unmatchedBones.join(", ") || "none"}`,
   );

@@ -4,16 +4,16 @@ import { inflate } from "./decoder.js";
 import { crc32 } from "./crc32.js";
 import { MocpackError } from "./error.js";
 import { decoderModule, openBytes, openSource, type Source } from "./open.js";
-import { checkRange, joined, type ByteSource } from "./source.js";
+import { checkRange, concatenate, type ByteSource } from "./source.js";
 import type { Motion, OpenOptions } from "./types.js";
 
 const FOOTER = 24; // bytes
 const VERSION = 1;
 const COLUMNS = 8;
-const LONGEST_NAME = 1024;
+const MAX_NAME_BYTES = 1024;
 const INDEX_ROOM = 1 << 20; // bytes that an index may have when inflated, and beside them
-const MOST_INFLATED = 256; // times its own
-const LARGEST = 2 ** 63; // what other readers' signed numbers do not hold
+const MAX_INFLATION = 256; // times its own
+const MAX_FIELD = 2 ** 63; // what other readers' signed numbers do not hold
 
 /** What an archive says of a clip. */
 export interface ArchiveClip {
@@ -71,7 +71,7 @@ export class Archive {
   }
 
   /** The .mocp file of a clip, as it was before it was packed. */
-  async file(clip: string | number): Promise<Uint8Array> {
+  async readFile(clip: string | number): Promise<Uint8Array> {
     const source = new ClipSource(this.bytes, this.place(clip));
     return source.read(0, source.size);
   }
@@ -114,7 +114,7 @@ class ClipSource implements ByteSource {
       base.subarray(Math.max(start, at) - at, Math.max(0, stop - at)),
       stop > after ? await this.stored(at, stop - after) : new Uint8Array(0),
     ];
-    return joined(parts);
+    return concatenate(parts);
   }
 
   /** The archive outlives its clips. */
@@ -136,7 +136,7 @@ async function readTrailer(
   const ended =
     footer.length === FOOTER &&
     String.fromCharCode(...footer.subarray(21)) === "SOM" &&
-    crc32(footer.subarray(0, 17)) === little(footer, 17, 4);
+    crc32(footer.subarray(0, 17)) === readLittleEndian(footer, 17, 4);
   if (!ended) {
     const magic = await bytes.read(0, Math.min(size, 4));
     if (String.fromCharCode(...magic) !== "\x93MOS")
@@ -148,9 +148,9 @@ async function readTrailer(
       footer[16] ? "unsupported" : "corrupt",
       `archive version ${footer[16]} is not ${VERSION}`,
     );
-  const start = little(footer, 0, 8);
-  if (little(footer, 8, 8) !== size || start < 5 || start > size - FOOTER)
-    throw corrupt(`it has ${size} bytes, its footer says ${little(footer, 8, 8)}`);
+  const start = readLittleEndian(footer, 0, 8);
+  if (readLittleEndian(footer, 8, 8) !== size || start < 5 || start > size - FOOTER)
+    throw corrupt(`it has ${size} bytes, its footer says ${readLittleEndian(footer, 8, 8)}`);
   const trailer = await bytes.read(start, size - FOOTER - start);
   return parseIndex(await findIndex(trailer, module), start);
 }
@@ -164,13 +164,13 @@ async function findIndex(
   while (fields.left) {
     const tag = fields.raw(4);
     const length = fields.varint();
-    const sum = little(fields.raw(4), 0, 4);
+    const sum = readLittleEndian(fields.raw(4), 0, 4);
     const body = fields.raw(length);
     const name = String.fromCharCode(...tag);
     if (name === "INDX") {
       if (fields.left) throw corrupt("chunk INDX is not the last one of its trailer");
-      if (crc32(joined([tag, body])) !== sum) throw corrupt("chunk INDX fails its checksum");
-      return inflate(await module, body, INDEX_ROOM + MOST_INFLATED * body.length);
+      if (crc32(concatenate([tag, body])) !== sum) throw corrupt("chunk INDX fails its checksum");
+      return inflate(await module, body, INDEX_ROOM + MAX_INFLATION * body.length);
     }
     if (!/^[a-z]/.test(name))
       throw new MocpackError("unsupported", `archive needs chunk ${name}, of a newer reader`);
@@ -193,10 +193,10 @@ function parseIndex(index: Uint8Array, trailer: number): Place[] {
   const planes = fields.raw(8 * COLUMNS * count);
   const column = (c: number, n: number): Uint8Array =>
     Uint8Array.from({ length: 8 }, (_, byte) => planes[(8 * c + byte) * count + n]);
-  const number = (c: number, n: number): number => little(column(c, n), 0, 8);
+  const number = (c: number, n: number): number => readLittleEndian(column(c, n), 0, 8);
   let end = 0;
   const places = names.map((name, n) => {
-    const offset = end + unfolded(column(2, n));
+    const offset = end + decodeZigzag(column(2, n));
     const [base, file, stored, at, fronts] = [0, 1, 3, 4, 5].map((c) => number(c, n));
     end = offset + stored;
     const frameCount = number(6, n);
@@ -205,14 +205,14 @@ function parseIndex(index: Uint8Array, trailer: number): Place[] {
       base <= bases.length &&
       file <= shards.length &&
       offset >= 0 &&
-      offset < LARGEST &&
-      stored < LARGEST &&
-      end < LARGEST &&
+      offset < MAX_FIELD &&
+      stored < MAX_FIELD &&
+      end < MAX_FIELD &&
       at <= stored &&
       fronts <= stored &&
       fronts <= fields.left &&
       frameCount > 0 &&
-      frameCount < LARGEST &&
+      frameCount < MAX_FIELD &&
       frameTime > 0 &&
       Number.isFinite(frameTime) &&
       (file > 0 || end <= trailer);
@@ -248,7 +248,7 @@ class Fields {
     for (let place = 0; place < 10; ++place) {
       const byte = this.raw(1)[0];
       value += (byte & 127) * 2 ** (7 * place);
-      if (byte < 128 && value <= LARGEST) return value;
+      if (byte < 128 && value <= MAX_FIELD) return value;
       if (byte < 128) break;
     }
     throw corrupt("a number is too large, or does not end");
@@ -262,7 +262,7 @@ class Fields {
 
   text(): string {
     const size = this.varint();
-    if (size > LONGEST_NAME) throw corrupt(`a name of ${size} bytes`);
+    if (size > MAX_NAME_BYTES) throw corrupt(`a name of ${size} bytes`);
     try {
       return new TextDecoder("utf-8", { fatal: true }).decode(this.raw(size));
     } catch (error) {
@@ -273,14 +273,14 @@ class Fields {
 }
 
 /** An unsigned number, lowest byte first; those beyond 2^53 are not exact, and too large anyway. */
-function little(bytes: Uint8Array, at: number, count: number): number {
+function readLittleEndian(bytes: Uint8Array, at: number, count: number): number {
   let value = 0;
   for (let byte = count; byte-- > 0;) value = value * 256 + bytes[at + byte];
   return value;
 }
 
 /** 0, -1, 1, -2, … of 0, 1, 2, 3, … */
-function unfolded(bytes: Uint8Array): number {
+function decodeZigzag(bytes: Uint8Array): number {
   const value = new DataView(bytes.buffer).getBigUint64(0, true);
   return Number(value & 1n ? -(value >> 1n) - 1n : value >> 1n);
 }

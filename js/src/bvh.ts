@@ -2,11 +2,11 @@
 
 import { BvhParser } from "./bvh_parser.js";
 import { MocpackError } from "./error.js";
-import { between, locate } from "./sampling.js";
+import { interpolateFrames, locate } from "./sampling.js";
 import type { Frames, Motion, Skeleton } from "./types.js";
 import { axisOf, guessUnit, isPosition, type Tree } from "./unit.js";
 
-const FARTHEST = 1e6; // metres of an offset
+const MAX_OFFSET_M = 1e6; // metres of an offset
 
 export interface BvhOptions {
   /** Metres of one unit of the file; guessed from the skeleton's size where it is not given. */
@@ -14,7 +14,7 @@ export interface BvhOptions {
 }
 
 /** Reads a BVH file; its frames are computed as they are asked for. */
-export function readBvh(text: string, options: BvhOptions = {}): Motion {
+export function parseBvh(text: string, options: BvhOptions = {}): Motion {
   const parser = new BvhParser(text);
   const tree = parser.hierarchy();
   const { frameCount, frameTime } = parser.motionHead();
@@ -52,18 +52,18 @@ class BvhMotion implements Motion {
   readonly parameters = {};
   readonly declaredError = null;
   readonly measured = null;
-  readonly angles = null;
+  readonly angleErrors = null;
   readonly skeleton;
   readonly frameCount;
   readonly frameTime;
-  readonly bytes;
+  readonly sizes;
   readonly metadata;
 
   constructor(private readonly source: Source) {
     this.skeleton = source.skeleton;
     this.frameCount = source.frameCount;
     this.frameTime = source.frameTime;
-    this.bytes = { file: source.size, payload: source.size, skeleton: 0, metadata: 0 };
+    this.sizes = { file: source.size, payload: source.size, skeleton: 0, metadata: 0 };
     this.metadata = source.metadata;
   }
 
@@ -72,8 +72,8 @@ class BvhMotion implements Motion {
   }
 
   async sample(seconds: number): Promise<Frames> {
-    const { frame, part } = locate(seconds, this.frameTime, this.frameCount);
-    return between(this.framesNow(frame, Math.min(frame + 2, this.frameCount)), part);
+    const { frame, fraction } = locate(seconds, this.frameTime, this.frameCount);
+    return interpolateFrames(this.framesNow(frame, Math.min(frame + 2, this.frameCount)), fraction);
   }
 
   close(): void {
@@ -104,8 +104,8 @@ class BvhMotion implements Motion {
 function skeletonOf(tree: Tree & { names: string[] }, unit: number): Skeleton {
   const metres = (points: number[][]): Float64Array => {
     const flat = Float64Array.from(points.flat(), (value) => value * unit);
-    if (!flat.every((value) => Math.abs(value) <= FARTHEST))
-      throw new MocpackError("corrupt", `offsets must be below ${FARTHEST} metres`);
+    if (!flat.every((value) => Math.abs(value) <= MAX_OFFSET_M))
+      throw new MocpackError("corrupt", `offsets must be below ${MAX_OFFSET_M} metres`);
     return flat;
   };
   const moving = tree.channels.flatMap((names, j) => (names.some(isPosition) ? [j] : []));
@@ -115,7 +115,7 @@ function skeletonOf(tree: Tree & { names: string[] }, unit: number): Skeleton {
     offsets: metres(tree.offsets),
     endJoints: Int32Array.from(tree.endJoints),
     endOffsets: metres(tree.endSites),
-    translated: Int32Array.from(moving),
+    translatedJoints: Int32Array.from(moving),
   };
 }
 

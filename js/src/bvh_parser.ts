@@ -9,8 +9,8 @@ const MAX_NAME = 255; // bytes
 const MAX_DEPTH = 10_000;
 const CHANNELS = ["Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation"];
 const [TAB, RETURN, SPACE, MINUS, POINT, ZERO, NINE] = [9, 13, 32, 45, 46, 48, 57];
-const MOST_DIGITS = 15; // that a double always holds exactly
-const POWERS = Array.from({ length: MOST_DIGITS + 1 }, (_, k) => Number(`1e${k}`));
+const MAX_DIGITS = 15; // that a double always holds exactly
+const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, k) => Number(`1e${k}`));
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
 export class BvhParser {
@@ -119,7 +119,7 @@ export class BvhParser {
       else break;
     }
     const ends = code === SPACE || (code >= TAB && code <= RETURN) || at >= text.length;
-    if (!ends || digits < 1 || digits > MOST_DIGITS) return NaN;
+    if (!ends || digits < 1 || digits > MAX_DIGITS) return NaN;
     this.start = this.at = at;
     const value = point < 0 ? whole : whole / POWERS[digits - point];
     return negative ? -value : value;

@@ -1,12 +1,12 @@
 /** The native reader, compiled to WebAssembly: one instance for each open file. */
 
 import { MocpackError, type ErrorKind } from "./error.js";
-import { doublesAt, readHeader, textAt, WIDTHS, type Described, type Header } from "./header.js";
+import { doublesAt, readHeader, textAt, WIDTHS, type HeaderExports, type Header } from "./header.js";
 import type { ByteSource } from "./source.js";
 import type { Track, WasmSource } from "./types.js";
 
 /** What bindings/wasm/boundary.cpp exports. */
-interface Exports extends Described {
+interface Exports extends HeaderExports {
   _initialize(): void;
   image_size(): number;
   allocate(size: number): number;
@@ -15,7 +15,7 @@ interface Exports extends Described {
   needed_size(): number;
   open_bytes(bytes: number, size: number, memoryLimit: number): number;
   open_source(size: number, memoryLimit: number): number;
-  ranges(first: number, stop: number, layers: number, out: number): number;
+  byte_ranges(first: number, stop: number, layers: number, out: number): number;
   read_frames(first: number, stop: number): number;
   read_keys(first: number, stop: number): number;
   read_track(index: number): number;
@@ -58,7 +58,7 @@ const KINDS: Record<number, ErrorKind> = {
 };
 const TOO_LARGE = "the file needs more memory than memoryLimit, or than this decoder can have";
 const START = 16_384; // bytes of a file that are fetched to open it
-const MOST_RANGES = 64;
+const MAX_RANGES = 64;
 const ALL_LAYERS = 0;
 export const KEYS_ONLY = 0xffffffff;
 
@@ -101,19 +101,19 @@ export class Decoder {
   /** The bytes that frames need, or that the keys among them do, fetched. */
   async fetch(first: number, stop: number, layers = ALL_LAYERS): Promise<Part[]> {
     const ranges = this.guarded(({ core }) => {
-      const numbers = new Float64Array(core.memory.buffer, core.rotations(), 2 * MOST_RANGES);
-      const count = core.ranges(first, stop, layers, numbers.byteOffset);
+      const numbers = new Float64Array(core.memory.buffer, core.rotations(), 2 * MAX_RANGES);
+      const count = core.byte_ranges(first, stop, layers, numbers.byteOffset);
       return Array.from({ length: count }, (_, i) => numbers.slice(2 * i, 2 * i + 2));
     });
     return Promise.all(ranges.map(([at, size]) => part(this.source, at, size)));
   }
 
-  /** Frames first … stop - 1, at most header.mostFrames; null where bytes are missing. */
+  /** Frames first … stop - 1, at most header.maxFrames; null where bytes are missing. */
   frames(first: number, stop: number, parts: Part[]): Decoded | null {
     return this.poses((core) => core.read_frames(first, stop), stop - first, parts);
   }
 
-  /** Keys first … stop - 1, at most header.mostFrames; null where bytes are missing. */
+  /** Keys first … stop - 1, at most header.maxFrames; null where bytes are missing. */
   keys(first: number, stop: number, parts: Part[]): Decoded | null {
     return this.poses((core) => core.read_keys(first, stop), stop - first, parts);
   }
@@ -139,7 +139,7 @@ export class Decoder {
     parts: Part[],
   ): Track | { start: number; size: number } {
     const { core } = running;
-    const head = this.header.take.tracks[index];
+    const head = this.header.takeData.tracks[index];
     const size = head.count * WIDTHS[head.kind];
     if (8 * (size + head.count) > this.memoryLimit) throw new MocpackError("memory", TOO_LARGE);
     running.parts = parts;
@@ -182,7 +182,7 @@ export class Decoder {
     } catch (error) {
       if (error instanceof MocpackError) throw error;
       this.running = undefined;
-      throw died(error);
+      throw decoderFailure(error);
     }
   }
 }
@@ -194,7 +194,7 @@ export async function inflate(
   most: number,
 ): Promise<Uint8Array> {
   const { core } = await instantiate(module);
-  return trapped(() => {
+  return catchTraps(() => {
     const address = room(core, packed.length);
     new Uint8Array(core.memory.buffer).set(packed, address);
     const limit = Math.min(most, 2 ** 31 - 1);
@@ -230,7 +230,7 @@ async function start(
 
 async function openBytes(core: Exports, source: ByteSource, limit: number): Promise<number> {
   const bytes = await source.read(0, source.size);
-  return trapped(() => {
+  return catchTraps(() => {
     const address = room(core, bytes.length);
     new Uint8Array(core.memory.buffer).set(bytes, address);
     return core.open_bytes(address, bytes.length, limit);
@@ -242,7 +242,7 @@ async function openSource(running: Running, source: ByteSource, limit: number): 
   const { core, parts } = running;
   parts.push(await part(source, 0, Math.min(START, source.size)));
   for (;;) {
-    const status = trapped(() => core.open_source(source.size, limit));
+    const status = catchTraps(() => core.open_source(source.size, limit));
     if (status !== NEEDS_BYTES) return status;
     parts.push(await part(source, core.needed_offset(), core.needed_size()));
   }
@@ -252,15 +252,15 @@ async function part(source: ByteSource, start: number, size: number): Promise<Pa
   return { start, bytes: await source.read(start, size) };
 }
 
-function trapped<T>(work: () => T): T {
+function catchTraps<T>(work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof MocpackError ? error : died(error);
+    throw error instanceof MocpackError ? error : decoderFailure(error);
   }
 }
 
-function died(cause: unknown): MocpackError {
+function decoderFailure(cause: unknown): MocpackError {
   return new MocpackError("corrupt", "the decoder failed on this file", { cause });
 }
 

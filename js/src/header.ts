@@ -1,14 +1,14 @@
 /** What an open file says of itself, taken out of the reader's memory. */
 
 import { MocpackError } from "./error.js";
-import type { Hinge, Motion, Skeleton, Take, TrackHead } from "./types.js";
+import type { Hinge, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
 
 /** The part of the reader that tells; the numbers' order is that of bindings/wasm/boundary.cpp. */
-export interface Described {
+export interface HeaderExports {
   memory: WebAssembly.Memory;
   describe(): number;
   describe_track(index: number): number;
-  seen(first: number, stop: number, out: number): number;
+  valid_mask(first: number, stop: number, out: number): number;
   key_frame(key: number): number;
   rotations(): number;
   translations(): number;
@@ -21,20 +21,20 @@ export interface Header extends Pick<
   | "frameTime"
   | "codec"
   | "parameters"
-  | "bytes"
+  | "sizes"
   | "declaredError"
   | "measured"
-  | "angles"
+  | "angleErrors"
   | "metadata"
 > {
   skeleton: Skeleton;
-  take: Take;
+  takeData: TakeData;
   /** Metres: the largest error of the keys alone, then with each layer but the last. */
   layerErrors: Float64Array;
   /** The first frame of each group, and the clip's last. */
   keyFrames: Float64Array;
   /** Poses that the reader gives at a time. */
-  mostFrames: number;
+  maxFrames: number;
 }
 
 const NUMBERS = [
@@ -80,7 +80,7 @@ const NUMBERS = [
   "scalesAt",
   "scaled",
   "scaledAt",
-  "mostFrames",
+  "maxFrames",
 ] as const;
 const TRACK_NUMBERS = [
   "nameAt",
@@ -101,7 +101,7 @@ const UP_AXES = ["y", "x", "z"] as const;
 
 type Numbers<T extends readonly string[]> = Record<T[number], number>;
 
-export function readHeader(core: Described, memoryLimit: number): Header {
+export function readHeader(core: HeaderExports, memoryLimit: number): Header {
   const found = numbersAt(core, core.describe(), NUMBERS);
   const { fileBytes, skeletonBytes, metadataBytes, max, mean, rms, p99 } = found;
   return {
@@ -112,25 +112,25 @@ export function readHeader(core: Described, memoryLimit: number): Header {
     metadata: objectAt(core, found.metadataAt),
     declaredError: found.declaredError < 0 ? null : found.declaredError,
     measured: found.isMeasured ? { max, mean, rms, p99 } : null,
-    angles:
+    angleErrors:
       found.declaredAngle < 0
         ? null
         : { declared: found.declaredAngle, measured: found.measuredAngle },
-    bytes: {
+    sizes: {
       file: fileBytes,
       payload: fileBytes - skeletonBytes - metadataBytes,
       skeleton: skeletonBytes,
       metadata: metadataBytes,
     },
     skeleton: readSkeleton(core, found),
-    take: readTake(core, found, memoryLimit),
+    takeData: readTakeData(core, found, memoryLimit),
     layerErrors: doublesAt(core, found.layerErrorsAt, found.layers),
     keyFrames: Float64Array.from({ length: found.keys }, (_, key) => core.key_frame(key)),
-    mostFrames: found.mostFrames,
+    maxFrames: found.maxFrames,
   };
 }
 
-function readSkeleton(core: Described, found: Numbers<typeof NUMBERS>): Skeleton {
+function readSkeleton(core: HeaderExports, found: Numbers<typeof NUMBERS>): Skeleton {
   const { joints, ends, translated } = found;
   const skeleton: Skeleton = {
     names: Array.from({ length: joints }, (_, j) => textAt(core, found.namesAt + 8 * j)),
@@ -138,11 +138,11 @@ function readSkeleton(core: Described, found: Numbers<typeof NUMBERS>): Skeleton
     offsets: doublesAt(core, found.offsetsAt, 3 * joints),
     endJoints: integersAt(core, found.endJointsAt, ends),
     endOffsets: doublesAt(core, found.endSitesAt, 3 * ends),
-    translated: integersAt(core, found.translatedAt, translated),
+    translatedJoints: integersAt(core, found.translatedAt, translated),
   };
   if (found.scalesAt) skeleton.scales = doublesAt(core, found.scalesAt, 3 * joints);
-  if (found.scaled) skeleton.scaled = integersAt(core, found.scaledAt, found.scaled);
-  if (found.restAt) skeleton.rest = doublesAt(core, found.restAt, 4 * joints);
+  if (found.scaled) skeleton.scaledJoints = integersAt(core, found.scaledAt, found.scaled);
+  if (found.restAt) skeleton.restRotations = doublesAt(core, found.restAt, 4 * joints);
   if (found.hinges)
     skeleton.hinges = Array.from({ length: found.hinges }, (_, h) =>
       readHinge(core, found.hingesAt + HINGE_BYTES * h),
@@ -151,13 +151,13 @@ function readSkeleton(core: Described, found: Numbers<typeof NUMBERS>): Skeleton
 }
 
 /** A `mocpack_Hinge`. */
-function readHinge(core: Described, at: number): Hinge {
+function readHinge(core: HeaderExports, at: number): Hinge {
   const [joint, slides] = new Int32Array(core.memory.buffer, at + 8, 2);
-  const [x, y, z, lowest, highest] = new Float64Array(core.memory.buffer, at + 16, 5);
-  return { name: textAt(core, at), joint, slides: slides === 1, axis: [x, y, z], lowest, highest };
+  const [x, y, z, lowerLimit, upperLimit] = new Float64Array(core.memory.buffer, at + 16, 5);
+  return { name: textAt(core, at), joint, slides: slides === 1, axis: [x, y, z], lowerLimit, upperLimit };
 }
 
-function readTake(core: Described, found: Numbers<typeof NUMBERS>, memoryLimit: number): Take {
+function readTakeData(core: HeaderExports, found: Numbers<typeof NUMBERS>, memoryLimit: number): TakeData {
   return {
     startTime: found.startTime,
     times: found.timesAt ? doublesAt(core, found.timesAt, found.frameCount) : null,
@@ -165,15 +165,15 @@ function readTake(core: Described, found: Numbers<typeof NUMBERS>, memoryLimit: 
     up: UP_AXES[found.up],
     handedness: found.isLeftHanded ? "left" : "right",
     interpolated: found.isInterpolated === 1,
-    valid: found.hasGaps ? readSeen(core, found, memoryLimit) : null,
+    valid: found.hasGaps ? readValidMask(core, found, memoryLimit) : null,
     tracks: Array.from({ length: found.tracks }, (_, i) => readTrack(core, i)),
   };
 }
 
 /** frames · J: 1 where a joint was seen. */
-function readSeen(
-  core: Described,
-  { frameCount, joints, mostFrames }: Numbers<typeof NUMBERS>,
+function readValidMask(
+  core: HeaderExports,
+  { frameCount, joints, maxFrames }: Numbers<typeof NUMBERS>,
   memoryLimit: number,
 ): Uint8Array {
   const needed = frameCount * joints;
@@ -185,15 +185,15 @@ function readSeen(
     );
   const valid = new Uint8Array(needed);
   const room = core.rotations(); // where poses will stand, which are larger
-  for (let at = 0; at < frameCount; at += mostFrames) {
-    const stop = Math.min(at + mostFrames, frameCount);
-    core.seen(at, stop, room);
+  for (let at = 0; at < frameCount; at += maxFrames) {
+    const stop = Math.min(at + maxFrames, frameCount);
+    core.valid_mask(at, stop, room);
     valid.set(new Uint8Array(core.memory.buffer, room, (stop - at) * joints), at * joints);
   }
   return valid;
 }
 
-function readTrack(core: Described, index: number): TrackHead {
+function readTrack(core: HeaderExports, index: number): TrackInfo {
   const found = numbersAt(core, core.describe_track(index), TRACK_NUMBERS);
   return {
     name: textAt(core, found.nameAt),
@@ -201,39 +201,39 @@ function readTrack(core: Described, index: number): TrackHead {
     count: found.count,
     frameTime: found.frameTime || null,
     startTime: found.startTime,
-    even: !found.hasTimes,
+    isEvenlySpaced: !found.hasTimes,
     bound: found.bound,
     unit: textAt(core, found.unitAt),
     bytes: found.bytes,
   };
 }
 
-function numbersAt<T extends readonly string[]>(core: Described, at: number, names: T): Numbers<T> {
+function numbersAt<T extends readonly string[]>(core: HeaderExports, at: number, names: T): Numbers<T> {
   const numbers = new Float64Array(core.memory.buffer, at, names.length);
   return Object.fromEntries(names.map((name, i) => [name, numbers[i]])) as Numbers<T>;
 }
 
 export function doublesAt(
-  core: Pick<Described, "memory">,
+  core: Pick<HeaderExports, "memory">,
   at: number,
   count: number,
 ): Float64Array {
   return count ? new Float64Array(core.memory.buffer, at, count).slice() : new Float64Array(0);
 }
 
-function integersAt(core: Described, at: number, count: number): Int32Array {
+function integersAt(core: HeaderExports, at: number, count: number): Int32Array {
   return count ? new Int32Array(core.memory.buffer, at, count).slice() : new Int32Array(0);
 }
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The text whose address and size stand at `at`. */
-export function textAt(core: Pick<Described, "memory">, at: number): string {
+export function textAt(core: Pick<HeaderExports, "memory">, at: number): string {
   const [bytes, size] = new Uint32Array(core.memory.buffer, at, 2);
   return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
 }
 
 /** A JSON object that the reader has checked; nothing is an empty one. */
-function objectAt(core: Described, at: number): Record<string, unknown> {
+function objectAt(core: HeaderExports, at: number): Record<string, unknown> {
   return JSON.parse(textAt(core, at) || "{}") as Record<string, unknown>;
 }

@@ -1,11 +1,11 @@
 /** A file on a server, fetched by ranges: blocks as they are needed, each once. */
 
 import { MocpackError } from "./error.js";
-import { BufferSource, checkRange, joined, type ByteSource } from "./source.js";
+import { BufferSource, checkRange, concatenate, type ByteSource } from "./source.js";
 import type { OpenOptions } from "./types.js";
 
 const BLOCK = 16_384; // bytes
-const MOST_BLOCKS = 512; // kept
+const MAX_BLOCKS = 512; // kept
 
 /** Opens an address; where the server knows no ranges, the whole file comes at once. */
 export async function openAddress(url: string, options: OpenOptions = {}): Promise<ByteSource> {
@@ -19,12 +19,12 @@ export async function openAddress(url: string, options: OpenOptions = {}): Promi
     // ranges, but no word of the file's size (a server of another origin must expose Content-Range)
     return whole(transfer, await transfer.body(await transfer.fetch()));
   }
-  transfer.tell(bytes.length, size);
+  transfer.reportProgress(bytes.length, size);
   return new RangeSource(transfer, size, bytes);
 }
 
 function whole(transfer: Transfer, bytes: Uint8Array): ByteSource {
-  transfer.tell(bytes.length, bytes.length);
+  transfer.reportProgress(bytes.length, bytes.length);
   return new BufferSource(bytes);
 }
 
@@ -38,7 +38,7 @@ class RangeSource implements ByteSource {
     readonly size: number,
     start: Uint8Array,
   ) {
-    if (start.length !== Math.min(BLOCK, size)) throw otherBytes(transfer.url);
+    if (start.length !== Math.min(BLOCK, size)) throw wrongBytesError(transfer.url);
     this.blocks.set(0, Promise.resolve(start));
   }
 
@@ -51,7 +51,7 @@ class RangeSource implements ByteSource {
     const wanted = [];
     for (let i = first; i <= last; ++i) wanted.push(this.used(i));
     this.readAhead(last + 1);
-    const bytes = joined(await Promise.all(wanted));
+    const bytes = concatenate(await Promise.all(wanted));
     return bytes.subarray(start - first * BLOCK, start - first * BLOCK + size);
   }
 
@@ -89,7 +89,7 @@ class RangeSource implements ByteSource {
     const block = this.blocks.get(i)!;
     this.blocks.delete(i);
     this.blocks.set(i, block);
-    if (this.blocks.size > MOST_BLOCKS)
+    if (this.blocks.size > MAX_BLOCKS)
       for (const oldest of this.blocks.keys()) {
         this.blocks.delete(oldest);
         break;
@@ -147,13 +147,13 @@ class Transfer {
     const bytes = await this.body(response);
     const all = response.status === 200 && bytes.length === total;
     if (!all && (response.status !== 206 || bytes.length !== stop - start))
-      throw otherBytes(this.url);
-    this.tell(stop - start, total);
+      throw wrongBytesError(this.url);
+    this.reportProgress(stop - start, total);
     return all ? bytes.subarray(start, stop) : bytes;
   }
 
   /** Tells who wants to know that so many bytes more have come. */
-  tell(bytes: number, total: number): void {
+  reportProgress(bytes: number, total: number): void {
     this.received += bytes;
     this.options.onProgress?.(this.received, total);
   }
@@ -174,6 +174,6 @@ function totalSize(response: Response): number | undefined {
   return match ? Number(match[1]) : undefined;
 }
 
-function otherBytes(url: string): MocpackError {
+function wrongBytesError(url: string): MocpackError {
   return new MocpackError("network", `${url}: the server answers with other bytes than asked for`);
 }

@@ -4,15 +4,15 @@ export { MocpackError, type ErrorKind } from "./error.js";
 export type {
   Hinge,
   Frames,
-  Angles,
-  Measured,
+  AngleErrors,
+  MeasuredErrors,
   Motion,
   OpenOptions,
   Preview,
   Skeleton,
-  Take,
+  TakeData,
   Track,
-  TrackHead,
+  TrackInfo,
   WasmSource,
 } from "./types.js";
 export { open } from "./open.js";
@@ -24,4 +24,4 @@ export {
   type FrameErrors,
   type WorldPositions,
 } from "./kinematics.js";
-export { readBvh } from "./bvh.js";
+export { parseBvh } from "./bvh.js";

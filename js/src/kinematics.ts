@@ -74,7 +74,7 @@ function room(skeleton: Skeleton, frames: Frames): Pose {
   };
 }
 
-const LARGEST_EXPONENT = 40; // of two, of scales
+const MAX_SCALE_EXPONENT = 40; // of two, of scales
 
 /** The distance (J) of the points that stand for the skin, in each joint's own frame. */
 function shellSizes({ parents, scales }: Skeleton): Float64Array {
@@ -83,7 +83,7 @@ function shellSizes({ parents, scales }: Skeleton): Float64Array {
     if (!scales) return SHELL;
     for (let c = 0; c < 3; ++c) logs[j] += Math.log2(Math.abs(scales[3 * j + c]) || 1) / 3;
     if (parents[j] >= 0) logs[j] += logs[parents[j]];
-    const exponent = Math.min(Math.max(Math.round(logs[j]), -LARGEST_EXPONENT), LARGEST_EXPONENT);
+    const exponent = Math.min(Math.max(Math.round(logs[j]), -MAX_SCALE_EXPONENT), MAX_SCALE_EXPONENT);
     return SHELL * 2 ** -exponent;
   });
 }

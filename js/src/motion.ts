@@ -2,11 +2,11 @@
 
 import { KEYS_ONLY, type Decoded, type Decoder, type Part } from "./decoder.js";
 import { MocpackError } from "./error.js";
-import { between, locate, locateAmong } from "./sampling.js";
+import { interpolateFrames, locate, locateAmong } from "./sampling.js";
 import type { ByteSource } from "./source.js";
 import type { Frames, Motion, Preview, Track } from "./types.js";
 
-const LONGEST_TURN = 12; // milliseconds of decoding before the page gets its turn
+const MAX_SLICE_MS = 12; // milliseconds of decoding before the page gets its turn
 const FRAME_BYTES = 56; // of a joint: its rotation and its place
 const SCALE_BYTES = 24; // of a joint
 
@@ -16,12 +16,12 @@ export class FileMotion implements Motion {
   readonly frameTime;
   readonly codec;
   readonly parameters;
-  readonly bytes;
+  readonly sizes;
   readonly declaredError;
   readonly measured;
-  readonly angles;
+  readonly angleErrors;
   readonly metadata;
-  readonly take;
+  readonly takeData;
   readonly layerErrors;
   private closed = false;
 
@@ -36,12 +36,12 @@ export class FileMotion implements Motion {
     this.frameTime = header.frameTime;
     this.codec = header.codec;
     this.parameters = header.parameters;
-    this.bytes = header.bytes;
+    this.sizes = header.sizes;
     this.declaredError = header.declaredError;
     this.measured = header.measured;
-    this.angles = header.angles;
+    this.angleErrors = header.angleErrors;
     this.metadata = header.metadata;
-    this.take = header.take;
+    this.takeData = header.takeData;
     this.layerErrors = header.layerErrors;
   }
 
@@ -57,16 +57,16 @@ export class FileMotion implements Motion {
   }
 
   async sample(seconds: number): Promise<Frames> {
-    const { startTime, times } = this.take;
-    const { frame, part } = times
+    const { startTime, times } = this.takeData;
+    const { frame, fraction } = times
       ? locateAmong(seconds, times)
       : locate(seconds - startTime, this.frameTime, this.frameCount);
-    return between(await this.frames(frame, Math.min(frame + 2, this.frameCount)), part);
+    return interpolateFrames(await this.frames(frame, Math.min(frame + 2, this.frameCount)), fraction);
   }
 
   async track(name: string): Promise<Track> {
     this.check(0, 0);
-    const index = this.take.tracks.findIndex((head) => head.name === name);
+    const index = this.takeData.tracks.findIndex((head) => head.name === name);
     if (index < 0) throw new RangeError(`the motion has no track ${JSON.stringify(name)}`);
     await this.decoder.ready();
     return this.decoder.track(index);
@@ -100,12 +100,12 @@ export class FileMotion implements Motion {
     for (let at = first; at < stop;) {
       await this.decoder.ready();
       if (this.closed) throw new Error("the motion is closed");
-      const end = Math.min(stop, how.end(at), at + this.decoder.header.mostFrames);
+      const end = Math.min(stop, how.end(at), at + this.decoder.header.maxFrames);
       const decoded = how.read(at, end, parts);
       if (decoded) {
         this.copy(decoded, out, at - first);
         at = end;
-        if (performance.now() - turn < LONGEST_TURN || at === stop) continue;
+        if (performance.now() - turn < MAX_SLICE_MS || at === stop) continue;
         await new Promise((done) => setTimeout(done));
       } else {
         if (fetched) throw new MocpackError("corrupt", "the decoder asks for the same bytes again");
@@ -146,7 +146,7 @@ export class FileMotion implements Motion {
 
   private room(count: number): Poses & { count: number } {
     const joints = this.skeleton.parents.length;
-    const isScaled = Boolean(this.skeleton.scales ?? this.skeleton.scaled);
+    const isScaled = Boolean(this.skeleton.scales ?? this.skeleton.scaledJoints);
     const needed = (FRAME_BYTES + (isScaled ? SCALE_BYTES : 0)) * count * joints;
     if (needed > this.memoryLimit)
       throw new MocpackError(

@@ -12,21 +12,21 @@ export * from "./index.js";
 let decoder: Promise<WebAssembly.Module> | undefined;
 
 export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
-  const wasm = await withFile(options.wasm ?? (await ownDecoder()));
+  const wasm = await withFile(options.wasm ?? (await bundledDecoder()));
   return openAnywhere(await withFile(source), { ...options, wasm });
 }
 
 export async function openArchive(source: Source, options: OpenOptions = {}): Promise<Archive> {
-  const wasm = await withFile(options.wasm ?? (await ownDecoder()));
+  const wasm = await withFile(options.wasm ?? (await bundledDecoder()));
   return openArchiveAnywhere(await withFile(source), { ...options, wasm });
 }
 
 export async function openScene(source: Source, options: OpenOptions = {}): Promise<Scene> {
-  const wasm = await withFile(options.wasm ?? (await ownDecoder()));
+  const wasm = await withFile(options.wasm ?? (await bundledDecoder()));
   return openSceneAnywhere(await withFile(source), { ...options, wasm });
 }
 
-function ownDecoder(): Promise<WasmSource> {
+function bundledDecoder(): Promise<WasmSource> {
   decoder ??= readFile(new URL("./mocpack.wasm", import.meta.url)).then((bytes) =>
     WebAssembly.compile(bytes),
   );

@@ -3,7 +3,7 @@
 import type { Frames } from "./types.js";
 
 /** The frame that `seconds` lies in by times that are not even, and how far it is to the next. */
-export function locateAmong(seconds: number, times: Float64Array): { frame: number; part: number } {
+export function locateAmong(seconds: number, times: Float64Array): { frame: number; fraction: number } {
   let low = 0;
   let high = Math.max(0, times.length - 2);
   while (low < high) {
@@ -12,7 +12,7 @@ export function locateAmong(seconds: number, times: Float64Array): { frame: numb
     else high = middle - 1;
   }
   const length = times.length > 1 ? times[low + 1] - times[low] : 1;
-  return { frame: low, part: Math.min(Math.max((seconds - times[low]) / length, 0), 1) };
+  return { frame: low, fraction: Math.min(Math.max((seconds - times[low]) / length, 0), 1) };
 }
 
 /** The frame `seconds` lies in, and how far it is to the next; clamped to the clip. */
@@ -20,14 +20,14 @@ export function locate(
   seconds: number,
   frameTime: number,
   frameCount: number,
-): { frame: number; part: number } {
+): { frame: number; fraction: number } {
   const at = Math.min(Math.max(seconds / frameTime, 0), frameCount - 1);
   const frame = Math.min(Math.floor(at), Math.max(0, frameCount - 2));
-  return { frame, part: at - frame };
+  return { frame, fraction: at - frame };
 }
 
-/** One frame, `part` of the way from the first to the last of (at most two) frames. */
-export function between(frames: Frames, part: number): Frames {
+/** One frame, `fraction` of the way from the first to the last of (at most two) frames. */
+export function interpolateFrames(frames: Frames, fraction: number): Frames {
   const last = frames.count - 1;
   const turns = frames.rotations.length / frames.count;
   const places = frames.translations.length / frames.count;
@@ -41,23 +41,23 @@ export function between(frames: Frames, part: number): Frames {
     if (frames.scales) one.scales = frames.scales.subarray(frame * places, (frame + 1) * places);
     return one;
   };
-  return mixed(at(0), at(last), part);
+  return interpolate(at(0), at(last), fraction);
 }
 
-/** One frame, `part` of the way from one to another. */
-export function mixed(a: Frames, b: Frames, part: number): Frames {
+/** One frame, `fraction` of the way from one to another. */
+export function interpolate(a: Frames, b: Frames, fraction: number): Frames {
   const [rotations, translations] = [a.rotations.slice(), a.translations.slice()];
-  for (let i = 0; i < rotations.length; i += 4) slerp(rotations, i, b.rotations, i, part);
+  for (let i = 0; i < rotations.length; i += 4) slerp(rotations, i, b.rotations, i, fraction);
   for (let i = 0; i < translations.length; ++i)
-    translations[i] += part * (b.translations[i] - translations[i]);
+    translations[i] += fraction * (b.translations[i] - translations[i]);
   const pose: Frames = { start: a.start, count: 1, rotations, translations };
   const to = b.scales;
-  if (a.scales && to) pose.scales = a.scales.map((scale, i) => (1 - part) * scale + part * to[i]);
+  if (a.scales && to) pose.scales = a.scales.map((scale, i) => (1 - fraction) * scale + fraction * to[i]);
   return pose;
 }
 
-/** a[i…] becomes the rotation `part` of the way to b[k…], the shorter way round. */
-function slerp(a: Float64Array, i: number, b: Float64Array, k: number, part: number): void {
+/** a[i…] becomes the rotation `fraction` of the way to b[k…], the shorter way round. */
+function slerp(a: Float64Array, i: number, b: Float64Array, k: number, fraction: number): void {
   let dot = 0;
   for (let c = 0; c < 4; ++c) dot += a[i + c] * b[k + c];
   const sign = dot < 0 ? -1 : 1;
@@ -68,8 +68,8 @@ function slerp(a: Float64Array, i: number, b: Float64Array, k: number, part: num
   const sine = Math.sin(angle);
   const [from, to] =
     sine > 1e-9
-      ? [Math.sin((1 - part) * angle) / sine, Math.sin(part * angle) / sine]
-      : [1 - part, part];
+      ? [Math.sin((1 - fraction) * angle) / sine, Math.sin(fraction * angle) / sine]
+      : [1 - fraction, fraction];
   let square = 0;
   for (let c = 0; c < 4; ++c) {
     a[i + c] = from * a[i + c] + to * sign * b[k + c];

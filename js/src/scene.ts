@@ -9,8 +9,8 @@ import type { Motion, OpenOptions } from "./types.js";
 const MAGIC = "\x93MOC";
 const VERSION = 1;
 const FIRST_CHUNK = 5; // bytes before it
-const LONGEST_HEADER = 18; // bytes of a chunk's tag, length and checksum
-const LONGEST_NAME = 1024; // bytes
+const MAX_HEADER_BYTES = 18; // bytes of a chunk's tag, length and checksum
+const MAX_NAME_BYTES = 1024; // bytes
 
 /** Opens a scene. A file of one clip is a scene of one clip whose name is empty. */
 export async function openScene(source: Source, options: OpenOptions = {}): Promise<Scene> {
@@ -32,7 +32,7 @@ export class Scene {
   ) {}
 
   /** The names of the clips, in their order. */
-  get names(): string[] {
+  get clipNames(): string[] {
     return [...this.parts.keys()];
   }
 
@@ -134,7 +134,7 @@ interface ChunkHead {
 }
 
 async function readHeader(bytes: ByteSource, at: number): Promise<ChunkHead> {
-  const head = await bytes.read(at, Math.min(LONGEST_HEADER, bytes.size - at));
+  const head = await bytes.read(at, Math.min(MAX_HEADER_BYTES, bytes.size - at));
   const size = varint(head, 4);
   if (size.end + 4 > head.length)
     throw new MocpackError("truncated", "a chunk's header ends too early");
@@ -165,9 +165,9 @@ async function readName(
   bytes: ByteSource,
   head: ChunkHead,
 ): Promise<{ name: string; size: number }> {
-  const start = await bytes.read(head.body, Math.min(head.size, LONGEST_NAME + 4));
+  const start = await bytes.read(head.body, Math.min(head.size, MAX_NAME_BYTES + 4));
   const length = varint(start, 0);
-  if (length.value > LONGEST_NAME) throw corrupt(`chunk CLIP: a name of ${length.value} bytes`);
+  if (length.value > MAX_NAME_BYTES) throw corrupt(`chunk CLIP: a name of ${length.value} bytes`);
   const size = length.end + length.value;
   if (size > start.length) throw new MocpackError("truncated", "chunk CLIP ends in its name");
   try {

@@ -36,7 +36,7 @@ export function checkRange(source: ByteSource, start: number, size: number): voi
 }
 
 /** Parts one after another. */
-export function joined(parts: Uint8Array[]): Uint8Array {
+export function concatenate(parts: Uint8Array[]): Uint8Array {
   if (parts.length === 1) return parts[0];
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;

@@ -13,13 +13,13 @@ export interface Skeleton {
   /** 3E, metres, in that joint's frame. */
   endOffsets: Float64Array;
   /** Joints with translations, increasing. */
-  translated: Int32Array;
+  translatedJoints: Int32Array;
   /** 4J: the local rotation of each joint at rest, where the source has one. Poses do not start from it. */
-  rest?: Float64Array;
+  restRotations?: Float64Array;
   /** 3J: the scale of each joint along its own axes, where it does not move; absent: all 1. */
   scales?: Float64Array;
   /** Joints whose scale moves, increasing: `Frames.scales` has it. */
-  scaled?: Int32Array;
+  scaledJoints?: Int32Array;
   /** Degrees of freedom of joints that turn about fixed axes or slide along them, in the source's order. */
   hinges?: Hinge[];
 }
@@ -34,12 +34,12 @@ export interface Hinge {
   /** Of length 1, in the frame that the rest rotation leads to. */
   axis: [number, number, number];
   /** Radians, or metres of a slider; ∓Infinity where there is no limit. */
-  lowest: number;
-  highest: number;
+  lowerLimit: number;
+  upperLimit: number;
 }
 
 /** What a track is; `motion.track(name)` gives its samples. */
-export interface TrackHead {
+export interface TrackInfo {
   name: string;
   kind: "scalar" | "flag" | "label" | "vec3" | "quaternion";
   count: number;
@@ -47,7 +47,7 @@ export interface TrackHead {
   frameTime: number | null;
   startTime: number;
   /** Whether samples are evenly spaced. */
-  even: boolean;
+  isEvenlySpaced: boolean;
   /** Largest error of a sample; 0: exact. */
   bound: number;
   unit: string;
@@ -56,7 +56,7 @@ export interface TrackHead {
 }
 
 /** The samples of a track. */
-export interface Track extends TrackHead {
+export interface Track extends TrackInfo {
   /** count: seconds of each sample on the clip's clock. */
   times: Float64Array;
   /** count · width numbers: one of a scalar or a flag (0 or 1), three of a vector, four of a quaternion. */
@@ -66,7 +66,7 @@ export interface Track extends TrackHead {
 }
 
 /** What a take holds beside its poses. */
-export interface Take {
+export interface TakeData {
   /** Seconds of the first frame. */
   startTime: number;
   /** Seconds of each frame, where they are not even. */
@@ -79,7 +79,7 @@ export interface Take {
   interpolated: boolean;
   /** frames · J: 1 where a joint was seen; null: everywhere. */
   valid: Uint8Array | null;
-  tracks: TrackHead[];
+  tracks: TrackInfo[];
 }
 
 /** Poses of consecutive frames, frame after frame. */
@@ -108,7 +108,7 @@ export interface Preview {
 }
 
 /** What the encoder measured, in metres: the promised error, then three of joint centres. */
-export interface Measured {
+export interface MeasuredErrors {
   max: number;
   mean: number;
   rms: number;
@@ -116,7 +116,7 @@ export interface Measured {
 }
 
 /** A bound on the error of hinges' angles and of local rotations, and what was measured, radians. */
-export interface Angles {
+export interface AngleErrors {
   declared: number;
   measured: number;
 }
@@ -131,15 +131,15 @@ export interface Motion {
   /** What the encoder was asked for, where it is not the codec's default. */
   readonly parameters: Record<string, unknown>;
   /** Bytes of the file and of its parts; `payload` counts all but skeleton and metadata. */
-  readonly bytes: { file: number; payload: number; skeleton: number; metadata: number };
+  readonly sizes: { file: number; payload: number; skeleton: number; metadata: number };
   /** The bound that the file was made to keep, metres. */
   readonly declaredError: number | null;
-  readonly measured: Measured | null;
+  readonly measured: MeasuredErrors | null;
   /** Where the file keeps a bound on angles too. */
-  readonly angles: Angles | null;
+  readonly angleErrors: AngleErrors | null;
   readonly metadata: unknown;
   /** What a .mocp file holds beside its poses. */
-  readonly take?: Take;
+  readonly takeData?: TakeData;
   /** The largest error of a file that is cut after its keys, then after each layer but the last, metres. */
   readonly layerErrors?: Float64Array;
   /** Frames start … stop - 1. */

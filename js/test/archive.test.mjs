@@ -21,9 +21,9 @@ describe("an archive", { skip }, () => {
       names,
     );
     for (const name of names)
-      assert.deepEqual(await archive.file(name), read(`${name}.mocp`), name);
+      assert.deepEqual(await archive.readFile(name), read(`${name}.mocp`), name);
     assert.equal(archive.clips[3].size, read("walk.mocp").length);
-    await assert.rejects(archive.file("none"), RangeError);
+    await assert.rejects(archive.readFile("none"), RangeError);
     await assert.rejects(archive.open(4), RangeError);
   });
 
@@ -37,7 +37,7 @@ describe("an archive", { skip }, () => {
     const [a, b] = await Promise.all([ours.frames(0, 20), theirs.frames(0, 20)]);
     assert.deepEqual(a.rotations, b.rotations);
     ours.close();
-    assert.deepEqual(await archive.file("turns"), read("turns.mocp")); // it is still open
+    assert.deepEqual(await archive.readFile("turns"), read("turns.mocp")); // it is still open
     archive.close();
   });
 
@@ -55,7 +55,7 @@ describe("an archive", { skip }, () => {
     try {
       const address = `http://127.0.0.1:${server.address().port}/all.mocps`;
       const archive = await openArchive(address, options);
-      assert.deepEqual(await archive.file("walk"), read("walk.mocp"));
+      assert.deepEqual(await archive.readFile("walk"), read("walk.mocp"));
       assert.ok(fetched < file.length, `${fetched} of ${file.length}`);
       const motion = await archive.open("long");
       await motion.frames(0, 30);
@@ -71,7 +71,7 @@ describe("an archive", { skip }, () => {
     assert.equal(archive.clips[0].shard, "many-00000.mocps");
     await assert.rejects(archive.open(0), kindIs("unsupported"));
     const shard = await openArchive(read("many-00000.mocps"), options);
-    assert.deepEqual(await shard.file("long"), read("long.mocp"));
+    assert.deepEqual(await shard.readFile("long"), read("long.mocp"));
   });
 
   it("that is damaged is told so, whatever the damage", async () => {
@@ -97,7 +97,7 @@ describe("an archive", { skip }, () => {
         const archive = await openArchive(read(name), options);
         for (const { name: clip, shard } of archive.clips)
           if (shard === null)
-            await archive.file(clip).catch((error) => assert.ok(error instanceof MocpackError));
+            await archive.readFile(clip).catch((error) => assert.ok(error instanceof MocpackError));
       } catch (error) {
         if (!(error instanceof MocpackError)) throw error;
         verdict = "refused";

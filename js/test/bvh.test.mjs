@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
-import { MocpackError, readBvh, worldPositions } from "../dist/index.js";
+import { MocpackError, parseBvh, worldPositions } from "../dist/index.js";
 
 const FILE = `HIERARCHY
 ROOT Hips
@@ -27,13 +27,13 @@ Frame Time: 0.5
 
 const fails = (text, kind, pattern) =>
   assert.throws(
-    () => readBvh(text),
+    () => parseBvh(text),
     (error) => error instanceof MocpackError && error.kind === kind && pattern.test(error.message),
   );
 
 describe("a BVH", () => {
   it("stands where hand computation puts it", async () => {
-    const motion = readBvh(FILE);
+    const motion = parseBvh(FILE);
     assert.equal(motion.codec, "bvh");
     assert.deepEqual(motion.skeleton.names, ["Hips", "Upper Leg"]);
     assert.deepEqual(motion.metadata, { source: "bvh", unit_guessed: "cm" });
@@ -44,13 +44,13 @@ describe("a BVH", () => {
   });
 
   it("takes the unit it is told", async () => {
-    const motion = readBvh(FILE, { unit: 0.001 });
+    const motion = parseBvh(FILE, { unit: 0.001 });
     assert.equal(motion.skeleton.offsets[4], 0.1);
     assert.deepEqual(motion.metadata, { source: "bvh" });
   });
 
   it("is sampled between frames", async () => {
-    const motion = readBvh(FILE);
+    const motion = parseBvh(FILE);
     const { rotations } = await motion.sample(0.25);
     const eighth = Math.PI / 8;
     assert.ok(Math.abs(rotations[2] - Math.sin(eighth)) < 1e-15);

@@ -17,12 +17,12 @@ async function kindOf(work) {
 
 async function readFrames(motion, out, tracks = false) {
   const { rotations, translations } = await motion.frames(0, motion.frameCount);
-  if (tracks) for (const { name } of motion.take.tracks) await motion.track(name);
+  if (tracks) for (const { name } of motion.takeData.tracks) await motion.track(name);
   if (out) {
     const bytes = [rotations, translations].map((a) =>
       Buffer.from(a.buffer, a.byteOffset, a.byteLength),
     );
-    for (const { name } of motion.take.tracks) {
+    for (const { name } of motion.takeData.tracks) {
       const { times, values } = await motion.track(name);
       for (const a of [times, values])
         bytes.push(Buffer.from(a.buffer, a.byteOffset, a.byteLength));
@@ -36,8 +36,8 @@ async function readFrames(motion, out, tracks = false) {
 /** Reads every clip of a file; the numbers of a file of one clip go to `out`. */
 async function readClips(bytes, out) {
   const scene = await openScene(bytes);
-  for (const name of scene.names)
-    await readFrames(await scene.open(name), scene.names.length > 1 ? null : out, true);
+  for (const name of scene.clipNames)
+    await readFrames(await scene.open(name), scene.clipNames.length > 1 ? null : out, true);
 }
 
 async function compareArchive(bytes) {

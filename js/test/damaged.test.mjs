@@ -18,7 +18,7 @@ import {
 const COUNT = Number(process.env.MOCPACK_DAMAGED ?? 10_000);
 const NAMES = ["walk", "one_frame", "translating", "few_axes", "noise", "turns", "layers", "grid"];
 const dictionary = noFiles ? undefined : read("skeletons.dictionary");
-const MOST_MEMORY = 1 << 30; // bytes of this whole process
+const MAX_MEMORY_BYTES = 1 << 30; // bytes of this whole process
 
 function flipped(bytes, start, end, dice) {
   const out = bytes.slice();
@@ -99,7 +99,7 @@ test(`${COUNT} damaged files`, { skip: noFiles, timeout: 600_000 }, async () => 
     const found = await outcome(damage(file, dice, other));
     const row = (counts[kind] ??= {});
     row[found] = (row[found] ?? 0) + 1;
-    assert.ok(process.memoryUsage.rss() < MOST_MEMORY, `memory at file ${i}`);
+    assert.ok(process.memoryUsage.rss() < MAX_MEMORY_BYTES, `memory at file ${i}`);
   }
   console.table(counts);
   const sums = {};

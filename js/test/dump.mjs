@@ -2,13 +2,13 @@
 // LIST: [{ file, clip?, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
 import { readFile, writeFile } from "node:fs/promises";
 
-import { frameErrors, open, readBvh, worldPositions } from "../dist/node.js";
+import { frameErrors, open, parseBvh, worldPositions } from "../dist/node.js";
 
 async function openFile(path, clip) {
   const bytes = await readFile(path);
   const options = clip === undefined ? {} : { clip };
   return path.endsWith(".bvh")
-    ? readBvh(bytes.toString("utf8"))
+    ? parseBvh(bytes.toString("utf8"))
     : open(new Uint8Array(bytes), options);
 }
 
@@ -38,16 +38,16 @@ for (const { file, clip, out, times, original } of JSON.parse(
     });
   }
   const labels = [];
-  for (const [i, { name }] of (motion.take?.tracks ?? []).entries()) {
+  for (const [i, { name }] of (motion.takeData?.tracks ?? []).entries()) {
     const track = await motion.track(name);
     arrays[`track${i}.times`] = track.times;
     arrays[`track${i}.values`] = track.values;
     labels.push(track.labels);
   }
   for (const [name, numbers] of Object.entries(arrays)) await write(`${out}.${name}`, numbers);
-  const { skeleton, frameCount, frameTime, codec, bytes, declaredError, measured, metadata } =
+  const { skeleton, frameCount, frameTime, codec, sizes: bytes, declaredError, measured, metadata } =
     motion;
-  const { angles } = motion;
+  const { angleErrors: angles } = motion;
   const plain = Object.fromEntries(Object.entries(skeleton).map(([k, v]) => [k, Array.from(v)]));
   const header = {
     skeleton: plain,
@@ -60,10 +60,10 @@ for (const { file, clip, out, times, original } of JSON.parse(
     angles,
     metadata,
     labels,
-    take: motion.take && {
-      ...motion.take,
-      times: motion.take.times && Array.from(motion.take.times),
-      valid: motion.take.valid && Array.from(motion.take.valid),
+    take: motion.takeData && {
+      ...motion.takeData,
+      times: motion.takeData.times && Array.from(motion.takeData.times),
+      valid: motion.takeData.valid && Array.from(motion.takeData.valid),
     },
   };
   await writeFile(`${out}.json`, JSON.stringify(header));

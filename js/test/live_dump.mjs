@@ -14,7 +14,7 @@ const parts = [];
 for (let at = 0; at < packets.length;) {
   const size = packets.readUInt32LE(at);
   for (const pose of receiver.receive(packets.subarray(at + 4, at + 4 + size))) {
-    numbers.push(pose.number);
+    numbers.push(pose.frameNumber);
     parts.push(Buffer.from(pose.rotations.buffer), Buffer.from(pose.translations.buffer));
   }
   at += 4 + size;
@@ -29,7 +29,7 @@ console.log(
     parents: [...parents],
     maxError: receiver.maxError,
     frameTime: hello.frameTime,
-    guess: receiver.guess(1)?.certain,
+    predict: receiver.predict(1)?.isExact,
     report: receiver.report(),
   }),
 );

@@ -73,7 +73,7 @@ describe("open", { skip: noFiles }, () => {
   it("opens a clip of a scene by its name", async () => {
     const bytes = read("scene.mocp");
     const scene = await openScene(bytes);
-    assert.deepEqual(scene.names, ["walk", "turns"]);
+    assert.deepEqual(scene.clipNames, ["walk", "turns"]);
     const [whole, named] = [await scene.open("turns"), await open(bytes, { clip: "turns" })];
     assert.equal(whole.frameCount, named.frameCount);
     await assert.rejects(open(bytes), /"walk".*"turns"/);
@@ -81,7 +81,7 @@ describe("open", { skip: noFiles }, () => {
     await assert.rejects(scene.open("run"), RangeError);
     await assert.rejects(open(read("walk.mocp"), { clip: "walk" }), /"walk"/);
     const single = await openScene(read("walk.mocp"));
-    assert.deepEqual(single.names, [""]);
+    assert.deepEqual(single.clipNames, [""]);
     (await single.open("")).close();
   });
 

@@ -54,7 +54,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     const motion = await open(address("long.mocp"), options);
     const frames = await motion.frames(0, 120);
     const size = read("long.mocp").length;
-    assert.equal(motion.bytes.file, size);
+    assert.equal(motion.sizes.file, size);
     assert.ok(fetched() < 0.4 * size, `${fetched()} of ${size} bytes`);
     assert.ok(requests.length <= 6, `${requests.length} requests`);
     const local = await open(read("long.mocp"), options);
@@ -66,7 +66,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     fresh();
     const motion = await open(address("raw.mocp"), options);
     const frames = await motion.frames(0, 60);
-    assert.ok(fetched() < 0.3 * motion.bytes.file, `${fetched()} of ${motion.bytes.file} bytes`);
+    assert.ok(fetched() < 0.3 * motion.sizes.file, `${fetched()} of ${motion.sizes.file} bytes`);
     const local = await open(read("raw.mocp"), options);
     assert.deepEqual(frames, await local.frames(0, 60));
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
       const all = [0, local.frameCount];
       assert.deepEqual(await motion.frames(...all), await local.frames(...all), name);
       assert.deepEqual(await motion.preview(), await local.preview(), name);
-      for (const track of local.take.tracks)
+      for (const track of local.takeData.tracks)
         assert.deepEqual(await motion.track(track.name), await local.track(track.name));
       await assert.rejects(motion.track("no such track"), RangeError);
       motion.close();
@@ -97,7 +97,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     const motion = await open(address("long.mocp"), options);
     const keys = await motion.preview();
     assert.ok(keys.count > 100);
-    assert.ok(fetched() < 0.5 * motion.bytes.file, `${fetched()} of ${motion.bytes.file} bytes`);
+    assert.ok(fetched() < 0.5 * motion.sizes.file, `${fetched()} of ${motion.sizes.file} bytes`);
     motion.close();
   });
 

@@ -62,7 +62,7 @@ function near(found, expected, limit = CLOSE, what = "") {
 
 /** Times of frames on the clip's clock. */
 function timesOf(motion) {
-  const { times } = motion.take;
+  const { times } = motion.takeData;
   return Array.from({ length: motion.frameCount }, (_, t) =>
     times ? times[t] - times[0] : t * motion.frameTime,
   );
@@ -70,7 +70,7 @@ function timesOf(motion) {
 
 /** Compares bones with the package's own sample: local rotations and places, and the world's. */
 async function checkPose(motion, bones, seconds) {
-  const sample = await motion.sample(seconds + (motion.take.times?.[0] ?? motion.take.startTime));
+  const sample = await motion.sample(seconds + (motion.takeData.times?.[0] ?? motion.takeData.startTime));
   bones.forEach((bone, j) => {
     const turn = new THREE.Quaternion().fromArray(sample.rotations, 4 * j);
     const sign = Math.sign(turn.dot(bone.quaternion)) || 1;
@@ -235,11 +235,11 @@ describe("clips in three.js's mixer", { skip: noFiles }, () => {
 describe("a streaming clip", { skip: noFiles }, () => {
   it("keeps no more frames than its memory holds", async () => {
     const motion = await open(read("long.mocp"));
-    const clip = await toStreamingClip(motion, { memory: 1, ahead: 2 });
+    const clip = await toStreamingClip(motion, { cacheBytes: 1, prefetchSeconds: 2 });
     for (let seconds = 0; seconds < 30; seconds += 0.5) await clip.stream.ready(seconds);
     const kept = clip.stream.buffered.reduce((sum, [start, stop]) => sum + stop - start, 0);
     assert.ok(kept > 0 && kept <= 6, `${kept} s`);
-    const roomy = await toStreamingClip(motion, { ahead: 0 });
+    const roomy = await toStreamingClip(motion, { prefetchSeconds: 0 });
     for (let seconds = 0; seconds < 30; seconds += 0.5) await roomy.stream.ready(seconds);
     assert.deepEqual(roomy.stream.buffered, [[0, 30]]);
     roomy.stream.close();
@@ -258,7 +258,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
         },
       },
     });
-    const { stream } = await toStreamingClip(counted, { memory: 1, ahead: 6 });
+    const { stream } = await toStreamingClip(counted, { cacheBytes: 1, prefetchSeconds: 6 });
     for (let seconds = 0; seconds < 25; seconds += 0.25) {
       await stream.ready(seconds);
       stream.seek(seconds);
@@ -271,7 +271,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
 
   it("plays backwards, fetching what comes next", async () => {
     const motion = await open(read("long.mocp"));
-    const { stream } = await toStreamingClip(motion, { ahead: 3 });
+    const { stream } = await toStreamingClip(motion, { prefetchSeconds: 3 });
     await stream.ready(60);
     stream.seek(60.5);
     stream.seek(60.4);
@@ -291,7 +291,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
     const motion = await open(resealed(bytes));
     const skeleton = toSkeleton(motion);
     const mesh = worn(skeleton);
-    const clip = await toStreamingClip(motion, { skeleton, ahead: 0 });
+    const clip = await toStreamingClip(motion, { skeleton, prefetchSeconds: 0 });
     const errors = [];
     clip.stream.addEventListener("error", ({ error }) => errors.push(error));
     const mixer = new THREE.AnimationMixer(mesh);
@@ -314,7 +314,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
 
   it("refuses options that are none", async () => {
     const motion = await open(read("walk.mocp"));
-    for (const options of [{ ahead: -1 }, { ahead: NaN }, { memory: -1 }])
+    for (const options of [{ prefetchSeconds: -1 }, { prefetchSeconds: NaN }, { cacheBytes: -1 }])
       await assert.rejects(toStreamingClip(motion, options), RangeError);
   });
 });
@@ -359,7 +359,7 @@ describe("matchBones", { skip: noFiles }, () => {
   });
 });
 
-describe("retargeting", { skip: noFiles }, () => {
+describe("retargetChannels", { skip: noFiles }, () => {
   /** The motion's own skeleton at another size, each bone's axes turned anyhow, under an armature. */
   function stranger(motion, size, { posed = false } = {}) {
     const own = toSkeleton(motion);

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     )
     from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
     from mocpack.codec import Codec
-    from mocpack.corpora import Corpus, corpus
+    from mocpack.corpora import Corpus, open_corpus
     from mocpack.hinges import Hinges
     from mocpack.metrics import Comparison, compare
     from mocpack.motion import Motion
     from mocpack.registry import codec_ids, parse_codec
     from mocpack.skeleton import Skeleton
-    from mocpack.take import Extras, Track
+    from mocpack.take_data import TakeData, Track
     from mocpack.units import Angle, Length, cm, deg, m, mm, rad
 
 # where each public name comes from; nothing is loaded before it is used, so that a program which
@@ -39,19 +39,19 @@ _HOMES = {
     "Codec": "codec",
     "Comparison": "metrics",
     "Corpus": "corpora",
-    "Extras": "take",
+    "TakeData": "take_data",
     "Hinges": "hinges",
     "Length": "units",
     "Motion": "motion",
     "Skeleton": "skeleton",
-    "Track": "take",
+    "Track": "take_data",
     "VertexClip": "clip",
     "VertexHeader": "clip",
     "clip_names": "_api",
     "cm": "units",
     "codec_ids": "registry",
     "compare": "metrics",
-    "corpus": "corpora",
+    "open_corpus": "corpora",
     "decode": "_api",
     "decode_scene": "_api",
     "deg": "units",
@@ -76,11 +76,11 @@ __all__ = [
     "Codec",
     "Comparison",
     "Corpus",
-    "Extras",
     "Hinges",
     "Length",
     "Motion",
     "Skeleton",
+    "TakeData",
     "Track",
     "VertexClip",
     "VertexHeader",
@@ -88,7 +88,6 @@ __all__ = [
     "cm",
     "codec_ids",
     "compare",
-    "corpus",
     "decode",
     "decode_scene",
     "deg",
@@ -97,6 +96,7 @@ __all__ = [
     "m",
     "mm",
     "open",
+    "open_corpus",
     "parse_codec",
     "rad",
     "read",

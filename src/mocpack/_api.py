@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 from mocpack import rate
 from mocpack.arguments import check_path
-from mocpack.clip import AnyClip, Clip, VertexClip, check_reach
+from mocpack.clip import AnyClip, Clip, VertexClip, check_coordinates
 from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -27,23 +27,30 @@ from mocpack.errors import (
 )
 from mocpack.header import array_bytes
 from mocpack.io import (
-    clip_names_in,
-    contents,
-    files_beside,
-    holds_scenes,
+    external_file_reader,
+    list_clips_in_bytes,
     read_bytes,
     read_file,
+    read_file_bytes,
+    supports_scenes,
     write_file,
     write_scene_bytes,
 )
 from mocpack.io.atomic import write_atomically
-from mocpack.io.choice import MAX_POSES, check_rate
+from mocpack.io.choice import MAX_POSES, check_fps
 from mocpack.motion import Motion as Motion
-from mocpack.motion import clip_source
+from mocpack.motion import select_clip
 from mocpack.presets import preset_bound
 from mocpack.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
-from mocpack.source import Openable, source_of
-from mocpack.units import LENGTHS, Angle, Length, angle_argument, length_argument, parse_size
+from mocpack.source import Openable, open_source
+from mocpack.units import (
+    LENGTHS,
+    Angle,
+    Length,
+    parse_angle_argument,
+    parse_length_argument,
+    parse_size,
+)
 
 EFFORTS = ("fast", "default", "best")
 
@@ -106,7 +113,7 @@ def read(
     """
     check_path("path", path)
     found = read_contents(
-        contents(path),
+        read_file_bytes(path),
         path,
         unit=unit,
         skeleton=skeleton,
@@ -134,7 +141,7 @@ def read_contents(
     """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
-    metres = None if unit is None else _unit(unit)
+    metres = None if unit is None else _parse_unit(unit)
     options |= {"unit": metres, "skeleton": skeleton, "clip": clip}
     return read_file(path, data=data, allow_outside=allow_outside, **options)
 
@@ -161,22 +168,22 @@ def read_data(
             raise UsageError(f"{name}: a .mocp file is read without {', '.join(given)}")
         try:
             found = decode(data, clip=clip, memory_limit=memory_limit)
-            return found if fps is None else _sampled(found, fps)
+            return found if fps is None else _resample(found, fps)
         except UsageError as error:
             raise UsageError(f"{name}: {error}") from error
         except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
-    metres = None if unit is None else _unit(unit)
-    bones = None if skeleton is None else contents(skeleton)
+    metres = None if unit is None else _parse_unit(unit)
+    bones = None if skeleton is None else read_file_bytes(skeleton)
     options |= {"unit": metres, "skeleton": bones, "clip": clip}
     return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 
-def _sampled(clip: AnyClip, fps: float) -> Clip:
+def _resample(clip: AnyClip, fps: float) -> Clip:
     """Return a skeletal clip with frames at an even rate."""
     if isinstance(clip, VertexClip):
         raise UsageError("a vertex animation has frames of its own and is not sampled anew")
-    check_rate(fps)
+    check_fps(fps)
     frames = (clip.times[-1] - clip.times[0]) * fps
     if frames * len(clip.skeleton) > MAX_POSES:
         raise UsageError(f"{frames:.6g} frames of {len(clip.skeleton)} joints are too many")
@@ -259,7 +266,7 @@ def encode(
     ).data
 
 
-class Wanted(TypedDict, total=False):
+class TargetOptions(TypedDict, total=False):
     """What `encode` may be asked to reach, as it takes it."""
 
     max_error: str | Length | None
@@ -275,7 +282,7 @@ def encode_measured(
     *,
     preset: str | None = None,
     effort: str | None = None,
-    **wanted: Unpack[Wanted],
+    **target_options: Unpack[TargetOptions],
 ) -> rate.Attempt:
     """Do as `encode` does, and return the file with its measured errors and its codec."""
     may_choose = codec == AUTO_CODEC
@@ -286,13 +293,13 @@ def encode_measured(
     if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
-    check_reach(clip)
+    check_coordinates(clip)
     if preset is not None:
-        angle = wanted.pop("max_angle", None)
-        if any(value is not None for value in wanted.values()):
+        angle = target_options.pop("max_angle", None)
+        if any(value is not None for value in target_options.values()):
             raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
-        wanted = {"max_error": preset_bound(preset, clip), "max_angle": angle}
-    target = parse_target(**wanted)
+        target_options = {"max_error": preset_bound(preset, clip), "max_angle": angle}
+    target = parse_target(**target_options)
     try:
         return rate.encode_to_target(clip, codec, target, effort=effort)
     except BoundError:
@@ -302,16 +309,16 @@ def encode_measured(
     return rate.encode_to_target(clip, parse_codec(EXACT_CODEC), bounds)
 
 
-def parse_target(**wanted: Unpack[Wanted]) -> rate.Target:
+def parse_target(**target_options: Unpack[TargetOptions]) -> rate.Target:
     """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
-    max_error, mean_error = wanted.get("max_error"), wanted.get("mean_error")
-    size, max_angle = wanted.get("size"), wanted.get("max_angle")
+    max_error, mean_error = target_options.get("max_error"), target_options.get("mean_error")
+    size, max_angle = target_options.get("size"), target_options.get("max_angle")
     return rate.Target(
-        None if max_error is None else length_argument("max_error", max_error),
-        None if mean_error is None else length_argument("mean_error", mean_error),
-        wanted.get("ratio"),
+        None if max_error is None else parse_length_argument("max_error", max_error),
+        None if mean_error is None else parse_length_argument("mean_error", mean_error),
+        target_options.get("ratio"),
         None if size is None else parse_size(size),
-        None if max_angle is None else angle_argument("max_angle", max_angle),
+        None if max_angle is None else parse_angle_argument("max_angle", max_angle),
     )
 
 
@@ -328,11 +335,11 @@ def read_scene(
     `read` takes for other formats.
     """
     check_path("path", path)
-    data = contents(path)
+    data = read_file_bytes(path)
     if data[:1] != MAGIC[:1]:
-        beside = files_beside(path, allow_outside=allow_outside)
+        read_external = external_file_reader(path, allow_outside=allow_outside)
         reading["allow_outside"] = allow_outside
-        names = clip_names_in(data, name=str(path), beside=beside)
+        names = list_clips_in_bytes(data, name=str(path), read_external=read_external)
         if not names:
             return {Path(path).stem: read_contents(data, path, **reading)}
         return {name: read_contents(data, path, clip=name, **reading) for name in names}
@@ -349,7 +356,7 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
     """
     check_path("path", path)
     extension = Path(path).suffix
-    if holds_scenes(extension):
+    if supports_scenes(extension):
         if target:
             raise UsageError(f"{path}: {', '.join(target)} is for .mocp files")
         write_atomically(write_scene_bytes(clips, extension), path)
@@ -376,10 +383,10 @@ def decode_scene(
 
     All of them together keep to `memory_limit`.
     """
-    source = source_of(data)
+    source = open_source(data)
     parts = scene_parts(source) or {name: source}
     found: dict[str, AnyClip] = {}
-    left = MemoryLimit.parse(memory_limit).most
+    left = MemoryLimit.parse(memory_limit).max_bytes
     for part, inside in parts.items():
         try:
             with Motion(inside, memory_limit=left) as motion:
@@ -396,16 +403,16 @@ def decode_scene(
 
 def clip_names(source: Openable) -> list[str]:
     """Return the names of a scene's clips; none of a file that is no scene."""
-    opened = source_of(source)
+    opened = open_source(source)
     try:
         return list(scene_parts(opened) or ())
     finally:
         opened.close()
 
 
-def clip_file(data: bytes, name: str | None = None) -> bytes:
+def extract_clip(data: bytes, name: str | None = None) -> bytes:
     """Return the .mocp file of one clip of a scene's bytes; of another file, that file."""
-    source = clip_source(source_of(data), name)
+    source = select_clip(open_source(data), name)
     return source.read(0, source.size)
 
 
@@ -470,8 +477,8 @@ def check_kind(codec: Codec, kind: str) -> None:
         )
 
 
-def _unit(unit: str | Length) -> float:
+def _parse_unit(unit: str | Length) -> float:
     """Read "cm" as one centimetre, "5.644cm" as that length."""
     if isinstance(unit, str) and unit.strip() in LENGTHS:
         return LENGTHS[unit.strip()]
-    return length_argument("unit", unit)
+    return parse_length_argument("unit", unit)

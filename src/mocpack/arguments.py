@@ -19,7 +19,7 @@ import numpy.typing as npt
 from mocpack.errors import InvalidClipError, MocpackError, UsageError
 
 MAX_FLOAT = sys.float_info.max
-TITLES = {
+TYPE_NAMES = {
     "int": "a whole number",
     "float": "a number",
     "bool": "true or false",
@@ -27,7 +27,7 @@ TITLES = {
     "None": "null",
 }
 # the annotations that fit a value, by the first of these kinds that it is of
-FITTING: tuple[tuple[Any, set[str]], ...] = (
+ACCEPTED_TYPES: tuple[tuple[Any, set[str]], ...] = (
     ((bool, np.bool_), {"bool"}),
     (Integral, {"int", "float"}),
     (Real, {"float"}),
@@ -65,7 +65,7 @@ def is_finite(value: Any) -> bool:
         return False
 
 
-def check_whole(
+def check_integer(
     name: str,
     value: Any,
     low: int,
@@ -118,14 +118,14 @@ def check_fields(owner: str, record: Any) -> None:
     """
     for one in fields(record):
         words = str(one.type).replace(" ", "").split("|")
-        if not one.init or not set(words) <= TITLES.keys():
+        if not one.init or not set(words) <= TYPE_NAMES.keys():
             continue
         value = getattr(record, one.name)
-        for kind, fitting in FITTING:
+        for kind, fitting in ACCEPTED_TYPES:
             if isinstance(value, kind):
                 fits = bool(fitting & set(words))
                 break
         size: Any = abs(value) if isinstance(value, Real) else 0
         if not fits or not (size <= MAX_FLOAT or size == math.inf):
-            expected = " or ".join(TITLES[word] for word in words)
+            expected = " or ".join(TYPE_NAMES[word] for word in words)
             raise UsageError(f"{owner}: {one.name} must be {expected}, got {value!r:.80}")

@@ -18,35 +18,35 @@ import numpy.typing as npt
 from mocpack import _core, derivations, kinematics, rotations, space
 from mocpack.arguments import check_array, check_number, check_sequence
 from mocpack.arrays import F64, Mask
-from mocpack.display import bones, html, plot_poses, summary
+from mocpack.display import bones, plot_poses, render_html, summarize
 from mocpack.errors import HingeWarning, InvalidClipError, UnsupportedClipError, UsageError
-from mocpack.frozen import FrozenPickle, assembled, frozen_array, is_frozen, read_only
+from mocpack.frozen import FrozenPickle, build_unchecked, freeze_array, is_frozen, read_only
 from mocpack.gaps import fill_gaps
 from mocpack.header import AnyHeader as AnyHeader
 from mocpack.header import ClipHeader as ClipHeader
 from mocpack.header import (
-    Headed,
+    HasHeader,
     check_space,
-    frame_at,
-    named,
-    picked,
+    joint_indices,
+    parse_selection,
+    time_to_frame,
 )
 from mocpack.header import VertexHeader as VertexHeader
-from mocpack.hinge_detection import TOLERANCE, find_hinges
-from mocpack.hinges import HingeAngles, hinge_angles, places_of, turns_of
+from mocpack.hinge_detection import TOLERANCE_RAD, find_hinges
+from mocpack.hinges import HingeAngles, hinge_angles, joint_positions, joint_rotations
 from mocpack.rotations import conjugate, from_matrix, multiply
 from mocpack.skeleton import Skeleton
-from mocpack.space import FARTHEST, FARTHEST_DECODED, HANDS
-from mocpack.take import NO_EXTRAS, Extras, Track, check_extras, split_scales
+from mocpack.space import HANDEDNESS, MAX_COORDINATE_M, MAX_DECODED_COORDINATE_M
+from mocpack.take_data import NO_TAKE_DATA, TakeData, Track, check_take_data, split_scales
 from mocpack.vertex_clip import VertexClip as VertexClip
 
 UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
-OFF_HINGE = 1e-4  # radians, and
-OFF_SLIDER = 1e-5  # metres, that a joint may stand off its hinge before `angles` warns
+MAX_QUIET_ANGLE_RAD = 1e-4  # radians, and
+MAX_QUIET_SLIDE_M = 1e-5  # metres, that a joint may stand off its hinge before `angles` warns
 
 
 @dataclass(frozen=True, eq=False)
-class Clip(Headed, FrozenPickle):
+class Clip(HasHeader, FrozenPickle):
     """A skeleton in motion.
 
     Parameters
@@ -59,7 +59,7 @@ class Clip(Headed, FrozenPickle):
         Positions in the parent's frame, in metres, of the M translated joints.
     channels : array, shape (T, C), optional
         The source's own numbers (its units, degrees), in the order of its channels.
-    extras : Extras, optional
+    take_data : Extras, optional
         What the take holds beside its poses; `scales`, `times`, `valid` and `tracks` read it.
     """
 
@@ -67,27 +67,27 @@ class Clip(Headed, FrozenPickle):
     rotations: F64
     translations: F64
     channels: F64 | None = None
-    extras: Extras = field(default_factory=Extras)
+    take_data: TakeData = field(default_factory=TakeData)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rotations", _settled(self.rotations, self.header))
+        object.__setattr__(self, "rotations", _normalize_rotations(self.rotations, self.header))
         self._check()
 
     def _check(self) -> None:
         """Complain about anything but the rotations that does not fit."""
-        object.__setattr__(self, "translations", frozen_array(self.translations))
+        object.__setattr__(self, "translations", freeze_array(self.translations))
         shape = (self.frame_count, len(self.translated_joints), 3)
         if self.translations.shape != shape:
             raise InvalidClipError(
                 f"expected translations of shape {shape}, got {self.translations.shape}"
             )
         # the negation is true for NaN too
-        if not np.abs(self.translations).max(initial=0.0) < FARTHEST_DECODED:
+        if not np.abs(self.translations).max(initial=0.0) < MAX_DECODED_COORDINATE_M:
             raise InvalidClipError(
-                f"translations must be finite and below {FARTHEST_DECODED:.0e} metres"
+                f"translations must be finite and below {MAX_DECODED_COORDINATE_M:.0e} metres"
             )
         if self.channels is not None:
-            object.__setattr__(self, "channels", frozen_array(self.channels))
+            object.__setattr__(self, "channels", freeze_array(self.channels))
             shape_c = (self.frame_count, self.skeleton.channel_count)
             if self.channels.shape != shape_c or not np.isfinite(self.channels).all():
                 raise InvalidClipError(
@@ -96,33 +96,35 @@ class Clip(Headed, FrozenPickle):
             if self.header.is_scaled:
                 raise InvalidClipError("a clip with scales has no channels: they cannot say them")
         header = self.header
-        check_extras(self.extras, self.frame_count, len(self.skeleton), len(header.scaled_joints))
-        if self.extras.times is not None and self.extras.times[0] != header.start_time:
+        check_take_data(
+            self.take_data, self.frame_count, len(self.skeleton), len(header.scaled_joints)
+        )
+        if self.take_data.times is not None and self.take_data.times[0] != header.start_time:
             raise InvalidClipError(
-                f"times begin at {self.extras.times[0]}, but start_time is {header.start_time}"
+                f"times begin at {self.take_data.times[0]}, but start_time is {header.start_time}"
             )
 
     @classmethod
-    def decoded(cls, header: ClipHeader, rotations: Any, translations: Any) -> Self:
+    def from_decoded(cls, header: ClipHeader, rotations: Any, translations: Any) -> Self:
         """Return the clip of arrays that the core has decoded, checked and settled."""
         given = {
             "header": header,
             "rotations": read_only(rotations),
             "translations": read_only(translations),
         }
-        clip: Self = assembled(cls, {**given, "channels": None, "extras": NO_EXTRAS})
+        clip: Self = build_unchecked(cls, {**given, "channels": None, "take_data": NO_TAKE_DATA})
         return clip
 
     @classmethod
-    def adopt(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
+    def from_owned_arrays(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
         """Make a clip of arrays that nobody else holds: settled and frozen where they are."""
         good = rotations.ndim == 3 and rotations.shape[2] == 4
-        good = good and _core.settle_rotations(rotations, UNIT_TOLERANCE) < 0
+        good = good and _core.normalize_rotations(rotations, UNIT_TOLERANCE) < 0
         rotations.setflags(write=False)
         translations.setflags(write=False)
         if not good or rotations.shape[:2] != (header.frame_count, len(header.skeleton)):
             return cls(header, rotations, translations)  # which says what is wrong
-        clip = cls.decoded(header, rotations, translations)
+        clip = cls.from_decoded(header, rotations, translations)
         clip._check()
         return clip
 
@@ -135,13 +137,13 @@ class Clip(Headed, FrozenPickle):
           21 joints: Hips, Spine, Chest … RightToe
           translated: Hips
         """
-        first, *rest = summary(self.header, self.extras)
+        first, *rest = summarize(self.header, self.take_data)
         return "\n".join([f"Clip of {first}", *(f"  {line}" for line in rest)])
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks, with a picture of the middle frame."""
         middle = self.bones([self.frame_count // 2])[0]
-        return html("Clip", summary(self.header, self.extras), middle)
+        return render_html("Clip", summarize(self.header, self.take_data), middle)
 
     def __getitem__(self, key: Any) -> Clip:
         """Return some frames, some joints with their ancestors, or both.
@@ -154,7 +156,7 @@ class Clip(Headed, FrozenPickle):
         >>> len(clip[10:20]), len(clip[-1]), clip[::5].frame_rate == clip.frame_rate / 5
         (10, 1, True)
         """
-        start, stop, step, joints = picked(key, self.frame_count)
+        start, stop, step, joints = parse_selection(key, self.frame_count)
         part = self.frames(start, stop)
         part = part if step == 1 else Clip(*derivations.keep_every(part._samples, step))
         return part if joints is None else part.joints(joints)
@@ -162,7 +164,7 @@ class Clip(Headed, FrozenPickle):
     @property
     def _samples(self) -> derivations.Samples:
         return derivations.Samples(
-            self.header, self.rotations, self.translations, self.channels, self.extras
+            self.header, self.rotations, self.translations, self.channels, self.take_data
         )
 
     @classmethod
@@ -191,7 +193,7 @@ class Clip(Headed, FrozenPickle):
     ) -> Self:
         """Make a clip from arrays (T, J, 4) and (T, M, 3), or (T, 3) where only the root moves.
 
-        What a take may hold beside them is in `ClipHeader` and `Extras`. Times that are even, and
+        What a take may hold beside them is in `ClipHeader` and `TakeData`. Times that are even, and
         gaps where there are none, are not kept apart. Scales (T, J, 3) of all joints are split into
         those that move and those that do not, without noise below 1e-4; the metadata then says how
         much `scale_noise_dropped` was. Scales (T, S, 3) of named `scaled_joints` stay as they are.
@@ -222,16 +224,16 @@ class Clip(Headed, FrozenPickle):
             rate = 120.0 if frame_rate is None else frame_rate
             frame_time = 1 / check_number("frame_rate", rate, 1e-6, 1e6, error=InvalidClipError)
         check_number("frame_time", frame_time, 1e-6, 1e6, error=InvalidClipError)
-        if seconds is not None and _even(seconds, start_time, frame_time):
+        if seconds is not None and _are_even(seconds, start_time, frame_time):
             seconds = None
         header = ClipHeader(
             skeleton,
             len(rotations),
             frame_time,
-            named(skeleton, translated_joints, "translated_joints"),
+            joint_indices(skeleton, translated_joints, "translated_joints"),
             unit,
             metadata,
-            named(skeleton, scaled_joints or (), "scaled_joints"),
+            joint_indices(skeleton, scaled_joints or (), "scaled_joints"),
             start_time,
             loop,
             up,
@@ -247,11 +249,11 @@ class Clip(Headed, FrozenPickle):
             rotations,
             translations,
             numbers,
-            Extras(held, seconds, seen, {} if tracks is None else tracks),
+            TakeData(held, seconds, seen, {} if tracks is None else tracks),
         )
 
     @classmethod
-    def of_points(
+    def from_points(
         cls,
         points: npt.ArrayLike,
         names: Sequence[str],
@@ -274,11 +276,11 @@ class Clip(Headed, FrozenPickle):
                 f"expected points of shape (T, {len(names)}, 3), got {places.shape}"
             )
         check_space(up, handedness)
-        places = space.inside(places, up, handedness)
+        places = space.to_internal(places, up, handedness)
         valid = np.asarray(np.isfinite(places).all(-1))
         for p in range(places.shape[1]):
             fill_gaps(places[:, p], valid[:, p])
-        skeleton = Skeleton.points(names)
+        skeleton = Skeleton.from_point_names(names)
         turns = np.tile([0.0, 0.0, 0.0, 1.0], (*places.shape[:2], 1))
         return cls.build(
             skeleton,
@@ -325,16 +327,16 @@ class Clip(Headed, FrozenPickle):
             raise InvalidClipError(
                 f"expected local of shape {(frames, len(skeleton), 4)}, got {turns.shape}"
             )
-        for joint, pose in turns_of(hinges, skeleton.rest, numbers):
+        for joint, pose in joint_rotations(hinges, skeleton.rest, numbers):
             turns[:, joint] = pose
         moving = tuple(sorted({0, *hinges.sliding_joints}))
         places = np.tile(skeleton.offsets[list(moving)], (frames, 1, 1))
-        for joint, place in places_of(hinges, skeleton.rest, skeleton.offsets, numbers):
+        for joint, place in joint_positions(hinges, skeleton.rest, skeleton.offsets, numbers):
             places[:, moving.index(joint)] = place
         if root_positions is not None:
-            places[:, 0] = space.inside(np.asarray(root_positions, np.float64), up)
+            places[:, 0] = space.to_internal(np.asarray(root_positions, np.float64), up)
         if root_rotations is not None:
-            turns[:, 0] = multiply(_world_turn(up), np.asarray(root_rotations, np.float64))
+            turns[:, 0] = multiply(_up_axis_rotation(up), np.asarray(root_rotations, np.float64))
         return cls.build(skeleton, turns, places, translated_joints=moving, up=up, **others)
 
     @property
@@ -373,20 +375,20 @@ class Clip(Headed, FrozenPickle):
     def scales(self) -> F64:
         """Scale (T, J, 3) of every joint along its own axes."""
         every = np.tile(self.skeleton.scales, (self.frame_count, 1, 1))
-        if self.extras.scales is not None:
-            every[:, list(self.header.scaled_joints)] = self.extras.scales
+        if self.take_data.scales is not None:
+            every[:, list(self.header.scaled_joints)] = self.take_data.scales
         return every
 
     @property
     def valid(self) -> Mask:
         """Whether each joint was seen in each frame, (T, J)."""
-        if self.extras.valid is not None:
-            return self.extras.valid
+        if self.take_data.valid is not None:
+            return self.take_data.valid
         return np.ones((self.frame_count, len(self.skeleton)), np.bool_)
 
     @property
     def tracks(self) -> Mapping[str, Track]:
-        return self.extras.tracks
+        return self.take_data.tracks
 
     @property
     def angles(self) -> F64:
@@ -397,9 +399,9 @@ class Clip(Headed, FrozenPickle):
         """
         found = self.hinge_angles()
         slides = self.skeleton.hinges.slides if self.skeleton.hinges else np.zeros(0, np.bool_)
-        turned = float(found.off[:, ~slides].max(initial=0.0))
-        moved = float(found.off[:, slides].max(initial=0.0))
-        if turned > OFF_HINGE or moved > OFF_SLIDER:
+        turned = float(found.off_axis[:, ~slides].max(initial=0.0))
+        moved = float(found.off_axis[:, slides].max(initial=0.0))
+        if turned > MAX_QUIET_ANGLE_RAD or moved > MAX_QUIET_SLIDE_M:
             warnings.warn(
                 f"joints stand up to {turned:.3g} rad and {moved:.3g} m off their hinges; "
                 "angles are those of the nearest turns about them",
@@ -408,12 +410,12 @@ class Clip(Headed, FrozenPickle):
             )
         return found.angles
 
-    def hinge_angles(self, *, measured: bool = True) -> HingeAngles:
+    def hinge_angles(self, *, measure_off_axis: bool = True) -> HingeAngles:
         """Return `angles`, and, if that is to be measured, how far joints stand from them."""
         skeleton = self.skeleton
         if skeleton.hinges is None:
             return HingeAngles(np.zeros((self.frame_count, 0)), np.zeros((self.frame_count, 0)))
-        if not measured and len(skeleton.roots) == 1:
+        if not measure_off_axis and len(skeleton.roots) == 1:
             native = skeleton.native(self.translated_joints)
             found = _core.hinge_angles(native, self.rotations, self.translations)
             angles = np.empty_like(found)
@@ -427,10 +429,10 @@ class Clip(Headed, FrozenPickle):
             self.translations,
             self.translated_joints,
             skeleton.hinge_frames,
-            measured=measured,
+            measure_off_axis=measure_off_axis,
         )
 
-    def with_hinges(self, *, detect: bool = False, tolerance: float = TOLERANCE) -> Clip:
+    def with_hinges(self, *, detect: bool = False, tolerance: float = TOLERANCE_RAD) -> Clip:
         """Return this clip with the hinges that it moves on; none of its poses changes.
 
         They are those of joints with one or two rotation channels; with `detect`, also joints that
@@ -452,22 +454,22 @@ class Clip(Headed, FrozenPickle):
         said = {"hinges_found": dict(found.found), "hinges_left": dict(found.left)}
         metadata = dict(self.metadata) | {name: value for name, value in said.items() if value}
         header = self.with_header(skeleton=found.skeleton, metadata=metadata)
-        return Clip(header, self.rotations, self.translations, self.channels, self.extras)
+        return Clip(header, self.rotations, self.translations, self.channels, self.take_data)
 
     def source_root(self) -> tuple[F64, F64]:
         """Return places (T, 3) and rotations (T, 4) of the first joint in the source's world.
 
         The frames of joints are as they are inside; `from_angles` inverts it.
         """
-        if self.header.handedness != HANDS[0]:
+        if self.header.handedness != HANDEDNESS[0]:
             raise UsageError("a left-handed world has no rotation that takes it inside")
         if 0 in self.translated_joints:
             places = np.asarray(self.translations)[:, self.translated_joints.index(0)]
         else:
             places = np.tile(self.skeleton.offsets[0], (self.frame_count, 1))
-        turn = conjugate(_world_turn(self.header.up))
+        turn = conjugate(_up_axis_rotation(self.header.up))
         turned = multiply(turn, np.asarray(self.rotations)[:, 0])
-        return space.outside(places, self.header.up), turned
+        return space.from_internal(places, self.header.up), turned
 
     def positions(self) -> F64:
         """Return world positions of all joints, shape (T, J, 3), in metres.
@@ -484,7 +486,7 @@ class Clip(Headed, FrozenPickle):
 
     def source_points(self) -> F64:
         """Return `points` in the space of the source, as its `up` and `handedness` say."""
-        return space.outside(self.points(), self.header.up, self.header.handedness)
+        return space.from_internal(self.points(), self.header.up, self.header.handedness)
 
     def world(self) -> tuple[F64, F64]:
         """Return world positions (T, J, 3) in metres, and world rotations (T, J, 4) without scales.
@@ -497,11 +499,11 @@ class Clip(Headed, FrozenPickle):
         positions, turned = kinematics.forward_kinematics(
             self.skeleton, self.rotations, self.translations, self.translated_joints
         )
-        return (self.stretched()[0] if self.header.is_scaled else positions), turned
+        return (self.world_matrices()[0] if self.header.is_scaled else positions), turned
 
-    def stretched(self) -> tuple[F64, F64]:
+    def world_matrices(self) -> tuple[F64, F64]:
         """Return world positions (T, J, 3) and each joint's matrix (T, J, 3, 3), with scales."""
-        return kinematics.scaled_kinematics(
+        return kinematics.forward_kinematics_scaled(
             self.skeleton,
             self.rotations,
             self.translations,
@@ -569,10 +571,10 @@ class Clip(Headed, FrozenPickle):
         """
         if not isinstance(order, str) or sorted(order) != ["X", "Y", "Z"]:
             raise UsageError(f"order must be three different axes such as 'ZYX', got {order!r}")
-        return rotations.nearest_euler(rotations.as_euler(np.asarray(self.rotations), order))
+        return rotations.unwrap_euler(rotations.as_euler(np.asarray(self.rotations), order))
 
     def frames(self, start: int, stop: int) -> Clip:
-        """Return frames `start` to `stop`, half-open; their times are those of `frames_header`."""
+        """Return frames `start` to `stop`, half-open; their times are those of `slice_header`."""
         return Clip(*derivations.cut_frames(self._samples, start, stop))
 
     def joints(self, joints: Sequence[str | int]) -> Clip:
@@ -586,7 +588,7 @@ class Clip(Headed, FrozenPickle):
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
-        return self.pose_at(frame_at(time, self.header, self.extras.times))
+        return self.pose_at(time_to_frame(time, self.header, self.take_data.times))
 
     def pose_at(self, at: float) -> Clip:
         """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
@@ -664,7 +666,7 @@ class Clip(Headed, FrozenPickle):
         >>> walk().replace(frame_rate=30, loop=True).fps
         30.0
         """
-        header, extras = self.header, self.extras
+        header, take_data = self.header, self.take_data
         given: dict[str, Any] = {
             "skeleton": header.skeleton,
             "rotations": self.rotations,
@@ -674,12 +676,12 @@ class Clip(Headed, FrozenPickle):
             "unit": header.unit,
             "metadata": header.metadata,
             "channels": self.channels,
-            "scales": extras.scales,
+            "scales": take_data.scales,
             "scaled_joints": header.scaled_joints or None,
-            "times": extras.times,
+            "times": take_data.times,
             "start_time": header.start_time,
-            "valid": extras.valid,
-            "tracks": extras.tracks,
+            "valid": take_data.valid,
+            "tracks": take_data.tracks,
             "loop": header.loop,
             "up": header.up,
             "handedness": header.handedness,
@@ -723,17 +725,17 @@ class Clip(Headed, FrozenPickle):
 AnyClip = Clip | VertexClip
 
 
-def check_reach(clip: AnyClip) -> None:
+def check_coordinates(clip: AnyClip) -> None:
     """Complain about a clip too far from its origin to be read, or packed, within a bound."""
     places = clip.vertices if isinstance(clip, VertexClip) else clip.translations
     farthest = float(np.abs(places).max(initial=0.0))
-    if not farthest < FARTHEST:
+    if not farthest < MAX_COORDINATE_M:
         raise UnsupportedClipError(
-            f"a place lies {farthest:.9g} metres from the origin; it must be below {FARTHEST:.0e}"
+            f"a place lies {farthest:.9g} metres from the origin; it must be below {MAX_COORDINATE_M:.0e}"
         )
 
 
-def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
+def measure_error(original: Clip, decoded: Clip) -> kinematics.MotionError:
     """Measure `decoded` against `original`, both of the same skeleton and length."""
     if len(original.skeleton) != len(decoded.skeleton):
         raise UsageError(
@@ -747,8 +749,10 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
     if original.translated_joints != decoded.translated_joints:
         raise UsageError("cannot compare clips whose translated joints differ")
     if original.header.is_scaled or decoded.header.is_scaled:
-        return kinematics.scaled_error(original.skeleton, original.stretched(), decoded.stretched())
-    return kinematics.promised_error(
+        return kinematics.measure_scaled_error(
+            original.skeleton, original.world_matrices(), decoded.world_matrices()
+        )
+    return kinematics.measure_error(
         original.skeleton,
         (original.rotations, original.translations),
         (decoded.rotations, decoded.translations),
@@ -757,21 +761,21 @@ def promised_error(original: Clip, decoded: Clip) -> kinematics.PromisedError:
 
 
 @cache
-def _world_turn(up: str) -> F64:
+def _up_axis_rotation(up: str) -> F64:
     """Return the rotation (4,) that takes a right-handed world with that axis up inside."""
-    return from_matrix(space.basis(up, HANDS[0]))
+    return from_matrix(space.conversion_matrix(up, HANDEDNESS[0]))
 
 
-def _settled(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
+def _normalize_rotations(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
     """Return `rotations` frozen, unit and continuous in time; copies unless they are all that."""
     array = np.asanyarray(rotations, np.float64)
     shape = (header.frame_count, len(header.skeleton), 4)
     if array.shape != shape:
         raise InvalidClipError(f"expected rotations of shape {shape}, got {array.shape}")
-    if is_frozen(array) and _core.rotations_settled(array):
+    if is_frozen(array) and _core.are_rotations_normalized(array):
         return read_only(array)  # type: ignore[no-any-return]
     array = np.array(array, order="C")
-    bad = _core.settle_rotations(array, UNIT_TOLERANCE)
+    bad = _core.normalize_rotations(array, UNIT_TOLERANCE)
     if bad >= 0:
         frame, joint = divmod(bad, shape[1])
         raise InvalidClipError(
@@ -781,7 +785,7 @@ def _settled(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
     return read_only(array)  # type: ignore[no-any-return]
 
 
-def _even(times: F64, start: float, frame_time: float) -> bool:
+def _are_even(times: F64, start: float, frame_time: float) -> bool:
     """Whether times say no more than their start and their frame time do."""
     spread = np.abs(times - (start + np.arange(len(times)) * frame_time))
     return bool(spread.max(initial=0.0) <= 1e-9 * frame_time)

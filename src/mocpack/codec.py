@@ -37,7 +37,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.header import array_bytes
-from mocpack.kinematics import PromisedError
+from mocpack.kinematics import MotionError
 from mocpack.source import BytesSource, Source
 from mocpack.units import parse_angle, parse_length
 
@@ -55,7 +55,7 @@ class Payload:
         What it is a part of.
     offset, size : int
         Where in the source it stands; fewer bytes than were written where a file was cut.
-    missing : int
+    missing_bytes : int
         Bytes that a cut file lacks.
     checksum : int, optional
         CRC-32 of the DATA chunk, where it stands in a file.
@@ -66,19 +66,19 @@ class Payload:
     source: Source
     offset: int
     size: int
-    missing: int = 0
+    missing_bytes: int = 0
     checksum: int | None = None
     memory_limit: int | None = None
 
     @classmethod
-    def of(cls, data: bytes) -> Payload:
+    def from_bytes(cls, data: bytes) -> Payload:
         """Return the payload of bytes in memory."""
         return cls(BytesSource(data), 0, len(data))
 
     @property
-    def is_cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether bytes are missing at the end."""
-        return self.missing > 0
+        return self.missing_bytes > 0
 
     def read(self, offset: int, size: int) -> bytes:
         """Return `size` bytes from `offset`, unchecked, or raise `TruncatedError`."""
@@ -88,10 +88,10 @@ class Payload:
             )
         return self.source.read(self.offset + offset, size)
 
-    def whole(self) -> bytes:
+    def read_all(self) -> bytes:
         """Return all bytes, checked where the file has a checksum and was not cut."""
         data = self.source.read(self.offset, self.size)
-        if self.checksum is not None and not self.missing:
+        if self.checksum is not None and not self.missing_bytes:
             found = zlib.crc32(data, zlib.crc32(b"DATA"))
             if found != self.checksum:
                 raise CorruptionError("chunk DATA fails its checksum")
@@ -131,7 +131,7 @@ class Codec(ABC):
         own = cls.__dict__.get("__post_init__")
 
         def check(self: Codec) -> None:
-            _read_units(self)
+            _parse_units(self)
             try:
                 if own is not None:
                     own(self)
@@ -170,17 +170,17 @@ class Codec(ABC):
 
         A payload that the decoder refuses is a `BoundError`.
         """
-        with checking_own_payload(self):
+        with verify_own_payload(self):
             payload = self.encode(clip)
             return Encoded(payload, self.decode(payload, clip.header))
 
     @property
-    def promised(self) -> float | None:
+    def error_bound(self) -> float | None:
         """Bound on the promised error, in metres, that these parameters keep; None for none."""
         return None
 
     @property
-    def promised_angle(self) -> float | None:
+    def angle_bound(self) -> float | None:
         """Bound on the error of angles, in radians, that these parameters keep; None for none."""
         return None
 
@@ -307,7 +307,7 @@ class Decoder:
     better overrides what it does better, and returns its decoder from `Codec.open`.
     """
 
-    plays_cut: ClassVar[bool] = False
+    decodes_truncated: ClassVar[bool] = False
     """Whether `partial` plays a payload that was cut."""
     is_indexed: ClassVar[bool] = False
     """Whether `byte_ranges` finds the bytes of some frames from the payload's start alone."""
@@ -318,7 +318,7 @@ class Decoder:
 
     def clip(self) -> Any:
         """Return the whole clip."""
-        return self.codec.decode(self.payload.whole(), self.header)
+        return self.codec.decode(self.payload.read_all(), self.header)
 
     def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Any:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors (None: all).
@@ -388,7 +388,7 @@ class Decoder:
             return kept[1]
         if kept is not None and kept[0] is None:
             return kept[1].joints(joints)
-        if self.payload.is_cut:
+        if self.payload.is_truncated:
             part = self.partial()
             found = part if joints is None else part.joints(joints)
         else:
@@ -408,12 +408,12 @@ class ArrayWindows:
 
     def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
         rotations, translations = self.arrays(start, stop)
-        _core.window_of_motion(plan, rotations, translations, 0.0, out)
+        _core.write_window_from_arrays(plan, rotations, translations, 0.0, out)
 
 
 def as_payload(payload: Payload | bytes) -> Payload:
     """Return a payload, of bytes or as it is."""
-    return payload if isinstance(payload, Payload) else Payload.of(payload)
+    return payload if isinstance(payload, Payload) else Payload.from_bytes(payload)
 
 
 @dataclass(frozen=True)
@@ -445,17 +445,17 @@ class Encoded:
     ----------
     payload : bytes
     decoded : Clip or VertexClip
-    error : PromisedError, optional
+    error : MotionError, optional
         Of `decoded` against the clip that was encoded, where the encoder measured it.
     """
 
     payload: bytes
     decoded: Any
-    error: PromisedError | None = None
+    error: MotionError | None = None
 
 
 @contextmanager
-def checking_own_payload(codec: Codec) -> Iterator[None]:
+def verify_own_payload(codec: Codec) -> Iterator[None]:
     """Raise `BoundError` if the decoder refuses what the encoder has just written.
 
     The reader's limits so hold for the writer: an encoder never raises a `FormatError`.
@@ -517,12 +517,12 @@ class Goal:
 
     def best(self, trials: Sequence[Trial]) -> Trial | None:
         """Return the trial that serves the goal best, or None where none keeps its limit."""
-        fitting = [t for t in trials if self.merit(t.size, t.error) < math.inf]
+        fitting = [t for t in trials if self.objective(t.size, t.error) < math.inf]
         return min(
-            fitting, key=lambda t: (self.merit(t.size, t.error), t.size, t.error), default=None
+            fitting, key=lambda t: (self.objective(t.size, t.error), t.size, t.error), default=None
         )
 
-    def merit(self, size: float, error: float) -> float:
+    def objective(self, size: float, error: float) -> float:
         """Return what the goal wants least of, infinite for what breaks its limit."""
         if self.size is not None and size > self.size:
             return math.inf
@@ -537,7 +537,7 @@ Rounds = Generator[Sequence[Codec], Sequence[Trial], None]
 """Yields a round of settings to try (in parallel); is sent their trials, in the same order."""
 
 
-def _read_units(codec: Codec) -> None:
+def _parse_units(codec: Codec) -> None:
     """Replace lengths and angles that are texts with a unit by metres and radians."""
     for names, parse in ((codec.lengths, parse_length), (codec.angles, parse_angle)):
         for name in names:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_share: ContextVar[int | None] = ContextVar("cores", default=None)
+_core_limit: ContextVar[int | None] = ContextVar("cores", default=None)
 
 
 def core_count() -> int:
     """Return how many cores work may use here: as many as it was given, or as the system has.
 
-    >>> with using_cores(3):
+    >>> with limit_cores(3):
     ...     core_count()
     3
     """
-    given = _share.get()
+    given = _core_limit.get()
     if given is not None:
         return given
     # a job of a cluster may be allowed some of a machine's cores
@@ -26,15 +26,15 @@ def core_count() -> int:
 
 
 @contextmanager
-def using_cores(count: int) -> Iterator[None]:
+def limit_cores(count: int) -> Iterator[None]:
     """Let the work within this block use so many cores, 1 or more."""
-    token = _share.set(max(1, count))
+    token = _core_limit.set(max(1, count))
     try:
         yield
     finally:
-        _share.reset(token)
+        _core_limit.reset(token)
 
 
-def take_cores(count: int) -> None:
+def set_core_count(count: int) -> None:
     """Let all further work of this thread use so many cores: for processes that do nothing else."""
-    _share.set(max(1, count))
+    _core_limit.set(max(1, count))

@@ -19,18 +19,18 @@ from mocpack.errors import UsageError
 from mocpack.header import (
     ClipHeader,
     check_frames,
-    frames_extras,
-    frames_header,
-    join_extras,
-    pose_extras,
+    concatenate_take_data,
+    sample_take_data,
+    slice_header,
+    slice_take_data,
 )
 from mocpack.header import pose_header as header_of_pose
 from mocpack.rotations import slerp
-from mocpack.take import Extras
+from mocpack.take_data import TakeData
 
 AXES = "xyz"
-MAX_RESAMPLED = 1 << 28  # poses of joints that `resample` makes at most: 9 GB
-JOINABLE = ("skeleton", "frame_time", "translated_joints", "scaled_joints")
+MAX_RESAMPLED_POSES = 1 << 28  # poses of joints that `resample` makes at most: 9 GB
+SAME_FIELDS = ("skeleton", "frame_time", "translated_joints", "scaled_joints")
 
 
 class Samples(NamedTuple):
@@ -42,14 +42,14 @@ class Samples(NamedTuple):
     rotations : array, shape (T, J, 4)
     translations : array, shape (T, M, 3), metres
     channels : array, shape (T, C), or None
-    extras : Extras
+    take_data : Extras
     """
 
     header: ClipHeader
     rotations: F64
     translations: F64
     channels: F64 | None
-    extras: Extras
+    take_data: TakeData
 
     @property
     def frame_count(self) -> int:
@@ -58,8 +58,8 @@ class Samples(NamedTuple):
     @property
     def times(self) -> F64:
         """Seconds of each frame, (T,)."""
-        if self.extras.times is not None:
-            return self.extras.times
+        if self.take_data.times is not None:
+            return self.take_data.times
         header = self.header
         return np.asarray(header.start_time + np.arange(self.frame_count) * header.frame_time)
 
@@ -68,11 +68,11 @@ def cut_frames(clip: Samples, start: int, stop: int) -> Samples:
     """Return frames `start` to `stop`, half-open."""
     check_frames(start, stop, clip.frame_count)
     return Samples(
-        frames_header(clip.header, start, stop, clip.extras),
+        slice_header(clip.header, start, stop, clip.take_data),
         clip.rotations[start:stop],
         clip.translations[start:stop],
         None if clip.channels is None else clip.channels[start:stop],
-        frames_extras(clip.extras, clip.header, start, stop),
+        slice_take_data(clip.take_data, clip.header, start, stop),
     )
 
 
@@ -85,7 +85,7 @@ def keep_every(clip: Samples, step: int) -> Samples:
         clip.rotations[at],
         clip.translations[at],
         None if clip.channels is None else clip.channels[at],
-        clip.extras.at(at),
+        clip.take_data.at(at),
     )
 
 
@@ -101,7 +101,7 @@ def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
         clip.rotations[:, kept],
         clip.translations[:, moving],
         None,
-        clip.extras.joints(kept, scaled) if clip.extras else clip.extras,
+        clip.take_data.joints(kept, scaled) if clip.take_data else clip.take_data,
     )
 
 
@@ -112,11 +112,11 @@ def pose_at(clip: Samples, at: float) -> Samples:
     last = min(first + 1, clip.frame_count - 1)
     t = at - first
     return Samples(
-        header_of_pose(clip.header, at, clip.extras.times),
+        header_of_pose(clip.header, at, clip.take_data.times),
         slerp(clip.rotations[first], clip.rotations[last], t)[np.newaxis],
         ((1 - t) * clip.translations[first] + t * clip.translations[last])[np.newaxis],
         None,
-        pose_extras(clip.extras, at),
+        sample_take_data(clip.take_data, at),
     )
 
 
@@ -141,7 +141,7 @@ def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) 
         slerp(rotations[first], rotations[last], share),
         (1 - moved) * clip.translations[first] + moved * clip.translations[last],
         None,
-        clip.extras.between(first, last, t),
+        clip.take_data.between(first, last, t),
     )
 
 
@@ -152,10 +152,10 @@ def resample(clip: Samples, fps: float) -> Samples:
     span = float(clip.times[-1] - clip.times[0])
     count = int(span * fps + 1e-6) + 1
     joints = len(clip.header.skeleton)
-    if count * joints > MAX_RESAMPLED:
+    if count * joints > MAX_RESAMPLED_POSES:
         raise UsageError(
             f"fps={fps:g} makes {count} frames of {joints} joints; "
-            f"at most {MAX_RESAMPLED} poses of joints are made"
+            f"at most {MAX_RESAMPLED_POSES} poses of joints are made"
         )
     times = clip.header.start_time + np.arange(count) / fps
     at = np.interp(times, clip.times, np.arange(clip.frame_count))
@@ -169,9 +169,9 @@ def mirror(
     if axis is not None and axis not in tuple(AXES):
         raise UsageError(f"axis must be one of x, y, z, got {axis!r}")
     skeleton, translated = clip.header.skeleton, clip.header.translated_joints
-    partner = mirroring.partners(skeleton, pairs)
-    side = AXES.index(axis) if axis is not None else _side_axis(clip, partner)
-    rotations, translations = mirroring.mirrored_pose(
+    partner = mirroring.mirror_partners(skeleton, pairs)
+    side = AXES.index(axis) if axis is not None else _find_side_axis(clip, partner)
+    rotations, translations = mirroring.mirror_pose(
         skeleton,
         np.asarray(clip.rotations),
         np.asarray(clip.translations),
@@ -179,14 +179,14 @@ def mirror(
         partner,
         side,
     )
-    return Samples(clip.header, rotations, translations, None, _swap_extras(clip, partner))
+    return Samples(clip.header, rotations, translations, None, _swap_take_data(clip, partner))
 
 
 def concatenate(clips: Sequence[Samples]) -> Samples:
     """Return clips one after another, each beginning a frame after the one before."""
     first = clips[0]
     for k, other in enumerate(clips[1:], 2):
-        for name in JOINABLE:
+        for name in SAME_FIELDS:
             if getattr(other.header, name) != getattr(first.header, name):
                 raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")
     channels = [c.channels for c in clips if c.channels is not None]
@@ -198,31 +198,31 @@ def concatenate(clips: Sequence[Samples]) -> Samples:
         np.concatenate([c.rotations for c in clips]),
         np.concatenate([c.translations for c in clips]),
         np.concatenate(channels) if len(channels) == len(clips) else None,
-        join_extras([c.extras for c in clips], [c.header for c in clips], shifts),
+        concatenate_take_data([c.take_data for c in clips], [c.header for c in clips], shifts),
     )
 
 
-def _side_axis(clip: Samples, partner: I64) -> int:
+def _find_side_axis(clip: Samples, partner: I64) -> int:
     """Return the axis that separates the sides best: in the rest pose, or of markers in frame 0."""
     skeleton = clip.header.skeleton
     if not skeleton.is_points:
-        return mirroring.side_axis(mirroring.rest_world(skeleton)[0], partner)
+        return mirroring.find_side_axis(mirroring.rest_world(skeleton)[0], partner)
     positions, _ = kinematics.forward_kinematics(
         skeleton, clip.rotations[:1], clip.translations[:1], clip.header.translated_joints
     )
-    return mirroring.side_axis(positions[0], partner)
+    return mirroring.find_side_axis(positions[0], partner)
 
 
-def _swap_extras(clip: Samples, partner: I64) -> Extras:
+def _swap_take_data(clip: Samples, partner: I64) -> TakeData:
     """Return the extras with each joint's from its partner."""
     scaled = {joint: s for s, joint in enumerate(clip.header.scaled_joints)}
     if any(int(partner[joint]) not in scaled for joint in scaled):
         raise UsageError("a joint's scale moves, and that of its mirror image does not")
     columns = [scaled[int(partner[joint])] for joint in scaled]
-    extras = clip.extras
-    return Extras(
-        None if extras.scales is None else extras.scales[:, columns],
-        extras.times,
-        None if extras.valid is None else extras.valid[:, partner],
-        extras.tracks,
+    take_data = clip.take_data
+    return TakeData(
+        None if take_data.scales is None else take_data.scales[:, columns],
+        take_data.times,
+        None if take_data.valid is None else take_data.valid[:, partner],
+        take_data.tracks,
     )

@@ -9,41 +9,41 @@ from typing import Any
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.extras import require
 from mocpack.header import ClipHeader
+from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
-from mocpack.take import Extras
+from mocpack.take_data import TakeData
 
-PICTURE = 160  # pixels, the longer side of a notebook's picture
-INK = "#c0392b"
+PICTURE_PX = 160  # pixels, the longer side of a notebook's picture
+LINE_COLOR = "#c0392b"
 
 
-def summary(header: ClipHeader, extras: Extras) -> list[str]:
+def summarize(header: ClipHeader, take_data: TakeData) -> list[str]:
     """Return three lines about a clip: how long, which joints, what moves beside rotations."""
     return [
         f"{_count(header.frame_count, 'frame')} at {header.frame_rate:g} fps, "
         f"{header.frame_count * header.frame_time:.3f} s",
-        f"{_count(len(header.skeleton), 'joint')}: {_shortened(header.skeleton.unique_names)}",
-        "; ".join(_contents(header, extras)),
+        f"{_count(len(header.skeleton), 'joint')}: {_abbreviate(header.skeleton.unique_names)}",
+        "; ".join(_describe_contents(header, take_data)),
     ]
 
 
-def _contents(header: ClipHeader, extras: Extras) -> list[str]:
+def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
     names = header.skeleton.unique_names
-    moving = _shortened([names[j] for j in header.translated_joints]) or "no joint"
+    moving = _abbreviate([names[j] for j in header.translated_joints]) or "no joint"
     found = [f"translated: {moving}"]
     if header.is_scaled:
         found.append("with scales")
-    if extras.times is not None:
+    if take_data.times is not None:
         found.append("uneven times")
-    if extras.valid is not None:
-        found.append(f"{1 - extras.valid.mean():.1%} not seen")
-    if extras.tracks:
-        found.append(f"tracks: {_shortened(list(extras.tracks))}")
+    if take_data.valid is not None:
+        found.append(f"{1 - take_data.valid.mean():.1%} not seen")
+    if take_data.tracks:
+        found.append(f"tracks: {_abbreviate(list(take_data.tracks))}")
     return found
 
 
-def _shortened(names: Sequence[str], most: int = 4) -> str:
+def _abbreviate(names: Sequence[str], most: int = 4) -> str:
     """Return names in a row, with dots where there are more than `most`.
 
     >>> _shortened(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
@@ -65,16 +65,16 @@ def bones(skeleton: Skeleton, positions: F64, ends: F64) -> F64:
     return np.array(pairs).reshape(-1, 2, 3)
 
 
-def html(title: str, lines: Sequence[str], pose: F64) -> str:
+def render_html(title: str, lines: Sequence[str], pose: F64) -> str:
     """Return a notebook's view: a picture of a pose's bones (B, 2, 3), and lines of text."""
     rows = "".join(f"<div>{escape(line)}</div>" for line in lines)
     return (
         '<div style="display:flex;gap:1em;align-items:center">'
-        f"{_picture(pose)}<div><b>{escape(title)}</b>{rows}</div></div>"
+        f"{_draw_svg(pose)}<div><b>{escape(title)}</b>{rows}</div></div>"
     )
 
 
-def _picture(pose: F64) -> str:
+def _draw_svg(pose: F64) -> str:
     """Return bones (B, 2, 3) as SVG, seen along the axis that they reach least far on."""
     if not len(pose):
         return ""
@@ -83,14 +83,14 @@ def _picture(pose: F64) -> str:
     flat = pose[..., [across, 1]] * (1.0, -1.0)  # a picture counts from its top
     low = flat.reshape(-1, 2).min(0)
     size = np.maximum(np.ptp(flat.reshape(-1, 2), axis=0), 1e-9)
-    scale = (PICTURE - 8) / size.max()
+    scale = (PICTURE_PX - 8) / size.max()
     width, height = np.ceil(size * scale + 8)
     ends = (flat - low) * scale + 4
     lines = "".join(
         f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}"/>' for a, b in ends
     )
     return (
-        f'<svg width="{width:.0f}" height="{height:.0f}" stroke="{INK}" stroke-width="2" '
+        f'<svg width="{width:.0f}" height="{height:.0f}" stroke="{LINE_COLOR}" stroke-width="2" '
         f'stroke-linecap="round">{lines}</svg>'
     )
 
@@ -112,7 +112,7 @@ def plot_poses(poses: Sequence[F64], path: F64, axes: Any = None) -> Any:
         axes = figure.add_subplot(projection="3d")
     for k, pose in enumerate(poses):
         alpha = 0.35 + 0.65 * (k + 1) / len(poses)
-        draw_bones(axes, pose, color=INK, alpha=alpha, linewidth=1.6)
+        draw_bones(axes, pose, color=LINE_COLOR, alpha=alpha, linewidth=1.6)
     axes.plot(path[:, 0], -path[:, 2], path[:, 1], color="#888888", linewidth=0.8)
     axes.set_aspect("equal")
     axes.set_axis_off()

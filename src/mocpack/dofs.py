@@ -17,8 +17,10 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton, position_axes
 
-LOST_ANGLE = 1e-6  # radians of rotation that a joint's channels cannot express before we refuse
-LOST_LENGTH = 1e-6  # metres, likewise
+MAX_LOST_ANGLE_RAD = (
+    1e-6  # radians of rotation that a joint's channels cannot express before we refuse
+)
+MAX_LOST_LENGTH_M = 1e-6  # metres, likewise
 
 
 def dof_names(skeleton: Skeleton) -> list[str]:
@@ -43,14 +45,14 @@ def to_dofs(clip: Clip) -> F64:
         moving, start = {j: m for m, j in enumerate(clip.translated_joints)}, 0
         for j, channels in enumerate(clip.skeleton.channels):
             given = [start + k for _, k in position_axes(channels)]
-            matrix[:, given] = _places(clip, j, moving.get(j))
+            matrix[:, given] = _position_channels(clip, j, moving.get(j))
             start += len(channels)
     else:
-        matrix = clip.channels * _scale(clip.header)
+        matrix = clip.channels * _unit_scales(clip.header)
     for order, joints, columns in _by_order(clip.skeleton):
         own = clip.channels is not None
         angles = matrix[:, columns] if own else _angles(clip, order, joints)
-        matrix[:, columns] = rotations.nearest_euler(angles)
+        matrix[:, columns] = rotations.unwrap_euler(angles)
     return matrix
 
 
@@ -64,14 +66,14 @@ def from_dofs(matrix: F64, header: ClipHeader, *, channels: F64 | None = None) -
 
 def from_channels(numbers: F64, header: ClipHeader) -> Clip:
     """Return the clip of a source's own numbers (its units, degrees), kept along with it."""
-    return from_dofs(numbers * _scale(header), header, channels=numbers)
+    return from_dofs(numbers * _unit_scales(header), header, channels=numbers)
 
 
 def to_channels(clip: Clip) -> F64:
     """Return the numbers to write to a file of the source's kind: its units, degrees."""
     if clip.channels is not None:
         return clip.channels
-    return to_dofs(clip) / _scale(clip.header)
+    return to_dofs(clip) / _unit_scales(clip.header)
 
 
 def moving_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
@@ -79,7 +81,7 @@ def moving_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
     return np.asarray(np.ptp(matrix, axis=0) > 0)
 
 
-def coded_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
+def select_coded_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
     """Return which columns to code: those that move, and the first whether it moves or not.
 
     So the payload grows with the frames even of a still clip, and decoders can hold what is
@@ -90,7 +92,7 @@ def coded_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
     return moving
 
 
-def _scale(header: ClipHeader) -> F64:
+def _unit_scales(header: ClipHeader) -> F64:
     return np.where(header.skeleton.columns.is_angle, np.pi / 180, header.unit)
 
 
@@ -130,7 +132,7 @@ def _angles(clip: Clip, order: str, joints: npt.NDArray[np.intp]) -> F64:
     angles = rotations.as_euler(local, order) if order else np.empty((*local.shape[:-1], 0))
     lost = rotations.angle_between(rotations.from_euler(angles, order), local).max(axis=0)
     worst = int(np.argmax(lost))
-    if lost[worst] > LOST_ANGLE:
+    if lost[worst] > MAX_LOST_ANGLE_RAD:
         name = clip.skeleton.names[joints[worst]]
         raise UnsupportedClipError(
             f"joint {name!r} turns {np.degrees(lost[worst]):.3g} degrees about axes "
@@ -139,7 +141,7 @@ def _angles(clip: Clip, order: str, joints: npt.NDArray[np.intp]) -> F64:
     return angles
 
 
-def _places(clip: Clip, j: int, translated: int | None) -> F64:
+def _position_channels(clip: Clip, j: int, translated: int | None) -> F64:
     """Return the positions (T, n) of a joint as its position channels give them.
 
     `translated` is where the joint stands among the translated ones, None for one at rest.
@@ -154,7 +156,7 @@ def _places(clip: Clip, j: int, translated: int | None) -> F64:
         place = shift = rotations.rotate(rotations.conjugate(skeleton.axes[j]), shift)
     given = [axis for axis, _ in position_axes(skeleton.channels[j])]
     lost = np.abs(np.delete(shift, given, axis=1)).max(initial=0.0)
-    if lost > LOST_LENGTH:
+    if lost > MAX_LOST_LENGTH_M:
         raise UnsupportedClipError(
             f"joint {skeleton.names[j]!r} moves {lost:.3g} m where it has no position channel"
         )

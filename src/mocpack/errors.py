@@ -75,7 +75,7 @@ class HingeWarning(UserWarning):
     """Joints stand off the hinges that their angles are asked of."""
 
 
-def defect(error: Exception) -> str:
+def describe_bug(error: Exception) -> str:
     """Return the clause for an error that only we can cause, with what a report of it needs."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:

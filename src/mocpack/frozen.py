@@ -19,10 +19,10 @@ class FrozenPickle:
     def __reduce__(self) -> tuple[Any, ...]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in given.items()}
-        return restored, (type(self), plain)
+        return restore_fields, (type(self), plain)
 
 
-def restored(cls: type, given: dict[str, Any]) -> Any:
+def restore_fields(cls: type, given: dict[str, Any]) -> Any:
     """Return a value of given fields that were checked before, as those of one that was sent."""
     value: Any = object.__new__(cls)
     for name, part in given.items():
@@ -33,14 +33,14 @@ def restored(cls: type, given: dict[str, Any]) -> Any:
     return value
 
 
-def assembled(cls: type, fields: dict[str, Any]) -> Any:
+def build_unchecked(cls: type, fields: dict[str, Any]) -> Any:
     """Return a value of fields that are checked and frozen already."""
     value: Any = object.__new__(cls)
     vars(value).update(fields)
     return value
 
 
-def frozen_array(values: npt.ArrayLike) -> F64:
+def freeze_array(values: npt.ArrayLike) -> F64:
     """Return a float64 array that nobody can write to; copies only what somebody can."""
     array = np.asanyarray(check_array("values of an array", values), np.float64)
     return read_only(array if is_frozen(array) else array.copy(order="C"))  # type: ignore[no-any-return]
@@ -63,20 +63,20 @@ class ReadOnlyArray(np.ndarray[Any, Any]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not self.flags.writeable:
-            raise ValueError(READ_ONLY)
+            raise ValueError(READ_ONLY_MESSAGE)
         super().__setitem__(key, value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         outs = options.get("out") or ()
         for out in outs:
             if isinstance(out, np.ndarray) and not out.flags.writeable:
-                raise ValueError(READ_ONLY)
+                raise ValueError(READ_ONLY_MESSAGE)
         if outs:
-            options["out"] = tuple(map(_plain, outs))
-        return getattr(ufunc, method)(*map(_plain, inputs), **options)
+            options["out"] = tuple(map(_as_ndarray, outs))
+        return getattr(ufunc, method)(*map(_as_ndarray, inputs), **options)
 
 
-READ_ONLY = "this array belongs to a clip and is read-only: change a .copy() of it"
+READ_ONLY_MESSAGE = "this array belongs to a clip and is read-only: change a .copy() of it"
 
 
 def read_only(array: npt.NDArray[Any]) -> Any:
@@ -88,5 +88,5 @@ def read_only(array: npt.NDArray[Any]) -> Any:
     return view
 
 
-def _plain(value: Any) -> Any:
+def _as_ndarray(value: Any) -> Any:
     return value.view(np.ndarray) if isinstance(value, ReadOnlyArray) else value

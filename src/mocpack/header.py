@@ -14,16 +14,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mocpack.arguments import check_array, check_number, check_sequence, check_whole
+from mocpack.arguments import check_array, check_integer, check_number, check_sequence
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.frozen import assembled
+from mocpack.frozen import build_unchecked
 from mocpack.json_object import MAX_METADATA, pack_object
 from mocpack.skeleton import MAX_JOINTS, FrozenPickle, Skeleton
-from mocpack.space import HANDS, UP_AXES
-from mocpack.take import Extras, Track
+from mocpack.space import HANDEDNESS, UP_AXES
+from mocpack.take_data import TakeData, Track
 
-LATEST = 1e9  # seconds
+MAX_TIME_S = 1e9  # seconds
 MAX_FRAMES = 1 << 62
 
 
@@ -74,13 +74,13 @@ class ClipHeader(FrozenPickle):
 
     def __post_init__(self) -> None:
         for name in ("translated_joints", "scaled_joints"):
-            object.__setattr__(self, name, named(self.skeleton, getattr(self, name), name))
+            object.__setattr__(self, name, joint_indices(self.skeleton, getattr(self, name), name))
         for name in ("loop", "interpolated"):
             value = getattr(self, name)
             if not isinstance(value, bool | np.bool_):
                 raise InvalidClipError(f"{name} must be True or False, got {value!r:.80}")
             object.__setattr__(self, name, bool(value))
-        object.__setattr__(self, "metadata", _checked_metadata(self.metadata))
+        object.__setattr__(self, "metadata", _check_metadata(self.metadata))
         _check_timing(self.frame_count, self.frame_time)
         check_number("unit, in metres,", self.unit, 1e-9, 1e9, error=InvalidClipError)
         for name in ("translated_joints", "scaled_joints"):
@@ -92,7 +92,7 @@ class ClipHeader(FrozenPickle):
         for joint in set(sliding) - set(self.translated_joints):
             name = self.skeleton.names[joint]
             raise InvalidClipError(f"joint {name!r} slides, but is not of the translated_joints")
-        check_number("start_time", self.start_time, -LATEST, LATEST, error=InvalidClipError)
+        check_number("start_time", self.start_time, -MAX_TIME_S, MAX_TIME_S, error=InvalidClipError)
         check_space(self.up, self.handedness)
 
     @property
@@ -109,7 +109,7 @@ class ClipHeader(FrozenPickle):
         """Return this header for another number of frames, without checking the rest again."""
         if count == self.frame_count:
             return self
-        changed: ClipHeader = assembled(ClipHeader, {**vars(self), "frame_count": count})
+        changed: ClipHeader = build_unchecked(ClipHeader, {**vars(self), "frame_count": count})
         return changed
 
     def joints(self, joints: Sequence[str | int]) -> ClipHeader:
@@ -165,7 +165,7 @@ class VertexHeader(FrozenPickle):
             raise InvalidClipError(f"faces name vertices outside 0..{self.vertex_count - 1}")
         faces.setflags(write=False)
         object.__setattr__(self, "faces", faces)
-        object.__setattr__(self, "metadata", _checked_metadata(self.metadata))
+        object.__setattr__(self, "metadata", _check_metadata(self.metadata))
         _check_timing(self.frame_count, self.frame_time)
         if not 1 <= self.vertex_count <= 2**24:
             raise InvalidClipError(f"vertex_count must be 1 to 2^24, got {self.vertex_count}")
@@ -186,7 +186,7 @@ def array_bytes(header: AnyHeader, frames: int | None = None) -> int:
     return count * 24 * header.vertex_count
 
 
-class Headed:
+class HasHeader:
     """What a clip says of its header, be it of a skeleton or of a mesh."""
 
     header: Any
@@ -220,7 +220,7 @@ class Headed:
         return self.header.metadata  # type: ignore[no-any-return]
 
 
-def picked(key: Any, count: int) -> tuple[int, int, int, Any]:
+def parse_selection(key: Any, count: int) -> tuple[int, int, int, Any]:
     """Return first frame, end, step and joints of what stands in brackets after a motion.
 
     >>> picked(slice(10, None, 2), 100), picked(-1, 100), picked(("LeftFoot"), 100)
@@ -262,14 +262,14 @@ def check_frames(start: int, stop: int, count: int) -> None:
 def check_space(up: Any, handedness: Any) -> None:
     """Complain about what is no axis that points up, or no hand."""
     known = isinstance(up, str) and isinstance(handedness, str)
-    if not known or up not in UP_AXES or handedness not in HANDS:
+    if not known or up not in UP_AXES or handedness not in HANDEDNESS:
         raise InvalidClipError(
-            f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDS)}, "
+            f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDEDNESS)}, "
             f"got {up!r:.40} and {handedness!r:.40}"
         )
 
 
-def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:
+def time_to_frame(time: float, header: ClipHeader, times: F64 | None) -> float:
     """Return the frame, with its fraction, at `time` seconds of a clip, clamped."""
     check_number("time, in seconds,", time)
     if times is None:
@@ -278,27 +278,30 @@ def frame_at(time: float, header: ClipHeader, times: F64 | None) -> float:
     return float(np.interp(time, times, np.arange(len(times))))
 
 
-def frames_header(header: ClipHeader, start: int, stop: int, extras: Extras) -> ClipHeader:
+def slice_header(header: ClipHeader, start: int, stop: int, take_data: TakeData) -> ClipHeader:
     """Return the header of frames `start` to `stop`.
 
     They keep their times on a clock that something else shares (a start, tracks); those of a clip
     by itself begin at 0 again.
     """
     first = header.start_time
-    if first or extras.times is not None or extras.tracks:
-        first = time_of(start, header, extras.times)
+    if first or take_data.times is not None or take_data.tracks:
+        first = frame_to_time(start, header, take_data.times)
     loop = header.loop and stop - start == header.frame_count
     part = header.with_frame_count(stop - start)
     same = (first, loop) == (header.start_time, header.loop)
     return part if same else replace(part, start_time=first, loop=loop)
 
 
-def frames_extras(extras: Extras, header: ClipHeader, start: int, stop: int) -> Extras:
+def slice_take_data(take_data: TakeData, header: ClipHeader, start: int, stop: int) -> TakeData:
     """Return the extras of frames `start` to `stop` of a clip of this header."""
-    if not extras or (start, stop) == (0, header.frame_count):
-        return extras
-    ends = time_of(start, header, extras.times), time_of(stop - 1, header, extras.times)
-    return extras.frames(start, stop, ends, header.frame_time)
+    if not take_data or (start, stop) == (0, header.frame_count):
+        return take_data
+    ends = (
+        frame_to_time(start, header, take_data.times),
+        frame_to_time(stop - 1, header, take_data.times),
+    )
+    return take_data.frames(start, stop, ends, header.frame_time)
 
 
 def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
@@ -311,43 +314,43 @@ def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
     return replace(header, frame_count=1, start_time=seconds)
 
 
-def pose_extras(extras: Extras, at: float) -> Extras:
+def sample_take_data(take_data: TakeData, at: float) -> TakeData:
     """Return what the one pose at frame `at` has: scales between, seen where both frames were."""
-    if extras.scales is None and extras.valid is None:
-        return Extras()
+    if take_data.scales is None and take_data.valid is None:
+        return TakeData()
     first = int(at)
     t = at - first
     pair = [first, first + 1] if t else [first, first]
     scales = None
-    if extras.scales is not None:
-        scales = ((1 - t) * extras.scales[pair[0]] + t * extras.scales[pair[1]])[np.newaxis]
-    seen = None if extras.valid is None else np.asarray(extras.valid[pair].all(0))[np.newaxis]
-    return Extras(scales, None, seen)
+    if take_data.scales is not None:
+        scales = ((1 - t) * take_data.scales[pair[0]] + t * take_data.scales[pair[1]])[np.newaxis]
+    seen = None if take_data.valid is None else np.asarray(take_data.valid[pair].all(0))[np.newaxis]
+    return TakeData(scales, None, seen)
 
 
-def join_extras(
-    extras: Sequence[Extras], headers: Sequence[ClipHeader], shifts: Sequence[float]
-) -> Extras:
+def concatenate_take_data(
+    take_data: Sequence[TakeData], headers: Sequence[ClipHeader], shifts: Sequence[float]
+) -> TakeData:
     """Return the extras of clips one after another, each `shifts` seconds later than it was."""
     clocks = [
-        np.array([time_of(frame, h, e.times) for frame in range(h.frame_count)])
-        for e, h in zip(extras, headers, strict=True)
+        np.array([frame_to_time(frame, h, e.times) for frame in range(h.frame_count)])
+        for e, h in zip(take_data, headers, strict=True)
     ]
-    scales = [e.scales for e in extras if e.scales is not None]
+    scales = [e.scales for e in take_data if e.scales is not None]
     times = valid = None
-    if any(e.times is not None for e in extras):
+    if any(e.times is not None for e in take_data):
         times = np.concatenate([c + shift for c, shift in zip(clocks, shifts, strict=True)])
-    if any(e.valid is not None for e in extras):
+    if any(e.valid is not None for e in take_data):
         every = [np.ones((h.frame_count, len(h.skeleton)), np.bool_) for h in headers]
-        seen = [e.valid for e in extras]
+        seen = [e.valid for e in take_data]
         valid = np.concatenate([a if v is None else v for v, a in zip(seen, every, strict=True)])
     tracks: dict[str, list[tuple[Track, float, float, float, float]]] = {}
-    for e, h, clock, shift in zip(extras, headers, clocks, shifts, strict=True):
+    for e, h, clock, shift in zip(take_data, headers, clocks, shifts, strict=True):
         for name, track in e.tracks.items():
             part = (track, h.frame_time, float(clock[0]), float(clock[-1]), shift)
             tracks.setdefault(name, []).append(part)
     joined = {name: _join_track(name, parts) for name, parts in tracks.items()}
-    return Extras(np.concatenate(scales) if scales else None, times, valid, joined)
+    return TakeData(np.concatenate(scales) if scales else None, times, valid, joined)
 
 
 def _join_track(name: str, parts: Sequence[tuple[Track, float, float, float, float]]) -> Track:
@@ -379,29 +382,31 @@ def _join_track(name: str, parts: Sequence[tuple[Track, float, float, float, flo
     return replace(head, values=values, start=start, times=None if even else times)
 
 
-def time_of(frame: int, header: ClipHeader, times: F64 | None) -> float:
+def frame_to_time(frame: int, header: ClipHeader, times: F64 | None) -> float:
     if times is not None:
         return float(times[frame])
     return header.start_time + frame * header.frame_time
 
 
-def named(skeleton: Skeleton, joints: Sequence[str | int], what: str = "joints") -> tuple[int, ...]:
+def joint_indices(
+    skeleton: Skeleton, joints: Sequence[str | int], what: str = "joints"
+) -> tuple[int, ...]:
     """Return joints by index; `what` names them in complaints."""
     given = check_sequence(what, joints)
     return tuple(
         skeleton.index(j)
         if isinstance(j, str)
-        else check_whole(f"a joint of {what}", j, 0, MAX_JOINTS, error=InvalidClipError)
+        else check_integer(f"a joint of {what}", j, 0, MAX_JOINTS, error=InvalidClipError)
         for j in given
     )
 
 
 def _check_timing(frame_count: int, frame_time: float) -> None:
-    check_whole("frame_count", frame_count, 1, MAX_FRAMES, error=InvalidClipError)
+    check_integer("frame_count", frame_count, 1, MAX_FRAMES, error=InvalidClipError)
     check_number("frame_time", frame_time, 1e-6, 1e6, error=InvalidClipError)
 
 
-def _checked_metadata(metadata: Any) -> Mapping[str, Any]:
+def _check_metadata(metadata: Any) -> Mapping[str, Any]:
     """Return metadata as a mapping that nobody can change; it must be a JSON object."""
     if isinstance(metadata, MappingProxyType):  # of another header, which has checked it
         return metadata

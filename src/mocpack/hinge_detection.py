@@ -14,12 +14,12 @@ import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.hinges import Hinges, hinge_angles, turn_about
+from mocpack.hinges import Hinges, hinge_angles, rotation_about
 from mocpack.skeleton import Skeleton, channel_hinges
 
-TOLERANCE = 2e-4  # radians: what decimals of a file leave
-LEAST_SWING = 0.05  # radians that a joint must turn before it has an axis
-ROUNDED = 1e-5  # of an axis: one this near to an axis of the frame is that
+TOLERANCE_RAD = 2e-4  # radians: what decimals of a file leave
+MIN_SWING_RAD = 0.05  # radians that a joint must turn before it has an axis
+AXIS_ROUNDING = 1e-5  # of an axis: one this near to an axis of the frame is that
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,13 @@ class FoundHinge:
     axis : array, shape (3,)
     rest : array, shape (4,)
         The rotation that the joint turns from.
-    off : float
+    off_axis : float
         Radians by which it leaves the axis, at most.
     """
 
     axis: F64
     rest: F64
-    off: float
+    off_axis: float
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def find_hinges(
     translated_joints: Sequence[int],
     *,
     detect: bool,
-    tolerance: float = TOLERANCE,
+    tolerance: float = TOLERANCE_RAD,
 ) -> FoundHinges:
     """Return the hinges of a motion: those it has, those of its channels, and, with `detect`, more.
 
@@ -78,9 +78,9 @@ def find_hinges(
     hinges, left = skeleton.hinges, dict[str, float]()
     if hinges is None and (said := channel_hinges(skeleton)) is not None:
         pose = skeleton.rest, skeleton.offsets, local, translations, translated_joints
-        off = hinge_angles(said, *pose).off.max(axis=0)
-        kept = np.flatnonzero(off <= tolerance)
-        left = {said.names[h]: float(off[h]) for h in np.flatnonzero(off > tolerance)}
+        off_axis = hinge_angles(said, *pose).off_axis.max(axis=0)
+        kept = np.flatnonzero(off_axis <= tolerance)
+        left = {said.names[h]: float(off_axis[h]) for h in np.flatnonzero(off_axis > tolerance)}
         hinges = said.rows(kept.tolist(), [said.joints[h] for h in kept])
     if not detect:
         return FoundHinges(replace(skeleton, hinges=hinges), {}, left)
@@ -94,43 +94,43 @@ def find_hinges(
         return FoundHinges(replace(skeleton, hinges=hinges), {}, left)
     names = [skeleton.unique_names[j] for j in found]
     more = Hinges(tuple(found), np.array([one.axis for one in found.values()]), names=tuple(names))
-    together = more if hinges is None else hinges.joined(more)
-    offs = dict(zip(names, (one.off for one in found.values()), strict=True))
+    together = more if hinges is None else hinges.concatenate(more)
+    offs = dict(zip(names, (one.off_axis for one in found.values()), strict=True))
     return FoundHinges(replace(skeleton, rest=rest, hinges=together), offs, left)
 
 
-def find_hinge(local: F64, rest: F64, tolerance: float = TOLERANCE) -> FoundHinge | None:
+def find_hinge(local: F64, rest: F64, tolerance: float = TOLERANCE_RAD) -> FoundHinge | None:
     """Return the hinge that a joint of rotations (T, 4) is, None if it is none.
 
     Its rest rotation (4,) is kept where the joint turns from it; only one that is the identity may
     be replaced.
     """
-    own = _about(local, rest)
-    if own is not None and own.off <= tolerance:
+    own = _fit_axis(local, rest)
+    if own is not None and own.off_axis <= tolerance:
         return own
     if not (rest == rotations.IDENTITY).all():
         return None
     middle = rotations.normalize(local.sum(axis=0))
-    found = _about(local, middle)
-    return found if found is not None and found.off <= tolerance else None
+    found = _fit_axis(local, middle)
+    return found if found is not None and found.off_axis <= tolerance else None
 
 
-def _about(local: F64, rest: F64) -> FoundHinge | None:
+def _fit_axis(local: F64, rest: F64) -> FoundHinge | None:
     """Return the axis that fits best, from this rest rotation."""
     turned = rotations.multiply(rotations.conjugate(rest), local)
     vectors = rotations.as_rotvec(turned)
-    if not np.linalg.norm(vectors - vectors[0], axis=1).max(initial=0.0) > LEAST_SWING:
+    if not np.linalg.norm(vectors - vectors[0], axis=1).max(initial=0.0) > MIN_SWING_RAD:
         return None
     # through the rest: not about their mean, since no turn is the rest itself
     axis = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
-    axis = _tidy(axis * (1.0 if axis[np.abs(axis).argmax()] > 0 else -1.0))
+    axis = _round_axis(axis * (1.0 if axis[np.abs(axis).argmax()] > 0 else -1.0))
     angles = 2 * np.arctan2(turned[:, :3] @ axis, turned[:, 3])
-    off = rotations.angle_between(turn_about(axis, angles), turned)
-    return FoundHinge(axis, rest, float(off.max()))
+    off_axis = rotations.angle_between(rotation_about(axis, angles), turned)
+    return FoundHinge(axis, rest, float(off_axis.max()))
 
 
-def _tidy(axis: F64) -> F64:
+def _round_axis(axis: F64) -> F64:
     """Return an axis of the frame in place of one that is all but that."""
     whole = np.round(axis)
-    near = np.abs(axis - whole).max() < ROUNDED and np.abs(whole).sum() == 1
+    near = np.abs(axis - whole).max() < AXIS_ROUNDING and np.abs(whole).sum() == 1
     return np.asarray(whole + 0.0 if near else axis / np.linalg.norm(axis))

@@ -17,14 +17,14 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
-from mocpack.frozen import FrozenPickle, frozen_array
+from mocpack.frozen import FrozenPickle, freeze_array
 from mocpack.texts import check_text
 
 MAX_HINGES = 65_535
 MAX_NAME = 1024  # bytes of UTF-8
-MOST_TURNS = 2  # of one joint: angles about three axes are not unique everywhere
-MOST_SLIDES = 3
-NEARLY_PARALLEL = 1e-3  # of the sine between two axes of a joint, below which they are one
+MAX_TURN_AXES = 2  # of one joint: angles about three axes are not unique everywhere
+MAX_SLIDE_AXES = 3
+MIN_AXIS_SINE = 1e-3  # of the sine between two axes of a joint, below which they are one
 UNIT_TOLERANCE = 1e-6
 
 
@@ -58,15 +58,15 @@ class Hinges(FrozenPickle):
         freeze = object.__setattr__
         freeze(self, "joints", tuple(map(int, self.joints)))
         count = len(self.joints)
-        freeze(self, "axes", frozen_array(self.axes))
+        freeze(self, "axes", freeze_array(self.axes))
         limits = self.limits if len(self.limits) else np.tile([-np.inf, np.inf], (count, 1))
-        freeze(self, "limits", frozen_array(limits))
+        freeze(self, "limits", freeze_array(limits))
         slides = np.array(self.slides if len(self.slides) else np.zeros(count), np.bool_)
         slides.setflags(write=False)
         freeze(self, "slides", slides)
         freeze(self, "names", tuple(map(str, self.names or [""] * count)))
         _check_rows(self)
-        for joint, rows in self.of_joints():
+        for joint, rows in self.rows_by_joint():
             _check_joint(self, joint, rows)
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class Hinges(FrozenPickle):
         """Joints that slide, increasing."""
         return tuple(sorted({self.joints[h] for h in np.flatnonzero(self.slides)}))
 
-    def of_joints(self) -> Iterator[tuple[int, list[int]]]:
+    def rows_by_joint(self) -> Iterator[tuple[int, list[int]]]:
         """Yield each hinged joint, increasing, with its rows in the order in which they apply."""
         rows: dict[int, list[int]] = {}
         for h in self.by_joint:
@@ -103,16 +103,18 @@ class Hinges(FrozenPickle):
         yield from rows.items()
 
     @cached_property
-    def alone(self) -> tuple[list[int], list[int]]:
+    def single_axis(self) -> tuple[list[int], list[int]]:
         """The rows that are all that moves their joint, and turn it, and those joints."""
-        rows = [own[0] for _, own in self.of_joints() if len(own) == 1 and not self.slides[own[0]]]
+        rows = [
+            own[0] for _, own in self.rows_by_joint() if len(own) == 1 and not self.slides[own[0]]
+        ]
         return rows, [self.joints[h] for h in rows]
 
     @cached_property
-    def others(self) -> list[tuple[int, list[int]]]:
-        """What `of_joints` gives, but for the rows that are `alone`."""
-        single = set(self.alone[1])
-        return [(joint, rows) for joint, rows in self.of_joints() if joint not in single]
+    def multi_axis(self) -> list[tuple[int, list[int]]]:
+        """What `rows_by_joint` gives, but for the rows that are `single_axis`."""
+        single = set(self.single_axis[1])
+        return [(joint, rows) for joint, rows in self.rows_by_joint() if joint not in single]
 
     def rows(self, kept: Sequence[int], joints: Sequence[int]) -> Hinges | None:
         """Return these rows, which move these joints of another skeleton; None if there are none.
@@ -130,17 +132,17 @@ class Hinges(FrozenPickle):
         names = tuple(self.names[h] for h in at)
         return Hinges(tuple(joints), self.axes[at], self.limits[at], self.slides[at], names)
 
-    def joined(self, others: Hinges) -> Hinges:
+    def concatenate(self, multi_axis: Hinges) -> Hinges:
         """Return these rows, then the others."""
         return Hinges(
-            self.joints + others.joints,
-            np.concatenate([self.axes, others.axes]),
-            np.concatenate([self.limits, others.limits]),
-            np.concatenate([self.slides, others.slides]),
-            self.names + others.names,
+            self.joints + multi_axis.joints,
+            np.concatenate([self.axes, multi_axis.axes]),
+            np.concatenate([self.limits, multi_axis.limits]),
+            np.concatenate([self.slides, multi_axis.slides]),
+            self.names + multi_axis.names,
         )
 
-    def of_subset(self, new_index: dict[int, int]) -> Hinges | None:
+    def remap_joints(self, new_index: dict[int, int]) -> Hinges | None:
         """Return the rows of those joints that have an index in another skeleton."""
         kept = [h for h, joint in enumerate(self.joints) if joint in new_index]
         return self.rows(kept, [new_index[self.joints[h]] for h in kept])
@@ -154,40 +156,42 @@ class HingeAngles:
     ----------
     angles : array, shape (T, H)
         Radians, of sliders metres, in the order of the rows.
-    off : array, shape (T, H)
+    off_axis : array, shape (T, H)
         How far the joint of each row stands from what its angles say: radians of turns, metres
         of sliders. 0 but for rounding where it moves on its hinges alone.
     """
 
     angles: F64
-    off: F64
+    off_axis: F64
 
 
-def turns_of(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]]:
+def joint_rotations(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]]:
     """Yield each turning joint with its rotations (T, 4) at these angles (T, H)."""
-    rows, joints = hinges.alone
-    turned = turn_about(hinges.axes[rows], angles[:, rows])
+    rows, joints = hinges.single_axis
+    turned = rotation_about(hinges.axes[rows], angles[:, rows])
     poses = rotations.multiply(rest[joints], turned)
     yield from ((joint, poses[:, k]) for k, joint in enumerate(joints))
-    for joint, more in hinges.others:
+    for joint, more in hinges.multi_axis:
         pose = np.broadcast_to(rest[joint], (len(angles), 4))
         turning = [h for h in more if not hinges.slides[h]]
         for h in turning:
-            pose = rotations.multiply(pose, turn_about(hinges.axes[h], angles[:, h]))
+            pose = rotations.multiply(pose, rotation_about(hinges.axes[h], angles[:, h]))
         if turning:
             yield joint, pose
 
 
-def places_of(hinges: Hinges, rest: F64, offsets: F64, angles: F64) -> Iterator[tuple[int, F64]]:
+def joint_positions(
+    hinges: Hinges, rest: F64, offsets: F64, angles: F64
+) -> Iterator[tuple[int, F64]]:
     """Yield each sliding joint with its places (T, 3) at these ways (T, H)."""
-    for joint, rows in hinges.of_joints():
+    for joint, rows in hinges.rows_by_joint():
         sliding = [h for h in rows if hinges.slides[h]]
         if sliding:
             way = angles[:, sliding] @ hinges.axes[sliding]
             yield joint, offsets[joint] + rotations.rotate(rest[joint], way)
 
 
-def turn_about(axis: F64, angle: F64) -> F64:
+def rotation_about(axis: F64, angle: F64) -> F64:
     """Return the rotations (..., 4) by angles (...) about unit axes (..., 3), or one (3,)."""
     half = 0.5 * np.asarray(angle)[..., np.newaxis]
     return np.concatenate([np.sin(half) * axis, np.cos(half)], axis=-1)
@@ -202,7 +206,7 @@ def hinge_angles(
     translated_joints: Sequence[int],
     frames: F64 | None = None,
     *,
-    measured: bool = True,
+    measure_off_axis: bool = True,
 ) -> HingeAngles:
     """Return the angles of a motion, and how far it leaves its hinges.
 
@@ -219,42 +223,42 @@ def hinge_angles(
     translations : array, shape (T, M, 3)
     frames : array, shape (N, 4, 4), optional
         What `hinge_frames` gives, where somebody has it.
-    measured : bool
-        Whether `off` is wanted; else it is 0 for joints of one axis.
+    measure_off_axis : bool
+        Whether `off_axis` is wanted; else it is 0 for joints of one axis.
     """
     local = np.asarray(local)
     angles = np.zeros((len(local), len(hinges)))
-    off = np.zeros_like(angles)
-    rows, joints = hinges.alone
+    off_axis = np.zeros_like(angles)
+    rows, joints = hinges.single_axis
     # all joints of one axis at once: a robot's are all, and training asks for many short windows
     frames = hinge_frames(hinges, rest) if frames is None else frames
     sine, one, other, cosine = np.moveaxis(local.swapaxes(0, 1)[joints] @ frames, 2, 0)
     angles[:, rows] = 2 * np.arctan2(sine, cosine).T
-    if measured:
-        off[:, rows] = 2 * np.arcsin(np.minimum(np.hypot(one, other), 1.0)).T
+    if measure_off_axis:
+        off_axis[:, rows] = 2 * np.arcsin(np.minimum(np.hypot(one, other), 1.0)).T
     column = {joint: m for m, joint in enumerate(translated_joints)}
-    for joint, more in hinges.others:
+    for joint, more in hinges.multi_axis:
         turning = [h for h in more if not hinges.slides[h]]
         sliding = [h for h in more if hinges.slides[h]]
         if turning:
             turned = rotations.multiply(rotations.conjugate(rest[joint]), local[:, joint])
-            angles[:, turning], off[:, turning] = _turned(hinges.axes[turning], turned)
+            angles[:, turning], off_axis[:, turning] = _axis_angles(hinges.axes[turning], turned)
         if sliding and joint in column:
             away = translations[:, column[joint]] - offsets[joint]
             way = rotations.rotate(rotations.conjugate(rest[joint]), away)
-            angles[:, sliding], off[:, sliding] = _slid(hinges.axes[sliding], way)
+            angles[:, sliding], off_axis[:, sliding] = _slide_distances(hinges.axes[sliding], way)
     turns = ~hinges.slides
-    angles[:, turns] = settled(angles[:, turns], hinges.limits[turns])
-    return HingeAngles(angles, off)
+    angles[:, turns] = unwrap_angles(angles[:, turns], hinges.limits[turns])
+    return HingeAngles(angles, off_axis)
 
 
 def hinge_frames(hinges: Hinges, rest: F64) -> F64:
-    """Return matrices (N, 4, 4) that take rotations, as rows (x, y, z, w), apart for `alone` rows.
+    """Return matrices (N, 4, 4) that take rotations, as rows (x, y, z, w), apart for `single_axis` rows.
 
     What comes out are half the sine of the turn from rest about the axis, two of what is across
     it, and half the cosine.
     """
-    rows, joints = hinges.alone
+    rows, joints = hinges.single_axis
     base, axes = rest[joints], hinges.axes[rows]
     # two directions across each axis: from the axis of the frame that it is furthest from
     aside = np.eye(3)[np.abs(axes).argmin(axis=1)]
@@ -268,7 +272,7 @@ def hinge_frames(hinges: Hinges, rest: F64) -> F64:
     return np.stack([*columns, base], axis=2)
 
 
-def settled(angles: F64, limits: F64) -> F64:
+def unwrap_angles(angles: F64, limits: F64) -> F64:
     """Return angles (T, H), known up to full turns, each on the branch that its limits allow."""
     turn = 2 * np.pi
     lowest, highest = limits.T
@@ -280,17 +284,17 @@ def settled(angles: F64, limits: F64) -> F64:
     return np.where(narrow, around, np.unwrap(around, axis=0))
 
 
-def _turned(axes: F64, turned: F64) -> tuple[F64, F64]:
+def _axis_angles(axes: F64, turned: F64) -> tuple[F64, F64]:
     """Return angles (T, n) about one or two axes, and the turn (T, 1) that they cannot say."""
     if len(axes) == 1:
-        angle, off = _twist(turned, axes[0])
-        return angle[:, np.newaxis], off[:, np.newaxis]
+        angle, off_axis = _twist(turned, axes[0])
+        return angle[:, np.newaxis], off_axis[:, np.newaxis]
     first, second = axes
     flat = second - (second @ first) * first
     there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
     outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
-    inner, off = _twist(rotations.multiply(turn_about(first, -outer), turned), second)
-    return np.stack([outer, inner], axis=1), off[:, np.newaxis]
+    inner, off_axis = _twist(rotations.multiply(rotation_about(first, -outer), turned), second)
+    return np.stack([outer, inner], axis=1), off_axis[:, np.newaxis]
 
 
 def _twist(turned: F64, axes: F64) -> tuple[F64, F64]:
@@ -304,7 +308,7 @@ def _twist(turned: F64, axes: F64) -> tuple[F64, F64]:
     return np.asarray(angles), np.asarray(2 * np.arcsin(np.minimum(across, 1.0)))
 
 
-def _slid(axes: F64, way: F64) -> tuple[F64, F64]:
+def _slide_distances(axes: F64, way: F64) -> tuple[F64, F64]:
     """Return ways (T, n) along axes, and the distance (T, 1) that they cannot say."""
     found = way @ np.linalg.pinv(axes)
     return found, np.linalg.norm(way - found @ axes, axis=1)[:, np.newaxis]
@@ -338,13 +342,13 @@ def _check_rows(hinges: Hinges) -> None:
 def _check_joint(hinges: Hinges, joint: int, rows: list[int]) -> None:
     sliding = [h for h in rows if hinges.slides[h]]
     turning = [h for h in rows if not hinges.slides[h]]
-    if len(turning) > MOST_TURNS or len(sliding) > MOST_SLIDES:
+    if len(turning) > MAX_TURN_AXES or len(sliding) > MAX_SLIDE_AXES:
         raise InvalidClipError(
-            f"joint {joint} turns about at most {MOST_TURNS} axes and slides along at most "
-            f"{MOST_SLIDES}, got {len(turning)} and {len(sliding)}"
+            f"joint {joint} turns about at most {MAX_TURN_AXES} axes and slides along at most "
+            f"{MAX_SLIDE_AXES}, got {len(turning)} and {len(sliding)}"
         )
     if rows != sliding + turning:
         raise InvalidClipError(f"joint {joint} must slide before it turns")
     for axes in (hinges.axes[turning], hinges.axes[sliding]):
-        if len(axes) > 1 and np.linalg.svd(axes, compute_uv=False)[-1] < NEARLY_PARALLEL:
+        if len(axes) > 1 and np.linalg.svd(axes, compute_uv=False)[-1] < MIN_AXIS_SINE:
             raise InvalidClipError(f"axes of joint {joint} must point different ways")

@@ -13,7 +13,7 @@ from typing import Any
 from mocpack.errors import InvalidClipError
 
 MAX_METADATA = 1 << 24  # bytes, as text
-MAX_LEVELS = 100  # of objects and arrays inside one another, the outermost included
+MAX_NESTING = 100  # of objects and arrays inside one another, the outermost included
 
 
 def pack_object(values: Mapping[str, Any], what: str, max_size: int) -> bytes:
@@ -38,8 +38,8 @@ def _check_value(value: Any, where: str, level: int) -> None:
     if isinstance(value, str):
         _check_string(value, where)
     elif isinstance(value, dict | list | tuple):
-        if level > MAX_LEVELS:
-            raise InvalidClipError(f"{where[:200]}: nested deeper than {MAX_LEVELS} levels")
+        if level > MAX_NESTING:
+            raise InvalidClipError(f"{where[:200]}: nested deeper than {MAX_NESTING} levels")
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in items:
             place = str(key)
@@ -51,7 +51,9 @@ def _check_value(value: Any, where: str, level: int) -> None:
             _check_value(item, f"{where}[{place}]", level + 1)
     elif isinstance(value, int | float):
         if not _is_finite(value):
-            raise InvalidClipError(f"{where} must be a finite float64, got {_shortened(value)}")
+            raise InvalidClipError(
+                f"{where} must be a finite float64, got {_describe_number(value)}"
+            )
     elif value is not None:
         raise InvalidClipError(
             f"{where} must be text, a number, true, false, null, a list or an object, "
@@ -75,5 +77,5 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def _shortened(value: float) -> str:
+def _describe_number(value: float) -> str:
     return str(value) if isinstance(value, float) else f"an integer of {value.bit_length()} bits"

@@ -12,8 +12,8 @@ from mocpack import _core, rotations
 from mocpack.arrays import F64
 from mocpack.skeleton import Skeleton
 
-SHELL = 0.03  # metres: how far from the joint the skin is taken to be
-LARGEST_EXPONENT = 40  # of two, of scales
+SHELL_RADIUS_M = 0.03  # metres: how far from the joint the skin is taken to be
+MAX_SCALE_EXPONENT = 40  # of two, of scales
 
 
 def forward_kinematics(
@@ -28,20 +28,20 @@ def forward_kinematics(
         In metres; replaces the offset of each of the M `translated_joints`.
     """
     if len(skeleton.roots) > 1:
-        tree, moving = skeleton.rooted, [j + 1 for j in translated_joints]
-        found = forward_kinematics(tree, below_origin(local), translations, moving)
+        tree, moving = skeleton.as_single_tree, [j + 1 for j in translated_joints]
+        found = forward_kinematics(tree, add_origin(local), translations, moving)
         return found[0][:, 1:], found[1][:, 1:]
     native = skeleton.native(translated_joints)
     positions, world = _core.forward_kinematics(native, local, translations)
     return positions, world
 
 
-def below_origin(local: F64) -> F64:
-    """Return rotations (T, 1 + J, 4) of `Skeleton.rooted`, whose first joint does not turn."""
+def add_origin(local: F64) -> F64:
+    """Return rotations (T, 1 + J, 4) of `Skeleton.as_single_tree`, whose first joint does not turn."""
     return np.concatenate([np.tile(rotations.IDENTITY, (len(local), 1, 1)), local], axis=1)
 
 
-def scaled_kinematics(
+def forward_kinematics_scaled(
     skeleton: Skeleton,
     local: F64,
     translations: F64,
@@ -79,7 +79,7 @@ def scale_exponents(skeleton: Skeleton) -> npt.NDArray[np.int64]:
     for j, parent in enumerate(skeleton.parents):
         if parent >= 0:
             logs[j] += logs[parent]
-    limited = np.clip(np.rint(logs), -LARGEST_EXPONENT, LARGEST_EXPONENT)
+    limited = np.clip(np.rint(logs), -MAX_SCALE_EXPONENT, MAX_SCALE_EXPONENT)
     return np.asarray(limited, np.int64)
 
 
@@ -90,7 +90,7 @@ def end_positions(skeleton: Skeleton, positions: F64, world: F64) -> F64:
 
 
 @dataclass(frozen=True)
-class PromisedError:
+class MotionError:
     """How far one motion strays from another, in metres.
 
     Attributes
@@ -117,35 +117,37 @@ class PromisedError:
     worst_joint: int
 
 
-def promised_error(
+def measure_error(
     skeleton: Skeleton,
     a: tuple[F64, F64],
     b: tuple[F64, F64],
     translated_joints: Sequence[int],
     *,
-    shell: float = SHELL,
-) -> PromisedError:
+    shell: float = SHELL_RADIUS_M,
+) -> MotionError:
     """Measure two motions, each (rotations, translations), without writing their points out."""
     if len(skeleton.roots) > 1:
         ones = np.ones((1, len(skeleton), 3))
-        worlds = [scaled_kinematics(skeleton, *pose, translated_joints, ones) for pose in (a, b)]
-        return scaled_error(skeleton, *worlds, shell=shell)
+        worlds = [
+            forward_kinematics_scaled(skeleton, *pose, translated_joints, ones) for pose in (a, b)
+        ]
+        return measure_scaled_error(skeleton, *worlds, shell=shell)
     native = skeleton.native(translated_joints)
     found, frames, joints = _core.clip_errors(native, *a, *b, shell)
     largest, joint_max, joint_mean, joint_rms, worst_frame, worst_joint = found
-    return PromisedError(
+    return MotionError(
         largest, joint_max, joint_mean, joint_rms, frames, joints, worst_frame, worst_joint
     )
 
 
-def scaled_error(
-    skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL
-) -> PromisedError:
-    """Measure two motions of `scaled_kinematics`: positions (T, J, 3) and matrices (T, J, 3, 3)."""
+def measure_scaled_error(
+    skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL_RADIUS_M
+) -> MotionError:
+    """Measure two motions of `forward_kinematics_scaled`: positions (T, J, 3) and matrices (T, J, 3, 3)."""
     moved = scaled_displacements(skeleton, a, b, shell=shell)
     centres = np.linalg.norm(a[0] - b[0], axis=-1)
     worst_frame, worst_joint = np.unravel_index(int(moved.argmax()), moved.shape)
-    return PromisedError(
+    return MotionError(
         float(moved.max()),
         float(centres.max()),
         float(centres.mean()),
@@ -158,7 +160,7 @@ def scaled_error(
 
 
 def scaled_displacements(
-    skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL
+    skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL_RADIUS_M
 ) -> F64:
     """Return the largest displacement (T, J) of each joint, its end sites and its shell points."""
     centre, turned = a[0] - b[0], a[1] - b[1]

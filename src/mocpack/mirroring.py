@@ -13,21 +13,23 @@ from mocpack.skeleton import Skeleton
 
 # `lossless` files are predicted by these pairs: changing what is a pair changes its bitstream
 SIDES = (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"), ("L", "R"), ("l", "r"))
-UNEVEN = 0.25  # of a bone's length: how far two sides may differ and still be mirror images
-SMALL = 0.02  # of the body's reach: what may differ of any bone, as fingers of real bodies do
+MAX_ASYMMETRY = 0.25  # of a bone's length: how far two sides may differ and still be mirror images
+SMALL_BONE_RATIO = (
+    0.02  # of the body's reach: what may differ of any bone, as fingers of real bodies do
+)
 
 
-def mirrored_joints(names: Sequence[str]) -> list[int]:
+def find_mirrored_joints(names: Sequence[str]) -> list[int]:
     """Return the index of each joint's mirror image, or -1.
 
     >>> mirrored_joints(["Hips", "LeftArm", "RightArm", "Thumb_L", "Thumb_R"])
     [-1, 2, 1, 4, 3]
     """
     index = {name: j for j, name in enumerate(names)}
-    return [next((index[n] for n in _other_sides(name) if n in index), -1) for name in names]
+    return [next((index[n] for n in _swap_side_names(name) if n in index), -1) for name in names]
 
 
-def _other_sides(name: str) -> list[str]:
+def _swap_side_names(name: str) -> list[str]:
     """Return the name with its word for a side exchanged, at its start, its end, or anywhere."""
     found = []
     for one, other in (*SIDES, *((b, a) for a, b in SIDES)):
@@ -40,14 +42,14 @@ def _other_sides(name: str) -> list[str]:
     return found
 
 
-def partners(skeleton: Skeleton, pairs: Sequence[tuple[str | int, str | int]] | None) -> I64:
+def mirror_partners(skeleton: Skeleton, pairs: Sequence[tuple[str | int, str | int]] | None) -> I64:
     """Return each joint's other side (J,), itself where it has none.
 
     By `pairs` where they are given, else by names. A joint's partner must hang from its parent's.
     """
     found = np.arange(len(skeleton))
     if pairs is None:
-        named = np.array(mirrored_joints(skeleton.names))
+        named = np.array(find_mirrored_joints(skeleton.names))
         mutual = (named >= 0) & (named[named] == found)
         found = np.where(mutual, named, found)
     for one, other in pairs or ():
@@ -77,28 +79,28 @@ def rest_world(skeleton: Skeleton) -> tuple[F64, F64]:
     return places, turns
 
 
-def side_axis(places: F64, partner: I64) -> int:
+def find_side_axis(places: F64, partner: I64) -> int:
     """Return which axis (0, 1, 2) tells the sides of places (J, 3) apart best."""
     apart = np.abs(places - places[partner]).sum(0)
     return int(np.argmax(apart))
 
 
-def mirror_turns(skeleton: Skeleton, partner: I64, axis: int) -> tuple[F64, F64]:
+def mirror_factors(skeleton: Skeleton, partner: I64, axis: int) -> tuple[F64, F64]:
     """Return what stands before and after a reflected rotation, (J, 4) each.
 
     A joint seen in the mirror is before · reflected(its partner's rotation) · after, as
-    `mirrored_pose` has it; a reflection goes into products.
+    `mirror_pose` has it; a reflection goes into products.
     """
     _, rest = rest_world(skeleton)
-    _check_even(skeleton, rest, partner, axis)
+    _check_symmetry(skeleton, rest, partner, axis)
     above = np.array(skeleton.parents)
     held = np.where((above >= 0)[:, np.newaxis], rest[above], rotations.IDENTITY)
     turn, back = rotations.multiply, rotations.conjugate
-    before = turn(back(held), _reflected_turn(held[partner], axis))
-    return before, turn(_reflected_turn(back(rest[partner]), axis), rest)
+    before = turn(back(held), _reflect_rotation(held[partner], axis))
+    return before, turn(_reflect_rotation(back(rest[partner]), axis), rest)
 
 
-def mirrored_pose(
+def mirror_pose(
     skeleton: Skeleton,
     local: F64,
     translations: F64,
@@ -112,16 +114,16 @@ def mirrored_pose(
     from its rest, so that local frames need not be mirror images; the bones at rest must be.
     """
     _, rest = rest_world(skeleton)
-    _check_even(skeleton, rest, partner, axis)
+    _check_symmetry(skeleton, rest, partner, axis)
     above = np.array(skeleton.parents)
     before = np.where((above >= 0)[:, np.newaxis], rest[above], rotations.IDENTITY)
     turn = rotations.multiply
     straight = turn(turn(before[partner], local[:, partner]), rotations.conjugate(rest[partner]))
-    seen = turn(turn(rotations.conjugate(before), _reflected_turn(straight, axis)), rest)
-    return seen, _mirrored_places(skeleton, translations, translated_joints, partner, axis, before)
+    seen = turn(turn(rotations.conjugate(before), _reflect_rotation(straight, axis)), rest)
+    return seen, _mirror_positions(skeleton, translations, translated_joints, partner, axis, before)
 
 
-def _mirrored_places(
+def _mirror_positions(
     skeleton: Skeleton,
     translations: F64,
     translated_joints: Sequence[int],
@@ -141,12 +143,12 @@ def _mirrored_places(
         moved, own = translations[:, column[other]], 0.0
         if skeleton.parents[j] >= 0:
             moved, own = moved - skeleton.offsets[other], skeleton.offsets[j]
-        straight = _reflected(rotations.rotate(before[other], moved), axis)
+        straight = _reflect(rotations.rotate(before[other], moved), axis)
         places[:, m] = own + rotations.rotate(rotations.conjugate(before[j]), straight)
     return places
 
 
-def _check_even(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
+def _check_symmetry(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
     """Complain about bones that are no mirror images at rest: the motion would be another."""
     reach = float(np.ptp(rest_world(skeleton)[0], axis=0).max())
     for j, parent in enumerate(skeleton.parents):
@@ -155,19 +157,21 @@ def _check_even(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
         other = int(partner[j])
         own = rotations.rotate(rest[parent], skeleton.offsets[j])
         seen = rotations.rotate(rest[skeleton.parents[other]], skeleton.offsets[other])
-        apart = float(np.linalg.norm(own - _reflected(seen, axis)))
-        if other != j and apart > max(UNEVEN * float(np.linalg.norm(own)), SMALL * reach):
+        apart = float(np.linalg.norm(own - _reflect(seen, axis)))
+        if other != j and apart > max(
+            MAX_ASYMMETRY * float(np.linalg.norm(own)), SMALL_BONE_RATIO * reach
+        ):
             raise UsageError(
                 f"the bones of {skeleton.names[j]!r} and {skeleton.names[other]!r} are no mirror "
                 f"images at rest, they differ by {apart:.3g} m; another axis may be meant"
             )
 
 
-def _reflected(places: F64, axis: int) -> F64:
+def _reflect(places: F64, axis: int) -> F64:
     return np.asarray(places * np.where(np.arange(3) == axis, -1.0, 1.0))
 
 
-def _reflected_turn(turns: F64, axis: int) -> F64:
+def _reflect_rotation(turns: F64, axis: int) -> F64:
     """Return rotations as the mirror shows them: about the mirrored axis, the other way round."""
     signs = np.where(np.arange(4) == axis, 1.0, -1.0)
     signs[3] = 1.0

@@ -14,6 +14,7 @@ from mocpack._core import WindowPlan
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import ArrayWindows, Codec, Decoder, PayloadLayout, WindowWriter
+from mocpack.codec_clip import codec_header, restore_take_data
 from mocpack.container import (
     DEFAULT_LIMIT,
     Errors,
@@ -23,7 +24,7 @@ from mocpack.container import (
     check_version,
     scene_parts,
 )
-from mocpack.display import summary
+from mocpack.display import summarize
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -34,17 +35,16 @@ from mocpack.errors import (
 )
 from mocpack.header import (
     check_frames,
-    frame_at,
-    frames_extras,
-    frames_header,
-    picked,
-    pose_extras,
+    parse_selection,
     pose_header,
+    sample_take_data,
+    slice_header,
+    slice_take_data,
+    time_to_frame,
 )
-from mocpack.plain import dressed, plain_header
 from mocpack.registry import codec_class
-from mocpack.source import Openable, Source, source_of
-from mocpack.take import Extras
+from mocpack.source import Openable, Source, open_source
+from mocpack.take_data import TakeData
 from mocpack.units import format_angle, format_length
 
 
@@ -65,11 +65,11 @@ class Motion:
         memory_limit: str | int | None = DEFAULT_LIMIT,
     ) -> None:
         self._limit = MemoryLimit.parse(memory_limit)
-        self._source = source_of(source)
-        self._given = partial, codec
+        self._source = open_source(source)
+        self._options = partial, codec
         try:
-            self._source = clip_source(self._source, clip)
-            self._reader = Reader(self._source, partial=partial, memory_limit=self._limit.most)
+            self._source = select_clip(self._source, clip)
+            self._reader = Reader(self._source, partial=partial, memory_limit=self._limit.max_bytes)
             # a codec that the registry does not know can still be read by those who have it
             self._class = _codec_class(self._reader) if codec is None else type(codec)
             if self._reader.needed:
@@ -80,7 +80,7 @@ class Motion:
         self._writer: WindowWriter | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self._source, *self._given, self._limit.most)
+        return _reopen, (self._source, *self._options, self._limit.max_bytes)
 
     def __repr__(self) -> str:
         header = self._reader.header
@@ -92,7 +92,7 @@ class Motion:
         if not isinstance(header, ClipHeader):
             first = f"{header.frame_count} frames of {header.vertex_count} vertices"
             return f"Motion of {first}\n  {'; '.join(what)}"
-        first, joints, _ = summary(header, Extras())
+        first, joints, _ = summarize(header, TakeData())
         return f"Motion of {first}\n  {joints}\n  {'; '.join(what)}"
 
     def __len__(self) -> int:
@@ -110,7 +110,7 @@ class Motion:
         ...     len(motion), motion[20:50].positions().shape, len(motion[::4])
         (120, (30, 21, 3), 30)
         """
-        start, stop, step, joints = picked(key, len(self))
+        start, stop, step, joints = parse_selection(key, len(self))
         part = self.frames(start, stop, joints)
         return part if step == 1 else part[::step]
 
@@ -164,7 +164,7 @@ class Motion:
     @cached_property
     def codec(self) -> Codec:
         """The codec that made the file, as far as the file names its parameters."""
-        given = self._given[1]
+        given = self._options[1]
         return _codec_of(self._reader, self._class) if given is None else given
 
     @property
@@ -191,29 +191,29 @@ class Motion:
         return self._reader.bitstream_version
 
     @property
-    def cut(self) -> bool:
+    def is_truncated(self) -> bool:
         """Whether the file ends before its payload does."""
-        return self._reader.payload.is_cut
+        return self._reader.payload.is_truncated
 
     @property
-    def missing(self) -> int:
+    def missing_bytes(self) -> int:
         """Bytes of the payload that a cut file lacks."""
-        return self._reader.payload.missing
+        return self._reader.payload.missing_bytes
 
     @cached_property
-    def extras(self) -> Extras:
+    def take_data(self) -> TakeData:
         """What the file holds beside its poses."""
-        needed = self._reader.extras_memory()
+        needed = self._reader.take_data_memory()
         self._limit.check(needed, self._reader.header, "what stands beside the poses")
-        return self._reader.extras
+        return self._reader.take_data
 
     @property
     def span(self) -> tuple[float, float]:
         """When the first and the last frame are, in seconds of the file's clock."""
         header = self.header
         start = header.start_time if isinstance(header, ClipHeader) else 0.0
-        if isinstance(header, ClipHeader) and self.extras.times is not None:
-            return start, float(self.extras.times[-1])
+        if isinstance(header, ClipHeader) and self.take_data.times is not None:
+            return start, float(self.take_data.times[-1])
         return start, start + (header.frame_count - 1) * header.frame_time
 
     @property
@@ -224,17 +224,17 @@ class Motion:
     @cached_property
     def decoder(self) -> Decoder:
         """The open payload; it knows the codec's own clip, without what stands beside the poses."""
-        reader, codec = self._reader, self._given[1]
+        reader, codec = self._reader, self._options[1]
         if codec is None and self._class.needed_params().isdisjoint(reader.params):
             codec = _default_codec(self._class)  # what the file names is the encoder's alone
-        return (codec or self.codec).open(reader.payload, self.plain_header)
+        return (codec or self.codec).open(reader.payload, self.codec_header)
 
     @cached_property
-    def plain_header(self) -> Any:
+    def codec_header(self) -> Any:
         """The header that the codec gets."""
         header = self._reader.header
         try:
-            return plain_header(header) if isinstance(header, ClipHeader) else header
+            return codec_header(header) if isinstance(header, ClipHeader) else header
         except InvalidClipError as error:
             raise CorruptionError(f"header: {error}") from error
 
@@ -251,19 +251,19 @@ class Motion:
 
     def check(self) -> None:
         """Hold the whole payload against its checksum."""
-        self._reader.payload.whole()
+        self._reader.payload.read_all()
 
     def clip(self) -> Clip:
         """Decode the whole clip."""
         try:
             self._check_memory("all", 0, self._reader.header.frame_count)
         except FormatError:
-            self._reader.payload.whole()  # a wrong checksum is the first fault of a damaged payload
+            self._reader.payload.read_all()  # a wrong checksum is the first fault of a damaged payload
             raise
-        if self._reader.payload.is_cut:
-            return self._coarse(self.decoder.partial())
+        if self._reader.payload.is_truncated:
+            return self._restore_coarse(self.decoder.partial())
         found = self.decoder.clip()
-        return self._dressed(found, 0, found.frame_count)
+        return self._restore(found, 0, found.frame_count)
 
     def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> Clip:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors.
@@ -273,12 +273,12 @@ class Motion:
         check_frames(start, stop, self.frame_count)
         indices = None if joints is None else self._indices(joints)
         self._check_memory(f"frames {start}:{stop}", start, stop, indices)
-        wanted = None if indices is None else self._plain_indices(indices)
-        return self._dressed(self.decoder.frames(start, stop, wanted), start, stop, indices)
+        wanted = None if indices is None else self._codec_joints(indices)
+        return self._restore(self.decoder.frames(start, stop, wanted), start, stop, indices)
 
     def arrays(self, start: int, stop: int) -> tuple[F64, F64]:
         """Return rotations (T, J, 4) and translations (T, M, 3) of frames `start` to `stop`."""
-        if self._gives_arrays:
+        if self._has_own_arrays:
             check_frames(start, stop, self.frame_count)
             return self.decoder.arrays(start, stop)
         part = self.frames(start, stop)
@@ -287,91 +287,91 @@ class Motion:
     def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
         """Write frames `start` to `stop` as a plan says, as `WindowWriter.write` does."""
         if self._writer is None:
-            plain = self._gives_arrays
+            plain = self._has_own_arrays
             self._writer = self.decoder.window_writer() if plain else ArrayWindows(self.arrays)
         self._writer.write(plan, start, stop, out)
 
     @cached_property
-    def _gives_arrays(self) -> bool:
+    def _has_own_arrays(self) -> bool:
         """Whether the codec's arrays are the clip's, and all of them fit into memory."""
         header = self.header
-        same = isinstance(header, ClipHeader) and self.plain_header.skeleton is header.skeleton
-        return same and self._whole_fits
+        same = isinstance(header, ClipHeader) and self.codec_header.skeleton is header.skeleton
+        return same and self._fits_in_memory
 
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.
 
         Between frames it is slerped, unless the codec itself knows the motion there.
         """
-        at = self._frame_at(time)
+        at = self._time_to_frame(time)
         first = int(at)
         self._check_memory(f"frame {first}", first, min(first + 2, self.frame_count))
         found = self.decoder.sample(at)
         if not isinstance(found, Clip):
             return cast(Clip, found)
-        header = pose_header(self.header, at, self.extras.times)
-        return _dressed(found, header, pose_extras(self.extras, at))
+        header = pose_header(self.header, at, self.take_data.times)
+        return _restore(found, header, sample_take_data(self.take_data, at))
 
     def preview(self) -> Clip:
         """Return a coarse clip quickly, where the codec can; else the whole clip."""
         self._limit.check(self.decoder.preview_memory(), self._reader.header, "a preview")
-        return self._coarse(self.decoder.preview())
+        return self._restore_coarse(self.decoder.preview())
 
     def _check_memory(
         self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> None:
         """Complain if frames would take too much, before they take any."""
-        if not self._whole_fits:
+        if not self._fits_in_memory:
             needed = self._memory(start, stop, joints)
             self._limit.check(needed, self._reader.header, what)
 
     @cached_property
-    def _whole_fits(self) -> bool:
+    def _fits_in_memory(self) -> bool:
         """Whether all frames at once are within the limit, so that no part need be asked for."""
-        most = self._limit.most
+        most = self._limit.max_bytes
         return most is None or self._memory(0, self.frame_count) <= most
 
     def _memory(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
         """Return the bytes that decoding frames takes."""
-        wanted = None if joints is None else self._plain_indices(joints)
+        wanted = None if joints is None else self._codec_joints(joints)
         needed = self.decoder.memory_needed(start, stop, wanted)
-        return needed + (self._reader.extras_memory() if start < stop else 0)
+        return needed + (self._reader.take_data_memory() if start < stop else 0)
 
-    def _dressed(
+    def _restore(
         self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> Clip:
         """Return what a codec decoded of some frames as the file's clip has them."""
-        header, extras = self._reader.header, self.extras
+        header, take_data = self._reader.header, self.take_data
         if not isinstance(found, Clip) or not isinstance(header, ClipHeader):
             return cast(Clip, found)
-        if header is self.plain_header and not extras:
+        if header is self.codec_header and not take_data:
             return found
-        part = frames_header(header, start, stop, extras)
-        return _dressed(found, part, frames_extras(extras, header, start, stop), joints)
+        part = slice_header(header, start, stop, take_data)
+        return _restore(found, part, slice_take_data(take_data, header, start, stop), joints)
 
-    def _coarse(self, found: AnyClip) -> Clip:
+    def _restore_coarse(self, found: AnyClip) -> Clip:
         """Return a clip of fewer frames, or of the first, as the file's clip has them."""
         header = self._reader.header
         same = found.frame_time == header.frame_time
         if same or not isinstance(found, Clip) or not isinstance(header, ClipHeader):
-            return self._dressed(found, 0, found.frame_count)
-        if header is self.plain_header and not self.extras:
+            return self._restore(found, 0, found.frame_count)
+        if header is self.codec_header and not self.take_data:
             return found
         coarse = replace(header, frame_count=found.frame_count, frame_time=found.frame_time)
         at = np.rint(np.arange(found.frame_count) * found.frame_time / header.frame_time)
         at = np.minimum(at, header.frame_count - 1)
-        return _dressed(found, coarse, self.extras.at(at.astype(np.intp)))
+        return _restore(found, coarse, self.take_data.at(at.astype(np.intp)))
 
-    def _plain_indices(self, joints: Sequence[int]) -> list[int]:
+    def _codec_joints(self, joints: Sequence[int]) -> list[int]:
         """Return which joints of the codec's skeleton these are."""
-        shift = len(self.plain_header.skeleton) - len(self.header.skeleton)
+        shift = len(self.codec_header.skeleton) - len(self.header.skeleton)
         return [j + shift for j in joints]
 
-    def _frame_at(self, time: float) -> float:
+    def _time_to_frame(self, time: float) -> float:
         """Return the frame, with its fraction, at a time in seconds, clamped."""
         header: AnyHeader = self._reader.header
         if isinstance(header, ClipHeader):
-            return frame_at(time, header, self.extras.times)
+            return time_to_frame(time, header, self.take_data.times)
         return min(max(time / header.frame_time, 0.0), header.frame_count - 1.0)
 
     def _indices(self, joints: Sequence[str | int]) -> list[int]:
@@ -384,16 +384,16 @@ class Motion:
         return indices
 
 
-def _dressed(
-    found: Clip, header: ClipHeader, extras: Extras, joints: Sequence[int] | None = None
+def _restore(
+    found: Clip, header: ClipHeader, take_data: TakeData, joints: Sequence[int] | None = None
 ) -> Clip:
     try:
-        return dressed(found, header, extras, joints)
+        return restore_take_data(found, header, take_data, joints)
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 
 
-def clip_source(source: Source, name: str | None) -> Source:
+def select_clip(source: Source, name: str | None) -> Source:
     """Return the source of one clip: the file itself, or a part of a scene."""
     parts = scene_parts(source)
     if parts is None:
@@ -408,7 +408,7 @@ def clip_source(source: Source, name: str | None) -> Source:
     return parts[name]
 
 
-def _reopened(source: Source, partial: bool, codec: Codec | None, limit: int | None) -> Motion:
+def _reopen(source: Source, partial: bool, codec: Codec | None, limit: int | None) -> Motion:
     return Motion(source, partial=partial, codec=codec, memory_limit=limit)
 
 

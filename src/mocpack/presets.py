@@ -13,7 +13,7 @@ import numpy as np
 
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import UsageError
-from mocpack.skeleton import longest_way
+from mocpack.skeleton import longest_bone_path
 from mocpack.units import Length, mm
 
 PRESETS: Mapping[str, Length] = MappingProxyType(
@@ -25,8 +25,8 @@ PRESETS: Mapping[str, Length] = MappingProxyType(
         "web": mm(10),
     }
 )
-PERSON = 2.1  # metres from a toe to a fingertip, through the bones
-FAR = 2.0  # times larger or smaller: no longer a person's size
+PERSON_SIZE_M = 2.1  # metres from a toe to a fingertip, through the bones
+MAX_SIZE_RATIO = 2.0  # times larger or smaller: no longer a person's size
 
 
 def preset_bound(preset: str, clip: AnyClip) -> Length:
@@ -38,9 +38,9 @@ def preset_bound(preset: str, clip: AnyClip) -> Length:
     """
     check_preset(preset)
     bound, size = PRESETS[preset], body_size(clip)
-    if size == 0 or PERSON / FAR <= size <= PERSON * FAR:
+    if size == 0 or PERSON_SIZE_M / MAX_SIZE_RATIO <= size <= PERSON_SIZE_M * MAX_SIZE_RATIO:
         return bound
-    return Length(bound * size / PERSON)
+    return Length(bound * size / PERSON_SIZE_M)
 
 
 def check_preset(preset: str) -> None:
@@ -68,4 +68,4 @@ def body_size(clip: AnyClip) -> float:
     if skeleton.parents.count(0) == 1 and 1 in clip.translated_joints:
         lengths[1] = 0.0
     ends = np.linalg.norm(skeleton.end_sites, axis=1)
-    return longest_way(skeleton.parents, lengths, skeleton.end_site_joints, ends)
+    return longest_bone_path(skeleton.parents, lengths, skeleton.end_site_joints, ends)

@@ -13,28 +13,28 @@ from dataclasses import dataclass
 
 
 @dataclass
-class _Level:
+class _Stage:
     """A stretch of work: units done, units in all, and who is told the share."""
 
-    told: Callable[[float], None]
+    on_progress: Callable[[float], None]
     total: float = 0.0
     done: float = 0.0
 
-    def tell(self, done: float, total: float) -> None:
-        self.told(min(done / total, 1.0) if total else 0.0)
+    def report(self, done: float, total: float) -> None:
+        self.on_progress(min(done / total, 1.0) if total else 0.0)
 
 
-_current: ContextVar[_Level | None] = ContextVar("progress", default=None)
+_current: ContextVar[_Stage | None] = ContextVar("progress", default=None)
 
 
 @contextmanager
-def listening(told: Callable[[float], None]) -> Iterator[None]:
-    """Call `told` with the share of the work within this block that is done, 0 to 1.
+def report_to(on_progress: Callable[[float], None]) -> Iterator[None]:
+    """Call `on_progress` with the share of the work within this block that is done, 0 to 1.
 
     It is called by the thread that does the work. A share may fall: work that has to be done again
-    was not expected. What `told` raises ends the work.
+    was not expected. What `on_progress` raises ends the work.
     """
-    token = _current.set(_Level(told))
+    token = _current.set(_Stage(on_progress))
     try:
         yield
     finally:
@@ -49,18 +49,18 @@ def expect(units: float) -> None:
 
 
 @contextmanager
-def doing(units: float = 1.0) -> Iterator[None]:
+def stage(units: float = 1.0) -> Iterator[None]:
     """Do so many units of work within this block; what was not expected is added to the rest.
 
     >>> def pack():
     ...     expect(4)
-    ...     with doing(1):
-    ...         tell = teller()
-    ...         tell(1, 2)
-    ...     with doing(3):
+    ...     with stage(1):
+    ...         report = reporter()
+    ...         report(1, 2)
+    ...     with stage(3):
     ...         pass
     >>> shares = []
-    >>> with listening(shares.append):
+    >>> with report_to(shares.append):
     ...     pack()
     >>> shares
     [0.125, 0.25, 1.0]
@@ -71,16 +71,16 @@ def doing(units: float = 1.0) -> Iterator[None]:
         return
     start = level.done
     level.total = max(level.total, start + units)
-    token = _current.set(_Level(lambda share: level.tell(start + units * share, level.total)))
+    token = _current.set(_Stage(lambda share: level.report(start + units * share, level.total)))
     try:
         yield
     finally:
         _current.reset(token)
     level.done = start + units
-    level.tell(level.done, level.total)
+    level.report(level.done, level.total)
 
 
-def teller() -> Callable[[int, int], None] | None:
+def reporter() -> Callable[[int, int], None] | None:
     """Return what a loop may call with (done, in all); None where nobody listens."""
     level = _current.get()
-    return None if level is None else level.tell
+    return None if level is None else level.report

@@ -2,7 +2,7 @@
 
 motion = robot_motion(mocpack.open("dance.mocp")[0:60])
 motion.qpos  # (60, 36) of a G1
-motion.bodies  # places (60, 30, 3) and rotations (60, 30, 4), in the robot's world
+motion.body_poses  # places (60, 30, 3) and rotations (60, 30, 4), in the robot's world
 
 Where positions are all that is wanted, `QposWindows` takes the shortest way to them.
 """
@@ -16,7 +16,7 @@ from mocpack.arrays import F64
 from mocpack.errors import UnsupportedClipError
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import RobotMotion, robot_motion
-from mocpack.io.robots.model import Robot, floats, free_joints
+from mocpack.io.robots.model import Robot, find_ball_joints, has_floating_base
 from mocpack.motion import Motion
 
 __all__ = ["QposWindows", "Robot", "RobotMotion", "read_robot", "robot_motion"]
@@ -41,27 +41,27 @@ class QposWindows:
         if hinges is None:
             raise UnsupportedClipError("this file has no hinges, so that it is no robot's motion")
         # a root that floats, below it hinges alone: qpos is root and angles, joint by joint
-        self._usual = (
-            floats(header.metadata)
+        self._is_floating_tree = (
+            has_floating_base(header.metadata)
             and header.translated_joints[:1] == (0,)
             and header.handedness == "right"
             and len(header.skeleton.roots) == 1
             and 0 not in hinges.joints
-            and not free_joints(header.skeleton)
+            and not find_ball_joints(header.skeleton)
         )
-        if self._usual:
+        if self._is_floating_tree:
             self._native = header.skeleton.native(header.translated_joints)
             self._width = 7 + len(hinges)
-            self._upright = space.basis(header.up, "right")
-            self._turn = rotations.conjugate(rotations.from_matrix(self._upright))
+            self._axes = space.conversion_matrix(header.up, "right")
+            self._turn = rotations.conjugate(rotations.from_matrix(self._axes))
 
     def read(self, start: int, stop: int) -> F64:
         """Return frames `start` to `stop`, half-open: (T, nq), quaternions (w, x, y, z)."""
-        if not self._usual:
+        if not self._is_floating_tree:
             return robot_motion(self.motion.frames(start, stop)).qpos
         turns, places = self.motion.arrays(start, stop)
         found = np.empty((len(turns), self._width))
-        found[:, :3] = places[:, 0] @ self._upright
+        found[:, :3] = places[:, 0] @ self._axes
         turned = rotations.multiply(self._turn, turns[:, 0])
         found[:, 3], found[:, 4:7] = turned[:, 3], turned[:, :3]
         found[:, 7:] = _core.hinge_angles(self._native, turns, places)

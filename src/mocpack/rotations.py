@@ -12,7 +12,7 @@ from mocpack.arrays import F64
 
 IDENTITY: F64 = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.setflags(write=False)
-AT_POLE = 1e-12  # what is left of a quaternion, of length 1, that is rounding alone
+POLE_TOLERANCE = 1e-12  # what is left of a quaternion, of length 1, that is rounding alone
 _AXES = {"X": 0, "Y": 1, "Z": 2}
 
 
@@ -84,7 +84,7 @@ def as_euler(q: F64, order: str) -> F64:
     ----------
     order : str
         Up to three different axes. With three, the middle angle lies in [-π/2, π/2]; at the poles
-        the first takes the whole turn and the last is 0, and `nearest_euler` chooses the branch a
+        the first takes the whole turn and the last is 0, and `unwrap_euler` chooses the branch a
         motion wants. With fewer, the rotation must turn about these axes alone.
     """
     by_count = (_one_angle, _two_angles, _three_angles)
@@ -114,8 +114,8 @@ def _three_angles(q: F64, axes: list[int]) -> F64:
     # where it no longer matters, so that the rotation stays exact
     up, down = np.hypot(x + z, w + y), np.hypot(x - z, w - y)
     plus, minus = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
-    minus = np.where(down < AT_POLE, plus, minus)
-    plus = np.where(up < AT_POLE, minus, plus)
+    minus = np.where(down < POLE_TOLERANCE, plus, minus)
+    plus = np.where(up < POLE_TOLERANCE, minus, plus)
     middle = np.pi / 2 - 2 * np.arctan2(down, up)
     angles = np.stack([plus + minus, middle, sign * (plus - minus)], axis=-1)
     return _nearest_turn(angles, np.zeros(3))
@@ -126,7 +126,7 @@ def _handedness(i: int, j: int) -> float:
     return 1.0 if (j - i) % 3 == 1 else -1.0
 
 
-def nearest_euler(angles: F64) -> F64:
+def unwrap_euler(angles: F64) -> F64:
     """Choose among equivalent Euler angles (T, ..., n) those nearest to the frame before.
 
     Equivalent are (a, b, c) and (a + π, π - b, c + π), each up to full turns; fewer than three
@@ -135,14 +135,14 @@ def nearest_euler(angles: F64) -> F64:
     if angles.shape[-1] < 3:
         return np.unwrap(angles, axis=0)
     before, after = angles[:-1], angles[1:]
-    flips = _turn_apart(_flipped(after), before) < _turn_apart(after, before)
+    flips = _squared_distance(_flip_euler(after), before) < _squared_distance(after, before)
     # flipping both of two triples keeps their distance, so a flip stays until the next one
     flipped = np.zeros((*angles.shape[:-1], 1), bool)
     flipped[1:, ..., 0] = np.logical_xor.accumulate(flips, axis=0)
-    return np.unwrap(np.where(flipped, _flipped(angles), angles), axis=0)
+    return np.unwrap(np.where(flipped, _flip_euler(angles), angles), axis=0)
 
 
-def euler_near(angles: F64, others: F64) -> F64:
+def align_euler(angles: F64, others: F64) -> F64:
     """Choose among equivalents of Euler angles (..., n) those nearest to `others`.
 
     Fewer than three angles are equivalent up to full turns only.
@@ -150,17 +150,17 @@ def euler_near(angles: F64, others: F64) -> F64:
     best = _nearest_turn(angles, others)
     if angles.shape[-1] < 3:
         return best
-    flip = _nearest_turn(_flipped(angles), others)
+    flip = _nearest_turn(_flip_euler(angles), others)
     nearer = np.sum((flip - others) ** 2, -1) < np.sum((best - others) ** 2, -1)
     return np.where(nearer[..., np.newaxis], flip, best)
 
 
-def _flipped(angles: F64) -> F64:
+def _flip_euler(angles: F64) -> F64:
     a, b, c = np.moveaxis(angles, -1, 0)
     return np.stack([a + np.pi, np.pi - b, c + np.pi], axis=-1)
 
 
-def _turn_apart(angles: F64, others: F64) -> F64:
+def _squared_distance(angles: F64, others: F64) -> F64:
     """Return the squared distance of angles (..., 3), up to full turns."""
     return np.asarray(np.sum((_nearest_turn(angles, others) - others) ** 2, axis=-1))
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
+from mocpack.codec_clip import bake_scales
 from mocpack.errors import UsageError
-from mocpack.plain import without_scales
 from mocpack.rotations import slerp
 from mocpack.skeleton import Skeleton
 
-MOST_FRAMES = 1_000_000
+MAX_FRAMES = 1_000_000
 
 
-def side_by_side(clips: Mapping[str, Clip]) -> Clip:
+def merge_clips(clips: Mapping[str, Clip]) -> Clip:
     """Return one clip of all the joints of a scene, named ``clip/joint``, on its clock.
 
     It runs from the first frame of any to the last of any, at the rate of the quickest; a clip
@@ -30,17 +30,17 @@ def side_by_side(clips: Mapping[str, Clip]) -> Clip:
     start = min(float(clip.times[0]) for clip in clips.values())
     stop = max(float(clip.times[-1]) for clip in clips.values())
     count = int(np.floor((stop - start) / step + 1e-6)) + 1
-    if count > MOST_FRAMES:
+    if count > MAX_FRAMES:
         raise UsageError(
             f"side by side these clips take {count} frames, {stop - start:.6g} seconds at "
-            f"{1 / step:.6g} a second; at most {MOST_FRAMES} can be"
+            f"{1 / step:.6g} a second; at most {MAX_FRAMES} can be"
         )
     seconds = np.asarray(start + step * np.arange(count), np.float64)
-    parts = [without_scales(clip) for clip in clips.values()]
-    poses = [_posed(part, seconds) for part in parts]
+    parts = [bake_scales(clip) for clip in clips.values()]
+    poses = [_sample_poses(part, seconds) for part in parts]
     starts = np.cumsum([0, *(len(part.skeleton) for part in parts)]).tolist()
     return Clip.build(
-        _joined(clips.keys(), [part.skeleton for part in parts], starts),
+        _merge_skeletons(clips.keys(), [part.skeleton for part in parts], starts),
         np.concatenate([turns for turns, _ in poses], axis=1),
         np.concatenate([places for _, places in poses], axis=1),
         frame_time=step,
@@ -53,10 +53,10 @@ def side_by_side(clips: Mapping[str, Clip]) -> Clip:
     )
 
 
-def begun_at(clip: Clip, seconds: float) -> Clip:
+def shift_start(clip: Clip, seconds: float) -> Clip:
     """Return a clip that begins at another time of its scene's clock, its tracks with it."""
     later = seconds - clip.start_time
-    uneven = clip.extras.times
+    uneven = clip.take_data.times
     tracks = {
         name: replace(
             track,
@@ -69,7 +69,7 @@ def begun_at(clip: Clip, seconds: float) -> Clip:
     return clip.replace(start_time=seconds, times=times, tracks=tracks)
 
 
-def _posed(clip: Clip, seconds: F64) -> tuple[F64, F64]:
+def _sample_poses(clip: Clip, seconds: F64) -> tuple[F64, F64]:
     """Return rotations (T, J, 4) and translations (T, M, 3) at these times, clamped."""
     at = np.interp(seconds, clip.times, np.arange(clip.frame_count))
     first = np.minimum(at.astype(np.intp), clip.frame_count - 1)
@@ -80,7 +80,9 @@ def _posed(clip: Clip, seconds: F64) -> tuple[F64, F64]:
     return turns, (1 - share) * clip.translations[first] + share * clip.translations[last]
 
 
-def _joined(names: Iterable[str], skeletons: list[Skeleton], starts: list[int]) -> Skeleton:
+def _merge_skeletons(
+    names: Iterable[str], skeletons: list[Skeleton], starts: list[int]
+) -> Skeleton:
     titled = list(zip(names, skeletons, starts, strict=False))
     return Skeleton(
         tuple(f"{name}/{joint}" for name, skeleton, _ in titled for joint in skeleton.names),

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core, rotations
-from mocpack.arguments import check_array, check_sequence, check_whole
+from mocpack.arguments import check_array, check_integer, check_sequence
 from mocpack.arrays import F64, I32, Mask
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenPickle as FrozenPickle
-from mocpack.frozen import frozen_array as frozen_array
+from mocpack.frozen import freeze_array as freeze_array
 from mocpack.frozen import is_frozen as is_frozen
 from mocpack.hinges import Hinges, hinge_frames
 from mocpack.texts import check_text
@@ -55,7 +55,7 @@ class Columns(NamedTuple):
     is_asf: Mask
 
 
-def columns_of(channels: Sequence[Sequence[str]]) -> Columns:
+def parse_channels(channels: Sequence[Sequence[str]]) -> Columns:
     """Return what the channels of joints are."""
     names = list(chain.from_iterable(channels))
     at = np.array([*map((POSITION_CHANNELS + ROTATION_CHANNELS).index, names)], np.intp)
@@ -114,12 +114,12 @@ class Skeleton(FrozenPickle):
         freeze(self, "names", tuple(map(str, check_sequence("names", self.names))))
         for name in ("parents", "end_site_joints"):
             joints = tuple(
-                check_whole(f"each of {name}", j, -MAX_JOINTS, MAX_JOINTS, error=InvalidClipError)
+                check_integer(f"each of {name}", j, -MAX_JOINTS, MAX_JOINTS, error=InvalidClipError)
                 for j in check_sequence(name, getattr(self, name))
             )
             freeze(self, name, joints)
-        freeze(self, "offsets", frozen_array(self.offsets))
-        freeze(self, "end_sites", frozen_array(self.end_sites))
+        freeze(self, "offsets", freeze_array(self.offsets))
+        freeze(self, "end_sites", freeze_array(self.end_sites))
         for name, neutral in (
             ("axes", rotations.IDENTITY),
             ("rest", rotations.IDENTITY),
@@ -127,7 +127,7 @@ class Skeleton(FrozenPickle):
         ):
             given = check_array(name, getattr(self, name))
             whole = given if given.size else np.tile(neutral, (len(self.names), 1))
-            freeze(self, name, frozen_array(whole))
+            freeze(self, name, freeze_array(whole))
         channels = self.channels or [
             DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents
         ]
@@ -136,7 +136,7 @@ class Skeleton(FrozenPickle):
         _check_arrays(self)
 
     @classmethod
-    def points(cls, names: Sequence[str]) -> Skeleton:
+    def from_point_names(cls, names: Sequence[str]) -> Skeleton:
         """Return the skeleton of points that move freely and do not turn, such as markers."""
         count = len(names)
         channels = (POSITION_CHANNELS[:3],) * count
@@ -176,7 +176,7 @@ class Skeleton(FrozenPickle):
     @cached_property
     def columns(self) -> Columns:
         """What the channels of all joints are."""
-        return columns_of(self.channels)
+        return parse_channels(self.channels)
 
     @cached_property
     def euler_columns(self) -> tuple[npt.NDArray[np.int8], I32]:
@@ -283,11 +283,11 @@ class Skeleton(FrozenPickle):
             self.axes[list(joints)],
             self.rest[list(joints)],
             self.scales[list(joints)],
-            self.hinges and self.hinges.of_subset(kept),
+            self.hinges and self.hinges.remap_joints(kept),
         )
 
     @cached_property
-    def rooted(self) -> Skeleton:
+    def as_single_tree(self) -> Skeleton:
         """This skeleton as one tree: itself, or all of it below a joint at the origin before it.
 
         Below the origin, names are the unique ones.
@@ -307,7 +307,7 @@ class Skeleton(FrozenPickle):
             np.concatenate([[rotations.IDENTITY], self.axes]),
             np.concatenate([[rotations.IDENTITY], self.rest]),
             np.concatenate([np.ones((1, 3)), self.scales]),
-            self.hinges and self.hinges.of_subset({j: j + 1 for j in range(len(self))}),
+            self.hinges and self.hinges.remap_joints({j: j + 1 for j in range(len(self))}),
         )
 
     @cached_property
@@ -351,7 +351,7 @@ class Skeleton(FrozenPickle):
         return {}
 
 
-def longest_way(
+def longest_bone_path(
     parents: Sequence[int], lengths: F64, end_joints: Sequence[int], end_lengths: F64
 ) -> float:
     """Return the longest way through the bones from one end of a tree to another.

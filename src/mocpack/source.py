@@ -17,7 +17,9 @@ from typing import Any, BinaryIO
 
 from mocpack.errors import TruncatedError, UsageError
 
-START = 4096  # bytes of a file that are read at once: mostly all chunks before the payload
+HEAD_READ_BYTES = (
+    4096  # bytes of a file that are read at once: mostly all chunks before the payload
+)
 
 Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 """What can be opened: a path, the bytes themselves, or a file object open for reading bytes."""
@@ -31,14 +33,14 @@ class Source(ABC):
     """All bytes, where they are at hand: the core then reads them where they stand."""
 
     @abstractmethod
-    def read(self, at: int, size: int) -> bytes:
+    def read(self, offset: int, size: int) -> bytes:
         """Return exactly these bytes, or raise `TruncatedError`."""
 
     def close(self) -> None:  # noqa: B027 - most have nothing to give back
         """Give back what was opened here; what the caller opened stays open."""
 
 
-def source_of(given: Openable | Source) -> Source:
+def open_source(given: Openable | Source) -> Source:
     """Return the source of whatever a caller opens."""
     if isinstance(given, Source):
         return given
@@ -51,7 +53,7 @@ def source_of(given: Openable | Source) -> Source:
     if not hasattr(given, "read"):
         raise UsageError(f"open takes a path, bytes or a file object, got {type(given).__name__}")
     if not _can_seek(given):
-        return BytesSource(_checked(given.read()))
+        return BytesSource(_check_bytes(given.read()))
     return FileSource(given)
 
 
@@ -62,8 +64,8 @@ class BytesSource(Source):
         self.data: bytes = data
         self.size = len(data)
 
-    def read(self, at: int, size: int) -> bytes:
-        return _whole(self.data[at : at + size], size)
+    def read(self, offset: int, size: int) -> bytes:
+        return _check_size(self.data[offset : offset + size], size)
 
 
 class PathSource(Source):
@@ -72,34 +74,34 @@ class PathSource(Source):
     def __init__(self, path: str) -> None:
         self._path = str(Path(path).absolute())
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by close
-        self._read = _positioned(self._file)
+        self._read = _positional_reader(self._file)
         self.size = os.fstat(self._file.fileno()).st_size
-        self._start = self._read(0, min(self.size, START))
+        self._start = self._read(0, min(self.size, HEAD_READ_BYTES))
 
-    def read(self, at: int, size: int) -> bytes:
-        if at + size <= len(self._start):
-            return self._start[at : at + size]
-        return _whole(self._read(at, size), size)
+    def read(self, offset: int, size: int) -> bytes:
+        if offset + size <= len(self._start):
+            return self._start[offset : offset + size]
+        return _check_size(self._read(offset, size), size)
 
     def close(self) -> None:
         self._file.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (self._path, self.size)
+        return _reopen, (self._path, self.size)
 
 
 class PartSource(Source):
     """A part of another source, as a source of its own; the other is closed with it."""
 
-    def __init__(self, source: Source, at: int, size: int) -> None:
-        self._source, self._at, self.size = source, at, size
+    def __init__(self, source: Source, offset: int, size: int) -> None:
+        self._source, self._offset, self.size = source, offset, size
         if source.data is not None:
-            self.data = source.data[at : at + size]
+            self.data = source.data[offset : offset + size]
 
-    def read(self, at: int, size: int) -> bytes:
-        if at + size > self.size:
-            raise TruncatedError(f"file ends {at + size - self.size} bytes too early")
-        return self._source.read(self._at + at, size)
+    def read(self, offset: int, size: int) -> bytes:
+        if offset + size > self.size:
+            raise TruncatedError(f"file ends {offset + size - self.size} bytes too early")
+        return self._source.read(self._offset + offset, size)
 
     def close(self) -> None:
         self._source.close()
@@ -110,11 +112,11 @@ class FileSource(Source):
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
-        self._read = _positioned(file)
+        self._read = _positional_reader(file)
         self.size = file.seek(0, io.SEEK_END)
 
-    def read(self, at: int, size: int) -> bytes:
-        return _whole(self._read(at, size), size)
+    def read(self, offset: int, size: int) -> bytes:
+        return _check_size(self._read(offset, size), size)
 
     def __reduce__(self) -> tuple[Any, ...]:
         raise TypeError(
@@ -122,7 +124,7 @@ class FileSource(Source):
         )
 
 
-def _reopened(path: str, size: int) -> PathSource:
+def _reopen(path: str, size: int) -> PathSource:
     source = PathSource(path)
     if source.size != size:
         source.close()
@@ -130,7 +132,7 @@ def _reopened(path: str, size: int) -> PathSource:
     return source
 
 
-def _positioned(file: Any) -> Callable[[int, int], bytes]:
+def _positional_reader(file: Any) -> Callable[[int, int], bytes]:
     """Return the function that reads so many bytes at a place, fewer at the end."""
     raw = getattr(file, "raw", file)
     # other objects may have the number of a file that they read through, and not as it is
@@ -138,32 +140,32 @@ def _positioned(file: Any) -> Callable[[int, int], bytes]:
         return partial(_pread, raw)
     lock = threading.Lock()
 
-    def read(at: int, size: int) -> bytes:
+    def read(offset: int, size: int) -> bytes:
         with lock:
-            file.seek(at)
+            file.seek(offset)
             return _read_all(file.read, size)
 
     return read
 
 
-def _pread(raw: io.FileIO, at: int, size: int) -> bytes:
-    first = os.pread(raw.fileno(), size, at)
+def _pread(raw: io.FileIO, offset: int, size: int) -> bytes:
+    first = os.pread(raw.fileno(), size, offset)
     if len(first) in (0, size):
         return first
     parts = [first]
-    while got := os.pread(raw.fileno(), size - sum(map(len, parts)), at + sum(map(len, parts))):
+    while got := os.pread(raw.fileno(), size - sum(map(len, parts)), offset + sum(map(len, parts))):
         parts.append(got)  # a read may give less than there is, above all beyond 2 GB
     return b"".join(parts)
 
 
 def _read_all(read: Callable[[int], Any], size: int) -> bytes:
-    parts = [_checked(read(size))]
+    parts = [_check_bytes(read(size))]
     while parts[-1] and (missing := size - sum(map(len, parts))):
-        parts.append(_checked(read(missing)))
+        parts.append(_check_bytes(read(missing)))
     return b"".join(parts)
 
 
-def _checked(data: Any) -> bytes:
+def _check_bytes(data: Any) -> bytes:
     if not isinstance(data, bytes):
         raise UsageError("the file object gives text; open it for reading bytes")
     return data
@@ -176,7 +178,7 @@ def _can_seek(file: Any) -> bool:
         return hasattr(file, "seek")
 
 
-def _whole(data: bytes, size: int) -> bytes:
+def _check_size(data: bytes, size: int) -> bytes:
     if len(data) < size:
         raise TruncatedError(f"file ends {size - len(data)} bytes too early")
     return data

@@ -48,12 +48,12 @@ def _classes() -> dict[str, Any]:
         def __len__(self) -> int:
             return len(self.arrays)
 
-        def __getitem__(self, number: int) -> Any:
-            return torch.from_numpy(self.arrays[int(number)])
+        def __getitem__(self, index: int) -> Any:
+            return torch.from_numpy(self.arrays[int(index)])
 
-        def __getitems__(self, numbers: Sequence[int]) -> list[Any]:
+        def __getitems__(self, indices: Sequence[int]) -> list[Any]:
             """Return a batch, fetched together; a DataLoader asks so."""
-            return list(torch.from_numpy(self.arrays.batch([int(n) for n in numbers])))
+            return list(torch.from_numpy(self.arrays.batch([int(n) for n in indices])))
 
     class Stream(data.IterableDataset):  # type: ignore[misc, name-defined]
         """All windows of an archive in an order by chance, each clip decoded once an epoch.

@@ -17,19 +17,19 @@ from mocpack.container import Errors
 from mocpack.cores import core_count
 from mocpack.errors import BoundError, MocpackError, UsageError
 from mocpack.metrics import METRICS, Metric
-from mocpack.metrics.pair import pair
+from mocpack.metrics.pair import pair_clips
 from mocpack.units import format_sizes
-from mocpack.workers import Crew, Lost
+from mocpack.workers import LostJob, WorkerGroup
 
 ALIASES = {"me": "me_cm", "skted": "sk_ted", "max": "max_error_mm", "def": "def_cm"}
-DEATHS = 2  # processes that a setting may cost before the search gives up
+MAX_CRASHES = 2  # processes that a setting may cost before the search gives up
 NO_ERRORS = Errors(None, 0.0, 0.0, 0.0, 0.0)  # stands for the measured ones, of the same length
 
 Try = Callable[[Sequence[Codec]], list[Trial]]
 
 
 @dataclass(frozen=True)
-class Tuned:
+class TuningResult:
     """What a search found: the best trial, and all of them in the order they were made."""
 
     best: Trial
@@ -43,8 +43,8 @@ def tune(
     *,
     effort: str = "default",
     jobs: int = 1,
-    progress: Callable[[Trial], None] | None = None,
-) -> Tuned:
+    on_trial: Callable[[Trial], None] | None = None,
+) -> TuningResult:
     """Let `codec` search the setting that serves `goal` best on `clip`.
 
     Parameters
@@ -56,7 +56,7 @@ def tune(
     effort : {"fast", "default", "best"}
     jobs : int
         Settings to try at a time; 0 for as many as there are cores.
-    progress : callable, optional
+    on_trial : callable, optional
         Called with each trial as it is done.
 
     Raises
@@ -69,7 +69,7 @@ def tune(
         raise UsageError(f"{codec.codec_id} has no search for its parameters")
     find_metric(goal.metric)
     trials: list[Trial] = []
-    with _trying(clip, goal.metric, jobs, progress or (lambda trial: None)) as attempt:
+    with _open_trial_runner(clip, goal.metric, jobs, on_trial or (lambda trial: None)) as attempt:
         wanted = next(search, None)
         while wanted is not None:
             found = attempt(wanted)
@@ -78,7 +78,7 @@ def tune(
                 wanted = search.send(found)
             except StopIteration:
                 break
-    return Tuned(_best(goal, trials), tuple(trials))
+    return TuningResult(_best(goal, trials), tuple(trials))
 
 
 def expected_trials(clip: AnyClip, codec: Codec, *, effort: str = "default") -> int | None:
@@ -97,16 +97,16 @@ def find_metric(name: str) -> Metric:
 
 def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
     """Encode, decode with the real decoder, and measure."""
-    take = rate.take_of(clip)
-    made = rate.round_trip(take, codec)
-    error = find_metric(metric).measure(pair(clip, made.decoded))
+    prepared = rate.prepare_clip(clip)
+    made = rate.round_trip(prepared, codec)
+    error = find_metric(metric).measure(pair_clips(clip, made.decoded))
     if error is None:
         raise UsageError(f"the metric {metric} does not apply to this clip")
-    file = rate.packed_file(take, codec, made.payload, NO_ERRORS)
+    file = rate.pack_file(prepared, codec, made.payload, NO_ERRORS)
     return Trial(codec, len(file), len(made.payload), float(error))
 
 
-def front(trials: Iterable[Trial]) -> list[Trial]:
+def pareto_front(trials: Iterable[Trial]) -> list[Trial]:
     """Return the trials that no other beats in both size and error, by size."""
     kept: list[Trial] = []
     for trial in sorted(trials, key=lambda t: (t.size, t.error)):
@@ -132,33 +132,35 @@ def _best(goal: Goal, trials: Sequence[Trial]) -> Trial:
 
 
 @contextmanager
-def _trying(
-    clip: AnyClip, metric: str, jobs: int, progress: Callable[[Trial], None]
+def _open_trial_runner(
+    clip: AnyClip, metric: str, jobs: int, on_trial: Callable[[Trial], None]
 ) -> Iterator[Try]:
     """Give a function that tries a round of settings, in as many processes as asked."""
     workers = jobs or core_count()
     if workers == 1:
-        yield lambda codecs: [_reported(progress, try_setting(clip, c, metric)) for c in codecs]
+        yield lambda codecs: [_report(on_trial, try_setting(clip, c, metric)) for c in codecs]
         return
     # the clip goes to each process once, in place of with every setting
-    with Crew(_try_apart, workers, deaths=DEATHS, given=(clip, metric)) as crew:
-        yield lambda codecs: _try_together(crew, codecs, progress)
+    with WorkerGroup(
+        _try_in_worker, workers, max_crashes=MAX_CRASHES, initargs=(clip, metric)
+    ) as group:
+        yield lambda codecs: _try_in_parallel(group, codecs, on_trial)
 
 
-def _try_together(
-    crew: Crew, codecs: Sequence[Codec], progress: Callable[[Trial], None]
+def _try_in_parallel(
+    group: WorkerGroup, codecs: Sequence[Codec], on_trial: Callable[[Trial], None]
 ) -> list[Trial]:
     found: dict[int, Trial] = {}
-    for place, outcome in crew.each([(codec,) for codec in codecs]):
-        if isinstance(outcome, Lost):
-            raise MocpackError(f"{codecs[place]} could not be tried: {outcome.why}")
+    for place, outcome in group.run([(codec,) for codec in codecs]):
+        if isinstance(outcome, LostJob):
+            raise MocpackError(f"{codecs[place]} could not be tried: {outcome.reason}")
         if isinstance(outcome, MocpackError):
             raise outcome
-        found[place] = _reported(progress, outcome)
+        found[place] = _report(on_trial, outcome)
     return [found[place] for place in range(len(codecs))]
 
 
-def _try_apart(clip: AnyClip, metric: str, codec: Codec) -> Trial | MocpackError:
+def _try_in_worker(clip: AnyClip, metric: str, codec: Codec) -> Trial | MocpackError:
     """Try a setting in a process of its own, which what is raised would end."""
     try:
         return try_setting(clip, codec, metric)
@@ -166,6 +168,6 @@ def _try_apart(clip: AnyClip, metric: str, codec: Codec) -> Trial | MocpackError
         return error
 
 
-def _reported(progress: Callable[[Trial], None], trial: Trial) -> Trial:
-    progress(trial)
+def _report(on_trial: Callable[[Trial], None], trial: Trial) -> Trial:
+    on_trial(trial)
     return trial

@@ -24,7 +24,7 @@ LENGTHS = {
     "in": 0.0254,
 }
 ANGLES = {"deg": math.pi / 180, "°": math.pi / 180, "rad": 1.0, "mrad": 1e-3}
-MOST_BYTES = 10**18
+MAX_BYTES = 10**18
 SIZES = {
     "B": 1,
     "kB": 1000,
@@ -60,12 +60,12 @@ def deg(value: float) -> Angle:
     >>> deg(180) == math.pi
     True
     """
-    return _angle(value, ANGLES["deg"])
+    return _to_angle(value, ANGLES["deg"])
 
 
 def rad(value: float) -> Angle:
     """Return an angle in radians."""
-    return _angle(value, ANGLES["rad"])
+    return _to_angle(value, ANGLES["rad"])
 
 
 def mm(value: float) -> Length:
@@ -74,20 +74,20 @@ def mm(value: float) -> Length:
     >>> mm(1) == 0.001
     True
     """
-    return _length(value, LENGTHS["mm"])
+    return _to_length(value, LENGTHS["mm"])
 
 
 def cm(value: float) -> Length:
     """Return a length in centimetres."""
-    return _length(value, LENGTHS["cm"])
+    return _to_length(value, LENGTHS["cm"])
 
 
 def m(value: float) -> Length:
     """Return a length in metres."""
-    return _length(value, LENGTHS["m"])
+    return _to_length(value, LENGTHS["m"])
 
 
-def length_argument(name: str, value: Any) -> float:
+def parse_length_argument(name: str, value: Any) -> float:
     """Return the metres of what a caller gave as a length: text with a unit, or a `Length`.
 
     A bare number is refused: who writes 1 for a millimetre would get a metre.
@@ -102,7 +102,7 @@ def length_argument(name: str, value: Any) -> float:
     return parse_length(value)
 
 
-def angle_argument(name: str, value: Any) -> float:
+def parse_angle_argument(name: str, value: Any) -> float:
     """Return the radians of what a caller gave as an angle: text with a unit, or an `Angle`.
 
     A bare number is refused: who writes 1 for a degree would get a radian.
@@ -124,7 +124,7 @@ def parse_angle(value: str | float) -> float:
     (0.005, 0.1)
     """
     text = isinstance(value, str)
-    radians = _with_unit(str(value), ANGLES, "angle", "0.3deg") if text else float(value)
+    radians = _parse_with_unit(str(value), ANGLES, "angle", "0.3deg") if text else float(value)
     if not 0 < radians < 1e3:
         raise UsageError(f"an angle must be above 0 and below 1000 rad, got {value!r}")
     return radians
@@ -137,7 +137,7 @@ def parse_length(value: str | float) -> float:
     (0.001, 0.005, 0.002)
     """
     text = isinstance(value, str)
-    metres = _with_unit(str(value), LENGTHS, "length", "1mm") if text else float(value)
+    metres = _parse_with_unit(str(value), LENGTHS, "length", "1mm") if text else float(value)
     if not 0 < metres < 1e6:
         raise UsageError(f"a length must be above 0 and below 1e6 m, got {value!r}")
     return metres
@@ -149,8 +149,8 @@ def parse_size(value: str | int) -> int:
     >>> parse_size("20kB"), parse_size("2KiB"), parse_size(500)
     (20000, 2048, 500)
     """
-    size: float = value if not isinstance(value, str) else _bytes(value)
-    if not isinstance(size, Real) or not 1 <= size < MOST_BYTES:
+    size: float = value if not isinstance(value, str) else _parse_bytes(value)
+    if not isinstance(size, Real) or not 1 <= size < MAX_BYTES:
         raise UsageError(f"a size must be at least one byte and below 1e18, got {value!r:.80}")
     return round(size)
 
@@ -162,7 +162,7 @@ def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
     (128000.0, 1048576.0)
     """
     scales = {unit: float(kilo) ** power for unit, power in BANDWIDTHS.items()}
-    bandwidth = _with_unit(text, scales, "bandwidth", "128kbps")
+    bandwidth = _parse_with_unit(text, scales, "bandwidth", "128kbps")
     if not 0 < bandwidth < 1e15:
         raise UsageError(f"a bandwidth must be above 0 and below 1e15 bit/s, got {text!r}")
     return bandwidth
@@ -174,7 +174,7 @@ def parse_energy(text: str) -> float:
     >>> parse_energy("500mJ"), parse_energy("2J")
     (0.5, 2.0)
     """
-    joules = _with_unit(text, ENERGIES, "energy", "500mJ")
+    joules = _parse_with_unit(text, ENERGIES, "energy", "500mJ")
     if not 0 < joules < 1e15:
         raise UsageError(f"an energy must be above 0 and below 1e15 J, got {text!r}")
     return joules
@@ -215,7 +215,7 @@ def to_degrees(radians: float | None) -> float | None:
 
 def format_angles(a: float, b: float) -> tuple[str, str]:
     """Return two angles with as many digits as tell them apart, three at least."""
-    return _format_apart(format_angle, a, b)
+    return _format_distinct(format_angle, a, b)
 
 
 def format_lengths(a: float, b: float) -> tuple[str, str]:
@@ -224,7 +224,7 @@ def format_lengths(a: float, b: float) -> tuple[str, str]:
     >>> format_lengths(0.001, 0.0010004)
     ('1 mm', '1.0004 mm')
     """
-    return _format_apart(format_length, a, b)
+    return _format_distinct(format_length, a, b)
 
 
 def format_sizes(a: int, b: int) -> tuple[str, str]:
@@ -252,7 +252,7 @@ def format_size(size: float) -> str:
     return f"{size / 1_000_000_000:.2f} GB"
 
 
-def _format_apart(form: Callable[[float, int], str], a: float, b: float) -> tuple[str, str]:
+def _format_distinct(form: Callable[[float, int], str], a: float, b: float) -> tuple[str, str]:
     for digits in range(3, 18):
         texts = form(a, digits), form(b, digits)
         if texts[0] != texts[1]:
@@ -260,24 +260,26 @@ def _format_apart(form: Callable[[float, int], str], a: float, b: float) -> tupl
     return texts
 
 
-def _length(value: float, unit: float) -> Length:
+def _to_length(value: float, unit: float) -> Length:
     if not is_finite(value):
         raise UsageError(f"a length must be finite, got {value!r:.80}")
     return Length(value * unit)
 
 
-def _angle(value: float, unit: float) -> Angle:
+def _to_angle(value: float, unit: float) -> Angle:
     if not is_finite(value):
         raise UsageError(f"an angle must be finite, got {value!r:.80}")
     return Angle(value * unit)
 
 
-def _bytes(text: str) -> float:
+def _parse_bytes(text: str) -> float:
     plain = text.strip().isdecimal()
-    return float(text) if plain else _with_unit(text, SIZES, "size", "20kB")
+    return float(text) if plain else _parse_with_unit(text, SIZES, "size", "20kB")
 
 
-def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, like: str) -> float:
+def _parse_with_unit(
+    text: str, units: dict[str, float] | dict[str, int], what: str, like: str
+) -> float:
     match = _NUMBER.fullmatch(text)
     if match is None or match.group(2) not in units:
         raise UsageError(
@@ -287,7 +289,7 @@ def _with_unit(text: str, units: dict[str, float] | dict[str, int], what: str, l
     return float(match.group(1)) * units[match.group(2)]
 
 
-def frame_range(text: str) -> slice:
+def parse_frame_range(text: str) -> slice:
     """Read frames as ``1:``, ``:100`` or ``10:20``.
 
     >>> frame_range("1:")

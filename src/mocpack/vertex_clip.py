@@ -11,13 +11,13 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.header import Headed, VertexHeader, picked
-from mocpack.skeleton import FrozenPickle, frozen_array
-from mocpack.space import FARTHEST_DECODED
+from mocpack.header import HasHeader, VertexHeader, parse_selection
+from mocpack.skeleton import FrozenPickle, freeze_array
+from mocpack.space import MAX_DECODED_COORDINATE_M
 
 
 @dataclass(frozen=True, eq=False)
-class VertexClip(Headed, FrozenPickle):
+class VertexClip(HasHeader, FrozenPickle):
     """A mesh in motion.
 
     Parameters
@@ -31,12 +31,14 @@ class VertexClip(Headed, FrozenPickle):
     vertices: F64
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "vertices", frozen_array(self.vertices))
+        object.__setattr__(self, "vertices", freeze_array(self.vertices))
         shape = (self.header.frame_count, self.header.vertex_count, 3)
         if self.vertices.shape != shape:
             raise InvalidClipError(f"expected vertices of shape {shape}, got {self.vertices.shape}")
-        if not np.abs(self.vertices).max(initial=0.0) < FARTHEST_DECODED:
-            raise InvalidClipError(f"vertices must be finite and below {FARTHEST_DECODED:.0e}")
+        if not np.abs(self.vertices).max(initial=0.0) < MAX_DECODED_COORDINATE_M:
+            raise InvalidClipError(
+                f"vertices must be finite and below {MAX_DECODED_COORDINATE_M:.0e}"
+            )
 
     def __repr__(self) -> str:
         """Return how long it is, what moves and how far it reaches, a line each."""
@@ -56,7 +58,7 @@ class VertexClip(Headed, FrozenPickle):
         >>> len(clip[2:8]), len(clip[-1]), clip[::3].fps == clip.fps / 3
         (6, 1, True)
         """
-        start, stop, step, joints = picked(key, self.frame_count)
+        start, stop, step, joints = parse_selection(key, self.frame_count)
         if joints is not None:
             raise UsageError(f"a vertex animation has no joints to pick, got {joints!r}")
         chosen = self.vertices[start:stop:step]

@@ -1,7 +1,7 @@
 """Processes to work in: fresh ones, with one thread each for linear algebra, none of them trusted.
 
 `run_each` is for jobs of which any may kill its process: a death costs the job it came in, and
-no other; a `Crew` keeps its processes from one list of jobs to the next. `worker_pool` is for work
+no other; a `WorkerGroup` keeps its processes from one list of jobs to the next. `worker_pool` is for work
 that is ours alone, where a death is a defect.
 """
 
@@ -24,41 +24,45 @@ from types import FrameType
 from typing import Any
 
 from mocpack import progress
-from mocpack.cores import core_count, take_cores
+from mocpack.cores import core_count, set_core_count
 from mocpack.errors import UsageError
 
 # numpy's libraries take all cores for the smallest product; several workers that all do so
 # make each other twenty times slower
-THREAD_SETTINGS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-TELLING = 0.5  # seconds between two words of a process on how far it has come
-LEAVING = 0.3  # seconds in which a process that is stopped can put away its half-written file
+THREAD_COUNT_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+PROGRESS_INTERVAL_S = 0.5  # seconds between two words of a process on how far it has come
+STOP_TIMEOUT_S = (
+    0.3  # seconds in which a process that is stopped can put away its half-written file
+)
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostJob:
     """What becomes of work whose process died or was ended: one clause saying why."""
 
-    why: str
+    reason: str
 
 
 def worker_pool(
     workers: int,
     *,
-    begin: Callable[..., None] | None = None,
-    given: tuple[Any, ...] = (),
+    initializer: Callable[..., None] | None = None,
+    initargs: tuple[Any, ...] = (),
 ) -> ProcessPoolExecutor:
     """Return a pool of `workers` processes (0: as many as there are cores), which share the cores.
 
-    Each calls ``begin(*given)`` when it starts: what all its work needs is sent once.
+    Each calls ``initializer(*initargs)`` when it starts: what all its work needs is sent once.
     """
     count = workers or core_count()
-    first = (core_count() // count, begin, given)
-    return ProcessPoolExecutor(count, fresh_processes(), initializer=_begin, initargs=first)
+    first = (core_count() // count, initializer, initargs)
+    return ProcessPoolExecutor(
+        count, spawn_context(), initializer=_initialize_worker, initargs=first
+    )
 
 
-def fresh_processes() -> SpawnContext:
+def spawn_context() -> SpawnContext:
     """Return the way to start processes that share nothing with this one, one thread each."""
-    for name in THREAD_SETTINGS:
+    for name in THREAD_COUNT_VARIABLES:
         # read when a worker first imports numpy; ours is loaded already and keeps its threads
         os.environ.setdefault(name, "1")
     return get_context("spawn")
@@ -69,14 +73,14 @@ def run_each(
     jobs: Sequence[tuple[Any, ...]],
     *,
     workers: int,
-    deaths: int = 1,
-    begun: Callable[[int], None] = lambda place: None,
-    told: Callable[[int, float], None] = lambda place, share: None,
+    max_crashes: int = 1,
+    on_start: Callable[[int], None] = lambda index: None,
+    on_progress: Callable[[int, float], None] = lambda index, share: None,
 ) -> Generator[tuple[int, Any], None, None]:
-    """Do ``work(*job)`` for each job; yield (place of the job, result or `Lost`) as they come.
+    """Do ``work(*job)`` for run job; yield (index of the job, result or `Lost`) as they come.
 
     Each process has its share of the cores, and one job at a time, so that its death costs no
-    other. Who leaves the loop early, by Ctrl-C too, ends all processes within `LEAVING` seconds and
+    other. Who leaves the loop early, by Ctrl-C too, ends all processes within `STOP_TIMEOUT_S` seconds and
     the time a kill takes.
 
     Parameters
@@ -85,25 +89,25 @@ def run_each(
         Its result must be picklable; what it raises ends its process.
     workers : int
         Processes at a time.
-    deaths : int
-        How many processes a job may cost before it is `Lost`; until then another one tries.
-    begun : callable
+    max_crashes : int
+        How many processes a job may cost before it is `LostJob`; until then another one tries.
+    on_start : callable
         Is told the place of each job before it is given to a process.
-    told : callable
+    on_progress : callable
         Is told the place of a job and the share of it that is done, where its work says so.
     """
-    with Crew(work, workers, deaths=deaths) as crew:
-        yield from crew.each(jobs, begun=begun, told=told)
+    with WorkerGroup(work, workers, max_crashes=max_crashes) as crew:
+        yield from crew.run(jobs, on_start=on_start, on_progress=on_progress)
 
 
-class Crew:
+class WorkerGroup:
     """Processes for several lists of jobs, one after the other; they end with the ``with`` block.
 
     Parameters
     ----------
     work, workers, deaths
         As for `run_each`; processes start when there is a job for them.
-    given : tuple
+    initargs : tuple
         What each process is sent once, when it starts: the first arguments of `work`.
     """
 
@@ -112,94 +116,99 @@ class Crew:
         work: Callable[..., Any],
         workers: int,
         *,
-        deaths: int = 1,
-        given: tuple[Any, ...] = (),
+        max_crashes: int = 1,
+        initargs: tuple[Any, ...] = (),
     ) -> None:
-        self._work, self._workers, self._deaths, self._given = work, workers, deaths, given
-        self._crew: list[_Worker] = []
+        self._work, self._workers, self._max_crashes, self._initargs = (
+            work,
+            workers,
+            max_crashes,
+            initargs,
+        )
+        self._members: list[_Worker] = []
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerGroup:
         return self
 
     def __exit__(self, *_: object) -> None:
-        _dismiss(self._crew)
-        self._crew = []
+        _stop_workers(self._members)
+        self._members = []
 
-    def each(
+    def run(
         self,
         jobs: Sequence[tuple[Any, ...]],
         *,
-        begun: Callable[[int], None] = lambda place: None,
-        told: Callable[[int, float], None] = lambda place, done: None,
+        on_start: Callable[[int], None] = lambda index: None,
+        on_progress: Callable[[int, float], None] = lambda index, done: None,
     ) -> Generator[tuple[int, Any], None, None]:
-        """Do ``work(*given, *job)`` for each job; yield as `run_each` does."""
+        """Do ``work(*initargs, *job)`` for run job; yield as `run_each` does."""
         waiting = deque(range(len(jobs)))
-        died = [0] * len(jobs)
+        crashes = [0] * len(jobs)
         try:
             while waiting or self._busy():
-                self._hand_out(jobs, waiting, begun)
-                for worker in self._ready():
-                    place, result = worker.place, worker.result()
+                self._assign_jobs(jobs, waiting, on_start)
+                for worker in self._wait_for_workers():
+                    index, result = worker.index, worker.result()
                     if isinstance(result, _Started):
                         worker.started = True
                         continue
-                    if isinstance(result, _Share):
-                        if place is not None:
-                            told(place, result.done)
+                    if isinstance(result, _Progress):
+                        if index is not None:
+                            on_progress(index, result.done)
                         continue
-                    worker.place = None
-                    if isinstance(result, Lost):
-                        self._crew.remove(worker)
+                    worker.index = None
+                    if isinstance(result, LostJob):
+                        self._members.remove(worker)
                         _check_start(worker)
-                    if place is None:
+                    if index is None:
                         continue
-                    if isinstance(result, Lost):
-                        died[place] += 1
-                        if died[place] < self._deaths:
-                            waiting.appendleft(place)
+                    if isinstance(result, LostJob):
+                        crashes[index] += 1
+                        if crashes[index] < self._max_crashes:
+                            waiting.appendleft(index)
                             continue
-                    yield place, result
+                    yield index, result
         finally:
             # whoever is still at a job of this list is of no use for the next
             late = self._busy()
-            self._crew = [worker for worker in self._crew if worker.place is None]
-            _dismiss(late)
+            self._members = [worker for worker in self._members if worker.index is None]
+            _stop_workers(late)
 
     def _busy(self) -> list[_Worker]:
-        return [worker for worker in self._crew if worker.place is not None]
+        return [worker for worker in self._members if worker.index is not None]
 
-    def _hand_out(
+    def _assign_jobs(
         self,
         jobs: Sequence[tuple[Any, ...]],
         waiting: deque[int],
-        begun: Callable[[int], None],
+        on_start: Callable[[int], None],
     ) -> None:
-        idle = len(self._crew) - len(self._busy())
-        missing = min(self._workers - len(self._crew), len(waiting) - idle)
+        idle = len(self._members) - len(self._busy())
+        missing = min(self._workers - len(self._members), len(waiting) - idle)
         cores = core_count() // self._workers
-        self._crew += [_hire(self._work, self._given, cores) for _ in range(missing)]
-        for worker in self._crew:
-            if waiting and worker.place is None:
-                worker.place = waiting.popleft()
-                begun(worker.place)
-                worker.give(jobs[worker.place])
+        self._members += [_start_worker(self._work, self._initargs, cores) for _ in range(missing)]
+        for worker in self._members:
+            if waiting and worker.index is None:
+                worker.index = waiting.popleft()
+                on_start(worker.index)
+                worker.send(jobs[worker.index])
 
-    def _ready(self) -> list[_Worker]:
-        ready = wait([worker.pipe for worker in self._crew])
-        return [worker for worker in self._crew if worker.pipe in ready]
+    def _wait_for_workers(self) -> list[_Worker]:
+        ready = wait([worker.pipe for worker in self._members])
+        return [worker for worker in self._members if worker.pipe in ready]
 
 
-def end_with_parent() -> None:
+def exit_with_parent() -> None:
     """Let this process end when the one that started it has gone, however it went."""
-    Thread(target=_wait_for_the_end, daemon=True).start()
+    Thread(target=_exit_after_parent, daemon=True).start()
 
 
-def why_it_ended(code: int | None) -> str:
+def describe_exit(code: int | None) -> str:
     """Return the clause for a process's exit code.
 
-    >>> why_it_ended(-9)
+    >>> describe_exit(-9)
     'its process was ended by signal 9 (SIGKILL; often for lack of memory)'
-    >>> why_it_ended(3)
+    >>> describe_exit(3)
     'its process ended with code 3'
     """
     if code is None or code >= 0:
@@ -218,7 +227,7 @@ class _Started:
 
 
 @dataclass(frozen=True)
-class _Share:
+class _Progress:
     """How much of its job a worker has done."""
 
     done: float
@@ -226,14 +235,14 @@ class _Share:
 
 @dataclass
 class _Worker:
-    """A process and the pipe to it; `place` is that of the job it has."""
+    """A process and the pipe to it; `index` is that of the job it has."""
 
     process: SpawnProcess
     pipe: Connection
-    place: int | None = None
+    index: int | None = None
     started: bool = False
 
-    def give(self, job: tuple[Any, ...]) -> None:
+    def send(self, job: tuple[Any, ...]) -> None:
         # one that is dead already is noticed when its result is asked for
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(job)
@@ -244,7 +253,7 @@ class _Worker:
         except (EOFError, OSError):
             self.process.join()
             self.pipe.close()
-            return Lost(why_it_ended(self.process.exitcode))
+            return LostJob(describe_exit(self.process.exitcode))
 
 
 def _check_start(worker: _Worker) -> None:
@@ -256,24 +265,28 @@ def _check_start(worker: _Worker) -> None:
         )
 
 
-def _begin(cores: int, begin: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
-    take_cores(cores)
-    if begin is not None:
-        begin(*given)
+def _initialize_worker(
+    cores: int, initializer: Callable[..., None] | None, initargs: tuple[Any, ...]
+) -> None:
+    set_core_count(cores)
+    if initializer is not None:
+        initializer(*initargs)
 
 
-def _hire(work: Callable[..., Any], given: tuple[Any, ...], cores: int) -> _Worker:
-    context = fresh_processes()
+def _start_worker(work: Callable[..., Any], initargs: tuple[Any, ...], cores: int) -> _Worker:
+    context = spawn_context()
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(work, given, cores, theirs), daemon=True)
-    with _interrupts_held():
+    process = context.Process(
+        target=_worker_main, args=(work, initargs, cores, theirs), daemon=True
+    )
+    with _block_interrupts():
         process.start()
     theirs.close()  # so that the end of the process ends the pipe
     return _Worker(process, ours)
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def _block_interrupts() -> Iterator[None]:
     """Keep Ctrl-C for later; processes started here never get it: it is for us to end them."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -285,43 +298,45 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _serve(work: Callable[..., Any], given: tuple[Any, ...], cores: int, pipe: Connection) -> None:
+def _worker_main(
+    work: Callable[..., Any], initargs: tuple[Any, ...], cores: int, pipe: Connection
+) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)  # so that half-written files are put away
-    end_with_parent()
-    take_cores(cores)
+    signal.signal(signal.SIGTERM, _exit_on_signal)  # so that half-written files are put away
+    exit_with_parent()
+    set_core_count(cores)
     pipe.send(_Started())
     with suppress(EOFError):
         while True:
             job = pipe.recv()
-            with progress.listening(_telling(pipe)):
-                result = work(*given, *job)
+            with progress.report_to(_progress_sender(pipe)):
+                result = work(*initargs, *job)
             pipe.send(result)
 
 
-def _telling(pipe: Connection) -> Callable[[float], None]:
+def _progress_sender(pipe: Connection) -> Callable[[float], None]:
     """Return what sends the share of a job that is done, now and then."""
     next_time = 0.0
 
     def tell(share: float) -> None:
         nonlocal next_time
         if monotonic() >= next_time:
-            next_time = monotonic() + TELLING
-            pipe.send(_Share(share))
+            next_time = monotonic() + PROGRESS_INTERVAL_S
+            pipe.send(_Progress(share))
 
     return tell
 
 
-def _leave(_signal: int, _frame: FrameType | None) -> None:
+def _exit_on_signal(_signal: int, _frame: FrameType | None) -> None:
     sys.exit(1)
 
 
-def _dismiss(crew: Sequence[_Worker]) -> None:
+def _stop_workers(crew: Sequence[_Worker]) -> None:
     for worker in crew:
         worker.pipe.close()  # one that waits for a job goes by itself
-        if worker.place is not None:
+        if worker.index is not None:
             worker.process.terminate()
-    until = monotonic() + LEAVING
+    until = monotonic() + STOP_TIMEOUT_S
     for worker in crew:
         worker.process.join(max(0.0, until - monotonic()))
         if worker.process.exitcode is None:
@@ -330,7 +345,7 @@ def _dismiss(crew: Sequence[_Worker]) -> None:
         worker.process.join()
 
 
-def _wait_for_the_end() -> None:
+def _exit_after_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()

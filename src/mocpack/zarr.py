@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowCodec:
     """Rows of one skeleton to bytes and back.
 
     Parameters
@@ -50,7 +50,7 @@ class Rows:
     max_error: str = "1mm"
 
     @classmethod
-    def of(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
+    def from_header(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
         """Return the one for motion of a clip's skeleton."""
         body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
         return cls(base64.b64encode(body).decode(), header.frame_time, max_error)
@@ -100,21 +100,21 @@ def _codec() -> Any:
         raise MissingExtraError("mocpack.zarr needs zarr 3, which is not installed") from error
 
     class MocpackCodec(abstract.ArrayBytesCodec):  # type: ignore[misc, name-defined]
-        """Packs chunks of rows; made by ``MocpackCodec.of(clip.header, "1mm")``."""
+        """Packs chunks of rows; made by ``MocpackCodec.from_header(clip.header, "1mm")``."""
 
         is_fixed_size = False
 
-        def __init__(self, rows: Rows) -> None:
+        def __init__(self, rows: RowCodec) -> None:
             self.rows = rows
 
         @classmethod
-        def of(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
+        def from_header(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
             """Return the codec for motion of a clip's skeleton, packed within `max_error`."""
-            return cls(Rows.of(header, max_error))
+            return cls(RowCodec.from_header(header, max_error))
 
         @classmethod
         def from_dict(cls, data: dict[str, Any]) -> Self:
-            return cls(Rows(**data["configuration"]))
+            return cls(RowCodec(**data["configuration"]))
 
         def to_dict(self) -> dict[str, Any]:
             return {"name": NAME, "configuration": vars(self.rows).copy()}

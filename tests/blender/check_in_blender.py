@@ -120,7 +120,7 @@ def looks_right(path: Path, title: str, bring_in: Callable) -> bool:
         rows = np.flatnonzero([np.abs(keys - frame).min() < 1e-4 for frame in frames])
     names = [str(name) for name in expected["names"]]
     found = joints_in_blender(names, frames[rows])
-    left_out, why = next(
+    describe_ignored, why = next(
         (
             found
             for (start, by), found in WITHOUT.items()
@@ -128,13 +128,13 @@ def looks_right(path: Path, title: str, bring_in: Callable) -> bool:
         ),
         ((), ""),
     )
-    missed = np.isnan(found).any((0, 2)) | np.isin(names, left_out)
+    missed = np.isnan(found).any((0, 2)) | np.isin(names, describe_ignored)
     apart = np.abs(found - positions[rows])[:, ~missed].max(initial=0.0)
-    excused = [name in left_out or name.endswith(HELPERS) for name in names]
+    excused = [name in describe_ignored or name.endswith(HELPERS) for name in names]
     good = apart < allowed(path, expected) and not (missed & ~np.array(excused)).any() and len(rows)
     joints = f"{(~missed).sum()} of {len(missed)} joints, {len(rows)} of {len(positions)} frames"
     verdict = ("ok" if good else "FAILED") + (
-        f" (without {', '.join(left_out)}: {why})" * bool(why)
+        f" (without {', '.join(describe_ignored)}: {why})" * bool(why)
     )
     print(f"{path.name:<48} {title}: {joints}, largest error {apart:.1e} m: {verdict}")
     return good

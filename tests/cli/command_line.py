@@ -24,7 +24,7 @@ COMMON = (
     "mocpack.cli.decompress",
     "mocpack.codecs.keysine.codec",
     "mocpack.cli.app",
-    "mocpack.cli.pack",
+    "mocpack.cli.corpus.pack",
     "pydantic.type_adapter",  # where typer has it
     "typer._adapters",  # where typer has it
     "typer.rich_utils",

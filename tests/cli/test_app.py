@@ -97,8 +97,52 @@ def test_a_group_alone_and_with_help_lists_its_commands(group):
 def test_unknown_command_of_a_group_is_a_usage_error():
     wrong = run("cluster", "plam")
     assert wrong.returncode == 2
-    assert "'plan'" in wrong.stderr
+    assert names(wrong.stderr, "'plam' 'mocpack cluster plan' mocpack cluster --help")
     assert wrong.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("pack", ["corpus pack", "cluster pack"]),
+        ("receive", ["live receive"]),
+        ("comprss", ["compress"]),
+        ("corpse", ["corpus"]),
+        ("extrct", ["corpus extract"]),
+        ("zzz", []),
+    ],
+)
+def test_an_unknown_command_suggests_close_ones_of_all_groups(typed, meant):
+    assert set(meant) <= set(app.suggest_commands(typed))
+    result = run(typed)
+    assert result.returncode == 2
+    assert names(result.stderr, f"'{typed}' mocpack --help")
+    assert ("'mocpack " in result.stderr) == bool(meant)
+    for words in meant:
+        assert f"'mocpack {words}'" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["compress", "corpus ls", "live send"])
+def test_an_unknown_option_names_the_help_of_the_command_and_a_close_option(command):
+    result = run(*command.split(), "--quite")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert names(result.stderr, f"--quite --quiet mocpack {command} --help")
+
+
+@pytest.mark.parametrize("words", [[], ["corpus"], *(name.split() for name in app.COMMANDS)])
+def test_help_shows_no_type_beside_a_flag(words):
+    listed = run(*words, "--help", COLUMNS="200")
+    assert listed.returncode == 0
+    assert not re.search("<bool>|BOOLEAN", listed.stdout)
+
+
+def test_help_lists_everyday_commands_then_groups_then_the_rest():
+    listed = run("--help", COLUMNS="200").stdout
+    places = [
+        re.search(rf"^│ {name} ", listed, re.MULTILINE).start()
+        for name in ("compress", "codecs", "corpus", "cluster", "live", *app.SPECIAL)
+    ]
+    assert places == sorted(places)
 
 
 def test_option_groups_are_the_options_of_their_fields():
@@ -128,14 +172,18 @@ def test_reading_and_writing_loads_no_metrics_no_search_and_no_package_metadata(
         assert name not in found, name
 
 
-@pytest.mark.parametrize("words", [["--version"], ["--help"], [], ["cluster"]])
+@pytest.mark.parametrize(
+    "words", [["--version"], ["--help"], [], ["cluster"], ["corpus"], ["live"]]
+)
 def test_what_runs_no_command_imports_no_command(words):
     found = modules_of(*words)
     assert not set(map(app.module_of, app.COMMANDS)) & found
     assert "numpy" not in found
 
 
-@pytest.mark.parametrize("name", ["compress", "codecs", "scene", "cluster plan"])
+@pytest.mark.parametrize(
+    "name", ["compress", "codecs", "scene", "cluster plan", "corpus verify", "live send"]
+)
 def test_a_command_imports_its_own_module_and_no_other_command(name):
     found = modules_of(*name.split(), "--help")
     commands = set(map(app.module_of, app.COMMANDS)) & found
@@ -208,6 +256,9 @@ def test_completion_offers_commands_and_options(shell):
 
 def test_completion_offers_commands_and_options_of_a_group():
     assert completed("bash", "mocpack cluster st").split() == ["status"]
+    assert completed("bash", "mocpack corpus ve").split() == ["verify"]
+    assert completed("bash", "mocpack live se").split() == ["serve", "send"]
+    assert "--where" in completed("bash", "mocpack corpus ls --wh")
     assert "--max-error" in completed("bash", "mocpack cluster plan --max")
 
 
@@ -231,7 +282,7 @@ STOPPED = "def stopped(*_, **__): raise KeyboardInterrupt\n"
     ids=["while it loads", "in a command"],
 )
 def test_ctrl_c_is_a_sentence_wherever_it_comes(code):
-    words = [sys.executable, "-c", code, "pack", "takes", "-o", "all.mocps"]
+    words = [sys.executable, "-c", code, "corpus", "pack", "takes", "-o", "all.mocps"]
     result = subprocess.run(words, capture_output=True, text=True)
     assert (result.returncode, result.stderr.count("\n")) == (130, 1)
     assert names(result.stderr, "mocpack: Ctrl-C")

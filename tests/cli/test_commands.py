@@ -274,38 +274,44 @@ def test_the_bundled_clip_is_where_the_package_says():
     assert mocpack.read(JUMP).frame_count == 480
 
 
-def test_energy_shows_each_bandwidth_and_the_time_to_decode(folder):
+def test_info_shows_the_energy_of_each_bandwidth_and_the_time_to_decode(folder):
     run("compress", "walk.bvh", "--codec", "bap-index", folder=folder)
-    result = run("energy", "walk.mocp", "--bandwidth", "128kbps,4Mbps", folder=folder)
+    words = ["info", "walk.mocp", "--energy", "--bandwidth", "128kbps,4Mbps"]
+    result = run(*words, folder=folder)
     assert result.returncode == 0, result.stderr
-    assert b"ns a frame" in result.stdout
+    assert b"ns per frame" in result.stdout
     assert result.stdout.count(b" mJ") == 1 + 2 * 2  # decoding; card and whole, by bandwidth
 
 
 def test_energy_in_paper_units_is_equation_11(folder):
     run("compress", "walk.bvh", "--codec", "mpeg4-bap", folder=folder)
-    result = run(
-        "energy", "walk.mocp", "--bandwidth", "128kbps", "--paper-units", "--json", folder=folder
-    )
-    (fact,) = json.loads(result.stdout)
+    words = ["info", "walk.mocp", "--energy", "--bandwidth", "128kbps", "--paper-units", "--json"]
+    (fact,) = json.loads(run(*words, folder=folder).stdout)
     receiving = 8 * (folder / "walk.mocp").stat().st_size / (128 * 1024)
     expected = 1425 * receiving + 177 * (30 / 33 - receiving)
     assert fact["frames"] == 30
-    assert fact["reception"][0]["energy_mj"] == pytest.approx(expected)
+    assert fact["energy"]["reception"][0]["energy_mj"] == pytest.approx(expected)
 
 
 def test_energy_counts_decoding_by_the_power_of_a_core(folder):
     run("compress", "walk.bvh", "--codec", "raw", "-o", "walk.mocp", "-f", folder=folder)
-    words = ["energy", "walk.mocp", "--bandwidth", "4Mbps", "--decoding", "500", "--json"]
-    (fact,) = json.loads(run(*words, folder=folder).stdout)
-    assert fact["decode_mj"] == pytest.approx(0.5 * fact["decode_ms"])
-    refused(run("energy", "walk.mocp", "--decoding", "-1", folder=folder), "--decoding must be")
+    words = ["info", "walk.mocp", "--energy", "--json", "--decode-power"]
+    (fact,) = json.loads(run(*words, "500", folder=folder).stdout)
+    assert fact["energy"]["decode_mj"] == pytest.approx(0.5 * fact["energy"]["decode_ms"])
+    refused(run(*words, "-1", folder=folder), "--decode-power -1")
 
 
-def test_energy_says_what_is_no_bandwidth_and_what_is_no_file(folder):
+def test_energy_refuses_what_is_no_bandwidth_and_what_is_no_packed_clip(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
-    refused(run("energy", "walk.mocp", "--bandwidth", "fast", folder=folder), "as a bandwidth")
-    refused(run("energy", "walk.bvh", folder=folder), "walk.bvh .mocp")
+    run("scene", "walk.mocp", "b=walk.mocp", "-o", "scene.mocp", folder=folder)
+    words = ["info", "walk.mocp", "--energy", "--bandwidth", "fast"]
+    refused(run(*words, folder=folder), "bandwidth 'fast'")
+    refused(run("info", "walk.bvh", "--energy", folder=folder), "walk.bvh --energy .mocp")
+    refused(run("info", "scene.mocp", "--energy", folder=folder), "scene.mocp --energy 2 clips")
+
+
+def test_an_option_of_energy_alone_is_refused(folder):
+    refused(run("info", "walk.mocp", "--sleep-power", "3", folder=folder), "--sleep-power --energy")
 
 
 @pytest.mark.parametrize("words", [("decompress",), ("convert", "walk.mocp", "back.npz")])

@@ -1,4 +1,4 @@
-"""``pack`` and what is done with archives, as a person does it."""
+"""``mocpack corpus`` and what is done with archives, as a person does it."""
 
 import json
 
@@ -16,13 +16,13 @@ pytest.importorskip("duckdb")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of takes, and what `pack` made of it."""
+    """A folder of takes, and what `corpus pack` made of it."""
     place = tmp_path_factory.mktemp("corpora")
     (place / "takes/s2").mkdir(parents=True)
     mocpack.write(walk(1.0), place / "takes/one.bvh")
     mocpack.write(walk(1.5, seed=2), place / "takes/s2/two.bvh")
     (place / "labels.csv").write_text("clip,mood\none,sad\ns2/two,glad\n")
-    words = ["pack", "takes", "-o", "all.mocps", "--max-error", "5mm", "--effort", "fast"]
+    words = ["corpus", "pack", "takes", "-o", "all.mocps", "--max-error", "5mm", "--effort", "fast"]
     made = run(*words, "--meta", "labels.csv", "--json", folder=place)
     assert made.returncode == 0, made.stderr
     (facts,) = json.loads(made.stdout)
@@ -31,28 +31,30 @@ def folder(tmp_path_factory):
 
 
 def test_ls_lists_what_a_condition_chooses(folder):
-    rows = json.loads(run("ls", "all.mocps", "--json", folder=folder).stdout)
+    rows = json.loads(run("corpus", "ls", "all.mocps", "--json", folder=folder).stdout)
     assert [row["clip"] for row in rows] == ["one", "s2/two"]
     assert [row["source"] for row in rows] == ["one.bvh", "s2/two.bvh"]
     assert all(row["max_error_mm"] <= 5 for row in rows)
-    chosen = run("ls", "all.mocps", "--where", "mood = 'glad' and seconds > 1", folder=folder)
+    chosen = run(
+        "corpus", "ls", "all.mocps", "--where", "mood = 'glad' and seconds > 1", folder=folder
+    )
     assert "s2/two" in chosen.stdout
     assert "one" not in chosen.stdout
-    wrong = run("ls", "all.mocps", "--where", "mod = 1", folder=folder)
+    wrong = run("corpus", "ls", "all.mocps", "--where", "mod = 1", folder=folder)
     assert wrong.returncode == 2
     assert wrong.stderr.count("\n") == 1
-    assert run("ls", "all.mocps", "--columns", "clip,mad", folder=folder).returncode == 2
+    assert run("corpus", "ls", "all.mocps", "--columns", "clip,mad", folder=folder).returncode == 2
 
 
 def test_cat_and_extract_give_the_same_file(folder):
-    shown = run_bytes("cat", "all.mocps", "s2/two", folder=folder)
-    taken = run("extract", "all.mocps", "-o", "out", folder=folder)
+    shown = run_bytes("corpus", "cat", "all.mocps", "s2/two", folder=folder)
+    taken = run("corpus", "extract", "all.mocps", "-o", "out", folder=folder)
     assert taken.returncode == 0, taken.stderr
     assert (folder / "out/s2/two.mocp").read_bytes() == shown.stdout
-    again = run("extract", "all.mocps", "-o", "out", folder=folder)
+    again = run("corpus", "extract", "all.mocps", "-o", "out", folder=folder)
     assert again.returncode == 2
     assert names(again.stderr, "-f")
-    one = run("extract", "all.mocps", "one", "-o", "single", "--json", folder=folder)
+    one = run("corpus", "extract", "all.mocps", "one", "-o", "single", "--json", folder=folder)
     assert [row["clip"] for row in json.loads(one.stdout)] == ["one"]
 
 
@@ -60,14 +62,14 @@ def test_a_name_that_leads_out_of_the_folder_is_not_extracted(folder):
     from mocpack.corpora import pack
 
     pack({"../evil": folder / "takes/one.bvh"}, folder / "evil.mocps")
-    taken = run("extract", "evil.mocps", "-o", "safe", folder=folder)
+    taken = run("corpus", "extract", "evil.mocps", "-o", "safe", folder=folder)
     assert taken.returncode == 2
     assert names(taken.stderr, "'../evil' safe")
     assert not (folder / "evil.mocp").exists()
 
 
 def test_verify_info_repair_and_merge_tell_what_is_there(folder):
-    whole = run("verify", "all.mocps", "--decode", folder=folder)
+    whole = run("corpus", "verify", "all.mocps", "--decode", folder=folder)
     assert whole.returncode == 0
     assert names(whole.stdout, "2 clips")
     info = run("info", "all.mocps", folder=folder).stdout
@@ -75,17 +77,19 @@ def test_verify_info_repair_and_merge_tell_what_is_there(folder):
     assert "mood" in info
     data = bytearray((folder / "all.mocps").read_bytes())
     (folder / "cut.mocps").write_bytes(data[: data.rfind(b"CLIP") + 50])
-    cut = run("ls", "cut.mocps", folder=folder)
+    cut = run("corpus", "ls", "cut.mocps", folder=folder)
     assert cut.returncode == 2
-    assert "mocpack repair" in cut.stderr
-    saved = run("repair", "cut.mocps", "-o", "saved.mocps", folder=folder)
+    assert "mocpack corpus repair" in cut.stderr
+    saved = run("corpus", "repair", "cut.mocps", "-o", "saved.mocps", folder=folder)
     assert "1 clips" in saved.stdout
     data[data.find(b"DATA") + 100] ^= 1
     (folder / "bad.mocps").write_bytes(data)
-    bad = run("verify", "bad.mocps", folder=folder)
+    bad = run("corpus", "verify", "bad.mocps", folder=folder)
     assert bad.returncode == 2
     assert names(bad.stderr, "bad.mocps 'one'")
-    both = run("merge", "all.mocps", "saved.mocps", "-o", "m.mocps", "--prefix", folder=folder)
+    both = run(
+        "corpus", "merge", "all.mocps", "saved.mocps", "-o", "m.mocps", "--prefix", folder=folder
+    )
     assert "3 clips" in both.stdout
 
 
@@ -93,18 +97,18 @@ def test_refused_files_are_complaints_and_exit_2_and_the_rest_is_packed(folder):
     (folder / "some").mkdir()
     (folder / "some/bad.bvh").write_text("no motion")
     mocpack.write(walk(0.3), folder / "some/good.bvh")
-    made = run("pack", "some", "-o", "some.mocps", "-j", "2", folder=folder)
+    made = run("corpus", "pack", "some", "-o", "some.mocps", "-j", "2", folder=folder)
     assert made.returncode == 2
     assert "some/bad.bvh: " in made.stderr
     assert "Traceback" not in made.stderr
-    rows = json.loads(run("ls", "some.mocps", "--json", folder=folder).stdout)
+    rows = json.loads(run("corpus", "ls", "some.mocps", "--json", folder=folder).stdout)
     assert [row["clip"] for row in rows] == ["good"]
-    again = run("pack", "some", "-o", "some.mocps", folder=folder)
+    again = run("corpus", "pack", "some", "-o", "some.mocps", folder=folder)
     assert names(again.stderr, "some.mocps -f")
 
 
 def test_a_folder_that_is_not_there_leaves_no_archive(folder):
-    refused = run("pack", "typo", "-o", "typo.mocps", folder=folder)
+    refused = run("corpus", "pack", "typo", "-o", "typo.mocps", folder=folder)
     assert refused.returncode == 2
     assert names(refused.stderr, "typo")
     assert not (folder / "typo.mocps").exists()
@@ -112,15 +116,15 @@ def test_a_folder_that_is_not_there_leaves_no_archive(folder):
 
 def test_append_adds_and_two_files_of_one_name_are_refused(folder):
     mocpack.write(walk(0.4), folder / "three.bvh")
-    words = ["pack", "takes/one.bvh", "-o", "grown.mocps", "--effort", "fast"]
+    words = ["corpus", "pack", "takes/one.bvh", "-o", "grown.mocps", "--effort", "fast"]
     assert run(*words, folder=folder).returncode == 0
-    added = run("pack", "three.bvh", "-o", "grown.mocps", "--append", folder=folder)
+    added = run("corpus", "pack", "three.bvh", "-o", "grown.mocps", "--append", folder=folder)
     assert added.returncode == 0, added.stderr
-    rows = json.loads(run("ls", "grown.mocps", "--json", folder=folder).stdout)
+    rows = json.loads(run("corpus", "ls", "grown.mocps", "--json", folder=folder).stdout)
     assert [row["clip"] for row in rows] == ["one", "three"]
     (folder / "other").mkdir()
     mocpack.write(walk(0.4), folder / "other/three.bvh")
-    twice = run("pack", "three.bvh", "other", "-o", "y.mocps", folder=folder)
+    twice = run("corpus", "pack", "three.bvh", "other", "-o", "y.mocps", folder=folder)
     assert twice.returncode == 2
     assert names(twice.stderr, "three.bvh other/three.bvh 'three'")
 
@@ -143,7 +147,17 @@ def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
 
 
 def test_resume_makes_the_same_and_reports_what_was_refused(folder):
-    words = ["pack", "takes", "-o", "resumed.mocps", "--max-error", "5mm", "--effort", "fast"]
+    words = [
+        "corpus",
+        "pack",
+        "takes",
+        "-o",
+        "resumed.mocps",
+        "--max-error",
+        "5mm",
+        "--effort",
+        "fast",
+    ]
     made = run(*words, "--meta", "labels.csv", "--resume", "--report", "bad.jsonl", folder=folder)
     assert made.returncode == 0, made.stderr
     assert (folder / "resumed.mocps").read_bytes() == (folder / "all.mocps").read_bytes()

@@ -8,8 +8,8 @@ import pytest
 from command_line import run_text as run
 
 import mocpack
-from mocpack.io import extensions
-from mocpack.io.losses import losses
+from mocpack.io import supported_extensions
+from mocpack.io.conversion_report import list_losses
 from mocpack.io.robots.exports import DIALECTS
 from mocpack.io.table import BODY_DIALECTS
 from naming import names
@@ -107,8 +107,8 @@ def test_formats_lists_every_extension(folder):
     rows = json.loads(run("formats", "--json", folder=folder).stdout)
     read = {e for row in rows if row["read"] for e in row["extensions"]}
     write = {e for row in rows if row["write"] for e in row["extensions"]}
-    assert read == {*extensions(), ".mocp"}
-    assert write == {*extensions(writable=True), ".mocp"}
+    assert read == {*supported_extensions(), ".mocp"}
+    assert write == {*supported_extensions(writable=True), ".mocp"}
     assert {name for row in rows for name in row["dialects"]} == {*DIALECTS, *BODY_DIALECTS} - {
         "csv"
     }
@@ -148,8 +148,8 @@ def test_a_motion_is_put_into_a_character(folder):
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("run.mocp → new.glb: ")
     made = mocpack.read(folder / "new.glb", clip="Run")
-    assert losses(mocpack.read(folder / "run.mocp"), made) == []
-    assert mocpack.io.clip_names_of(folder / "new.glb") == ["Survey", "Walk", "Run"]
+    assert list_losses(mocpack.read(folder / "run.mocp"), made) == []
+    assert mocpack.io.list_clips_in_file(folder / "new.glb") == ["Survey", "Walk", "Run"]
     done = run("convert", "run.mocp", "new.bvh", "--into", "Fox.glb", folder=folder)
     assert done.returncode == 2
     assert names(done.stderr, "new.bvh .glb .gltf .vrma")

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 import mocpack
-from mocpack import named_files
+from mocpack import file_errors
 from mocpack.cli.app import main
 from mocpack.io import atomic
 from mocpack.testing import walk
@@ -32,7 +32,7 @@ def inputs(tmp_path_factory):
     for name in ("walk.bvh", "many/a.bvh", "many/b.bvh"):
         mocpack.write(clip, folder / name)
     (folder / "walk.mocp").write_bytes(mocpack.encode(clip, max_error="20mm", effort="fast"))
-    archive = ("pack", folder / "many", "-o", folder / "many.mocps", "--max-error", "1mm")
+    archive = ("corpus", "pack", folder / "many", "-o", folder / "many.mocps", "--max-error", "1mm")
     assert call(*archive) == 0
     return folder
 
@@ -59,11 +59,11 @@ COMMANDS = {
     "compress": ("compress IN/walk.bvh --lossless -o OUT/x.mocp", "x.mocp"),
     "decompress": ("decompress IN/walk.mocp -o OUT/x.bvh", "x.bvh"),
     "convert": ("convert IN/walk.bvh OUT/x.glb", "x.glb"),
-    "pack": ("pack IN/many --max-error 1mm --effort fast -o OUT/x.mocps", "x.mocps"),
-    "merge": ("merge IN/many.mocps -o OUT/x.mocps", "x.mocps"),
-    "repair": ("repair IN/many.mocps -o OUT/x.mocps", "x.mocps"),
-    "extract": ("extract IN/many.mocps -o OUT", "a.mocp"),
-    "export": ("export IN/many.mocps --as parquet -o OUT/x.parquet", "x.parquet"),
+    "pack": ("corpus pack IN/many --max-error 1mm --effort fast -o OUT/x.mocps", "x.mocps"),
+    "merge": ("corpus merge IN/many.mocps -o OUT/x.mocps", "x.mocps"),
+    "repair": ("corpus repair IN/many.mocps -o OUT/x.mocps", "x.mocps"),
+    "extract": ("corpus extract IN/many.mocps -o OUT", "a.mocp"),
+    "export": ("corpus export IN/many.mocps --as parquet -o OUT/x.parquet", "x.parquet"),
     "scene": ("scene IN/walk.bvh IN/many/a.bvh --max-error 1mm -o OUT/x.mocp", "x.mocp"),
     "demo": ("demo --out OUT", "raw.mocp"),
     "bench": ("bench --data IN/walk.bvh --codec raw --no-speed --out OUT", "OUT"),
@@ -164,8 +164,8 @@ def test_interrupted_write_is_not_repeated(tmp_path, monkeypatch):
         raise KeyboardInterrupt
 
     path, data = tmp_path / "out", bytes(range(256)) * 100
-    with named_files.NamedWriter(os.open(path, os.O_WRONLY | os.O_CREAT), path) as file:
-        monkeypatch.setattr(named_files, "naming", interrupted)
+    with file_errors.NamedWriter(os.open(path, os.O_WRONLY | os.O_CREAT), path) as file:
+        monkeypatch.setattr(file_errors, "add_path_to_errors", interrupted)
         with pytest.raises(KeyboardInterrupt):
             file.write(data)
     assert path.read_bytes() == data

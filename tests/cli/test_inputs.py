@@ -42,7 +42,7 @@ def packed_takes(tmp_path_factory):
     takes = folder / "takes"
     (takes / "link.mocp").symlink_to("a.bvh")
     run("compress", "a.bvh", "--codec", "raw", folder=takes)
-    run("pack", "a.bvh", "-o", "a.mocps", "--codec", "raw", folder=takes)
+    run("corpus", "pack", "a.bvh", "-o", "a.mocps", "--codec", "raw", folder=takes)
     return takes
 
 
@@ -114,10 +114,10 @@ def test_files_that_would_become_one_are_refused(folder):
         "decompress a.mocp -o a.mocp --to bvh",
         "convert a.bvh a.bvh",
         "scene a.bvh b.BVH -o b.BVH",
-        "pack a.bvh -o a.bvh",
-        "pack a.mocp -o a.mocp",
+        "corpus pack a.bvh -o a.bvh",
+        "corpus pack a.mocp -o a.mocp",
         "tune wavelet a.bvh --size 2kB -o a.bvh",
-        "repair a.mocps -o a.mocps",
+        "corpus repair a.mocps -o a.mocps",
     ],
 )
 def test_no_file_is_written_over_the_one_that_it_is_made_of(packed_takes, words):
@@ -190,11 +190,11 @@ def test_json_of_a_bad_request_is_a_list_too(folder):
     assert names(row["error"], "'1' '1mm'")
 
 
-@pytest.mark.parametrize("command", ["info", "energy"])
-def test_what_looks_at_files_looks_at_each(folder, command):
+@pytest.mark.parametrize("how", [[], ["--energy"]])
+def test_info_shows_each_file(folder, how):
     run("compress", "takes", "-o", "packed", "--codec", "raw", folder=folder)
     (folder / "packed/cut.mocp").write_bytes((folder / "packed/a.mocp").read_bytes()[:-9])
-    result = run(command, "packed", "--json", folder=folder)
+    result = run("info", "packed", *how, "--json", folder=folder)
     assert result.returncode == 2
     assert [row["ok"] for row in shaped(result)] == [True, True, False, True]
     assert len(result.stderr.splitlines()) == 1

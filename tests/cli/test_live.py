@@ -1,4 +1,4 @@
-"""`serve`, `send` and `receive` as programs of their own."""
+"""`live serve`, `live send` and `live receive` as programs of their own."""
 
 import errno
 import json
@@ -17,11 +17,11 @@ from command_line import run_text as run
 
 import child_processes
 import mocpack
-from mocpack.cli.recorder import Recorder
-from mocpack.kinematics import promised_error
+from mocpack.cli.live.recorder import Recorder
+from mocpack.kinematics import measure_error
 from mocpack.live import Sender, is_hello
 from mocpack.live.spool import Spool
-from mocpack.live.stage import item, items
+from mocpack.live.stage import pack_item, unpack_items
 from mocpack.testing import walk
 from naming import names
 
@@ -42,7 +42,7 @@ def start(*words, **options):
 @pytest.fixture
 def relay(tmp_path):
     """A relay that records, and its address."""
-    process = start("serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
+    process = start("live", "serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
     line = process.stdout.readline()
     address = re.search(r"ws://127\.0\.0\.1:\d+", line)
     assert address, process.stderr.read()
@@ -54,7 +54,7 @@ def relay(tmp_path):
 def error_of(clip, other):
     """Return how far a recording of the clip, played again and again, is off."""
     at = np.arange(other.frame_count) % clip.frame_count
-    return promised_error(
+    return measure_error(
         clip.skeleton,
         (clip.rotations[at], clip.translations[at]),
         (other.rotations, other.translations),
@@ -69,10 +69,10 @@ def test_a_file_is_sent_relayed_recorded_and_received(relay, tmp_path, up, down)
     mocpack.write(walk(0.5), tmp_path / "walk.bvh")
     clip = mocpack.read(tmp_path / "walk.bvh")
     words = ("walk.bvh", "--to", f"{up}{rest}/stage/anna", "--max-error", "5mm", "--loop")
-    sender = start("send", *words, cwd=tmp_path)
-    receiver = start("receive", f"{down}{rest}/stage", "-o", "got.mocp", cwd=tmp_path)
+    sender = start("live", "send", *words, cwd=tmp_path)
+    receiver = start("live", "receive", f"{down}{rest}/stage", "-o", "got.mocp", cwd=tmp_path)
     assert "recording anna" in receiver.stderr.readline()
-    lines = start("receive", f"{down}{rest}/stage", "-o", "-", cwd=tmp_path)
+    lines = start("live", "receive", f"{down}{rest}/stage", "-o", "-", cwd=tmp_path)
     messages = [json.loads(lines.stdout.readline()) for _ in range(40)]
     assert messages[0]["skeleton"]["names"] == list(clip.skeleton.names)
     assert [set(m) for m in messages[1:]] == 39 * [{"time", "rotations", "translations"}]
@@ -95,10 +95,12 @@ def test_a_file_is_sent_relayed_recorded_and_received(relay, tmp_path, up, down)
 def test_ctrl_c_finishes_the_file(relay, tmp_path):
     _, address = relay
     mocpack.write(walk(0.5), tmp_path / "walk.bvh")
-    sender = start("send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path)
-    receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+    sender = start(
+        "live", "send", "walk.bvh", "--to", f"{address}/stage/anna", "--loop", cwd=tmp_path
+    )
+    receiver = start("live", "receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
     assert "recording anna" in receiver.stderr.readline()
-    lines = start("receive", f"{address}/stage", "-o", "-", "--delay", "auto", cwd=tmp_path)
+    lines = start("live", "receive", f"{address}/stage", "-o", "-", "--delay", "auto", cwd=tmp_path)
     for _ in range(40):
         assert lines.stdout.readline()
     receiver.send_signal(signal.SIGINT)
@@ -137,14 +139,14 @@ def performing(address, count=60):
         while got < count:
             message = watcher.recv(timeout=60)
             if isinstance(message, bytes):
-                got += sum(not is_hello(data) for _, data in items(message))
+                got += sum(not is_hello(data) for _, data in unpack_items(message))
         yield count
 
 
 def test_sigterm_finishes_the_file(relay, tmp_path):
     process, address = relay
     with performing(address) as count:
-        receiver = start("receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
+        receiver = start("live", "receive", f"{address}/stage", "-o", "got.mocp", cwd=tmp_path)
         assert "recording anna" in receiver.stderr.readline()
         for one, name in ((receiver, "got.mocp"), (process, "day.mocp")):
             one.send_signal(signal.SIGTERM)
@@ -156,7 +158,7 @@ def test_sigterm_finishes_the_file(relay, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGTERM")
 def test_a_relay_that_was_started_with_sigint_ignored_keeps_ignoring_it(tmp_path):
-    words = ("serve", "--port", 0, "--record", "day.mocp", "--no-page")
+    words = ("live", "serve", "--port", 0, "--record", "day.mocp", "--no-page")
     process = start(*words, cwd=tmp_path, ignore_interrupts=True)
     address = re.search(r"ws://127\.0\.0\.1:\d+", process.stdout.readline())[0]
     process.send_signal(signal.SIGINT)
@@ -174,7 +176,7 @@ def test_a_killed_relay_loses_nothing_and_the_next_one_finishes_the_recording(re
         process.kill()
         process.wait(timeout=60)
     assert [path.name for path in tmp_path.iterdir()] == ["day-anna.mocp.spool"]
-    again = start("serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
+    again = start("live", "serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
     again.stdout.readline()
     again.send_signal(signal.SIGTERM)
     told, complaint = again.communicate(timeout=60)
@@ -189,20 +191,20 @@ def test_a_relay_that_breaks_the_protocol_does_not_cost_the_recording(tmp_path):
     frames = zip(clip.rotations, clip.translations, strict=True)
     packets = [sender.send(*frame) for frame in frames]
 
-    def perform(connection):
+    def send_frames(connection):
         connection.send(json.dumps({"join": 1, "name": "../anna"}))
-        connection.send(item(1, sender.hello.to_bytes()))
+        connection.send(pack_item(1, sender.hello.to_bytes()))
         for packet in packets:
-            connection.send(item(1, packet))
+            connection.send(pack_item(1, packet))
         connection.send(b"\x01")  # ends within an item
         connection.recv()
 
-    with serve(perform, "127.0.0.1", 0, subprotocols=["mocpack.live.2"]) as server:
+    with serve(send_frames, "127.0.0.1", 0, subprotocols=["mocpack.live.2"]) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         port = server.socket.getsockname()[1]
         url = f"ws://127.0.0.1:{port}/stage"
-        process = start("receive", url, "-o", "got.mocp", cwd=tmp_path)
+        process = start("live", "receive", url, "-o", "got.mocp", cwd=tmp_path)
         told, complaint = process.communicate(timeout=60)
         server.shutdown()
         thread.join()
@@ -274,29 +276,35 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
         record(recorder, name, clip)
     assert recorder.finish()
     assert [path.name for path in tmp_path.iterdir()] == ["day.mocps"]
-    listed = start("ls", "day.mocps", "--json", cwd=tmp_path).communicate(timeout=60)[0]
+    listed = start("corpus", "ls", "day.mocps", "--json", cwd=tmp_path).communicate(timeout=60)[0]
     assert sorted(re.findall(r'"(anna|ben|anna-2)"', listed)) == ["anna", "anna-2", "ben"]
 
 
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["serve", "--host", "0.0.0.0"], "0.0.0.0 --tls --token-file"),
+        (["live", "serve", "--host", "0.0.0.0"], "0.0.0.0 --tls --token-file"),
         (
-            ["send", "walk.bvh", "--to", "ws://example.org/stage/anna"],
+            ["live", "send", "walk.bvh", "--to", "ws://example.org/stage/anna"],
             "wss:// ws://example.org/stage/anna",
         ),
-        (["send", "walk.bvh", "--to", "ws://127.0.0.1:9/stage"], "ws://127.0.0.1:9/stage/anna"),
-        (["send", "walk.bvh", "--to", "ftp://x/y"], "ws:// wss:// udp://"),
-        (["receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "ws://127.0.0.1:9/stage"),
         (
-            ["receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"],
+            ["live", "send", "walk.bvh", "--to", "ws://127.0.0.1:9/stage"],
+            "ws://127.0.0.1:9/stage/anna",
+        ),
+        (["live", "send", "walk.bvh", "--to", "ftp://x/y"], "ws:// wss:// udp://"),
+        (["live", "receive", "ws://127.0.0.1:9/stage/anna", "-o", "-"], "ws://127.0.0.1:9/stage"),
+        (
+            ["live", "receive", "ws://127.0.0.1:9/s", "-o", "a.bvh", "--max-error", "1mm"],
             "--max-error .mocp",
         ),
-        (["serve", "--tls", "walk.bvh"], "walk.bvh"),
-        (["send", "walk.bvh", "--to", "udp://192.0.2.1:9/stage/anna"], "--plain-udp"),
-        (["send", "walk.bvh", "--to", "udp://127.0.0.1:9/a/b/c"], "/stage/performer"),
-        (["receive", "ws://127.0.0.1:9/s", "-o", "-", "--delay", "soon"], "--delay auto 'soon'"),
+        (["live", "serve", "--tls", "walk.bvh"], "walk.bvh"),
+        (["live", "send", "walk.bvh", "--to", "udp://192.0.2.1:9/stage/anna"], "--plain-udp"),
+        (["live", "send", "walk.bvh", "--to", "udp://127.0.0.1:9/a/b/c"], "/stage/performer"),
+        (
+            ["live", "receive", "ws://127.0.0.1:9/s", "-o", "-", "--delay", "soon"],
+            "--delay auto 'soon'",
+        ),
     ],
 )
 def test_what_cannot_be_is_a_sentence(tmp_path, words, named):
@@ -311,20 +319,20 @@ def test_what_cannot_be_is_a_sentence(tmp_path, words, named):
 @pytest.mark.parametrize(
     "words",
     [
-        "serve --port 99999",
-        "serve --port -5",
-        "serve --webtransport 99999",
+        "live serve --port 99999",
+        "live serve --port -5",
+        "live serve --webtransport 99999",
         "view --port 99999",
-        "send walk.bvh --to ws://127.0.0.1:99999/stage/anna",
-        "send walk.bvh --to udp://127.0.0.1:99999/stage/anna",
-        "send walk.bvh --to udp://127.0.0.1:some",
-        "send walk.bvh --to ws://[::1/stage/anna",
-        "send vmc://:99999 --to udp://127.0.0.1:9000",
-        "send zmq://127.0.0.1:99999 --to udp://127.0.0.1:9000",
-        "send zmq://nowhere --to udp://127.0.0.1:9000",
-        "receive udp://:99999 -o got.mocp",
-        "receive ws://127.0.0.1:8420/stage -o vmc://127.0.0.1:99999",
-        "receive ws://127.0.0.1:8420/stage -o zmq://127.0.0.1",
+        "live send walk.bvh --to ws://127.0.0.1:99999/stage/anna",
+        "live send walk.bvh --to udp://127.0.0.1:99999/stage/anna",
+        "live send walk.bvh --to udp://127.0.0.1:some",
+        "live send walk.bvh --to ws://[::1/stage/anna",
+        "live send vmc://:99999 --to udp://127.0.0.1:9000",
+        "live send zmq://127.0.0.1:99999 --to udp://127.0.0.1:9000",
+        "live send zmq://nowhere --to udp://127.0.0.1:9000",
+        "live receive udp://:99999 -o got.mocp",
+        "live receive ws://127.0.0.1:8420/stage -o vmc://127.0.0.1:99999",
+        "live receive ws://127.0.0.1:8420/stage -o zmq://127.0.0.1",
     ],
 )
 def test_an_address_that_is_none_is_a_sentence(words, tmp_path):
@@ -334,7 +342,9 @@ def test_an_address_that_is_none_is_a_sentence(words, tmp_path):
     assert re.fullmatch(r"mocpack: .*(\bport\b|address|65535).*\n", result.stderr), result.stderr
 
 
-@pytest.mark.parametrize("words", ["send walk.bvh --to URL/anna", "receive URL -o got.mocp"])
+@pytest.mark.parametrize(
+    "words", ["live send walk.bvh --to URL/anna", "live receive URL -o got.mocp"]
+)
 def test_who_finds_no_relay_says_so_and_tries_again(words, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "walk.bvh")
     with socket.socket() as taken:  # bound, and not listening: whoever comes is refused
@@ -377,7 +387,9 @@ def hostile_datagrams(sender):
 def test_no_input_from_the_network_prints_a_traceback(tmp_path, request):
     tokens = tmp_path / "tokens"
     tokens.write_text(f"send {'s' * 20}\nwatch {'w' * 20}\n")
-    process = start("serve", "--port", 0, "--no-page", "--token-file", "tokens", cwd=tmp_path)
+    process = start(
+        "live", "serve", "--port", 0, "--no-page", "--token-file", "tokens", cwd=tmp_path
+    )
     request.addfinalizer(process.kill)
     port = int(re.search(r":(\d+)", process.stdout.readline())[1])
     sender = Sender(walk(0.1).header, 0.005)

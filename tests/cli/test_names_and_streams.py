@@ -63,8 +63,8 @@ def test_a_closing_tag_in_a_folder_does_not_crash(folder):
     result = run(folder, "compress", "d[/x].bvh", "--codec", "raw")
     assert result.returncode == 0, result.stderr
     assert "d[/x].mocp" in result.stdout.decode()
-    facts = run(folder, "energy", "d[/x].mocp")
-    assert "d[/x].mocp: raw" in facts.stdout.decode()
+    facts = run(folder, "info", "d[/x].mocp")
+    assert "d[/x].mocp" in facts.stdout.decode()
 
 
 def test_no_control_character_of_a_file_name_reaches_the_terminal(folder):

@@ -1,4 +1,4 @@
-"""``pack`` and ``cluster``: by many jobs, after a stop, from and to addresses."""
+"""``corpus pack`` and ``cluster``: by many jobs, after a stop, from and to addresses."""
 
 import json
 import signal
@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
     for number in range(3):
         mocpack.write(walk(0.2, seed=number), place / f"takes/s2/take{number}.bvh")
     mocpack.write(walk(0.3), place / "takes/one.bvh")
-    made = run("pack", "takes", "-o", "all.mocps", *HOW, folder=place)
+    made = run("corpus", "pack", "takes", "-o", "all.mocps", *HOW, folder=place)
     assert made.returncode == 0, made.stderr
     return place
 
@@ -106,7 +106,7 @@ def test_shard_must_be_a_number_of_a_count(shard):
 
 def test_pack_takes_no_plan_and_names_the_command_that_does(folder):
     write_plan(folder, "q.jsonl")
-    wrong = run("pack", "q.jsonl", "-o", "q.mocps", folder=folder)
+    wrong = run("corpus", "pack", "q.jsonl", "-o", "q.mocps", folder=folder)
     assert wrong.returncode == 2
     assert "mocpack cluster pack q.jsonl" in wrong.stderr
     assert not (folder / "q.mocps").exists()
@@ -118,7 +118,9 @@ def test_resume_packs_what_the_jobs_of_a_plan_have_left(folder):
     assert run("cluster", "pack", *words, "--shard", "1/3", folder=folder).returncode == 0
     status = json.loads(run("cluster", "status", *words, "--json", folder=folder).stdout)
     assert status[0]["parts_done"] == 2
-    done = run("pack", "takes", "-o", "left.mocps", *HOW, "--resume", "-j", "2", folder=folder)
+    done = run(
+        "corpus", "pack", "takes", "-o", "left.mocps", *HOW, "--resume", "-j", "2", folder=folder
+    )
     assert done.returncode == 0, done.stderr
     assert same(folder, "left.mocps")
 
@@ -126,7 +128,7 @@ def test_resume_packs_what_the_jobs_of_a_plan_have_left(folder):
 def test_an_archive_that_is_there_is_not_overwritten_by_jobs(folder):
     (folder / "old.mocps").write_bytes(b"somebody's")
     write_plan(folder, "old.jsonl")
-    resume = ["pack", "takes", "-o", "old.mocps", *HOW, "--resume"]
+    resume = ["corpus", "pack", "takes", "-o", "old.mocps", *HOW, "--resume"]
     planned = ["old.jsonl", "-o", "old.mocps"]
     assert run("cluster", "status", *planned, folder=folder).returncode == 0
     shard = ["cluster", "pack", *planned, "--shard", "1/2"]
@@ -141,7 +143,7 @@ def test_an_archive_that_is_there_is_not_overwritten_by_jobs(folder):
 
 
 def test_a_run_that_was_killed_goes_on_and_leaves_nothing_behind(folder):
-    words = [sys.executable, "-m", "mocpack", "pack", "takes", "-o", "killed.mocps", *HOW]
+    words = [sys.executable, "-m", "mocpack", "corpus", "pack", "takes", "-o", "killed.mocps", *HOW]
     parts = folder / "killed.mocps.parts"
     process = start([*words, "--engine", "local"], cwd=folder)
     while process.poll() is None and not list(parts.glob("*.part")):
@@ -163,7 +165,7 @@ def finished(folder, tmp_path):
     for path in (folder / "takes/s2").iterdir():
         (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
     (tmp_path / "in/bad.bvh").write_text("no motion")
-    made = run("pack", "in", "-o", "all.mocps", *HOW, "--resume", folder=tmp_path)
+    made = run("corpus", "pack", "in", "-o", "all.mocps", *HOW, "--resume", folder=tmp_path)
     assert made.returncode == 2, made.stderr
     return tmp_path
 
@@ -171,7 +173,7 @@ def finished(folder, tmp_path):
 def test_what_has_been_packed_is_said_to_be_there_and_not_touched(finished):
     archive = finished / "all.mocps"
     before = archive.stat(), archive.read_bytes()
-    words = ["pack", "in", "-o", "all.mocps", *HOW]
+    words = ["corpus", "pack", "in", "-o", "all.mocps", *HOW]
     again = run(*words, "--resume", "--report", "bad.jsonl", folder=finished)
     assert again.returncode == 2  # one file was refused
     assert "bad.bvh" in again.stderr
@@ -198,7 +200,7 @@ def test_an_archive_of_anything_else_is_not_taken_for_what_is_asked(finished):
     mocpack.write(walk(0.2, seed=9), finished / "in/take1.bvh")
     (finished / "in/bad.bvh").unlink()
     before = (finished / "all.mocps").read_bytes()
-    words = ["pack", "in", "-o", "all.mocps", *HOW, "--resume"]
+    words = ["corpus", "pack", "in", "-o", "all.mocps", *HOW, "--resume"]
     again = run(*words, folder=finished)
     assert again.returncode == 2
     assert names(again.stderr, "all.mocps -f")
@@ -218,14 +220,14 @@ def test_a_file_that_ends_its_process_is_a_row_of_the_report(folder, tmp_path, h
     for path in (folder / "takes").rglob("*.bvh"):
         (tmp_path / "in" / path.name).write_bytes(path.read_bytes())
     (tmp_path / "in/poison.bvh").write_bytes((folder / "takes/one.bvh").read_bytes())
-    words = ["pack", "in", "-o", "out.mocps", "--report", "bad.jsonl", *HOW, *how]
+    words = ["corpus", "pack", "in", "-o", "out.mocps", "--report", "bad.jsonl", *HOW, *how]
     made = run(*words, folder=tmp_path, PYTHONPATH=str(tmp_path))
     assert made.returncode == 2
     (row,) = map(json.loads, (tmp_path / "bad.jsonl").read_text().splitlines())
     assert row["input"] == "in/poison.bvh"
     assert names(row["error"], "9 SIGKILL 3")
     assert row["error"] in made.stderr.replace("\n", " ")
-    with mocpack.corpus(tmp_path / "out.mocps") as corpus:
+    with mocpack.open_corpus(tmp_path / "out.mocps") as corpus:
         assert corpus.names == ("one", "take0", "take1", "take2")
 
 
@@ -234,27 +236,38 @@ def test_addresses_are_packed_from_and_to(folder):
     url = folder.as_uri()
     for how in ([], ["--resume"]):
         name = f"url{len(how)}.mocps"
-        made = run("pack", f"{url}/takes/", "-o", f"{url}/{name}", *HOW, *how, folder=folder)
+        made = run(
+            "corpus", "pack", f"{url}/takes/", "-o", f"{url}/{name}", *HOW, *how, folder=folder
+        )
         assert made.returncode == 0, made.stderr
         assert same(folder, name)
         assert not (folder / f"{name}.parts").exists()
-    again = run("pack", f"{url}/takes", "-o", f"{url}/url0.mocps", *HOW, folder=folder)
+    again = run("corpus", "pack", f"{url}/takes", "-o", f"{url}/url0.mocps", *HOW, folder=folder)
     assert names(again.stderr, "/url0.mocps -f")
-    none = run("pack", f"{url}/nothing", "-o", "none.mocps", folder=folder)
+    none = run("corpus", "pack", f"{url}/nothing", "-o", "none.mocps", folder=folder)
     assert none.returncode == 2
     assert names(none.stderr, "/nothing")
-    some = run("pack", f"{url}/takes/s2/*0.bvh", "-o", "some.mocps", *HOW, "--json", folder=folder)
+    some = run(
+        "corpus",
+        "pack",
+        f"{url}/takes/s2/*0.bvh",
+        "-o",
+        "some.mocps",
+        *HOW,
+        "--json",
+        folder=folder,
+    )
     assert json.loads(some.stdout)[0]["clips"] == 1, some.stderr
 
 
 def test_engines_that_are_not_there_are_said_so(folder):
-    wrong = run("pack", "takes", "-o", "x.mocps", "--engine", "spark", folder=folder)
+    wrong = run("corpus", "pack", "takes", "-o", "x.mocps", "--engine", "spark", folder=folder)
     assert wrong.returncode == 2
     assert names(wrong.stderr, "local ray 'spark'")
-    wrong = run("pack", "takes", "-o", "x.mocps", "--address", "auto", folder=folder)
+    wrong = run("corpus", "pack", "takes", "-o", "x.mocps", "--address", "auto", folder=folder)
     assert names(wrong.stderr, "--address --engine ray")
     for how in (["--resume"], ["--engine", "local"]):
-        wrong = run("pack", "takes", "-o", "x.mocps", "--append", *how, folder=folder)
+        wrong = run("corpus", "pack", "takes", "-o", "x.mocps", "--append", *how, folder=folder)
         assert wrong.returncode == 2
         assert "--append" in wrong.stderr
 
@@ -263,7 +276,7 @@ def test_ray_is_missed_in_one_sentence(folder):
     try:
         import ray  # noqa: F401
     except ModuleNotFoundError:
-        wrong = run("pack", "takes", "-o", "x.mocps", "--engine", "ray", folder=folder)
+        wrong = run("corpus", "pack", "takes", "-o", "x.mocps", "--engine", "ray", folder=folder)
         assert wrong.returncode == 2
         assert "pip install 'mocpack[ray]'" in wrong.stderr
         assert wrong.stderr.count("\n") == 1

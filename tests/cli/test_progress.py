@@ -40,7 +40,7 @@ def test_long_work_shows_a_bar_with_the_time_left(terminal):
     def half():
         assert terminal.lit.wait(30)
         told.expect(2)
-        with told.doing():
+        with told.stage():
             pass
         return "made"
 
@@ -83,7 +83,7 @@ def test_a_single_long_encode_tells_the_time_left(terminal, monkeypatch, tmp_pat
 def two_halves(source, output, *, force):
     told.expect(2)
     for _ in range(2):
-        with told.doing():
+        with told.stage():
             pass
 
 

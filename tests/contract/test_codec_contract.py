@@ -12,14 +12,14 @@ from mocpack.testing import (
     CLIP_CHECKS,
     CODEC_CHECKS,
     ContractError,
-    every_take,
+    all_takes,
     hard_clips,
     markers,
     take,
 )
 from mocpack.testing.contract import (
     check_ordinary_clips_are_taken,
-    check_what_the_take_holds_besides_survives,
+    check_take_data_survives,
 )
 from mocpack.testing.motions import vertex_wave
 from naming import naming
@@ -72,9 +72,9 @@ def test_a_codec_that_refuses_every_clip_breaks_the_contract():
 @pytest.mark.parametrize("codec_id", codec_ids())
 def test_codec_takes_whatever_a_take_holds_or_says_what_it_cannot(codec_id):
     codec = parse_codec(codec_id)
-    for _, clip in (*every_take(most=2, frames=6), ("markers", markers(12))):
+    for _, clip in (*all_takes(most=2, frames=6), ("markers", markers(12))):
         try:
-            check_what_the_take_holds_besides_survives(codec, clip)
+            check_take_data_survives(codec, clip)
         except UnsupportedClipError as refusal:
             says_why = len(str(refusal)) > 20
             assert says_why

@@ -10,12 +10,12 @@ import pytest
 
 import mocpack
 from mocpack import rotations
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.io import write_bytes
 from mocpack.robots import read_robot, robot_motion
 
 
-def robot_of(data, name):
+def robot_from_metadata(data, name):
     [path] = (data / "robot").glob(f"{name.split('-')[0]}*.urdf")
     return path
 
@@ -33,7 +33,7 @@ NAMES = ("g1-dance1_subject1", "h1-dance1_subject1")
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_angles_of_the_table_come_back(robots, name):
-    clip = mocpack.read(robots / f"{name}.csv", robot=robot_of(robots.parent, name))
+    clip = mocpack.read(robots / f"{name}.csv", robot=robot_from_metadata(robots.parent, name))
     numbers = np.loadtxt(robots / f"{name}.csv", delimiter=",")
     np.testing.assert_allclose(clip.angles, numbers[:, 7:], atol=1e-9)
     np.testing.assert_allclose(clip.source_root()[0], numbers[:, :3], atol=1e-12)
@@ -44,9 +44,11 @@ def test_the_angles_of_the_table_come_back(robots, name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_robot_is_packed_within_its_bound_and_keeps_its_hinges(robots, name):
-    clip = mocpack.read(robots / f"{name}.csv", robot=robot_of(robots.parent, name)).frames(0, 300)
+    clip = mocpack.read(
+        robots / f"{name}.csv", robot=robot_from_metadata(robots.parent, name)
+    ).frames(0, 300)
     back = mocpack.decode(mocpack.encode(clip, max_error="1mm", effort="fast"))
-    assert promised_error(clip, back).max <= 1e-3
+    assert measure_error(clip, back).max <= 1e-3
     assert back.skeleton.hinges == clip.skeleton.hinges
 
 
@@ -54,10 +56,10 @@ def test_a_robot_is_packed_within_its_bound_and_keeps_its_hinges(robots, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_exported_bodies_stand_where_mujoco_puts_them_in_any_order(robots, tmp_path, name, dialect):
     mujoco = pytest.importorskip("mujoco")
-    text = robot_of(robots.parent, name).read_text()
+    text = robot_from_metadata(robots.parent, name).read_text()
     text = re.sub(r"<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
-    root = read_robot(robot_of(robots.parent, name)).skeleton.names[0]
+    root = read_robot(robot_from_metadata(robots.parent, name)).skeleton.names[0]
     joints = re.findall(r"<joint .*?</joint>", text, flags=re.DOTALL)
     shuffled = [joints[k] for k in np.random.default_rng(0).permutation(len(joints))]
     rest = re.sub(r"<joint .*?</joint>", "", text, flags=re.DOTALL)
@@ -67,7 +69,9 @@ def test_exported_bodies_stand_where_mujoco_puts_them_in_any_order(robots, tmp_p
     )
     path = tmp_path / "robot.urdf"
     path.write_text(rest.replace("</robot>", "".join(shuffled) + free))
-    own = mocpack.read(robots / f"{name}.csv", robot=robot_of(robots.parent, name)).frames(0, 200)
+    own = mocpack.read(
+        robots / f"{name}.csv", robot=robot_from_metadata(robots.parent, name)
+    ).frames(0, 200)
     names = list(own.skeleton.hinges.names)
     other = read_robot(path)
     order = [names.index(joint) for joint in other.hinges.names]
@@ -94,7 +98,7 @@ def test_exported_bodies_stand_where_mujoco_puts_them_in_any_order(robots, tmp_p
 
 def test_every_dialect_of_a_packed_robot_comes_back(robots, tmp_path):
     name = NAMES[0]
-    robot = robot_of(robots.parent, name)
+    robot = robot_from_metadata(robots.parent, name)
     clip = mocpack.read(robots / f"{name}.csv", robot=robot).frames(0, 200)
     packed = mocpack.decode(mocpack.encode(clip, max_error="1mm", effort="fast"))
     for dialect, ending in (
@@ -109,5 +113,5 @@ def test_every_dialect_of_a_packed_robot_comes_back(robots, tmp_path):
         back = mocpack.read(tmp_path / f"m.{ending}", robot=robot, allow_pickle=True)
         np.testing.assert_allclose(back.angles, packed.hinge_angles().angles, atol=1e-5)
         np.testing.assert_allclose(
-            robot_motion(back).bodies[0], robot_motion(packed).bodies[0], atol=1e-4
+            robot_motion(back).body_poses[0], robot_motion(packed).body_poses[0], atol=1e-4
         )

@@ -34,11 +34,11 @@ def samples(clip):
     if isinstance(clip, mocpack.VertexClip):
         return {"vertices": clip.vertices}
     arrays = {"rotations": clip.rotations, "translations": clip.translations}
-    extras = clip.extras
+    take_data = clip.take_data
     for name in ("scales", "times", "valid"):
-        if getattr(extras, name) is not None:
+        if getattr(take_data, name) is not None:
             arrays[name] = getattr(clip, name)
-    for i, track in enumerate(extras.tracks.values()):
+    for i, track in enumerate(take_data.tracks.values()):
         arrays[f"track{i}"] = np.asarray(track.values)
     for name in ("rest", "scales"):
         if getattr(clip.skeleton, "has_rest" if name == "rest" else "is_scaled"):

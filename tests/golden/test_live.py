@@ -27,5 +27,5 @@ def test_an_old_stream_decodes_to_the_same_whole_numbers():
         prints.append(receiver.checksum())
     stored = np.frombuffer((FOLDER / "v2.prints").read_bytes(), "<u4")
     assert prints == stored.tolist()
-    assert (pose.number, receiver.max_error, receiver.every) == (79, 0.01, 1)
+    assert (pose.frame_number, receiver.max_error, receiver.frame_step) == (79, 0.01, 1)
     assert zlib.crc32(np.round(pose.translations * 1e6).astype("<i8").tobytes()) == 0x12F587C0

@@ -50,7 +50,7 @@ class Found:
 
 def world_of(clip):
     if clip.header.is_scaled:
-        positions, matrices = clip.stretched()
+        positions, matrices = clip.world_matrices()
         carried = matrices[:, list(clip.skeleton.end_site_joints)]
         ends = (carried @ clip.skeleton.end_sites[..., np.newaxis])[..., 0]
         return positions, positions[:, list(clip.skeleton.end_site_joints)] + ends
@@ -89,7 +89,7 @@ def check_same_header(found, clip):
     assert header["skeleton"]["names"] == list(skeleton.names)
     assert header["skeleton"]["parents"] == list(skeleton.parents)
     assert header["skeleton"]["endJoints"] == list(skeleton.end_site_joints)
-    assert header["skeleton"]["translated"] == list(clip.translated_joints)
+    assert header["skeleton"]["translatedJoints"] == list(clip.translated_joints)
     np.testing.assert_array_equal(header["skeleton"]["offsets"], skeleton.offsets.ravel())
     np.testing.assert_array_equal(header["skeleton"]["endOffsets"], skeleton.end_sites.ravel())
     assert header["frameCount"] == clip.frame_count

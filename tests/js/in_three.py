@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.io import clip_names_of, gltf, gltf_file
+from mocpack.io import gltf, gltf_file, list_clips_in_file
 
 VIEWER = Path(__file__).parents[2] / "viewer"
 SCRIPT = Path(__file__).with_name("pose.mjs")
@@ -44,7 +44,7 @@ def pose(path, number, times):
 def joints_of(path):
     """Return the number of the node that each joint is."""
     document = gltf_file.parse(Path(path).read_bytes())
-    return gltf.joint_nodes(document)
+    return gltf.find_joint_nodes(document)
 
 
 def largest_differences(path, *, packed=None, count=1000, seed=0, fps=None):
@@ -54,7 +54,7 @@ def largest_differences(path, *, packed=None, count=1000, seed=0, fps=None):
     from steps, where there is no value but two.
     """
     nodes, rng = joints_of(path), np.random.default_rng(seed)
-    for number, name in enumerate(clip_names_of(path)):
+    for number, name in enumerate(list_clips_in_file(path)):
         original = mocpack.read(path, clip=name, fps=fps)
         clip = original if packed is None else packed(original)
         times = original.times

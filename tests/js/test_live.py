@@ -44,7 +44,7 @@ def in_node(package, folder, hello, packets):
 @pytest.mark.parametrize("name", CLIPS)
 def test_node_receives_the_same_frames_bit_for_bit(package, tmp_path, name):
     clip = CLIPS[name]
-    sender = Sender(Hello(clip.header, 0.005, 3), repeat=(1,), intra=50)
+    sender = Sender(Hello(clip.header, 0.005, 3), repeat=(1,), keyframe_interval=50)
     network = Network(seed=2, loss=0.1, reordered=0.1, doubled=0.1, flipped=0.2)
     for t, frame in enumerate(zip(clip.rotations, clip.translations, strict=True)):
         network.send(sender.send(*frame), t * clip.header.frame_time)
@@ -54,11 +54,11 @@ def test_node_receives_the_same_frames_bit_for_bit(package, tmp_path, name):
     done = in_node(package, tmp_path, sender.hello.to_bytes(), packets)
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    assert told["numbers"] == [pose.number for pose in poses]
+    assert told["numbers"] == [pose.frame_number for pose in poses]
     assert len(poses) > 0.2 * clip.frame_count
     assert told["counts"]["damaged"] == receiver.counts[3] > 0
     assert (told["names"], told["maxError"]) == (list(clip.skeleton.unique_names), 0.005)
-    assert told["guess"] is False
+    assert told["predict"] is False
     joints = len(clip.skeleton)
     found = np.fromfile(tmp_path / "out", "<f8").reshape(len(poses), 7 * joints)
     turns = found[:, : 4 * joints].reshape(-1, joints, 4)

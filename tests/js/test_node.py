@@ -16,7 +16,7 @@ from mocpack.container import read_trailer
 from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
 from mocpack.errors import FormatError
-from mocpack.source import source_of
+from mocpack.source import open_source
 from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
 
@@ -58,7 +58,7 @@ def write_damaged(folder):
         data = (folder / f"{name}.mocps").read_bytes()
         for number, case in enumerate(damaged_indexes(data, 13, 150)):
             try:
-                read_trailer(source_of(case))
+                read_trailer(open_source(case))
                 verdict = "opens"
             except FormatError:
                 verdict = "refused"

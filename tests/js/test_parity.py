@@ -18,7 +18,7 @@ from in_node import (
 import mocpack
 from mocpack import samples
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.hinges import Hinges
 from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
@@ -56,7 +56,7 @@ def test_errors_of_scaled_motion_are_those_of_python(package, tmp_path):
         path.write_bytes(mocpack.encode(clip, spec))
     job = {"name": "both", "file": str(paths[1]), "original": str(paths[0])}
     (found,) = in_javascript(package, tmp_path, [job])
-    expected = promised_error(mocpack.read(paths[0]), mocpack.read(paths[1]))
+    expected = measure_error(mocpack.read(paths[0]), mocpack.read(paths[1]))
     promised = found.array("promised", clip.frame_count)
     np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETRE)
 
@@ -179,7 +179,7 @@ def test_errors_are_those_of_python(package, tmp_path):
     job = {"name": "jump", "file": str(path), "original": str(samples.JUMP)}
     (found,) = in_javascript(package, tmp_path, [job])
     decoded = mocpack.decode(data)
-    expected = promised_error(original, decoded)
+    expected = measure_error(original, decoded)
     frames, joints = decoded.frame_count, len(decoded.skeleton)
     promised = found.array("promised", frames)
     np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETRE)
@@ -225,19 +225,23 @@ def test_what_a_take_holds_besides_reads_the_same(package, tmp_path):
         clip = mocpack.read(job["file"])
         check_same_motion(found, clip)
         check_same_header(found, clip)
-        header, beside = clip.header, found.header["take"]
-        assert beside["startTime"] == header.start_time
-        assert (beside["loop"], beside["up"]) == (header.loop, header.up)
-        assert beside["handedness"] == header.handedness
-        assert beside["interpolated"] == header.interpolated
-        times = clip.extras.times
-        assert beside["times"] == (None if times is None else times.tolist())
-        seen = clip.extras.valid
-        assert beside["valid"] == (None if seen is None else seen.ravel().astype(int).tolist())
-        assert [t["name"] for t in beside["tracks"]] == list(clip.tracks)
-        assert [t["kind"] for t in beside["tracks"]] == [t.kind for t in clip.tracks.values()]
+        header, read_external = clip.header, found.header["take"]
+        assert read_external["startTime"] == header.start_time
+        assert (read_external["loop"], read_external["up"]) == (header.loop, header.up)
+        assert read_external["handedness"] == header.handedness
+        assert read_external["interpolated"] == header.interpolated
+        times = clip.take_data.times
+        assert read_external["times"] == (None if times is None else times.tolist())
+        seen = clip.take_data.valid
+        assert read_external["valid"] == (
+            None if seen is None else seen.ravel().astype(int).tolist()
+        )
+        assert [t["name"] for t in read_external["tracks"]] == list(clip.tracks)
+        assert [t["kind"] for t in read_external["tracks"]] == [
+            t.kind for t in clip.tracks.values()
+        ]
         if clip.skeleton.has_rest:
-            assert found.header["skeleton"]["rest"] == clip.skeleton.rest.ravel().tolist()
+            assert found.header["skeleton"]["restRotations"] == clip.skeleton.rest.ravel().tolist()
         assert hinges_of(found.header["skeleton"]) == clip.skeleton.hinges
 
 
@@ -246,7 +250,7 @@ def hinges_of(skeleton):
     rows = skeleton.get("hinges")
     if rows is None:
         return None
-    limits = [(row["lowest"], row["highest"]) for row in rows]
+    limits = [(row["lowerLimit"], row["upperLimit"]) for row in rows]
     return Hinges(
         tuple(row["joint"] for row in rows),
         np.array([row["axis"] for row in rows]),

@@ -49,7 +49,7 @@ def test_it_does_find_something_in_a_bad_file(tmp_path):
 @pytest.mark.parametrize("extension", [".glb", ".gltf"])
 def test_nothing_is_found_in_any_clip(tmp_path, extension):
     clips = hard_clips() | {"take": take(["rest", "roots", "scale", "scales", "times", "names"])}
-    markers = mocpack.Skeleton.points(["a", "b", "c"])
+    markers = mocpack.Skeleton.from_point_names(["a", "b", "c"])
     places = np.random.default_rng(0).normal(size=(5, 3, 3))
     clips["points"] = mocpack.Clip.build(
         markers, np.tile([0, 0, 0, 1.0], (5, 3, 1)), places, translated_joints=(0, 1, 2)

@@ -19,7 +19,7 @@ def packed(folder, **clips):
         files[name] = folder / f"{name}.mocp"
         files[name].write_bytes(mocpack.encode(clip, max_error="1mm", effort="fast"))
     pack(files, folder / "all.mocps")
-    return mocpack.corpus(folder / "all.mocps")
+    return mocpack.open_corpus(folder / "all.mocps")
 
 
 def test_an_episode_is_a_clip_and_a_state_is_its_frame(tmp_path):

@@ -42,7 +42,7 @@ int main(int argc, char** argv)
 	float* transforms = malloc(7 * sizeof(float) * info->joint_count * (size_t)info->frame_count);
 	options.memory_size = mocpack_reader_size(motion, &options);
 	options.memory = malloc(options.memory_size);
-	mocpack_Poses poses = mocpack_interleaved_f32(transforms, info->joint_count, 4, 7);
+	mocpack_Poses poses = mocpack_poses_interleaved_f32(transforms, info->joint_count, 4, 7);
 	size_t opening = allocations;
 	if (mocpack_reader_open(motion, &options, &reader, NULL) != MOCPACK_OK)
 		return 2;

@@ -10,14 +10,14 @@ import pytest
 import mocpack
 from damaged_archives import damaged_indexes
 from mocpack.container import read_trailer
-from mocpack.corpora import corpus, pack
+from mocpack.corpora import open_corpus, pack
 from mocpack.errors import (
     CorruptionError,
     FormatError,
     TruncatedError,
     UnsupportedVersionError,
 )
-from mocpack.source import source_of
+from mocpack.source import open_source
 from mocpack.testing import markers, walk
 
 pytest.importorskip("pyarrow")
@@ -51,7 +51,7 @@ class Clip(ctypes.Structure):
         ("shard", ctypes.c_uint64),
         ("offset", ctypes.c_uint64),
         ("stored_size", ctypes.c_uint64),
-        ("base_at", ctypes.c_uint64),
+        ("base_offset", ctypes.c_uint64),
     )
 
 
@@ -60,10 +60,10 @@ def library():
     if not LIBRARY.exists():
         pytest.skip("make library builds it")
     found = ctypes.CDLL(str(LIBRARY))
-    found.mocpack_archive_count.restype = ctypes.c_size_t
-    found.mocpack_archive_find.restype = ctypes.c_size_t
-    found.mocpack_archive_clip.restype = ctypes.POINTER(Clip)
-    found.mocpack_archive_read.argtypes = (
+    found.mocpack_archive_clip_count.restype = ctypes.c_size_t
+    found.mocpack_archive_find_clip.restype = ctypes.c_size_t
+    found.mocpack_archive_clip_info.restype = ctypes.POINTER(Clip)
+    found.mocpack_archive_read_clip.argtypes = (
         ctypes.c_void_p,
         ctypes.c_size_t,
         ctypes.c_uint64,
@@ -97,9 +97,9 @@ class Archive:
             self.library.mocpack_archive_close(self.handle)
 
     def file(self, clip):
-        size = self.library.mocpack_archive_clip(self.handle, clip).contents.size
+        size = self.library.mocpack_archive_clip_info(self.handle, clip).contents.size
         out = ctypes.create_string_buffer(size)
-        assert not self.library.mocpack_archive_read(self.handle, clip, 0, size, out)
+        assert not self.library.mocpack_archive_read_clip(self.handle, clip, 0, size, out)
         return out.raw
 
 
@@ -120,21 +120,21 @@ def test_the_library_gives_every_clip_byte_for_byte(library, packed):
     archive = Archive(library, (packed / "all.mocps").read_bytes())
     try:
         assert archive.status == 0, archive.error.message
-        assert library.mocpack_archive_count(archive.handle) == 3
+        assert library.mocpack_archive_clip_count(archive.handle) == 3
         assert min(offset for offset, _ in archive.reads) >= 5  # the trailer and nothing else
-        with corpus(packed / "all.mocps") as found:
+        with open_corpus(packed / "all.mocps") as found:
             for number, name in enumerate(found.names):
-                assert library.mocpack_archive_find(archive.handle, name.encode()) == number
+                assert library.mocpack_archive_find_clip(archive.handle, name.encode()) == number
                 assert archive.file(number) == found.read(number)
-                said = library.mocpack_archive_clip(archive.handle, number).contents
-                assert ctypes.string_at(said.name, said.name_size).decode() == name
-                assert said.frame_count == found.index.frame_counts[number]
-                assert said.frame_time == found.index.frame_times[number]
-        assert library.mocpack_archive_find(archive.handle, b"none") == 3
-        assert not library.mocpack_archive_clip(archive.handle, 3)
+                entry = library.mocpack_archive_clip_info(archive.handle, number).contents
+                assert ctypes.string_at(entry.name, entry.name_size).decode() == name
+                assert entry.frame_count == found.index.frame_counts[number]
+                assert entry.frame_time == found.index.frame_times[number]
+        assert library.mocpack_archive_find_clip(archive.handle, b"none") == 3
+        assert not library.mocpack_archive_clip_info(archive.handle, 3)
         out = ctypes.create_string_buffer(8)
-        assert library.mocpack_archive_read(archive.handle, 0, 10**9, 8, out) == BAD_ARGUMENT
-        assert library.mocpack_archive_read(archive.handle, 3, 0, 8, out) == BAD_ARGUMENT
+        assert library.mocpack_archive_read_clip(archive.handle, 0, 10**9, 8, out) == BAD_ARGUMENT
+        assert library.mocpack_archive_read_clip(archive.handle, 3, 0, 8, out) == BAD_ARGUMENT
     finally:
         archive.close()
 
@@ -146,7 +146,7 @@ def test_any_part_of_a_clip_can_be_read(library, packed):
     for _ in range(300):
         first, last = sorted(rng.integers(0, len(whole) + 1, 2).tolist())
         out = ctypes.create_string_buffer(last - first + 1)
-        assert not library.mocpack_archive_read(archive.handle, 0, first, last - first, out)
+        assert not library.mocpack_archive_read_clip(archive.handle, 0, first, last - first, out)
         assert out.raw[: last - first] == whole[first:last]
     archive.close()
 
@@ -154,7 +154,7 @@ def test_any_part_of_a_clip_can_be_read(library, packed):
 def test_a_clip_opens_as_a_motion(library, packed):
     archive = Archive(library, (packed / "all.mocps").read_bytes())
     motion, error = ctypes.c_void_p(), Error()
-    opening = library.mocpack_archive_motion
+    opening = library.mocpack_archive_open_clip
     status = opening(archive.handle, 1, None, ctypes.byref(motion), ctypes.byref(error))
     assert status == 0, error.message
     library.mocpack_close(motion)
@@ -167,14 +167,14 @@ def test_a_clip_opens_as_a_motion(library, packed):
 def test_a_clip_in_a_shard_names_its_file(library, packed):
     archive = Archive(library, (packed / "many.mocps").read_bytes())
     motion, error = ctypes.c_void_p(), Error()
-    status = library.mocpack_archive_motion(
+    status = library.mocpack_archive_open_clip(
         archive.handle, 0, None, ctypes.byref(motion), ctypes.byref(error)
     )
     assert status == UNSUPPORTED
     assert b"many-00000.mocps" in error.message
     archive.close()
     shard = Archive(library, (packed / "many-00000.mocps").read_bytes())
-    with corpus(packed / "all.mocps") as found:
+    with open_corpus(packed / "all.mocps") as found:
         assert shard.file(0) == found.read(0)
     shard.close()
 
@@ -182,7 +182,7 @@ def test_a_clip_in_a_shard_names_its_file(library, packed):
 def kind_of(data):
     """What Python says of a trailer."""
     try:
-        read_trailer(source_of(data))
+        read_trailer(open_source(data))
     except TruncatedError:
         return TRUNCATED
     except CorruptionError:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mocpack import Skeleton
 from mocpack.clip import ClipHeader
-from mocpack.container import Errors, Packed, pack, unpack
+from mocpack.container import Errors, FileContents, pack, unpack
 from strategies import JSON, clip_headers, vertex_headers
 
 DOT = ClipHeader(Skeleton(("a",), (-1,), [[0, 0, 0]]), 2)
@@ -14,7 +14,7 @@ PICOMETRES = st.just(0.0) | st.floats(1e-12, 1e3)  # less than one is nothing
 
 
 def received(header):
-    return unpack(pack(Packed(header, "raw", 1, {}, b"payload"))).header
+    return unpack(pack(FileContents(header, "raw", 1, {}, b"payload"))).header
 
 
 @given(clip_headers())
@@ -36,7 +36,7 @@ def test_a_mesh_comes_back_equal(header):
 
 @given(st.binary(max_size=300), st.dictionaries(st.text(max_size=8), JSON, max_size=3))
 def test_payload_and_parameters_come_back_equal(payload, params):
-    came = unpack(pack(Packed(DOT, "some-codec", 3, params, payload)))
+    came = unpack(pack(FileContents(DOT, "some-codec", 3, params, payload)))
     assert (came.payload, came.params) == (payload, params)
     assert (came.codec_id, came.bitstream_version) == ("some-codec", 3)
 
@@ -44,7 +44,7 @@ def test_payload_and_parameters_come_back_equal(payload, params):
 @given(st.none() | st.floats(1e-9, 1e3), st.lists(PICOMETRES, min_size=4, max_size=4))
 def test_errors_are_never_understated(declared, measured):
     errors = Errors(declared, *measured)
-    came = unpack(pack(Packed(DOT, "raw", 1, {}, b"", errors))).errors
+    came = unpack(pack(FileContents(DOT, "raw", 1, {}, b"", errors))).errors
     assert (came.declared is None) == (declared is None)
     kept = (came.max, came.mean, came.rms, came.p99)
     assert all(real <= found * (1 + 1e-12) for real, found in zip(measured, kept, strict=True))

@@ -12,7 +12,7 @@ from mocpack.clip import Clip, ClipHeader, VertexClip
 from mocpack.dofs import from_channels
 from mocpack.errors import FormatError
 from mocpack.io import amc, asf, asf_fit, bvh, clip_npz, read_bytes, vertices_npz
-from mocpack.io.text import decimal, parse_number
+from mocpack.io.text import format_number, parse_number
 from mocpack.skeleton import Skeleton
 
 QUICK = settings(max_examples=40)
@@ -160,7 +160,7 @@ def test_npz_of_vertices_keeps_everything(frames, count, triangles, rate, seed):
 @QUICK
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_number_printed_is_the_number_read(value):
-    text = decimal(value)
+    text = format_number(value)
     assert parse_number(text.encode()) == value
     assert "e" not in text
 
@@ -198,7 +198,7 @@ def test_damaged_text_is_a_clip_or_a_format_error(data):
 
 def asf_names(clip: Clip) -> tuple[str, ...]:
     """The names that the joints have in Acclaim files."""
-    return asf_fit.one_word(clip.skeleton.names)
+    return asf_fit.to_acclaim_names(clip.skeleton.names)
 
 
 def test_strategies_reach_what_they_should():

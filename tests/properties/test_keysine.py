@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.payload import read_head
 from strategies import motions
@@ -21,7 +21,7 @@ EFFORTS = st.sampled_from(["fast"] * 7 + ["default"])
 
 
 def error_of(codec, clip):
-    return promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max
+    return measure_error(clip, codec.decode(codec.encode(clip), clip.header)).max
 
 
 @pytest.mark.parametrize("kind", BOUNDS)
@@ -50,7 +50,7 @@ def test_every_layer_keeps_the_error_it_states(clip, bound, layers, ratio):
     for error, sizes in zip(stated, ((), *head.layer_sizes), strict=True):
         end += sum(sizes)
         part = codec.open(payload[:end], clip.header).partial()
-        assert promised_error(clip, part).max <= error * (1 + 1e-9)
+        assert measure_error(clip, part).max <= error * (1 + 1e-9)
 
 
 @settings(max_examples=max(1, EXAMPLES // 5))

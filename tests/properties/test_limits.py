@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mocpack
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.metrics.angles import largest_angle
 from reference import keysine as reference
 from robots import limited_motion, passed_limits
@@ -36,7 +36,7 @@ def test_limits_hold_beside_a_bound(seed, leaving, bound, angle, codec):
     data = mocpack.encode(clip, codec, max_error=mocpack.m(bound), **wanted)
     back = mocpack.decode(data)
     assert passed_limits(clip, back).max() <= ROUNDING
-    assert promised_error(clip, back).max <= bound
+    assert measure_error(clip, back).max <= bound
     assert angle is None or largest_angle(clip, back) <= angle
     with mocpack.open(data) as motion:
         start = motion.frame_count // 2

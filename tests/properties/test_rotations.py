@@ -74,7 +74,7 @@ def shortest_step(before, triple):
 
 @given(angle_arrays(3, st.integers(1, 5)), st.sampled_from(ORDERS))
 def test_nearest_euler_takes_the_shortest_steps(angles, order):
-    near = rotations.nearest_euler(angles)
+    near = rotations.unwrap_euler(angles)
     assert_same_rotation(turns(near, order), turns(angles, order))
     np.testing.assert_array_equal(near[0], angles[0])
     for before, after, raw in zip(near[:-1], near[1:], angles[1:], strict=True):
@@ -85,7 +85,7 @@ def test_nearest_euler_takes_the_shortest_steps(angles, order):
 @given(angle_arrays(3), st.sampled_from(ORDERS))
 def test_euler_near_finds_back_to_the_angles_it_is_near(angles, order):
     q = turns(angles, order)
-    near = rotations.euler_near(rotations.as_euler(q, order), angles)
+    near = rotations.align_euler(rotations.as_euler(q, order), angles)
     assert_same_rotation(turns(near, order), q)
     away_from_poles = np.abs(np.cos(angles[:, 1])) > 1e-3
     np.testing.assert_allclose(near[away_from_poles], angles[away_from_poles], atol=1e-9)
@@ -95,7 +95,7 @@ def test_a_smooth_motion_through_a_pole_and_full_turns_comes_back():
     time = np.linspace(0, 1, 200)[:, np.newaxis]
     angles = np.concatenate([14 * time, 3 * time - 0.4, -9 * time + 1], axis=1)
     for order in ORDERS:
-        back = rotations.nearest_euler(rotations.as_euler(turns(angles, order), order))
+        back = rotations.unwrap_euler(rotations.as_euler(turns(angles, order), order))
         np.testing.assert_allclose(back, angles, atol=1e-12)
 
 

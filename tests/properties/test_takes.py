@@ -11,15 +11,15 @@ from hypothesis.extra.numpy import arrays
 import mocpack
 from mocpack import _core
 from mocpack.clip import ClipHeader
+from mocpack.codec_clip import drop_take_data, restore_take_data
 from mocpack.coding.fields import FieldWriter
-from mocpack.container import Packed, Reader, pack, pack_extras
+from mocpack.container import FileContents, Reader, pack, pack_take_data
 from mocpack.container.numbers import pack_numbers, pack_short
 from mocpack.errors import FormatError, UnsupportedClipError
-from mocpack.plain import dressed, plain
 from mocpack.skeleton import Skeleton
-from mocpack.source import source_of
-from mocpack.take import Extras, Track
-from mocpack.testing.contract import resealed
+from mocpack.source import open_source
+from mocpack.take_data import TakeData, Track
+from mocpack.testing.contract import fix_checksums
 from strategies import takes, times, tracks
 
 ANY_FLOATS = st.floats(allow_nan=False, allow_infinity=False)
@@ -33,21 +33,21 @@ MATRICES = st.tuples(st.integers(0, 9), st.integers(1, 5)).flatmap(
 )  # fmt: skip
 
 
-def read_back(extras, frames=1, joints=1):
+def read_back(take_data, frames=1, joints=1):
     """Return what a file of such a take brings back."""
-    skeleton = Skeleton.points([""] * joints)
+    skeleton = Skeleton.from_point_names([""] * joints)
     header = ClipHeader(skeleton, frames, 1 / 30, tuple(range(joints)))
-    if extras.times is not None:
-        header = replace(header, start_time=float(extras.times[0]))
-    file = pack(Packed(header, "take", 1, {}, b"", chunks=pack_extras(header, extras)))
-    return Reader(source_of(file)).extras
+    if take_data.times is not None:
+        header = replace(header, start_time=float(take_data.times[0]))
+    file = pack(FileContents(header, "take", 1, {}, b"", chunks=pack_take_data(header, take_data)))
+    return Reader(open_source(file)).take_data
 
 
 @given(st.text(max_size=8), tracks())
 def test_a_track_comes_back_within_its_bound(name, track):
-    ((came, found),) = read_back(Extras(tracks={name: track})).tracks.items()
+    ((came, found),) = read_back(TakeData(tracks={name: track})).tracks.items()
     assert came == name
-    assert found.same_form(track)
+    assert found.has_same_layout(track)
     assert track.error(found) <= track.bound
     if not track.bound:
         assert found == track
@@ -63,27 +63,27 @@ def test_exact_numbers_come_back_bit_for_bit(values):
 
 @given(arrays(np.bool_, st.tuples(st.integers(1, 30), st.integers(1, 6))))
 def test_gaps_come_back_exactly(valid):
-    found = read_back(Extras(valid=valid), *valid.shape).valid
+    found = read_back(TakeData(valid=valid), *valid.shape).valid
     np.testing.assert_array_equal(np.ones_like(valid) if found is None else found, valid)
 
 
 @given(st.integers(1, 20).flatmap(times))
 def test_times_come_back_bit_for_bit(seconds):
-    came = read_back(Extras(times=seconds), len(seconds)).times
+    came = read_back(TakeData(times=seconds), len(seconds)).times
     np.testing.assert_array_equal(came, seconds)
 
 
 @given(takes())
 def test_a_plain_clip_dressed_again_is_the_clip(clip):
     try:
-        bare = plain(clip)
+        bare = drop_take_data(clip)
     except UnsupportedClipError:  # scales that make it larger than any codec takes
         return
     assert len(bare.skeleton.roots) == 1
     assert not bare.header.is_scaled
-    back = dressed(bare, clip.header, clip.extras)
+    back = restore_take_data(bare, clip.header, clip.take_data)
     assert back.header == clip.header
-    assert back.extras == clip.extras
+    assert back.take_data == clip.take_data
     np.testing.assert_array_equal(back.rotations, clip.rotations)
     np.testing.assert_array_equal(back.translations, clip.translations)
 
@@ -98,7 +98,7 @@ def test_angles_on_any_hinges_come_back_from_the_pose(clip, data):
     angles = lowest + share * (highest - lowest)
     found = mocpack.Clip.from_angles(clip.skeleton, angles).hinge_angles()
     np.testing.assert_allclose(found.angles, angles, atol=1e-9)
-    assert found.off.max() < 1e-7
+    assert found.off_axis.max() < 1e-7
 
 
 @given(takes())
@@ -121,7 +121,7 @@ def test_a_bit_flipped_beside_the_poses_is_a_format_error_or_a_clip(clip, at, bi
     data = bytearray(mocpack.encode(clip, "raw")) if _codable(clip) else bytearray(b"\x93MOC\x01")
     data[at % len(data)] ^= 1 << bit
     try:
-        mocpack.decode(resealed(bytes(data)))
+        mocpack.decode(fix_checksums(bytes(data)))
     except (FormatError, mocpack.errors.UnknownCodecError, mocpack.errors.MemoryLimitError):
         return
 
@@ -143,7 +143,7 @@ def _codable(clip):
 )
 def test_a_short_number_comes_back_bit_for_bit(value):
     track = Track("scalar", np.zeros(2), start=value)
-    assert read_back(Extras(tracks={"": track})).tracks[""].start == value
+    assert read_back(TakeData(tracks={"": track})).tracks[""].start == value
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``pack --engine ray`` on a real cluster of two nodes on this machine; run by `make test-ray`.
+"""``corpus pack --engine ray`` on a real cluster of two nodes; run by `make test-ray`.
 
 Workers, a node and the command itself are killed while they work. Nothing is killed but what the
 cluster of this test has started.
@@ -16,7 +16,7 @@ import pytest
 import child_processes
 import mocpack
 from mocpack.cores import core_count
-from mocpack.corpora import Packing, pack
+from mocpack.corpora import PackOptions, pack
 from mocpack.corpora.engines import ray_engine
 from mocpack.testing import walk
 
@@ -49,7 +49,7 @@ def folder(tmp_path_factory):
         mocpack.write(walk(2.0, seed=number), place / f"in/take{number:02}.bvh")
     (place / "in/bad.bvh").write_text("no motion")
     files = {path.stem: path for path in (place / "in").iterdir()}
-    pack(files, place / "one.mocps", Packing(target={"max_error": "1mm"}))
+    pack(files, place / "one.mocps", PackOptions(target={"max_error": "1mm"}))
     (place / "site").mkdir()
     (place / "site/sitecustomize.py").write_text(DEADLY)
     return place
@@ -67,7 +67,18 @@ def cluster(folder):
 
 
 def words(cluster, output, *more, inputs="in"):
-    start = [sys.executable, "-m", "mocpack", "pack", inputs, "-o", output, "--max-error", "1mm"]
+    start = [
+        sys.executable,
+        "-m",
+        "mocpack",
+        "corpus",
+        "pack",
+        inputs,
+        "-o",
+        output,
+        "--max-error",
+        "1mm",
+    ]
     return [*start, "--engine", "ray", "--address", cluster.address, *more]
 
 
@@ -176,7 +187,7 @@ def test_a_file_that_kills_three_workers_is_a_row_of_the_report(folder, cluster)
     assert row["error"].endswith("3 times")
     assert "\n" not in row["error"]
     assert (folder / "some/poison.bvh.deaths").read_text() == "xxx"
-    with mocpack.corpus(folder / "some.mocps") as corpus:
+    with mocpack.open_corpus(folder / "some.mocps") as corpus:
         assert corpus.names == ("take00", "take01")
 
 
@@ -190,7 +201,7 @@ def test_a_task_uses_the_one_core_that_it_has(cluster):
 
 
 def test_a_cluster_that_is_not_there_is_said_in_a_sentence(folder):
-    how = ["pack", "in", "-o", "x.mocps", "--engine", "ray", "--address", "127.0.0.1:1"]
+    how = ["corpus", "pack", "in", "-o", "x.mocps", "--engine", "ray", "--address", "127.0.0.1:1"]
     made = subprocess.run(
         [sys.executable, "-m", "mocpack", *how],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""``pack --engine ray`` from a bucket to a bucket: two nodes and an S3 server on the loopback."""
+"""``corpus pack --engine ray`` from bucket to bucket: two nodes, an S3 server on the loopback."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 from moto_server import Server
 
 import mocpack
-from mocpack.corpora import Packing, pack
+from mocpack.corpora import PackOptions, pack
 from mocpack.testing import walk
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -29,7 +29,7 @@ def server(tmp_path_factory):
     mocpack.write(walk(0.5, seed=7), local / "07_01.amc")
     (local / "bad.bvh").write_text("no motion")
     files = {path.stem: path for path in local.iterdir() if path.suffix != ".asf"}
-    pack(files, found.folder / "one.mocps", Packing(target={"max_error": "5mm"}))
+    pack(files, found.folder / "one.mocps", PackOptions(target={"max_error": "5mm"}))
     system = s3fs.S3FileSystem(**found.options)
     for bucket in ("takes", "out"):
         system.mkdir(bucket)
@@ -54,7 +54,7 @@ def cluster(server):
 
 
 def test_a_bucket_is_packed_into_another_by_a_cluster(server, cluster):
-    words = ["pack", "s3://takes/2026/", "-o", "s3://out/all.mocps", "--max-error", "5mm"]
+    words = ["corpus", "pack", "s3://takes/2026/", "-o", "s3://out/all.mocps", "--max-error", "5mm"]
     words += ["--engine", "ray", "--address", cluster.address, "--report", "bad.jsonl"]
     for said in ("skeletons", "s3://out/all.mocps"):
         made = subprocess.run(

@@ -43,7 +43,7 @@ static mocpack_Status write_frames(const mocpack_Motion* motion, FILE* out)
 {
 	const mocpack_Info* info = mocpack_info(motion);
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.number = MOCPACK_FLOAT64;
+	options.precision = MOCPACK_FLOAT64;
 	mocpack_Reader* reader;
 	mocpack_Status status = mocpack_reader_open(motion, &options, &reader, NULL);
 	if (status != MOCPACK_OK)
@@ -52,13 +52,13 @@ static mocpack_Status write_frames(const mocpack_Motion* motion, FILE* out)
 	double* numbers = malloc(count * sizeof(double));
 	double* angles = malloc((frames * info->hinge_count + 1) * sizeof(double));
 	double* scales = malloc(3 * info->joint_count * frames * sizeof(double));
-	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	mocpack_Poses poses = mocpack_poses_interleaved_f64(numbers, info->joint_count, 4, 7);
 	poses.scales = scales;
-	poses.scale = mocpack_separate(NULL, NULL, info->joint_count).scale;
+	poses.scale_strides = mocpack_poses_dense(NULL, NULL, info->joint_count).scale_strides;
 	status = mocpack_frames(reader, 0, frames, &poses, NULL);
 	if (status == MOCPACK_OK && out)
 	{
-		mocpack_angles(motion, &poses, frames, angles);
+		mocpack_hinge_angles(motion, &poses, frames, angles);
 		fwrite(numbers, sizeof(double), count, out);
 		if (info->scales || info->scaled_count)
 			fwrite(scales, sizeof(double), 3 * info->joint_count * frames, out);
@@ -99,12 +99,12 @@ static void compare_file(const char* path, Bytes bytes)
 	snprintf(dumped, sizeof dumped, "%s.c", path);
 	mocpack_Scene* scene = NULL;
 	mocpack_Status status = mocpack_scene_open(bytes.at, bytes.size, NULL, &scene, NULL), tracks = status;
-	const size_t clips = status == MOCPACK_OK ? mocpack_scene_count(scene) : 0;
+	const size_t clips = status == MOCPACK_OK ? mocpack_scene_clip_count(scene) : 0;
 	FILE* out = fopen(dumped, "wb");
 	for (size_t clip = 0; clip < clips && tracks == MOCPACK_OK && status == MOCPACK_OK; ++clip)
 	{
 		mocpack_Motion* motion = NULL;
-		status = tracks = mocpack_scene_motion(scene, clip, NULL, &motion, NULL);
+		status = tracks = mocpack_scene_open_clip(scene, clip, NULL, &motion, NULL);
 		if (status == MOCPACK_OK)
 		{
 			status = write_frames(motion, out);
@@ -119,14 +119,14 @@ static void compare_file(const char* path, Bytes bytes)
 
 static mocpack_Status compare_clip(const mocpack_Archive* archive, size_t clip)
 {
-	const mocpack_ArchiveClip* said = mocpack_archive_clip(archive, clip);
-	if (said->shard)
+	const mocpack_ArchiveClip* entry = mocpack_archive_clip_info(archive, clip);
+	if (entry->shard)
 		return MOCPACK_UNSUPPORTED;
-	unsigned char* file = malloc((size_t)said->size + 1);
+	unsigned char* file = malloc((size_t)entry->size + 1);
 	mocpack_Motion* motion = NULL;
-	mocpack_Status status = mocpack_archive_read(archive, clip, 0, (size_t)said->size, file);
+	mocpack_Status status = mocpack_archive_read_clip(archive, clip, 0, (size_t)entry->size, file);
 	if (status == MOCPACK_OK)
-		status = mocpack_open(file, (size_t)said->size, NULL, &motion, NULL);
+		status = mocpack_open(file, (size_t)entry->size, NULL, &motion, NULL);
 	if (status == MOCPACK_OK)
 		status = write_frames(motion, NULL);
 	mocpack_close(motion);
@@ -140,7 +140,7 @@ static void compare_archive(Bytes bytes)
 	mocpack_Archive* archive = NULL;
 	mocpack_Status status = mocpack_archive_open(&source, NULL, &archive, NULL);
 	printf("%s", mocpack_status_name(status));
-	for (size_t clip = 0; status == MOCPACK_OK && clip < mocpack_archive_count(archive); ++clip)
+	for (size_t clip = 0; status == MOCPACK_OK && clip < mocpack_archive_clip_count(archive); ++clip)
 		printf(" %s", mocpack_status_name(compare_clip(archive, clip)));
 	putchar('\n');
 	mocpack_archive_close(archive);

@@ -22,7 +22,7 @@ FEATURES = (
     *("scale", "scales"),
 )
 METADATA = {"a": [1, 2.5e3, None, {"é": "\U0001f600"}]}
-FOOTER_SIZE = 24
+FOOTER_BYTES = 24
 ARCHIVE_HEAD = 5
 
 
@@ -170,17 +170,17 @@ def mutate_archive(rng, data):
     way = int(rng.integers(8))
     if way == 0:
         return mutate_bytes(rng, data)
-    start = int.from_bytes(data[-FOOTER_SIZE:][:8], "little")
-    front, trailer = data[:start], chunks(bytes(5) + data[start:-FOOTER_SIZE])
+    start = int.from_bytes(data[-FOOTER_BYTES:][:8], "little")
+    front, trailer = data[:start], chunks(bytes(5) + data[start:-FOOTER_BYTES])
     if way == 1:
-        return with_footer(rng, data[:-FOOTER_SIZE], start, change=True)
+        return with_footer(rng, data[:-FOOTER_BYTES], start, change=True)
     if way == 2:
         at = int(rng.integers(ARCHIVE_HEAD, start))
         changed = bytearray(front)
         changed[at] = int(rng.integers(256))
         front = bytes(changed)
     elif way == 3:
-        trailer = mutate_order(rng, trailer, [bytes(5) + data[start:-FOOTER_SIZE]])
+        trailer = mutate_order(rng, trailer, [bytes(5) + data[start:-FOOTER_BYTES]])
     else:
         tag, body = trailer[-1]
         changed = mutate_inflated(rng, tag, body) if way > 4 else mutate_bytes(rng, body)
@@ -191,7 +191,7 @@ def mutate_archive(rng, data):
 def with_footer(rng, data, start, change=False):
     """Return an archive with a footer whose checksum is right."""
     said = bytearray(
-        start.to_bytes(8, "little") + (len(data) + FOOTER_SIZE).to_bytes(8, "little") + b"\1"
+        start.to_bytes(8, "little") + (len(data) + FOOTER_BYTES).to_bytes(8, "little") + b"\1"
     )
     if change:
         said[int(rng.integers(17))] = int(rng.integers(256))

@@ -72,13 +72,13 @@ static mocpack_Status read_all(Bytes* bytes, mocpack_Motion* motion, double* sum
 {
 	const mocpack_Info* info = mocpack_info(motion);
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.number = MOCPACK_FLOAT64;
+	options.precision = MOCPACK_FLOAT64;
 	mocpack_Reader* reader;
 	mocpack_Status status = mocpack_reader_open(motion, &options, &reader, error);
 	if (status != MOCPACK_OK)
 		return status;
 	double* numbers = malloc(7 * sizeof(double) * info->joint_count);
-	mocpack_Poses pose = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	mocpack_Poses pose = mocpack_poses_interleaved_f64(numbers, info->joint_count, 4, 7);
 	for (uint64_t t = 0; t < info->frame_count && status == MOCPACK_OK; ++t)
 	{
 		do
@@ -98,10 +98,10 @@ static void dump(const char* what, const char* path, int single)
 	mocpack_Motion* motion;
 	mocpack_Reader* reader;
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.number = single ? MOCPACK_FLOAT32 : MOCPACK_FLOAT64;
+	options.precision = single ? MOCPACK_FLOAT32 : MOCPACK_FLOAT64;
 	options.space = strcmp(what, "world") ? MOCPACK_LOCAL : MOCPACK_WORLD;
 	mocpack_OpenOptions open = MOCPACK_OPEN_OPTIONS;
-	open.flags = MOCPACK_OPEN_CUT;
+	open.flags = MOCPACK_OPEN_ALLOW_TRUNCATED;
 	if (mocpack_open(bytes.at, bytes.size, &open, &motion, NULL) != MOCPACK_OK ||
 		mocpack_reader_open(motion, &options, &reader, NULL) != MOCPACK_OK)
 		exit(3);
@@ -112,9 +112,9 @@ static void dump(const char* what, const char* path, int single)
 	const uint64_t total = count * info->joint_count * (scales ? 3 : 7);
 	const size_t size = single ? sizeof(float) : sizeof(double);
 	void* numbers = malloc((size_t)total * size);
-	mocpack_Poses poses = scales   ? mocpack_separate(NULL, NULL, info->joint_count)
-						  : single ? mocpack_interleaved_f32(numbers, info->joint_count, 4, 7)
-								   : mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	mocpack_Poses poses = scales   ? mocpack_poses_dense(NULL, NULL, info->joint_count)
+						  : single ? mocpack_poses_interleaved_f32(numbers, info->joint_count, 4, 7)
+								   : mocpack_poses_interleaved_f64(numbers, info->joint_count, 4, 7);
 	if (scales)
 		poses.scales = numbers;
 	mocpack_Status status = at_time ? mocpack_sample(reader, strtod(what, NULL), &poses, NULL)
@@ -158,11 +158,11 @@ static void print_numbers(const double* numbers, size_t count)
 static void print_words(const mocpack_Motion* motion, size_t track)
 {
 	size_t count, size;
-	if (mocpack_track_words(motion, track, &count, &size, NULL, NULL, NULL) != MOCPACK_OK)
+	if (mocpack_track_labels(motion, track, &count, &size, NULL, NULL, NULL) != MOCPACK_OK)
 		exit(4);
 	mocpack_Text* words = malloc((count + 1) * sizeof *words);
 	char* text = malloc(size + 1);
-	if (mocpack_track_words(motion, track, &count, &size, words, text, NULL) != MOCPACK_OK)
+	if (mocpack_track_labels(motion, track, &count, &size, words, text, NULL) != MOCPACK_OK)
 		exit(4);
 	printf("%zu\n", count);
 	for (size_t w = 0; w < count; ++w)
@@ -227,16 +227,16 @@ static void print_scene(const char* access, const char* path)
 	while (fetched(&bytes, status, &error));
 	if (status != MOCPACK_OK)
 		exit(3);
-	for (size_t clip = 0; clip < mocpack_scene_count(scene); ++clip)
+	for (size_t clip = 0; clip < mocpack_scene_clip_count(scene); ++clip)
 	{
 		double sum = 0;
 		mocpack_Motion* motion = NULL;
-		mocpack_Text name = mocpack_scene_name(scene, clip);
+		mocpack_Text name = mocpack_scene_clip_name(scene, clip);
 		do
-			status = mocpack_scene_motion(scene, clip, NULL, &motion, &error);
+			status = mocpack_scene_open_clip(scene, clip, NULL, &motion, &error);
 		while (fetched(&bytes, status, &error));
 		if (status != MOCPACK_OK || read_all(&bytes, motion, &sum, &error) != MOCPACK_OK ||
-			mocpack_scene_find(scene, name.bytes) != clip)
+			mocpack_scene_find_clip(scene, name.bytes) != clip)
 			exit(4);
 		print_text(name);
 		printf("%.17g\n", sum);
@@ -253,7 +253,7 @@ static void print_hinges(const char* path)
 	mocpack_Motion* motion;
 	mocpack_Reader* reader;
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
-	options.number = MOCPACK_FLOAT64;
+	options.precision = MOCPACK_FLOAT64;
 	if (mocpack_open(bytes.at, bytes.size, NULL, &motion, NULL) != MOCPACK_OK ||
 		mocpack_reader_open(motion, &options, &reader, NULL) != MOCPACK_OK)
 		exit(3);
@@ -262,17 +262,17 @@ static void print_hinges(const char* path)
 	{
 		const mocpack_Hinge* hinge = &info->hinges[h];
 		const double numbers[] = {hinge->joint,	  hinge->slides, hinge->axis[0], hinge->axis[1],
-								  hinge->axis[2], hinge->lowest, hinge->highest};
+								  hinge->axis[2], hinge->lower_limit, hinge->upper_limit};
 		print_text(hinge->name);
 		print_numbers(numbers, 7);
 	}
 	size_t frames = (size_t)info->frame_count;
 	double* numbers = malloc(frames * info->joint_count * 7 * sizeof(double));
 	double* angles = malloc((frames * info->hinge_count + 1) * sizeof(double));
-	mocpack_Poses poses = mocpack_interleaved_f64(numbers, info->joint_count, 4, 7);
+	mocpack_Poses poses = mocpack_poses_interleaved_f64(numbers, info->joint_count, 4, 7);
 	if (mocpack_frames(reader, 0, frames, &poses, NULL) != MOCPACK_OK)
 		exit(4);
-	mocpack_angles(motion, &poses, frames, angles);
+	mocpack_hinge_angles(motion, &poses, frames, angles);
 	print_numbers(angles, frames * info->hinge_count);
 	free(angles);
 	free(numbers);

@@ -23,7 +23,7 @@ from mocpack.errors import (
     UnknownCodecError,
     UnsupportedVersionError,
 )
-from mocpack.source import source_of
+from mocpack.source import open_source
 
 KINDS = {
     FormatError: "format",
@@ -123,7 +123,7 @@ def read_file(data):
 
 def read_clips(data):
     """Decode a clip, or every clip of a scene."""
-    parts = scene_parts(source_of(data))
+    parts = scene_parts(open_source(data))
     for part in [data] if parts is None else parts.values():
         mocpack.decode(part)
 
@@ -131,7 +131,7 @@ def read_clips(data):
 def read_archive(data):
     """Return the kind of the trailer, and of each clip."""
     places = []
-    source = source_of(data)
+    source = open_source(data)
     kinds = [
         kind_of(lambda: places.extend(place for _, place in read_trailer(source).index.places()))
     ]
@@ -148,7 +148,7 @@ def read_clip(source, place):
 def compare_numbers(compared, files, folder):
     """Hold frames, angles, tracks and metadata of the files that all accept against each other."""
     for n, ((name, data), kinds) in enumerate(zip(files, compared.values(), strict=True)):
-        if set(kinds) != {"ok"} or len(scene_parts(source_of(data)) or "x") > 1:
+        if set(kinds) != {"ok"} or len(scene_parts(open_source(data)) or "x") > 1:
             continue
         clip = mocpack.decode(data)
         expected = [np.concatenate([clip.rotations, local_places(clip)], axis=2)]
@@ -182,11 +182,11 @@ def other_numbers(clip):
 
 def has_huge_angles(data):
     """Return whether a raw file has numbers of which the sine differs between C libraries."""
-    parts = scene_parts(source_of(data))
-    reader = Reader(next(iter(parts.values())) if parts else source_of(data))
+    parts = scene_parts(open_source(data))
+    reader = Reader(next(iter(parts.values())) if parts else open_source(data))
     if reader.codec_id != "raw":
         return False
-    payload = reader.payload.whole()
+    payload = reader.payload.read_all()
     floats = np.frombuffer(payload[len(payload) % 4 :], "<f4")
     return bool((np.abs(floats) > HUGE_ANGLE).any())
 

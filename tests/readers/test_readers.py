@@ -22,8 +22,8 @@ from mocpack.errors import (
     UnsupportedVersionError,
 )
 from mocpack.rotations import from_rotvec, multiply, slerp
-from mocpack.take import KINDS as TRACK_KINDS
-from mocpack.take import Extras, Track
+from mocpack.take_data import KINDS as TRACK_KINDS
+from mocpack.take_data import TakeData, Track
 from mocpack.testing import hard_clips, take, walk
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
@@ -174,7 +174,7 @@ def frames_a_second_apart(clip):
 
 @pytest.mark.parametrize("access", ["memory", "source", "needs"])
 def test_libmocpack_reads_the_tracks_that_python_reads(read_in_c, tmp_path, access):
-    clip = replace(walk(1.0), extras=Extras(tracks=many_tracks()))
+    clip = replace(walk(1.0), take_data=TakeData(tracks=many_tracks()))
     path = tmp_path / "tracks.mocp"
     path.write_bytes(mocpack.encode(clip, max_error="10mm"))
     tracks = mocpack.read(path).tracks
@@ -205,7 +205,7 @@ def test_libmocpack_reads_numbers_however_they_are_coded(read_in_c, tmp_path, mo
         return chosen[-1]
 
     monkeypatch.setattr(numbers, "min", take_way, raising=False)
-    clip = replace(walk(1.0), extras=Extras(tracks=many_tracks()))
+    clip = replace(walk(1.0), take_data=TakeData(tracks=many_tracks()))
     path = tmp_path / "tracks.mocp"
     path.write_bytes(mocpack.encode(clip, "keysine:step=10mm"))
     assert chosen

@@ -8,8 +8,8 @@ from native_reader import read_clip
 
 import mocpack
 import robots
-from mocpack.clip import promised_error
-from mocpack.io.robots.motion import make_clip
+from mocpack.clip import measure_error
+from mocpack.io.robots.motion import build_clip
 from mocpack.metrics.angles import largest_angle
 from mocpack.robots import read_robot
 
@@ -28,7 +28,7 @@ def made(folder: Path, seed: int) -> mocpack.Clip:
     time = np.arange(len(angles))[:, np.newaxis] / 30
     places = np.concatenate([time, 0.1 * np.sin(3 * time), 0.9 + 0 * time], axis=1)
     turns = mocpack.rotations.from_rotvec(0.3 * np.sin(time * [2.0, 3.0, 1.0]))
-    return make_clip(robot, angles, places, turns, fps=30.0, source="test")
+    return build_clip(robot, angles, places, turns, fps=30.0, source="test")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -41,7 +41,7 @@ def test_any_robot_keeps_its_bounds_in_python_and_in_c(read_in_c, tmp_path, seed
         native = read_clip(read_in_c, path, back)
         np.testing.assert_allclose(native.rotations, back.rotations, atol=1e-9)
         for found in (back, native):
-            assert promised_error(clip, found).max <= MAX_ERROR
+            assert measure_error(clip, found).max <= MAX_ERROR
             assert not given or largest_angle(clip, found) <= MAX_ANGLE
             angles, limits = found.hinge_angles().angles, clip.skeleton.hinges.limits
             kept = clip.hinge_angles().angles

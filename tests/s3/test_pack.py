@@ -10,16 +10,16 @@ import pytest
 import s3fs
 
 import mocpack
-from mocpack.corpora import Packing, pack, storage
+from mocpack.corpora import PackOptions, pack, storage
 from mocpack.corpora.engines import local_engine
-from mocpack.corpora.parts import join, missing, pack_parts
+from mocpack.corpora.parts import join, missing_parts, pack_parts
 from mocpack.corpora.planning import Plan
 from mocpack.errors import MocpackError
 from mocpack.testing import walk
 from naming import names, naming
 
 HOW = ["--max-error", "5mm", "--effort", "fast"]
-FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
+FAST = PackOptions(target={"max_error": "5mm", "effort": "fast"})
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,7 @@ def server(started):
     mocpack.write(walk(0.5, seed=8), local / "walk.gltf")
     (local / "bad.bvh").write_text("no motion")
     (local / "readme.txt").write_text("no motion either")
-    made = run("pack", "in", "-o", "one.mocps", *HOW, server=started)
+    made = run("corpus", "pack", "in", "-o", "one.mocps", *HOW, server=started)
     assert made.returncode == 2, made.stderr
     system = s3fs.S3FileSystem(**started.options)
     for bucket in ("takes", "out"):
@@ -67,7 +67,15 @@ def same(server, name):
 @pytest.mark.parametrize("how", [[], ["--resume"], ["--engine", "local", "-j", "2"]])
 def test_a_bucket_is_packed_into_another_to_the_bytes_of_local_files(server, how):
     name = f"all{len(how)}.mocps"
-    words = ["pack", "s3://takes/2026/", "-o", f"s3://out/{name}", "--report", "bad.jsonl"]
+    words = [
+        "corpus",
+        "pack",
+        "s3://takes/2026/",
+        "-o",
+        f"s3://out/{name}",
+        "--report",
+        "bad.jsonl",
+    ]
     made = run(*words, *HOW, *how, server=server)
     assert made.returncode == 2, made.stderr
     (row,) = map(json.loads, (server.folder / "bad.jsonl").read_text().splitlines())
@@ -99,7 +107,7 @@ def test_jobs_work_from_a_plan_in_a_bucket(server):
 
 def test_a_plan_of_a_bucket_reads_no_object(server, credentials):
     before = server.log.read_text()
-    entries = {one.path: one for one in storage.listing("s3://takes/2026")}
+    entries = {one.path: one for one in storage.list_files("s3://takes/2026")}
     files = {one: one for one in entries if one.endswith(".bvh")}
     plan = Plan.make(files, FAST, entries=entries)
     said = re.sub(r"\x1b\[\d+m", "", server.log.read_text()[len(before) :])
@@ -119,7 +127,7 @@ def test_an_object_that_changes_is_packed_anew_and_no_other(server, credentials)
     system.put_file(str(path), "takes/2026/s2/take2.bvh")
     try:
         plan = Plan.make(urls, FAST)
-        assert [part.number for part in missing(plan.parts, folder)] == [2]
+        assert [part.number for part in missing_parts(plan.parts, folder)] == [2]
         pack_parts(plan.parts, folder, local_engine(1))
         assert join(plan.parts, folder, "s3://out/changed.mocps") == []
     finally:
@@ -141,10 +149,10 @@ def test_large_archives_are_sent_in_parts_and_small_files_at_once(server, creden
 
 
 def test_a_bucket_that_is_not_there_is_said_so_and_not_made(server):
-    none = run("pack", "s3://nowhere/takes", "-o", "x.mocps", server=server)
+    none = run("corpus", "pack", "s3://nowhere/takes", "-o", "x.mocps", server=server)
     assert none.returncode == 2
     assert none.stderr.count("\n") == 1, none.stderr
-    out = run("pack", "in/s2", "-o", "s3://nowhere/x.mocps", *HOW, server=server)
+    out = run("corpus", "pack", "in/s2", "-o", "s3://nowhere/x.mocps", *HOW, server=server)
     assert out.returncode == 2
     assert "s3://nowhere/x.mocps" in out.stderr
     assert out.stderr.count("\n") == 1, out.stderr

@@ -11,7 +11,7 @@ import pytest
 import s3fs
 
 import mocpack
-from mocpack.corpora import Packing, pack
+from mocpack.corpora import PackOptions, pack
 from mocpack.testing import walk
 
 FAST = {"max_error": "5mm", "effort": "fast"}
@@ -25,9 +25,9 @@ def server(started):
         path = folder / f"walk{number}.mocp"
         path.write_bytes(mocpack.encode(walk(6.0, seed=number), max_error="5mm", effort="fast"))
         files[path.stem] = path
-    pack(files, folder / "plain.mocps", Packing(target=FAST))
-    pack(files, folder / "keys.mocps", Packing(target=FAST, keys=True))
-    pack(files, folder / "shards.mocps", Packing(target=FAST), shard_size=4000)
+    pack(files, folder / "plain.mocps", PackOptions(target=FAST))
+    pack(files, folder / "keys.mocps", PackOptions(target=FAST, keys=True))
+    pack(files, folder / "shards.mocps", PackOptions(target=FAST), shard_size=4000)
     system = s3fs.S3FileSystem(**started.options)
     system.mkdir("data")
     for path in folder.glob("*.mocps"):
@@ -36,7 +36,7 @@ def server(started):
 
 
 def opened(server, name, **options):
-    return mocpack.corpus(f"s3://data/{name}.mocps", storage_options=server.options, **options)
+    return mocpack.open_corpus(f"s3://data/{name}.mocps", storage_options=server.options, **options)
 
 
 def test_opening_takes_one_request(server):
@@ -44,35 +44,35 @@ def test_opening_takes_one_request(server):
     with opened(server, "plain") as corpus:
         assert len(corpus) == 6
         assert corpus.table.num_rows == 6
-        assert corpus.requests[0] == 1
+        assert corpus.request_totals[0] == 1
     assert np.array_equal(np.subtract(server.gets(), before), (1, 0))
 
 
 @pytest.mark.parametrize("name", ["plain", "keys"])
 def test_a_window_takes_one_request(server, name, monkeypatch):
     # so little from the end that nothing of the clips comes along with the trailer
-    with mocpack.corpus(server.folder / f"{name}.mocps") as local:
-        monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+    with mocpack.open_corpus(server.folder / f"{name}.mocps") as local:
+        monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", local.trailer_size)
         expected = local.windows(2, stride=4)[:]
     for number in range(len(expected)):
         with opened(server, name) as corpus:
             windows = corpus.windows(2, stride=4)
-            before, asked = server.gets(), corpus.requests
+            before, asked = server.gets(), corpus.request_totals
             np.testing.assert_array_equal(windows[number], expected[number])
-            assert corpus.requests[0] - asked[0] == 1
+            assert corpus.request_totals[0] - asked[0] == 1
             assert np.array_equal(np.subtract(server.gets(), before), (1, 0))
 
 
 def test_keys_in_the_trailer_make_windows_smaller(server, monkeypatch):
     fetched = {}
     for name in ("plain", "keys"):
-        with mocpack.corpus(server.folder / f"{name}.mocps") as local:
-            monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+        with mocpack.open_corpus(server.folder / f"{name}.mocps") as local:
+            monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", local.trailer_size)
         with opened(server, name) as corpus:
             windows = corpus.windows(2)
-            before = corpus.requests[1]
+            before = corpus.request_totals[1]
             _ = windows[2]
-            fetched[name] = corpus.requests[1] - before
+            fetched[name] = corpus.request_totals[1] - before
     assert fetched["keys"] < fetched["plain"]
 
 
@@ -80,22 +80,30 @@ def test_what_was_fetched_is_not_fetched_again(server, tmp_path):
     with opened(server, "plain", cache=tmp_path / "cache") as corpus:
         windows = corpus.windows(2)
         first = windows[0]
-        count = corpus.requests
+        count = corpus.request_totals
         assert np.array_equal(windows[0], first)
-        assert corpus.requests == count
+        assert corpus.request_totals == count
     with opened(server, "plain", cache=tmp_path / "cache") as again:
         assert np.array_equal(again.windows(2)[0], first)
-        assert again.requests[0] == 1  # the trailer, to see that the archive is still the same
+        assert (
+            again.request_totals[0] == 1
+        )  # the trailer, to see that the archive is still the same
 
 
 def test_shards_are_asked_for_when_they_are_needed(server):
-    with opened(server, "shards") as corpus, mocpack.corpus(server.folder / "plain.mocps") as one:
+    with (
+        opened(server, "shards") as corpus,
+        mocpack.open_corpus(server.folder / "plain.mocps") as one,
+    ):
         assert len(corpus.index.files) > 1
         assert all(corpus.read(name) == one.read(name) for name in one.names)
 
 
 def test_threads_share_a_remote_corpus(server):
-    with opened(server, "plain") as corpus, mocpack.corpus(server.folder / "plain.mocps") as local:
+    with (
+        opened(server, "plain") as corpus,
+        mocpack.open_corpus(server.folder / "plain.mocps") as local,
+    ):
         windows, expected = corpus.windows(1, stride=0.5), local.windows(1, stride=0.5)[:]
         with ThreadPoolExecutor(8) as pool:
             for number, found in enumerate(pool.map(windows.__getitem__, range(len(windows)))):
@@ -122,11 +130,11 @@ def test_what_is_not_there_is_said_so(server):
 
 
 def test_a_batch_asks_for_its_windows_together(server, monkeypatch):
-    with mocpack.corpus(server.folder / "plain.mocps") as local:
-        monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+    with mocpack.open_corpus(server.folder / "plain.mocps") as local:
+        monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", local.trailer_size)
     with opened(server, "plain") as corpus:
         windows = corpus.windows(2)
-        before = corpus.requests[0]
+        before = corpus.request_totals[0]
         windows.batch(range(0, len(windows), 3))
         # clips this small lie so near one another that one request has them all
-        assert corpus.requests[0] - before == 1
+        assert corpus.request_totals[0] - before == 1

@@ -6,7 +6,7 @@ import pytest
 import zarr
 
 import mocpack
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.corpora import pack
 from mocpack.corpora.exporting import export
 from mocpack.testing import walk
@@ -28,7 +28,7 @@ def test_zarr_packs_chunks_within_the_bound_and_finds_the_codec_by_itself(tmp_pa
         dtype="float32",
         chunks=(60, rows.shape[1]),
         shards=None if shards is None else (240, rows.shape[1]),
-        serializer=MocpackCodec.of(clip.header, "1mm"),
+        serializer=MocpackCodec.from_header(clip.header, "1mm"),
         compressors=None,
     )
     array[:] = rows
@@ -38,7 +38,7 @@ def test_zarr_packs_chunks_within_the_bound_and_finds_the_codec_by_itself(tmp_pa
     turns /= np.linalg.norm(turns, axis=-1, keepdims=True)
     places = back[:, 4 * joints :].reshape(len(back), -1, 3).astype(float)
     found = mocpack.Clip(clip.header, turns, places)
-    assert promised_error(clip, found).max <= 1.001e-3  # of float32 numbers
+    assert measure_error(clip, found).max <= 1.001e-3  # of float32 numbers
     chunks = [path for path in (tmp_path / "walk.zarr/c").rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in chunks)
     assert 0 < size < rows.nbytes / 5
@@ -47,7 +47,7 @@ def test_zarr_packs_chunks_within_the_bound_and_finds_the_codec_by_itself(tmp_pa
 def test_a_lance_dataset_has_a_row_a_frame(tmp_path):
     (tmp_path / "a.mocp").write_bytes(mocpack.encode(walk(1.0), "raw"))
     pack({"a": tmp_path / "a.mocp"}, tmp_path / "a.mocps")
-    with mocpack.corpus(tmp_path / "a.mocps") as corpus:
+    with mocpack.open_corpus(tmp_path / "a.mocps") as corpus:
         export(corpus, tmp_path / "a.lance", "lance")
     table = lance.dataset(tmp_path / "a.lance").to_table()
     turns = np.array(table.column("rotations").to_pylist())

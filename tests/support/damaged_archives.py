@@ -7,7 +7,7 @@ import zlib
 import numpy as np
 
 from mocpack.coding.fields import deflate, inflate
-from mocpack.container.archive_index import FOOTER_SIZE, read_footer
+from mocpack.container.archive_index import FOOTER_BYTES, read_footer
 from mocpack.container.chunks import pack_chunk, read_chunk_head
 from mocpack.source import BytesSource
 
@@ -46,13 +46,13 @@ def with_index(data: bytes, start: int, index: bytes) -> bytes:
     The trailer begins at `start`; a catalogue is left out.
     """
     whole = data[:start] + pack_chunk(b"INDX", deflate(index))
-    said = start.to_bytes(8, "little") + (len(whole) + FOOTER_SIZE).to_bytes(8, "little") + b"\x01"
+    said = start.to_bytes(8, "little") + (len(whole) + FOOTER_BYTES).to_bytes(8, "little") + b"\x01"
     return whole + said + zlib.crc32(said).to_bytes(4, "little") + b"SOM"
 
 
 def _index_of(data: bytes) -> tuple[int, bytes]:
     """Return where the trailer begins, and the index as it is when inflated."""
-    start, _ = read_footer(data[-FOOTER_SIZE:])
+    start, _ = read_footer(data[-FOOTER_BYTES:])
     source, at = BytesSource(data), start
     while True:
         tag, body, length, _ = read_chunk_head(source, at)

@@ -28,11 +28,11 @@ def damage(clip: Clip, seed: int, rounds: int = 20) -> Damage:
     of the same skeleton that was restarted. A pose is false if it differs, in any bit, from what
     an undisturbed receiver has of that frame.
     """
-    sender = Sender(Hello(clip.header, 0.005, 5), repeat=(1, 2), intra=40)
+    sender = Sender(Hello(clip.header, 0.005, 5), repeat=(1, 2), keyframe_interval=40)
     frames = list(zip(clip.rotations, clip.translations, strict=True))
     packets = [p for frame in frames if (p := sender.send(*frame)) is not None]
     whole = Receiver(sender.hello)
-    true = {pose.number: pose for packet in packets for pose in whole.receive(packet)}
+    true = {pose.frame_number: pose for packet in packets for pose in whole.receive(packet)}
     other = Sender(Hello(clip.header, 0.005, 6), repeat=(1, 2))
     strange = [p for frame in frames[:50] if (p := other.send(*frame)) is not None]
     rng = np.random.default_rng(seed)
@@ -50,7 +50,7 @@ def damage(clip: Clip, seed: int, rounds: int = 20) -> Damage:
         for _, packet in network.arrivals(1e9):
             total += 1
             for pose in receiver.receive(packet):
-                known = true[pose.number]
+                known = true[pose.frame_number]
                 same = np.array_equal(pose.rotations, known.rotations)
                 false += not (same and np.array_equal(pose.translations, known.translations))
         answers.update({answer.name.lower(): n for answer, n in receiver.counts.items()})

@@ -12,7 +12,7 @@ from live_network import Network
 from mocpack import rotations
 from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
-from mocpack.kinematics import promised_error
+from mocpack.kinematics import measure_error
 from mocpack.live import Hello, Pose, Receiver, Report, Sender
 from mocpack.live.rate_control import RateControl
 
@@ -27,7 +27,7 @@ class LiveRun:
     ----------
     errors : array, shape (T,)
         Metres that the shown pose of each frame was off by; infinite before the first pose.
-    certain : array, shape (T,)
+    is_exact : array, shape (T,)
         Whether it was received, and no guess.
     bound : float
         Metres promised.
@@ -38,7 +38,7 @@ class LiveRun:
     """
 
     errors: F64
-    certain: Mask
+    is_exact: Mask
     bound: float
     kbits: float
     lost: float
@@ -51,12 +51,12 @@ class LiveRun:
     @property
     def received(self) -> float:
         """Share of frames that were received in time."""
-        return float(self.certain.mean())
+        return float(self.is_exact.mean())
 
     @property
     def false(self) -> int:
         """Frames that were shown for certain and were beyond the bound."""
-        return int((self.certain & (self.errors > self.bound * (1 + 1e-9))).sum())
+        return int((self.is_exact & (self.errors > self.bound * (1 + 1e-9))).sum())
 
 
 def run_live(
@@ -65,11 +65,11 @@ def run_live(
     *,
     max_error: float = 0.005,
     repeat: Sequence[int] = (),
-    intra: int = 120,
+    keyframe_interval: int = 120,
     behind: int = 0,
     report_every: int = 0,
     report_late: int = 2,
-    control: RateControl | None = None,
+    rate_control: RateControl | None = None,
 ) -> LiveRun:
     """Send a clip through a network and show it.
 
@@ -82,7 +82,12 @@ def run_live(
     report_late : int
         Frames until a report is heeded.
     """
-    sender = Sender(Hello(clip.header, max_error, 1), repeat=repeat, intra=intra, control=control)
+    sender = Sender(
+        Hello(clip.header, max_error, 1),
+        repeat=repeat,
+        keyframe_interval=keyframe_interval,
+        rate_control=rate_control,
+    )
     receiver = Receiver(sender.hello.to_bytes(), patience=max(behind, 1))
     tick = clip.header.frame_time
     known: dict[int, Pose] = {}
@@ -98,7 +103,7 @@ def run_live(
         if report_every and (t % report_every == 0 or receiver.waiting):
             reports.append((t + report_late, receiver.report()))
         while reports and reports[0][0] <= t:
-            sender.heed(reports.popleft()[1])
+            sender.apply_report(reports.popleft()[1])
         if t >= behind:
             shown.append(_shown(known, receiver, t - behind))
     return _measured(clip, shown, network, max_error)
@@ -114,11 +119,11 @@ def _shown(known: dict[int, Pose], receiver: Receiver, frame: int) -> Pose | Non
     if before is None:
         return None
     if after is None:
-        return receiver.guess(max(1, round((frame - before) / receiver.every)))
+        return receiver.predict(max(1, round((frame - before) / receiver.frame_step)))
     a, b, share = known[before], known[after], (frame - before) / (after - before)
     turns = rotations.slerp(a.rotations, b.rotations, share)
     places = (1 - share) * a.translations + share * b.translations
-    return Pose(frame, 0.0, turns, places, certain=False)
+    return Pose(frame, 0.0, turns, places, is_exact=False)
 
 
 def _measured(
@@ -131,15 +136,15 @@ def _measured(
     at = [t for t, pose in enumerate(shown) if pose is not None]
     if at:
         poses = [pose for pose in shown if pose is not None]
-        found = promised_error(
+        found = measure_error(
             clip.skeleton,
             (np.ascontiguousarray(clip.rotations[at]), np.ascontiguousarray(clip.translations[at])),
             (np.array([p.rotations for p in poses]), np.array([p.translations for p in poses])),
             clip.header.translated_joints,
         )
         errors[at] = found.frames
-    certain = np.array([pose is not None and pose.certain for pose in shown])
+    is_exact = np.array([pose is not None and pose.is_exact for pose in shown])
     seconds = clip.frame_count * clip.header.frame_time
     kbits = 8 * (network.sent_bytes + HEADERS * network.sent) / seconds / 1000
     lost = network.lost / max(1, network.sent)
-    return LiveRun(errors, certain, max_error, kbits, lost)
+    return LiveRun(errors, is_exact, max_error, kbits, lost)

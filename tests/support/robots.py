@@ -99,12 +99,12 @@ def angles_for(count: int, *, frames: int = 40, seed: int = 0) -> F64:
     """Return smooth angles (T, H) within ±2.4."""
     rng = np.random.default_rng(seed)
     time = np.arange(frames)[:, np.newaxis] / 30
-    rates, sizes, phases = (
+    differentiate, sizes, phases = (
         rng.uniform(1, 6, count),
         rng.uniform(0.1, 1.2, count),
         rng.uniform(0, 6, count),
     )
-    return np.asarray(sizes * (np.sin(rates * time + phases) + rng.uniform(-1, 1, count)))
+    return np.asarray(sizes * (np.sin(differentiate * time + phases) + rng.uniform(-1, 1, count)))
 
 
 def _mjcf_joints(rng: np.random.Generator, k: int, degrees: bool) -> str:
@@ -260,7 +260,7 @@ def passed_limits(original: Clip, decoded: Clip) -> F64:
     if original.frame_count == decoded.frame_count:
         turns = turn * np.round((source.angles - angles) / turn)
         angles = angles + np.where(wide, turns, 0.0)
-        promised = promised | (source.off.max(axis=0) <= ROUNDING)
+        promised = promised | (source.off_axis.max(axis=0) <= ROUNDING)
     past = np.maximum(lowest - angles, angles - highest).max(axis=0)
     kept = np.maximum(lowest - source.angles, source.angles - highest).max(axis=0) <= ROUNDING
     return np.where(kept & promised, past, -np.inf)

@@ -16,8 +16,8 @@ from mocpack.clip import Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.dofs import from_dofs
 from mocpack.hinges import Hinges
 from mocpack.skeleton import MAX_NAME, Skeleton
-from mocpack.space import HANDS, UP_AXES
-from mocpack.take import KINDS, WIDTHS, Track
+from mocpack.space import HANDEDNESS, UP_AXES
+from mocpack.take_data import KINDS, WIDTHS, Track
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -178,7 +178,7 @@ def takes(draw: Draw) -> Clip:
         tracks=draw(st.dictionaries(st.text(max_size=6), tracks(), max_size=2)),
         loop=draw(st.booleans()),
         up=draw(st.sampled_from(UP_AXES)),
-        handedness=draw(st.sampled_from(HANDS)),
+        handedness=draw(st.sampled_from(HANDEDNESS)),
     )
 
 

@@ -28,7 +28,7 @@ def archive(tmp_path_factory):
 
 @pytest.fixture
 def corpus(archive):
-    with mocpack.corpus(archive) as found:
+    with mocpack.open_corpus(archive) as found:
         yield found
 
 
@@ -55,8 +55,8 @@ def test_a_dataloader_gives_every_window_once(corpus, workers, method, cache):
 
 def test_samplers_choose_windows(corpus):
     data = Windows(corpus, 1)
-    picked = DataLoader(data, batch_size=4, sampler=RandomSampler(data, num_samples=20))
-    assert sum(len(batch) for batch in picked) == 20
+    parse_selection = DataLoader(data, batch_size=4, sampler=RandomSampler(data, num_samples=20))
+    assert sum(len(batch) for batch in parse_selection) == 20
     assert torch.equal(data[3], torch.from_numpy(data.arrays[3]))
 
 

@@ -197,7 +197,7 @@ def test_adopted_arrays_are_settled_where_they_are():
     clip = walk().frames(0, 8)
     turns, places = clip.rotations.copy(), clip.translations.copy()
     turns[3] *= -1
-    own = Clip.adopt(clip.header, turns, places)
+    own = Clip.from_owned_arrays(clip.header, turns, places)
     assert own.rotations is turns
     assert not turns.flags.writeable
     np.testing.assert_array_equal(own.rotations, clip.rotations)

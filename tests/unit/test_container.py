@@ -10,22 +10,22 @@ import mocpack
 from mocpack.clip import ClipHeader
 from mocpack.codecs.keysine import decoding
 from mocpack.coding.fields import deflate, inflate
-from mocpack.container import MAGIC, Errors, Packed, Reader, pack, read_skeleton, unpack
+from mocpack.container import MAGIC, Errors, FileContents, Reader, pack, read_skeleton, unpack
 from mocpack.container.chunks import pack_chunk
 from mocpack.container.skel import DICTIONARY, pack_skeleton
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, UnsupportedVersionError
 from mocpack.rotations import from_euler
 from mocpack.samples import JUMP
 from mocpack.skeleton import Skeleton
-from mocpack.source import source_of
+from mocpack.source import open_source
 from mocpack.testing import hard_clips, walk
-from mocpack.testing.contract import resealed
+from mocpack.testing.contract import fix_checksums
 from mocpack.testing.motions import vertex_wave
 from naming import naming
 
 
 def packed(header, payload=b"payload", **changes):
-    return Packed(header, "raw", 1, {}, payload, **changes)
+    return FileContents(header, "raw", 1, {}, payload, **changes)
 
 
 @pytest.mark.parametrize("name", hard_clips())
@@ -37,7 +37,7 @@ def test_header_of_every_hard_clip_comes_back_equal(name):
 def test_everything_comes_back():
     header = replace(walk().header, metadata={"take": 3, "who": "Ünal"}, unit=0.01)
     errors = Errors(declared=0.001)
-    sent = Packed(header, "some-codec", 7, {"b": [1, 2], "a": "x"}, b"\0\1\2", errors)
+    sent = FileContents(header, "some-codec", 7, {"b": [1, 2], "a": "x"}, b"\0\1\2", errors)
     came = unpack(pack(sent))
     assert (came.codec_id, came.bitstream_version, came.params) == (
         "some-codec",
@@ -125,14 +125,14 @@ def test_a_newer_container_version_asks_for_a_newer_mocpack():
 def test_an_unknown_required_chunk_is_refused_and_an_unknown_optional_one_is_skipped():
     data = pack(packed(walk().header))
     with pytest.raises(UnsupportedVersionError, match="GRIP"):
-        unpack(resealed(data + b"GRIP\x03\0\0\0\0abc"))
-    assert unpack(resealed(data + b"note\x03\0\0\0\0abc")).payload == b"payload"
+        unpack(fix_checksums(data + b"GRIP\x03\0\0\0\0abc"))
+    assert unpack(fix_checksums(data + b"note\x03\0\0\0\0abc")).payload == b"payload"
 
 
 def test_two_chunks_of_one_tag_are_refused():
     data = pack(packed(walk().header))
     with pytest.raises(CorruptionError, match=naming("'DATA'")):
-        unpack(resealed(data + b"DATA\x03\0\0\0\0abc"))
+        unpack(fix_checksums(data + b"DATA\x03\0\0\0\0abc"))
 
 
 @pytest.mark.parametrize("at", [20, 100, -1])
@@ -161,7 +161,7 @@ def test_a_cut_payload_is_given_only_to_those_who_ask_for_parts():
 def test_reader_reads_windows_of_the_payload_without_the_rest():
     payload = bytes(range(200))
     data = pack(packed(walk().header, payload))
-    reader = Reader(source_of(data))
+    reader = Reader(open_source(data))
     assert reader.payload.read(50, 10) == payload[50:60]
     with pytest.raises(TruncatedError):
         reader.payload.read(195, 10)
@@ -192,7 +192,7 @@ def test_a_vertex_animation_has_no_extras_whatever_chunks_stand_beside_it():
     at = file.index(b"DATA")
     with_gaps = file[:at] + pack_chunk(b"vald", deflate(b"\0")) + file[at:]
     with mocpack.open(with_gaps) as motion:
-        assert not motion.extras
+        assert not motion.take_data
 
 
 def test_decoding_a_file_parses_the_head_of_its_payload_once(monkeypatch):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.coding.series import EXACT, THOROUGH, ColumnGroup, decode_series
+from mocpack.coding.series import NOISY_FORECAST, SMOOTH_FORECAST, ColumnGroup, decode_series
 from mocpack.testing import markers, take, walk
 from mocpack.testing.takes import FEATURES
 from reference.plain_series import decode_plain_series
@@ -181,7 +181,7 @@ def whole_numbers(read, rows, columns):
         others = np.cumsum(np.reshape(flat, (rows - 1, columns)).astype(np.int64), axis=0)
     else:
         sizes = [2**s for s in read.raw(columns)] if coder in (3, 4) else ()
-        forecast = EXACT if coder in (1, 3) else THOROUGH
+        forecast = NOISY_FORECAST if coder in (1, 3) else SMOOTH_FORECAST
         width = 3 if columns % 3 == 0 else 4
         groups = [
             ColumnGroup(tuple(range(s, min(s + width, columns)))) for s in range(0, columns, width)
@@ -334,7 +334,7 @@ def check(clip, data):
         header = back.header
         said = (header.loop, header.up, header.handedness, header.interpolated)
         assert found["play"] == said
-    assert (found["vald"] is not None) == (clip.extras.valid is not None)
+    assert (found["vald"] is not None) == (clip.take_data.valid is not None)
     if found["vald"] is not None:
         np.testing.assert_array_equal(found["vald"], back.valid)
     assert list(found["tracks"]) == list(back.tracks)

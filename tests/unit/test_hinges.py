@@ -9,14 +9,14 @@ import pytest
 
 import mocpack
 from mocpack import Clip, Hinges, Skeleton, rotations
-from mocpack.container import pack_extras, pack_skeleton, read_skeleton
+from mocpack.codec_clip import drop_take_data
+from mocpack.container import pack_skeleton, pack_take_data, read_skeleton
 from mocpack.container.hinge import pack_hinges
 from mocpack.container.rest import pack_rest
 from mocpack.dofs import from_dofs
 from mocpack.errors import CorruptionError, HingeWarning, InvalidClipError, UsageError
-from mocpack.plain import plain
 from mocpack.skeleton import channel_hinges
-from mocpack.take import Extras
+from mocpack.take_data import TakeData
 from mocpack.testing import take, walk
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
@@ -75,7 +75,7 @@ def test_angles_come_back_from_the_pose_for_any_axes_and_any_order(seed):
     angles[:, [0, 3]] = np.clip(angles[:, [0, 3]], -0.2, 3)
     clip = Clip.from_angles(arm(hinges, rest), angles)
     np.testing.assert_allclose(clip.angles, angles, atol=1e-12)
-    assert clip.hinge_angles().off.max() < 1e-12
+    assert clip.hinge_angles().off_axis.max() < 1e-12
 
 
 def test_an_angle_stands_between_its_limits_though_it_is_more_than_half_a_turn():
@@ -111,7 +111,7 @@ def test_a_joint_off_its_hinge_gives_the_nearest_angle_and_a_warning():
     with pytest.warns(HingeWarning, match=r"0\.03 rad"):
         angles = bent.angles
     assert abs(angles[0, 0] - 0.4) < 1e-12
-    assert abs(bent.hinge_angles().off[0, 0] - 0.03) < 1e-9
+    assert abs(bent.hinge_angles().off_axis[0, 0] - 0.03) < 1e-9
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert clip.angles[0, 0] == pytest.approx(0.4)
@@ -171,21 +171,21 @@ def test_hinges_go_with_their_joints():
     skeleton = take(["hinges", "roots"]).skeleton
     assert skeleton.subset([0, 1]).hinges.names == ("knee_hinge",)
     assert skeleton.subset([0]).hinges is None
-    assert skeleton.rooted.hinges.joints == (4, 4, 2, 3, 3)
+    assert skeleton.as_single_tree.hinges.joints == (4, 4, 2, 3, 3)
     assert pickle.loads(pickle.dumps(skeleton)) == skeleton
 
 
 @pytest.mark.parametrize("features", [["hinges"], ["hinges", "rest", "scale", "roots"]])
 def test_what_codecs_see_has_the_same_angles(features):
     clip = take(features)
-    seen = plain(clip)
-    assert seen.hinge_angles().off.max() < 1e-9
+    seen = drop_take_data(clip)
+    assert seen.hinge_angles().off_axis.max() < 1e-9
     turning = ~clip.skeleton.hinges.slides
     np.testing.assert_allclose(seen.angles[:, turning], clip.angles[:, turning], atol=1e-12)
 
 
 def test_a_clip_without_hinges_has_no_byte_for_them():
-    assert not [tag for tag, _ in pack_extras(walk(0.1).header, Extras()) if tag == "HING"]
+    assert not [tag for tag, _ in pack_take_data(walk(0.1).header, TakeData()) if tag == "HING"]
 
 
 def read_hinges(body, skeleton):
@@ -268,7 +268,7 @@ def test_a_hinge_is_found_whatever_its_axis_and_what_it_turns_from(seed):
     found = clip.with_hinges(detect=True)
     assert found.skeleton.hinges.names == ("upper",)
     assert abs(abs(found.skeleton.hinges.axes[0] @ axis) - 1) < 1e-9
-    assert found.hinge_angles().off.max() < 1e-7
+    assert found.hinge_angles().off_axis.max() < 1e-7
     assert list(found.metadata["hinges_found"]) == ["upper"]
     np.testing.assert_array_equal(found.rotations, clip.rotations)
     swing = np.ptp(found.angles)
@@ -327,12 +327,12 @@ def test_a_bvh_with_one_channel_a_joint_comes_with_hinges(tmp_path):
 @pytest.mark.parametrize("seed", range(12))
 def test_angles_that_are_not_measured_are_the_same(seed):
     clip = hinged_motion(hinged_skeleton(seed), seed)
-    measured, quick = clip.hinge_angles(), clip.hinge_angles(measured=False)
+    measured, quick = clip.hinge_angles(), clip.hinge_angles(measure_off_axis=False)
     np.testing.assert_allclose(quick.angles, measured.angles, atol=1e-9)
     limits = np.where(clip.skeleton.hinges.slides[:, None], np.inf, np.pi) * [-1, 1]
     narrow = replace(clip.skeleton.hinges, limits=limits - np.array([0, 1e-9]))
     header = replace(clip.header, skeleton=replace(clip.skeleton, hinges=narrow))
     clip = mocpack.Clip(header, clip.rotations, clip.translations)
-    measured, quick = clip.hinge_angles(), clip.hinge_angles(measured=False)
+    measured, quick = clip.hinge_angles(), clip.hinge_angles(measure_off_axis=False)
     apart = np.abs(quick.angles - measured.angles)
     np.testing.assert_allclose(np.minimum(apart, 2 * np.pi - apart), 0, atol=1e-9)

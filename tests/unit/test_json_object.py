@@ -10,7 +10,7 @@ import mocpack
 from mocpack.coding.fields import deflate
 from mocpack.container.chunks import pack_chunk
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.json_object import MAX_LEVELS, pack_object
+from mocpack.json_object import MAX_NESTING, pack_object
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 
@@ -33,7 +33,7 @@ REFUSED = {
     "bytes": ({"tags": (b"x",)}, '["tags"][0]'),
     "a numpy integer": ({"count": np.int64(3)}, '["count"]'),
     "a key that is a number": ({"joints": {1: "hips"}}, '["joints"]'),
-    "too many levels": (nested(MAX_LEVELS + 1), '["a"]'),
+    "too many levels": (nested(MAX_NESTING + 1), '["a"]'),
     "too many bytes": ({"text": "x" * (1 << 24)}, "metadata"),
 }
 
@@ -63,7 +63,7 @@ def test_metadata_that_was_changed_after_its_check_is_refused_when_it_is_written
         {"a": 1.7976931348623157e308, "b": -0.0, "c": 5e-324},
         {"a": 2**1000, "b": -(2**53) - 1, "c": True, "d": None},
         {"é😀": ["日本", "\x00\x7f\u2028", ""]},
-        nested(MAX_LEVELS),
+        nested(MAX_NESTING),
     ],
     ids=["floats", "integers", "text", "levels"],
 )

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from mocpack import Clip, Skeleton
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.errors import UsageError
 from mocpack.kinematics import (
-    SHELL,
+    SHELL_RADIUS_M,
     end_positions,
     forward_kinematics,
 )
-from mocpack.kinematics import promised_error as promised
+from mocpack.kinematics import measure_error as promised
 from mocpack.rotations import as_matrix, from_rotvec, multiply
 from mocpack.testing import hard_clips
 from naming import naming
@@ -38,7 +38,7 @@ def points(clip):
     out = np.full((*positions.shape[:2], 4 + len(clip.skeleton.end_sites), 3), np.nan)
     axes = np.swapaxes(as_matrix(world), -1, -2)  # one axis a row
     out[:, :, 0] = positions
-    out[:, :, 1:4] = positions[:, :, np.newaxis] + SHELL * axes
+    out[:, :, 1:4] = positions[:, :, np.newaxis] + SHELL_RADIUS_M * axes
     for e, j in enumerate(clip.skeleton.end_site_joints):
         out[:, j, 4 + e] = positions[:, j] + (as_matrix(world[:, j]) @ clip.skeleton.end_sites[e])
     return out
@@ -85,7 +85,7 @@ def test_promised_error_equals_numpy(name, amount):
     other = moved(clip, amount)
     distances = np.linalg.norm(points(clip) - points(other), axis=-1)
     by_joint = np.nanmax(distances, axis=2)
-    found = promised_error(clip, other)
+    found = measure_error(clip, other)
     tolerance = {"rtol": 0, "atol": 1e-9}
     np.testing.assert_allclose(found.frames, by_joint.max(1), **tolerance)
     np.testing.assert_allclose(found.joints, by_joint.max(0), **tolerance)
@@ -105,7 +105,7 @@ def test_no_frame_is_counted_twice_at_the_end(frames):
     clip = hard_clips()["walk"].frames(0, frames)
     other = moved(clip)
     distances = np.linalg.norm(clip.positions() - other.positions(), axis=-1)
-    assert promised_error(clip, other).joint_mean == pytest.approx(distances.mean(), rel=1e-12)
+    assert measure_error(clip, other).joint_mean == pytest.approx(distances.mean(), rel=1e-12)
 
 
 def test_promised_error_is_as_exact_far_away_as_near():
@@ -118,8 +118,8 @@ def test_promised_error_is_as_exact_far_away_as_near():
     near, near_other = (
         Clip(c.header, c.rotations, c.translations - away) for c in (far, far_other)
     )
-    assert promised_error(far, far_other).max == pytest.approx(
-        promised_error(near, near_other).max, abs=1e-12
+    assert measure_error(far, far_other).max == pytest.approx(
+        measure_error(near, near_other).max, abs=1e-12
     )
 
 
@@ -136,6 +136,6 @@ def test_the_shell_can_be_wider():
 def test_clips_that_cannot_be_measured_say_why():
     walk, joint = hard_clips()["walk"], hard_clips()["one joint"]
     with pytest.raises(UsageError, match=naming("joints 21 1")):
-        promised_error(walk, joint)
+        measure_error(walk, joint)
     with pytest.raises(UsageError, match=naming("frames 45 5")):
-        promised_error(walk, walk.frames(0, 5))
+        measure_error(walk, walk.frames(0, 5))

@@ -97,7 +97,7 @@ SINGLE = {
     "write": lambda v: None if isinstance(v, str) else mocpack.write(CLIP, v),
     "write clip": lambda v: mocpack.write(v, "nowhere/a.bvh"),
     "write_scene": lambda v: None if isinstance(v, str) else mocpack.write_scene({}, v),
-    "corpus": lambda v: None if isinstance(v, str) else mocpack.corpus(v),
+    "corpus": lambda v: None if isinstance(v, str) else mocpack.open_corpus(v),
     "read_data": lambda v: mocpack.read_data(v, name="a.bvh"),
     "read_data unit": lambda v: mocpack.read_data(b"HIERARCHY", name="a.bvh", unit=v),
     "read_data fps": lambda v: mocpack.read_data(DATA, fps=v),
@@ -151,8 +151,8 @@ MANY = {
     },
     **{f"Skeleton {name}": skeleton(name) for name in ("names", "parents", "offsets")},
     **{f"Skeleton {name}": skeleton(name) for name in ("end_sites", "end_site_joints", "rest")},
-    "Clip.of_points": lambda v: mocpack.Clip.of_points(v, ["a"]),
-    "Clip.of_points names": lambda v: mocpack.Clip.of_points(np.zeros((2, 1, 3)), v),
+    "Clip.from_points": lambda v: mocpack.Clip.from_points(v, ["a"]),
+    "Clip.from_points names": lambda v: mocpack.Clip.from_points(np.zeros((2, 1, 3)), v),
     **{f"Track {f.name}": track(f.name) for f in fields(mocpack.Track)},
 }
 

@@ -7,7 +7,7 @@ import pytest
 
 import mocpack
 from mocpack.errors import UnsupportedClipError, UsageError
-from mocpack.presets import PERSON, PRESETS, body_size, preset_bound
+from mocpack.presets import PERSON_SIZE_M, PRESETS, body_size, preset_bound
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from naming import names, naming
@@ -31,7 +31,7 @@ def test_presets_go_from_fine_to_coarse():
 
 
 def test_a_person_is_about_as_large_as_a_person():
-    assert PERSON / 1.3 < body_size(walk(0.1)) < PERSON * 1.3
+    assert PERSON_SIZE_M / 1.3 < body_size(walk(0.1)) < PERSON_SIZE_M * 1.3
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -45,7 +45,7 @@ def test_the_bound_is_kept_and_stated_in_the_file(preset):
 @pytest.mark.parametrize("factor", [0.1, 0.3, 3.0, 100.0])
 def test_a_body_far_from_a_persons_size_gets_the_same_share_of_it(factor):
     clip = walk(0.1)
-    expected = PRESETS["game"] * factor * body_size(clip) / PERSON
+    expected = PRESETS["game"] * factor * body_size(clip) / PERSON_SIZE_M
     assert preset_bound("game", scaled(clip, factor)) == pytest.approx(expected)
 
 

@@ -10,7 +10,7 @@ from mocpack.testing import walk
 
 def shares_of(work):
     shares = []
-    with progress.listening(shares.append):
+    with progress.report_to(shares.append):
         work()
     return shares
 
@@ -19,14 +19,14 @@ def test_units_within_units_add_up():
     def inner():
         progress.expect(2)
         for _ in range(2):
-            with progress.doing():
+            with progress.stage():
                 pass
 
     def outer():
         progress.expect(4)
-        with progress.doing(1):
+        with progress.stage(1):
             inner()
-        with progress.doing(3):
+        with progress.stage(3):
             inner()
 
     assert shares_of(outer) == [0.125, 0.25, 0.25, 0.625, 1.0, 1.0]
@@ -36,7 +36,7 @@ def test_work_that_was_not_expected_makes_the_share_fall():
     def again():
         progress.expect(1)
         for _ in range(2):
-            with progress.doing():
+            with progress.stage():
                 pass
 
     assert shares_of(again) == [1.0, 1.0]
@@ -46,15 +46,15 @@ def test_work_that_was_not_expected_makes_the_share_fall():
 def retry_once():
     progress.expect(1)
     for _ in range(2):
-        with progress.doing():
-            progress.teller()(1, 2)
+        with progress.stage():
+            progress.reporter()(1, 2)
 
 
 def test_nobody_listening_is_told_nothing():
-    assert progress.teller() is None
+    assert progress.reporter() is None
     progress.expect(3)
-    with progress.doing():
-        assert progress.teller() is None
+    with progress.stage():
+        assert progress.reporter() is None
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_an_encode_tells_shares_from_its_start_to_its_end(target):
 def test_listening_changes_no_byte():
     clip = walk(5)
     heard = []
-    with progress.listening(heard.append):
+    with progress.report_to(heard.append):
         told = mocpack.encode(clip, max_error="1mm")
     assert heard
     assert told == mocpack.encode(clip, max_error="1mm")
@@ -93,6 +93,6 @@ def test_a_listener_that_raises_ends_the_encode():
     def stop(share):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), progress.listening(stop):
+    with pytest.raises(KeyboardInterrupt), progress.report_to(stop):
         mocpack.encode(clip, "keysine:threads=4", max_error="1mm")
     assert np.isfinite(mocpack.decode(mocpack.encode(clip, max_error="9mm")).rotations).all()

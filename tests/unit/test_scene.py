@@ -17,13 +17,13 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
-from mocpack.scene import side_by_side
-from mocpack.source import source_of
+from mocpack.scene import merge_clips
+from mocpack.source import open_source
 from mocpack.testing import markers, take, walk
-from mocpack.testing.contract import resealed
+from mocpack.testing.contract import fix_checksums
 from mocpack.testing.motions import vertex_wave
 from mocpack.testing.takes import FEATURES
-from mocpack.viewing.motions import open_shown
+from mocpack.viewing.motions import open_motion
 from naming import naming
 
 
@@ -114,19 +114,19 @@ def test_flips_in_a_scene_are_format_errors():
 def test_what_is_no_scene_is_refused():
     clip = mocpack.encode(walk(0.1), "raw")
     with pytest.raises(CorruptionError, match=naming("'a'")):
-        scene_parts(source_of(pack_scene({"a": clip}) + pack_scene({"a": clip})[5:]))
+        scene_parts(open_source(pack_scene({"a": clip}) + pack_scene({"a": clip})[5:]))
     with pytest.raises(CorruptionError, match="CLIP"):
-        mocpack.decode(resealed(clip + b"CLIP\x03\0\0\0\0abc"))
+        mocpack.decode(fix_checksums(clip + b"CLIP\x03\0\0\0\0abc"))
     with pytest.raises(UsageError, match=naming(f"1024 '{'x' * 40}'")):
         pack_scene({"x" * 1025: clip})
     half_a_character = pack_scene({"a\u00e9": clip}).replace("a\u00e9".encode(), b"a\xc3a")
     with pytest.raises(CorruptionError):
-        mocpack.decode_scene(resealed(half_a_character))
+        mocpack.decode_scene(fix_checksums(half_a_character))
 
 
 def test_clips_side_by_side_stand_where_each_stands_at_that_time():
     scene = clips()
-    both = side_by_side(scene)
+    both = merge_clips(scene)
     assert both.skeleton.names[0] == "anna/Hips"
     assert both.start_time == 0.0
     assert both.times[-1] == pytest.approx(scene["ben"].times[-1], abs=both.frame_time)
@@ -138,16 +138,16 @@ def test_clips_side_by_side_stand_where_each_stands_at_that_time():
             np.testing.assert_allclose(positions[frame, joints], there, atol=1e-9)
         at += len(clip.skeleton)
     with pytest.raises(UsageError, match=naming("clip")):
-        side_by_side({})
+        merge_clips({})
     late = replace(scene["anna"], header=scene["anna"].with_header(start_time=1e8))
     with pytest.raises(UsageError, match=naming("6000000030 1000000")):
-        side_by_side({"anna": scene["anna"], "late": late})
+        merge_clips({"anna": scene["anna"], "late": late})
 
 
 def test_the_viewer_shows_all_clips_of_a_scene(tmp_path, data):
     path = tmp_path / "both.mocp"
     path.write_bytes(data)
-    shown = open_shown(str(path))
+    shown = open_motion(str(path))
     assert shown.codec == "scene"
     assert len(shown.clip.skeleton) == sum(len(clip.skeleton) for clip in clips().values())
     assert shown.data is None
@@ -161,10 +161,10 @@ def test_whatever_a_take_holds_stands_in_a_scene_as_it_does_alone(codec):
     for name, clip in mocpack.decode_scene(scene).items():
         expected = mocpack.decode(alone[name])
         assert clip.header == expected.header
-        assert clip.extras == expected.extras
+        assert clip.take_data == expected.take_data
         np.testing.assert_array_equal(clip.rotations, expected.rotations)
         np.testing.assert_array_equal(clip.translations, expected.translations)
-    together = side_by_side(mocpack.decode_scene(scene))
+    together = merge_clips(mocpack.decode_scene(scene))
     assert len(together.skeleton) == sum(len(clip.skeleton) for clip in takes.values())
     assert np.isfinite(together.positions()).all()
 
@@ -181,7 +181,7 @@ def test_a_scene_may_hold_a_vertex_animation(tmp_path):
     path = tmp_path / "both.mocp"
     path.write_bytes(data)
     with pytest.raises(UnsupportedClipError, match=naming("both.mocp")):
-        open_shown(str(path))
+        open_motion(str(path))
 
 
 def test_the_clips_of_a_scene_share_the_memory_limit():

@@ -7,7 +7,7 @@ import pytest
 
 from mocpack import Skeleton
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.skeleton import MAX_JOINTS, frozen_array, position_axes, rotation_order
+from mocpack.skeleton import MAX_JOINTS, freeze_array, position_axes, rotation_order
 from mocpack.testing import humanoid
 from naming import naming
 
@@ -90,7 +90,7 @@ def test_a_view_that_cannot_be_written_but_its_base_can_is_copied():
     base = np.ones((4, 3))
     view = base[:3]
     view.setflags(write=False)
-    kept = frozen_array(view)
+    kept = freeze_array(view)
     base[0, 0] = 5
     assert kept[0, 0] == 1
 

@@ -10,7 +10,7 @@ from mocpack.errors import BoundError, MocpackError, UnsupportedClipError, Usage
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.registry import parse_codec
 from mocpack.testing import walk
-from mocpack.tuning import expected_trials, find_metric, front, try_setting, tune
+from mocpack.tuning import expected_trials, find_metric, pareto_front, try_setting, tune
 from naming import naming
 
 CLIP = walk(0.5)
@@ -83,7 +83,7 @@ def test_about_as_many_settings_are_tried_as_are_expected(spec, effort):
 
 def test_progress_hears_of_every_trial():
     heard = []
-    tune(CLIP, Asker(), Goal("me"), progress=heard.append)
+    tune(CLIP, Asker(), Goal("me"), on_trial=heard.append)
     assert len(heard) == 4
 
 
@@ -105,7 +105,7 @@ def test_the_best_within_a_size_is_the_one_of_least_error():
 
 def test_the_front_is_what_nothing_else_beats():
     a, b, c, d = trial(10, 3.0), trial(20, 1.0), trial(25, 2.0), trial(30, 0.5)
-    assert front([d, c, b, a]) == [a, b, d]
+    assert pareto_front([d, c, b, a]) == [a, b, d]
 
 
 def test_an_impossible_size_is_a_bound_error_that_names_the_smallest_file():

@@ -69,7 +69,7 @@ def wording():
     for path in (REPO / "src").rglob("*.py"):
         tree = ast.parse(path.read_text())
         texts = [text for _, text in literals(tree)]
-        if "cli" in path.parts:
+        if "cli" in path.relative_to(REPO).parts:
             texts += help_texts(tree)
         found.update(run for text in texts for run in runs(text))
     for folder in NATIVE:

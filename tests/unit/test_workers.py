@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mocpack.workers import Crew, Lost, run_each, why_it_ended
+from mocpack.workers import LostJob, WorkerGroup, describe_exit, run_each
 from naming import names
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes")
@@ -42,18 +42,18 @@ def test_every_job_is_done_in_a_process_that_is_not_this_one():
 def test_a_killed_process_costs_its_own_job_and_no_other():
     results = found("a", "die", "b", "die", "c", workers=2)
     assert [results[i][0] for i in (0, 2, 4)] == ["a", "b", "c"]
-    assert results[1] == results[3] == Lost(why_it_ended(-9))
+    assert results[1] == results[3] == LostJob(describe_exit(-9))
 
 
 def test_a_process_that_leaves_says_with_which_code():
-    assert names(found("leave", "a", workers=1)[0].why, "3")
+    assert names(found("leave", "a", workers=1)[0].reason, "3")
 
 
 def test_a_job_may_be_given_more_than_one_life(tmp_path):
     once, always = str(tmp_path / "once"), str(tmp_path / "always")
-    results = found(("die once", once), ("die", always), workers=1, deaths=3)
+    results = found(("die once", once), ("die", always), workers=1, max_crashes=3)
     assert results[0][0] == "die once"
-    assert results[1] == Lost(why_it_ended(-9))
+    assert results[1] == LostJob(describe_exit(-9))
     assert Path(once).stat().st_size == 2
     assert Path(always).stat().st_size == 3
 
@@ -68,37 +68,37 @@ def test_who_leaves_the_loop_ends_every_process():
 
 
 def test_it_is_said_which_jobs_were_begun():
-    begun = []
-    results = run_each(act, [("a",), ("b",), ("c",)], workers=1, begun=begun.append)
+    on_start = []
+    results = run_each(act, [("a",), ("b",), ("c",)], workers=1, on_start=on_start.append)
     next(results)
-    assert begun == [0]
+    assert on_start == [0]
     results.close()
-    assert begun == [0]
+    assert on_start == [0]
 
 
 def test_a_crew_keeps_its_processes_from_one_list_to_the_next():
-    with Crew(act, 2) as crew:
-        first, second = (dict(crew.each([("a",), ("b",)])) for _ in range(2))
+    with WorkerGroup(act, 2) as group:
+        first, second = (dict(group.run([("a",), ("b",)])) for _ in range(2))
         assert {pid for _, pid in first.values()} >= {pid for _, pid in second.values()}
 
 
 def test_a_crew_is_given_once_what_all_jobs_need():
-    with Crew(act, 1, given=("a",)) as crew:
-        assert [found[0] for _, found in crew.each([(), ()])] == ["a", "a"]
+    with WorkerGroup(act, 1, initargs=("a",)) as group:
+        assert [found[0] for _, found in group.run([(), ()])] == ["a", "a"]
 
 
 def test_a_list_that_was_left_early_does_not_answer_the_next():
-    with Crew(act, 2) as crew:
-        early = crew.each([("old",)] * 6)
+    with WorkerGroup(act, 2) as group:
+        early = group.run([("old",)] * 6)
         next(early)
         early.close()
-        assert [found[0] for _, found in crew.each([("new",)] * 3)] == ["new"] * 3
+        assert [found[0] for _, found in group.run([("new",)] * 3)] == ["new"] * 3
 
 
 def test_a_death_in_a_crew_costs_one_job_and_another_process_is_started():
-    with Crew(act, 1) as crew:
-        assert dict(crew.each([("die",)]))[0] == Lost(why_it_ended(-9))
-        assert dict(crew.each([("a",)]))[0][0] == "a"
+    with WorkerGroup(act, 1) as group:
+        assert dict(group.run([("die",)]))[0] == LostJob(describe_exit(-9))
+        assert dict(group.run([("a",)]))[0][0] == "a"
 
 
 def test_a_script_that_lacks_its_guard_is_told_so_at_once(tmp_path):
@@ -112,7 +112,7 @@ def test_a_script_that_lacks_its_guard_is_told_so_at_once(tmp_path):
 
 
 def test_the_end_of_a_crew_ends_its_processes():
-    with Crew(act, 1) as crew:
-        pid = dict(crew.each([("a",)]))[0][1]
+    with WorkerGroup(act, 1) as group:
+        pid = dict(group.run([("a",)]))[0][1]
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)

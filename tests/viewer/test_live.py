@@ -66,7 +66,7 @@ def test_the_page_says_how_far_behind_it_is(page):
         )
         own = "() => window.mocpackStage.stage.performers.get('anna')"
         assert page.evaluate(f"() => ({own})().player.delay") == 0
-        page.wait_for_function(f"() => ({own})().bits() > 1000")
+        page.wait_for_function(f"() => ({own})().bitRate() > 1000")
 
 
 def test_three_performers_fit_a_small_screen(page):

@@ -9,7 +9,7 @@ from browsing import BAD_FRAME, LOADED, looking, serving, until
 
 import mocpack
 from mocpack import rate
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.metrics import contacts
 from mocpack.testing import hard_clips, jump, walk
 from mocpack.viewing.export import export_page
@@ -144,7 +144,7 @@ def test_errors_are_those_that_python_measures(tab, files):
     source = mocpack.read(files / "walk.bvh")
     for name in ("walk-20mm", "raw", "struck"):
         choose(tab, name)
-        error = promised_error(source, decoded(files, name))
+        error = measure_error(source, decoded(files, name))
         np.testing.assert_allclose(tab.evaluate("mocpack.errors()"), error.frames, atol=1e-7)
         assert state(tab, "worstFrame") == error.worst_frame
         np.testing.assert_allclose(state(tab, "largestError"), error.max, rtol=1e-5)
@@ -154,7 +154,7 @@ def test_a_blow_to_one_frame_is_seen_there_and_one_click_away(tab, files):
     choose(tab, "struck")
     tab.locator("#worst").click()
     assert state(tab, "frame") == BAD_FRAME
-    error = promised_error(mocpack.read(files / "walk.bvh"), decoded(files, "struck"))
+    error = measure_error(mocpack.read(files / "walk.bvh"), decoded(files, "struck"))
     shown = tab.locator("#here-error").inner_text()
     value, unit = shown.split()
     assert float(value) * {"mm": 1e-3, "cm": 1e-2}[unit] == pytest.approx(error.max, rel=5e-3)
@@ -307,7 +307,7 @@ def test_motions_are_dropped_on_an_empty_page(chromium, files, selection):
         drop(page, files / "walk.bvh")
         until(page, "mocpack.state().original === 'walk.bvh'")
         until(page, LOADED)
-        error = promised_error(mocpack.read(files / "walk.bvh"), decoded(files, "walk-1mm"))
+        error = measure_error(mocpack.read(files / "walk.bvh"), decoded(files, "walk-1mm"))
         assert state(page, "worstFrame") == error.worst_frame
         drop(page, files / "walk-20mm.mocp")
         until(page, "mocpack.state().versions.length === 2")
@@ -493,7 +493,7 @@ def test_the_curve_shows_what_python_measures(tab, files, measure):
 def curve(measure, original, decoded):
     """A measure of each frame as numpy makes it, NaN where it means nothing."""
     a, b = original.positions(), decoded.positions()
-    error = promised_error(original, decoded)
+    error = measure_error(original, decoded)
     if measure == "largest":
         return error.frames
     if measure == "mean":
@@ -503,10 +503,10 @@ def curve(measure, original, decoded):
         apart = np.linalg.norm(np.diff(a - b, axis=0), axis=-1).mean(1)
         return np.concatenate([first, apart / original.frame_time])
     if measure == "joint":
-        alone = [promised_error(original[t], decoded[t]).joints[0] for t in range(len(original))]
+        alone = [measure_error(original[t], decoded[t]).joints[0] for t in range(len(original))]
         return np.array(alone)
-    joints = contacts.feet(original.skeleton, a)
-    on = contacts.planted(a[:, joints], original.fps)
+    joints = contacts.find_feet(original.skeleton, a)
+    on = contacts.find_planted(a[:, joints], original.fps)
     slides = np.linalg.norm(np.diff(b[:, joints][..., [0, 2]], axis=0), axis=-1) * original.fps
     slides = np.where(on[1:] & on[:-1], slides, np.nan)
     empty = np.isnan(slides).all(1)
@@ -582,7 +582,7 @@ def test_a_page_without_motions_takes_drops_and_packs_them(empty_tab, motion, tm
         empty_tab.locator("#save").click()
     assert saving.value.suggested_filename == "dropped.mocp"
     saved = mocpack.read(saving.value.path())
-    assert promised_error(motion, saved).max <= 0.01 + 1e-4  # and what float32 of the .glb loses
+    assert measure_error(motion, saved).max <= 0.01 + 1e-4  # and what float32 of the .glb loses
 
 
 def test_a_second_clip_opens_in_the_place_of_the_first(empty_tab, motion, tmp_path):

@@ -67,7 +67,7 @@ def test_a_video_has_the_length_of_the_clip(drawing, selection, tmp_path):
         SIZE,
         {},
         rate=2.0,
-        progress=lambda done, of: told.append((done, of)),
+        on_progress=lambda done, of: told.append((done, of)),
     )
     assert told == [(k, 5) for k in range(1, 6)]
     assert list(tmp_path.iterdir()) == [tmp_path / "walk.mp4"]

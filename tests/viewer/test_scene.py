@@ -5,7 +5,7 @@ import pytest
 from browsing import LOADED, looking, serving, until
 
 import mocpack
-from mocpack.scene import begun_at, side_by_side
+from mocpack.scene import merge_clips, shift_start
 from mocpack.testing import markers, walk
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import select
@@ -17,13 +17,13 @@ WINDOW = {"viewport": {"width": 1280, "height": 800}}
 def duo(tmp_path_factory):
     """Two actors, the second half a second later, and three markers."""
     path = tmp_path_factory.mktemp("scene") / "duo.mocp"
-    clips = {"anna": walk(1.0), "<b>ben</b>": begun_at(walk(0.5), 0.5), "box": markers(40, 3)}
+    clips = {"anna": walk(1.0), "<b>ben</b>": shift_start(walk(0.5), 0.5), "box": markers(40, 3)}
     mocpack.write_scene(clips, path, max_error="1mm", effort="fast")
     return path
 
 
 def test_every_clip_of_a_scene_is_shown_where_python_puts_it(chromium, duo):
-    together = side_by_side(mocpack.read_scene(duo)).positions()
+    together = merge_clips(mocpack.read_scene(duo)).positions()
     with serving(select(str(duo))) as server, looking(chromium, server.url, **WINDOW) as tab:
         until(tab, LOADED)
         for frame in (0, 40, len(together) - 1):

@@ -8,9 +8,9 @@ from itertools import count
 import numpy as np
 
 from mocpack import Clip, rotations
-from mocpack.cli.serve import stage_pages
+from mocpack.cli.live.serve import stage_pages
 from mocpack.live import Hello, Sender
-from mocpack.live.client import perform
+from mocpack.live.client import send_frames
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Tokens
 from mocpack.testing import walk
@@ -23,9 +23,9 @@ SHOWN = "() => window.mocpackStage.shown()"
 class Theatre:
     """A relay in a thread of its own, on which `names` perform a clip again and again."""
 
-    def __init__(self, names, tokens=None, doors=(), clip=CLIP):
+    def __init__(self, names, tokens=None, endpoints=(), clip=CLIP):
         self._clip = clip
-        self._names, self._tokens, self._doors = names, tokens or Tokens(), doors
+        self._names, self._tokens, self._endpoints = names, tokens or Tokens(), endpoints
         self._ready, self._loop = threading.Event(), asyncio.new_event_loop()
         self.relay = None
         self._thread = threading.Thread(target=self._loop.run_until_complete, args=(self._play(),))
@@ -47,7 +47,7 @@ class Theatre:
     async def _play(self):
         self._done = asyncio.Event()
         self.relay = Relay(pages=stage_pages(), tokens=self._tokens)
-        self.relay.doors += [door(self.relay) for door in self._doors]
+        self.relay.endpoints += [endpoint(self.relay) for endpoint in self._endpoints]
         await self.relay.start()
         token = self._tokens.by_role.get("send", (None,))[0]
         acts = [
@@ -71,7 +71,7 @@ class Theatre:
 
         clip = self._clip
         sender = Sender(Hello(clip.header, BOUND, k + 1))
-        await perform(f"{self.relay.url}/stage/{name}", sender, frames(), token=token)
+        await send_frames(f"{self.relay.url}/stage/{name}", sender, frames(), token=token)
 
 
 def off(shown, shift):

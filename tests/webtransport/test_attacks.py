@@ -12,7 +12,7 @@ import pytest
 from mocpack.live.limits import Limits
 from mocpack.live.relay import Relay
 from mocpack.live.stage import Tokens
-from mocpack.live.webtransport import MAX_STREAM_BYTES, MIN_INITIAL_BYTES, WebTransportDoor
+from mocpack.live.webtransport import MAX_STREAM_BYTES, MIN_INITIAL_BYTES, WebTransportEndpoint
 
 pytest.importorskip("aioquic")
 from aioquic.asyncio import QuicConnectionProtocol, connect
@@ -73,18 +73,18 @@ class Client(QuicConnectionProtocol):
 
 
 def run(play, **options):
-    """Run `play(relay, door, client)` beside a relay; return what the loop complained about."""
+    """Run `play(relay, endpoint, client)` beside a relay; return what the loop complained about."""
     complaints = []
 
     async def both():
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(lambda _, context: complaints.append(context))
         relay = Relay(**options)
-        door = WebTransportDoor(relay)
-        relay.doors.append(door)
+        endpoint = WebTransportEndpoint(relay)
+        relay.endpoints.append(endpoint)
         await relay.start()
         try:
-            await asyncio.wait_for(play(relay, door), 60)
+            await asyncio.wait_for(play(relay, endpoint), 60)
         finally:
             await relay.stop()
 
@@ -92,17 +92,17 @@ def run(play, **options):
     assert complaints == []
 
 
-def client_of(door):
+def client_of(endpoint):
     configuration = QuicConfiguration(
         is_client=True, alpn_protocols=H3_ALPN, max_datagram_frame_size=65536
     )
     configuration.verify_mode = ssl.CERT_NONE
-    return connect("127.0.0.1", door.port, configuration=configuration, create_protocol=Client)
+    return connect("127.0.0.1", endpoint.port, configuration=configuration, create_protocol=Client)
 
 
-def own(relay, door):
+def own(relay, endpoint):
     host = b"127.0.0.1:%d"
-    return {"authority": host % door.port, "origin": b"http://" + host % relay.port}
+    return {"authority": host % endpoint.port, "origin": b"http://" + host % relay.port}
 
 
 @pytest.mark.parametrize(
@@ -117,26 +117,26 @@ def own(relay, door):
     ],
 )
 def test_who_comes_from_elsewhere_is_refused(names):
-    async def play(relay, door):
+    async def play(relay, endpoint):
         told = {k: v.replace(b"PORT", b"%d" % relay.port) for k, v in names.items()}
-        async with client_of(door) as client:
+        async with client_of(endpoint) as client:
             assert (await client.ask(**told))[1] == 403
-        async with client_of(door) as client:
-            assert (await client.ask(**own(relay, door)))[1] == 200
+        async with client_of(endpoint) as client:
+            assert (await client.ask(**own(relay, endpoint)))[1] == 200
 
     run(play)
 
 
 def test_a_request_on_a_stream_that_was_answered_does_no_harm():
-    async def play(relay, door):
-        async with client_of(door) as client:
+    async def play(relay, endpoint):
+        async with client_of(endpoint) as client:
             stream, status = await client.ask(authority=b"evil.com", origin=b"http://evil.com")
             assert status == 403
             client.http.send_headers(stream, [(b"x", b"y")])
             client.transmit()
             await client.ping()  # the relay has read all before it answers
-        async with client_of(door) as client:
-            assert (await client.ask(**own(relay, door)))[1] == 200
+        async with client_of(endpoint) as client:
+            assert (await client.ask(**own(relay, endpoint)))[1] == 200
 
     run(play)
 
@@ -146,10 +146,10 @@ WRONG = ["\ud800", 10**300, None, [], {}, [[["\udfff"]]], "x" * 900, True]
 
 @pytest.mark.parametrize("tokens", [Tokens(), TOKENS])
 def test_no_message_harms_the_relay(tokens):
-    async def play(relay, door):
+    async def play(relay, endpoint):
         good = {"join": "/stage", "role": "watch", "token": "w" * 20}
-        async with client_of(door) as client:
-            stream, _ = await client.ask(**own(relay, door))
+        async with client_of(endpoint) as client:
+            stream, _ = await client.ask(**own(relay, endpoint))
             for data in [
                 *(json.dumps({**good, k: v}).encode() for k in good for v in WRONG),
                 *(json.dumps({"ping": v}).encode() for v in WRONG),
@@ -170,44 +170,44 @@ def test_no_message_harms_the_relay(tokens):
 
 
 def test_a_client_cannot_fill_the_memory_by_streams():
-    async def play(relay, door):
-        async with client_of(door) as client:
+    async def play(relay, endpoint):
+        async with client_of(endpoint) as client:
             stream = client._quic.get_next_available_stream_id()
             # a HEADERS frame that never ends
             client._quic.send_stream_data(stream, b"\x01\xbf\xff\xff\xff" + bytes(MAX_STREAM_BYTES))
             client.transmit()
             await asyncio.wait_for(client.ended.wait(), 10)
-        assert not len(door)
+        assert not len(endpoint)
 
     run(play)
 
 
 def test_a_session_that_does_not_join_is_closed_in_time():
-    async def play(relay, door):
-        async with client_of(door) as client:
-            await client.ask(**own(relay, door))
+    async def play(relay, endpoint):
+        async with client_of(endpoint) as client:
+            await client.ask(**own(relay, endpoint))
             await asyncio.wait_for(client.ended.wait(), 10)
-        assert door.session_count == 0
+        assert endpoint.session_count == 0
 
-    run(play, limits=Limits(opening=0.3))
+    run(play, limits=Limits(opening_timeout_s=0.3))
 
 
 def test_sessions_are_so_many_and_no_more():
-    async def play(relay, door):
-        async with client_of(door) as first:
-            await first.ask(**own(relay, door))
+    async def play(relay, endpoint):
+        async with client_of(endpoint) as first:
+            await first.ask(**own(relay, endpoint))
             with suppress(ConnectionError):  # it may end before it is open
-                async with client_of(door) as second:
+                async with client_of(endpoint) as second:
                     await asyncio.wait_for(second.ended.wait(), 10)
-            assert door.session_count == 1
+            assert endpoint.session_count == 1
 
-    run(play, limits=Limits(connections=1))
+    run(play, limits=Limits(max_connections=1))
 
 
 def test_strangers_get_no_more_bytes_than_they_send():
     """Every first byte, unknown versions and long headers of all sizes, from an unknown address."""
 
-    async def play(relay, door):
+    async def play(relay, endpoint):
         sizes = (1, 7, 8, 20, 50, 100, 400, MIN_INITIAL_BYTES, 1400)
         versions = (b"\x00\x00\x00\x00", b"\x00\x00\x00\x01", b"\x1a\x2a\x3a\x4a")
         kinds = (0x00, 0x40, 0x80, 0xC0, 0xD0, 0xE0, 0xFF)
@@ -216,11 +216,11 @@ def test_strangers_get_no_more_bytes_than_they_send():
             for size, version, kind in product(sizes, versions, kinds):
                 one = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
                 one.setblocking(False)
-                one.connect(("127.0.0.1", door.port))
+                one.connect(("127.0.0.1", endpoint.port))
                 one.send((bytes([kind]) + version + bytes(size))[:size])
                 sent.append((one, size, version, kind))
-            async with client_of(door) as client:  # whoever comes last is answered last
-                await client.ask(**own(relay, door))
+            async with client_of(endpoint) as client:  # whoever comes last is answered last
+                await client.ask(**own(relay, endpoint))
             for one, *what in sent:
                 got = 0
                 with suppress(BlockingIOError):

@@ -11,7 +11,7 @@ from theatre import BOUND, CLIP, SHOWN, Theatre, off
 from mocpack import Clip
 from mocpack.errors import UsageError
 from mocpack.live.stage import Tokens
-from mocpack.live.webtransport import LARGEST, WebTransportDoor
+from mocpack.live.webtransport import MAX_DATAGRAM_BYTES, WebTransportEndpoint
 from mocpack.viewing.browser import FLAGS, find_chromium
 
 TOKENS = Tokens({"send": ("s" * 20,), "watch": ("w" * 20,)})
@@ -44,7 +44,7 @@ def page(chromium):
 
 
 def test_datagrams_bring_what_was_sent_within_the_bound(page):
-    with Theatre(["anna", "ben"], doors=[WebTransportDoor]) as theatre:
+    with Theatre(["anna", "ben"], endpoints=[WebTransportEndpoint]) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => Object.keys(window.mocpackStage.shown()).length === 2")
         page.wait_for_function(f"() => ({WAY})() === 'by WebTransport'")
@@ -64,22 +64,22 @@ def test_datagrams_bring_what_was_sent_within_the_bound(page):
 
 
 def test_who_leaves_leaves_the_scene_and_who_closes_the_page_the_relay(page):
-    with Theatre(["anna"], doors=[WebTransportDoor]) as theatre:
+    with Theatre(["anna"], endpoints=[WebTransportEndpoint]) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => window.mocpackStage.shown().anna")
-        door = theatre.relay.doors[0]
-        assert len(door) == 1
+        endpoint = theatre.relay.endpoints[0]
+        assert len(endpoint) == 1
         page.evaluate("() => window.mocpackStage.stage.close()")
         page.wait_for_function("() => !window.mocpackStage.shown().anna")
         for _ in range(50):
-            if not len(door):
+            if not len(endpoint):
                 break
             page.wait_for_timeout(100)
-        assert not len(door)
+        assert not len(endpoint)
 
 
 def test_a_token_is_asked_for(page):
-    with Theatre(["anna"], TOKENS, doors=[WebTransportDoor]) as theatre:
+    with Theatre(["anna"], TOKENS, endpoints=[WebTransportEndpoint]) as theatre:
         page.goto(theatre.url)
         page.locator("#token").fill("wrong-wrong-wrong")
         page.locator("#way-in button").click()
@@ -94,7 +94,7 @@ def test_a_token_is_asked_for(page):
 
 def test_a_page_of_another_site_may_not_watch(page):
     """It knows the hash, which is no secret, and is turned away for where it comes from."""
-    with Theatre(["anna"], doors=[WebTransportDoor]) as theatre, Theatre([]) as other:
+    with Theatre(["anna"], endpoints=[WebTransportEndpoint]) as theatre, Theatre([]) as other:
         with urllib.request.urlopen(f"{theatre.url}/webtransport.json") as answer:
             told = json.load(answer)
         page.goto(f"{other.url}/webtransport.json")  # nothing here: a page without a policy
@@ -109,7 +109,7 @@ def test_a_page_of_another_site_may_not_watch(page):
             told,
         )
         assert outcome == "refused"
-        assert len(theatre.relay.doors[0]) == 0
+        assert len(theatre.relay.endpoints[0]) == 0
 
 
 def with_long_names(clip):
@@ -120,10 +120,10 @@ def with_long_names(clip):
 
 
 def test_what_exceeds_a_datagram_goes_by_a_stream(page):
-    with Theatre(["anna"], doors=[WebTransportDoor], clip=with_long_names(CLIP)) as theatre:
+    with Theatre(["anna"], endpoints=[WebTransportEndpoint], clip=with_long_names(CLIP)) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => window.mocpackStage.shown().anna?.number > 60")
-        assert len(theatre.relay.on_stage("stage")[0].hello) > LARGEST
+        assert len(theatre.relay.list_performers("stage")[0].hello) > MAX_DATAGRAM_BYTES
         page.reload()  # joins late
         page.wait_for_function("() => window.mocpackStage.shown().anna?.number > 60")
         page.wait_for_function(f"() => ({WAY})() === 'by WebTransport'")

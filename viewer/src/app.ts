@@ -29,7 +29,7 @@ import { limbEnds } from "./trails";
 
 const LAYOUTS: Layout[] = ["overlay", "side", "packed", "original"];
 
-const REFRESH = 80; // milliseconds between two looks at errors that come in
+const REFRESH_MS = 80; // milliseconds between two looks at errors that come in
 
 export class App {
   readonly stage = new Stage(byId<HTMLCanvasElement>("view"));
@@ -223,7 +223,7 @@ export class App {
       if (this.playback.frame !== this.shownFrame) this.showFrame(this.playback.playing ? 0.12 : 1);
       else if (this.playback.playing) this.carry(0.12);
     }
-    if (this.stale && performance.now() - this.refreshed > REFRESH) this.refreshErrors();
+    if (this.stale && performance.now() - this.refreshed > REFRESH_MS) this.refreshErrors();
     this.stage.draw(this.layout);
     document.body.classList.toggle("playing", this.playback.playing);
   }
@@ -461,8 +461,8 @@ export class App {
     const allowed =
       motion.declaredError === null ? name : `${formatLength(motion.declaredError)} allowed`;
     byId("version-at").textContent =
-      `${this.chosen + 1} of ${clip.versions.length} · ${allowed} · ${formatSize(motion.bytes.file)}`;
-    slider.setAttribute("aria-valuetext", `${name}, ${formatSize(motion.bytes.file)}`);
+      `${this.chosen + 1} of ${clip.versions.length} · ${allowed} · ${formatSize(motion.sizes.file)}`;
+    slider.setAttribute("aria-valuetext", `${name}, ${formatSize(motion.sizes.file)}`);
   }
 
   private refreshErrors(): void {

@@ -6,9 +6,9 @@ import type { Poses } from "./poses";
 import type { Body } from "./stage";
 
 /** The joint that a body hangs on: the root, or its one child where the root only says where that is. */
-export function bodyJoint({ parents, translated }: Skeleton): 0 | 1 {
+export function bodyJoint({ parents, translatedJoints }: Skeleton): 0 | 1 {
   const alone = parents.filter((parent) => parent === 0).length === 1;
-  return alone && translated.includes(1) ? 1 : 0;
+  return alone && translatedJoints.includes(1) ? 1 : 0;
 }
 
 /** Measure frames `start` to `stop`: what holds for most of them, since some are T-poses or leaps. */

@@ -47,7 +47,7 @@ export async function makeClip(
   const old = (named: Named): Version | undefined =>
     sameOriginal ? before?.versions.find(({ motion }) => motion === named.motion) : undefined;
   // largest first, as the slider shows them
-  const order = [...packed].sort((a, b) => b.motion.bytes.file - a.motion.bytes.file);
+  const order = [...packed].sort((a, b) => b.motion.sizes.file - a.motion.sizes.file);
   clip.versions = order.map((named) => old(named) ?? makeVersion(named, clip));
   return clip;
 }

@@ -11,7 +11,7 @@ import type { Scale } from "./scale";
 import type { Layout } from "./session";
 import type { View } from "./stage";
 
-const SLIDER_PAUSE = 120; // milliseconds that a slider rests before its place is packed
+const SLIDER_PAUSE_MS = 120; // milliseconds that a slider rests before its place is packed
 
 export function bindControls(app: App, toggleTheme: () => void): void {
   const speed = (by: number): void => changeSpeed(app, by);
@@ -109,7 +109,7 @@ export function bindControls(app: App, toggleTheme: () => void): void {
   let pause: ReturnType<typeof setTimeout> | undefined;
   bound.addEventListener("input", () => {
     clearTimeout(pause);
-    pause = setTimeout(() => void app.pack().catch(complain), SLIDER_PAUSE);
+    pause = setTimeout(() => void app.pack().catch(complain), SLIDER_PAUSE_MS);
   });
   const slider = byId<HTMLInputElement>("version");
   slider.addEventListener("input", () => app.setVersion(Number(slider.value)));

@@ -4,7 +4,7 @@ export {
   frameErrors,
   MocpackError,
   open,
-  readBvh,
+  parseBvh,
   worldPositions,
   type ErrorKind,
   type Frames,

@@ -1,6 +1,6 @@
 // Files that the reader brings: dropped anywhere, or chosen.
 
-import { open, readBvh } from "./decoder";
+import { open, parseBvh } from "./decoder";
 import { byId } from "./dom";
 import { drop } from "./packing";
 import { decoderWasm } from "./resources";
@@ -50,7 +50,7 @@ function brought(file: File, packs: boolean): Brought {
     load: async () => ({
       name: file.name,
       motion: source
-        ? readBvh(await file.text())
+        ? parseBvh(await file.text())
         : await open(await file.arrayBuffer(), { wasm: await decoderWasm() }),
     }),
   };

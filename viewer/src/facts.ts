@@ -16,10 +16,10 @@ const SLACK = 1e-6; // metres that this decoder's arithmetic may differ from the
 export function showFacts(clip: Clip, version: Version): void {
   const { motion } = version;
   const seconds = motion.frameCount * motion.frameTime;
-  const figures: [string, string][] = [["size", formatSize(motion.bytes.file)]];
+  const figures: [string, string][] = [["size", formatSize(motion.sizes.file)]];
   const ratio = ratioOf(clip, version);
   if (ratio) figures.push(ratio);
-  figures.push(["bit rate", formatRate((8 * motion.bytes.file) / seconds)]);
+  figures.push(["bit rate", formatRate((8 * motion.sizes.file) / seconds)]);
   const largest = version.errors ? version.errors.max : motion.measured?.max;
   if (largest !== undefined) {
     const soFar = version.errors && !version.errors.complete ? ", so far" : "";
@@ -32,17 +32,17 @@ export function showFacts(clip: Clip, version: Version): void {
 }
 
 function ratioOf(clip: Clip, version: Version): [string, string] | null {
-  const size = version.motion.bytes.file;
+  const size = version.motion.sizes.file;
   if (!isPacked(version)) return null;
   if (clip.rawBytes !== null) return ["smaller than float32", formatRatio(clip.rawBytes / size)];
   if (clip.original)
-    return ["smaller than the original", formatRatio(clip.original.motion.bytes.file / size)];
+    return ["smaller than the original", formatRatio(clip.original.motion.sizes.file / size)];
   return null;
 }
 
 /** A packed file has its skeleton apart; others are one text. */
 function isPacked(version: Version): boolean {
-  return version.motion.bytes.skeleton > 0;
+  return version.motion.sizes.skeleton > 0;
 }
 
 type Fact = [string, string, boolean?];
@@ -65,16 +65,16 @@ function rows(clip: Clip, version: Version, seconds: number): Fact[] {
     facts.push(["RMS of joints", formatLength(rms)]);
     facts.push(["99 % of joints below", formatLength(p99)]);
   }
-  if (motion.angles) {
-    facts.push(["angle allowed", formatAngle(motion.angles.declared)]);
-    facts.push(["angle measured when packed", formatAngle(motion.angles.measured)]);
+  if (motion.angleErrors) {
+    facts.push(["angle allowed", formatAngle(motion.angleErrors.declared)]);
+    facts.push(["angle measured when packed", formatAngle(motion.angleErrors.measured)]);
   }
   facts.push(["length", formatTime(seconds)]);
   facts.push(["frames", `${motion.frameCount} at ${+(1 / motion.frameTime).toFixed(2)} Hz`]);
   facts.push(["joints", String(motion.skeleton.names.length)]);
-  if (isPacked(version)) facts.push(["skeleton in the file", formatSize(motion.bytes.skeleton)]);
+  if (isPacked(version)) facts.push(["skeleton in the file", formatSize(motion.sizes.skeleton)]);
   if (clip.original && clip.rawBytes !== null)
-    facts.push(["original file", formatSize(clip.original.motion.bytes.file)]);
+    facts.push(["original file", formatSize(clip.original.motion.sizes.file)]);
   return facts;
 }
 

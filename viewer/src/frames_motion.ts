@@ -16,10 +16,10 @@ export interface Head {
   frameCount: number;
   frameTime: number;
   codec: string;
-  bytes: Motion["bytes"];
+  bytes: Motion["sizes"];
   declaredError: number | null;
   measured: Motion["measured"];
-  angles: Motion["angles"];
+  angles: Motion["angleErrors"];
   metadata: unknown;
   parts?: Part[];
 }
@@ -38,7 +38,7 @@ export interface SceneMotion extends Motion {
   readonly parts?: Part[];
 }
 
-const MOST_KEPT = 1 << 28; // bytes of one motion
+const MAX_CACHED_BYTES = 1 << 28; // bytes of one motion
 
 /** Gives the block that holds frames `start` to `stop`, or more than those. */
 export type Fetch = (start: number, stop: number) => Promise<ArrayBuffer>;
@@ -53,10 +53,10 @@ export function framesMotion(head: Head, fetchBlock: Fetch): SceneMotion {
     frameTime: head.frameTime,
     codec: head.codec,
     parameters: {},
-    bytes: head.bytes,
+    sizes: head.bytes,
     declaredError: head.declaredError,
     measured: head.measured,
-    angles: head.angles,
+    angleErrors: head.angles,
     metadata: head.metadata,
     parts: head.parts,
     frames,
@@ -75,7 +75,7 @@ export function framesMotion(head: Head, fetchBlock: Fetch): SceneMotion {
 /** Asks the local server, which answers with just these frames; what came is kept for the next version. */
 export function fromServer(url: string): Fetch {
   const kept = new Map<string, ArrayBuffer>();
-  let room = MOST_KEPT;
+  let room = MAX_CACHED_BYTES;
   return async (start, stop) => {
     const path = `${url}/${start}/${stop}`;
     const block = kept.get(path) ?? (await fetchBlock(path));
@@ -113,7 +113,7 @@ function skeletonOf(facts: Head["skeleton"]): Skeleton {
     offsets: Float64Array.from(facts.offsets),
     endJoints: Int32Array.from(facts.endJoints),
     endOffsets: Float64Array.from(facts.endOffsets),
-    translated: Int32Array.from(facts.translated),
+    translatedJoints: Int32Array.from(facts.translated),
   };
 }
 
@@ -131,7 +131,7 @@ function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: 
   if (
     block.byteLength !== size ||
     joints !== skeleton.names.length ||
-    moving !== skeleton.translated.length
+    moving !== skeleton.translatedJoints.length
   ) {
     throw new MocpackError("truncated", "frames came in the wrong number");
   }
@@ -157,11 +157,11 @@ function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: 
 /** Gives every joint a translation: its own where it moves, else its offset. */
 function spread(moved: Float64Array, skeleton: Skeleton, count: number): Float64Array {
   const joints = skeleton.names.length;
-  const moving = skeleton.translated.length;
+  const moving = skeleton.translatedJoints.length;
   const all = new Float64Array(count * joints * 3);
   for (let t = 0; t < count; t++) {
     all.set(skeleton.offsets, t * joints * 3);
-    skeleton.translated.forEach((joint, m) => {
+    skeleton.translatedJoints.forEach((joint, m) => {
       const at = (t * moving + m) * 3;
       all.set(moved.subarray(at, at + 3), (t * joints + joint) * 3);
     });

@@ -79,7 +79,7 @@ function state(app: App): Record<string, unknown> {
     worstFrame: version?.errors?.worstFrame ?? null,
     largestError: version?.errors?.max ?? null,
     declaredError: version?.motion.declaredError ?? null,
-    bytes: version?.motion.bytes.file ?? null,
+    bytes: version?.motion.sizes.file ?? null,
     loaded: version?.windows.filter((window) => window === "ready").length ?? 0,
     windows: version?.windows.length ?? 0,
     everythingLoaded:

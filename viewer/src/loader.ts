@@ -6,8 +6,8 @@ import { WINDOW } from "./poses";
 
 const AHEAD = 4; // windows that must be there before others are thought of
 const AT_ONCE = 2;
-const LONGEST_TURN = 10; // milliseconds of work before the page gets its turn
-const RETRY = 2000; // milliseconds after the network failed
+const MAX_SLICE_MS = 10; // milliseconds of work before the page gets its turn
+const RETRY_AFTER_MS = 2000; // milliseconds after the network failed
 
 export interface Listener {
   /** A window of this version has come. */
@@ -78,7 +78,7 @@ export class Loader {
       version.windows[window] = "failed";
       if (!this.closed) this.listener.failed(error, version, start, stop);
       if (error instanceof MocpackError && error.kind === "network") {
-        setTimeout(() => this.retry(version, window), RETRY);
+        setTimeout(() => this.retry(version, window), RETRY_AFTER_MS);
       }
     }
     this.busy--;
@@ -99,7 +99,7 @@ export class Loader {
 
   /** Let the page draw and listen, unless it has just had its turn. */
   private async pause(): Promise<void> {
-    if (performance.now() - this.turn < LONGEST_TURN) return;
+    if (performance.now() - this.turn < MAX_SLICE_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 0));
     this.turn = performance.now();
   }

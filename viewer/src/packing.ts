@@ -24,8 +24,8 @@ interface Answer {
 }
 
 /** Bounds of the slider, from end to end, in metres; equal ways are equal ratios. */
-const FINEST = 5e-5;
-const COARSEST = 0.1;
+const MIN_BOUND_M = 5e-5;
+const MAX_BOUND_M = 0.1;
 
 /** Send a file to the server; it answers with what it holds, or a sentence that says why not. */
 export async function drop(file: File): Promise<Dropped> {
@@ -55,6 +55,6 @@ export async function packed(
 
 /** Return the bound at a place of the slider, 0 to 1, rounded to two digits. */
 export function boundAt(share: number): number {
-  const metres = FINEST * (COARSEST / FINEST) ** share;
+  const metres = MIN_BOUND_M * (MAX_BOUND_M / MIN_BOUND_M) ** share;
   return Number(metres.toPrecision(2));
 }

@@ -26,10 +26,10 @@ const LIGHT = new Vector3(0.55, 1, 0.4); // from where the shadows fall
 
 // thinner than what covers it, so that it shows only where the two differ
 const GHOST = 0.94;
-const NEAREST = 0.05; // metres of the camera's view
-const FARTHEST = 100; // metres that the camera goes away from
-const LARGEST_BODY = 20; // metres
-const MOST_FEET = 32; // marked on the ground at once
+const NEAR_PLANE_M = 0.05; // metres of the camera's view
+const MAX_CAMERA_DISTANCE_M = 100; // metres that the camera goes away from
+const MAX_BODY_M = 20; // metres
+const MAX_FEET = 32; // marked on the ground at once
 
 export type View = "quarter" | "front" | "side" | "top";
 const VIEWS: Record<View, [number, number, number]> = {
@@ -60,11 +60,11 @@ export class Stage {
   private readonly marks = new InstancedMesh(
     new CircleGeometry(0.07, 24).rotateX(-Math.PI / 2),
     new MeshBasicMaterial({ transparent: true, opacity: 0.35, depthWrite: false }),
-    MOST_FEET,
+    MAX_FEET,
   );
   private readonly renderer: WebGLRenderer;
   private readonly scene = new Scene();
-  private readonly camera = new PerspectiveCamera(32, 1, NEAREST, 5 * FARTHEST);
+  private readonly camera = new PerspectiveCamera(32, 1, NEAR_PLANE_M, 5 * MAX_CAMERA_DISTANCE_M);
   private readonly controls: OrbitControls;
   private readonly ground = new Ground();
   private readonly shade = shadowMaterial();
@@ -91,7 +91,7 @@ export class Stage {
       enableDamping: true,
       dampingFactor: 0.12,
       minDistance: 0.2,
-      maxDistance: FARTHEST,
+      maxDistance: MAX_CAMERA_DISTANCE_M,
     });
     this.controls.addEventListener("change", () => this.invalidate());
     const sun = new DirectionalLight(0xffffff, 2.1);
@@ -165,10 +165,10 @@ export class Stage {
 
   /** Let the camera go far enough away: some files have centimetres where metres are meant. */
   private reach(size: number): void {
-    const scale = Math.max(1, size / LARGEST_BODY);
-    this.controls.maxDistance = FARTHEST * scale;
-    this.camera.near = NEAREST * scale;
-    this.camera.far = 5 * FARTHEST * scale;
+    const scale = Math.max(1, size / MAX_BODY_M);
+    this.controls.maxDistance = MAX_CAMERA_DISTANCE_M * scale;
+    this.camera.near = NEAR_PLANE_M * scale;
+    this.camera.far = 5 * MAX_CAMERA_DISTANCE_M * scale;
   }
 
   resetView(): void {
@@ -178,7 +178,7 @@ export class Stage {
   /** Mark where feet are planted: x and z of each. */
   markFeet(places: [number, number][]): void {
     const matrix = new Matrix4();
-    this.marks.count = Math.min(places.length, MOST_FEET);
+    this.marks.count = Math.min(places.length, MAX_FEET);
     for (let i = 0; i < this.marks.count; i++) {
       const [x, z] = places[i];
       this.marks.setMatrixAt(i, matrix.makeTranslation(x, this.home.floor + 2e-3, z));

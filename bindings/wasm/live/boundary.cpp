@@ -1,6 +1,6 @@
 // A receiver of live streams as JavaScript sees it: a hello and packets in, poses out.
 //
-// An instance receives one stream. Answers are those of mocpack_LiveAnswer.
+// An instance receives one stream. Answers are those of mocpack_LivePacketStatus.
 #include <cstdint>
 
 #include "live/live.h"
@@ -18,7 +18,7 @@ mocpack_LiveReceiver* receiver;
 mocpack_LiveHead head;
 double *rotations, *translations;
 
-void* take(size_t size)
+void* allocate_bytes(size_t size)
 {
 	if (!heap_end)
 		heap_end = (reinterpret_cast<uintptr_t>(&__heap_base) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -36,7 +36,7 @@ void* take(size_t size)
 /* Memory for a hello or packets; null where there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)
 {
-	return take(size);
+	return allocate_bytes(size);
 }
 
 /* Opens the model of a hello. 0, or -1 where it contradicts its specification or needs too much memory. */
@@ -45,11 +45,11 @@ EXPORT(open_hello) int32_t open_hello(const uint8_t* hello, uint32_t size, int32
 	size_t bytes = mocpack_live_receiver_size(hello, size);
 	mocpack_LiveShape shape;
 	mocpack_Fault fault;
-	if (mocpack_live_shape(hello, size, &shape, &fault) != MOCPACK_OK)
+	if (mocpack_live_read_shape(hello, size, &shape, &fault) != MOCPACK_OK)
 		return -1;
-	void* memory = take(bytes);
-	rotations = static_cast<double*>(take(4 * sizeof(double) * shape.joint_count));
-	translations = static_cast<double*>(take(3 * sizeof(double) * shape.translated_count));
+	void* memory = allocate_bytes(bytes);
+	rotations = static_cast<double*>(allocate_bytes(4 * sizeof(double) * shape.joint_count));
+	translations = static_cast<double*>(allocate_bytes(3 * sizeof(double) * shape.translated_count));
 	if (!memory || !rotations || !translations)
 		return -1;
 	receiver = mocpack_live_receiver_open(hello, size, patience, memory);
@@ -68,9 +68,9 @@ EXPORT(next) int32_t next()
 }
 
 /* The pose so many frames after the last decoded, as a guess; 0 before the first. */
-EXPORT(guess) int32_t guess(int32_t ahead)
+EXPORT(predict) int32_t predict(int32_t ahead)
 {
-	return mocpack_live_guess(receiver, ahead, rotations, translations);
+	return mocpack_live_predict(receiver, ahead, rotations, translations);
 }
 
 EXPORT(rotations_at) const double* rotations_at()
@@ -96,7 +96,7 @@ EXPORT(frame_micros) double frame_micros()
 
 EXPORT(waiting) int32_t waiting()
 {
-	return mocpack_live_waiting(receiver);
+	return mocpack_live_is_waiting(receiver);
 }
 
 /* Micrometres that the frames decoded last are promised within. */
@@ -105,9 +105,9 @@ EXPORT(bound) uint32_t bound()
 	return mocpack_live_mode(receiver).bound;
 }
 
-EXPORT(every) uint32_t every()
+EXPORT(frame_step) uint32_t frame_step()
 {
-	return mocpack_live_mode(receiver).every;
+	return mocpack_live_mode(receiver).frame_step;
 }
 
 /* The first frame that is missing; -1 where one is needed that stands by itself. */
@@ -119,9 +119,9 @@ EXPORT(first_missing) double first_missing()
 }
 
 /* Whether a frame was decoded, or waits for those before it. */
-EXPORT(holds) int holds(double number)
+EXPORT(has_frame) int has_frame(double number)
 {
-	return mocpack_live_holds(receiver, int64_t(number));
+	return mocpack_live_has_frame(receiver, int64_t(number));
 }
 
 /* The newest frame heard of; -1 before the first. */

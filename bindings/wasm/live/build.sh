@@ -10,6 +10,6 @@ live=$core/src/live
 # shellcheck disable=SC2086
 "$@" -std=c++17 -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra -Wshadow -Werror -Os \
   -DMOCPACK_TABLES_AT_START -DMOCPACK_NO_MALLOC -DMOCPACK_SMALL -I"$core/include" -I"$core/src" \
-  "$here/boundary.cpp" "$here/../computed_tables.cpp" "$live/model.cpp" "$live/state.cpp" "$live/guess.cpp" "$live/row_coder.cpp" "$live/packet.cpp" "$live/receive.cpp" \
+  "$here/boundary.cpp" "$here/../computed_tables.cpp" "$live/model.cpp" "$live/state.cpp" "$live/extrapolation.cpp" "$live/row_coder.cpp" "$live/packet.cpp" "$live/receive.cpp" \
   -o "$out" -mexec-model=reactor -Wl,--no-entry -Wl,--strip-all -Wl,--gc-sections \
   -Wl,-z,stack-size=65536 -Wl,--max-memory=268435456

@@ -6,7 +6,7 @@
 //     if (mocpack_open(bytes, size, NULL, &motion, &error) != MOCPACK_OK ||
 //         mocpack_reader_open(motion, NULL, &reader, &error) != MOCPACK_OK)
 //         return complain(error.message);
-//     mocpack_Poses pose = mocpack_separate(rotations, translations, mocpack_info(motion)->joint_count);
+//     mocpack_Poses pose = mocpack_poses_dense(rotations, translations, mocpack_info(motion)->joint_count);
 //     mocpack_sample(reader, seconds, &pose, &error);
 //     mocpack_reader_close(reader);
 //     mocpack_close(motion);
@@ -105,10 +105,10 @@ extern "C"
 	{
 		/* A file that ends inside its motion plays by what is whole: coarser from there on, or with keys
 		 * alone. Without it such a file is MOCPACK_TRUNCATED. */
-		MOCPACK_OPEN_CUT = 1,
+		MOCPACK_OPEN_ALLOW_TRUNCATED = 1,
 		/* Do not check the motion's checksum when a file is opened from memory. Each part of it has one of
 		 * its own, which is always checked when it is decoded. A source is never read through for it. */
-		MOCPACK_OPEN_UNCHECKED = 2,
+		MOCPACK_OPEN_SKIP_CHECKSUM = 2,
 	};
 
 	// Begin with MOCPACK_OPEN_OPTIONS, which sets the defaults.
@@ -178,15 +178,15 @@ extern "C"
 		int32_t joint;
 		int32_t slides; // 1: slides along the axis, 0: turns about it
 		double axis[3]; // of length 1, in the frame that the rest rotation leads to
-		double lowest;	// radians, or metres of a slider; -infinity where there is no limit
-		double highest;
+		double lower_limit;	// radians, or metres of a slider; -infinity where there is no limit
+		double upper_limit;
 	} mocpack_Hinge;
 
 	typedef enum mocpack_Axis
 	{
-		MOCPACK_Y = 0,
-		MOCPACK_X = 1,
-		MOCPACK_Z = 2,
+		MOCPACK_AXIS_Y = 0,
+		MOCPACK_AXIS_X = 1,
+		MOCPACK_AXIS_Z = 2,
 	} mocpack_Axis;
 
 	// Everything that is known of an open file. Pointers last until it is closed; fields are only ever added
@@ -211,7 +211,7 @@ extern "C"
 		double unit;					  // metres in a unit of the source that the file was made from
 
 		mocpack_Text codec;		 // what decodes it: keysine, raw or lossless
-		uint32_t bitstream;		 // the version of its payload
+		uint32_t bitstream_version;		 // the version of its payload
 		mocpack_Text parameters; // what the encoder was asked for: a JSON object, or nothing
 		mocpack_Text metadata;	 // a JSON object, or nothing; checked to be one, in UTF-8
 		double declared_error;	 // metres that no point is further off than; negative: not declared
@@ -220,20 +220,20 @@ extern "C"
 		double measured_mean;	 // of joint centres
 		double measured_rms;
 		double measured_p99;
-		double declared_angle; // radians that no hinge's angle, and no other joint's rotation against its
+		double declared_angle_error; // radians that no hinge's angle, and no other joint's rotation against its
 							   // parent, is further off than; negative: not declared
-		double measured_angle; // what the encoder measured of that; negative where nothing is declared
+		double measured_angle_error; // what the encoder measured of that; negative where nothing is declared
 
 		uint64_t key_count;			// poses at the ends of groups, what mocpack_preview gives
 		size_t layer_count;			// parts that refine one another, 1 or more; 0: not a file of keysine
 		const double* layer_errors; // (layers) largest error, metres, of the keys alone, then with each
 									// layer but the last
 
-		int loops;			 // meant to be played round and round
+		int is_looping;			 // meant to be played round and round
 		int is_left_handed;	 // the space of the source; here it is always right-handed
 		mocpack_Axis up;	 // that of the source; here it is always y
 		int is_interpolated; // the source defines the motion between frames: bounds hold there too
-		int has_gaps;		 // some joints were not seen in all frames: mocpack_seen
+		int has_gaps;		 // some joints were not seen in all frames: mocpack_valid_mask
 		size_t track_count;
 		const mocpack_Track* tracks;
 
@@ -256,7 +256,7 @@ extern "C"
 	MOCPACK_API uint64_t mocpack_key_frame(const mocpack_Motion* motion, uint64_t key);
 
 	/* Whether joints were seen in frames first … stop - 1: seen (frames, J) receives 1 or 0. */
-	MOCPACK_API mocpack_Status mocpack_seen(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
+	MOCPACK_API mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
 											uint8_t* seen, mocpack_Error* error);
 
 	/* The samples of a track: values (count, width) receives numbers, width 1 for scalars, flags (0 or 1) and
@@ -269,7 +269,7 @@ extern "C"
 	/* The words of a track of labels. With words and text null, only how many there are and the bytes of
 	 * their texts, a zero after each one included; then, called again, words (count), which point into text
 	 * (text_size). */
-	MOCPACK_API mocpack_Status mocpack_track_words(const mocpack_Motion* motion, size_t track, size_t* count,
+	MOCPACK_API mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, size_t* count,
 												   size_t* text_size, mocpack_Text* words, char* text,
 												   mocpack_Error* error);
 
@@ -281,7 +281,7 @@ extern "C"
 	/* Which bytes decoding frames first … stop - 1 needs, with so many layers (0: all, MOCPACK_KEYS_ONLY:
 	 * none), in the order of the file, neighbours joined: for those who fetch before they decode. Writes at
 	 * most `capacity` of them, and returns how many there are. */
-	MOCPACK_API size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
+	MOCPACK_API size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
 									  uint32_t layers, mocpack_Range* ranges, size_t capacity);
 
 	/* The frame at a time, and its fraction to the next: within 0 … frames - 1, whatever the time. */
@@ -289,11 +289,11 @@ extern "C"
 
 	// ---- poses
 
-	typedef enum mocpack_Number
+	typedef enum mocpack_Precision
 	{
 		MOCPACK_FLOAT32 = 0,
 		MOCPACK_FLOAT64 = 1,
-	} mocpack_Number;
+	} mocpack_Precision;
 
 	typedef enum mocpack_Space
 	{
@@ -306,18 +306,18 @@ extern "C"
 	/* Work that an engine may spread over its own threads: `run` calls task(context, index) once for each
 	 * index below `count`, in any order, on any threads, and returns when all are done. */
 	typedef void (*mocpack_Task)(void* context, size_t index);
-	typedef struct mocpack_Tasks
+	typedef struct mocpack_Executor
 	{
 		void* user;
-		size_t most; // tasks at a time; each takes as much memory as a reader
+		size_t max_concurrency; // tasks at a time; each takes as much memory as a reader
 		void (*run)(void* user, mocpack_Task task, void* context, size_t count);
-	} mocpack_Tasks;
+	} mocpack_Executor;
 
 	// Begin with MOCPACK_READER_OPTIONS, which sets the defaults.
 	typedef struct mocpack_ReaderOptions
 	{
 		size_t struct_size;			// of this struct, as the caller knows it
-		mocpack_Number number;		// that poses are written in
+		mocpack_Precision precision;		// that poses are written in
 		mocpack_Space space;		// that poses are written in
 		size_t cache_size;			// bytes of decoded groups to remember; at least one group is
 		uint32_t layers;			// decode no more of them; 0: all; MOCPACK_KEYS_ONLY: none
@@ -325,7 +325,7 @@ extern "C"
 		size_t joint_count;			// of these
 		void* memory;				// for the reader to live in, aligned as malloc aligns; null: allocated
 		size_t memory_size;			// of that, at least mocpack_reader_size
-		const mocpack_Tasks* tasks; // copied; used by mocpack_frames of more than one group; null: none
+		const mocpack_Executor* executor; // copied; used by mocpack_frames of more than one group; null: none
 	} mocpack_ReaderOptions;
 #define MOCPACK_READER_OPTIONS                                                                               \
 	{sizeof(mocpack_ReaderOptions), MOCPACK_FLOAT32, MOCPACK_LOCAL, 0, 0, NULL, 0, NULL, 0, NULL}
@@ -354,14 +354,14 @@ extern "C"
 	{
 		void* rotations;	// unit quaternions (x, y, z, w); null: not wanted
 		void* translations; // (x, y, z) places, the offset where a joint does not move; null: not wanted
-		mocpack_Strides rotation, translation;
+		mocpack_Strides rotation_strides, translation_strides;
 		void* scales; // (x, y, z) along the joint's own axes, 1 where it has none; null: not wanted
-		mocpack_Strides scale;
+		mocpack_Strides scale_strides;
 	} mocpack_Poses;
 
 	/* Two dense arrays: rotations (T, J, 4) and translations (T, J, 3). Set `scales` of what comes back to
 	 * receive scales too, (T, J, 3); likewise below. */
-	static inline mocpack_Poses mocpack_separate(void* rotations, void* translations, size_t joints)
+	static inline mocpack_Poses mocpack_poses_dense(void* rotations, void* translations, size_t joints)
 	{
 		mocpack_Poses poses = {rotations,		   translations, {4 * joints, 4, 1},
 							   {3 * joints, 3, 1}, NULL,		 {3 * joints, 3, 1}};
@@ -369,7 +369,7 @@ extern "C"
 	}
 
 	/* Structures of arrays: rotations (T, 4, J) and translations (T, 3, J). */
-	static inline mocpack_Poses mocpack_planes(void* rotations, void* translations, size_t joints)
+	static inline mocpack_Poses mocpack_poses_soa(void* rotations, void* translations, size_t joints)
 	{
 		mocpack_Poses poses = {
 			rotations, translations,		   {4 * joints, 1, joints}, {3 * joints, 1, joints},
@@ -379,7 +379,7 @@ extern "C"
 
 	/* One array of transforms (T, J, width): in each the rotation first, the translation from number `place`
 	 * on. Seven numbers without gaps: place 4, width 7. */
-	static inline mocpack_Poses mocpack_interleaved_f32(float* transforms, size_t joints, size_t place,
+	static inline mocpack_Poses mocpack_poses_interleaved_f32(float* transforms, size_t joints, size_t place,
 														size_t width)
 	{
 		mocpack_Poses poses = {
@@ -388,7 +388,7 @@ extern "C"
 		return poses;
 	}
 
-	static inline mocpack_Poses mocpack_interleaved_f64(double* transforms, size_t joints, size_t place,
+	static inline mocpack_Poses mocpack_poses_interleaved_f64(double* transforms, size_t joints, size_t place,
 														size_t width)
 	{
 		mocpack_Poses poses = {
@@ -417,7 +417,7 @@ extern "C"
 	 * are those of the nearest turn about its axis. Between limits less than a turn apart an angle is the one
 	 * nearest to their middle; any other begins within half a turn and goes on without jumps from frame to
 	 * frame. */
-	MOCPACK_API void mocpack_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
+	MOCPACK_API void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
 									double* angles);
 
 	// ---- scenes: several clips on one clock in one .mocp file
@@ -435,16 +435,16 @@ extern "C"
 														 mocpack_Scene** scene, mocpack_Error* error);
 	MOCPACK_API void mocpack_scene_close(mocpack_Scene* scene);
 
-	MOCPACK_API size_t mocpack_scene_count(const mocpack_Scene* scene);
+	MOCPACK_API size_t mocpack_scene_clip_count(const mocpack_Scene* scene);
 
 	/* The name of a clip, as long as the scene is open. */
-	MOCPACK_API mocpack_Text mocpack_scene_name(const mocpack_Scene* scene, size_t clip);
+	MOCPACK_API mocpack_Text mocpack_scene_clip_name(const mocpack_Scene* scene, size_t clip);
 
-	/* The number of a clip by its name (UTF-8); mocpack_scene_count where there is none. */
-	MOCPACK_API size_t mocpack_scene_find(const mocpack_Scene* scene, const char* name);
+	/* The number of a clip by its name (UTF-8); mocpack_scene_clip_count where there is none. */
+	MOCPACK_API size_t mocpack_scene_find_clip(const mocpack_Scene* scene, const char* name);
 
 	/* Opens a clip, as mocpack_open opens a file. The scene may be closed before it. */
-	MOCPACK_API mocpack_Status mocpack_scene_motion(const mocpack_Scene* scene, size_t clip,
+	MOCPACK_API mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
 													const mocpack_OpenOptions* options,
 													mocpack_Motion** motion, mocpack_Error* error);
 
@@ -461,7 +461,7 @@ extern "C"
 		uint64_t shard;		  // 0: it is in this file; k: in the k-th of those that the archive lists
 		uint64_t offset;	  // where its bytes stand in that file, and how many:
 		uint64_t stored_size; // its .mocp file but for those that it shares with other clips, which
-		uint64_t base_at;	  // come after so many
+		uint64_t base_offset;	  // come after so many
 	} mocpack_ArchiveClip;
 
 	/* Opens an archive: reads its footer and its trailer, nothing else. The source is copied, and must last
@@ -472,21 +472,21 @@ extern "C"
 													mocpack_Archive** archive, mocpack_Error* error);
 	MOCPACK_API void mocpack_archive_close(mocpack_Archive* archive);
 
-	MOCPACK_API size_t mocpack_archive_count(const mocpack_Archive* archive);
+	MOCPACK_API size_t mocpack_archive_clip_count(const mocpack_Archive* archive);
 
-	/* The number of a clip by its name (UTF-8); mocpack_archive_count where there is none. */
-	MOCPACK_API size_t mocpack_archive_find(const mocpack_Archive* archive, const char* name);
+	/* The number of a clip by its name (UTF-8); mocpack_archive_clip_count where there is none. */
+	MOCPACK_API size_t mocpack_archive_find_clip(const mocpack_Archive* archive, const char* name);
 
 	/* What the trailer says of a clip, as long as the archive is open; null where there is none. */
-	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip(const mocpack_Archive* archive, size_t clip);
+	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive, size_t clip);
 
 	/* Some bytes of a clip's .mocp file, as it was before it was packed. */
-	MOCPACK_API mocpack_Status mocpack_archive_read(const mocpack_Archive* archive, size_t clip,
+	MOCPACK_API mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip,
 													uint64_t offset, size_t size, void* dst);
 
 	/* Opens a clip, as mocpack_open_source opens its file; close it before the archive. A clip in a shard is
 	 * MOCPACK_UNSUPPORTED: the error names the file, which is an archive itself. */
-	MOCPACK_API mocpack_Status mocpack_archive_motion(const mocpack_Archive* archive, size_t clip,
+	MOCPACK_API mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
 													  const mocpack_OpenOptions* options,
 													  mocpack_Motion** motion, mocpack_Error* error);
 

@@ -118,7 +118,7 @@ class Motion
 	{
 		return info().joint_count;
 	}
-	double span() const // seconds from the first frame to the last
+	double duration() const // seconds from the first frame to the last
 	{
 		const mocpack_Info& i = info();
 		return i.times ? i.times[i.frame_count - 1] - i.times[0] : i.frame_time * double(i.frame_count - 1);
@@ -190,7 +190,7 @@ template <typename Number = float> class Reader
 						mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS)
 	{
 		close();
-		options.number = std::is_same_v<Number, float> ? MOCPACK_FLOAT32 : MOCPACK_FLOAT64;
+		options.precision = std::is_same_v<Number, float> ? MOCPACK_FLOAT32 : MOCPACK_FLOAT64;
 		joints_ = options.joints ? options.joint_count : motion.joint_count();
 		return mocpack_reader_open(motion.get(), &options, &reader_, error);
 	}
@@ -218,7 +218,7 @@ template <typename Number = float> class Reader
 	{
 		if (!fits(1, rotations, translations))
 			return MOCPACK_BAD_ARGUMENT;
-		mocpack_Poses pose = mocpack_separate(rotations.data(), translations.data(), joints_);
+		mocpack_Poses pose = mocpack_poses_dense(rotations.data(), translations.data(), joints_);
 		return mocpack_sample(reader_, seconds, &pose, error);
 	}
 
@@ -228,7 +228,7 @@ template <typename Number = float> class Reader
 	{
 		if (first > stop || !fits(stop - first, rotations, translations))
 			return MOCPACK_BAD_ARGUMENT;
-		mocpack_Poses poses = mocpack_separate(rotations.data(), translations.data(), joints_);
+		mocpack_Poses poses = mocpack_poses_dense(rotations.data(), translations.data(), joints_);
 		return mocpack_frames(reader_, first, stop, &poses, error);
 	}
 

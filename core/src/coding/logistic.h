@@ -59,7 +59,7 @@ struct Counter
 	uint16_t one = 32768;
 	uint16_t count = 0;
 
-	int opinion() const
+	int logit() const
 	{
 		return LOGISTIC.stretch[one >> 4];
 	}
@@ -84,20 +84,20 @@ template <int N> struct Mixer
 			w = 65536 / N;
 	}
 
-	Probability mix(const int (&opinions)[N]) const
+	Probability mix(const int (&logits)[N]) const
 	{
 		int64_t sum = 0;
 		for (int i = 0; i < N; ++i)
-			sum += int64_t(weights[i]) * opinions[i];
+			sum += int64_t(weights[i]) * logits[i];
 		int64_t x = sum >> 16;
 		return LOGISTIC.probability(int(x < -2047 ? -2047 : x > 2047 ? 2047 : x));
 	}
 
-	void update(const int (&opinions)[N], int bit, Probability mixed)
+	void update(const int (&logits)[N], int bit, Probability mixed)
 	{
 		int32_t error = (bit ? 65536 : 0) - int32_t(mixed);
 		for (int i = 0; i < N; ++i)
-			weights[i] += (opinions[i] * error + (1 << (RATE - 1))) >> RATE;
+			weights[i] += (logits[i] * error + (1 << (RATE - 1))) >> RATE;
 	}
 };
 

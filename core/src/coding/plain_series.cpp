@@ -19,11 +19,11 @@ namespace
 const int RUNS = 16;  // classes of how many zeros went before
 const int DEPTH = 16; // of lost bits that are told apart
 const int LIMIT = 250;
-const int64_t FARTHEST = int64_t(1) << 30;
+const int64_t MAX_MAGNITUDE = int64_t(1) << 30;
 
 // What counters expect at first, in 1/32, as if they had seen so many bits: tools/train_plain_series.py.
 // Whether there is a difference is known least beforehand: motion has many, what steps has few.
-const uint16_t SEEN = 4, SEEN_SOME = 1;
+const uint16_t PRIOR_COUNT = 4, WEAK_PRIOR_COUNT = 1;
 const uint8_t RUN_STARTS[] = {20, 22, 13, 8, 4, 4, 1}; // the last for all that follow
 const uint8_t LOST_STARTS[] = {29, 26, 21, 18, 16, 15, 15, 12, 13, 10};
 const uint8_t COLUMN_STARTS[] = {20, 18};
@@ -67,7 +67,7 @@ int lesser(int a, int b)
 	return a < b ? a : b;
 }
 
-Counter expecting(uint8_t start, uint16_t seen = SEEN)
+Counter make_counter(uint8_t start, uint16_t seen = PRIOR_COUNT)
 {
 	return Counter{uint16_t(2048 * start), seen};
 }
@@ -75,27 +75,27 @@ Counter expecting(uint8_t start, uint16_t seen = SEEN)
 Models::Models()
 {
 	for (int k = 0; k < RUNS; ++k)
-		by_run[k] = expecting(RUN_STARTS[lesser(k, int(sizeof RUN_STARTS) - 1)], SEEN_SOME);
+		by_run[k] = make_counter(RUN_STARTS[lesser(k, int(sizeof RUN_STARTS) - 1)], WEAK_PRIOR_COUNT);
 	for (Counter(&column)[2] : by_column)
 		for (int zero = 0; zero < 2; ++zero)
-			column[zero] = expecting(COLUMN_STARTS[zero], SEEN_SOME);
+			column[zero] = make_counter(COLUMN_STARTS[zero], WEAK_PRIOR_COUNT);
 	for (int left = 0; left < 3; ++left)
 		for (int zero = 0; zero < 2; ++zero)
-			by_left[left][zero] = expecting(LEFT_STARTS[left][zero], SEEN_SOME);
+			by_left[left][zero] = make_counter(LEFT_STARTS[left][zero], WEAK_PRIOR_COUNT);
 	for (int k = 0; k < 3; ++k)
-		sign[k] = expecting(SIGN_STARTS[k]);
+		sign[k] = make_counter(SIGN_STARTS[k]);
 	for (int k = 0; k < DEPTH; ++k)
 	{
-		lost[k] = expecting(LOST_STARTS[lesser(k, int(sizeof LOST_STARTS) - 1)]);
+		lost[k] = make_counter(LOST_STARTS[lesser(k, int(sizeof LOST_STARTS) - 1)]);
 		for (Counter(&after)[DEPTH] : lost_after)
 			after[k] = lost[k];
 		for (int level = 0; level < 3; ++level)
-			below[k][level] = expecting(BELOW_STARTS[level]);
+			below[k][level] = make_counter(BELOW_STARTS[level]);
 	}
 }
 
 // What is taken away from the value at `at`; what rests at its floor does not go below it.
-int64_t extrapolated(const int32_t* at, size_t row, size_t columns, int order, const int32_t* floor)
+int64_t extrapolate(const int32_t* at, size_t row, size_t columns, int order, const int32_t* floor)
 {
 	if (order == 0 || row == 0)
 		return 0;
@@ -107,7 +107,7 @@ int64_t extrapolated(const int32_t* at, size_t row, size_t columns, int order, c
 }
 
 // A bit whose probability one counter knows.
-template <typename Bit> int counted(Bit& bit, Counter& counter, int value)
+template <typename Bit> int code_bit(Bit& bit, Counter& counter, int value)
 {
 	Probability one = counter.one < 64 ? 64 : counter.one > 65472 ? 65472 : counter.one;
 	value = bit(one, value);
@@ -115,14 +115,14 @@ template <typename Bit> int counted(Bit& bit, Counter& counter, int value)
 	return value;
 }
 
-template <typename Bit, int N> int mixed(Bit& bit, Counter* const (&counters)[N], Mixer<N>& mixer, int value)
+template <typename Bit, int N> int code_mixed_bit(Bit& bit, Counter* const (&counters)[N], Mixer<N>& mixer, int value)
 {
-	int opinions[N];
+	int logits[N];
 	for (int i = 0; i < N; ++i)
-		opinions[i] = counters[i]->opinion();
-	Probability one = mixer.mix(opinions);
+		logits[i] = counters[i]->logit();
+	Probability one = mixer.mix(logits);
 	value = bit(one, value);
-	mixer.update(opinions, value, one);
+	mixer.update(logits, value, one);
 	for (int i = 0; i < N; ++i)
 		counters[i]->update(value, LIMIT);
 	return value;
@@ -136,19 +136,19 @@ int64_t code_difference(Bit& bit, Models& models, Column& column, size_t number,
 	Counter* some[3] = {&models.by_run[lesser(bits_of(column.zeros), RUNS - 1)],
 						&models.by_column[number < 3 ? number : 3][column.last],
 						&models.by_left[left][column.last]};
-	int there = mixed(bit, some, models.some, value != 0);
+	int there = code_mixed_bit(bit, some, models.some, value != 0);
 	column.last = !there;
 	column.zeros = there ? 0 : column.zeros + 1;
 	if (!there)
 		return 0;
-	int negative = counted(bit, models.sign[column.sign], value < 0);
+	int negative = code_bit(bit, models.sign[column.sign], value < 0);
 	uint64_t size = uint64_t(value < 0 ? -value : value);
 	int wanted = depth - bits_of(size), lost = 0;
 	for (; lost < depth - 1; ++lost)
 	{
 		int k = lesser(lost, DEPTH - 1);
 		Counter* more[2] = {&models.lost[k], &models.lost_after[column.lost][k]};
-		if (!mixed(bit, more, models.losses[k], wanted > lost))
+		if (!code_mixed_bit(bit, more, models.losses[k], wanted > lost))
 			break;
 	}
 	uint64_t found = 1;
@@ -156,7 +156,7 @@ int64_t code_difference(Bit& bit, Models& models, Column& column, size_t number,
 	{
 		int low = int((size >> k) & 1);
 		low = level < 2
-				  ? counted(bit, models.below[lesser(lost, DEPTH - 1)][level ? 1 + int(found & 1) : 0], low)
+				  ? code_bit(bit, models.below[lesser(lost, DEPTH - 1)][level ? 1 + int(found & 1) : 0], low)
 				  : bit(32768, low);
 		found = (found << 1) | uint64_t(low);
 	}
@@ -191,7 +191,7 @@ bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order
 		for (size_t c = 0; c < columns; ++c)
 		{
 			Value* at = values + r * columns + c;
-			int64_t guess = extrapolated(at, r, columns, order, floors + c), difference = 0;
+			int64_t guess = extrapolate(at, r, columns, order, floors + c), difference = 0;
 			if (depths[c])
 			{
 				difference = code_difference(bit, *state.models, state.columns[c], c, depths[c], left,
@@ -216,7 +216,7 @@ void mocpack_plain_series_depths(uint8_t* depths, const int32_t* values, size_t 
 		for (size_t r = 0; r < rows; ++r)
 		{
 			const int32_t* at = values + r * columns + c;
-			int64_t difference = int64_t(*at) - extrapolated(at, r, columns, order, floors + c);
+			int64_t difference = int64_t(*at) - extrapolate(at, r, columns, order, floors + c);
 			all |= uint64_t(difference < 0 ? -difference : difference);
 		}
 		depths[c] = uint8_t(bits_of(all));
@@ -261,7 +261,7 @@ mocpack_Status mocpack_plain_series_decode(int32_t* values, size_t rows, size_t 
 	{
 		*at = int32_t(value);
 		exhausted = range.exhausted();
-		return !exhausted && value >= -FARTHEST && value <= FARTHEST;
+		return !exhausted && value >= -MAX_MAGNITUDE && value <= MAX_MAGNITUDE;
 	};
 	if (!code_series(bit, values, rows, columns, order, floors, depths, scratch, keep))
 		return exhausted ? MOCPACK_TRUNCATED : MOCPACK_CORRUPT;

@@ -37,7 +37,7 @@ const uint16_t START_PROBABILITY[64] = {
 	64775, 64925, 65046, 65143, 65221, 65284, 65334, 65374, 65406, 65432, 65453, 65469};
 
 // PlaneModels of all classes as they stand before the first value.
-PlaneModels* started(void* memory, size_t class_count, const uint8_t* start)
+PlaneModels* init_models(void* memory, size_t class_count, const uint8_t* start)
 {
 	PlaneModels* models = static_cast<PlaneModels*>(memory);
 	for (size_t c = 0; c < class_count; ++c)
@@ -144,7 +144,7 @@ size_t mocpack_planes_start_size(size_t class_count)
 void mocpack_planes_count(const int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
 						  size_t class_count, void* models, uint32_t* counts)
 {
-	PlaneModels* m = started(models, class_count, nullptr);
+	PlaneModels* m = init_models(models, class_count, nullptr);
 	const AdaptiveBit* first = reinterpret_cast<AdaptiveBit*>(m);
 	auto bit = [first, class_count, counts](AdaptiveBit& model, int value)
 	{
@@ -169,7 +169,7 @@ size_t mocpack_planes_encode(uint8_t* dst, size_t dst_size, const int32_t* value
 							 size_t columns, const uint16_t* classes, size_t class_count,
 							 const uint8_t* start, void* models)
 {
-	PlaneModels* m = started(models, class_count, start);
+	PlaneModels* m = init_models(models, class_count, start);
 	RangeEncoder coder(dst, dst_size);
 	EncodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
@@ -182,7 +182,7 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 									 size_t class_count, const uint8_t* start, void* models,
 									 const uint8_t* src, size_t src_size)
 {
-	PlaneModels* m = started(models, class_count, start);
+	PlaneModels* m = init_models(models, class_count, start);
 	RangeDecoder coder(src, src_size);
 	DecodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
@@ -195,7 +195,7 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 	return coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
-size_t mocpack_planes_decode_cut(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
+size_t mocpack_planes_decode_truncated(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
 								 size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
 	PlaneModels* m = static_cast<PlaneModels*>(models);

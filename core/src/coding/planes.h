@@ -33,7 +33,7 @@ extern "C"
 
 	/* Decode the first rows of a plane whose code was cut. Returns how many rows are whole; the rest of
 	 * `values` is unspecified. Safe on untrusted bytes. */
-	size_t mocpack_planes_decode_cut(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
+	size_t mocpack_planes_decode_truncated(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
 									 size_t class_count, void* models, const uint8_t* src, size_t src_size);
 
 	/* A plane that grows row by row: code the last of three rows (3, columns), the two above known.

@@ -19,7 +19,7 @@ template <typename Bit, typename Value> void code_row(Coder& coder, Bit& bit, Va
 
 int mocpack_series_valid(const mocpack_SeriesModel* model)
 {
-	if (model->predictor_count > size_t(MOST_PREDICTORS) || !(model->caution > 0) || model->blend_period < 1)
+	if (model->predictor_count > size_t(MAX_PREDICTORS) || !(model->caution > 0) || model->blend_period < 1)
 		return 0;
 	for (size_t p = 0; p < model->predictor_count; ++p)
 		if (model->periods[p] < 1)
@@ -31,11 +31,11 @@ int mocpack_series_valid(const mocpack_SeriesModel* model)
 		for (size_t p = 0; p < model->predictor_count; ++p)
 		{
 			size_t at = c * model->predictor_count + p;
-			if (model->starts[at + 1] < model->starts[at] || features(model, c, p) > MOST_FEATURES)
+			if (model->starts[at + 1] < model->starts[at] || features(model, c, p) > MAX_FEATURES)
 				return 0;
 			for (size_t i = model->starts[at]; i < model->starts[at + 1]; ++i)
 				if (model->columns[i] < 0 || model->columns[i] >= int32_t(model->column_count) ||
-					model->lags[i] > MOST_LAG || (model->lags[i] == 0 && model->columns[i] >= int32_t(c)))
+					model->lags[i] > MAX_LAG || (model->lags[i] == 0 && model->columns[i] >= int32_t(c)))
 					return 0;
 		}
 	return 1;

@@ -13,7 +13,7 @@ namespace mocpack
 namespace series
 {
 
-const int OPINIONS = 3;
+const int LOGITS = 3;
 const int NODES = 32;	  // decisions that are told apart: side, 15 steps, 12 bits below
 const int SIZES = 64;	  // expected sizes, two classes an octave
 const int STEPS = 20;	  // steps that are counted; what is larger escapes
@@ -85,7 +85,7 @@ struct Shared
 	Counter side[SIZES][8];
 	Counter by_size[SIZES][NODES];
 	Counter by_trend[7][8][WIDTHS][NODES];
-	Mixer<OPINIONS> mixers[NODES][WIDTHS];
+	Mixer<LOGITS> mixers[NODES][WIDTHS];
 };
 
 // What is known of a value before it is coded.
@@ -147,20 +147,20 @@ struct Coder
 		column.size.update(uint32_t(error));
 	}
 
-	template <typename Bit> int mixed(Bit& bit, Column& column, const Expectation& e, int node, int value)
+	template <typename Bit> int code_mixed_bit(Bit& bit, Column& column, const Expectation& e, int node, int value)
 	{
 		int width = e.width < WIDTHS ? e.width : WIDTHS - 1;
-		Counter* counters[OPINIONS] = {
+		Counter* counters[LOGITS] = {
 			node == 0 ? &shared->side[e.size_class][e.fraction] : &shared->by_size[e.size_class][node],
 			&column.own[width < 2 ? width : 2][node], &shared->by_trend[e.trend][e.activity][width][node]};
-		Mixer<OPINIONS>& mixer = shared->mixers[node][width];
-		int opinions[OPINIONS];
-		for (int i = 0; i < OPINIONS; ++i)
-			opinions[i] = counters[i]->opinion();
-		Probability one = mixer.mix(opinions);
+		Mixer<LOGITS>& mixer = shared->mixers[node][width];
+		int logits[LOGITS];
+		for (int i = 0; i < LOGITS; ++i)
+			logits[i] = counters[i]->logit();
+		Probability one = mixer.mix(logits);
 		value = bit(one, value);
-		mixer.update(opinions, value, one);
-		for (int i = 0; i < OPINIONS; ++i)
+		mixer.update(logits, value, one);
+		for (int i = 0; i < LOGITS; ++i)
 			counters[i]->update(value, i == 1 ? 60 : 120);
 		return value;
 	}
@@ -184,9 +184,9 @@ struct Coder
 
 	template <typename Bit> int64_t residual(Bit& bit, Column& column, const Expectation& e, int64_t value)
 	{
-		int above = mixed(bit, column, e, 0, value >= 0);
+		int above = code_mixed_bit(bit, column, e, 0, value >= 0);
 		uint64_t size = uint64_t(above ? value : -1 - value), steps = size >> e.width, found = 0;
-		while (found < STEPS && mixed(bit, column, e, 1 + int(found < 14 ? found : 14), steps > found))
+		while (found < STEPS && code_mixed_bit(bit, column, e, 1 + int(found < 14 ? found : 14), steps > found))
 			++found;
 		uint64_t counted = found < 3 ? found : 3;
 		if (found == STEPS)
@@ -195,7 +195,7 @@ struct Coder
 		{
 			int low = int((size >> k) & 1);
 			int node = FIRST_LOW + 3 * int(counted) + (level ? 1 + int(found & 1) : 0);
-			low = level < 2 ? mixed(bit, column, e, node, low) : bit(32768, low);
+			low = level < 2 ? code_mixed_bit(bit, column, e, node, low) : bit(32768, low);
 			found = (found << 1) | uint64_t(low);
 		}
 		return above ? int64_t(found) : -1 - int64_t(found);

@@ -17,9 +17,9 @@ namespace mocpack
 namespace series
 {
 
-const int MOST_PREDICTORS = 6;
-const int MOST_LAG = 7;
-const size_t MOST_FEATURES = 64;
+const int MAX_PREDICTORS = 6;
+const int MAX_LAG = 7;
+const size_t MAX_FEATURES = 64;
 
 inline size_t rounded(size_t bytes)
 {
@@ -55,7 +55,7 @@ class Forecaster
 		columns_ = static_cast<Column*>(scratch);
 		double* doubles = differences_ =
 			reinterpret_cast<double*>(static_cast<uint8_t*>(scratch) + rounded(count * sizeof(Column)));
-		for (size_t i = 0; i < (MOST_LAG + 1) * count; ++i)
+		for (size_t i = 0; i < (MAX_LAG + 1) * count; ++i)
 			*doubles++ = 0;
 		for (size_t c = 0; c < count; ++c)
 		{
@@ -75,7 +75,7 @@ class Forecaster
 	// Bytes of what so many columns need, however they are predicted.
 	static size_t fixed_size(size_t columns)
 	{
-		return rounded(columns * sizeof(Column)) + (MOST_LAG + 1) * columns * sizeof(double);
+		return rounded(columns * sizeof(Column)) + (MAX_LAG + 1) * columns * sizeof(double);
 	}
 
 	// Bytes of scratch.
@@ -84,7 +84,7 @@ class Forecaster
 		size_t doubles = 0;
 		for (size_t c = 0; c < model->column_count; ++c)
 			for (size_t p = 0; p < model->predictor_count; ++p)
-				doubles += Recursive::doubles(features(model, c, p));
+				doubles += RecursiveLeastSquares::doubles(features(model, c, p));
 		return fixed_size(model->column_count) + doubles * sizeof(double);
 	}
 
@@ -106,7 +106,7 @@ class Forecaster
 		size_t count = model_->predictor_count;
 		for (size_t p = 0; p < count; ++p)
 		{
-			Recursive& predictor = column.predictors[p];
+			RecursiveLeastSquares& predictor = column.predictors[p];
 			size_t start = model_->starts[c * count + p];
 			for (size_t i = 0; i < predictor.n; ++i)
 				inputs_[p][i] = difference(model_->lags[start + i], size_t(model_->columns[start + i]));
@@ -124,9 +124,9 @@ class Forecaster
 	{
 		Column& column = columns_[c];
 		for (size_t p = 0; p < model_->predictor_count; ++p)
-			if (due(model_->periods[p], c))
+			if (is_due(model_->periods[p], c))
 				column.predictors[p].learn(inputs_[p], predictions_[p], actual);
-		if (due(model_->blend_period, c))
+		if (is_due(model_->blend_period, c))
 			column.blend.learn(predictions_, actual);
 		difference(0, c) = actual;
 	}
@@ -134,27 +134,27 @@ class Forecaster
 	void end_row()
 	{
 		size_t bytes = model_->column_count * sizeof(double);
-		std::memmove(differences_ + model_->column_count, differences_, MOST_LAG * bytes);
+		std::memmove(differences_ + model_->column_count, differences_, MAX_LAG * bytes);
 	}
 
   private:
 	struct Column
 	{
-		Recursive predictors[MOST_PREDICTORS];
-		Blend<MOST_PREDICTORS + 2> blend;
+		RecursiveLeastSquares predictors[MAX_PREDICTORS];
+		Blend<MAX_PREDICTORS + 2> blend;
 	};
 
 	// Columns take turns, so that each row is as much work as the next.
-	bool due(uint8_t period, size_t c) const
+	bool is_due(uint8_t period, size_t c) const
 	{
 		return row_ < model_->warm || (row_ + c) % period == 0;
 	}
 
 	const mocpack_SeriesModel* model_;
 	Column* columns_;
-	double* differences_; // (MOST_LAG + 1, columns), by lag
-	double inputs_[MOST_PREDICTORS][MOST_FEATURES];
-	double predictions_[MOST_PREDICTORS + 2];
+	double* differences_; // (MAX_LAG + 1, columns), by lag
+	double inputs_[MAX_PREDICTORS][MAX_FEATURES];
+	double predictions_[MAX_PREDICTORS + 2];
 	size_t row_ = 0;
 };
 

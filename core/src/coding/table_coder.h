@@ -11,14 +11,14 @@ namespace mocpack
 {
 
 const int TABLE_BITS = 12;
-const uint32_t TABLE_WHOLE = 1u << TABLE_BITS;
-const uint32_t LEAST_STATE = 1u << 16;
-const int MOST_PLAIN_BITS = 12; // that are coded at once
-const int MOST_LEFT_OUT = 2;	// zeros at the end of a writer's bytes
-const uint32_t STARTS = 1024;	// states that a writer may start with
+const uint32_t TABLE_TOTAL = 1u << TABLE_BITS;
+const uint32_t MIN_STATE = 1u << 16;
+const int MAX_RAW_BITS = 12; // that are coded at once
+const int MAX_TRIMMED_ZEROS = 2;	// zeros at the end of a writer's bytes
+const uint32_t START_STATE_COUNT = 1024;	// states that a writer may start with
 
 // What a writer was given: a share of 2^bits.
-struct Share
+struct SymbolInterval
 {
 	uint16_t start, size;
 	uint8_t bits;
@@ -30,7 +30,7 @@ class TableWriter
 	static constexpr bool READS = false;
 
 	// Room for so many symbols and runs of plain bits.
-	TableWriter(Share* shares, size_t room) : shares_(shares), room_(room)
+	TableWriter(SymbolInterval* shares, size_t room) : shares_(shares), room_(room)
 	{
 	}
 
@@ -44,7 +44,7 @@ class TableWriter
 	// As `symbol`, of two of which the first has the share `zero`.
 	int choice(uint32_t zero, int value)
 	{
-		put({uint16_t(value ? zero : 0), uint16_t(value ? TABLE_WHOLE - zero : zero), TABLE_BITS});
+		put({uint16_t(value ? zero : 0), uint16_t(value ? TABLE_TOTAL - zero : zero), TABLE_BITS});
 		return value;
 	}
 
@@ -52,7 +52,7 @@ class TableWriter
 	{
 		for (int left = count; left > 0;)
 		{
-			int taken = left < MOST_PLAIN_BITS ? left : MOST_PLAIN_BITS;
+			int taken = left < MAX_RAW_BITS ? left : MAX_RAW_BITS;
 			left -= taken;
 			put({uint16_t(value >> left & ((1u << taken) - 1)), 1, uint8_t(taken)});
 		}
@@ -63,10 +63,10 @@ class TableWriter
 	size_t finish(uint8_t* dst, size_t dst_size)
 	{
 		uint8_t* at = dst + dst_size;
-		uint32_t state = good_ ? best_start() : LEAST_STATE;
+		uint32_t state = good_ ? best_start() : MIN_STATE;
 		for (size_t i = good_ ? count_ : 0; i-- > 0;)
 		{
-			const Share& share = shares_[i];
+			const SymbolInterval& share = shares_[i];
 			while (state >= uint32_t(share.size) << (24 - share.bits))
 			{
 				if (at == dst)
@@ -83,7 +83,7 @@ class TableWriter
 		size_t size = size_t(dst + dst_size - at);
 		for (size_t i = 0; i < size; ++i)
 			dst[i] = at[i];
-		for (int k = 0; k < MOST_LEFT_OUT && !dst[size - 1]; ++k) // a reader finds zeros past the end
+		for (int k = 0; k < MAX_TRIMMED_ZEROS && !dst[size - 1]; ++k) // a reader finds zeros past the end
 			--size;
 		return size;
 	}
@@ -92,7 +92,7 @@ class TableWriter
 	// A reader may end with any state, so it is one after which the last byte is a zero, and left out.
 	uint32_t best_start() const
 	{
-		for (uint32_t start = LEAST_STATE; start < LEAST_STATE + STARTS; ++start)
+		for (uint32_t start = MIN_STATE; start < MIN_STATE + START_STATE_COUNT; ++start)
 		{
 			uint32_t state = start;
 			size_t i = count_;
@@ -101,22 +101,22 @@ class TableWriter
 			if (i > 0 && !uint8_t(state))
 				return start;
 		}
-		return LEAST_STATE;
+		return MIN_STATE;
 	}
 
-	static uint32_t after(uint32_t state, const Share& share)
+	static uint32_t after(uint32_t state, const SymbolInterval& share)
 	{
 		return (state / share.size << share.bits) + state % share.size + share.start;
 	}
 
-	void put(Share share)
+	void put(SymbolInterval share)
 	{
 		good_ = good_ && share.size && count_ < room_;
 		if (good_)
 			shares_[count_++] = share;
 	}
 
-	Share* shares_;
+	SymbolInterval* shares_;
 	size_t room_, count_ = 0;
 	bool good_ = true;
 };
@@ -134,7 +134,7 @@ class TableReader
 
 	int symbol(const uint16_t* starts, int count, int)
 	{
-		const uint32_t slot = state_ & (TABLE_WHOLE - 1);
+		const uint32_t slot = state_ & (TABLE_TOTAL - 1);
 		int found = 0;
 		for (int s = 1; s < 8; ++s) // most symbols are small; tables have at least eight
 			found += slot >= starts[s];
@@ -147,9 +147,9 @@ class TableReader
 
 	int choice(uint32_t zero, int)
 	{
-		const uint32_t slot = state_ & (TABLE_WHOLE - 1);
+		const uint32_t slot = state_ & (TABLE_TOTAL - 1);
 		const int found = slot >= zero;
-		take(found ? zero : 0, found ? TABLE_WHOLE - zero : zero, slot);
+		take(found ? zero : 0, found ? TABLE_TOTAL - zero : zero, slot);
 		return found;
 	}
 
@@ -158,7 +158,7 @@ class TableReader
 		uint32_t value = 0;
 		for (int left = count; left > 0;)
 		{
-			int taken = left < MOST_PLAIN_BITS ? left : MOST_PLAIN_BITS;
+			int taken = left < MAX_RAW_BITS ? left : MAX_RAW_BITS;
 			left -= taken;
 			value = value << taken | (state_ & ((1u << taken) - 1));
 			state_ >>= taken;
@@ -170,7 +170,7 @@ class TableReader
 	// Whether more was read than the bytes can have held.
 	bool exhausted() const
 	{
-		return past_ > size_t(MOST_LEFT_OUT);
+		return past_ > size_t(MAX_TRIMMED_ZEROS);
 	}
 
 	// Whether every byte was needed; false means that bytes follow the coded ones.
@@ -190,13 +190,13 @@ class TableReader
 	{
 		if (end_ - at_ >= 2)
 		{
-			const uint32_t bytes = uint32_t(state_ < LEAST_STATE) + uint32_t(state_ < LEAST_STATE >> 8);
+			const uint32_t bytes = uint32_t(state_ < MIN_STATE) + uint32_t(state_ < MIN_STATE >> 8);
 			const uint32_t two = uint32_t(at_[0]) << 8 | at_[1];
 			state_ = state_ << 8 * bytes | two >> (16 - 8 * bytes);
 			at_ += bytes;
 		}
 		else
-			for (int k = 0; k < 2 && state_ < LEAST_STATE; ++k)
+			for (int k = 0; k < 2 && state_ < MIN_STATE; ++k)
 				state_ = state_ << 8 | next();
 	}
 

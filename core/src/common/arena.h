@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/small.h"
+#include "common/small_build.h"
 
 namespace mocpack
 {
@@ -16,9 +16,9 @@ class Arena
 	}
 
 	// `count` elements, aligned to 32 bytes if the memory is.
-	template <typename T> T* take(size_t count)
+	template <typename T> T* allocate(size_t count)
 	{
-		return static_cast<T*>(take_bytes(count * sizeof(T)));
+		return static_cast<T*>(allocate_bytes(count * sizeof(T)));
 	}
 
 	size_t used() const
@@ -27,7 +27,7 @@ class Arena
 	}
 
   private:
-	MOCPACK_ONCE void* take_bytes(size_t size)
+	MOCPACK_NOINLINE void* allocate_bytes(size_t size)
 	{
 		void* found = base_ ? base_ + used_ : nullptr;
 		used_ += (size + 31) / 32 * 32;

@@ -11,7 +11,7 @@
 #include "mocpack/mocpack.h"
 
 // An encoder finds nothing that keeps what was asked.
-#define MOCPACK_UNREACHABLE ((mocpack_Status) - 4)
+#define MOCPACK_BOUND_NOT_MET ((mocpack_Status) - 4)
 
 #ifdef __cplusplus
 extern "C"

@@ -16,7 +16,7 @@ const Mark& mark_at(const int64_t* mark)
 
 } // namespace
 
-size_t mocpack_blocks_begin(const int64_t* marks, size_t count, int64_t* seen)
+size_t mocpack_blocks_read_begin(const int64_t* marks, size_t count, int64_t* seen)
 {
 	for (size_t i = 0; i < count; ++i)
 		if (!(seen[i] = mark_at(marks + i).load(std::memory_order_acquire)))
@@ -24,7 +24,7 @@ size_t mocpack_blocks_begin(const int64_t* marks, size_t count, int64_t* seen)
 	return count;
 }
 
-int mocpack_blocks_end(const int64_t* marks, size_t count, const int64_t* seen)
+int mocpack_blocks_read_end(const int64_t* marks, size_t count, const int64_t* seen)
 {
 	// no row may be read after its mark is looked at again
 	std::atomic_thread_fence(std::memory_order_acquire);
@@ -34,14 +34,14 @@ int mocpack_blocks_end(const int64_t* marks, size_t count, const int64_t* seen)
 	return 1;
 }
 
-void mocpack_block_mark(int64_t* mark, int64_t value)
+void mocpack_block_set_mark(int64_t* mark, int64_t value)
 {
 	reinterpret_cast<Mark*>(mark)->store(value, std::memory_order_release);
 	// a mark that is taken off is gone for all before the rows are
 	std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
-void mocpack_block_used(int64_t* used, int64_t time)
+void mocpack_block_set_used(int64_t* used, int64_t time)
 {
 	reinterpret_cast<Mark*>(used)->store(time, std::memory_order_relaxed);
 }

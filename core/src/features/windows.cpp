@@ -15,7 +15,7 @@ namespace
 const double PLANTED_HEIGHT = 0.03; // metres above the foot's own floor
 const double PLANTED_SPEED = 0.15;	// metres a second
 const double PLANTED_SPAN = 0.05;	// seconds to each side
-const double FLOOR_SHARE = 0.05;	// of the rows in which a foot may be below its floor
+const double FLOOR_QUANTILE = 0.05;	// of the rows in which a foot may be below its floor
 
 template <typename T> Quat quat_at(const T* p)
 {
@@ -27,12 +27,12 @@ template <typename T> Vec3 vec_at(const T* p)
 	return {double(p[0]), double(p[1]), double(p[2])};
 }
 
-Quat scaled(Quat q, double s)
+Quat scale(Quat q, double s)
 {
 	return {s * q.x, s * q.y, s * q.z, s * q.w};
 }
 
-Quat added(Quat a, Quat b)
+Quat add(Quat a, Quat b)
 {
 	return {a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w};
 }
@@ -42,7 +42,7 @@ Quat slerp(Quat a, Quat b, double t)
 {
 	double d = a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 	if (d < 0)
-		b = scaled(b, -1), d = -d;
+		b = scale(b, -1), d = -d;
 	double from = 1 - t, to = t;
 	// below this angle sines are as long as their arcs, to double precision
 	if (d < 1 - 1e-9)
@@ -50,16 +50,16 @@ Quat slerp(Quat a, Quat b, double t)
 		double angle = std::acos(std::min(d, 1.0)), sine = std::sin(angle);
 		from = std::sin(from * angle) / sine, to = std::sin(to * angle) / sine;
 	}
-	Quat q = added(scaled(a, from), scaled(b, to));
-	return scaled(q, 1 / std::sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w));
+	Quat q = add(scale(a, from), scale(b, to));
+	return scale(q, 1 / std::sqrt(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w));
 }
 
-Vec3 reflected(Vec3 v, int axis)
+Vec3 reflect(Vec3 v, int axis)
 {
 	return {axis == 0 ? -v.x : v.x, axis == 1 ? -v.y : v.y, axis == 2 ? -v.z : v.z};
 }
 
-Quat reflected(Quat q, int axis)
+Quat reflect(Quat q, int axis)
 {
 	return {axis == 0 ? q.x : -q.x, axis == 1 ? q.y : -q.y, axis == 2 ? q.z : -q.z, q.w};
 }
@@ -145,7 +145,7 @@ void mirror(const mocpack_WindowPlan& plan, Scratch& s)
 {
 	for (size_t j = 0; j < plan.joint_count; ++j)
 	{
-		Quat seen = reflected(s.turns[plan.partners[j]], plan.axis);
+		Quat seen = reflect(s.turns[plan.partners[j]], plan.axis);
 		s.other_turns[j] =
 			multiply(multiply(load_quat(plan.before + 4 * j), seen), load_quat(plan.after + 4 * j));
 	}
@@ -158,7 +158,7 @@ void mirror(const mocpack_WindowPlan& plan, Scratch& s)
 		Vec3 moved = s.places[other], own = {0, 0, 0};
 		if (plan.parents[j] >= 0)
 			moved = moved - load_vec(plan.offsets + 3 * partner), own = load_vec(plan.offsets + 3 * j);
-		s.other_places[m] = own + rotate(load_quat(plan.before + 4 * j), reflected(moved, plan.axis));
+		s.other_places[m] = own + rotate(load_quat(plan.before + 4 * j), reflect(moved, plan.axis));
 	}
 	std::swap(s.turns, s.other_turns);
 	std::swap(s.places, s.other_places);
@@ -183,7 +183,7 @@ Origin origin_of(const mocpack_WindowPlan& plan, const Scratch& s)
 	return found;
 }
 
-void bring_to(const mocpack_WindowPlan& plan, const Origin& origin, Scratch& s)
+void move_to_origin(const mocpack_WindowPlan& plan, const Origin& origin, Scratch& s)
 {
 	size_t m = 0;
 	for (size_t j = 0; j < plan.joint_count; ++j)
@@ -266,12 +266,12 @@ void put_velocities(const mocpack_WindowPlan& plan, const Vec3* positions, size_
 	}
 }
 
-// The height that a foot is below in FLOOR_SHARE of the rows, between the two that are nearest.
-double floor_of(const Vec3* positions, size_t joints, size_t count, double* heights)
+// The height that a foot is below in FLOOR_QUANTILE of the rows, between the two that are nearest.
+double floor_height(const Vec3* positions, size_t joints, size_t count, double* heights)
 {
 	for (size_t i = 0; i < count; ++i)
 		heights[i] = positions[i * joints].y;
-	double at = FLOOR_SHARE * double(count - 1);
+	double at = FLOOR_QUANTILE * double(count - 1);
 	size_t low = size_t(at), high = std::min(low + 1, count - 1);
 	std::nth_element(heights, heights + low, heights + count);
 	double below = heights[low];
@@ -286,7 +286,7 @@ void put_contacts(const mocpack_WindowPlan& plan, const Vec3* positions, size_t 
 	for (size_t f = 0; f < plan.foot_count; ++f)
 	{
 		const Vec3* foot = positions + plan.feet[f];
-		double floor = floor_of(foot, joints, count, heights);
+		double floor = floor_height(foot, joints, count, heights);
 		for (size_t i = 0; i < count; ++i)
 		{
 			size_t before = i > span ? i - span : 0, after = std::min(i + span, count - 1);
@@ -299,7 +299,7 @@ void put_contacts(const mocpack_WindowPlan& plan, const Vec3* positions, size_t 
 }
 
 // Whether rows are what the motion's frames are, number for number.
-bool is_plain(const mocpack_WindowPlan& plan, double first, double step)
+bool is_copy(const mocpack_WindowPlan& plan, double first, double step)
 {
 	bool as_stored =
 		plan.field_count && plan.fields[0] == MOCPACK_WINDOW_QUATERNION &&
@@ -334,7 +334,7 @@ template <typename T>
 void write_window(const mocpack_WindowPlan& plan, const Motion<T>& motion, double first, double step,
 				  size_t count, double rate, float* out, size_t stride, void* memory)
 {
-	if (is_plain(plan, first, step))
+	if (is_copy(plan, first, step))
 		return copy_rows(plan, motion, size_t(first), count, out, stride);
 	Scratch s(plan, memory);
 	bool solved = needs_positions(plan);
@@ -348,7 +348,7 @@ void write_window(const mocpack_WindowPlan& plan, const Motion<T>& motion, doubl
 		{
 			if (!i)
 				origin = origin_of(plan, s);
-			bring_to(plan, origin, s);
+			move_to_origin(plan, origin, s);
 		}
 		Vec3* positions = s.positions + (solved ? i * plan.joint_count : 0);
 		if (solved)
@@ -365,9 +365,9 @@ void write_window(const mocpack_WindowPlan& plan, const Motion<T>& motion, doubl
 
 } // namespace
 
-int mocpack_window_is_plain(const mocpack_WindowPlan* plan, double step)
+int mocpack_window_is_copy(const mocpack_WindowPlan* plan, double step)
 {
-	return is_plain(*plan, 0.0, step);
+	return is_copy(*plan, 0.0, step);
 }
 
 size_t mocpack_window_width(const mocpack_WindowPlan* plan)
@@ -378,7 +378,7 @@ size_t mocpack_window_width(const mocpack_WindowPlan* plan)
 	return width;
 }
 
-size_t mocpack_window_scratch(const mocpack_WindowPlan* plan, size_t count)
+size_t mocpack_window_scratch_size(const mocpack_WindowPlan* plan, size_t count)
 {
 	size_t positions = needs_positions(*plan) ? count * plan->joint_count : 0;
 	return 3 * plan->joint_count * sizeof(Quat) + (2 * plan->translated_count + positions) * sizeof(Vec3) +

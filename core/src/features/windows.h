@@ -47,10 +47,10 @@ extern "C"
 
 	// Whether rows are what the motion's frames are, number for number: 4 a joint, then 3 a translated joint
 	// or none, at steps of a frame.
-	int mocpack_window_is_plain(const mocpack_WindowPlan* plan, double step);
+	int mocpack_window_is_copy(const mocpack_WindowPlan* plan, double step);
 
 	// Bytes of scratch for windows of so many rows.
-	size_t mocpack_window_scratch(const mocpack_WindowPlan* plan, size_t count);
+	size_t mocpack_window_scratch_size(const mocpack_WindowPlan* plan, size_t count);
 
 	/* Write a window (windows.cpp): row i is the pose at frame first + i * step of the motion, slerped
 	 * between frames; frames past the last are the last.

@@ -9,7 +9,7 @@
 #include <new>
 
 #include "common/arena.h"
-#include "live/end.h"
+#include "live/stream_codec.h"
 #include "live/live.h"
 #include "math/turns.h"
 
@@ -19,18 +19,18 @@ using namespace mocpack::live;
 namespace
 {
 
-const size_t KEPT_ROWS = 64;
-const double JOINT_ROOM = 0.65; // of the bound, that a joint may be off before what moves it is corrected
-const double LAST_ROOM = 0.97;	// a point on which nothing hangs
-const double PLACE_ROOM = 0.45;
-const double HINGE_ROOM = 0.5;
-const double WORTH = 0.1;  // of the bound: what a correction must gain
-const double AIMED = 0.02; // metres: shorter bones are not aimed
-const uint8_t TIGHTEST = 2;
-const double ROOMS[TIGHTEST + 1] = {1, 0.6, 0}; // of the bound, that leaving something out may take
-const int MOST_TRIES = 24;						// to keep the bound by coding some bodies closer
+const size_t SAVED_ROWS = 64;
+const double JOINT_TOLERANCE = 0.65; // of the bound, that a joint may be off before what moves it is corrected
+const double END_TOLERANCE = 0.97;	// a point on which nothing hangs
+const double TRANSLATION_TOLERANCE = 0.45;
+const double HINGE_TOLERANCE = 0.5;
+const double MIN_GAIN = 0.1;  // of the bound: what a correction must gain
+const double MIN_AIMED_LENGTH_M = 0.02; // metres: shorter bones are not aimed
+const uint8_t MAX_TIGHTNESS = 2;
+const double TOLERANCE_RATIOS[MAX_TIGHTNESS + 1] = {1, 0.6, 0}; // of the bound, that leaving something out may take
+const int MAX_TIGHTENINGS = 24;						// to keep the bound by coding some bodies closer
 
-struct KeptRow
+struct SavedRow
 {
 	int64_t number, time;
 	mocpack_LiveRow row;
@@ -38,43 +38,43 @@ struct KeptRow
 
 } // namespace
 
-// `worlds` are those that receivers have.
-struct mocpack_LiveEncoder : End
+// `world_rotations` are those that receivers have.
+struct mocpack_LiveEncoder : StreamCodec
 {
-	uint8_t* bytes;		// (KEPT_ROWS, row_room)
-	KeptRow* kept;		// (KEPT_ROWS)
-	Quat* true_worlds;	// (J)
-	Vec3* true_places;	// (J)
-	Vec3* places;		// (B) that receivers have
+	uint8_t* bytes;		// (SAVED_ROWS, max_row_bytes)
+	SavedRow* saved;		// (SAVED_ROWS)
+	Quat* true_rotations;	// (J)
+	Vec3* true_positions;	// (J)
+	Vec3* positions;		// (B) that receivers have
 	Vec3* targets;		// (points) of the body at hand
-	FixedQuat* told;	// (units) turns of an intra frame
+	FixedQuat* keyframe_rotations;	// (units) turns of an intra frame
 	double* errors;		// (B) metres that each is off
-	uint8_t* tight;		// (B) how close each is coded, of ROOMS
+	uint8_t* tightness;		// (B) how close each is coded, of ROOMS
 	uint8_t* coded;		// (B) whether it was in this try
-	double bound, room; // metres; and the part of it that leaving something out may take
-	int refined;
-	bool finite;
+	double bound, tolerance; // metres; and the part of it that leaving something out may take
+	int refinement;
+	bool is_finite;
 
 	void solve_truth(const double* rotations, const double* translations)
 	{
-		finite = true;
+		is_finite = true;
 		for (size_t j = 0; j < model.joint_count; ++j)
 		{
-			Quat turn = load_quat(rotations + 4 * j);
-			double n = turn.x * turn.x + turn.y * turn.y + turn.z * turn.z + turn.w * turn.w;
-			finite = finite && n > 0.5 && n < 2;
+			Quat rotation = load_quat(rotations + 4 * j);
+			double n = rotation.x * rotation.x + rotation.y * rotation.y + rotation.z * rotation.z + rotation.w * rotation.w;
+			is_finite = is_finite && n > 0.5 && n < 2;
 			const double* at =
 				model.columns[j] >= 0 ? translations + 3 * model.columns[j] : model.offsets + 3 * j;
 			Vec3 place = load_vec(at);
-			finite = finite && std::fabs(place.x) + std::fabs(place.y) + std::fabs(place.z) < 1e5;
+			is_finite = is_finite && std::fabs(place.x) + std::fabs(place.y) + std::fabs(place.z) < 1e5;
 			int32_t parent = model.parents[j];
 			if (parent >= 0)
 			{
-				place = true_places[parent] + rotate(true_worlds[parent], place);
-				turn = multiply(true_worlds[parent], turn);
+				place = true_positions[parent] + rotate(true_rotations[parent], place);
+				rotation = multiply(true_rotations[parent], rotation);
 			}
-			true_places[j] = place;
-			true_worlds[j] = turn;
+			true_positions[j] = place;
+			true_rotations[j] = rotation;
 		}
 	}
 
@@ -85,124 +85,124 @@ struct mocpack_LiveEncoder : End
 		for (int32_t i = 0; i < body.point_count; ++i)
 		{
 			const Point& point = model.points[body.first_point + i];
-			targets[i] = true_places[point.joint];
+			targets[i] = true_positions[point.joint];
 			if (!point.skin && point.own.x == 0 && point.own.y == 0 && point.own.z == 0)
 				continue;
 			if (point.joint != joint)
-				joint = point.joint, world = as_matrix(true_worlds[joint]);
+				joint = point.joint, world = as_matrix(true_rotations[joint]);
 			targets[i] = targets[i] + rotate(world, point.own);
 		}
 	}
 
-	// The largest displacement of a body's points, and (`strain`) the largest against what each may have.
-	double stray(const Body& body, Vec3 at, Quat world, double joint_room, double* strain) const
+	// The largest displacement of a body's points, and (`error_ratio`) the largest against what each may have.
+	double measure_displacement(const Body& body, Vec3 at, Quat world, double joint_room, double* error_ratio) const
 	{
 		double last = 0, joint = 0;
-		const MatrixOf<double> turn = as_matrix(world);
+		const MatrixOf<double> rotation = as_matrix(world);
 		for (int32_t i = 0; i < body.point_count; ++i)
 		{
 			const Point& point = model.points[body.first_point + i];
 			if (point.skin && !state.mode.twist)
 				continue;
-			Vec3 off = at + rotate(turn, point.at) - targets[i];
+			Vec3 off = at + rotate(rotation, point.at) - targets[i];
 			double square = dot(off, off);
-			double& most = point.hangs ? joint : last;
+			double& most = point.carries_body ? joint : last;
 			most = square > most ? square : most;
 		}
 		joint = std::sqrt(joint), last = std::sqrt(last);
-		double a = joint / joint_room, b = last / LAST_ROOM;
-		*strain = a > b ? a : b;
+		double a = joint / joint_room, b = last / END_TOLERANCE;
+		*error_ratio = a > b ? a : b;
 		return joint > last ? joint : last;
 	}
 
 	// Where the body should be turned: its far end aimed at the truth, from where it stands.
-	Quat aimed(const Body& body, Vec3 at) const
+	Quat aim_body(const Body& body, Vec3 at) const
 	{
-		Quat truth = true_worlds[body.joint];
-		if (body.far < AIMED)
+		Quat truth = true_rotations[body.joint];
+		if (body.far_distance < MIN_AIMED_LENGTH_M)
 			return truth;
-		Vec3 now = rotate(truth, body.axis), end = true_places[body.joint] + body.far * now;
-		return multiply(shortest_turn(now, unit_or(end - at, now)), truth);
+		Vec3 now = rotate(truth, body.axis), end = true_positions[body.joint] + body.far_distance * now;
+		return multiply(shortest_rotation(now, normalize_or(end - at, now)), truth);
 	}
 
-	double code_place(const Body& body, Vec3 base_at, Quat base, Vec3* at)
+	double code_translation(const Body& body, Vec3 base_at, Quat base, Vec3* at)
 	{
 		const Unit& unit = model.units[body.place];
-		int32_t* news = row.news + unit.first;
-		Vec3 truth = true_places[body.joint];
+		int32_t* residuals = row.residuals + unit.first;
+		Vec3 truth = true_positions[body.joint];
 		Vec3 wanted = rotate(conjugate(base), truth - base_at) - unit.base;
-		double ways[NUMBERS];
-		ways_to(unit, wanted, ways);
-		int64_t values[NUMBERS], predicted[NUMBERS];
+		double coordinates[MAX_NUMBERS];
+		solve_coordinates(unit, wanted, coordinates);
+		int64_t values[MAX_NUMBERS], predicted[MAX_NUMBERS];
 		for (int k = 0; k < unit.count; ++k)
 		{
 			size_t n = size_t(unit.first + k);
-			predicted[k] = row.intra ? 0 : state.values[n] + state.rates[n];
-			news[k] = steps_to(ways[k] * LENGTH_SCALE - double(predicted[k]), step_of(state, n, refined));
+			predicted[k] = row.keyframe ? 0 : state.values[n] + state.velocities[n];
+			residuals[k] = round_to_steps(coordinates[k] * LENGTH_SCALE - double(predicted[k]), get_step(state, n, refinement));
 		}
 		auto off = [&](const int32_t* tried)
 		{
 			for (int k = 0; k < unit.count; ++k)
-				values[k] = predicted[k] + tried[k] * step_of(state, size_t(unit.first + k), refined);
-			*at = base_at + rotate(base, place_of(unit, values));
+				values[k] = predicted[k] + tried[k] * get_step(state, size_t(unit.first + k), refinement);
+			*at = base_at + rotate(base, compute_translation(unit, values));
 			return std::sqrt(dot(*at - truth, *at - truth));
 		};
-		if (!row.intra)
-			leave_out(unit, news, [&](const int32_t* tried) { return off(tried) <= PLACE_ROOM * room; });
-		return off(news);
+		if (!row.keyframe)
+			drop_residuals(unit, residuals, [&](const int32_t* tried) { return off(tried) <= TRANSLATION_TOLERANCE * tolerance; });
+		return off(residuals);
 	}
 
-	double code_turn(const Body& body, Vec3 at, Quat* world)
+	double code_rotation(const Body& body, Vec3 at, Quat* world)
 	{
-		size_t u = size_t(body.turn);
+		size_t u = size_t(body.rotation);
 		const Unit& unit = model.units[u];
-		int32_t* news = row.news + unit.first;
-		if (row.intra)
+		int32_t* residuals = row.residuals + unit.first;
+		if (row.keyframe)
 		{
-			*world = tell_turn(unit, u, aimed(body, at));
-			double strain;
-			return stray(body, at, *world, JOINT_ROOM, &strain);
+			*world = encode_rotation(unit, u, aim_body(body, at));
+			double error_ratio;
+			return measure_displacement(body, at, *world, JOINT_TOLERANCE, &error_ratio);
 		}
-		FixedQuat predicted = predicted_turn(state, unit, u);
-		*world = near_quat(predicted);
-		double strain, far = stray(body, at, *world, JOINT_ROOM, &strain);
-		news[0] = news[1] = news[2] = 0;
-		if (strain <= room)
-			return far;
-		Quat left = multiply(conjugate(*world), aimed(body, at));
+		FixedQuat predicted = predict_rotation(state, unit, u);
+		*world = to_quat_fast(predicted);
+		double error_ratio, far_distance = measure_displacement(body, at, *world, JOINT_TOLERANCE, &error_ratio);
+		residuals[0] = residuals[1] = residuals[2] = 0;
+		if (error_ratio <= tolerance)
+			return far_distance;
+		Quat left = multiply(conjugate(*world), aim_body(body, at));
 		double sign = left.w < 0 ? -1 : 1;
 		Vec3 vector = {sign * left.x, sign * left.y, sign * left.z};
-		int count = unit.count - (!state.mode.twist && unit.idle_twist);
+		int count = unit.count - (!state.mode.twist && unit.skin_only_twist);
 		for (int k = 0; k < count; ++k)
-			news[k] = steps_to(dot(unit.axes[k], vector) * double(ONE),
-							   step_of(state, size_t(unit.first + k), refined));
+			residuals[k] = round_to_steps(dot(unit.axes[k], vector) * double(ONE),
+							   get_step(state, size_t(unit.first + k), refinement));
 		int64_t parts[3];
 		auto turned = [&](const int32_t* tried)
-		{ return near_quat(corrected_turn(state, unit, predicted, tried, refined, parts)); };
-		Quat found = turned(news);
-		double best, nearest = stray(body, at, found, JOINT_ROOM, &best);
-		if (strain <= bound && best + WORTH * bound >= strain && far <= nearest + WORTH * bound &&
-			far < LAST_ROOM * bound && room > 0)
+		{ return to_quat_fast(correct_rotation(state, unit, predicted, tried, refinement, parts)); };
+		Quat found = turned(residuals);
+		double best, nearest = measure_displacement(body, at, found, JOINT_TOLERANCE, &best);
+		if (error_ratio <= bound && best + MIN_GAIN * bound >= error_ratio && far_distance <= nearest + MIN_GAIN * bound &&
+			far_distance < END_TOLERANCE * bound && tolerance > 0)
 		{
-			news[0] = news[1] = news[2] = 0;
-			return far;
+			residuals[0] = residuals[1] = residuals[2] = 0;
+			return far_distance;
 		}
 		*world = found;
-		leave_out_parts(unit, news,
+		drop_small_residuals(unit, residuals,
 						[&](const int32_t* tried)
 						{
-							double tense;
+							double tried_ratio;
 							found = turned(tried);
-							far = stray(body, at, found, JOINT_ROOM, &tense);
-							if (tense <= room)
-								*world = found, nearest = far;
-							return tense <= room;
+							far_distance = measure_displacement(body, at, found, JOINT_TOLERANCE, &tried_ratio);
+							if (tried_ratio <= tolerance)
+								*world = found, nearest = far_distance;
+							return tried_ratio <= tolerance;
 						});
 		return nearest;
 	}
 
-	// As `as_quat`, by one step of Newton's: turns are of unit length but for their last bits.
-	static Quat near_quat(FixedQuat q)
+	// As `to_quat`, by one step of Newton's: turns are of unit length but for their last bits.
+	static Quat to_quat_fast(FixedQuat q)
 	{
 		const double s = 1.0 / double(ONE);
 		double x = double(q.x) * s, y = double(q.y) * s, z = double(q.z) * s, w = double(q.w) * s;
@@ -211,111 +211,111 @@ struct mocpack_LiveEncoder : End
 	}
 
 	// The numbers of a turn in an intra frame, and what they come to.
-	Quat tell_turn(const Unit& unit, size_t u, Quat wanted)
+	Quat encode_rotation(const Unit& unit, size_t u, Quat wanted)
 	{
-		Quat anchor = unit.anchor < 0 ? Quat{0, 0, 0, 1} : as_quat(told[unit.anchor]);
+		Quat anchor = unit.anchor < 0 ? Quat{0, 0, 0, 1} : to_quat(keyframe_rotations[unit.anchor]);
 		Quat q = multiply(conjugate(anchor), wanted);
 		double parts[4] = {q.x, q.y, q.z, q.w};
-		int largest = LARGEST_INDEX;
+		int largest = W_INDEX;
 		for (int k = 0; k < 3; ++k)
 			if (std::fabs(parts[k]) > std::fabs(parts[largest]) + 1e-9)
 				largest = k;
 		double sign = parts[largest] < 0 ? -1 : 1;
 		parts[largest] = parts[3];
-		int64_t step = intra_step(unit, state, refined);
+		int64_t step = keyframe_step(unit, state, refinement);
 		for (int k = 0; k < 3; ++k)
-			row.news[unit.first + k] = steps_to(sign * parts[k] * double(ONE), step);
+			row.residuals[unit.first + k] = round_to_steps(sign * parts[k] * double(ONE), step);
 		row.largest[u] = uint8_t(largest);
-		FixedQuat* turns = state.turns; // `told_turn` counts from the frame at hand
-		state.turns = told;
-		told[u] = told_turn(state, unit, row.news + unit.first, largest, refined);
-		state.turns = turns;
-		return as_quat(told[u]);
+		FixedQuat* rotations = state.rotations; // `decode_rotation` counts from the frame at hand
+		state.rotations = keyframe_rotations;
+		keyframe_rotations[u] = decode_rotation(state, unit, row.residuals + unit.first, largest, refinement);
+		state.rotations = rotations;
+		return to_quat(keyframe_rotations[u]);
 	}
 
 	double code_hinge(const Body& body, Vec3 at, Quat base, Quat* world)
 	{
-		const Unit& unit = model.units[body.turn];
-		int32_t* news = row.news + unit.first;
+		const Unit& unit = model.units[body.rotation];
+		int32_t* residuals = row.residuals + unit.first;
 		double angles[2];
-		Quat local = multiply(conjugate(body.rest), multiply(conjugate(base), aimed(body, at)));
-		angles_of(unit, local, angles);
+		Quat local = multiply(conjugate(body.rest), multiply(conjugate(base), aim_body(body, at)));
+		compute_hinge_angles(unit, local, angles);
 		int64_t values[2], predicted[2];
 		for (int k = 0; k < unit.count; ++k)
 		{
 			size_t n = size_t(unit.first + k);
-			double known = double(state.values[n] + state.rates[n]) / ANGLE_SCALE;
+			double known = double(state.values[n] + state.velocities[n]) / ANGLE_SCALE;
 			angles[k] += 2 * PI * std::floor((known - angles[k]) / (2 * PI) + 0.5);
-			predicted[k] = row.intra ? 0 : state.values[n] + state.rates[n];
-			news[k] = steps_to(angles[k] * ANGLE_SCALE - double(predicted[k]), step_of(state, n, refined));
+			predicted[k] = row.keyframe ? 0 : state.values[n] + state.velocities[n];
+			residuals[k] = round_to_steps(angles[k] * ANGLE_SCALE - double(predicted[k]), get_step(state, n, refinement));
 		}
 		auto turned = [&](const int32_t* tried)
 		{
 			for (int k = 0; k < unit.count; ++k)
-				values[k] = predicted[k] + tried[k] * step_of(state, size_t(unit.first + k), refined);
-			return multiply(base, hinge_turn(body, unit, values));
+				values[k] = predicted[k] + tried[k] * get_step(state, size_t(unit.first + k), refinement);
+			return multiply(base, compute_hinge_rotation(body, unit, values));
 		};
 		double lever = unit.levers[0];
-		Quat truth = true_worlds[body.joint];
-		if (!row.intra)
-			leave_out(unit, news,
+		Quat truth = true_rotations[body.joint];
+		if (!row.keyframe)
+			drop_residuals(unit, residuals,
 					  [&](const int32_t* tried)
 					  {
-						  double tense;
+						  double tried_ratio;
 						  Quat found = turned(tried), left = multiply(conjugate(truth), found);
 						  Vec3 v = {left.x, left.y, left.z};
-						  stray(body, at, found, JOINT_ROOM, &tense);
-						  return tense <= room && 2 * std::sqrt(dot(v, v)) * lever <= HINGE_ROOM * room;
+						  measure_displacement(body, at, found, JOINT_TOLERANCE, &tried_ratio);
+						  return tried_ratio <= tolerance && 2 * std::sqrt(dot(v, v)) * lever <= HINGE_TOLERANCE * tolerance;
 					  });
-		*world = turned(news);
-		double strain;
-		return stray(body, at, *world, JOINT_ROOM, &strain);
+		*world = turned(residuals);
+		double error_ratio;
+		return measure_displacement(body, at, *world, JOINT_TOLERANCE, &error_ratio);
 	}
 
 	// Leaves out of a correction all that may be, the smallest parts first.
-	template <typename Good> void leave_out(const Unit& unit, int32_t* news, const Good& good) const
+	template <typename Good> void drop_residuals(const Unit& unit, int32_t* residuals, const Good& good) const
 	{
-		const int32_t none[NUMBERS] = {0, 0, 0};
-		if (room > 0 && good(none))
+		const int32_t none[MAX_NUMBERS] = {0, 0, 0};
+		if (tolerance > 0 && good(none))
 		{
-			memcpy(news, none, unit.count * sizeof(int32_t));
+			memcpy(residuals, none, unit.count * sizeof(int32_t));
 			return;
 		}
-		leave_out_parts(unit, news, good);
+		drop_small_residuals(unit, residuals, good);
 	}
 
 	// The same where leaving all out is known to be too much.
-	template <typename Good> void leave_out_parts(const Unit& unit, int32_t* news, const Good& good) const
+	template <typename Good> void drop_small_residuals(const Unit& unit, int32_t* residuals, const Good& good) const
 	{
-		for (int tries = 1; tries < unit.count && room > 0; ++tries)
+		for (int tries = 1; tries < unit.count && tolerance > 0; ++tries)
 		{
 			int least = -1;
 			for (int k = 0; k < unit.count; ++k)
-				if (news[k] && (least < 0 || std::abs(news[k]) < std::abs(news[least])))
+				if (residuals[k] && (least < 0 || std::abs(residuals[k]) < std::abs(residuals[least])))
 					least = k;
 			if (least < 0)
 				return;
-			int32_t kept_news = news[least];
-			news[least] = 0;
-			if (!good(news))
+			int32_t saved_residual = residuals[least];
+			residuals[least] = 0;
+			if (!good(residuals))
 			{
-				news[least] = kept_news;
+				residuals[least] = saved_residual;
 				return;
 			}
 		}
 	}
 
-	static int32_t steps_to(double wanted, int64_t step)
+	static int32_t round_to_steps(double wanted, int64_t step)
 	{
 		double n = std::floor(wanted / double(step) + 0.5);
 		return int32_t(n > 5e8 ? 5e8 : n < -5e8 ? -5e8 : n);
 	}
 
-	static void ways_to(const Unit& unit, Vec3 wanted, double* ways)
+	static void solve_coordinates(const Unit& unit, Vec3 wanted, double* coordinates)
 	{
 		if (unit.count == 1)
 		{
-			ways[0] = dot(unit.axes[0], wanted);
+			coordinates[0] = dot(unit.axes[0], wanted);
 			return;
 		}
 		// least squares: (AᵀA) ways = Aᵀ wanted
@@ -327,19 +327,19 @@ struct mocpack_LiveEncoder : End
 			right.z = dot(unit.axes[2], wanted);
 		}
 		Vec3 found = solve(a, 0, right);
-		ways[0] = found.x, ways[1] = found.y, ways[2] = found.z;
+		coordinates[0] = found.x, coordinates[1] = found.y, coordinates[2] = found.z;
 	}
 
-	static double twist_of(Quat q, Vec3 axis)
+	static double compute_twist(Quat q, Vec3 axis)
 	{
 		return 2 * std::atan2(dot({q.x, q.y, q.z}, axis), q.w);
 	}
 
-	static void angles_of(const Unit& unit, Quat local, double* angles)
+	static void compute_hinge_angles(const Unit& unit, Quat local, double* angles)
 	{
 		if (unit.count == 1)
 		{
-			angles[0] = twist_of(local, unit.axes[0]);
+			angles[0] = compute_twist(local, unit.axes[0]);
 			return;
 		}
 		Vec3 first = unit.axes[0], second = unit.axes[1], flat = second - dot(second, first) * first;
@@ -347,43 +347,43 @@ struct mocpack_LiveEncoder : End
 		angles[0] = std::atan2(dot(cross(flat, there), first), dot(there, flat));
 		double s = std::sin(-0.5 * angles[0]);
 		Quat back = {s * first.x, s * first.y, s * first.z, std::cos(0.5 * angles[0])};
-		angles[1] = twist_of(multiply(back, local), second);
+		angles[1] = compute_twist(multiply(back, local), second);
 	}
 
 	// Codes a body; returns how far it is off.
 	double code_body(size_t b)
 	{
 		const Body& body = model.bodies[b];
-		Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : worlds[body.parent];
-		Vec3 base_at = body.parent < 0 ? Vec3{0, 0, 0} : places[body.parent];
-		double placed = 0, off, strain;
+		Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : world_rotations[body.parent];
+		Vec3 base_at = body.parent < 0 ? Vec3{0, 0, 0} : positions[body.parent];
+		double placed = 0, off, error_ratio;
 		find_targets(body);
-		worlds[b] = base;
+		world_rotations[b] = base;
 		if (body.place >= 0)
-			placed = code_place(body, base_at, base, &places[b]);
+			placed = code_translation(body, base_at, base, &positions[b]);
 		else
-			places[b] = base_at + rotate(base, body.at);
-		if (body.turn < 0)
-			off = stray(body, places[b], base, JOINT_ROOM, &strain);
-		else if (model.units[body.turn].kind == TURN)
-			off = code_turn(body, places[b], &worlds[b]);
+			positions[b] = base_at + rotate(base, body.at);
+		if (body.rotation < 0)
+			off = measure_displacement(body, positions[b], base, JOINT_TOLERANCE, &error_ratio);
+		else if (model.units[body.rotation].kind == ROTATION)
+			off = code_rotation(body, positions[b], &world_rotations[b]);
 		else
-			off = code_hinge(body, places[b], base, &worlds[b]);
+			off = code_hinge(body, positions[b], base, &world_rotations[b]);
 		return off > placed ? off : placed;
 	}
 
 	// Codes body `first` and all that it carries, and those from `known` on, which are not coded yet; returns
 	// the first that leaves the bound, or their count.
-	size_t find_row(size_t first, size_t known)
+	size_t code_bodies(size_t first, size_t known)
 	{
-		row.refined = refined;
+		row.refinement = refinement;
 		for (size_t b = first; b < model.body_count; ++b)
 		{
 			int32_t parent = model.bodies[b].parent;
 			coded[b] = b == first || b >= known || (parent >= int32_t(first) && coded[parent]);
 			if (!coded[b])
 				continue;
-			room = ROOMS[tight[b]] * bound;
+			tolerance = TOLERANCE_RATIOS[tightness[b]] * bound;
 			errors[b] = code_body(b);
 			if (errors[b] > bound)
 				return b;
@@ -392,34 +392,34 @@ struct mocpack_LiveEncoder : End
 	}
 
 	// The nearest body above one that leaves the bound which may still be coded closer; -1 for none.
-	int32_t looser_above(size_t failed) const
+	int32_t find_looser_ancestor(size_t failed) const
 	{
 		int32_t b = model.bodies[failed].parent;
-		while (b >= 0 && tight[b] == TIGHTEST)
+		while (b >= 0 && tightness[b] == MAX_TIGHTNESS)
 			b = model.bodies[b].parent;
 		return b;
 	}
 
 	/* Leaves out what it can. Where a body leaves the bound it is what carries it that stands wrong: that is
 	 * coded closer, and all after it again. Then everything closer, and with finer steps. */
-	double find_good_row()
+	double code_row_within_bound()
 	{
-		refined = 0;
-		memset(tight, row.intra ? TIGHTEST : 0, model.body_count);
-		size_t failed = find_row(0, 0);
-		for (int tries = 0; failed < model.body_count && tries < MOST_TRIES; ++tries)
+		refinement = 0;
+		memset(tightness, row.keyframe ? MAX_TIGHTNESS : 0, model.body_count);
+		size_t failed = code_bodies(0, 0);
+		for (int tries = 0; failed < model.body_count && tries < MAX_TIGHTENINGS; ++tries)
 		{
-			int32_t b = looser_above(failed);
+			int32_t b = find_looser_ancestor(failed);
 			if (b < 0)
 				break;
-			++tight[b];
-			failed = find_row(size_t(b), failed);
+			++tightness[b];
+			failed = code_bodies(size_t(b), failed);
 		}
-		memset(tight, TIGHTEST, model.body_count);
+		memset(tightness, MAX_TIGHTNESS, model.body_count);
 		while (failed < model.body_count)
 		{
-			failed = find_row(0, 0);
-			if (refined++ == MOST_REFINED)
+			failed = code_bodies(0, 0);
+			if (refinement++ == MAX_REFINEMENT)
 				break;
 		}
 		double largest = 0;
@@ -429,14 +429,14 @@ struct mocpack_LiveEncoder : End
 	}
 
 	// Rates are a frame's; a frame may come to be longer or shorter.
-	void tell_rates(int every_before)
+	void quantize_velocities(int frame_step_before)
 	{
-		double longer = every_before ? double(state.mode.every) / every_before : 1;
+		double longer = frame_step_before ? double(state.mode.frame_step) / frame_step_before : 1;
 		for (size_t n = 0; n < model.number_count; ++n)
 		{
-			int64_t step = step_of(state, n, 0);
-			double rate = longer * double(state.rates[n]) * RATE_PARTS / double(step);
-			row.rates[n] = int32_t(clamped(int64_t(std::floor(rate + 0.5)), 1 << 28));
+			int64_t step = get_step(state, n, 0);
+			double rate = longer * double(state.velocities[n]) * VELOCITY_STEP_PARTS / double(step);
+			row.velocities[n] = int32_t(clamp(int64_t(std::floor(rate + 0.5)), 1 << 28));
 		}
 	}
 };
@@ -444,27 +444,27 @@ struct mocpack_LiveEncoder : End
 namespace
 {
 
-mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& arena)
+mocpack_LiveEncoder* allocate_encoder(const uint8_t* hello, size_t size, Arena& arena)
 {
-	mocpack_LiveEncoder made = {}, *e = arena.take<mocpack_LiveEncoder>(1);
-	if (!place_end(hello, size, arena, &made))
+	mocpack_LiveEncoder made = {}, *e = arena.allocate<mocpack_LiveEncoder>(1);
+	if (!allocate_codec(hello, size, arena, &made))
 		return nullptr;
 	const Model& model = made.model;
-	made.bytes = arena.take<uint8_t>(KEPT_ROWS * made.row_room);
-	made.kept = arena.take<KeptRow>(KEPT_ROWS);
-	made.true_worlds = arena.take<Quat>(model.joint_count);
-	made.true_places = arena.take<Vec3>(model.joint_count);
-	made.places = arena.take<Vec3>(model.body_count);
-	made.targets = arena.take<Vec3>(model.point_room);
-	made.told = arena.take<FixedQuat>(model.unit_count);
-	made.errors = arena.take<double>(model.body_count);
-	made.tight = arena.take<uint8_t>(model.body_count);
-	made.coded = arena.take<uint8_t>(model.body_count);
+	made.bytes = arena.allocate<uint8_t>(SAVED_ROWS * made.max_row_bytes);
+	made.saved = arena.allocate<SavedRow>(SAVED_ROWS);
+	made.true_rotations = arena.allocate<Quat>(model.joint_count);
+	made.true_positions = arena.allocate<Vec3>(model.joint_count);
+	made.positions = arena.allocate<Vec3>(model.body_count);
+	made.targets = arena.allocate<Vec3>(model.point_room);
+	made.keyframe_rotations = arena.allocate<FixedQuat>(model.unit_count);
+	made.errors = arena.allocate<double>(model.body_count);
+	made.tightness = arena.allocate<uint8_t>(model.body_count);
+	made.coded = arena.allocate<uint8_t>(model.body_count);
 	if (!e)
 		return nullptr;
 	new (e) mocpack_LiveEncoder(made);
-	for (size_t i = 0; i < KEPT_ROWS; ++i)
-		e->kept[i].number = -1;
+	for (size_t i = 0; i < SAVED_ROWS; ++i)
+		e->saved[i].number = -1;
 	return e;
 }
 
@@ -473,59 +473,59 @@ mocpack_LiveEncoder* place_encoder(const uint8_t* hello, size_t size, Arena& are
 size_t mocpack_live_encoder_size(const uint8_t* hello, size_t size)
 {
 	Arena counting(nullptr);
-	place_encoder(hello, size, counting);
+	allocate_encoder(hello, size, counting);
 	return counting.used();
 }
 
 mocpack_LiveEncoder* mocpack_live_encoder_open(const uint8_t* hello, size_t size, void* memory)
 {
 	Arena arena(memory);
-	return place_encoder(hello, size, arena);
+	return allocate_encoder(hello, size, arena);
 }
 
 mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* e, const double* rotations,
-								   const double* translations, int64_t time, int intra,
+								   const double* translations, int64_t time, int keyframe,
 								   const mocpack_LiveMode* mode, double* error)
 {
 	e->solve_truth(rotations, translations);
-	if (!e->finite)
-		return MOCPACK_UNREACHABLE;
+	if (!e->is_finite)
+		return MOCPACK_BOUND_NOT_MET;
 	State& state = e->state;
 	Mode before = state.mode;
 	if (!before.bound)
-		before.every = 0; // nothing moved yet
-	e->row.intra = intra || state.number < 0;
-	if (e->row.intra)
+		before.frame_step = 0; // nothing moved yet
+	e->row.keyframe = keyframe || state.number < 0;
+	if (e->row.keyframe)
 	{
-		state.mode.bound = mode->bound, state.mode.every = mode->every, state.mode.twist = mode->twist;
-		steps_of(e->model, state.mode.bound, 0, state.steps);
+		state.mode.bound = mode->bound, state.mode.frame_step = mode->frame_step, state.mode.twist = mode->twist;
+		compute_steps(e->model, state.mode.bound, 0, state.steps);
 	}
 	e->bound = state.mode.bound / 1e6;
-	*error = e->find_good_row();
-	if (*error > e->bound && !e->row.intra)
+	*error = e->code_row_within_bound();
+	if (*error > e->bound && !e->row.keyframe)
 	{
 		// a leap: what it was does not matter to what it is
-		memset(state.rates, 0, e->model.number_count * sizeof(int64_t));
-		e->row.intra = true;
-		*error = e->find_good_row();
+		memset(state.velocities, 0, e->model.number_count * sizeof(int64_t));
+		e->row.keyframe = true;
+		*error = e->code_row_within_bound();
 	}
 	if (*error > e->bound)
 	{
 		state.mode = before;
-		steps_of(e->model, before.bound ? before.bound : e->model.bound, 0, state.steps);
-		return MOCPACK_UNREACHABLE;
+		compute_steps(e->model, before.bound ? before.bound : e->model.bound, 0, state.steps);
+		return MOCPACK_BOUND_NOT_MET;
 	}
-	if (e->row.intra)
-		e->tell_rates(before.every);
+	if (e->row.keyframe)
+		e->quantize_velocities(before.frame_step);
 	int64_t number = state.number + 1;
-	KeptRow& kept = e->kept[size_t(number) % KEPT_ROWS];
-	uint8_t* bytes = e->bytes + size_t(number) % KEPT_ROWS * e->row_room;
-	kept.number = number;
-	kept.time = time;
-	kept.row = {0, e->row.intra, bytes, write_row(e->model, state, e->learned, e->row, bytes, e->row_room)};
-	if (!kept.row.size)
+	SavedRow& saved = e->saved[size_t(number) % SAVED_ROWS];
+	uint8_t* bytes = e->bytes + size_t(number) % SAVED_ROWS * e->max_row_bytes;
+	saved.number = number;
+	saved.time = time;
+	saved.row = {0, e->row.keyframe, bytes, write_row(e->model, state, e->contexts, e->row, bytes, e->max_row_bytes)};
+	if (!saved.row.size)
 		return MOCPACK_NO_MEMORY;
-	take_on(*e, number);
+	apply_row(*e, number);
 	return MOCPACK_OK;
 }
 
@@ -533,17 +533,17 @@ const mocpack_LiveRow* mocpack_live_row(mocpack_LiveEncoder* e, int64_t number, 
 {
 	if (number < 0)
 		return nullptr;
-	const KeptRow& kept = e->kept[size_t(number) % KEPT_ROWS];
-	*time = kept.time;
-	return kept.number == number ? &kept.row : nullptr;
+	const SavedRow& saved = e->saved[size_t(number) % SAVED_ROWS];
+	*time = saved.time;
+	return saved.number == number ? &saved.row : nullptr;
 }
 
 void mocpack_live_encoded_pose(mocpack_LiveEncoder* e, double* rotations, double* translations)
 {
-	pose_of(e->model, e->state, e->worlds, rotations, translations);
+	compute_pose(e->model, e->state, e->world_rotations, rotations, translations);
 }
 
 uint32_t mocpack_live_encoder_checksum(const mocpack_LiveEncoder* e)
 {
-	return checksum_of(e->model, e->state);
+	return compute_checksum(e->model, e->state);
 }

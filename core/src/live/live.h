@@ -18,8 +18,8 @@ extern "C"
 	typedef struct mocpack_LiveShape
 	{
 		size_t joint_count, translated_count;
-		size_t row_room;  // bytes that no row exceeds
-		uint32_t check;	  // CRC-32 of the hello
+		size_t max_row_bytes;  // bytes that no row exceeds
+		uint32_t hello_checksum;	  // CRC-32 of the hello
 		double max_error; // metres
 		double frame_time;
 	} mocpack_LiveShape;
@@ -28,7 +28,7 @@ extern "C"
 	typedef struct mocpack_LiveMode
 	{
 		uint32_t bound; // micrometres
-		uint8_t every;	// frames of the source that a step of the stream is
+		uint8_t frame_step;	// frames of the source that a step of the stream is
 		uint8_t twist;	// 0: twist that moves nothing but the skin is left out
 	} mocpack_LiveMode;
 
@@ -43,22 +43,22 @@ extern "C"
 	typedef struct mocpack_LiveRow
 	{
 		uint32_t offset; // frames before the packet's newest
-		int intra;
+		int keyframe;
 		const uint8_t* bytes;
 		size_t size;
 	} mocpack_LiveRow;
 
-	typedef enum mocpack_LiveAnswer
+	typedef enum mocpack_LivePacketStatus
 	{
-		MOCPACK_LIVE_NEWS = 0,		 // it brought rows that were not known
-		MOCPACK_LIVE_KNOWN = 1,		 // a duplicate, or too late
-		MOCPACK_LIVE_UNPLACED = 2,	 // fits nothing known: a whole packet is waited for
+		MOCPACK_LIVE_NEW = 0,		 // it brought rows that were not known
+		MOCPACK_LIVE_REDUNDANT = 1,		 // a duplicate, or too late
+		MOCPACK_LIVE_NEEDS_KEYFRAME = 2,	 // fits nothing known: a whole packet is waited for
 		MOCPACK_LIVE_DAMAGED = 3,	 // its checksum, or its form, is wrong
-		MOCPACK_LIVE_OTHER_HELLO = 4 // it belongs to another hello: another stream, or a restarted sender
-	} mocpack_LiveAnswer;
+		MOCPACK_LIVE_OTHER_STREAM = 4 // it belongs to another hello: another stream, or a restarted sender
+	} mocpack_LivePacketStatus;
 
 	// Reads a hello; MOCPACK_CORRUPT or MOCPACK_TRUNCATED and what is wrong with it, or its shape.
-	mocpack_Status mocpack_live_shape(const uint8_t* hello, size_t size, mocpack_LiveShape* shape,
+	mocpack_Status mocpack_live_read_shape(const uint8_t* hello, size_t size, mocpack_LiveShape* shape,
 									  mocpack_Fault* fault);
 
 	size_t mocpack_live_encoder_size(const uint8_t* hello, size_t size);
@@ -66,10 +66,10 @@ extern "C"
 
 	/* Codes a pose, rotations (J, 4) local and translations (M, 3), as the next frame, and keeps its row
 	 * among the last 64. An intra frame takes `mode`, others leave it aside. `error` receives how far joints,
-	 * end sites and skin are off, in metres. MOCPACK_UNREACHABLE: the skeleton's hinges cannot take this pose
+	 * end sites and skin are off, in metres. MOCPACK_BOUND_NOT_MET: the skeleton's hinges cannot take this pose
 	 * within the bound, or it is no pose. */
 	mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* encoder, const double* rotations,
-									   const double* translations, int64_t time, int intra,
+									   const double* translations, int64_t time, int keyframe,
 									   const mocpack_LiveMode* mode, double* error);
 	// The row of a frame; null once it is forgotten.
 	const mocpack_LiveRow* mocpack_live_row(mocpack_LiveEncoder* encoder, int64_t number, int64_t* time);
@@ -78,11 +78,11 @@ extern "C"
 
 	/* Writes a packet; returns its size, 0 if it does not fit. The first row may be of any frame; offsets are
 	 * at most 65535. */
-	size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
+	size_t mocpack_live_pack(uint32_t hello_checksum, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
 							 size_t count, uint8_t* dst, size_t room);
 	/* Reads one. `near` is the newest frame known, with its time, or null; `rows` has room for `room`, and
 	 * `count` receives how many there are. */
-	mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* near,
+	mocpack_LivePacketStatus mocpack_live_unpack(uint32_t hello_checksum, const mocpack_LiveHead* near,
 										   const uint8_t* packet, size_t size, mocpack_LiveHead* head,
 										   mocpack_LiveRow* rows, size_t room, size_t* count);
 
@@ -90,21 +90,21 @@ extern "C"
 	// `patience`: for how many frames a missing one is waited for, where an intra frame could stand in.
 	mocpack_LiveReceiver* mocpack_live_receiver_open(const uint8_t* hello, size_t size, int patience,
 													 void* memory);
-	mocpack_LiveAnswer mocpack_live_receive(mocpack_LiveReceiver* receiver, const uint8_t* packet,
+	mocpack_LivePacketStatus mocpack_live_receive(mocpack_LiveReceiver* receiver, const uint8_t* packet,
 											size_t size);
 	/* Decodes the next frame that can be; returns 0 if none can. `head` receives its number and time. */
 	int mocpack_live_next(mocpack_LiveReceiver* receiver, mocpack_LiveHead* head, double* rotations,
 						  double* translations);
 	// Whether the next frame is missing and nothing held can stand in for it.
-	int mocpack_live_waiting(const mocpack_LiveReceiver* receiver);
+	int mocpack_live_is_waiting(const mocpack_LiveReceiver* receiver);
 	// The mode of the frames decoded last, and the first frame that is missing, up to the newest heard of.
 	mocpack_LiveMode mocpack_live_mode(const mocpack_LiveReceiver* receiver);
 	void mocpack_live_missing(const mocpack_LiveReceiver* receiver, int64_t* first, int64_t* newest);
 	// Whether the row of a frame is held, or was decoded.
-	int mocpack_live_holds(const mocpack_LiveReceiver* receiver, int64_t number);
+	int mocpack_live_has_frame(const mocpack_LiveReceiver* receiver, int64_t number);
 	/* The pose `ahead` frames after the last decoded, if all goes on as it did; fewer than 64. Returns 0
 	 * before the first frame. */
-	int mocpack_live_guess(mocpack_LiveReceiver* receiver, int ahead, double* rotations,
+	int mocpack_live_predict(mocpack_LiveReceiver* receiver, int ahead, double* rotations,
 						   double* translations);
 	// CRC-32 of the whole numbers that the frame decoded last left, to hold both ends equal.
 	uint32_t mocpack_live_receiver_checksum(const mocpack_LiveReceiver* receiver);

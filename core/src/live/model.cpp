@@ -18,14 +18,14 @@ namespace
 {
 
 const uint8_t MAGIC[4] = {'m', 'l', 'v', '2'};
-const double SHORTEST = 1e-6;	// metres: a bone this short has no direction
-const double TURN_SHARE = 0.36; // of the bound, that rounding a turn may move a point by
-const double TWIST_SHARE = 0.35;
-const double PLACE_SHARE = 0.5;
-const double HINGE_SHARE = 0.25;
-const double LARGEST = 1e6; // metres
+const double MIN_LENGTH_M = 1e-6;	// metres: a bone this short has no direction
+const double ROTATION_STEP_RATIO = 0.36; // of the bound, that rounding a turn may move a point by
+const double TWIST_STEP_RATIO = 0.35;
+const double TRANSLATION_STEP_RATIO = 0.5;
+const double HINGE_STEP_RATIO = 0.25;
+const double MAX_LENGTH_M = 1e6; // metres
 
-struct Bytes
+struct ByteReader
 {
 	const uint8_t* at;
 	const uint8_t* end;
@@ -80,20 +80,20 @@ struct Bytes
 		return double(value);
 	}
 
-	Vec3 exact()
+	Vec3 vec_f64()
 	{
 		double x = f64(), y = f64(), z = f64();
 		return {x, y, z};
 	}
 
-	Vec3 vec()
+	Vec3 vec_f32()
 	{
 		double x = f32(), y = f32(), z = f32();
 		return {x, y, z};
 	}
 };
 
-mocpack_Status wrong(mocpack_Fault* fault, const char* part, size_t index, const char* field, double value,
+mocpack_Status set_fault(mocpack_Fault* fault, const char* part, size_t index, const char* field, double value,
 					 double low, double high)
 {
 	*fault = {part, int64_t(index), field, value, low, high};
@@ -105,9 +105,9 @@ double length(Vec3 v)
 	return std::sqrt(dot(v, v));
 }
 
-bool usable(Vec3 v)
+bool is_usable(Vec3 v)
 {
-	return std::fabs(v.x) <= LARGEST && std::fabs(v.y) <= LARGEST && std::fabs(v.z) <= LARGEST;
+	return std::fabs(v.x) <= MAX_LENGTH_M && std::fabs(v.y) <= MAX_LENGTH_M && std::fabs(v.z) <= MAX_LENGTH_M;
 }
 
 struct Hinge
@@ -118,7 +118,7 @@ struct Hinge
 };
 
 // What stands in a hello, before bodies are made of it.
-struct Parts
+struct HelloParts
 {
 	size_t joints, ends, translated, hinges;
 	uint8_t* kinds; // (J) nonzero: turns freely
@@ -129,7 +129,7 @@ struct Parts
 	int32_t* first_hinge; // (J + 1)
 };
 
-void axes_around(Vec3 axis, Unit* unit)
+void choose_axes(Vec3 axis, Unit* unit)
 {
 	double x = std::fabs(axis.x), y = std::fabs(axis.y), z = std::fabs(axis.z);
 	Vec3 other = x <= y && x <= z ? Vec3{1, 0, 0} : y <= z ? Vec3{0, 1, 0} : Vec3{0, 0, 1};
@@ -138,7 +138,7 @@ void axes_around(Vec3 axis, Unit* unit)
 	unit->axes[0] = side;
 	unit->axes[1] = cross(axis, side);
 	unit->axes[2] = axis;
-	for (int k = 0; k < NUMBERS; ++k)
+	for (int k = 0; k < MAX_NUMBERS; ++k)
 	{
 		const double v[3] = {unit->axes[k].x, unit->axes[k].y, unit->axes[k].z};
 		for (int c = 0; c < 3; ++c)
@@ -149,7 +149,7 @@ void axes_around(Vec3 axis, Unit* unit)
 struct Builder
 {
 	Model& m;
-	const Parts& p;
+	const HelloParts& p;
 	double* reach; // (J) of all that hangs below on hinges, from the joint
 
 	Vec3 offset(size_t j) const
@@ -178,8 +178,8 @@ struct Builder
 		{
 			int32_t parent = m.parents[j];
 			Vec3 place = parent < 0 ? offset(j) : at[parent] + offset(j);
-			m.moves[j] = is_body(j);
-			if (!m.moves[j])
+			m.starts_body[j] = is_body(j);
+			if (!m.starts_body[j])
 			{
 				at[j] = place;
 				m.body_of[j] = m.body_of[parent];
@@ -191,7 +191,7 @@ struct Builder
 			body.parent = parent < 0 ? -1 : m.body_of[parent];
 			body.at = place;
 			body.rest = p.rest[j];
-			body.place = body.turn = -1;
+			body.place = body.rotation = -1;
 			at[j] = {0, 0, 0};
 			m.body_of[j] = int32_t(m.body_count++);
 		}
@@ -199,8 +199,8 @@ struct Builder
 
 	void add_point(Body& body, Vec3 at, Vec3 own, size_t joint, bool skin)
 	{
-		bool hangs = !skin && m.moves[joint] && int32_t(joint) != body.joint;
-		m.points[m.point_count++] = {at, own, int32_t(joint), skin, hangs};
+		bool carries_body = !skin && m.starts_body[joint] && int32_t(joint) != body.joint;
+		m.points[m.point_count++] = {at, own, int32_t(joint), skin, carries_body};
 		++body.point_count;
 	}
 
@@ -215,17 +215,17 @@ struct Builder
 			{
 				bool rides = m.body_of[j] == int32_t(b);
 				int32_t parent = m.parents[j];
-				if (!rides && m.moves[j] && m.columns[j] < 0 && parent >= 0 &&
+				if (!rides && m.starts_body[j] && m.columns[j] < 0 && parent >= 0 &&
 					m.body_of[parent] == int32_t(b))
 					add_point(body, m.bodies[m.body_of[j]].at, {0, 0, 0}, j, false);
 				if (!rides)
 					continue;
-				if (!m.moves[j])
+				if (!m.starts_body[j])
 					add_point(body, at[j], {0, 0, 0}, j, false);
 				for (size_t e = 0; e < p.ends; ++e)
 					if (size_t(p.end_joints[e]) == j)
 						add_point(body, at[j] + p.end_sites[e], p.end_sites[e], j, false);
-				const Vec3 skin[3] = {{SHELL, 0, 0}, {0, SHELL, 0}, {0, 0, SHELL}};
+				const Vec3 skin[3] = {{SKIN_DISTANCE_M, 0, 0}, {0, SKIN_DISTANCE_M, 0}, {0, 0, SKIN_DISTANCE_M}};
 				for (Vec3 s : skin)
 					add_point(body, at[j] + s, s, j, true);
 			}
@@ -233,13 +233,13 @@ struct Builder
 			{
 				const Point& point = m.points[body.first_point + i];
 				double d = length(point.at);
-				if (!point.skin && d > body.far && d > SHORTEST)
+				if (!point.skin && d > body.far_distance && d > MIN_LENGTH_M)
 				{
-					body.far = d;
+					body.far_distance = d;
 					body.axis = (1 / d) * point.at;
 				}
 			}
-			if (body.far == 0)
+			if (body.far_distance == 0)
 				body.axis = {0, 1, 0};
 		}
 	}
@@ -248,34 +248,34 @@ struct Builder
 	void find_reach()
 	{
 		for (size_t b = 0; b < m.body_count; ++b)
-			reach[b] = m.bodies[b].far > SHELL ? m.bodies[b].far : SHELL;
+			reach[b] = m.bodies[b].far_distance > SKIN_DISTANCE_M ? m.bodies[b].far_distance : SKIN_DISTANCE_M;
 		for (size_t b = m.body_count; b-- > 1;)
 		{
 			const Body& body = m.bodies[b];
-			bool hangs = p.first_hinge[body.joint + 1] > p.first_hinge[body.joint];
+			bool carries_body = p.first_hinge[body.joint + 1] > p.first_hinge[body.joint];
 			double all = length(body.at) + reach[b];
-			if (hangs && body.parent >= 0 && all > reach[body.parent])
+			if (carries_body && body.parent >= 0 && all > reach[body.parent])
 				reach[body.parent] = all;
 		}
 	}
 
-	int32_t last_unit(int32_t b) const
+	int32_t find_last_unit(int32_t b) const
 	{
 		for (; b >= 0; b = m.bodies[b].parent)
 		{
-			if (m.bodies[b].turn >= 0)
-				return m.bodies[b].turn;
+			if (m.bodies[b].rotation >= 0)
+				return m.bodies[b].rotation;
 			if (m.bodies[b].place >= 0)
 				return m.bodies[b].place;
 		}
 		return -1;
 	}
 
-	int32_t free_turn_above(int32_t b) const
+	int32_t find_free_rotation_above(int32_t b) const
 	{
 		for (b = m.bodies[b].parent; b >= 0; b = m.bodies[b].parent)
-			if (m.bodies[b].turn >= 0 && m.units[m.bodies[b].turn].kind == TURN)
-				return m.bodies[b].turn;
+			if (m.bodies[b].rotation >= 0 && m.units[m.bodies[b].rotation].kind == ROTATION)
+				return m.bodies[b].rotation;
 		return -1;
 	}
 
@@ -293,15 +293,15 @@ struct Builder
 		return unit;
 	}
 
-	void add_place(size_t b)
+	void add_translation(size_t b)
 	{
 		Body& body = m.bodies[b];
 		size_t j = size_t(body.joint), sliding = hinges(j, true);
-		Unit& unit = add_unit(PLACE, sliding ? sliding : 3, b, body.parent < 0 ? -1 : last_unit(body.parent));
+		Unit& unit = add_unit(TRANSLATION, sliding ? sliding : 3, b, body.parent < 0 ? -1 : find_last_unit(body.parent));
 		body.place = int32_t(m.unit_count) - 1;
 		unit.column = m.columns[j];
 		const Vec3 world[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
-		for (int k = 0; k < NUMBERS; ++k)
+		for (int k = 0; k < MAX_NUMBERS; ++k)
 			unit.axes[k] = world[k], unit.levers[k] = 1;
 		if (!sliding)
 			return;
@@ -311,15 +311,15 @@ struct Builder
 				unit.axes[k++] = rotate(body.rest, p.rows[h].axis);
 	}
 
-	void add_turn(size_t b)
+	void add_rotation(size_t b)
 	{
 		Body& body = m.bodies[b];
 		size_t j = size_t(body.joint), turning = hinges(j, false);
 		if (!turning && !p.kinds[j])
 			return;
-		int32_t above = body.place >= 0 ? body.place : body.parent < 0 ? -1 : last_unit(body.parent);
-		Unit& unit = add_unit(turning ? HINGE : TURN, turning ? turning : 3, b, above);
-		body.turn = int32_t(m.unit_count) - 1;
+		int32_t above = body.place >= 0 ? body.place : body.parent < 0 ? -1 : find_last_unit(body.parent);
+		Unit& unit = add_unit(turning ? HINGE : ROTATION, turning ? turning : 3, b, above);
+		body.rotation = int32_t(m.unit_count) - 1;
 		if (turning)
 		{
 			for (int32_t h = p.first_hinge[j], k = 0; h < p.first_hinge[j + 1]; ++h)
@@ -327,8 +327,8 @@ struct Builder
 					unit.levers[k] = reach[b], unit.axes[k++] = p.rows[h].axis;
 			return;
 		}
-		unit.anchor = free_turn_above(int32_t(b));
-		axes_around(body.axis, &unit);
+		unit.anchor = find_free_rotation_above(int32_t(b));
+		choose_axes(body.axis, &unit);
 		double wide = 0;
 		for (int32_t i = 0; i < body.point_count; ++i)
 		{
@@ -337,9 +337,9 @@ struct Builder
 			if (!point.skin && length(off) > wide)
 				wide = length(off);
 		}
-		unit.idle_twist = wide <= SHORTEST;
+		unit.skin_only_twist = wide <= MIN_LENGTH_M;
 		unit.levers[0] = unit.levers[1] = reach[b];
-		unit.levers[2] = wide > SHELL ? wide : SHELL;
+		unit.levers[2] = wide > SKIN_DISTANCE_M ? wide : SKIN_DISTANCE_M;
 	}
 
 	void find_units()
@@ -348,13 +348,13 @@ struct Builder
 		for (size_t b = 0; b < m.body_count; ++b)
 		{
 			if (m.columns[m.bodies[b].joint] >= 0)
-				add_place(b);
-			add_turn(b);
+				add_translation(b);
+			add_rotation(b);
 		}
 	}
 };
 
-mocpack_Status read_tree(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
+mocpack_Status read_tree(ByteReader& in, Model* m, HelloParts& p, mocpack_Fault* fault)
 {
 	for (size_t j = 0; j < p.joints; ++j)
 	{
@@ -362,44 +362,44 @@ mocpack_Status read_tree(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
 		m->parents[j] = parent == 0xffff ? -1 : int32_t(parent);
 		m->columns[j] = -1;
 		if (parent != 0xffff && parent >= j)
-			return wrong(fault, "joint", j, "parent", double(parent), 0, double(j) - 1);
+			return set_fault(fault, "joint", j, "parent", double(parent), 0, double(j) - 1);
 	}
 	for (size_t j = 0; j < p.joints; ++j)
 		p.kinds[j] = uint8_t(in.u8());
 	for (size_t j = 0; j < p.joints; ++j)
 	{
-		Vec3 offset = in.vec();
-		if (!usable(offset))
-			return wrong(fault, "joint", j, "offset", length(offset), 0, LARGEST);
+		Vec3 offset = in.vec_f32();
+		if (!is_usable(offset))
+			return set_fault(fault, "joint", j, "offset", length(offset), 0, MAX_LENGTH_M);
 		store(m->offsets + 3 * j, offset);
 	}
 	for (size_t j = 0; j < p.joints; ++j)
 	{
-		Vec3 v = in.exact();
+		Vec3 v = in.vec_f64();
 		double w = in.f64(), norm = std::sqrt(dot(v, v) + w * w);
 		if (!(std::fabs(norm - 1) < 1e-3))
-			return wrong(fault, "joint", j, "length of its rest rotation", norm, 1, 1);
+			return set_fault(fault, "joint", j, "length of its rest rotation", norm, 1, 1);
 		p.rest[j] = {v.x / norm, v.y / norm, v.z / norm, w / norm};
 	}
 	return MOCPACK_OK;
 }
 
-mocpack_Status read_rows(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
+mocpack_Status read_rows(ByteReader& in, Model* m, HelloParts& p, mocpack_Fault* fault)
 {
 	for (size_t e = 0; e < p.ends; ++e)
 	{
 		p.end_joints[e] = int32_t(in.u16());
-		p.end_sites[e] = in.vec();
+		p.end_sites[e] = in.vec_f32();
 		if (size_t(p.end_joints[e]) >= p.joints)
-			return wrong(fault, "end site", e, "joint", p.end_joints[e], 0, double(p.joints) - 1);
-		if (!usable(p.end_sites[e]))
-			return wrong(fault, "end site", e, "place", length(p.end_sites[e]), 0, LARGEST);
+			return set_fault(fault, "end site", e, "joint", p.end_joints[e], 0, double(p.joints) - 1);
+		if (!is_usable(p.end_sites[e]))
+			return set_fault(fault, "end site", e, "place", length(p.end_sites[e]), 0, MAX_LENGTH_M);
 	}
 	for (size_t c = 0; c < p.translated; ++c)
 	{
 		uint32_t joint = in.u16();
 		if (joint >= p.joints || m->columns[joint] >= 0)
-			return wrong(fault, "translation", c, "joint", joint, 0, double(p.joints) - 1);
+			return set_fault(fault, "translation", c, "joint", joint, 0, double(p.joints) - 1);
 		m->columns[joint] = int32_t(c);
 	}
 	size_t joint = 0;
@@ -408,12 +408,12 @@ mocpack_Status read_rows(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
 		Hinge& row = p.rows[h];
 		row.joint = int32_t(in.u16());
 		row.slides = in.u8() != 0;
-		row.axis = in.exact();
+		row.axis = in.vec_f64();
 		double norm = length(row.axis);
 		if (size_t(row.joint) >= p.joints || size_t(row.joint) < (h ? size_t(p.rows[h - 1].joint) : 0))
-			return wrong(fault, "hinge", h, "joint", row.joint, 0, double(p.joints) - 1);
+			return set_fault(fault, "hinge", h, "joint", row.joint, 0, double(p.joints) - 1);
 		if (!(std::fabs(norm - 1) < 1e-3))
-			return wrong(fault, "hinge", h, "length of its axis", norm, 1, 1);
+			return set_fault(fault, "hinge", h, "length of its axis", norm, 1, 1);
 		row.axis = (1 / norm) * row.axis;
 		while (joint <= size_t(row.joint))
 			p.first_hinge[joint++] = int32_t(h);
@@ -422,30 +422,30 @@ mocpack_Status read_rows(Bytes& in, Model* m, Parts& p, mocpack_Fault* fault)
 		p.first_hinge[joint++] = int32_t(p.hinges);
 	for (size_t j = 0; j < p.joints; ++j)
 	{
-		int slides = 0, turns = 0;
+		int slides = 0, rotations = 0;
 		for (int32_t h = p.first_hinge[j]; h < p.first_hinge[j + 1]; ++h)
-			++(p.rows[h].slides ? slides : turns);
-		if (slides > 3 || turns > 2 || (slides && m->columns[j] < 0))
-			return wrong(fault, "joint", j, "hinges", slides + turns, 0, 2);
+			++(p.rows[h].slides ? slides : rotations);
+		if (slides > 3 || rotations > 2 || (slides && m->columns[j] < 0))
+			return set_fault(fault, "joint", j, "hinges", slides + rotations, 0, 2);
 	}
 	return MOCPACK_OK;
 }
 
 } // namespace
 
-void steps_of(const Model& model, uint32_t bound, int refined, int64_t* steps)
+void compute_steps(const Model& model, uint32_t bound, int refinement, int64_t* steps)
 {
-	double metres = double(bound) / 1e6 / double(1 << refined);
+	double metres = double(bound) / 1e6 / double(1 << refinement);
 	for (size_t u = 0; u < model.unit_count; ++u)
 	{
 		const Unit& unit = model.units[u];
 		for (int k = 0; k < unit.count; ++k)
 		{
-			double step = unit.kind == PLACE   ? PLACE_SHARE * metres * LENGTH_SCALE
-						  : unit.kind == HINGE ? 2 * HINGE_SHARE * metres / unit.levers[k] * ANGLE_SCALE
-						  : k < 2			   ? TURN_SHARE * metres / unit.levers[k] * double(ONE)
-											   : TWIST_SHARE * metres / unit.levers[k] * double(ONE);
-			double most = unit.kind == TURN ? double(ONE) / 4 : double(ONE);
+			double step = unit.kind == TRANSLATION   ? TRANSLATION_STEP_RATIO * metres * LENGTH_SCALE
+						  : unit.kind == HINGE ? 2 * HINGE_STEP_RATIO * metres / unit.levers[k] * ANGLE_SCALE
+						  : k < 2			   ? ROTATION_STEP_RATIO * metres / unit.levers[k] * double(ONE)
+											   : TWIST_STEP_RATIO * metres / unit.levers[k] * double(ONE);
+			double most = unit.kind == ROTATION ? double(ONE) / 4 : double(ONE);
 			steps[unit.first + k] = int64_t(step < 1 ? 1 : step > most ? most : step);
 		}
 	}
@@ -453,50 +453,50 @@ void steps_of(const Model& model, uint32_t bound, int refined, int64_t* steps)
 
 mocpack_Status read_model(const uint8_t* hello, size_t size, Arena& arena, Model* m, mocpack_Fault* fault)
 {
-	Bytes in = {hello, hello + size};
+	ByteReader in = {hello, hello + size};
 	uint8_t magic[4];
 	in.take(magic, 4);
 	if (!in.good || memcmp(magic, MAGIC, 4) != 0)
-		return wrong(fault, "hello", 0, "first four bytes", magic[0], MAGIC[0], MAGIC[0]);
+		return set_fault(fault, "hello", 0, "first four bytes", magic[0], MAGIC[0], MAGIC[0]);
 	in.u32(); // the session: what tells a restarted sender from the one before, through the checksum
-	Parts p;
+	HelloParts p;
 	m->bound = in.u32();
 	m->frame_time = in.f64();
-	m->gain = int32_t(in.u16());
-	m->fade = int32_t(in.u16());
+	m->velocity_gain = int32_t(in.u16());
+	m->velocity_decay = int32_t(in.u16());
 	p.joints = in.u16(), p.ends = in.u16(), p.translated = in.u16(), p.hinges = in.u16();
 	if (!in.good)
 		return MOCPACK_TRUNCATED;
-	if (m->bound < 1 || m->bound > MOST_BOUND)
-		return wrong(fault, "hello", 0, "max_error in micrometres", m->bound, 1, MOST_BOUND);
+	if (m->bound < 1 || m->bound > MAX_BOUND_UM)
+		return set_fault(fault, "hello", 0, "max_error in micrometres", m->bound, 1, MAX_BOUND_UM);
 	if (!(m->frame_time >= 1e-6 && m->frame_time <= 1e6))
-		return wrong(fault, "hello", 0, "frame_time", m->frame_time, 1e-6, 1e6);
-	if (p.joints < 1 || p.joints > MOST_JOINTS)
-		return wrong(fault, "hello", 0, "joint count", double(p.joints), 1, MOST_JOINTS);
+		return set_fault(fault, "hello", 0, "frame_time", m->frame_time, 1e-6, 1e6);
+	if (p.joints < 1 || p.joints > MAX_JOINTS)
+		return set_fault(fault, "hello", 0, "joint count", double(p.joints), 1, MAX_JOINTS);
 	size_t points = 5 * p.joints + p.ends;
-	if (p.ends > MOST_POINTS || p.translated > p.joints || p.hinges > 5 * p.joints)
-		return wrong(fault, "hello", 0, "count of end sites, translations or hinges",
-					 double(p.ends + p.translated + p.hinges), 0, double(MOST_POINTS));
-	m->check = crc32(0, hello, size);
+	if (p.ends > MAX_POINTS || p.translated > p.joints || p.hinges > 5 * p.joints)
+		return set_fault(fault, "hello", 0, "count of end sites, translations or hinges",
+					 double(p.ends + p.translated + p.hinges), 0, double(MAX_POINTS));
+	m->hello_checksum = crc32(0, hello, size);
 	m->joint_count = p.joints;
 	m->translated_count = p.translated;
 	m->point_room = points;
-	m->parents = arena.take<int32_t>(p.joints);
-	m->body_of = arena.take<int32_t>(p.joints);
-	m->moves = arena.take<uint8_t>(p.joints);
-	m->columns = arena.take<int32_t>(p.joints);
-	m->offsets = arena.take<double>(3 * p.joints);
-	m->bodies = arena.take<Body>(p.joints);
-	m->units = arena.take<Unit>(2 * p.joints);
-	m->points = arena.take<Point>(points);
-	p.kinds = arena.take<uint8_t>(p.joints);
-	p.rest = arena.take<Quat>(p.joints);
-	p.end_joints = arena.take<int32_t>(p.ends);
-	p.end_sites = arena.take<Vec3>(p.ends);
-	p.rows = arena.take<Hinge>(p.hinges);
-	p.first_hinge = arena.take<int32_t>(p.joints + 1);
-	Vec3* at = arena.take<Vec3>(p.joints);
-	double* reach = arena.take<double>(p.joints);
+	m->parents = arena.allocate<int32_t>(p.joints);
+	m->body_of = arena.allocate<int32_t>(p.joints);
+	m->starts_body = arena.allocate<uint8_t>(p.joints);
+	m->columns = arena.allocate<int32_t>(p.joints);
+	m->offsets = arena.allocate<double>(3 * p.joints);
+	m->bodies = arena.allocate<Body>(p.joints);
+	m->units = arena.allocate<Unit>(2 * p.joints);
+	m->points = arena.allocate<Point>(points);
+	p.kinds = arena.allocate<uint8_t>(p.joints);
+	p.rest = arena.allocate<Quat>(p.joints);
+	p.end_joints = arena.allocate<int32_t>(p.ends);
+	p.end_sites = arena.allocate<Vec3>(p.ends);
+	p.rows = arena.allocate<Hinge>(p.hinges);
+	p.first_hinge = arena.allocate<int32_t>(p.joints + 1);
+	Vec3* at = arena.allocate<Vec3>(p.joints);
+	double* reach = arena.allocate<double>(p.joints);
 	if (!m->parents)
 		return MOCPACK_OK; // counting
 	mocpack_Status status = read_tree(in, m, p, fault);

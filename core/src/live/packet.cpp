@@ -12,16 +12,16 @@ using namespace mocpack;
 namespace
 {
 
-const uint8_t KIND = 0x20, FULL = 1;
+const uint8_t SPARSE = 0x20, FULL = 1;
 // Rows 0, 1, 2, ... frames before the newest, as most packets have them: no offsets, and the last takes what
 // is left. Beside FULL the byte says whether that one is intra, and how many there are.
-const uint8_t IN_ORDER = 0x40, LAST_INTRA = 2;
+const uint8_t CONSECUTIVE = 0x40, LAST_IS_KEYFRAME = 2;
 const int COUNT_SHIFT = 2;
-const size_t MOST_IN_ORDER = 16;
-const size_t CHECK = 4;
-const int64_t TICK = 250; // microseconds
-const uint32_t MOST_OFFSET = 65535;
-const int64_t LATEST = int64_t(1) << 60; // microseconds
+const size_t MAX_CONSECUTIVE = 16;
+const size_t CHECKSUM_BYTES = 4;
+const int64_t TICK_US = 250; // microseconds
+const uint32_t MAX_OFFSET = 65535;
+const int64_t MAX_TIME_US = int64_t(1) << 60; // microseconds
 
 void put(uint8_t*& at, uint64_t value, int bytes)
 {
@@ -56,16 +56,16 @@ bool get_varint(const uint8_t*& at, const uint8_t* end, uint32_t* value)
 	return false;
 }
 
-uint32_t checksum(uint32_t check, int64_t number, const uint8_t* packet, size_t size)
+uint32_t checksum(uint32_t hello_checksum, int64_t number, const uint8_t* packet, size_t size)
 {
 	uint8_t known[12], *at = known;
-	put(at, check, 4);
+	put(at, hello_checksum, 4);
 	put(at, uint64_t(number), 8);
 	return crc32(crc32(0, known, sizeof known), packet, size);
 }
 
 // The value nearest to `near` whose lowest sixteen bits are `low`.
-int64_t unwrapped(int64_t near, uint64_t low)
+int64_t unwrap(int64_t near, uint64_t low)
 {
 	return near + int16_t(uint16_t(low - uint64_t(near)));
 }
@@ -76,7 +76,7 @@ bool read_rows(const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows, siz
 	{
 		uint32_t offset = 0, size = 0;
 		if (*count == room || !get_varint(at, end, &offset) || !get_varint(at, end, &size) ||
-			offset > MOST_OFFSET || size_t(end - at) < size >> 1)
+			offset > MAX_OFFSET || size_t(end - at) < size >> 1)
 			return false;
 		rows[*count] = {offset, int(size & 1), at, size >> 1};
 		at += size >> 1;
@@ -84,10 +84,10 @@ bool read_rows(const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows, siz
 	return *count > 0;
 }
 
-bool read_rows_in_order(uint8_t kind, const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows,
+bool read_consecutive_rows(uint8_t kind, const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows,
 						size_t room, size_t* count)
 {
-	*count = size_t((kind & ~IN_ORDER) >> COUNT_SHIFT) + 1;
+	*count = size_t((kind & ~CONSECUTIVE) >> COUNT_SHIFT) + 1;
 	if (*count > room)
 		return false;
 	for (uint32_t i = 0; i + 1 < *count; ++i)
@@ -103,98 +103,98 @@ bool read_rows_in_order(uint8_t kind, const uint8_t* at, const uint8_t* end, moc
 			return false;
 		rows[i].bytes = at;
 	}
-	rows[*count - 1] = {uint32_t(*count - 1), (kind & LAST_INTRA) != 0, at, size_t(end - at)};
+	rows[*count - 1] = {uint32_t(*count - 1), (kind & LAST_IS_KEYFRAME) != 0, at, size_t(end - at)};
 	return true;
 }
 
-uint32_t told_size(const mocpack_LiveRow& row)
+uint32_t make_size_field(const mocpack_LiveRow& row)
 {
-	return uint32_t(row.size << 1 | (row.intra ? 1 : 0));
+	return uint32_t(row.size << 1 | (row.keyframe ? 1 : 0));
 }
 
-bool are_in_order(const mocpack_LiveRow* rows, size_t count)
+bool are_consecutive(const mocpack_LiveRow* rows, size_t count)
 {
 	for (size_t i = 0; i < count; ++i)
 		if (rows[i].offset != i)
 			return false;
-	return count > 0 && count <= MOST_IN_ORDER;
+	return count > 0 && count <= MAX_CONSECUTIVE;
 }
 
-uint8_t kind_of(const mocpack_LiveHead* head, const mocpack_LiveRow* rows, size_t count, bool in_order)
+uint8_t make_kind(const mocpack_LiveHead* head, const mocpack_LiveRow* rows, size_t count, bool consecutive)
 {
 	uint8_t kind = head->full ? FULL : 0;
-	if (!in_order)
-		return uint8_t(KIND | kind);
-	kind = uint8_t(kind | (rows[count - 1].intra ? LAST_INTRA : 0));
-	return uint8_t(IN_ORDER | (count - 1) << COUNT_SHIFT | kind);
+	if (!consecutive)
+		return uint8_t(SPARSE | kind);
+	kind = uint8_t(kind | (rows[count - 1].keyframe ? LAST_IS_KEYFRAME : 0));
+	return uint8_t(CONSECUTIVE | (count - 1) << COUNT_SHIFT | kind);
 }
 
 bool is_kind(uint8_t kind)
 {
-	return (kind & ~FULL) == KIND || (kind & 0xc0) == IN_ORDER;
+	return (kind & ~FULL) == SPARSE || (kind & 0xc0) == CONSECUTIVE;
 }
 
 } // namespace
 
-size_t mocpack_live_pack(uint32_t check, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
+size_t mocpack_live_pack(uint32_t hello_checksum, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
 						 size_t count, uint8_t* dst, size_t room)
 {
-	size_t needed = 17 + CHECK;
+	size_t needed = 17 + CHECKSUM_BYTES;
 	for (size_t i = 0; i < count; ++i)
 		needed += 8 + rows[i].size;
 	if (needed > room)
 		return 0;
 	uint8_t* at = dst;
-	const bool in_order = are_in_order(rows, count);
-	*at++ = kind_of(head, rows, count, in_order);
-	put(at, check, 2);
+	const bool consecutive = are_consecutive(rows, count);
+	*at++ = make_kind(head, rows, count, consecutive);
+	put(at, hello_checksum, 2);
 	put(at, uint64_t(head->number), head->full ? 6 : 2);
-	put(at, uint64_t(head->full ? head->time : head->time / TICK), head->full ? 8 : 2);
-	for (size_t i = 0; in_order && i + 1 < count; ++i)
-		put_varint(at, told_size(rows[i]));
+	put(at, uint64_t(head->full ? head->time : head->time / TICK_US), head->full ? 8 : 2);
+	for (size_t i = 0; consecutive && i + 1 < count; ++i)
+		put_varint(at, make_size_field(rows[i]));
 	for (size_t i = 0; i < count; ++i)
 	{
-		if (!in_order)
+		if (!consecutive)
 		{
 			put_varint(at, rows[i].offset);
-			put_varint(at, told_size(rows[i]));
+			put_varint(at, make_size_field(rows[i]));
 		}
 		for (size_t k = 0; k < rows[i].size; ++k)
 			*at++ = rows[i].bytes[k];
 	}
-	put(at, checksum(check, head->number, dst, size_t(at - dst)), CHECK);
+	put(at, checksum(hello_checksum, head->number, dst, size_t(at - dst)), CHECKSUM_BYTES);
 	return size_t(at - dst);
 }
 
-mocpack_LiveAnswer mocpack_live_unpack(uint32_t check, const mocpack_LiveHead* near, const uint8_t* packet,
+mocpack_LivePacketStatus mocpack_live_unpack(uint32_t hello_checksum, const mocpack_LiveHead* near, const uint8_t* packet,
 									   size_t size, mocpack_LiveHead* head, mocpack_LiveRow* rows,
 									   size_t room, size_t* count)
 {
-	if (size < 7 + CHECK || !is_kind(packet[0]))
+	if (size < 7 + CHECKSUM_BYTES || !is_kind(packet[0]))
 		return MOCPACK_LIVE_DAMAGED;
-	if (!checksum_matches(check & 0xffff, uint32_t(get(packet + 1, 2))))
-		return MOCPACK_LIVE_OTHER_HELLO;
+	if (!checksum_matches(hello_checksum & 0xffff, uint32_t(get(packet + 1, 2))))
+		return MOCPACK_LIVE_OTHER_STREAM;
 	head->full = packet[0] & FULL;
-	const uint8_t *at = packet + 7, *end = packet + size - CHECK;
+	const uint8_t *at = packet + 7, *end = packet + size - CHECKSUM_BYTES;
 	if (head->full)
 	{
-		if (size < 17 + CHECK)
+		if (size < 17 + CHECKSUM_BYTES)
 			return MOCPACK_LIVE_DAMAGED;
 		head->number = int64_t(get(packet + 3, 6));
 		head->time = int64_t(get(packet + 9, 8));
 		at = packet + 17;
 	}
 	else if (!near)
-		return MOCPACK_LIVE_UNPLACED;
+		return MOCPACK_LIVE_NEEDS_KEYFRAME;
 	else
 	{
-		head->number = unwrapped(near->number, get(packet + 3, 2));
-		head->time = TICK * unwrapped(near->time / TICK, get(packet + 5, 2));
+		head->number = unwrap(near->number, get(packet + 3, 2));
+		head->time = TICK_US * unwrap(near->time / TICK_US, get(packet + 5, 2));
 	}
-	if (head->number < 0 || head->time < 0 || head->time > LATEST ||
-		!checksum_matches(checksum(check, head->number, packet, size - CHECK), uint32_t(get(end, CHECK))))
+	if (head->number < 0 || head->time < 0 || head->time > MAX_TIME_US ||
+		!checksum_matches(checksum(hello_checksum, head->number, packet, size - CHECKSUM_BYTES), uint32_t(get(end, CHECKSUM_BYTES))))
 		return MOCPACK_LIVE_DAMAGED;
-	bool good = packet[0] & IN_ORDER ? read_rows_in_order(packet[0], at, end, rows, room, count)
+	bool good = packet[0] & CONSECUTIVE ? read_consecutive_rows(packet[0], at, end, rows, room, count)
 									 : read_rows(at, end, rows, room, count);
-	return good ? MOCPACK_LIVE_NEWS : MOCPACK_LIVE_DAMAGED;
+	return good ? MOCPACK_LIVE_NEW : MOCPACK_LIVE_DAMAGED;
 }

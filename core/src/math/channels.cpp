@@ -16,7 +16,7 @@ void mocpack_channels_to_rotations(const mocpack_Channels* channels, const doubl
 			const int32_t* columns = channels->columns + 3 * j;
 			Quat q = {0, 0, 0, 1};
 			for (int a = 0; a < 3 && axes[a] >= 0; ++a)
-				q = turn_about(q, axes[a], row[columns[a]]);
+				q = rotate_about(q, axes[a], row[columns[a]]);
 			Quat frame = load_quat(channels->frames + 4 * j);
 			if (frame.w != 1)
 				q = multiply(multiply(frame, q), conjugate(frame));

@@ -58,7 +58,7 @@ LaneVec apply(const Matrix& m, LaneVec v)
 	return {dot(m.rows[0], v), dot(m.rows[1], v), dot(m.rows[2], v)};
 }
 
-Matrix less_one(LaneQuat q)
+Matrix subtract_identity(LaneQuat q)
 {
 	Lanes x = q.x + q.x, y = q.y + q.y, z = q.z + q.z;
 	Lanes xx = q.x * x, yy = q.y * y, zz = q.z * z;
@@ -68,7 +68,7 @@ Matrix less_one(LaneQuat q)
 }
 
 // The largest of |s|² and of what the points `shell` along the joint's three axes have moved, squared.
-Lanes skin_moved(LaneVec s, const Matrix& m, Lanes shell)
+Lanes max_shell_displacement(LaneVec s, const Matrix& m, Lanes shell)
 {
 	LaneVec x = {s.x + shell * m.rows[0].x, s.y + shell * m.rows[1].x, s.z + shell * m.rows[2].x};
 	LaneVec y = {s.x + shell * m.rows[0].y, s.y + shell * m.rows[1].y, s.z + shell * m.rows[2].y};
@@ -98,8 +98,8 @@ Poses measure(const mocpack_Skeleton& skeleton, const Motion& a, const Motion& b
 		}
 		turn = multiply(turn, gather_quat(b.rotations, 4 * j));
 		shift = rotate(back, shift);
-		Matrix matrix = less_one(turn);
-		Lanes centre = dot(shift, shift), all = skin_moved(shift, matrix, spread(shell));
+		Matrix matrix = subtract_identity(turn);
+		Lanes centre = dot(shift, shift), all = max_shell_displacement(shift, matrix, spread(shell));
 		for (; e < skeleton.end_count && size_t(skeleton.end_joints[e]) == j; ++e)
 		{
 			LaneVec end = shift + apply(matrix, spread(load_vec(skeleton.end_sites + 3 * e)));

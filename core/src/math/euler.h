@@ -8,7 +8,7 @@ namespace mocpack
 {
 
 // q turned further by `angle` about its own x, y or z axis.
-inline Quat turn_about(Quat q, int axis, double angle)
+inline Quat rotate_about(Quat q, int axis, double angle)
 {
 	double s = std::sin(0.5 * angle), c = std::cos(0.5 * angle);
 	switch (axis)

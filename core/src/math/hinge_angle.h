@@ -15,7 +15,7 @@ inline double twist(Quat q, Vec3 axis)
 }
 
 // Angles about one or two axes of a turn from rest.
-inline void turned_angles(Quat turn, Vec3 first, const double* second_axis, double* outer, double* inner)
+inline void solve_hinge_angles(Quat turn, Vec3 first, const double* second_axis, double* outer, double* inner)
 {
 	if (!second_axis)
 	{
@@ -31,7 +31,7 @@ inline void turned_angles(Quat turn, Vec3 first, const double* second_axis, doub
 }
 
 // The ways along up to three axes (n, 3) that come nearest to a displacement: least squares, by elimination.
-inline void slid_ways(const double* axes, size_t count, Vec3 displacement, double* ways)
+inline void solve_slider_positions(const double* axes, size_t count, Vec3 displacement, double* ways)
 {
 	const size_t n = count < 3 ? count : 3; // which compilers want to hear
 	double m[3][3] = {}, rest[3] = {};
@@ -60,7 +60,7 @@ inline void slid_ways(const double* axes, size_t count, Vec3 displacement, doubl
 
 // Puts an angle on the branch that its limits allow, or that is nearest to the frame before: null for the
 // first.
-inline double settled_angle(double angle, double lowest, double highest, const double* before)
+inline double unwrap_hinge_angle(double angle, double lowest, double highest, const double* before)
 {
 	const double turn = 6.28318530717958647692; // radians
 	const bool narrow = highest - lowest < turn;

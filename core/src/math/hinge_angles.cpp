@@ -32,7 +32,7 @@ size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
 
 } // namespace
 
-void mocpack_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
+void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
 						  const double* translations, size_t frames, double* angles)
 {
 	const mocpack_Skeleton& s = *skeleton;
@@ -52,14 +52,14 @@ void mocpack_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotati
 			{
 				Vec3 away = load_vec(translations + 3 * (t * s.translated_count + column)) -
 							load_vec(s.offsets + 3 * own.joint);
-				slid_ways(axes, own.slides, rotate(back, away), row + h);
+				solve_slider_positions(axes, own.slides, rotate(back, away), row + h);
 			}
 			if (own.turns)
-				turned_angles(multiply(back, load_quat(rotations + 4 * (t * s.joint_count + own.joint))),
+				solve_hinge_angles(multiply(back, load_quat(rotations + 4 * (t * s.joint_count + own.joint))),
 							  load_vec(turning), own.turns > 1 ? turning + 3 : nullptr, row + first,
 							  row + first + 1);
 			for (size_t i = first; i < first + own.turns; ++i)
-				row[i] = settled_angle(row[i], s.hinge_limits[2 * i], s.hinge_limits[2 * i + 1],
+				row[i] = unwrap_hinge_angle(row[i], s.hinge_limits[2 * i], s.hinge_limits[2 * i + 1],
 									   t ? row + i - s.hinge_count : nullptr);
 		}
 		h += own.slides + own.turns;

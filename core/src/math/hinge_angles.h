@@ -11,7 +11,7 @@ extern "C"
 	 * of the nearest turn. An angle between limits less than a turn apart is the one nearest to their middle,
 	 * any other begins in [-pi, pi] and goes on without jumps. rotations: (T, J, 4) local; translations: (T,
 	 * M, 3) of the skeleton's translated joints. */
-	void mocpack_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
+	void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
 							  const double* translations, size_t frames, double* angles);
 
 #ifdef __cplusplus

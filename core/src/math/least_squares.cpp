@@ -1,12 +1,12 @@
 // Linear prediction that learns as it goes: the part that takes the time.
 #include "math/least_squares.h"
 
-#include "common/wide.h"
+#include "common/simd_clones.h"
 
 namespace mocpack
 {
 
-MOCPACK_WIDE void Recursive::learn(const double* inputs, double predicted, double actual)
+MOCPACK_SIMD_CLONES void RecursiveLeastSquares::learn(const double* inputs, double predicted, double actual)
 {
 	if (!n)
 		return;

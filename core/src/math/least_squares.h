@@ -5,7 +5,7 @@
 #pragma once
 #include <cstddef>
 
-#include "common/small.h"
+#include "common/small_build.h"
 
 namespace mocpack
 {
@@ -27,7 +27,7 @@ inline double dot(const double* a, const double* b, size_t n)
 }
 
 // Weights that predict a number from n others, with the inverse of the inputs' covariance.
-struct Recursive
+struct RecursiveLeastSquares
 {
 	size_t n = 0, stride = 0; // stride: n padded; inputs and weights beyond n stay 0
 	double forgetting = 1, caution = 1;
@@ -105,7 +105,7 @@ template <int MOST> struct Blend
 	void learn(const double* inputs, double actual)
 	{
 		// the count as a constant lets the compiler unroll; the arithmetic is the same
-		switch (SMALL ? 0 : n)
+		switch (SMALL_BUILD ? 0 : n)
 		{
 		case 3:
 			return learn_of<3>(inputs, actual);

@@ -1,7 +1,7 @@
 // Making arrays of quaternions fit to be trusted: unit length, one hemisphere in time.
 #include <cmath>
 
-#include "common/wide.h"
+#include "common/simd_clones.h"
 #include "math/quaternion.h"
 #include "math/quaternions.h"
 
@@ -14,7 +14,7 @@ const double ROUNDING = 1e-14;		 // of the square of a unit quaternion's length
 const float SINGLE_ROUNDING = 5e-7f; // the same in single precision
 
 // How many of `count` quaternions would be changed, `before` being those of the frame before.
-MOCPACK_WIDE size_t count_unsettled(const double* p, const double* before, size_t count)
+MOCPACK_SIMD_CLONES size_t count_unnormalized(const double* p, const double* before, size_t count)
 {
 	size_t bad = 0;
 	for (size_t i = 0; i < count; ++i, p += 4, before += 4)
@@ -29,25 +29,25 @@ MOCPACK_WIDE size_t count_unsettled(const double* p, const double* before, size_
 
 } // namespace
 
-int mocpack_rotations_settled(const double* rotations, size_t frames, size_t joints)
+int mocpack_are_rotations_normalized(const double* rotations, size_t frames, size_t joints)
 {
 	const double* before = rotations;
 	for (size_t t = 0; t < frames; ++t, rotations += 4 * joints)
 	{
-		if (count_unsettled(rotations, before, joints))
+		if (count_unnormalized(rotations, before, joints))
 			return 0;
 		before = rotations;
 	}
 	return 1;
 }
 
-int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints, double tolerance)
+int64_t mocpack_normalize_rotations(double* rotations, size_t frames, size_t joints, double tolerance)
 {
 	for (size_t i = 0; i < frames * joints; ++i)
 	{
 		double* p = rotations + 4 * i;
 		// most frames have nothing to settle, and that is quickly seen
-		if (joints && i % joints == 0 && !count_unsettled(p, i ? p - 4 * joints : p, joints))
+		if (joints && i % joints == 0 && !count_unnormalized(p, i ? p - 4 * joints : p, joints))
 		{
 			i += joints - 1;
 			continue;
@@ -71,7 +71,7 @@ int64_t mocpack_settle_rotations(double* rotations, size_t frames, size_t joints
 	return -1;
 }
 
-int64_t mocpack_settle_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
+int64_t mocpack_normalize_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
 									 float tolerance)
 {
 	for (size_t t = 0; t < frames; ++t, rows += stride)

@@ -13,14 +13,14 @@ const double NEAR = 1e-9; // metres: a bone this short has no direction
 
 // Decoded numbers live on a fine grid, so that a last bit that differs between machines dies out
 // instead of growing from frame to frame.
-inline double snapped(double value, double grid)
+inline double snap(double value, double grid)
 {
 	return std::floor(value * grid + 0.5) / grid;
 }
 
-inline Vec3 snapped(Vec3 v)
+inline Vec3 snap(Vec3 v)
 {
-	return {snapped(v.x, GRID), snapped(v.y, GRID), snapped(v.z, GRID)};
+	return {snap(v.x, GRID), snap(v.y, GRID), snap(v.z, GRID)};
 }
 
 inline Quat unit(Quat q)
@@ -29,10 +29,10 @@ inline Quat unit(Quat q)
 	return n > 0 ? Quat{q.x / n, q.y / n, q.z / n, q.w / n} : Quat{0, 0, 0, 1};
 }
 
-inline Quat snapped(Quat q)
+inline Quat snap(Quat q)
 {
 	const double grid = 1073741824.0; // 2^30
-	return {snapped(q.x, grid), snapped(q.y, grid), snapped(q.z, grid), snapped(q.w, grid)};
+	return {snap(q.x, grid), snap(q.y, grid), snap(q.z, grid), snap(q.w, grid)};
 }
 
 inline double length(Vec3 v)
@@ -40,7 +40,7 @@ inline double length(Vec3 v)
 	return std::sqrt(dot(v, v));
 }
 
-inline Vec3 unit_or(Vec3 v, Vec3 otherwise)
+inline Vec3 normalize_or(Vec3 v, Vec3 otherwise)
 {
 	double n = length(v);
 	return n > NEAR ? (1 / n) * v : otherwise;
@@ -56,7 +56,7 @@ inline Vec3 perpendicular(Vec3 v)
 }
 
 // The smallest rotation that takes unit vector a to b.
-inline Quat shortest_turn(Vec3 a, Vec3 b)
+inline Quat shortest_rotation(Vec3 a, Vec3 b)
 {
 	double whole = 1 + dot(a, b);
 	if (whole < 1e-12)

@@ -16,26 +16,26 @@ struct JointRows
 };
 
 // The ways along up to three axes that come nearest to a displacement.
-void slid(const mocpack_Hinge* hinges, const JointRows& own, Vec3 displacement, double* angles)
+void is_slider(const mocpack_Hinge* hinges, const JointRows& own, Vec3 displacement, double* angles)
 {
 	double axes[9], ways[3];
 	for (size_t i = 0; i < own.slides; ++i)
 		store(axes + 3 * i, load_vec(hinges[own.rows[i]].axis));
-	slid_ways(axes, own.slides, displacement, ways);
+	solve_slider_positions(axes, own.slides, displacement, ways);
 	for (size_t i = 0; i < own.slides; ++i)
 		angles[own.rows[i]] = ways[i];
 }
 
 Quat quaternion_at(const mocpack_Poses& poses, size_t frame, size_t joint)
 {
-	const mocpack_Strides& s = poses.rotation;
+	const mocpack_Strides& s = poses.rotation_strides;
 	const double* at = static_cast<const double*>(poses.rotations) + frame * s.frame + joint * s.joint;
 	return {at[0], at[s.component], at[2 * s.component], at[3 * s.component]};
 }
 
 Vec3 place_at(const mocpack_Poses& poses, size_t frame, size_t joint)
 {
-	const mocpack_Strides& s = poses.translation;
+	const mocpack_Strides& s = poses.translation_strides;
 	const double* at = static_cast<const double*>(poses.translations) + frame * s.frame + joint * s.joint;
 	return {at[0], at[s.component], at[2 * s.component]};
 }
@@ -47,12 +47,12 @@ void find_joint(const mocpack_Info& info, const mocpack_Poses& poses, size_t fra
 	const Quat back =
 		info.rest_rotations ? conjugate(load_quat(info.rest_rotations + 4 * joint)) : Quat{0, 0, 0, 1};
 	if (own.slides)
-		slid(info.hinges, own,
+		is_slider(info.hinges, own,
 			 rotate(back, place_at(poses, frame, joint) - load_vec(info.offsets + 3 * joint)), angles);
 	if (!own.turns)
 		return;
 	const int32_t first = own.rows[own.slides], last = own.rows[own.slides + own.turns - 1];
-	turned_angles(multiply(back, quaternion_at(poses, frame, joint)), load_vec(info.hinges[first].axis),
+	solve_hinge_angles(multiply(back, quaternion_at(poses, frame, joint)), load_vec(info.hinges[first].axis),
 				  own.turns > 1 ? info.hinges[last].axis : nullptr, angles + first, angles + last);
 }
 
@@ -75,7 +75,7 @@ void find_angles(const mocpack_Motion& motion, const mocpack_Poses& poses, size_
 
 using namespace mocpack;
 
-void mocpack_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames, double* angles)
+void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames, double* angles)
 {
 	const mocpack_Info& info = motion->info;
 	for (size_t t = 0; t < frames; ++t)
@@ -84,7 +84,7 @@ void mocpack_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, si
 		find_angles(*motion, *poses, t, row);
 		for (size_t h = 0; h < info.hinge_count; ++h)
 			if (!info.hinges[h].slides)
-				row[h] = settled_angle(row[h], info.hinges[h].lowest, info.hinges[h].highest,
+				row[h] = unwrap_hinge_angle(row[h], info.hinges[h].lower_limit, info.hinges[h].upper_limit,
 									   t ? row + h - info.hinge_count : nullptr);
 	}
 }

@@ -17,10 +17,10 @@ namespace
 {
 
 const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24, COLUMNS = 8;
-const uint64_t LARGEST = ~uint64_t(0) >> 1; // that other readers' signed numbers hold
-const uint64_t INDEX_ROOM = 1 << 20, MOST_INFLATED = 256, LONGEST_NAME = 1024;
+const uint64_t MAX_FIELD = ~uint64_t(0) >> 1; // that other readers' signed numbers hold
+const uint64_t INDEX_ROOM = 1 << 20, MOST_INFLATED = 256, MAX_NAME_BYTES = 1024;
 const uint8_t ARCHIVE_VERSION = 1;
-const size_t LONGEST_CHUNK_HEAD = 4 + 10 + 4;
+const size_t MAX_CHUNK_HEADER_BYTES = 4 + 10 + 4;
 
 uint64_t little(const uint8_t* bytes, int count)
 {
@@ -35,9 +35,9 @@ struct Opening
 	mocpack_Archive* archive;
 	mocpack_Error* error;
 
-	Sentence fail(mocpack_Status status, uint64_t offset)
+	ErrorMessage fail(mocpack_Status status, uint64_t offset)
 	{
-		return Sentence(error, status, offset);
+		return ErrorMessage(error, status, offset);
 	}
 
 	bool no_memory()
@@ -53,7 +53,7 @@ struct Opening
 		if (status == MOCPACK_OK)
 			return true;
 		bool later = status == MOCPACK_NEEDS_BYTES;
-		Sentence(error, later ? status : MOCPACK_READ_FAILED, offset, size)
+		ErrorMessage(error, later ? status : MOCPACK_READ_FAILED, offset, size)
 			<< "bytes " << offset << " to " << offset + size
 			<< (later ? " are needed first" : " cannot be read");
 		return false;
@@ -105,8 +105,8 @@ struct Opening
 	{
 		while (at < end)
 		{
-			uint8_t head[LONGEST_CHUNK_HEAD];
-			uint64_t room = end - at < LONGEST_CHUNK_HEAD ? end - at : LONGEST_CHUNK_HEAD;
+			uint8_t head[MAX_CHUNK_HEADER_BYTES];
+			uint64_t room = end - at < MAX_CHUNK_HEADER_BYTES ? end - at : MAX_CHUNK_HEADER_BYTES;
 			if (!read(at, room, head))
 				return false;
 			Fields fields("the archive's trailer", head, size_t(room), at, error);
@@ -151,7 +151,7 @@ struct Opening
 
 	bool take_index(uint64_t body, uint64_t size, uint32_t sum, Span* index)
 	{
-		uint8_t* packed = archive->memory.take_array<uint8_t>(size + 1);
+		uint8_t* packed = archive->memory.allocate_array<uint8_t>(size + 1);
 		if (!packed)
 			return no_memory();
 		if (!read(body, size, packed))
@@ -170,11 +170,11 @@ struct Opening
 			fail(found.status, body) << "the archive's index: " << found.complaint;
 			return false;
 		}
-		uint8_t* whole = archive->memory.take_array<uint8_t>(found.size + 1);
+		uint8_t* whole = archive->memory.allocate_array<uint8_t>(found.size + 1);
 		if (!whole)
 			return no_memory();
 		inflate(packed, size_t(size), nullptr, 0, whole, found.size);
-		archive->memory.give_back(packed);
+		archive->memory.release(packed);
 		*index = {whole, found.size};
 		return true;
 	}
@@ -183,13 +183,13 @@ struct Opening
 	{
 		Fields fields("the archive's index", index.bytes, size_t(index.size), 0, error);
 		archive->shard_count = size_t(fields.varint(fields.left()));
-		archive->shards = archive->memory.take_array<Shard>(archive->shard_count + 1);
+		archive->shards = archive->memory.allocate_array<Shard>(archive->shard_count + 1);
 		if (!archive->shards)
 			return no_memory();
 		for (size_t k = 0; k < archive->shard_count && fields.good(); ++k)
 		{
 			const Span name = text(fields);
-			archive->shards[k] = {name, fields.varint(LARGEST)};
+			archive->shards[k] = {name, fields.varint(MAX_FIELD)};
 			if (fields.good() && !is_plain_name(name))
 			{
 				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, size_t(name.size))
@@ -198,26 +198,26 @@ struct Opening
 			}
 		}
 		size_t base_count = size_t(fields.varint(fields.left()));
-		Span* bases = archive->memory.take_array<Span>(base_count + 1);
+		Span* bases = archive->memory.allocate_array<Span>(base_count + 1);
 		if (!bases)
 			return no_memory();
 		for (size_t k = 0; k < base_count && fields.good(); ++k)
 			bases[k] = sized(fields);
 		archive->bases = bases, archive->base_count = base_count;
 		archive->clip_count = size_t(fields.varint(fields.left()));
-		archive->clips = archive->memory.take_array<ArchivedClip>(archive->clip_count + 1);
+		archive->clips = archive->memory.allocate_array<ArchivedClip>(archive->clip_count + 1);
 		if (!archive->clips)
 			return no_memory();
 		for (size_t n = 0; n < archive->clip_count && fields.good(); ++n)
 		{
 			Span name = text(fields);
-			archive->clips[n].said.name = {reinterpret_cast<const char*>(name.bytes), size_t(name.size)};
+			archive->clips[n].entry.name = {reinterpret_cast<const char*>(name.bytes), size_t(name.size)};
 		}
 		const uint8_t* columns = fields.raw(8 * COLUMNS * archive->clip_count);
 		return fields.good() && place_clips(columns, bases, base_count, fields);
 	}
 
-	Span sized(Fields& fields, uint64_t most = LARGEST)
+	Span sized(Fields& fields, uint64_t most = MAX_FIELD)
 	{
 		uint64_t size = fields.varint(most);
 		const uint8_t* bytes = fields.raw(size);
@@ -226,7 +226,7 @@ struct Opening
 
 	Span text(Fields& fields)
 	{
-		Span found = sized(fields, LONGEST_NAME);
+		Span found = sized(fields, MAX_NAME_BYTES);
 		if (fields.good() && !is_utf8(found.bytes, size_t(found.size)))
 			fields.fail(MOCPACK_CORRUPT) << ": a name that is not UTF-8";
 		return found;
@@ -256,32 +256,32 @@ struct Opening
 		for (size_t n = 0; n < archive->clip_count; ++n)
 		{
 			ArchivedClip& clip = archive->clips[n];
-			mocpack_ArchiveClip& said = clip.said;
+			mocpack_ArchiveClip& entry = clip.entry;
 			uint64_t base = number(columns, 0, n), step = number(columns, 2, n);
 			uint64_t front = number(columns, 5, n), bits = number(columns, 7, n);
 			clip.archive = archive;
-			said.shard = number(columns, 1, n);
-			said.offset = end + (step & 1 ? ~(step >> 1) : step >> 1);
-			said.stored_size = number(columns, 3, n);
-			said.base_at = number(columns, 4, n);
-			said.frame_count = number(columns, 6, n);
-			std::memcpy(&said.frame_time, &bits, 8);
-			end = said.offset + said.stored_size;
-			bool good = base <= base_count && said.shard <= archive->shard_count && said.offset <= LARGEST &&
-						said.stored_size <= LARGEST && end <= LARGEST && said.base_at <= said.stored_size &&
-						front <= said.stored_size && front <= fields.left() && said.frame_count &&
-						said.frame_count <= LARGEST && said.frame_time > 0 &&
-						std::isfinite(said.frame_time) && (said.shard || end <= archive->trailer);
+			entry.shard = number(columns, 1, n);
+			entry.offset = end + (step & 1 ? ~(step >> 1) : step >> 1);
+			entry.stored_size = number(columns, 3, n);
+			entry.base_offset = number(columns, 4, n);
+			entry.frame_count = number(columns, 6, n);
+			std::memcpy(&entry.frame_time, &bits, 8);
+			end = entry.offset + entry.stored_size;
+			bool good = base <= base_count && entry.shard <= archive->shard_count && entry.offset <= MAX_FIELD &&
+						entry.stored_size <= MAX_FIELD && end <= MAX_FIELD && entry.base_offset <= entry.stored_size &&
+						front <= entry.stored_size && front <= fields.left() && entry.frame_count &&
+						entry.frame_count <= MAX_FIELD && entry.frame_time > 0 &&
+						std::isfinite(entry.frame_time) && (entry.shard || end <= archive->trailer);
 			if (!good)
 			{
-				fail(MOCPACK_CORRUPT, 0).quote(said.name.bytes, said.name.size)
+				fail(MOCPACK_CORRUPT, 0).quote(entry.name.bytes, entry.name.size)
 					<< ": the archive's index contradicts itself at this clip";
 				return false;
 			}
 			clip.front = {fields.raw(front), front};
 			clip.base = base ? bases[base - 1] : Span{nullptr, 0};
 			clip.base_number = base;
-			said.size = said.stored_size + clip.base.size;
+			entry.size = entry.stored_size + clip.base.size;
 		}
 		fields.end();
 		return fields.good() && names_differ();
@@ -291,7 +291,7 @@ struct Opening
 	bool names_differ()
 	{
 		const ArchivedClip** sorted =
-			archive->memory.take_array<const ArchivedClip*>(archive->clip_count + 1);
+			archive->memory.allocate_array<const ArchivedClip*>(archive->clip_count + 1);
 		if (!sorted)
 			return no_memory();
 		for (size_t n = 0; n < archive->clip_count; ++n)
@@ -300,18 +300,18 @@ struct Opening
 		for (size_t n = 1; n < archive->clip_count; ++n)
 			if (!compare_names(sorted + n - 1, sorted + n))
 			{
-				const mocpack_Text& name = sorted[n]->said.name;
+				const mocpack_Text& name = sorted[n]->entry.name;
 				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, name.size) << " names two clips of the archive";
 				return false;
 			}
-		archive->memory.give_back(sorted);
+		archive->memory.release(sorted);
 		return true;
 	}
 
 	static int compare_names(const void* a, const void* b)
 	{
-		const mocpack_Text &first = (*static_cast<const ArchivedClip* const*>(a))->said.name,
-						   &second = (*static_cast<const ArchivedClip* const*>(b))->said.name;
+		const mocpack_Text &first = (*static_cast<const ArchivedClip* const*>(a))->entry.name,
+						   &second = (*static_cast<const ArchivedClip* const*>(b))->entry.name;
 		size_t common = first.size < second.size ? first.size : second.size;
 		int found = common ? std::memcmp(first.bytes, second.bytes, common) : 0;
 		return found ? found : first.size < second.size ? -1 : first.size > second.size;
@@ -329,7 +329,7 @@ mocpack_Status read_stored(const ArchivedClip& clip, uint64_t at, uint64_t size,
 		return MOCPACK_OK;
 	}
 	const mocpack_Source& source = clip.archive->source;
-	return source.read(source.user, clip.said.offset + at, size_t(size), dst);
+	return source.read(source.user, clip.entry.offset + at, size_t(size), dst);
 }
 
 // The clip's file: what stands before the base, the base, what stands after.
@@ -337,7 +337,7 @@ mocpack_Status read_clip(void* user, uint64_t at, size_t size, void* dst)
 {
 	const ArchivedClip& clip = *static_cast<const ArchivedClip*>(user);
 	uint8_t* out = static_cast<uint8_t*>(dst);
-	uint64_t cut = clip.said.base_at, after = cut + clip.base.size, stop = at + size;
+	uint64_t cut = clip.entry.base_offset, after = cut + clip.base.size, stop = at + size;
 	uint64_t before = at < cut ? (stop < cut ? stop : cut) - at : 0;
 	mocpack_Status status = read_stored(clip, at, before, out);
 	if (status != MOCPACK_OK)
@@ -355,15 +355,15 @@ mocpack_Status read_clip(void* user, uint64_t at, size_t size, void* dst)
 mocpack_Status mocpack_archive_open(const mocpack_Source* source, const mocpack_OpenOptions* options,
 									mocpack_Archive** archive, mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	if (!source || !source->read || !archive)
-		return Sentence(error, MOCPACK_BAD_ARGUMENT) << "mocpack_archive_open needs a source and an archive";
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_archive_open needs a source and an archive";
 	mocpack_Allocator allocator = options && options->allocator ? *options->allocator : default_allocator();
 	uint64_t limit = options && options->memory_limit ? options->memory_limit : DEFAULT_LIMIT;
 	void* place = allocator.allocate(allocator.user, sizeof(mocpack_Archive));
 	if (!place)
-		return Sentence(error, MOCPACK_NO_MEMORY) << "there is no memory for an archive";
+		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "there is no memory for an archive";
 	mocpack_Archive* made = new (place) mocpack_Archive(allocator, limit, *source);
 	Opening opening = {made, error};
 	if (!opening.run())
@@ -380,60 +380,60 @@ void mocpack_archive_close(mocpack_Archive* archive)
 	if (!archive)
 		return;
 	mocpack_Allocator allocator = archive->memory.allocator();
-	archive->memory.give_all_back();
+	archive->memory.release_all();
 	archive->~mocpack_Archive();
 	allocator.release(allocator.user, archive, sizeof(mocpack_Archive));
 }
 
-size_t mocpack_archive_count(const mocpack_Archive* archive)
+size_t mocpack_archive_clip_count(const mocpack_Archive* archive)
 {
 	return archive->clip_count;
 }
 
-size_t mocpack_archive_find(const mocpack_Archive* archive, const char* name)
+size_t mocpack_archive_find_clip(const mocpack_Archive* archive, const char* name)
 {
 	size_t length = std::strlen(name);
 	for (size_t n = 0; n < archive->clip_count; ++n)
 	{
-		const mocpack_Text& own = archive->clips[n].said.name;
+		const mocpack_Text& own = archive->clips[n].entry.name;
 		if (own.size == length && !std::memcmp(own.bytes, name, length))
 			return n;
 	}
 	return archive->clip_count;
 }
 
-const mocpack_ArchiveClip* mocpack_archive_clip(const mocpack_Archive* archive, size_t clip)
+const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive, size_t clip)
 {
-	return clip < archive->clip_count ? &archive->clips[clip].said : nullptr;
+	return clip < archive->clip_count ? &archive->clips[clip].entry : nullptr;
 }
 
-mocpack_Status mocpack_archive_read(const mocpack_Archive* archive, size_t clip, uint64_t offset, size_t size,
+mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip, uint64_t offset, size_t size,
 									void* dst)
 {
-	if (clip >= archive->clip_count || archive->clips[clip].said.shard)
+	if (clip >= archive->clip_count || archive->clips[clip].entry.shard)
 		return MOCPACK_BAD_ARGUMENT;
-	uint64_t whole = archive->clips[clip].said.size;
+	uint64_t whole = archive->clips[clip].entry.size;
 	if (offset > whole || size > whole - offset)
 		return MOCPACK_BAD_ARGUMENT;
 	return read_clip(&archive->clips[clip], offset, size, dst);
 }
 
-mocpack_Status mocpack_archive_motion(const mocpack_Archive* archive, size_t clip,
+mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
 									  const mocpack_OpenOptions* options, mocpack_Motion** motion,
 									  mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	if (clip >= archive->clip_count)
-		return Sentence(error, MOCPACK_BAD_ARGUMENT)
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "clip " << uint64_t(clip) << " of an archive of " << uint64_t(archive->clip_count);
 	ArchivedClip& chosen = archive->clips[clip];
-	if (chosen.said.shard)
+	if (chosen.entry.shard)
 	{
-		const Span& shard = archive->shards[chosen.said.shard - 1].name;
-		return Sentence(error, MOCPACK_UNSUPPORTED).quote(shard.bytes, size_t(shard.size))
+		const Span& shard = archive->shards[chosen.entry.shard - 1].name;
+		return ErrorMessage(error, MOCPACK_UNSUPPORTED).quote(shard.bytes, size_t(shard.size))
 			   << " has this clip: open that archive";
 	}
-	mocpack_Source source = {&chosen, chosen.said.size, read_clip};
+	mocpack_Source source = {&chosen, chosen.entry.size, read_clip};
 	return mocpack_open_source(&source, options, motion, error);
 }

@@ -15,7 +15,7 @@ struct Span
 struct ArchivedClip
 {
 	mocpack_Archive* archive;
-	mocpack_ArchiveClip said;
+	mocpack_ArchiveClip entry;
 	Span base, front;
 	uint64_t base_number; // 0: none
 };

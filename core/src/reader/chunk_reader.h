@@ -9,7 +9,7 @@ struct ChunkReader
 {
 	Fields in;
 	mocpack_Motion* motion;
-	bool starved = false;
+	bool out_of_memory = false;
 
 	ChunkReader(const Fields& fields, mocpack_Motion* own) : in(fields), motion(own)
 	{
@@ -21,22 +21,22 @@ struct ChunkReader
 		return static_cast<T*>(bytes(count + 1, sizeof(T)));
 	}
 
-	bool going() const
+	bool can_continue() const
 	{
-		return in.good() && !starved;
+		return in.good() && !out_of_memory;
 	}
 
 	// The name of the index-th of something, of at most so many bytes of UTF-8, copied to `*room`, which
 	// moves on past the zero after it.
-	MOCPACK_ONCE mocpack_Text name(const char* of, size_t index, size_t longest, char** room);
+	MOCPACK_NOINLINE mocpack_Text name(const char* of, size_t index, size_t longest, char** room);
 
   private:
-	MOCPACK_ONCE void* bytes(uint64_t count, size_t size)
+	MOCPACK_NOINLINE void* bytes(uint64_t count, size_t size)
 	{
 		if (!in.good())
 			return nullptr;
-		void* found = count > SIZE_MAX / size ? nullptr : motion->memory.take(count * size);
-		starved = starved || !found;
+		void* found = count > SIZE_MAX / size ? nullptr : motion->memory.allocate(count * size);
+		out_of_memory = out_of_memory || !found;
 		return found;
 	}
 };

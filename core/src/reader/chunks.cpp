@@ -16,7 +16,7 @@ const uint8_t MAGIC[4] = {0x93, 'M', 'O', 'C'};
 const uint8_t ARCHIVE_MAGIC[4] = {0x93, 'M', 'O', 'S'};
 const uint8_t FORMAT_VERSION = 1;
 const size_t START = FIRST_CHUNK;
-const size_t LONGEST_HEADER = 4 + 10 + 4; // of a chunk
+const size_t MAX_HEADER_BYTES = 4 + 10 + 4; // of a chunk
 
 bool is_tag(const uint8_t* tag, const char* name)
 {
@@ -33,16 +33,16 @@ bool read_magic(const Bytes& bytes, mocpack_Error* error)
 	if (!start)
 		return false;
 	if (size >= 4 && !std::memcmp(start, ARCHIVE_MAGIC, 4))
-		Sentence(error, MOCPACK_NOT_MOCPACK)
+		ErrorMessage(error, MOCPACK_NOT_MOCPACK)
 			<< "this is an archive of many clips (.mocps), not a .mocp file: open it as an archive";
 	else if (std::memcmp(start, MAGIC, size < 4 ? size : 4))
-		Sentence(error, MOCPACK_NOT_MOCPACK) << "not a .mocp file";
+		ErrorMessage(error, MOCPACK_NOT_MOCPACK) << "not a .mocp file";
 	else if (size < START)
-		Sentence(error, MOCPACK_TRUNCATED, size) << "the file ends inside its first five bytes";
+		ErrorMessage(error, MOCPACK_TRUNCATED, size) << "the file ends inside its first five bytes";
 	else if (start[4] < 1)
-		Sentence(error, MOCPACK_CORRUPT, 4) << "format version 0: versions count from 1";
+		ErrorMessage(error, MOCPACK_CORRUPT, 4) << "format version 0: versions count from 1";
 	else if (start[4] > FORMAT_VERSION)
-		Sentence(error, MOCPACK_UNSUPPORTED, 4)
+		ErrorMessage(error, MOCPACK_UNSUPPORTED, 4)
 			<< "format version " << uint64_t(start[4]) << " is newer than " << uint64_t(FORMAT_VERSION)
 			<< "; a newer mocpack reads it";
 	else
@@ -53,8 +53,8 @@ bool read_magic(const Bytes& bytes, mocpack_Error* error)
 bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* chunk, mocpack_Error* error)
 {
 	const uint64_t left = bytes.source.size - *at;
-	uint8_t buffer[LONGEST_HEADER];
-	const size_t size = left < LONGEST_HEADER ? size_t(left) : LONGEST_HEADER;
+	uint8_t buffer[MAX_HEADER_BYTES];
+	const size_t size = left < MAX_HEADER_BYTES ? size_t(left) : MAX_HEADER_BYTES;
 	const uint8_t* start = bytes.view(*at, size, buffer, error);
 	if (!start)
 		return false;
@@ -96,9 +96,9 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 bool may_skip(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
 {
 	if (is_tag(tag, "CLIP"))
-		Sentence(error, MOCPACK_CORRUPT, offset) << "chunk CLIP: a scene has no other chunks before it";
+		ErrorMessage(error, MOCPACK_CORRUPT, offset) << "chunk CLIP: a scene has no other chunks before it";
 	else if (!(tag[0] >= 'a' && tag[0] <= 'z'))
-		Sentence(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file needs chunk ").quote(tag, 4)
+		ErrorMessage(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file needs chunk ").quote(tag, 4)
 			<< ", which a newer mocpack reads";
 	else
 		return true;
@@ -133,14 +133,14 @@ struct Scan
 		uint64_t missing = chunk.size > there ? chunk.size - there : 0;
 		if (place && place->found)
 		{
-			Sentence(error, MOCPACK_CORRUPT, chunk.offset)
+			ErrorMessage(error, MOCPACK_CORRUPT, chunk.offset)
 				.operator<<("the file has two chunks ")
 				.quote(tag, 4);
 			return false;
 		}
-		if (missing && !(is_data && (flags & MOCPACK_OPEN_CUT)))
+		if (missing && !(is_data && (flags & MOCPACK_OPEN_ALLOW_TRUNCATED)))
 		{
-			Sentence(error, MOCPACK_TRUNCATED, chunk.offset).operator<<("chunk ").quote(tag, 4)
+			ErrorMessage(error, MOCPACK_TRUNCATED, chunk.offset).operator<<("chunk ").quote(tag, 4)
 				<< " has " << there << " of " << chunk.size << " bytes";
 			return false;
 		}
@@ -164,7 +164,7 @@ struct Scan
 	bool load(const uint8_t* tag, Chunk* chunk)
 	{
 		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = motion->memory.take(chunk->size + 1)))
+		if (!motion->bytes.all && !(buffer = motion->memory.allocate(chunk->size + 1)))
 			return no_memory(error, "the file's chunks");
 		chunk->body = motion->bytes.view(chunk->offset, chunk->size, buffer, error);
 		if (!chunk->body)
@@ -172,19 +172,19 @@ struct Scan
 		for (int i = 0; i < 4; ++i)
 			if (tag[i] >= 128)
 			{
-				Sentence(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk whose tag is not ASCII";
+				ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk whose tag is not ASCII";
 				return false;
 			}
 		if (checksum_matches(crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)), chunk->checksum))
 			return true;
-		Sentence(error, MOCPACK_CORRUPT, chunk->offset).operator<<("chunk ").quote(tag, 4)
+		ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset).operator<<("chunk ").quote(tag, 4)
 			<< " fails its checksum";
 		return false;
 	}
 
 	bool add_track(const Chunk& chunk)
 	{
-		Chunk* kept = motion->memory.take_array<Chunk>(1);
+		Chunk* kept = motion->memory.allocate_array<Chunk>(1);
 		if (!kept)
 			return no_memory(error, "the file's tracks");
 		*kept = chunk;
@@ -210,7 +210,7 @@ bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack
 						  : !chunks->data.found							   ? "DATA"
 																		   : nullptr;
 	if (missing)
-		Sentence(error, MOCPACK_TRUNCATED, motion->bytes.source.size)
+		ErrorMessage(error, MOCPACK_TRUNCATED, motion->bytes.source.size)
 			<< "the file has no " << missing << " chunk";
 	return !missing;
 }
@@ -223,7 +223,7 @@ bool check_data(const Chunks& chunks, mocpack_Error* error)
 	const uint8_t tag[4] = {'D', 'A', 'T', 'A'};
 	if (checksum_matches(crc32(crc32(0, tag, 4), data.body, size_t(data.size)), data.checksum))
 		return true;
-	Sentence(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA' fails its checksum";
+	ErrorMessage(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA' fails its checksum";
 	return false;
 }
 

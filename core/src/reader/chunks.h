@@ -9,8 +9,8 @@ namespace mocpack
 // What a byte of a file can stand for at most, so that a small file cannot announce any number of frames.
 const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
 
-const double LATEST = 1e9;		  // seconds, of any time
-const size_t MOST_RUNS = 1 << 24; // bytes of runs, inflated
+const double MAX_TIME_S = 1e9;		  // seconds, of any time
+const size_t MAX_RUN_BYTES = 1 << 24; // bytes of runs, inflated
 
 struct Chunk
 {
@@ -63,19 +63,19 @@ bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack
 bool check_data(const Chunks& chunks, mocpack_Error* error);
 
 // The fields of a chunk; `name` as in "chunk SKEL".
-MOCPACK_ONCE inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
+MOCPACK_NOINLINE inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
 {
 	return Fields(name, chunk.body, size_t(chunk.size), chunk.offset, error);
 }
 
 inline bool no_memory(mocpack_Error* error, const char* what)
 {
-	Sentence(error, MOCPACK_NO_MEMORY) << what << " take more memory than the limit, or than there is";
+	ErrorMessage(error, MOCPACK_NO_MEMORY) << what << " take more memory than the limit, or than there is";
 	return false;
 }
 
 // Keeps a copy of a text, with a zero after it; false where there is no memory.
-bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory);
+bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory);
 
 // The frame (x, y, z, w) of channels whose axes are turned by so many degrees about z, y and x.
 void write_axis_frame(const double* degrees, double* frame);
@@ -99,7 +99,7 @@ bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 
 // Makes the codec's skeleton as large as constant scales make the world (docs/format.md, "SCAL").
-bool scale_tree(mocpack_Motion* motion, mocpack_Error* error);
+bool apply_constant_scales(mocpack_Motion* motion, mocpack_Error* error);
 
 // The head of a keysine payload, and where its parts stand. The motion has its payload, tree and frames.
 bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error);

@@ -76,7 +76,7 @@ uint64_t Fields::varint(uint64_t most)
 	return 0;
 }
 
-int64_t Fields::folded()
+int64_t Fields::zigzag()
 {
 	uint64_t value = varint();
 	return value & 1 ? -int64_t(value >> 1) - 1 : int64_t(value >> 1);
@@ -88,10 +88,10 @@ void Fields::end()
 		fail(MOCPACK_CORRUPT) << " has " << uint64_t(left()) << " bytes too many";
 }
 
-Sentence Fields::fail(mocpack_Status status)
+ErrorMessage Fields::fail(mocpack_Status status)
 {
 	good_ = false;
-	return Sentence(error_, status, offset_) << where_;
+	return ErrorMessage(error_, status, offset_) << where_;
 }
 
 void Fields::check(bool right, const char* complaint)

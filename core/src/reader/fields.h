@@ -1,7 +1,7 @@
 // Bytes read field by field: never past their end, and once something is wrong, zeros.
 #pragma once
-#include "common/small.h"
-#include "reader/sentence.h"
+#include "common/small_build.h"
+#include "reader/error_message.h"
 
 namespace mocpack
 {
@@ -37,17 +37,17 @@ class Fields
 	double f64();
 	uint64_t varint(uint64_t most = uint64_t(1) << 63);
 	// A whole number of either sign: 0, -1, 1, -2, 2 …
-	int64_t folded();
+	int64_t zigzag();
 
 	// A number of few digits, n / 10^d, or the reciprocal of one; 1/1 to 1/223 in one byte; or a double.
-	MOCPACK_ONCE double short_number()
+	MOCPACK_NOINLINE double short_number()
 	{
 		uint8_t form = u8();
 		if (form == 255)
 			return f64();
 		if (form > 31)
 			return 1.0 / (form - 31);
-		int64_t whole = folded();
+		int64_t whole = zigzag();
 		check(whole != 0, ": a number of no digits");
 		if (!good_)
 			return 0;
@@ -58,7 +58,7 @@ class Fields
 	}
 
 	// Other bytes of the same part, inflated.
-	MOCPACK_ONCE Fields part(const uint8_t* bytes, size_t size) const
+	MOCPACK_NOINLINE Fields part(const uint8_t* bytes, size_t size) const
 	{
 		return Fields(where_, bytes, size, offset_, error_);
 	}
@@ -67,7 +67,7 @@ class Fields
 	void end();
 
 	// Begins the sentence that says what is wrong; what is already wrong stays said.
-	Sentence fail(mocpack_Status status);
+	ErrorMessage fail(mocpack_Status status);
 	void check(bool right, const char* complaint);
 
   private:

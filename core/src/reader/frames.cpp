@@ -1,7 +1,7 @@
 // Poses of an open file: frames, poses between them, and keys.
 #include <cmath>
 
-#include "common/small.h"
+#include "common/small_build.h"
 #include "reader/reader.h"
 
 using namespace mocpack;
@@ -41,7 +41,7 @@ mocpack_Status read_frames(mocpack_Reader* r, uint64_t first, uint64_t stop, con
 		uint64_t end = stop < slot->stop ? stop : slot->stop;
 		writer.write_all(slot->rows, &r->lanes[0], slot->first, at, end, at - first);
 		if (at > first)
-			join_signs<Number>(poses, r->rig.written_count, at - first, end - first);
+			align_quaternion_signs<Number>(poses, r->rig.written_count, at - first, end - first);
 		at = end;
 		// all of it is written, so that others are worth more to remember
 		if (slot->first >= first && end == slot->stop)
@@ -92,7 +92,7 @@ mocpack_Status run_tasks(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	for (size_t i = 0; i < r->lane_count; ++i)
 		r->lanes[i].failed_group = NO_GROUP;
 	r->slots[0].group = NO_GROUP; // the first task decodes there
-	r->tasks.run(r->tasks.user, run_task<Number>, &work, work.task_count);
+	r->executor.run(r->executor.user, run_task<Number>, &work, work.task_count);
 	const Lane* worst = &r->lanes[0];
 	for (size_t i = 1; i < r->lane_count; ++i)
 		worst = r->lanes[i].failed_group < worst->failed_group ? &r->lanes[i] : worst;
@@ -104,7 +104,7 @@ mocpack_Status run_tasks(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	for (size_t g = group + 1; g < group + count; ++g)
 	{
 		uint64_t end = g + 1 >= m.group_count() ? m.info.frame_count : m.key_frame(g + 1);
-		join_signs<Number>(poses, r->rig.written_count, m.key_frame(g) - first,
+		align_quaternion_signs<Number>(poses, r->rig.written_count, m.key_frame(g) - first,
 						   (end < stop ? end : stop) - first);
 	}
 	return MOCPACK_OK;
@@ -147,25 +147,25 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 			writer.write(r->row_of<Number>(slot->rows, frame - slot->first), r->scales_at(frame), lane,
 						 key - first);
 			if (key > first)
-				join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
+				align_quaternion_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
 			continue;
 		}
 		size_t k = size_t(key), group = k < m.group_count() ? k : m.group_count() - 1;
 		if (!load_keys(m, lane, m.segment_of(group), error))
 			return error->status;
 		if (!finish_rows(*r, *lane, key_of(m, *lane, k), 0, lane->row))
-			return Sentence(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
+			return ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
 				   << "key " << key << " is no pose";
 		writer.write(r->row_of<Number>(lane->row, 0), r->scales_at(m.key_frame(k)), lane, key - first);
 		if (key > first)
-			join_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
+			align_quaternion_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
 	}
 	return MOCPACK_OK;
 }
 
 mocpack_Status outside(mocpack_Error* error, const char* what, uint64_t first, uint64_t stop, uint64_t count)
 {
-	return Sentence(error, MOCPACK_BAD_ARGUMENT)
+	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 		   << what << " " << first << " to " << stop << " do not lie in a motion that has " << count;
 }
 
@@ -174,15 +174,15 @@ mocpack_Status outside(mocpack_Error* error, const char* what, uint64_t first, u
 mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t stop,
 							  const mocpack_Poses* poses, mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	const mocpack_Motion& m = *reader->motion;
 	if (first > stop || stop > m.info.frame_count)
 		return outside(error, "frames", first, stop, m.info.frame_count);
 	if (first == stop)
 		return MOCPACK_OK;
-	const bool single = !SMALL && reader->number == MOCPACK_FLOAT32;
-	if (!SMALL && reader->tasks.run && m.group_at(first) < m.group_at(stop - 1))
+	const bool single = !SMALL_BUILD && reader->precision == MOCPACK_FLOAT32;
+	if (!SMALL_BUILD && reader->executor.run && m.group_at(first) < m.group_at(stop - 1))
 		return (single ? run_tasks<float> : run_tasks<double>)(reader, first, stop, *poses, error);
 	return (single ? read_frames<float> : read_frames<double>)(reader, first, stop, *poses, error);
 }
@@ -190,9 +190,9 @@ mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t s
 mocpack_Status mocpack_sample(mocpack_Reader* reader, double seconds, const mocpack_Poses* pose,
 							  mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
-	if (!SMALL && reader->number == MOCPACK_FLOAT32)
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
+	if (!SMALL_BUILD && reader->precision == MOCPACK_FLOAT32)
 		return read_sample<float>(reader, seconds, *pose, error);
 	return read_sample<double>(reader, seconds, *pose, error);
 }
@@ -200,17 +200,17 @@ mocpack_Status mocpack_sample(mocpack_Reader* reader, double seconds, const mocp
 mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t stop,
 							   const mocpack_Poses* poses, mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	uint64_t keys = reader->motion->info.key_count;
 	if (first > stop || stop > keys)
 		return outside(error, "keys", first, stop, keys);
-	if (!SMALL && reader->number == MOCPACK_FLOAT32)
+	if (!SMALL_BUILD && reader->precision == MOCPACK_FLOAT32)
 		return read_keys<float>(reader, first, stop, *poses, error);
 	return read_keys<double>(reader, first, stop, *poses, error);
 }
 
-size_t mocpack_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint32_t layers,
+size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint32_t layers,
 					  mocpack_Range* ranges, size_t capacity)
 {
 	const mocpack_Motion& m = *motion;

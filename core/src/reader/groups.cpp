@@ -1,7 +1,7 @@
 // Decodes groups of an open file as they are needed, and remembers the last of them.
 #include <cmath>
 
-#include "common/small.h"
+#include "common/small_build.h"
 #include "keysine/decode/rows.h"
 #include "math/quaternion.h"
 #include "math/quaternions.h"
@@ -14,8 +14,8 @@ namespace
 {
 
 const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
-const double FARTHEST_DECODED = 2e7; // metres, as in Python
-const size_t MOST_LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
+const double MAX_DECODED_M = 2e7; // metres, as in Python
+const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
 
 } // namespace
 
@@ -33,7 +33,7 @@ bool load_keys(const mocpack_Motion& m, Lane* lane, size_t segment, mocpack_Erro
 	if (status == MOCPACK_OK)
 		lane->segment = segment;
 	else
-		Sentence(error, status, m.part_offsets[segment])
+		ErrorMessage(error, status, m.part_offsets[segment])
 			<< "key segment " << uint64_t(segment)
 			<< (status == MOCPACK_TRUNCATED ? " ends too early" : " is damaged");
 	return status == MOCPACK_OK;
@@ -43,14 +43,14 @@ namespace
 {
 
 // The origin's turn goes to the roots, in one frame: rotations (decoded_count, 4), translations (moving, 3).
-template <typename Number> void turn_roots(const mocpack_Reader& r, Number* turns, Number* places)
+template <typename Number> void apply_origin_rotation(const mocpack_Reader& r, Number* turns, Number* places)
 {
 	const Quat origin = {double(turns[0]), double(turns[1]), double(turns[2]), double(turns[3])};
 	if (origin.x == 0 && origin.y == 0 && origin.z == 0 && origin.w == 1)
 		return;
 	for (size_t j = 0; j < r.rig.count; ++j)
 	{
-		if (!r.turned_roots[j])
+		if (!r.origin_roots[j])
 			continue;
 		Number* q = turns + 4 * (j + 1);
 		Quat turn = multiply(origin, Quat{double(q[0]), double(q[1]), double(q[2]), double(q[3])});
@@ -64,53 +64,53 @@ template <typename Number> void turn_roots(const mocpack_Reader& r, Number* turn
 }
 
 // False for what is not finite, too.
-template <typename Number> bool are_near(const Number* translations, size_t count)
+template <typename Number> bool are_in_range(const Number* translations, size_t count)
 {
 	Number farthest = 0;
 	for (size_t i = 0; i < count; ++i)
 		farthest = std::fabs(translations[i]) <= farthest ? farthest : std::fabs(translations[i]);
-	return farthest < FARTHEST_DECODED;
+	return farthest < MAX_DECODED_M;
 }
 
 // Makes translations (moving, 3) of the codec's lengths the file's.
-template <typename Number> void unscale_places(const mocpack_Reader& r, Number* places)
+template <typename Number> void restore_translation_scale(const mocpack_Reader& r, Number* places)
 {
-	for (size_t i = 0; r.place_factors && i < 3 * r.rig.moving_count; ++i)
-		places[i] = Number(double(places[i]) * r.place_factors[i / 3]);
+	for (size_t i = 0; r.translation_factors && i < 3 * r.rig.moving_count; ++i)
+		places[i] = Number(double(places[i]) * r.translation_factors[i / 3]);
 }
 
 // Frames in double precision, as the codec decodes them, into a lane's arrays.
-bool settle_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
+bool normalize_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 {
 	const size_t moving = r.rig.moving_count;
-	if (!are_near(lane.translations, 3 * frames * moving) ||
-		mocpack_settle_rotations(lane.rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
+	if (!are_in_range(lane.translations, 3 * frames * moving) ||
+		mocpack_normalize_rotations(lane.rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
 		return false;
 	for (size_t t = 0; t < frames; ++t)
 	{
-		unscale_places(r, lane.translations + 3 * t * moving);
-		if (r.turned_roots)
-			turn_roots(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
+		restore_translation_scale(r, lane.translations + 3 * t * moving);
+		if (r.origin_roots)
+			apply_origin_rotation(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
 	}
-	return are_near(lane.translations, 3 * frames * moving);
+	return are_in_range(lane.translations, 3 * frames * moving);
 }
 
 // The same of rows of floats that were decoded where they stay.
-bool settle_rows(const mocpack_Reader& r, float* rows, size_t frames)
+bool normalize_rows(const mocpack_Reader& r, float* rows, size_t frames)
 {
 	const size_t turns = 4 * r.decoded_count, places = 3 * r.rig.moving_count;
 	for (size_t t = 0; t < frames; ++t)
-		if (!are_near(rows + t * (turns + places) + turns, places))
+		if (!are_in_range(rows + t * (turns + places) + turns, places))
 			return false;
-	if (mocpack_settle_rotation_rows(rows, frames, r.decoded_count, turns + places, float(UNIT_TOLERANCE)) >=
+	if (mocpack_normalize_rotation_rows(rows, frames, r.decoded_count, turns + places, float(UNIT_TOLERANCE)) >=
 		0)
 		return false;
 	for (size_t t = 0; t < frames; ++t, rows += turns + places)
 	{
-		unscale_places(r, rows + turns);
-		if (r.turned_roots)
-			turn_roots(r, rows, rows + turns);
-		if (!are_near(rows + turns, places))
+		restore_translation_scale(r, rows + turns);
+		if (r.origin_roots)
+			apply_origin_rotation(r, rows, rows + turns);
+		if (!are_in_range(rows + turns, places))
 			return false;
 	}
 	return true;
@@ -134,9 +134,9 @@ void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number*
 // Makes of the frames that a lane's arrays hold rows of the reader's numbers.
 bool finish_lane(const mocpack_Reader& r, const Lane& lane, size_t frames, void* rows)
 {
-	if (!settle_lane(r, lane, frames))
+	if (!normalize_lane(r, lane, frames))
 		return false;
-	if (!SMALL && r.number == MOCPACK_FLOAT32)
+	if (!SMALL_BUILD && r.precision == MOCPACK_FLOAT32)
 		copy_rows(r, lane, frames, static_cast<float*>(rows));
 	else
 		copy_rows(r, lane, frames, static_cast<double*>(rows));
@@ -147,13 +147,13 @@ bool finish_lane(const mocpack_Reader& r, const Lane& lane, size_t frames, void*
 
 bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, size_t frames, void* rows)
 {
-	if (!SMALL && r.straight)
+	if (!SMALL_BUILD && r.decodes_floats)
 	{
 		float* to = static_cast<float*>(rows);
-		mocpack_keysine_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(), 0);
-		return settle_rows(r, to, frames + 1);
+		mocpack_keysine_decode_key_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(), 0);
+		return normalize_rows(r, to, frames + 1);
 	}
-	mocpack_keysine_pose(r.motion->head, key, r.decoded_columns(),
+	mocpack_keysine_decode_key(r.motion->head, key, r.decoded_columns(),
 						 lane.rotations + 4 * frames * r.decoded_count,
 						 lane.translations + 3 * frames * r.rig.moving_count);
 	return finish_lane(r, lane, frames + 1, rows);
@@ -186,8 +186,8 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 	const mocpack_Motion& m = *r.motion;
 	if (!load_keys(m, lane, m.segment_of(group), error))
 		return false;
-	size_t frames = 0, layers = 0, sizes[MOST_LAYERS];
-	const uint8_t* src[MOST_LAYERS];
+	size_t frames = 0, layers = 0, sizes[MAX_LAYERS];
+	const uint8_t* src[MAX_LAYERS];
 	const int32_t* keys = key_of(m, *lane, group);
 	if (m.layout.group_count)
 	{
@@ -195,7 +195,7 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 		if (!find_layers(r, *lane, group, src, sizes, &layers, error))
 			return false;
 		mocpack_Status status =
-			!SMALL && r.straight
+			!SMALL_BUILD && r.decodes_floats
 				? mocpack_keysine_decode_rows(m.head, group, 0, frames, keys, src, sizes, layers,
 											  r.decoded_columns(), static_cast<float*>(rows), r.row_stride(),
 											  0, &lane->sines, lane->scratch)
@@ -204,7 +204,7 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 											  &lane->sines, lane->scratch);
 		if (status != MOCPACK_OK)
 		{
-			Sentence(error, status, m.part_offsets[m.group_part(0, group)])
+			ErrorMessage(error, status, m.part_offsets[m.group_part(0, group)])
 				<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
 				<< (status == MOCPACK_TRUNCATED ? ", ends too early" : ", is damaged");
 			return false;
@@ -213,7 +213,7 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 	}
 	if (!finish_rows(r, *lane, keys, frames, rows))
 	{
-		Sentence(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
+		ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
 			<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
 			<< ", is no motion";
 		return false;
@@ -238,7 +238,7 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 		return false;
 	if (finish_lane(r, *lane, stop - first, rows))
 		return true;
-	Sentence(error, MOCPACK_CORRUPT, m.raw.rows_offset)
+	ErrorMessage(error, MOCPACK_CORRUPT, m.raw.rows_offset)
 		<< "frames " << uint64_t(first) << " to " << uint64_t(stop) << " are no motion";
 	return false;
 }

@@ -12,13 +12,13 @@ namespace mocpack
 namespace
 {
 
-const size_t MOST_HINGES = 65535, LONGEST_HINGE_NAME = 1024;
-const size_t MOST_ROWS = 1 << 24; // bytes, inflated
+const size_t MAX_HINGES = 65535, MAX_HINGE_NAME_BYTES = 1024;
+const size_t MAX_ROW_BYTES = 1 << 24; // bytes, inflated
 const uint8_t BY_ROWS = 0, BY_CHANNELS = 1;
 const uint8_t OTHER_AXIS = 6, SLIDES = 8, HAS_LOWEST = 16, HAS_HIGHEST = 32;
 const double AXIS_TOLERANCE = 1e-6, NEARLY_PARALLEL = 1e-3;
-const int MOST_TURNS = 2, MOST_SLIDES = 3;
-const size_t LONGEST_CHANNEL = 11; // bytes of ".Xrotation" and a zero
+const int MAX_TURNS = 2, MAX_SLIDES = 3;
+const size_t MAX_CHANNEL_NAME_BYTES = 11; // bytes of ".Xrotation" and a zero
 
 Vec3 unit_axis(int letter)
 {
@@ -30,7 +30,7 @@ Vec3 unit_axis(int letter)
 // Whether up to three unit vectors point so different ways that the smallest eigenvalue of their products
 // with each other is at least so much: with that taken off the diagonal, all principal minors are still
 // positive.
-bool are_spread(const double* axes, int count, double least)
+bool are_axes_independent(const double* axes, int count, double least)
 {
 	const double d = 1 - least;
 	double sum = 0, product = 1;
@@ -65,9 +65,9 @@ struct HingeReader : ChunkReader
 		kinds = array<uint8_t>(count);
 	}
 
-	bool is_channelled(size_t j) const
+	bool has_channels(size_t j) const
 	{
-		return motion->channels[j].turns > 0 && motion->channels[j].turns <= MOST_TURNS;
+		return motion->channels[j].turns > 0 && motion->channels[j].turns <= MAX_TURNS;
 	}
 
 	// Every joint of one or two rotation channels, about their axes.
@@ -76,17 +76,17 @@ struct HingeReader : ChunkReader
 		size_t found = 0;
 		uint64_t letters = 0;
 		for (size_t j = 0; j < info.joint_count; ++j)
-			if (is_channelled(j))
+			if (has_channels(j))
 			{
 				found += motion->channels[j].turns;
-				letters += motion->channels[j].turns * (info.names[j].size + LONGEST_CHANNEL);
+				letters += motion->channels[j].turns * (info.names[j].size + MAX_CHANNEL_NAME_BYTES);
 			}
 		in.check(found > 0, ": hinges of channels, but no joint has one or two");
 		lay_out(found);
 		char* room = array<char>(letters);
 		const uint8_t* bits = in.raw((2 * count + 7) / 8);
-		for (size_t j = 0, h = 0; j < info.joint_count && going() && bits; ++j)
-			for (int i = 0; is_channelled(j) && i < motion->channels[j].turns; ++i, ++h)
+		for (size_t j = 0, h = 0; j < info.joint_count && can_continue() && bits; ++j)
+			for (int i = 0; has_channels(j) && i < motion->channels[j].turns; ++i, ++h)
 			{
 				rows[h].joint = int32_t(j);
 				rows[h].name = channel_name(info.names[j], motion->channels[j].codes[i], &room);
@@ -119,22 +119,22 @@ struct HingeReader : ChunkReader
 
 	void by_rows()
 	{
-		size_t found = size_t(in.varint(MOST_HINGES));
+		size_t found = size_t(in.varint(MAX_HINGES));
 		in.check(found > 0, ": no hinges");
 		lay_out(found);
 		char* room = array<char>(uint64_t(in.left()) + count);
 		int64_t joint = -1;
-		for (size_t h = 0; h < count && going(); ++h)
+		for (size_t h = 0; h < count && can_continue(); ++h)
 		{
-			int64_t step = in.folded();
-			in.check(step > -MOST_STEP && step < MOST_STEP, ": a joint that is not there");
+			int64_t step = in.zigzag();
+			in.check(step > -MAX_STEP && step < MAX_STEP, ": a joint that is not there");
 			joint += in.good() ? step + 1 : 0;
 			in.check(joint >= 0 && joint < int64_t(info.joint_count), ": a joint that is not there");
 			rows[h].joint = int32_t(joint);
 		}
 		const uint8_t* given = in.raw(count);
 		size_t others = 0;
-		for (size_t h = 0; h < count && given && going(); ++h)
+		for (size_t h = 0; h < count && given && can_continue(); ++h)
 		{
 			in.check(given[h] < 2 * HAS_HIGHEST && given[h] % SLIDES <= OTHER_AXIS,
 					 ": an unknown kind of hinge");
@@ -142,8 +142,8 @@ struct HingeReader : ChunkReader
 			rows[h].slides = (given[h] & SLIDES) != 0;
 			others += given[h] % SLIDES == OTHER_AXIS;
 		}
-		for (size_t h = 0; h < count && going(); ++h)
-			rows[h].name = name("hinge", h, LONGEST_HINGE_NAME, &room);
+		for (size_t h = 0; h < count && can_continue(); ++h)
+			rows[h].name = name("hinge", h, MAX_HINGE_NAME_BYTES, &room);
 		axes(others);
 	}
 
@@ -153,9 +153,9 @@ struct HingeReader : ChunkReader
 		const uint8_t* bytes = in.raw(size);
 		double* numbers = array<double>(3 * uint64_t(others));
 		Fields part = in.part(bytes, bytes ? size_t(size) : 0);
-		failed = going() && !read_numbers(&part, others, 3, numbers, &memory);
+		failed = can_continue() && !read_numbers(&part, others, 3, numbers, &memory);
 		const double* next = numbers;
-		for (size_t h = 0; h < count && going() && !failed; ++h)
+		for (size_t h = 0; h < count && can_continue() && !failed; ++h)
 		{
 			int axis = kinds[h] % SLIDES;
 			if (axis < OTHER_AXIS)
@@ -163,16 +163,16 @@ struct HingeReader : ChunkReader
 			else
 				store(rows[h].axis, load_vec(next)), next += 3;
 		}
-		memory.give_back(numbers);
+		memory.release(numbers);
 	}
 
 	void limits()
 	{
 		size_t limited = 0;
-		for (size_t h = 0; h < count && going(); ++h)
+		for (size_t h = 0; h < count && can_continue(); ++h)
 			limited += ((kinds[h] & HAS_LOWEST) > 0) + ((kinds[h] & HAS_HIGHEST) > 0);
 		double* numbers = array<double>(limited);
-		if (!going() || !read_numbers(&in, limited, 1, numbers, &memory))
+		if (!can_continue() || !read_numbers(&in, limited, 1, numbers, &memory))
 		{
 			failed = true;
 			return;
@@ -180,11 +180,11 @@ struct HingeReader : ChunkReader
 		const double* next = numbers;
 		for (size_t h = 0; h < count; ++h)
 		{
-			rows[h].lowest = kinds[h] & HAS_LOWEST ? *next++ : -HUGE_VAL;
-			rows[h].highest = kinds[h] & HAS_HIGHEST ? *next++ : HUGE_VAL;
-			in.check(rows[h].lowest <= rows[h].highest, ": limits that are no range");
+			rows[h].lower_limit = kinds[h] & HAS_LOWEST ? *next++ : -HUGE_VAL;
+			rows[h].upper_limit = kinds[h] & HAS_HIGHEST ? *next++ : HUGE_VAL;
+			in.check(rows[h].lower_limit <= rows[h].upper_limit, ": limits that are no range");
 		}
-		memory.give_back(numbers);
+		memory.release(numbers);
 	}
 
 	bool is_translated(int32_t joint) const
@@ -196,7 +196,7 @@ struct HingeReader : ChunkReader
 	}
 
 	// By joint, those of one joint in their order.
-	void put_in_order()
+	void sort_by_joint()
 	{
 		size_t joints = info.joint_count;
 		size_t* starts = array<size_t>(joints);
@@ -205,7 +205,7 @@ struct HingeReader : ChunkReader
 		uint8_t* slides = array<uint8_t>(count);
 		double* axes_of = array<double>(3 * uint64_t(count));
 		double* limits_of = array<double>(2 * uint64_t(count));
-		if (!going())
+		if (!can_continue())
 			return;
 		for (size_t h = 0; h < count; ++h)
 			++starts[rows[h].joint + 1];
@@ -218,15 +218,15 @@ struct HingeReader : ChunkReader
 			row_of[to] = int32_t(h);
 			slides[to] = rows[h].slides != 0;
 			store(axes_of + 3 * to, load_vec(rows[h].axis));
-			limits_of[2 * to] = rows[h].lowest, limits_of[2 * to + 1] = rows[h].highest;
+			limits_of[2 * to] = rows[h].lower_limit, limits_of[2 * to + 1] = rows[h].upper_limit;
 		}
-		memory.give_back(starts);
+		memory.release(starts);
 		motion->info.hinge_count = count;
 		motion->info.hinges = rows;
 		motion->hinge_joints = sorted, motion->hinge_rows = row_of;
 		motion->hinge_slides = slides, motion->hinge_axes = axes_of;
 		motion->hinge_limits = limits_of;
-		for (size_t h = 0; h < count && going();)
+		for (size_t h = 0; h < count && can_continue();)
 			h = check_joint(h);
 	}
 
@@ -244,18 +244,18 @@ struct HingeReader : ChunkReader
 			in.check(std::fabs(std::sqrt(dot(axis, axis)) - 1) < AXIS_TOLERANCE,
 					 ": axes that are no unit vectors");
 		}
-		in.check(turning <= MOST_TURNS && sliding <= MOST_SLIDES, ": a joint of too many hinges");
+		in.check(turning <= MAX_TURNS && sliding <= MAX_SLIDES, ": a joint of too many hinges");
 		in.check(!sliding || is_translated(joints[first]), ": a joint that slides, but is not translated");
 		const double least = NEARLY_PARALLEL * NEARLY_PARALLEL, *axes_of = motion->hinge_axes + 3 * first;
-		if (going())
-			in.check(are_spread(axes_of, int(sliding), least) &&
-						 are_spread(axes_of + 3 * sliding, int(turning), least),
+		if (can_continue())
+			in.check(are_axes_independent(axes_of, int(sliding), least) &&
+						 are_axes_independent(axes_of + 3 * sliding, int(turning), least),
 					 ": axes of a joint that point the same way");
 		return end;
 	}
 
 	bool failed = false;
-	static const int64_t MOST_STEP = 1 << 20;
+	static const int64_t MAX_STEP = 1 << 20;
 };
 
 // What rows are deflated with: names of hinges are mostly those of joints.
@@ -264,7 +264,7 @@ uint8_t* names_of_joints(const mocpack_Info& info, Memory* memory, size_t* size)
 	uint64_t letters = 0;
 	for (size_t j = 0; j < info.joint_count; ++j)
 		letters += info.names[j].size + 1;
-	uint8_t *dictionary = memory->take_array<uint8_t>(letters + 1), *to = dictionary;
+	uint8_t *dictionary = memory->allocate_array<uint8_t>(letters + 1), *to = dictionary;
 	for (size_t j = 0; dictionary && j < info.joint_count; ++j, ++to)
 	{
 		std::memcpy(to, info.names[j].bytes, info.names[j].size);
@@ -292,8 +292,8 @@ bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* erro
 		uint8_t* dictionary = names_of_joints(motion->info, &memory, &names);
 		if (!dictionary)
 			return no_memory(error, "hinges");
-		inflated = inflate_fields(&body, MOST_ROWS, &memory, &size, dictionary, names);
-		memory.give_back(dictionary);
+		inflated = inflate_fields(&body, MAX_ROW_BYTES, &memory, &size, dictionary, names);
+		memory.release(dictionary);
 		if (!inflated)
 			return false;
 		reader.in = body.part(inflated, size);
@@ -301,13 +301,13 @@ bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* erro
 	}
 	else
 		reader.by_channels();
-	if (reader.going() && !reader.failed)
+	if (reader.can_continue() && !reader.failed)
 		reader.limits();
-	if (reader.going() && !reader.failed)
-		reader.put_in_order();
-	memory.give_back(reader.kinds);
-	memory.give_back(inflated);
-	if (reader.starved)
+	if (reader.can_continue() && !reader.failed)
+		reader.sort_by_joint();
+	memory.release(reader.kinds);
+	memory.release(inflated);
+	if (reader.out_of_memory)
 		return no_memory(error, "hinges");
 	return reader.in.good() && !reader.failed;
 }

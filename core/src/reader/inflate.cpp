@@ -9,13 +9,13 @@ namespace mocpack
 namespace
 {
 
-const int LONGEST_CODE = 15, LITERALS = 288, DISTANCES = 30, LENGTH_CODES = 19;
-const size_t LONGEST_WAY = 32768;
+const int MAX_CODE_BITS = 15, LITERALS = 288, DISTANCES = 30, LENGTH_CODES = 19;
+const size_t MAX_DISTANCE = 32768;
 
 // Symbols by the length of their code, and among equals by number: how many have each length says it all.
 struct Huffman
 {
-	uint16_t counts[LONGEST_CODE + 1], symbols[LITERALS];
+	uint16_t counts[MAX_CODE_BITS + 1], symbols[LITERALS];
 	int longest; // bits of the longest code, at least 1
 
 	// False where more codes are asked for than there are.
@@ -26,16 +26,16 @@ struct Huffman
 		for (int i = 0; i < count; ++i)
 			++counts[lengths[i]];
 		counts[0] = 0;
-		uint16_t next[LONGEST_CODE + 1];
+		uint16_t next[MAX_CODE_BITS + 1];
 		next[1] = 0;
 		left = longest = 1;
-		for (int l = 1; l <= LONGEST_CODE; ++l)
+		for (int l = 1; l <= MAX_CODE_BITS; ++l)
 		{
 			left = 2 * left - counts[l];
 			longest = counts[l] ? l : longest;
 			if (left < 0)
 				return false;
-			if (l < LONGEST_CODE)
+			if (l < MAX_CODE_BITS)
 				next[l + 1] = uint16_t(next[l] + counts[l]);
 		}
 		for (int i = 0; i < count; ++i)
@@ -49,13 +49,13 @@ struct Huffman
 
 	bool empty() const
 	{
-		return left == 1 << LONGEST_CODE;
+		return left == 1 << MAX_CODE_BITS;
 	}
 
 	bool whole() const
 	{
 		int used = 0;
-		for (int l = 1; l <= LONGEST_CODE; ++l)
+		for (int l = 1; l <= MAX_CODE_BITS; ++l)
 			used += counts[l];
 		return !left || (used == 1 && counts[1] == 1) || !used;
 	}
@@ -266,9 +266,9 @@ class Inflater
 
 	void codes(const Huffman& literals, const Huffman& distances)
 	{
-		static const uint16_t LENGTHS[29] = {3,	 4,	 5,	 6,	 7,	 8,	 9,	 10, 11,  13,  15,	17,	 19,  23, 27,
+		static const uint16_t LENGTH_BASES[29] = {3,	 4,	 5,	 6,	 7,	 8,	 9,	 10, 11,  13,  15,	17,	 19,  23, 27,
 											 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
-		static const uint16_t WAYS[DISTANCES] = {
+		static const uint16_t DISTANCE_BASES[DISTANCES] = {
 			1,	 2,	  3,   4,	5,	 7,	   9,	 13,   17,	 25,   33,	 49,   65,	  97,	 129,
 			193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
 		while (!complaint_)
@@ -292,14 +292,14 @@ class Inflater
 				complaint_ = "bits that are no length";
 				return;
 			}
-			size_t length = LENGTHS[s] + bits(s < 8 || s == 28 ? 0 : (s - 4) / 4);
+			size_t length = LENGTH_BASES[s] + bits(s < 8 || s == 28 ? 0 : (s - 4) / 4);
 			int d = symbol(distances);
 			if (d < 0 || ended_)
 			{
 				reject();
 				return;
 			}
-			size_t way = WAYS[d] + bits(d < 4 ? 0 : (d - 2) / 2);
+			size_t way = DISTANCE_BASES[d] + bits(d < 4 ? 0 : (d - 2) / 2);
 			if (ended_)
 				return;
 			copy(way, length);
@@ -309,7 +309,7 @@ class Inflater
 	void copy(size_t way, size_t length)
 	{
 		// zlib keeps no more than a window of what came before, the dictionary's last part included
-		if (way > size_ + known_ || way > LONGEST_WAY)
+		if (way > size_ + known_ || way > MAX_DISTANCE)
 		{
 			complaint_ = "a distance that reaches before the start";
 			return;

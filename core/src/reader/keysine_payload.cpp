@@ -9,30 +9,30 @@ namespace mocpack
 namespace
 {
 
-const size_t LONGEST_HEAD_SIZE = 5; // bytes that say how long the head is
-const uint64_t LARGEST_HEAD = 1u << 31;
+const size_t MAX_HEAD_SIZE_BYTES = 5; // bytes that say how long the head is
+const uint64_t MAX_HEAD_BYTES = 1u << 31;
 
 struct PayloadOpening
 {
 	mocpack_Motion* motion;
 	mocpack_Error* error;
 
-	Sentence fail(mocpack_Status status, uint64_t offset)
+	ErrorMessage fail(mocpack_Status status, uint64_t offset)
 	{
-		return Sentence(error, status, offset);
+		return ErrorMessage(error, status, offset);
 	}
 
 	// Reads how long keysine's head is, and the head.
 	bool read_head()
 	{
 		const PayloadPlace& data = motion->payload;
-		uint8_t start[LONGEST_HEAD_SIZE];
-		size_t some = data.size < LONGEST_HEAD_SIZE ? size_t(data.size) : LONGEST_HEAD_SIZE;
+		uint8_t start[MAX_HEAD_SIZE_BYTES];
+		size_t some = data.size < MAX_HEAD_SIZE_BYTES ? size_t(data.size) : MAX_HEAD_SIZE_BYTES;
 		const uint8_t* view = motion->bytes.view(data.offset, some, start, error);
 		if (!view)
 			return false;
 		Fields in("keysine's head", view, some, data.offset, error);
-		uint64_t size = in.varint(LARGEST_HEAD);
+		uint64_t size = in.varint(MAX_HEAD_BYTES);
 		in.check(size, " has no bytes");
 		if (!in.good())
 			return false;
@@ -42,11 +42,11 @@ struct PayloadOpening
 			return false;
 		}
 		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = motion->memory.take(size + 1)))
+		if (!motion->bytes.all && !(buffer = motion->memory.allocate(size + 1)))
 			return no_memory(error, "keysine's head");
 		view = motion->bytes.view(data.offset, size, buffer, error);
 		bool good = view && parse_head(view, size_t(size));
-		motion->memory.give_back(buffer);
+		motion->memory.release(buffer);
 		return good;
 	}
 
@@ -55,11 +55,11 @@ struct PayloadOpening
 		const size_t frames = size_t(motion->info.frame_count);
 		mocpack_KeysineLayout shape = {};
 		mocpack_Fault fault = {};
-		mocpack_Status status = mocpack_keysine_peek(src, size, frames, &shape, &fault);
+		mocpack_Status status = mocpack_keysine_read_layout(src, size, frames, &shape, &fault);
 		if (status != MOCPACK_OK)
 			return head_fault(status, fault);
 		void* memory =
-			motion->memory.take(mocpack_keysine_head_memory(src, size, motion->tree.joint_count, frames));
+			motion->memory.allocate(mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames));
 		if (!memory)
 			return too_large();
 		status = mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
@@ -79,7 +79,7 @@ struct PayloadOpening
 
 	bool head_fault(mocpack_Status status, const mocpack_Fault& fault)
 	{
-		Sentence sentence = fail(status, motion->payload.offset);
+		ErrorMessage sentence = fail(status, motion->payload.offset);
 		sentence << "keysine's head";
 		if (status == MOCPACK_TRUNCATED)
 			sentence << " ends too early";
@@ -103,8 +103,8 @@ struct PayloadOpening
 	{
 		const mocpack_KeysineLayout& l = motion->layout;
 		size_t parts = l.segment_count + l.layer_count * l.group_count;
-		uint64_t* offsets = motion->memory.take_array<uint64_t>(uint64_t(parts) + 1);
-		double* errors = motion->memory.take_array<double>(l.layer_count);
+		uint64_t* offsets = motion->memory.allocate_array<uint64_t>(uint64_t(parts) + 1);
+		double* errors = motion->memory.allocate_array<double>(l.layer_count);
 		if (!offsets || !errors)
 			return too_large();
 		offsets[0] = motion->payload.offset + l.head_size;
@@ -113,7 +113,7 @@ struct PayloadOpening
 		motion->part_offsets = offsets;
 		motion->payload_end = motion->payload.offset + motion->payload.size;
 		uint64_t end = offsets[parts], announced = motion->payload_end + motion->payload.missing;
-		uint64_t reached = flags & MOCPACK_OPEN_CUT ? offsets[l.segment_count] : end;
+		uint64_t reached = flags & MOCPACK_OPEN_ALLOW_TRUNCATED ? offsets[l.segment_count] : end;
 		if (reached > motion->payload_end)
 		{
 			fail(MOCPACK_TRUNCATED, motion->payload_end)

@@ -25,8 +25,8 @@ enum Held
 const uint8_t BINARY = 31, MOST_LOSSLESS_DIGITS = 22, TURN_DIGITS = 6, BY_ULPS = 23;
 const int64_t BINARY_EXPONENT = 960, LARGEST_LOSSLESS_WHOLE = 1 << 29,
 			  FARTHEST_COEFFICIENT = int64_t(1) << 44;
-const double FARTHEST_CURVE = 1099511627776.0, FINENESS = 16; // 2^40; coefficients are in 1/16
-const size_t MOST_DEGREE = 24, MOST_DRIVERS = 2;
+const double MAX_CURVE_VALUE = 1099511627776.0, FINENESS = 16; // 2^40; coefficients are in 1/16
+const size_t MAX_DEGREE = 24, MAX_DRIVERS = 2;
 const uint64_t SERIES_NUMBERS_PER_BYTE = 12000, ROWS_PER_BYTE = 8192;
 const double HALF_TURN = 3.14159265358979323846;
 const double POWERS[] = {1e0,  1e1,	 1e2,  1e3,	 1e4,  1e5,	 1e6,  1e7,	 1e8,  1e9,	 1e10, 1e11,
@@ -36,8 +36,8 @@ const double POWERS[] = {1e0,  1e1,	 1e2,  1e3,	 1e4,  1e5,	 1e6,  1e7,	 1e8,  1
 struct Curve
 {
 	size_t column, driver_count, degree;
-	size_t drivers[MOST_DRIVERS];
-	int64_t low[MOST_DRIVERS], high[MOST_DRIVERS];
+	size_t drivers[MAX_DRIVERS];
+	int64_t low[MAX_DRIVERS], high[MAX_DRIVERS];
 	double* coefficients; // row by row, of degree p: those of p + q up to the degree
 };
 
@@ -62,7 +62,7 @@ double clenshaw(const double* coefficients, size_t count, double x)
 
 double evaluate(const Curve& curve, const int64_t* row)
 {
-	double at[MOST_DRIVERS], rows[MOST_DEGREE + 1];
+	double at[MAX_DRIVERS], rows[MAX_DEGREE + 1];
 	for (size_t d = 0; d < curve.driver_count; ++d)
 	{
 		const int64_t low = curve.low[d], high = curve.high[d], far = int64_t(1) << 61;
@@ -77,7 +77,7 @@ double evaluate(const Curve& curve, const int64_t* row)
 		next += count;
 	}
 	const double value = clenshaw(rows, curve.degree + 1, at[0]);
-	return value > FARTHEST_CURVE ? FARTHEST_CURVE : value < -FARTHEST_CURVE ? -FARTHEST_CURVE : value;
+	return value > MAX_CURVE_VALUE ? MAX_CURVE_VALUE : value < -MAX_CURVE_VALUE ? -MAX_CURVE_VALUE : value;
 }
 
 int64_t follow(double value, int64_t distance)
@@ -155,7 +155,7 @@ struct LosslessReader
 	Fields in;
 	bool has_failed = false; // with an error that `in` does not know
 
-	bool going() const
+	bool can_continue() const
 	{
 		return in.good() && !has_failed;
 	}
@@ -167,18 +167,18 @@ struct LosslessReader
 		if (in.good() && held & HOLDS_CHANNELS)
 		{
 			out->channels = read_matrix(shape.channels);
-			for (uint64_t i = 0; going() && i < shape.frame_count * shape.channels.count; ++i)
+			for (uint64_t i = 0; can_continue() && i < shape.frame_count * shape.channels.count; ++i)
 				in.check(std::isfinite(out->channels[i]), ": a channel that is not finite");
 		}
-		if (going() && held & HOLDS_MOTION)
+		if (can_continue() && held & HOLDS_MOTION)
 			out->motion = read_matrix(shape.motion);
-		if (going())
+		if (can_continue())
 			in.end();
-		return going();
+		return can_continue();
 	}
 
   private:
-	bool starved()
+	bool out_of_memory()
 	{
 		has_failed = true;
 		return no_memory(error, "the numbers of a lossless clip");
@@ -186,9 +186,9 @@ struct LosslessReader
 
 	template <typename T> T* array(uint64_t count)
 	{
-		T* found = going() ? memory.take_array<T>(count + 1) : nullptr;
-		if (going() && !found)
-			starved();
+		T* found = can_continue() ? memory.allocate_array<T>(count + 1) : nullptr;
+		if (can_continue() && !found)
+			out_of_memory();
 		return found;
 	}
 
@@ -204,7 +204,7 @@ struct LosslessReader
 	uint8_t* inflated(uint64_t most, size_t* size)
 	{
 		Fields packed = sized();
-		if (!going())
+		if (!can_continue())
 			return nullptr;
 		uint8_t* bytes = inflate_fields(&packed, most, &memory, size);
 		has_failed = has_failed || !bytes;
@@ -225,22 +225,22 @@ struct LosslessReader
 	// A sized plane (rows, columns), a class for each column.
 	int32_t* read_plane(uint64_t rows, uint64_t columns)
 	{
-		const uint64_t MOST_CLASSES = 65536;
+		const uint64_t MAX_CLASSES = 65536;
 		Fields code = sized();
 		const size_t size = code.left(),
-					 classes = size_t(columns < MOST_CLASSES ? (columns ? columns : 1) : MOST_CLASSES);
+					 classes = size_t(columns < MAX_CLASSES ? (columns ? columns : 1) : MAX_CLASSES);
 		in.check(!columns || rows <= ROWS_PER_BYTE * (uint64_t(size) + 1), ": more rows than bytes can hold");
 		int32_t* values = array<int32_t>(rows * columns);
 		uint16_t* kinds = array<uint16_t>(columns);
 		uint8_t* models = array<uint8_t>(mocpack_planes_models_size(classes));
-		if (!going())
+		if (!can_continue())
 			return nullptr;
 		for (size_t c = 0; c < columns; ++c)
 			kinds[c] = uint16_t(c);
 		finish(mocpack_planes_decode(values, size_t(rows), size_t(columns), kinds, classes, nullptr, models,
 									 code.raw(size), size));
-		memory.give_back(models);
-		memory.give_back(kinds);
+		memory.release(models);
+		memory.release(kinds);
 		return values;
 	}
 
@@ -268,13 +268,13 @@ struct LosslessReader
 	{
 		const uint8_t lead = in.u8();
 		in.check(lead <= 1 && lead < shape.frame_count, ": more frames stand apart than there are");
-		if (going() && shape.frame_count > UINT64_MAX / 64 / (columns.count + 1))
-			starved(); // counts of numbers must not overflow
+		if (can_continue() && shape.frame_count > UINT64_MAX / 64 / (columns.count + 1))
+			out_of_memory(); // counts of numbers must not overflow
 		double* matrix = array<double>(shape.frame_count * columns.count);
-		const void* kept = memory.newest();
-		if (going())
+		const void* kept = memory.last_allocation();
+		if (can_continue())
 			fill_matrix(lead, columns, matrix);
-		memory.give_back_after(kept);
+		memory.release_after(kept);
 		return matrix;
 	}
 
@@ -282,15 +282,15 @@ struct LosslessReader
 	{
 		const uint64_t frames = shape.frame_count;
 		int32_t* patterns = array<int32_t>(columns.count);
-		for (size_t c = 0; going() && c < columns.count; ++c)
+		for (size_t c = 0; can_continue() && c < columns.count; ++c)
 			patterns[c] = -1;
 		size_t width = 0;
-		const int32_t* signs = going() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
-		if (going() && lead)
+		const int32_t* signs = can_continue() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
+		if (can_continue() && lead)
 			read_block(lead, columns, matrix);
-		if (going())
+		if (can_continue())
 			read_block(frames - lead, columns, matrix + lead * columns.count);
-		for (uint64_t t = 0; signs && going() && t < frames; ++t)
+		for (uint64_t t = 0; signs && can_continue() && t < frames; ++t)
 			for (size_t c = 0; c < columns.count; ++c)
 				if (patterns[c] >= 0 && signs[t * width + size_t(patterns[c])] &&
 					matrix[t * columns.count + c] == 0)
@@ -305,9 +305,9 @@ struct LosslessReader
 		for (size_t c = 0; moving && c < width; ++c)
 			count += is_set(moving, c);
 		const uint8_t* still = inflated(8 * uint64_t(width - count), &size);
-		if (going())
+		if (can_continue())
 			in.check(size == 8 * (width - count), ": the number of still columns is wrong");
-		if (!going())
+		if (!can_continue())
 			return;
 		for (size_t c = 0; c < width; ++c)
 		{
@@ -331,15 +331,15 @@ struct LosslessReader
 	{
 		Scale* scales = array<Scale>(count);
 		int64_t* whole = array<int64_t>(frames * count);
-		if (!going())
+		if (!can_continue())
 			return;
 		read_scales(scales, count);
 		read_whole(frames, columns, moving, count, whole);
 		uint8_t* kinds = nullptr;
 		int64_t* amounts = nullptr;
-		if (going() && in.u8())
+		if (can_continue() && in.u8())
 			read_remainders(frames, count, &kinds, &amounts);
-		for (uint64_t t = 0; going() && t < frames; ++t)
+		for (uint64_t t = 0; can_continue() && t < frames; ++t)
 			for (size_t c = 0, k = 0; c < columns.count; ++c)
 			{
 				if (!is_set(moving, c))
@@ -351,9 +351,9 @@ struct LosslessReader
 						 ": a number of too many digits");
 				++k;
 			}
-		memory.give_back(amounts);
-		memory.give_back(kinds);
-		memory.give_back(whole);
+		memory.release(amounts);
+		memory.release(kinds);
+		memory.release(whole);
 	}
 
 	void read_scales(Scale* scales, size_t count)
@@ -367,7 +367,7 @@ struct LosslessReader
 		for (size_t c = 0; codes && c < count && fields.good(); ++c)
 		{
 			const uint8_t digits = codes[c] & 31;
-			const int64_t exponent = digits == BINARY ? fields.folded() : digits;
+			const int64_t exponent = digits == BINARY ? fields.zigzag() : digits;
 			fields.check(digits == BINARY ? exponent >= -BINARY_EXPONENT && exponent <= BINARY_EXPONENT
 										  : digits <= MOST_LOSSLESS_DIGITS,
 						 ": a scale out of range");
@@ -383,24 +383,24 @@ struct LosslessReader
 	void read_whole(uint64_t frames, const LosslessColumns& columns, const uint8_t* moving, size_t count,
 					int64_t* whole)
 	{
-		const size_t curve_count = going() ? size_t(in.varint(count)) : 0;
+		const size_t curve_count = can_continue() ? size_t(in.varint(count)) : 0;
 		Curve* curves = array<Curve>(curve_count);
 		uint8_t* follows = array<uint8_t>(count);
-		for (size_t i = 0; i < curve_count && going(); ++i)
+		for (size_t i = 0; i < curve_count && can_continue(); ++i)
 			read_curve(count, &curves[i]);
-		for (size_t i = 0; i < curve_count && going(); ++i)
+		for (size_t i = 0; i < curve_count && can_continue(); ++i)
 		{
 			in.check(!follows[curves[i].column], ": a curve follows another");
 			follows[curves[i].column] = 1;
 		}
-		for (size_t i = 0; i < curve_count && going(); ++i)
+		for (size_t i = 0; i < curve_count && can_continue(); ++i)
 			for (size_t d = 0; d < curves[i].driver_count; ++d)
 				in.check(!follows[curves[i].drivers[d]], ": a curve follows another");
 		read_free(frames, columns, moving, count, follows, whole);
-		if (!going() || !curve_count)
+		if (!can_continue() || !curve_count)
 			return;
 		const int32_t* distances = read_plane(frames, curve_count);
-		for (uint64_t t = 0; going() && t < frames; ++t)
+		for (uint64_t t = 0; can_continue() && t < frames; ++t)
 			for (size_t i = 0; i < curve_count; ++i)
 				whole[t * count + curves[i].column] =
 					follow(evaluate(curves[i], whole + t * count), distances[t * curve_count + i]);
@@ -411,20 +411,20 @@ struct LosslessReader
 		curve->column = size_t(in.varint(columns - 1));
 		const uint8_t code = in.u8();
 		curve->degree = code & 127, curve->driver_count = size_t(1 + (code >> 7));
-		in.check(curve->degree <= MOST_DEGREE, ": a curve of too high a degree");
+		in.check(curve->degree <= MAX_DEGREE, ": a curve of too high a degree");
 		for (size_t d = 0; d < curve->driver_count && in.good(); ++d)
 		{
 			curve->drivers[d] = size_t(in.varint(columns - 1));
-			curve->low[d] = in.folded();
+			curve->low[d] = in.zigzag();
 			const uint64_t span = 1 + in.varint(2 * uint64_t(LARGEST_LOSSLESS_WHOLE));
 			curve->high[d] = int64_t(uint64_t(curve->low[d]) + span);
 		}
 		const size_t degree = curve->degree, two = curve->driver_count == 2;
 		const size_t count = two ? (degree + 1) * (degree + 2) / 2 : degree + 1;
 		curve->coefficients = array<double>(count);
-		for (size_t i = 0; i < count && going(); ++i)
+		for (size_t i = 0; i < count && can_continue(); ++i)
 		{
-			int64_t value = in.folded();
+			int64_t value = in.zigzag();
 			value = value < -FARTHEST_COEFFICIENT ? -FARTHEST_COEFFICIENT : value;
 			value = value > FARTHEST_COEFFICIENT ? FARTHEST_COEFFICIENT : value;
 			curve->coefficients[i] = double(value) / FINENESS;
@@ -436,7 +436,7 @@ struct LosslessReader
 				   const uint8_t* follows, int64_t* whole)
 	{
 		int32_t* free_columns = array<int32_t>(count); // among all columns
-		if (!going())
+		if (!can_continue())
 			return;
 		size_t free_count = 0;
 		for (size_t c = 0, k = 0; c < columns.count; ++c)
@@ -448,24 +448,24 @@ struct LosslessReader
 		in.check(numbers <= SERIES_NUMBERS_PER_BYTE * (uint64_t(size) + 4),
 				 ": more numbers than bytes can hold");
 		SeriesGroups groups;
-		if (!going())
+		if (!can_continue())
 			return;
-		if (!relate_columns(shape, columns, free_columns, free_count, &groups, &memory))
+		if (!group_columns(shape, columns, free_columns, free_count, &groups, &memory))
 		{
-			starved();
+			out_of_memory();
 			return;
 		}
 		int32_t* values = array<int32_t>(numbers);
 		uint8_t* scratch = array<uint8_t>(mocpack_series_scratch_size(&groups.model));
-		if (!going())
+		if (!can_continue())
 			return;
 		finish(mocpack_series_decode(values, size_t(frames), &groups.model, scratch, code.raw(size), size));
-		for (uint64_t t = 0; going() && t < frames; ++t)
+		for (uint64_t t = 0; can_continue() && t < frames; ++t)
 			for (size_t k = 0, f = 0; k < count; ++k)
 				if (!follows[k])
 					whole[t * count + k] = values[t * free_count + f++];
-		memory.give_back(scratch);
-		memory.give_back(values);
+		memory.release(scratch);
+		memory.release(values);
 	}
 
 	void read_remainders(uint64_t frames, size_t count, uint8_t** kinds, int64_t** amounts)
@@ -474,25 +474,25 @@ struct LosslessReader
 		size_t width = 0;
 		for (size_t c = 0; columns && c < count; ++c)
 			width += is_set(columns, c);
-		const int32_t* kind = going() ? read_plane(frames, width) : nullptr;
-		const int32_t* length = going() ? read_plane(frames, width) : nullptr;
+		const int32_t* kind = can_continue() ? read_plane(frames, width) : nullptr;
+		const int32_t* length = can_continue() ? read_plane(frames, width) : nullptr;
 		const uint64_t numbers = frames * width;
-		for (uint64_t i = 0; going() && i < numbers; ++i)
+		for (uint64_t i = 0; can_continue() && i < numbers; ++i)
 			in.check(kind[i] >= 0 && kind[i] <= BY_ULPS && length[i] >= 0 && length[i] <= 64 &&
 						 length[i] <= 64 * kind[i],
 					 ": a remainder of unknown kind or length");
-		uint64_t* folded = array<uint64_t>(numbers);
+		uint64_t* zigzag = array<uint64_t>(numbers);
 		*kinds = array<uint8_t>(frames * count);
 		*amounts = array<int64_t>(frames * count);
-		if (!going())
+		if (!can_continue())
 			return;
-		read_bits(length, numbers, folded);
-		for (uint64_t t = 0, i = 0; going() && t < frames; ++t)
+		read_bits(length, numbers, zigzag);
+		for (uint64_t t = 0, i = 0; can_continue() && t < frames; ++t)
 			for (size_t c = 0; c < count; ++c)
 				if (is_set(columns, c))
 				{
 					(*kinds)[t * count + c] = uint8_t(kind[i]);
-					(*amounts)[t * count + c] = int64_t(folded[i] >> 1 ^ (0 - (folded[i] & 1)));
+					(*amounts)[t * count + c] = int64_t(zigzag[i] >> 1 ^ (0 - (zigzag[i] & 1)));
 					++i;
 				}
 	}
@@ -540,12 +540,12 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 	const Chunk& data = chunks.data;
 	if (chunks.missing)
 	{
-		Sentence(error, MOCPACK_TRUNCATED, data.offset + data.size)
+		ErrorMessage(error, MOCPACK_TRUNCATED, data.offset + data.size)
 			<< "the motion ends " << chunks.missing << " bytes too early";
 		return false;
 	}
 	LosslessShape shape;
-	void* buffer = motion->bytes.all ? nullptr : motion->memory.take(data.size + 1);
+	void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(data.size + 1);
 	if ((!motion->bytes.all && !buffer) || !lossless_shape(*motion, &shape, &motion->memory))
 		return no_memory(error, "the payload");
 	LosslessPayload& out = motion->lossless;
@@ -553,15 +553,15 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 	if (!payload ||
 		!read_lossless_payload(shape, payload, size_t(data.size), data.offset, &motion->memory, &out, error))
 		return false;
-	motion->memory.give_back(buffer);
+	motion->memory.release(buffer);
 	if (out.channels && is_scaled(motion->info))
 	{
-		Sentence(error, MOCPACK_CORRUPT, data.offset) << "lossless payload: channels of a clip with scales";
+		ErrorMessage(error, MOCPACK_CORRUPT, data.offset) << "lossless payload: channels of a clip with scales";
 		return false;
 	}
 	if (out.motion) // where both are there, the channels do not say all of it
 	{
-		motion->memory.give_back(out.channels);
+		motion->memory.release(out.channels);
 		out.channels = nullptr;
 	}
 	out.column_count = (out.motion ? shape.motion : shape.channels).count;

@@ -32,9 +32,9 @@ bool lossless_shape(const mocpack_Motion& motion, LosslessShape* shape, Memory* 
 // The columns of rotations and translations; false where there is no memory.
 bool motion_columns(const mocpack_Skeleton& tree, LosslessColumns* columns, Memory* memory);
 
-// Finds each joint's mirror image by its name of at most LONGEST_JOINT_NAME bytes: (count), -1 for none.
+// Finds each joint's mirror image by its name of at most MAX_JOINT_NAME_BYTES bytes: (count), -1 for none.
 // False where there is no memory.
-const size_t LONGEST_JOINT_NAME = 255 + 16; // with a number that makes it unique
+const size_t MAX_JOINT_NAME_BYTES = 255 + 16; // with a number that makes it unique
 bool mirror_joints(const mocpack_Text* names, size_t count, int32_t* mirrored, Memory* memory);
 
 // Decodes a payload, which stands at `offset` of its file: channels, motion, or both. False, and an error,
@@ -49,7 +49,7 @@ struct SeriesGroups
 };
 
 // Groups columns by joint, and relates groups along the skeleton; false where there is no memory.
-bool relate_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
+bool group_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
 					size_t chosen_count, SeriesGroups* groups, Memory* memory);
 
 // A row of the source's channels in metres and radians.

@@ -9,7 +9,7 @@ namespace mocpack
 namespace
 {
 
-const size_t PREDICTORS = 3, MOST_FEATURES = 64;
+const size_t PREDICTORS = 3, MAX_FEATURES = 64;
 // docs/series.md, EXACT: how long each predictor remembers, how many of its own differences it looks at, and
 // whether it looks at its group, its parent's, its grandparent's and its mirror image's
 const double FORGETTING[PREDICTORS] = {0.8, 0.95, 0.998};
@@ -25,8 +25,8 @@ class NameTable
 		size_ = 16;
 		while (size_ < 2 * count)
 			size_ *= 2;
-		names_ = memory->take_array<mocpack_Text>(size_);
-		values_ = memory->take_array<int32_t>(size_);
+		names_ = memory->allocate_array<mocpack_Text>(size_);
+		values_ = memory->allocate_array<int32_t>(size_);
 		return names_ && values_;
 	}
 
@@ -88,7 +88,7 @@ bool unique_names(const mocpack_Text* file_names, size_t count, mocpack_Text* na
 		names[j] = file_names[j];
 		if (!names[j].size || table->find(names[j]) >= 0)
 		{
-			char* text = memory->take_array<char>(LONGEST_JOINT_NAME + 24);
+			char* text = memory->allocate_array<char>(MAX_JOINT_NAME_BYTES + 24);
 			if (!text)
 				return false;
 			const char* stem = names[j].size ? names[j].bytes : "joint";
@@ -124,7 +124,7 @@ const Side SIDES[] = {{"Left", 4, "Right", 5}, {"left", 4, "right", 5}, {"LEFT",
 // Finds the name that has another word at a place.
 int32_t find_exchanged(const mocpack_Text& name, size_t at, const Side& side, const NameTable& table)
 {
-	char text[LONGEST_JOINT_NAME + 24 + 8];
+	char text[MAX_JOINT_NAME_BYTES + 24 + 8];
 	const size_t one = side.size, other = side.other_size, rest = name.size - at - one;
 	std::memcpy(text, name.bytes, at);
 	std::memcpy(text + at, side.other, other);
@@ -165,8 +165,8 @@ struct Owners
 	uint8_t* is_places;
 
 	Owners(size_t count, LosslessColumns* columns, Memory* memory)
-		: joints(memory->take_array<int32_t>(uint64_t(count) + 1)),
-		  is_places(memory->take_array<uint8_t>(uint64_t(count) + 1))
+		: joints(memory->allocate_array<int32_t>(uint64_t(count) + 1)),
+		  is_places(memory->allocate_array<uint8_t>(uint64_t(count) + 1))
 	{
 		*columns = {count, joints, is_places};
 	}
@@ -181,12 +181,12 @@ struct Owners
 struct Features
 {
 	size_t count = 0;
-	int32_t columns[MOST_FEATURES];
-	uint8_t lags[MOST_FEATURES];
+	int32_t columns[MAX_FEATURES];
+	uint8_t lags[MAX_FEATURES];
 
 	void add(int32_t column, uint8_t lag)
 	{
-		if (count < MOST_FEATURES)
+		if (count < MAX_FEATURES)
 			columns[count] = column, lags[count++] = lag;
 	}
 };
@@ -277,7 +277,7 @@ bool motion_columns(const mocpack_Skeleton& tree, LosslessColumns* columns, Memo
 
 bool mirror_joints(const mocpack_Text* names, size_t count, int32_t* mirrored, Memory* memory)
 {
-	mocpack_Text* unique = memory->take_array<mocpack_Text>(uint64_t(count) + 1);
+	mocpack_Text* unique = memory->allocate_array<mocpack_Text>(uint64_t(count) + 1);
 	NameTable table;
 	if (!unique || !unique_names(names, count, unique, &table, memory))
 		return false;
@@ -289,7 +289,7 @@ bool mirror_joints(const mocpack_Text* names, size_t count, int32_t* mirrored, M
 bool lossless_shape(const mocpack_Motion& m, LosslessShape* shape, Memory* memory)
 {
 	const size_t joints = m.tree.joint_count, origins = m.origins;
-	int32_t* mirrored = memory->take_array<int32_t>(uint64_t(joints) + 1);
+	int32_t* mirrored = memory->allocate_array<int32_t>(uint64_t(joints) + 1);
 	*shape = {m.info.frame_count, joints, m.tree.parents, mirrored, {}, {}, false};
 	if (!mirrored || !mirror_joints(m.info.names, m.info.joint_count, mirrored + origins, memory) ||
 		!channel_columns(m, &shape->channels, memory) || !motion_columns(m.tree, &shape->motion, memory))
@@ -309,16 +309,16 @@ void scale_channels(const mocpack_Motion& m, const double* row, double degree, d
 	}
 }
 
-bool relate_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
+bool group_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
 					size_t chosen_count, SeriesGroups* groups, Memory* memory)
 {
 	const size_t joints = shape.joint_count, group_count = 2 * joints;
-	int32_t* owners = memory->take_array<int32_t>(uint64_t(chosen_count) + 1);
-	int32_t* next = memory->take_array<int32_t>(uint64_t(chosen_count) + 1);
-	int32_t* first = memory->take_array<int32_t>(uint64_t(group_count) + 1);
-	int32_t* last = memory->take_array<int32_t>(uint64_t(group_count) + 1);
-	int32_t* above = memory->take_array<int32_t>(uint64_t(joints) + 1);
-	uint32_t* starts = memory->take_array<uint32_t>(uint64_t(chosen_count) * PREDICTORS + 1);
+	int32_t* owners = memory->allocate_array<int32_t>(uint64_t(chosen_count) + 1);
+	int32_t* next = memory->allocate_array<int32_t>(uint64_t(chosen_count) + 1);
+	int32_t* first = memory->allocate_array<int32_t>(uint64_t(group_count) + 1);
+	int32_t* last = memory->allocate_array<int32_t>(uint64_t(group_count) + 1);
+	int32_t* above = memory->allocate_array<int32_t>(uint64_t(joints) + 1);
+	uint32_t* starts = memory->allocate_array<uint32_t>(uint64_t(chosen_count) * PREDICTORS + 1);
 	if (!owners || !next || !first || !last || !above || !starts)
 		return false;
 	for (size_t g = 0; g < group_count; ++g)
@@ -346,8 +346,8 @@ bool relate_columns(const LosslessShape& shape, const LosslessColumns& columns, 
 	if (at > UINT32_MAX)
 		return false;
 	starts[predictors] = uint32_t(at);
-	int32_t* feature_columns = memory->take_array<int32_t>(at + 1);
-	uint8_t* lags = memory->take_array<uint8_t>(at + 1);
+	int32_t* feature_columns = memory->allocate_array<int32_t>(at + 1);
+	uint8_t* lags = memory->allocate_array<uint8_t>(at + 1);
 	for (size_t i = 0; feature_columns && lags && i < predictors; ++i)
 	{
 		const Features found = relations.features(int32_t(i / PREDICTORS), i % PREDICTORS);

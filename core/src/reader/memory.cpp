@@ -39,7 +39,7 @@ mocpack_Allocator default_allocator()
 	return {nullptr, allocate, release};
 }
 
-void* Memory::take(uint64_t size)
+void* Memory::allocate(uint64_t size)
 {
 	static_assert(sizeof(Piece) % (2 * sizeof(void*)) == 0, "what follows is aligned as the piece is");
 	uint64_t whole = size + sizeof(Piece);
@@ -57,7 +57,7 @@ void* Memory::take(uint64_t size)
 	return piece + 1;
 }
 
-void Memory::give_back(void* memory)
+void Memory::release(void* memory)
 {
 	if (!memory)
 		return;
@@ -69,15 +69,15 @@ void Memory::give_back(void* memory)
 	allocator_.release(allocator_.user, piece, piece->size);
 }
 
-void Memory::give_all_back()
+void Memory::release_all()
 {
-	give_back_after(nullptr);
+	release_after(nullptr);
 }
 
-void Memory::give_back_after(const void* newest)
+void Memory::release_after(const void* last_allocation)
 {
-	while (first_ != newest)
-		give_back(first_ + 1);
+	while (first_ != last_allocation)
+		release(first_ + 1);
 }
 
 } // namespace mocpack

@@ -1,6 +1,6 @@
 // Memory by the caller's allocator, within a limit; all of it goes at once, or piece by piece.
 #pragma once
-#include "common/small.h"
+#include "common/small_build.h"
 #include "mocpack/mocpack.h"
 
 namespace mocpack
@@ -19,22 +19,22 @@ class Memory
 	}
 
 	// Memory of zeros, which lasts until it is given back; null where there is too little.
-	void* take(uint64_t size);
+	void* allocate(uint64_t size);
 
-	template <typename T> T* take_array(uint64_t count)
+	template <typename T> T* allocate_array(uint64_t count)
 	{
-		return static_cast<T*>(take_many(count, sizeof(T)));
+		return static_cast<T*>(allocate_many(count, sizeof(T)));
 	}
 
-	void give_back(void* memory);
-	void give_all_back();
+	void release(void* memory);
+	void release_all();
 
 	// What was taken last, and giving back all that was taken after it; it must still be there.
-	const void* newest() const
+	const void* last_allocation() const
 	{
 		return first_;
 	}
-	void give_back_after(const void* newest);
+	void release_after(const void* last_allocation);
 
 	uint64_t left() const
 	{
@@ -46,9 +46,9 @@ class Memory
 	}
 
   private:
-	MOCPACK_ONCE void* take_many(uint64_t count, size_t size)
+	MOCPACK_NOINLINE void* allocate_many(uint64_t count, size_t size)
 	{
-		return count > left_ / size ? nullptr : take(count * size);
+		return count > left_ / size ? nullptr : allocate(count * size);
 	}
 
 	struct Piece

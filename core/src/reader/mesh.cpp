@@ -8,7 +8,7 @@ namespace mocpack
 namespace
 {
 
-const uint64_t MOST_VERTICES = 1 << 24;
+const uint64_t MAX_VERTICES = 1 << 24;
 const size_t FACE_SIZE = 12; // bytes
 
 int32_t load_int32(const uint8_t* bytes)
@@ -23,8 +23,8 @@ bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk MESH", error);
 	Mesh& mesh = motion->mesh;
-	mesh.vertex_count = in.varint(MOST_VERTICES);
-	mesh.face_count = in.varint(2 * MOST_VERTICES);
+	mesh.vertex_count = in.varint(MAX_VERTICES);
+	mesh.face_count = in.varint(2 * MAX_VERTICES);
 	in.check(mesh.vertex_count >= 1, ": a mesh has at least one vertex");
 	size_t size = 0;
 	const size_t most = size_t(FACE_SIZE * mesh.face_count);
@@ -33,7 +33,7 @@ bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 		return false;
 	if (size < most)
 		in.fail(MOCPACK_TRUNCATED) << " ends too early";
-	int32_t* corners = motion->memory.take_array<int32_t>(3 * mesh.face_count + 1);
+	int32_t* corners = motion->memory.allocate_array<int32_t>(3 * mesh.face_count + 1);
 	if (!corners)
 		return no_memory(error, "the mesh's triangles");
 	int64_t corner = 0;
@@ -44,7 +44,7 @@ bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 		corners[i] = int32_t(corner);
 	}
 	mesh.faces = corners;
-	motion->memory.give_back(steps);
+	motion->memory.release(steps);
 	return in.good();
 }
 

@@ -3,7 +3,7 @@
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
 #include "reader/memory.h"
-#include "reader/sentence.h"
+#include "reader/error_message.h"
 
 namespace mocpack
 {
@@ -123,7 +123,7 @@ struct mocpack_Motion
 	double* hinge_axes;
 	double* hinge_limits;
 	double* moving_scales;	 // (frames, S, 3) of info.scaled_joints; null: none move
-	double* place_factors;	 // (M) from the codec's translations to the clip's; null: all 1
+	double* translation_factors;	 // (M) from the codec's translations to the clip's; null: all 1
 	uint64_t* track_offsets; // (tracks) where in the file the body of each one's chunk stands
 
 	// What the codec knows: one tree, below a joint at the origin where the file has several.

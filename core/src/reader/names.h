@@ -7,7 +7,7 @@
 namespace mocpack
 {
 
-inline bool is_before(const mocpack_Text& a, const mocpack_Text& b)
+inline bool is_less(const mocpack_Text& a, const mocpack_Text& b)
 {
 	const size_t common = a.size < b.size ? a.size : b.size;
 	const int found = common ? std::memcmp(a.bytes, b.bytes, common) : 0;
@@ -15,12 +15,12 @@ inline bool is_before(const mocpack_Text& a, const mocpack_Text& b)
 }
 
 // Moves a name down a heap whose greatest is first.
-inline void sink(const mocpack_Text** heap, size_t at, size_t count)
+inline void sift_down(const mocpack_Text** heap, size_t at, size_t count)
 {
 	for (size_t child; (child = 2 * at + 1) < count; at = child)
 	{
-		child += child + 1 < count && is_before(*heap[child], *heap[child + 1]);
-		if (!is_before(*heap[at], *heap[child]))
+		child += child + 1 < count && is_less(*heap[child], *heap[child + 1]);
+		if (!is_less(*heap[at], *heap[child]))
 			return;
 		const mocpack_Text* moved = heap[at];
 		heap[at] = heap[child], heap[child] = moved;
@@ -28,16 +28,16 @@ inline void sink(const mocpack_Text** heap, size_t at, size_t count)
 }
 
 // A name that stands twice, or null. Sorts the names by a heap: many of them must not take quadratic time.
-inline const mocpack_Text* find_repeated(const mocpack_Text** names, size_t count)
+inline const mocpack_Text* find_duplicate(const mocpack_Text** names, size_t count)
 {
 	for (size_t i = count / 2; i-- > 0;)
-		sink(names, i, count);
+		sift_down(names, i, count);
 	const mocpack_Text* later = nullptr;
-	for (size_t left = count; left; sink(names, 0, left))
+	for (size_t left = count; left; sift_down(names, 0, left))
 	{
 		const mocpack_Text* greatest = names[0];
 		names[0] = names[--left];
-		if (later && !is_before(*greatest, *later))
+		if (later && !is_less(*greatest, *later))
 			return later;
 		later = greatest;
 	}

@@ -25,9 +25,9 @@ enum Form
 
 const int BRIEF_WAYS = 8, MOST_BRIEF = 30;
 
-const int MOST_DIGITS = 15;
-const int64_t LARGEST_WHOLE = int64_t(1) << 53;
-const size_t LONGEST_VARINT = 10; // bytes
+const int MAX_DIGITS = 15;
+const int64_t MAX_INTEGER = int64_t(1) << 53;
+const size_t MAX_VARINT_BYTES = 10; // bytes
 
 double float_of(uint64_t bits, size_t width)
 {
@@ -66,7 +66,7 @@ bool read_floats(Fields* in, size_t rows, size_t columns, size_t width, double* 
 			numbers[t * columns + c] = value;
 		}
 	}
-	memory->give_back(bytes);
+	memory->release(bytes);
 	return in->good();
 }
 
@@ -75,17 +75,17 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 				const WholeCoders* coders)
 {
 	for (size_t c = 0; c < columns; ++c)
-		numbers[c] = double(in->folded());
+		numbers[c] = double(in->zigzag());
 	uint8_t coder = in->u8();
 	if (in->good() && coder && coders)
-		return coders->by_coder(coder, in, rows, columns, numbers, memory);
+		return coders->read_coded(coder, in, rows, columns, numbers, memory);
 	if (in->good() && coder)
 		in->fail(MOCPACK_CORRUPT) << ": coder " << uint64_t(coder) << " of numbers, where only 0 can stand";
 	if (!in->good())
 		return false;
 	size_t count = (rows - 1) * columns, size = 0;
 	uint8_t* bytes = nullptr;
-	if (in->left() && !(bytes = inflate_fields(in, uint64_t(LONGEST_VARINT) * count, memory, &size)))
+	if (in->left() && !(bytes = inflate_fields(in, uint64_t(MAX_VARINT_BYTES) * count, memory, &size)))
 		return false;
 	Fields steps = in->part(bytes, size);
 	for (size_t i = 0; i < count; ++i)
@@ -95,8 +95,8 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 		// steps stand row by row
 		for (size_t i = 0; i < count && steps.good(); ++i)
 		{
-			int64_t step = steps.folded();
-			steps.check(step <= LARGEST_WHOLE && step >= -LARGEST_WHOLE, ": numbers beyond 2^53");
+			int64_t step = steps.zigzag();
+			steps.check(step <= MAX_INTEGER && step >= -MAX_INTEGER, ": numbers beyond 2^53");
 			numbers[columns + i] = double(step);
 		}
 		steps.end();
@@ -110,7 +110,7 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 			}
 		}
 	}
-	memory->give_back(bytes);
+	memory->release(bytes);
 	return steps.good();
 }
 
@@ -131,7 +131,7 @@ uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,
 		return nullptr;
 	}
 	// one byte more, so that nothing at all is memory too
-	uint8_t* out = memory->take_array<uint8_t>(uint64_t(found.size) + 1);
+	uint8_t* out = memory->allocate_array<uint8_t>(uint64_t(found.size) + 1);
 	if (!out)
 	{
 		in->fail(MOCPACK_NO_MEMORY) << " inflates to " << uint64_t(found.size)
@@ -165,13 +165,13 @@ bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memo
 	in->check(brief || form == DECIMALS || form == GRID || (coders && form < BRIEF),
 			  ": an unknown form of numbers");
 	uint8_t digits = form == DECIMALS ? in->u8() : 0;
-	in->check(digits <= MOST_DIGITS, ": numbers of too many digits");
+	in->check(digits <= MAX_DIGITS, ": numbers of too many digits");
 	step = form == DECIMALS ? 1 : form == GRID ? double(in->f32()) : step;
 	if (form == HALF_GRID || (brief && way & 4))
 		step /= 2;
 	in->check(step > 0 && step <= 1.7976931348623157e308, ": a grid whose step is no length");
 	if (!in->good() ||
-		!(brief ? coders->briefly(way & 3, way / BRIEF_WAYS, in, rows, columns, numbers, memory)
+		!(brief ? coders->read_compact(way & 3, way / BRIEF_WAYS, in, rows, columns, numbers, memory)
 				: read_whole(in, rows, columns, numbers, memory, coders)))
 		return false;
 	double power = 1;

@@ -16,8 +16,8 @@ uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,
 struct WholeCoders
 {
 	// The first row stands in `numbers`.
-	bool (*by_coder)(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory);
-	bool (*briefly)(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
+	bool (*read_coded)(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory);
+	bool (*read_compact)(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
 					Memory* memory);
 };
 

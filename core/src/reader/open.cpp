@@ -22,10 +22,10 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 	if (status == MOCPACK_OK)
 		return static_cast<uint8_t*>(buffer);
 	if (status == MOCPACK_NEEDS_BYTES)
-		Sentence(error, status, offset, size)
+		ErrorMessage(error, status, offset, size)
 			<< "bytes " << offset << " to " << offset + size << " are needed first";
 	else
-		Sentence(error, MOCPACK_READ_FAILED, offset, size)
+		ErrorMessage(error, MOCPACK_READ_FAILED, offset, size)
 			<< "bytes " << offset << " to " << offset + size << " cannot be read";
 	return nullptr;
 }
@@ -52,9 +52,9 @@ struct Opening
 	Chunks chunks;
 	mocpack_Text needed;
 
-	Sentence fail(mocpack_Status status, uint64_t offset)
+	ErrorMessage fail(mocpack_Status status, uint64_t offset)
 	{
-		return Sentence(error, status, offset);
+		return ErrorMessage(error, status, offset);
 	}
 
 	bool run(uint32_t flags, bool header_alone)
@@ -69,19 +69,19 @@ struct Opening
 		if (chunks.meta.found && !read_metadata(chunks.meta, motion, error))
 			return false;
 		if (motion->is_vertices)
-			return header_alone ? read_vertices() : refuse_vertices();
+			return header_alone ? read_vertices() : reject_vertices();
 		if (!read_joints() || !check_counts(info.joint_count) || (!header_alone && !check_codec()) ||
 			!read_take())
 			return false;
 		if (header_alone)
 			return true;
-		if (!(flags & MOCPACK_OPEN_UNCHECKED) && !check_data(chunks, error))
+		if (!(flags & MOCPACK_OPEN_SKIP_CHECKSUM) && !check_data(chunks, error))
 			return false;
-		if (!plant_tree() || !scale_tree(motion, error))
+		if (!build_codec_skeleton() || !apply_constant_scales(motion, error))
 			return false;
 		if (motion->codec == KEYSINE)
 			return open_keysine(motion, flags, error);
-		cut_spans();
+		split_into_groups();
 		return (motion->codec == RAW ? read_raw : read_lossless)(chunks, motion, error);
 	}
 
@@ -120,7 +120,7 @@ struct Opening
 		return read_mesh(chunks.mesh, motion, error) && check_counts(size_t(motion->mesh.vertex_count));
 	}
 
-	bool refuse_vertices()
+	bool reject_vertices()
 	{
 		const mocpack_Text& codec = motion->info.codec;
 		fail(MOCPACK_UNSUPPORTED, chunks.head.offset)
@@ -162,22 +162,22 @@ struct Opening
 		if (n == CODEC_COUNT)
 			fail(MOCPACK_UNSUPPORTED, at).operator<<("codec ").quote(info.codec.bytes, info.codec.size)
 				<< " is not decoded here";
-		else if (info.bitstream < 1)
+		else if (info.bitstream_version < 1)
 			fail(MOCPACK_CORRUPT, at) << CODECS[n].name << " bitstream version 0: versions count from 1";
-		else if (info.bitstream > CODECS[n].newest_bitstream)
+		else if (info.bitstream_version > CODECS[n].newest_bitstream)
 			fail(MOCPACK_UNSUPPORTED, at)
-				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream) << " is newer than "
+				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream_version) << " is newer than "
 				<< uint64_t(CODECS[n].newest_bitstream) << "; a newer mocpack reads it";
 		else
 		{
 			motion->codec = Codec(n);
-			return check_needed(at);
+			return check_required_parameters(at);
 		}
 		return false;
 	}
 
 	// Cuts the frames into groups, of a codec that has none: about a second each.
-	void cut_spans()
+	void split_into_groups()
 	{
 		mocpack_Info& info = motion->info;
 		const uint64_t frames = info.frame_count - 1, most = SPAN_BYTES / (56 * info.joint_count);
@@ -192,7 +192,7 @@ struct Opening
 	}
 
 	// Parameters that a decoder must know: this one knows none.
-	bool check_needed(uint64_t at)
+	bool check_required_parameters(uint64_t at)
 	{
 		if (!needed.size)
 			return true;
@@ -208,7 +208,7 @@ struct Opening
 	}
 
 	// The skeleton as the codec knows it: with several roots, below a joint at the origin before all others.
-	bool plant_tree()
+	bool build_codec_skeleton()
 	{
 		mocpack_Info& info = motion->info;
 		size_t joints = info.joint_count;
@@ -232,11 +232,11 @@ struct Opening
 		if (!motion->origins)
 			return true;
 		Memory& memory = motion->memory;
-		int32_t* parents = memory.take_array<int32_t>(joints + 1);
-		double* offsets = memory.take_array<double>(3 * (uint64_t(joints) + 1));
-		int32_t* ends = memory.take_array<int32_t>(info.end_count + 1);
-		int32_t* translated = memory.take_array<int32_t>(info.translated_count + 1);
-		double* rest = memory.take_array<double>(4 * (uint64_t(joints) + 1));
+		int32_t* parents = memory.allocate_array<int32_t>(joints + 1);
+		double* offsets = memory.allocate_array<double>(3 * (uint64_t(joints) + 1));
+		int32_t* ends = memory.allocate_array<int32_t>(info.end_count + 1);
+		int32_t* translated = memory.allocate_array<int32_t>(info.translated_count + 1);
+		double* rest = memory.allocate_array<double>(4 * (uint64_t(joints) + 1));
 		if (!parents || !offsets || !ends || !translated || !rest)
 			return no_memory(error, "the skeleton's joints");
 		parents[0] = -1;
@@ -265,8 +265,8 @@ struct Opening
 	// For those who ask for the bytes of chunks.
 	bool keep_chunks()
 	{
-		Chunks* kept = motion->memory.take_array<Chunks>(1);
-		if (!kept || !keep_text(needed.bytes, needed.size, &motion->needed, &motion->memory))
+		Chunks* kept = motion->memory.allocate_array<Chunks>(1);
+		if (!kept || !copy_text(needed.bytes, needed.size, &motion->needed, &motion->memory))
 			return no_memory(error, "the file's chunks");
 		*kept = chunks;
 		motion->chunks = kept;
@@ -274,24 +274,24 @@ struct Opening
 	}
 
 	// Bodies that were read by a callback are not needed once everything is known.
-	void forget_chunks()
+	void release_chunks()
 	{
 		for (const Chunk* chunk = chunks.tracks; chunk;)
 		{
 			const Chunk* next = chunk->next;
-			forget(*chunk);
-			motion->memory.give_back(const_cast<Chunk*>(chunk));
+			release_chunk(*chunk);
+			motion->memory.release(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
 		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales,
 								   &chunks.rest, &chunks.time, &chunks.meta, &chunks.play, &chunks.gaps})
-			forget(*chunk);
+			release_chunk(*chunk);
 	}
 
-	void forget(const Chunk& chunk)
+	void release_chunk(const Chunk& chunk)
 	{
 		if (!motion->bytes.all && chunk.body)
-			motion->memory.give_back(const_cast<uint8_t*>(chunk.body));
+			motion->memory.release(const_cast<uint8_t*>(chunk.body));
 	}
 };
 
@@ -300,21 +300,21 @@ struct Opening
 mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, bool header_alone,
 						 mocpack_Motion** motion, mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	const mocpack_OpenOptions defaults = MOCPACK_OPEN_OPTIONS;
 	const mocpack_OpenOptions& given = options ? *options : defaults;
 	if (!motion || given.struct_size != sizeof given ||
 		(given.allocator && (!given.allocator->allocate || !given.allocator->release)) ||
-		given.flags > (MOCPACK_OPEN_CUT | MOCPACK_OPEN_UNCHECKED))
-		return Sentence(error, MOCPACK_BAD_ARGUMENT)
+		given.flags > (MOCPACK_OPEN_ALLOW_TRUNCATED | MOCPACK_OPEN_SKIP_CHECKSUM))
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "mocpack_open: options of another version, unknown flags, or nowhere to put the motion";
 	*motion = nullptr;
 	Memory memory(given.allocator ? *given.allocator : default_allocator(),
 				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
-	void* place = memory.take(sizeof(mocpack_Motion));
+	void* place = memory.allocate(sizeof(mocpack_Motion));
 	if (!place)
-		return Sentence(error, MOCPACK_NO_MEMORY) << "there is no memory for an open file";
+		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "there is no memory for an open file";
 	mocpack_Motion* made = new (place) mocpack_Motion(memory);
 	made->bytes = bytes;
 	Opening opening = {made, error, {}, {nullptr, 0}};
@@ -324,11 +324,11 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 	if (!good)
 	{
 		Memory all = made->memory; // which holds the motion itself
-		all.give_all_back();
+		all.release_all();
 		return error->status;
 	}
 	if (!header_alone)
-		opening.forget_chunks();
+		opening.release_chunks();
 	*motion = made;
 	return MOCPACK_OK;
 }
@@ -340,17 +340,17 @@ namespace
 mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
 						  mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	error->status = MOCPACK_OK;
 	if (!is_scene(bytes, error))
 		return error->status == MOCPACK_OK ? open_clip(bytes, options, false, motion, error) : error->status;
 	mocpack_Scene* scene = nullptr;
 	if (open_scene(bytes, options, &scene, error) != MOCPACK_OK)
 		return error->status;
-	const size_t clips = mocpack_scene_count(scene);
-	mocpack_Status status = clips == 1 ? mocpack_scene_motion(scene, 0, options, motion, error)
-									   : mocpack_Status(Sentence(error, MOCPACK_BAD_ARGUMENT)
+	const size_t clips = mocpack_scene_clip_count(scene);
+	mocpack_Status status = clips == 1 ? mocpack_scene_open_clip(scene, 0, options, motion, error)
+									   : mocpack_Status(ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 														<< "the file is a scene of " << uint64_t(clips)
 														<< " clips: mocpack_scene_open opens it");
 	mocpack_scene_close(scene);
@@ -377,8 +377,8 @@ mocpack_Status mocpack_open_source(const mocpack_Source* source, const mocpack_O
 {
 	if (source && source->read)
 		return open_bytes({nullptr, *source, 0}, options, motion, error);
-	mocpack_Error unheard;
-	return Sentence(error ? error : &unheard, MOCPACK_BAD_ARGUMENT)
+	mocpack_Error ignored;
+	return ErrorMessage(error ? error : &ignored, MOCPACK_BAD_ARGUMENT)
 		   << "mocpack_open_source: a source that cannot read";
 }
 
@@ -387,7 +387,7 @@ void mocpack_close(mocpack_Motion* motion)
 	if (!motion)
 		return;
 	Memory all = motion->memory;
-	all.give_all_back();
+	all.release_all();
 }
 
 const mocpack_Info* mocpack_info(const mocpack_Motion* motion)
@@ -423,13 +423,13 @@ double mocpack_frame_at(const mocpack_Motion* motion, double seconds)
 	return double(low) + (seconds - info.times[low]) / (info.times[high] - info.times[low]);
 }
 
-mocpack_Status mocpack_seen(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint8_t* seen,
+mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint8_t* seen,
 							mocpack_Error* error)
 {
 	const mocpack_Info& info = motion->info;
-	mocpack_Error unheard;
+	mocpack_Error ignored;
 	if (first > stop || stop > info.frame_count)
-		return Sentence(error ? error : &unheard, MOCPACK_BAD_ARGUMENT)
+		return ErrorMessage(error ? error : &ignored, MOCPACK_BAD_ARGUMENT)
 			   << "frames " << first << " to " << stop << " do not lie in a clip of " << info.frame_count
 			   << " frames";
 	size_t joints = info.joint_count;

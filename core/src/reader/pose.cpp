@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "common/small.h"
+#include "common/small_build.h"
 
 namespace mocpack
 {
@@ -12,7 +12,7 @@ namespace
 {
 
 // sin(t θ) / sin θ with cos θ = 1 - less, by the series of Eberly, A Fast and Accurate Algorithm for
-// Computing SLERP (2011): sums and products alone. Exact to rounding while less is below MOST_LESS.
+// Computing SLERP (2011): sums and products alone. Exact to rounding while less is below MAX_SLERP_SERIES_GAP.
 template <typename Number> struct SlerpSeries
 {
 	static const int TERMS = sizeof(Number) == 4 ? 5 : 10;
@@ -26,7 +26,7 @@ template <typename Number> struct SlerpSeries
 	}
 };
 
-const double MOST_LESS = 0.05;
+const double MAX_SLERP_SERIES_GAP = 0.05;
 
 // out = the unit quaternion t of the way from a to b, the shorter way round. Angles that are too large for
 // the series are halved.
@@ -41,7 +41,7 @@ template <typename Number> inline void slerp(const Number* a, const Number* b, N
 		chord += (to[c] - from[c]) * (to[c] - from[c]);
 	}
 	Number less = chord / 2; // 1 - cos θ, and more of its digits
-	while (less > Number(MOST_LESS))
+	while (less > Number(MAX_SLERP_SERIES_GAP))
 	{
 		Number middle[4], square = 0;
 		for (int c = 0; c < 4; ++c)
@@ -90,7 +90,7 @@ inline void blend(const Rig& rig, const Number* a, const Number* b, Number t, Nu
 		for (size_t j = 0; j < some; ++j)
 			for (size_t c = 0; c < 4; ++c)
 				o[4 * j + c] = from[j] * p[4 * j + c] + to[j] * q[4 * j + c];
-		for (size_t j = 0; most > Number(MOST_LESS) && j < some; ++j)
+		for (size_t j = 0; most > Number(MAX_SLERP_SERIES_GAP) && j < some; ++j)
 			slerp(p + 4 * j, q + 4 * j, t, o + 4 * j);
 	}
 	for (size_t i = 4 * count; i < rig.row_size(); ++i)
@@ -202,7 +202,7 @@ template <typename Number> struct Target
 	Target(const mocpack_Poses& poses, uint64_t frame)
 		: rotations(static_cast<Number*>(poses.rotations)),
 		  translations(static_cast<Number*>(poses.translations)), scales(static_cast<Number*>(poses.scales)),
-		  rotation(poses.rotation), translation(poses.translation), scale(poses.scale)
+		  rotation(poses.rotation_strides), translation(poses.translation_strides), scale(poses.scale_strides)
 	{
 		if (rotations)
 			rotations += size_t(frame) * rotation.frame;
@@ -291,7 +291,7 @@ void write(const Rig& rig, mocpack_Space space, const Number* row, const MovingS
 			scale_of(rig, scales, size_t(rig.written[i]), scale);
 		out.put_scale(i, scale);
 	}
-	if (!SMALL && space == MOCPACK_WORLD)
+	if (!SMALL_BUILD && space == MOCPACK_WORLD)
 		write_world(rig, row, scales, scratch, out);
 	else
 		write_local(rig, row, out);

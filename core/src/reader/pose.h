@@ -53,10 +53,10 @@ void write_pose(const Rig& rig, mocpack_Space space, const double* row, const Mo
 // Turns quaternions of frames `first` to `stop` round where those of the frame before them are of the other
 // sign.
 template <typename Number>
-void join_signs(const mocpack_Poses& poses, size_t joints, uint64_t first, uint64_t stop)
+void align_quaternion_signs(const mocpack_Poses& poses, size_t joints, uint64_t first, uint64_t stop)
 {
 	Number* all = static_cast<Number*>(poses.rotations);
-	const mocpack_Strides& s = poses.rotation;
+	const mocpack_Strides& s = poses.rotation_strides;
 	for (size_t j = 0; all && first && j < joints; ++j)
 	{
 		Number* at = all + size_t(first) * s.frame + j * s.joint;

@@ -25,7 +25,7 @@ Quat channel_rotation(const ChannelLayout& layout, const double* values, const d
 		if (layout.codes[i] < RotationChannels::FIRST)
 			continue;
 		const int axis = (layout.codes[i] - RotationChannels::FIRST) % 3;
-		const Quat turn = turn_about({0, 0, 0, 1}, axis, values[i]);
+		const Quat turn = rotate_about({0, 0, 0, 1}, axis, values[i]);
 		q = is_fixed ? multiply(turn, q) : multiply(q, turn);
 	}
 	if (!frame || frame[3] == 1)
@@ -64,9 +64,9 @@ float load_float(const uint8_t* at)
 	return value;
 }
 
-bool not_finite(uint64_t offset, mocpack_Error* error)
+bool is_not_finite(uint64_t offset, mocpack_Error* error)
 {
-	Sentence(error, MOCPACK_CORRUPT, offset) << "raw payload: a number is not finite";
+	ErrorMessage(error, MOCPACK_CORRUPT, offset) << "raw payload: a number is not finite";
 	return false;
 }
 
@@ -84,18 +84,18 @@ struct RawOpening
 			return truncated(mask_size);
 		Memory& memory = motion->memory;
 		void* buffer = nullptr;
-		if (!motion->bytes.all && !(buffer = memory.take(mask_size + 1)))
+		if (!motion->bytes.all && !(buffer = memory.allocate(mask_size + 1)))
 			return no_memory(error, "the raw payload's channels");
 		const uint8_t* mask = motion->bytes.view(chunks.data.offset, mask_size, buffer, error);
 		const bool good = mask && read_mask(mask) && read_still(mask, mask_size);
-		memory.give_back(buffer);
+		memory.release(buffer);
 		return good;
 	}
 
   private:
 	bool truncated(uint64_t needed)
 	{
-		Sentence(error, MOCPACK_TRUNCATED, chunks.data.offset + chunks.data.size)
+		ErrorMessage(error, MOCPACK_TRUNCATED, chunks.data.offset + chunks.data.size)
 			<< "raw payload: expected " << needed << " bytes, got " << chunks.data.size;
 		return false;
 	}
@@ -113,11 +113,11 @@ struct RawOpening
 			raw.stored_count += is_stored(mask, c);
 		if (count && !is_stored(mask, 0))
 		{
-			Sentence(error, MOCPACK_CORRUPT, chunks.data.offset)
+			ErrorMessage(error, MOCPACK_CORRUPT, chunks.data.offset)
 				<< "raw payload: the first channel must be stored for every frame";
 			return false;
 		}
-		int32_t* stored = motion->memory.take_array<int32_t>(uint64_t(raw.stored_count) + 1);
+		int32_t* stored = motion->memory.allocate_array<int32_t>(uint64_t(raw.stored_count) + 1);
 		if (!stored)
 			return no_memory(error, "the raw payload's channels");
 		for (size_t c = 0, at = 0; c < count; ++c)
@@ -136,7 +136,7 @@ struct RawOpening
 		const uint64_t frames = motion->info.frame_count, stored = raw.stored_count;
 		if (start > chunks.data.size || (stored && frames > (chunks.data.size - start) / raw.row_size()))
 		{
-			Sentence(error, MOCPACK_TRUNCATED, chunks.data.offset + chunks.data.size)
+			ErrorMessage(error, MOCPACK_TRUNCATED, chunks.data.offset + chunks.data.size)
 				<< "raw payload: " << chunks.data.size << " bytes cannot hold " << frames << " frames of "
 				<< stored << " channels";
 			return false;
@@ -144,14 +144,14 @@ struct RawOpening
 		const uint64_t whole = start + raw.row_size() * frames;
 		if (whole < announced)
 		{
-			Sentence(error, MOCPACK_CORRUPT, chunks.data.offset + whole)
+			ErrorMessage(error, MOCPACK_CORRUPT, chunks.data.offset + whole)
 				<< "raw payload has " << announced - whole << " bytes too many";
 			return false;
 		}
 		raw.rows_offset = chunks.data.offset + start;
 		motion->largest_input = size_t((motion->longest_group + 1) * raw.row_size());
-		double* still = motion->memory.take_array<double>(uint64_t(count) + 1);
-		void* buffer = motion->bytes.all ? nullptr : motion->memory.take(still_size + 1);
+		double* still = motion->memory.allocate_array<double>(uint64_t(count) + 1);
+		void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(still_size + 1);
 		if (!still || (!motion->bytes.all && !buffer))
 			return no_memory(error, "the raw payload's channels");
 		const uint8_t* at = motion->bytes.view(chunks.data.offset + mask_size, still_size, buffer, error);
@@ -162,10 +162,10 @@ struct RawOpening
 				continue;
 			still[c] = load_float(at);
 			at += 4;
-			good = std::isfinite(still[c]) || not_finite(chunks.data.offset + mask_size, error);
+			good = std::isfinite(still[c]) || is_not_finite(chunks.data.offset + mask_size, error);
 		}
 		raw.still = still;
-		motion->memory.give_back(buffer);
+		motion->memory.release(buffer);
 		return good;
 	}
 };
@@ -216,7 +216,7 @@ bool decode_raw(const mocpack_Reader& r, const Lane& lane, size_t group, mocpack
 		{
 			row[raw.stored[i]] = load_float(at);
 			if (!std::isfinite(row[raw.stored[i]]))
-				return not_finite(offset + t * raw.row_size(), error);
+				return is_not_finite(offset + t * raw.row_size(), error);
 		}
 		write_channel_pose(m, r.columns, row, lane.rotations + 4 * t * r.decoded_count,
 						   lane.translations + 3 * t * r.rig.moving_count);

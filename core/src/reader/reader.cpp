@@ -5,7 +5,7 @@
 #include <new>
 
 #include "common/arena.h"
-#include "common/small.h"
+#include "common/small_build.h"
 #include "keysine/decode/rows.h"
 
 using namespace mocpack;
@@ -13,15 +13,15 @@ using namespace mocpack;
 namespace
 {
 
-const size_t MOST_TASKS = 1024;
+const size_t MAX_TASKS = 1024;
 
-bool options_good(const mocpack_Motion& motion, const mocpack_ReaderOptions& o)
+bool are_options_valid(const mocpack_Motion& motion, const mocpack_ReaderOptions& o)
 {
-	if (o.struct_size != sizeof o || (o.number != MOCPACK_FLOAT32 && o.number != MOCPACK_FLOAT64) ||
+	if (o.struct_size != sizeof o || (o.precision != MOCPACK_FLOAT32 && o.precision != MOCPACK_FLOAT64) ||
 		(o.space != MOCPACK_LOCAL && o.space != MOCPACK_WORLD) || (o.joints && !o.joint_count) ||
-		(o.tasks && (!o.tasks->run || !o.tasks->most)))
+		(o.executor && (!o.executor->run || !o.executor->max_concurrency)))
 		return false;
-	if (SMALL && (o.number != MOCPACK_FLOAT64 || o.space != MOCPACK_LOCAL || o.tasks))
+	if (SMALL_BUILD && (o.precision != MOCPACK_FLOAT64 || o.space != MOCPACK_LOCAL || o.executor))
 		return false;
 	for (size_t i = 0; o.joints && i < o.joint_count; ++i)
 		if (o.joints[i] < 0 || size_t(o.joints[i]) >= motion.info.joint_count)
@@ -33,7 +33,7 @@ bool options_good(const mocpack_Motion& motion, const mocpack_ReaderOptions& o)
 struct ReaderCounts
 {
 	size_t joints, kept, moving, decoded, written, frames, row_bytes, slots, lanes;
-	bool straight; // whether rows are decoded as floats
+	bool decodes_floats; // whether rows are decoded as floats
 	bool scaled;
 
 	ReaderCounts(const mocpack_Motion& m, const mocpack_ReaderOptions& o)
@@ -44,11 +44,11 @@ struct ReaderCounts
 		moving = m.info.translated_count < kept ? m.info.translated_count : kept;
 		decoded = kept + m.origins;
 		frames = m.longest_group + 1;
-		row_bytes = (o.number == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
-		straight = !SMALL && m.codec == KEYSINE && o.number == MOCPACK_FLOAT32 &&
+		row_bytes = (o.precision == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
+		decodes_floats = !SMALL_BUILD && m.codec == KEYSINE && o.precision == MOCPACK_FLOAT32 &&
 				   !mocpack_keysine_grid_steps(m.head);
 		scaled = m.info.scales || m.info.scaled_count;
-		lanes = o.tasks ? (o.tasks->most < MOST_TASKS ? o.tasks->most : MOST_TASKS) : 1;
+		lanes = o.executor ? (o.executor->max_concurrency < MAX_TASKS ? o.executor->max_concurrency : MAX_TASKS) : 1;
 		size_t group = row_bytes * frames, groups = m.group_count();
 		slots = group ? o.cache_size / group : 1;
 		slots = slots < 1 ? 1 : slots > groups ? groups : slots;
@@ -56,9 +56,9 @@ struct ReaderCounts
 };
 
 // Whether everything that is counted below stays far from what a size_t holds.
-bool countable(const mocpack_Motion& m, const ReaderCounts& n)
+bool fits_size_t(const mocpack_Motion& m, const ReaderCounts& n)
 {
-	const uint64_t padding = 16u << MOCPACK_KEYSINE_MOST_SPLITS;
+	const uint64_t padding = 16u << MOCPACK_KEYSINE_MAX_SPLITS;
 	uint64_t scratch = uint64_t(m.layout.channel_count) * (n.frames + padding) * 16;
 	uint64_t group = uint64_t(n.frames) * (n.decoded + 1) * 64 + (n.scaled ? 256 * uint64_t(n.decoded) : 0);
 	uint64_t keys = uint64_t(m.layout.channel_count) * (uint64_t(m.keys_in_segment(0)) + 1) * 4;
@@ -68,48 +68,48 @@ bool countable(const mocpack_Motion& m, const ReaderCounts& n)
 		   slots / n.slots >= group && slots < most;
 }
 
-size_t lane_scratch(const mocpack_Motion& m, bool straight)
+size_t lane_scratch(const mocpack_Motion& m, bool decodes_floats)
 {
 	if (m.codec != KEYSINE)
 		return m.channel_count * sizeof(double);
-	size_t group = straight ? mocpack_keysine_rows_scratch(m.head) : mocpack_keysine_group_scratch(m.head),
-		   segment = mocpack_keysine_segment_scratch(m.head);
+	size_t group = decodes_floats ? mocpack_keysine_rows_scratch_size(m.head) : mocpack_keysine_group_scratch_size(m.head),
+		   segment = mocpack_keysine_segment_scratch_size(m.head);
 	return group > segment ? group : segment;
 }
 
 // Hands out the parts of a reader; over no memory, counts how much they take.
-struct ReaderRooms
+struct ReaderMemory
 {
 	mocpack_Reader* reader;
 	uint8_t *kept, *turned;
 	int32_t *numbers, *parents, *moving, *written, *rotation_columns, *translation_columns;
-	double *offsets, *scales, *place_factors;
+	double *offsets, *scales, *translation_factors;
 	int32_t* scaling;
 	Slot* slots;
 	Lane* lanes;
 
-	ReaderRooms(const mocpack_Motion& m, const ReaderCounts& n, Arena* arena)
+	ReaderMemory(const mocpack_Motion& m, const ReaderCounts& n, Arena* arena)
 	{
-		reader = arena->take<mocpack_Reader>(1);
-		kept = arena->take<uint8_t>(n.joints);
-		turned = arena->take<uint8_t>(n.joints);
-		numbers = arena->take<int32_t>(n.joints);
-		parents = arena->take<int32_t>(n.kept);
-		moving = arena->take<int32_t>(n.kept);
-		written = arena->take<int32_t>(n.written);
-		rotation_columns = arena->take<int32_t>(m.tree.joint_count);
-		translation_columns = arena->take<int32_t>(m.tree.translated_count);
-		offsets = arena->take<double>(3 * n.kept);
-		scales = arena->take<double>(n.scaled ? 3 * n.kept : 0);
-		scaling = arena->take<int32_t>(n.scaled ? n.kept : 0);
-		place_factors = arena->take<double>(m.place_factors ? m.tree.translated_count : 0);
-		slots = arena->take<Slot>(n.slots);
-		lanes = arena->take<Lane>(n.lanes);
+		reader = arena->allocate<mocpack_Reader>(1);
+		kept = arena->allocate<uint8_t>(n.joints);
+		turned = arena->allocate<uint8_t>(n.joints);
+		numbers = arena->allocate<int32_t>(n.joints);
+		parents = arena->allocate<int32_t>(n.kept);
+		moving = arena->allocate<int32_t>(n.kept);
+		written = arena->allocate<int32_t>(n.written);
+		rotation_columns = arena->allocate<int32_t>(m.tree.joint_count);
+		translation_columns = arena->allocate<int32_t>(m.tree.translated_count);
+		offsets = arena->allocate<double>(3 * n.kept);
+		scales = arena->allocate<double>(n.scaled ? 3 * n.kept : 0);
+		scaling = arena->allocate<int32_t>(n.scaled ? n.kept : 0);
+		translation_factors = arena->allocate<double>(m.translation_factors ? m.tree.translated_count : 0);
+		slots = arena->allocate<Slot>(n.slots);
+		lanes = arena->allocate<Lane>(n.lanes);
 		for (size_t i = 0; i < n.lanes; ++i)
 			take_lane(m, n, i, arena);
 		for (size_t i = 0; i < n.slots; ++i)
 		{
-			void* rows = arena->take<uint8_t>(n.row_bytes * n.frames);
+			void* rows = arena->allocate<uint8_t>(n.row_bytes * n.frames);
 			if (slots)
 				slots[i] = {NO_GROUP, 0, 0, 0, rows};
 		}
@@ -120,15 +120,15 @@ struct ReaderRooms
 		Lane lane = {};
 		lane.segment = NO_GROUP;
 		lane.keys =
-			arena->take<int32_t>(m.codec == KEYSINE ? m.keys_in_segment(0) * m.layout.channel_count : 0);
-		const bool straight = !SMALL && n.straight;
-		lane.scratch = arena->take<uint8_t>(lane_scratch(m, straight));
-		lane.rotations = arena->take<double>(straight ? 0 : 4 * n.decoded * n.frames);
-		lane.translations = arena->take<double>(straight ? 0 : 3 * n.moving * n.frames);
-		lane.input = arena->take<uint8_t>(m.bytes.all ? 0 : m.largest_input);
-		lane.rows = i ? arena->take<uint8_t>(n.row_bytes * n.frames) : nullptr;
-		lane.row = arena->take<uint8_t>(n.row_bytes);
-		lane.world = arena->take<double>((n.scaled ? SCALED_WORLD_NUMBERS : WORLD_NUMBERS) * n.kept);
+			arena->allocate<int32_t>(m.codec == KEYSINE ? m.keys_in_segment(0) * m.layout.channel_count : 0);
+		const bool decodes_floats = !SMALL_BUILD && n.decodes_floats;
+		lane.scratch = arena->allocate<uint8_t>(lane_scratch(m, decodes_floats));
+		lane.rotations = arena->allocate<double>(decodes_floats ? 0 : 4 * n.decoded * n.frames);
+		lane.translations = arena->allocate<double>(decodes_floats ? 0 : 3 * n.moving * n.frames);
+		lane.input = arena->allocate<uint8_t>(m.bytes.all ? 0 : m.largest_input);
+		lane.rows = i ? arena->allocate<uint8_t>(n.row_bytes * n.frames) : nullptr;
+		lane.row = arena->allocate<uint8_t>(n.row_bytes);
+		lane.world = arena->allocate<double>((n.scaled ? SCALED_WORLD_NUMBERS : WORLD_NUMBERS) * n.kept);
 		if (lanes)
 			lanes[i] = lane;
 	}
@@ -136,18 +136,18 @@ struct ReaderRooms
 
 size_t size_of_reader(const mocpack_Motion& motion, const mocpack_ReaderOptions& options)
 {
-	if (!options_good(motion, options))
+	if (!are_options_valid(motion, options))
 		return 0;
 	ReaderCounts counts(motion, options);
-	if (!countable(motion, counts))
+	if (!fits_size_t(motion, counts))
 		return 0;
 	Arena arena(nullptr);
-	ReaderRooms(motion, counts, &arena);
+	ReaderMemory(motion, counts, &arena);
 	return arena.used();
 }
 
 // Chooses which joints are kept, and where the codec is to put them.
-void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, const ReaderRooms& rooms,
+void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, const ReaderMemory& rooms,
 				   mocpack_Reader* r)
 {
 	const mocpack_Info& info = m.info;
@@ -178,8 +178,8 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 			for (size_t c = 0; c < 3; ++c)
 				rooms.scales[3 * count + c] = info.scales ? info.scales[3 * j + c] : 1.0;
 		}
-		if (translated && m.place_factors)
-			rooms.place_factors[moved] = m.place_factors[next - 1];
+		if (translated && m.translation_factors)
+			rooms.translation_factors[moved] = m.translation_factors[next - 1];
 		rooms.moving[count] = translated ? int32_t(moved++) : -1;
 		rooms.parents[count] = info.parents[j] < 0 ? -1 : rooms.numbers[info.parents[j]];
 		rooms.turned[count] = info.parents[j] < 0;
@@ -189,12 +189,12 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 	}
 	r->rig = {count,		 moved, rooms.parents,	  rooms.moving, rooms.offsets,
 			  rooms.written, 0,		r->rig.is_scaled, rooms.scales, rooms.scaling};
-	r->place_factors = m.place_factors ? rooms.place_factors : nullptr;
+	r->translation_factors = m.translation_factors ? rooms.translation_factors : nullptr;
 	r->rig.written_count = o.joints ? o.joint_count : info.joint_count;
 	for (size_t i = 0; i < r->rig.written_count; ++i)
 		rooms.written[i] = rooms.numbers[o.joints ? size_t(o.joints[i]) : i];
 	r->decoded_count = count + m.origins;
-	r->turned_roots = m.origins ? rooms.turned : nullptr;
+	r->origin_roots = m.origins ? rooms.turned : nullptr;
 	r->columns = {rooms.rotation_columns, rooms.translation_columns, r->decoded_count, moved};
 	r->all_columns = count == info.joint_count;
 }
@@ -210,13 +210,13 @@ size_t mocpack_reader_size(const mocpack_Motion* motion, const mocpack_ReaderOpt
 mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_ReaderOptions* options,
 								   mocpack_Reader** reader, mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	const mocpack_ReaderOptions defaults = MOCPACK_READER_OPTIONS;
 	const mocpack_ReaderOptions& o = options ? *options : defaults;
 	*reader = nullptr;
-	if (!options_good(*motion, o))
-		return Sentence(error, MOCPACK_BAD_ARGUMENT)
+	if (!are_options_valid(*motion, o))
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "mocpack_reader_open: options of another version, no such joint, tasks that cannot run, or "
 				  "what a small build has not";
 	size_t size = size_of_reader(*motion, o);
@@ -226,25 +226,25 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	if (size && size <= most && !memory)
 		memory = allocator.allocate(allocator.user, size);
 	if (!size || size > most || !memory)
-		return Sentence(error, MOCPACK_NO_MEMORY)
+		return ErrorMessage(error, MOCPACK_NO_MEMORY)
 			   << "a reader of " << motion->info.frame_count << " frames of "
 			   << uint64_t(motion->info.joint_count) << " joints takes " << uint64_t(size)
 			   << " bytes, more than " << most << ", which the memory limit or the caller's memory leaves";
 	Arena arena(memory);
 	ReaderCounts counts(*motion, o);
-	ReaderRooms rooms(*motion, counts, &arena);
+	ReaderMemory rooms(*motion, counts, &arena);
 	mocpack_Reader* r = new (rooms.reader) mocpack_Reader();
 	r->motion = motion;
 	r->owned = !o.memory;
 	r->memory_size = size;
-	r->number = o.number, r->space = o.space;
-	r->straight = counts.straight;
+	r->precision = o.precision, r->space = o.space;
+	r->decodes_floats = counts.decodes_floats;
 	r->layers = layers_of(*motion, o.layers);
-	r->most_frames = counts.frames;
+	r->max_frames = counts.frames;
 	r->slot_count = counts.slots, r->lane_count = counts.lanes;
 	r->slots = rooms.slots, r->lanes = rooms.lanes;
-	if (o.tasks)
-		r->tasks = *o.tasks;
+	if (o.executor)
+		r->executor = *o.executor;
 	r->rig.is_scaled = counts.scaled;
 	choose_joints(*motion, o, rooms, r);
 	*reader = r;

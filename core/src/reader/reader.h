@@ -14,7 +14,7 @@ struct Lane
 	size_t segment; // whose keys are at hand
 	int32_t* keys;
 	void* scratch;				// of a raw payload, one row of channels
-	mocpack_KeysineSines sines; // that the scratch holds of the group before
+	mocpack_KeysineSineCache sines; // that the scratch holds of the group before
 	double *rotations,
 		*translations; // of a group, and the key at its end; none where rows are decoded as such
 	uint8_t* input;
@@ -41,25 +41,25 @@ struct mocpack_Reader
 	const mocpack_Motion* motion;
 	bool owned; // its memory is to be given back
 	size_t memory_size;
-	mocpack_Number number;
+	mocpack_Precision precision;
 	mocpack_Space space;
-	bool straight; // rows are decoded as floats: those of a grid in time go by way of doubles
+	bool decodes_floats; // rows are decoded as floats: those of a grid in time go by way of doubles
 	size_t layers;
 	mocpack::Rig rig;
 	size_t decoded_count;		 // joints that the codec decodes, an origin included
-	const uint8_t* turned_roots; // (rig.count) 1 where an origin's turn goes to the joint; null without one
+	const uint8_t* origin_roots; // (rig.count) 1 where an origin's turn goes to the joint; null without one
 	mocpack_KeysineColumns columns; // of the codec's joints
 	bool all_columns;
-	size_t most_frames; // of a group, with the key at its end
+	size_t max_frames; // of a group, with the key at its end
 	size_t slot_count, lane_count;
 	mocpack::Slot* slots;
 	mocpack::Lane* lanes;
 	size_t last_slot;
 	uint64_t clock;
-	mocpack_Tasks tasks;
+	mocpack_Executor executor;
 
 	const double*
-		place_factors; // (rig.moving_count) from the codec's translations to the file's; null: all 1
+		translation_factors; // (rig.moving_count) from the codec's translations to the file's; null: all 1
 
 	// The moving scales `part` of the way from a frame to the next.
 	mocpack::MovingScales scales_at(uint64_t frame, double part = 0) const

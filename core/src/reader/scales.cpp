@@ -17,13 +17,13 @@ enum ScaleFlags
 	HAS_MOVING = 2
 };
 
-const double LARGEST_SCALE = 1e6, FARTHEST_SCALED_POINT = 1e6;
-const double LARGEST_EXPONENT = 40; // of two
+const double MAX_SCALE = 1e6, MAX_SCALED_POINT_M = 1e6;
+const double MAX_SCALE_EXPONENT = 40; // of two
 
 bool are_scales(const double* numbers, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; ++i)
-		if (!(std::fabs(numbers[i]) <= LARGEST_SCALE)) // true of NaN
+		if (!(std::fabs(numbers[i]) <= MAX_SCALE)) // true of NaN
 			return false;
 	return true;
 }
@@ -41,8 +41,8 @@ bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
 	size_t count = 0;
 	for (size_t j = 0; j < joints; ++j)
 		count += bits[j / 8] >> j % 8 & 1;
-	double* scales = memory.take_array<double>(3 * uint64_t(joints));
-	double* numbers = memory.take_array<double>(3 * uint64_t(count) + 1);
+	double* scales = memory.allocate_array<double>(3 * uint64_t(joints));
+	double* numbers = memory.allocate_array<double>(3 * uint64_t(count) + 1);
 	if (!scales || !numbers)
 		return no_memory(error, "scales of joints");
 	Fields part = in->part(bytes, size_t(size));
@@ -53,7 +53,7 @@ bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
 	for (size_t j = 0; j < joints; ++j)
 		for (size_t c = 0; c < 3; ++c)
 			scales[3 * j + c] = bits[j / 8] >> j % 8 & 1 ? *next++ : 1.0;
-	memory.give_back(numbers);
+	memory.release(numbers);
 	motion->info.scales = scales;
 	return in->good();
 }
@@ -94,7 +94,7 @@ bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 		return false;
 	if (!(flags & HAS_MOVING))
 		return true;
-	int32_t* joints = motion->memory.take_array<int32_t>(uint64_t(info.joint_count) + 1);
+	int32_t* joints = motion->memory.allocate_array<int32_t>(uint64_t(info.joint_count) + 1);
 	if (!joints)
 		return no_memory(error, "scales of joints");
 	info.scaled_count = read_indices(&in, info.joint_count, joints);
@@ -117,7 +117,7 @@ bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 	read_indices(&in, info.joint_count, nullptr);
 	const uint64_t frames = info.frame_count, columns = 3 * uint64_t(info.scaled_count);
 	// frames times joints is at most 16384 times the bytes of the file, which 64 bits hold
-	motion->moving_scales = motion->memory.take_array<double>(frames * columns);
+	motion->moving_scales = motion->memory.allocate_array<double>(frames * columns);
 	if (!motion->moving_scales)
 		return no_memory(error, "scales of joints");
 	if (!read_numbers(&in, size_t(frames), size_t(columns), motion->moving_scales, &motion->memory, 0,
@@ -147,8 +147,8 @@ void scale_powers(const mocpack_Info& info, double* powers)
 	for (size_t j = 0; j < info.joint_count; ++j)
 	{
 		double exponent = std::nearbyint(powers[j]);
-		exponent = exponent < -LARGEST_EXPONENT ? -LARGEST_EXPONENT : exponent;
-		powers[j] = std::ldexp(1.0, int(exponent < LARGEST_EXPONENT ? exponent : LARGEST_EXPONENT));
+		exponent = exponent < -MAX_SCALE_EXPONENT ? -MAX_SCALE_EXPONENT : exponent;
+		powers[j] = std::ldexp(1.0, int(exponent < MAX_SCALE_EXPONENT ? exponent : MAX_SCALE_EXPONENT));
 	}
 }
 
@@ -156,7 +156,7 @@ void scale_powers(const mocpack_Info& info, double* powers)
 double* scaled_points(const mocpack_Motion& motion, const double* points, const int32_t* joints, size_t count,
 					  const double* powers, Memory* memory)
 {
-	double* out = memory->take_array<double>(3 * uint64_t(count) + 1);
+	double* out = memory->allocate_array<double>(3 * uint64_t(count) + 1);
 	for (size_t i = 0; out && i < count; ++i)
 	{
 		// the tree's joints are numbered higher where there is an origin
@@ -169,25 +169,25 @@ double* scaled_points(const mocpack_Motion& motion, const double* points, const 
 	return out;
 }
 
-bool are_near(const double* points, size_t count)
+bool are_in_range(const double* points, size_t count)
 {
 	for (size_t i = 0; i < 3 * count; ++i)
-		if (std::fabs(points[i]) > FARTHEST_SCALED_POINT)
+		if (std::fabs(points[i]) > MAX_SCALED_POINT_M)
 			return false;
 	return true;
 }
 
 } // namespace
 
-bool scale_tree(mocpack_Motion* motion, mocpack_Error* error)
+bool apply_constant_scales(mocpack_Motion* motion, mocpack_Error* error)
 {
 	const mocpack_Info& info = motion->info;
 	mocpack_Skeleton& tree = motion->tree;
 	if (!info.scales)
 		return true;
 	Memory& memory = motion->memory;
-	double* powers = memory.take_array<double>(uint64_t(info.joint_count) + 1);
-	double* factors = memory.take_array<double>(uint64_t(info.translated_count) + 1);
+	double* powers = memory.allocate_array<double>(uint64_t(info.joint_count) + 1);
+	double* factors = memory.allocate_array<double>(uint64_t(info.translated_count) + 1);
 	if (!powers || !factors)
 		return no_memory(error, "scales of joints");
 	scale_powers(info, powers);
@@ -195,9 +195,9 @@ bool scale_tree(mocpack_Motion* motion, mocpack_Error* error)
 	double* ends = scaled_points(*motion, tree.end_sites, tree.end_joints, tree.end_count, powers, &memory);
 	if (!offsets || !ends)
 		return no_memory(error, "scales of joints");
-	if (!are_near(offsets, tree.joint_count) || !are_near(ends, tree.end_count))
+	if (!are_in_range(offsets, tree.joint_count) || !are_in_range(ends, tree.end_count))
 	{
-		Sentence(error, MOCPACK_CORRUPT) << "chunk SCAL: scales that take joints further than 1e6 metres";
+		ErrorMessage(error, MOCPACK_CORRUPT) << "chunk SCAL: scales that take joints further than 1e6 metres";
 		return false;
 	}
 	tree.offsets = offsets, tree.end_sites = ends;
@@ -206,14 +206,14 @@ bool scale_tree(mocpack_Motion* motion, mocpack_Error* error)
 		const int32_t parent = info.parents[info.translated_joints[i]];
 		factors[i] = parent < 0 ? 1.0 : 1.0 / powers[parent];
 	}
-	motion->place_factors = factors;
+	motion->translation_factors = factors;
 	for (size_t h = 0; h < info.hinge_count; ++h)
 	{
 		const int32_t parent = info.parents[motion->hinge_joints[h] - int32_t(motion->origins)];
 		for (size_t i = 0; motion->hinge_slides[h] && parent >= 0 && i < 2; ++i)
 			motion->hinge_limits[2 * h + i] *= powers[parent];
 	}
-	memory.give_back(powers);
+	memory.release(powers);
 	return true;
 }
 

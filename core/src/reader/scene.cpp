@@ -41,7 +41,7 @@ namespace
 {
 
 const uint8_t SCENE_MAGIC[] = {0x93, 'M', 'O', 'C'};
-const size_t LONGEST_CLIP_NAME = 1024, LONGEST_CLIP_NAME_SIZE = 4; // bytes
+const size_t MAX_CLIP_NAME_BYTES = 1024, MAX_CLIP_NAME_LENGTH_BYTES = 4; // bytes
 
 Bytes part_of(const Bytes& bytes, uint64_t offset, uint64_t size)
 {
@@ -70,9 +70,9 @@ struct SceneScan
 	}
 
   private:
-	Sentence fail(mocpack_Status status, uint64_t offset)
+	ErrorMessage fail(mocpack_Status status, uint64_t offset)
 	{
-		return Sentence(error, status, offset);
+		return ErrorMessage(error, status, offset);
 	}
 
 	bool next(uint64_t* at)
@@ -104,19 +104,19 @@ struct SceneScan
 
 	bool add_clip(uint64_t offset, uint64_t size)
 	{
-		uint8_t buffer[LONGEST_CLIP_NAME + LONGEST_CLIP_NAME_SIZE];
+		uint8_t buffer[MAX_CLIP_NAME_BYTES + MAX_CLIP_NAME_LENGTH_BYTES];
 		const size_t some = size < sizeof buffer ? size_t(size) : sizeof buffer;
 		const uint8_t* bytes = scene->bytes.view(offset, some, buffer, error);
 		if (!bytes)
 			return false;
 		Fields in("chunk CLIP", bytes, some, offset, error);
-		const size_t length = size_t(in.varint(LONGEST_CLIP_NAME));
+		const size_t length = size_t(in.varint(MAX_CLIP_NAME_BYTES));
 		const uint8_t* name = in.raw(length);
 		in.check(!name || is_utf8(name, length), ": a name that is not UTF-8");
 		if (!in.good())
 			return false;
-		SceneClip* clip = scene->memory.take_array<SceneClip>(1);
-		if (!clip || !keep_text(name, length, &clip->name, &scene->memory))
+		SceneClip* clip = scene->memory.allocate_array<SceneClip>(1);
+		if (!clip || !copy_text(name, length, &clip->name, &scene->memory))
 			return no_memory(error, "the scene's clips");
 		const size_t before = size_t(in.at() - bytes);
 		clip->offset = offset + before, clip->size = size - before;
@@ -138,17 +138,17 @@ struct SceneScan
 	bool list_clips()
 	{
 		const size_t count = scene->count;
-		scene->clips = scene->memory.take_array<SceneClip*>(uint64_t(count) + 1);
-		const mocpack_Text** names = scene->memory.take_array<const mocpack_Text*>(uint64_t(count) + 1);
+		scene->clips = scene->memory.allocate_array<SceneClip*>(uint64_t(count) + 1);
+		const mocpack_Text** names = scene->memory.allocate_array<const mocpack_Text*>(uint64_t(count) + 1);
 		if (!scene->clips || !names)
 			return no_memory(error, "the scene's clips");
 		size_t at = 0;
 		for (SceneClip* clip = scene->first; clip; clip = clip->next, ++at)
 			scene->clips[at] = clip, names[at] = &clip->name;
-		const mocpack_Text* twice = find_repeated(names, count);
+		const mocpack_Text* twice = find_duplicate(names, count);
 		if (twice)
 			fail(MOCPACK_CORRUPT, 0).operator<<("the scene has two clips ").quote(twice->bytes, twice->size);
-		scene->memory.give_back(names);
+		scene->memory.release(names);
 		return !twice;
 	}
 };
@@ -156,8 +156,8 @@ struct SceneScan
 // A file that is no scene, as one clip without a name.
 bool list_file(mocpack_Scene* scene, mocpack_Error* error)
 {
-	scene->clips = scene->memory.take_array<SceneClip*>(1);
-	scene->first = scene->memory.take_array<SceneClip>(1);
+	scene->clips = scene->memory.allocate_array<SceneClip*>(1);
+	scene->first = scene->memory.allocate_array<SceneClip>(1);
 	if (!scene->clips || !scene->first)
 		return no_memory(error, "the scene's clips");
 	*scene->first = {{"", 0}, 0, scene->bytes.source.size, nullptr};
@@ -190,12 +190,12 @@ mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options
 	*scene = nullptr;
 	if (given.struct_size != sizeof given ||
 		(given.allocator && (!given.allocator->allocate || !given.allocator->release)))
-		return Sentence(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open: options of another version";
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open: options of another version";
 	Memory memory(given.allocator ? *given.allocator : default_allocator(),
 				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
-	void* place = memory.take(sizeof(mocpack_Scene));
+	void* place = memory.allocate(sizeof(mocpack_Scene));
 	if (!place)
-		return Sentence(error, MOCPACK_NO_MEMORY) << "there is no memory for an open scene";
+		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "there is no memory for an open scene";
 	mocpack_Scene* made = new (place) mocpack_Scene(memory, bytes);
 	error->status = MOCPACK_OK;
 	const bool several = is_scene(bytes, error);
@@ -207,7 +207,7 @@ mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options
 		return MOCPACK_OK;
 	}
 	Memory all = made->memory;
-	all.give_all_back();
+	all.release_all();
 	return error->status;
 }
 
@@ -218,21 +218,21 @@ using namespace mocpack;
 mocpack_Status mocpack_scene_open(const void* bytes, size_t size, const mocpack_OpenOptions* options,
 								  mocpack_Scene** scene, mocpack_Error* error)
 {
-	mocpack_Error unheard;
+	mocpack_Error ignored;
 	static const uint8_t NOTHING = 0;
 	const Bytes all = {
 		bytes ? static_cast<const uint8_t*>(bytes) : &NOTHING, {nullptr, bytes ? size : 0, nullptr}, 0};
-	return open_scene(all, options, scene, error ? error : &unheard);
+	return open_scene(all, options, scene, error ? error : &ignored);
 }
 
 mocpack_Status mocpack_scene_open_source(const mocpack_Source* source, const mocpack_OpenOptions* options,
 										 mocpack_Scene** scene, mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	if (source && source->read)
 		return open_scene({nullptr, *source, 0}, options, scene, error);
-	return Sentence(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open_source: a source that cannot read";
+	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open_source: a source that cannot read";
 }
 
 void mocpack_scene_close(mocpack_Scene* scene)
@@ -240,20 +240,20 @@ void mocpack_scene_close(mocpack_Scene* scene)
 	if (!scene)
 		return;
 	Memory all = scene->memory;
-	all.give_all_back();
+	all.release_all();
 }
 
-size_t mocpack_scene_count(const mocpack_Scene* scene)
+size_t mocpack_scene_clip_count(const mocpack_Scene* scene)
 {
 	return scene->count;
 }
 
-mocpack_Text mocpack_scene_name(const mocpack_Scene* scene, size_t clip)
+mocpack_Text mocpack_scene_clip_name(const mocpack_Scene* scene, size_t clip)
 {
 	return clip < scene->count ? scene->clips[clip]->name : mocpack_Text{"", 0};
 }
 
-size_t mocpack_scene_find(const mocpack_Scene* scene, const char* name)
+size_t mocpack_scene_find_clip(const mocpack_Scene* scene, const char* name)
 {
 	size_t size = 0;
 	while (name[size])
@@ -264,14 +264,14 @@ size_t mocpack_scene_find(const mocpack_Scene* scene, const char* name)
 	return scene->count;
 }
 
-mocpack_Status mocpack_scene_motion(const mocpack_Scene* scene, size_t clip,
+mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
 									const mocpack_OpenOptions* options, mocpack_Motion** motion,
 									mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	if (clip >= scene->count)
-		return Sentence(error, MOCPACK_BAD_ARGUMENT)
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
 			   << "clip " << uint64_t(clip) << " of a scene of " << uint64_t(scene->count) << " clips";
 	const SceneClip& found = *scene->clips[clip];
 	return open_clip(part_of(scene->bytes, found.offset, found.size), options, false, motion, error);

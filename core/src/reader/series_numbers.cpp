@@ -11,11 +11,11 @@ namespace mocpack
 namespace
 {
 
-const size_t MOST_BRIEF_COLUMNS = 4, MOST_PREDICTORS = 3, MOST_OWN = 4;
+const size_t MAX_BRIEF_COLUMNS = 4, MAX_PREDICTORS = 3, MAX_OWN = 4;
 const uint64_t NUMBERS_PER_BYTE = 12000; // each takes two decisions of at least 1/2840 of a bit
-const double LARGEST_BASE = 1 << 30;
+const double MAX_BASE = 1 << 30;
 const int FLOORED = 3, ORDERS = 4;
-const uint8_t MOST_DEPTH = 33, LARGEST_SIZE = 28;
+const uint8_t MAX_DEPTH = 33, MAX_SIZE_CLASS = 28;
 
 enum Coder
 {
@@ -30,8 +30,8 @@ enum Coder
 struct Forecast
 {
 	size_t predictors;
-	double forgetting[MOST_PREDICTORS];
-	uint8_t own[MOST_PREDICTORS], periods[MOST_PREDICTORS];
+	double forgetting[MAX_PREDICTORS];
+	uint8_t own[MAX_PREDICTORS], periods[MAX_PREDICTORS];
 	uint32_t warm;
 	double caution, blend_forgetting, blend_pull;
 };
@@ -52,11 +52,11 @@ struct Model
 	Model(const Forecast& f, size_t count, bool told, Memory* memory)
 	{
 		const size_t group = count % 3 ? 4 : 3;
-		const uint64_t most = uint64_t(count) * f.predictors * (MOST_OWN + 2 * group);
-		starts = memory->take_array<uint32_t>(uint64_t(count) * f.predictors + 1);
-		sizes = memory->take_array<uint32_t>(count);
-		columns = memory->take_array<int32_t>(most);
-		lags = memory->take_array<uint8_t>(most);
+		const uint64_t most = uint64_t(count) * f.predictors * (MAX_OWN + 2 * group);
+		starts = memory->allocate_array<uint32_t>(uint64_t(count) * f.predictors + 1);
+		sizes = memory->allocate_array<uint32_t>(count);
+		columns = memory->allocate_array<int32_t>(most);
+		lags = memory->allocate_array<uint8_t>(most);
 		if (!good())
 			return;
 		model = {count,
@@ -106,7 +106,7 @@ struct Room
 	void* scratch;
 
 	Room(Memory* memory, uint64_t count, size_t scratch_size)
-		: values(memory->take_array<int32_t>(count + 1)), scratch(memory->take(scratch_size))
+		: values(memory->allocate_array<int32_t>(count + 1)), scratch(memory->allocate(scratch_size))
 	{
 	}
 
@@ -129,8 +129,8 @@ bool finished(Fields* in, mocpack_Status status)
 bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_t* depths, double* numbers,
 				Memory* memory)
 {
-	double* base = memory->take_array<double>(columns);
-	int32_t* floors = memory->take_array<int32_t>(columns);
+	double* base = memory->allocate_array<double>(columns);
+	int32_t* floors = memory->allocate_array<int32_t>(columns);
 	uint64_t moving = 0;
 	if (!base || !floors)
 		return no_room(in);
@@ -138,10 +138,10 @@ bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_
 	{
 		base[c] = numbers[c];
 		moving += depths[c] > 0;
-		in->check(depths[c] <= MOST_DEPTH, ": numbers of too many bits");
+		in->check(depths[c] <= MAX_DEPTH, ": numbers of too many bits");
 		if (order == FLOORED)
 		{
-			in->check(std::fabs(base[c]) <= LARGEST_BASE, ": a base beyond 2^30");
+			in->check(std::fabs(base[c]) <= MAX_BASE, ": a base beyond 2^30");
 			floors[c] = in->good() ? int32_t(-base[c]) : 0;
 		}
 	}
@@ -169,7 +169,7 @@ bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool to
 	const uint8_t* logs = told ? in->raw(columns) : nullptr;
 	for (size_t c = 0; logs && c < columns; ++c)
 	{
-		in->check(logs[c] <= LARGEST_SIZE, ": an expected error beyond 2^28");
+		in->check(logs[c] <= MAX_SIZE_CLASS, ": an expected error beyond 2^28");
 		model.sizes[c] = in->good() ? 1u << logs[c] : 0;
 	}
 	const size_t size = in->left();
@@ -187,7 +187,7 @@ bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool to
 	return true;
 }
 
-bool read_by_coder(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+bool read_coded_numbers(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
 {
 	if (coder == PLAIN)
 	{
@@ -201,18 +201,18 @@ bool read_by_coder(uint8_t coder, Fields* in, size_t rows, size_t columns, doubl
 	return in->good() && read_series(in, rows, columns, thorough, coder >= TOLD_EXACT, numbers, memory);
 }
 
-bool read_briefly(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
+bool read_compact_numbers(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
 				  Memory* memory)
 {
 	for (size_t c = 0; c < columns; ++c)
-		numbers[c] = double(in->folded());
+		numbers[c] = double(in->zigzag());
 	if (!depth && !in->left())
 	{
 		for (size_t i = columns; i < rows * columns; ++i)
 			numbers[i] = numbers[i - columns];
 		return in->good();
 	}
-	uint8_t depths[MOST_BRIEF_COLUMNS] = {uint8_t(depth)};
+	uint8_t depths[MAX_BRIEF_COLUMNS] = {uint8_t(depth)};
 	const uint8_t* others = in->raw(columns - 1);
 	for (size_t c = 1; others && c < columns; ++c)
 		depths[c] = others[c - 1];
@@ -221,6 +221,6 @@ bool read_briefly(int order, int depth, Fields* in, size_t rows, size_t columns,
 
 } // namespace
 
-const WholeCoders SERIES_CODERS = {read_by_coder, read_briefly};
+const WholeCoders SERIES_CODERS = {read_coded_numbers, read_compact_numbers};
 
 } // namespace mocpack

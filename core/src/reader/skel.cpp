@@ -13,10 +13,10 @@ namespace mocpack
 namespace
 {
 
-const size_t MOST_JOINTS = 65535, LONGEST_NAME = 255, MOST_PARAMETERS = 65536, LONGEST_CODEC = 255;
-const size_t MOST_SKELETON = 1 << 24; // bytes, inflated
+const size_t MAX_JOINTS = 65535, MAX_NAME_BYTES = 255, MAX_PARAMETER_BYTES = 65536, MAX_CODEC_NAME_BYTES = 255;
+const size_t MAX_SKELETON_BYTES = 1 << 24; // bytes, inflated
 const double PI = 3.14159265358979323846;
-const double FARTHEST_POINT = 1e6;	  // metres
+const double MAX_POINT_M = 1e6;	  // metres
 const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
 const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = ChannelLayout::MOST;
@@ -64,7 +64,7 @@ const char DICTIONARY[] =
 // A JSON object, or nothing.
 mocpack_Text read_parameters(Fields* in)
 {
-	size_t size = size_t(in->varint(MOST_PARAMETERS));
+	size_t size = size_t(in->varint(MAX_PARAMETER_BYTES));
 	const uint8_t* text = in->raw(size);
 	if (size && text && !read_json_object(text, size).good)
 		in->fail(MOCPACK_CORRUPT) << ": parameters that are not a JSON object";
@@ -86,10 +86,10 @@ void read_errors(Fields* in, uint8_t flags, mocpack_Info* info)
 	double* places[] = {&info->measured_max, &info->measured_mean, &info->measured_rms, &info->measured_p99};
 	for (double* place : places)
 		*place = flags & 2 ? measured_of(in->u16()) : -1.0;
-	info->declared_angle = flags & 8 ? double(in->f32()) : -1.0;
-	in->check(!(flags & 8) || (info->declared_angle >= 0 && info->declared_angle < 1e39),
+	info->declared_angle_error = flags & 8 ? double(in->f32()) : -1.0;
+	in->check(!(flags & 8) || (info->declared_angle_error >= 0 && info->declared_angle_error < 1e39),
 			  ": the declared error of angles is no angle");
-	info->measured_angle = flags & 8 ? measured_of(in->u16()) : -1.0;
+	info->measured_angle_error = flags & 8 ? measured_of(in->u16()) : -1.0;
 }
 
 bool is_ascii(const uint8_t* text, size_t size)
@@ -102,9 +102,9 @@ bool is_ascii(const uint8_t* text, size_t size)
 
 } // namespace
 
-bool keep_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory)
+bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory)
 {
-	char* kept = memory->take_array<char>(uint64_t(size) + 1);
+	char* kept = memory->allocate_array<char>(uint64_t(size) + 1);
 	if (!kept)
 		return false;
 	if (size)
@@ -132,7 +132,7 @@ mocpack_Text ChunkReader::name(const char* of, size_t index, size_t longest, cha
 	const uint8_t* text = in.raw(size);
 	if (text && !is_utf8(text, size))
 		in.fail(MOCPACK_CORRUPT) << ": the name of " << of << " " << uint64_t(index) << " is not UTF-8";
-	if (!going())
+	if (!can_continue())
 		return {nullptr, 0};
 	std::memcpy(*room, text, size);
 	*room += size + 1;
@@ -147,10 +147,10 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 	in.check(kind <= 1, ": an unknown kind of clip");
 	info.frame_count = in.varint();
 	info.frame_time = in.f64();
-	size_t codec_size = size_t(in.varint(LONGEST_CODEC));
+	size_t codec_size = size_t(in.varint(MAX_CODEC_NAME_BYTES));
 	const uint8_t* codec = in.raw(codec_size);
 	in.check(codec && is_ascii(codec, codec_size), ": a codec's name that is not ASCII");
-	info.bitstream = uint32_t(in.varint(uint64_t(1) << 31));
+	info.bitstream_version = uint32_t(in.varint(uint64_t(1) << 31));
 	mocpack_Text parameters = read_parameters(&in);
 	uint8_t flags = in.u8();
 	if (in.good() && flags > 15)
@@ -165,8 +165,8 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 			 ": the time from frame to frame is not within 1e-6 to 1e6 seconds");
 	if (!in.good())
 		return false;
-	if (!keep_text(codec, codec_size, &info.codec, &motion->memory) ||
-		!keep_text(parameters.bytes, parameters.size, &info.parameters, &motion->memory))
+	if (!copy_text(codec, codec_size, &info.codec, &motion->memory) ||
+		!copy_text(parameters.bytes, parameters.size, &info.parameters, &motion->memory))
 		return no_memory(error, "the head's texts");
 	return true;
 }
@@ -200,18 +200,18 @@ struct SkeletonReader : ChunkReader
 
 	bool run()
 	{
-		size_t joints = info.joint_count = size_t(in.varint(MOST_JOINTS));
+		size_t joints = info.joint_count = size_t(in.varint(MAX_JOINTS));
 		in.check(joints >= 1, ": a skeleton has at least one joint");
 		names(joints);
 		parents(joints);
 		layouts(joints);
 		info.translated_joints = indices(&info.translated_count, joints, joints, 1);
-		info.end_joints = indices(&info.end_count, MOST_JOINTS, joints, 0);
+		info.end_joints = indices(&info.end_count, MAX_JOINTS, joints, 0);
 		unit();
 		points(joints);
 		axes(joints);
 		in.end();
-		return going();
+		return can_continue();
 	}
 
 	void names(size_t joints)
@@ -219,8 +219,8 @@ struct SkeletonReader : ChunkReader
 		mocpack_Text* found = array<mocpack_Text>(joints);
 		// all names in one piece, each with a zero after it
 		char* room = array<char>(uint64_t(in.left()) + joints);
-		for (size_t j = 0; j < joints && going(); ++j)
-			found[j] = name("joint", j, LONGEST_NAME, &room);
+		for (size_t j = 0; j < joints && can_continue(); ++j)
+			found[j] = name("joint", j, MAX_NAME_BYTES, &room);
 		info.names = found;
 	}
 
@@ -229,7 +229,7 @@ struct SkeletonReader : ChunkReader
 		int32_t* found = array<int32_t>(joints);
 		if (found)
 			found[0] = -1;
-		for (size_t j = 1; j < joints && going(); ++j)
+		for (size_t j = 1; j < joints && can_continue(); ++j)
 			found[j] = int32_t(j) - 1 - int32_t(in.varint(j)); // one more than all joints before is a root
 		info.parents = found;
 	}
@@ -243,7 +243,7 @@ struct SkeletonReader : ChunkReader
 		motion->channels = array<RotationChannels>(joints);
 		motion->layouts = array<ChannelLayout>(count);
 		motion->layout_of = array<int32_t>(joints);
-		for (size_t n = 0; n < count && going(); ++n)
+		for (size_t n = 0; n < count && can_continue(); ++n)
 		{
 			size_t size = size_t(in.varint(CHANNELS));
 			const uint8_t* codes = in.raw(size);
@@ -263,7 +263,7 @@ struct SkeletonReader : ChunkReader
 			styles[n] = (seen & 0x1c7) && (seen & 0xe38);
 		}
 		in.check(count >= 1, ": no layout of channels");
-		for (size_t j = 0; j < joints && going(); ++j)
+		for (size_t j = 0; j < joints && can_continue(); ++j)
 		{
 			size_t n = size_t(in.varint(count - 1));
 			in.check(!styles[n], ": a layout that mixes the channels of two formats");
@@ -271,8 +271,8 @@ struct SkeletonReader : ChunkReader
 			motion->layout_of[j] = int32_t(n);
 			motion->channel_count += motion->layouts[n].count;
 		}
-		memory.give_back(styles);
-		memory.give_back(turning);
+		memory.release(styles);
+		memory.release(turning);
 	}
 
 	// BVH lists the outermost first, ASF the innermost.
@@ -294,9 +294,9 @@ struct SkeletonReader : ChunkReader
 		*count = size_t(in.varint(most));
 		int32_t* found = array<int32_t>(*count);
 		uint64_t at = 0;
-		for (size_t i = 0; i < *count && going(); ++i)
+		for (size_t i = 0; i < *count && can_continue(); ++i)
 		{
-			uint64_t step = in.varint(MOST_JOINTS);
+			uint64_t step = in.varint(MAX_JOINTS);
 			at += step;
 			in.check(at < joints && (!i || int64_t(step) >= least),
 					 ": a joint that is not there, or stands twice");
@@ -324,11 +324,11 @@ struct SkeletonReader : ChunkReader
 		double* offsets = array<double>(3 * joints);
 		double* sites = array<double>(3 * info.end_count);
 		size_t count = 3 * (joints + info.end_count);
-		for (size_t i = 0; i < count && going(); ++i)
+		for (size_t i = 0; i < count && can_continue(); ++i)
 		{
 			// in this order, so that decimals come back bit for bit
-			double value = digits == AS_FLOATS ? in.f64() : double(in.folded()) / power * info.unit;
-			in.check(std::fabs(value) <= FARTHEST_POINT, ": a point that is not near");
+			double value = digits == AS_FLOATS ? in.f64() : double(in.zigzag()) / power * info.unit;
+			in.check(std::fabs(value) <= MAX_POINT_M, ": a point that is not near");
 			(i < 3 * joints ? offsets[i] : sites[i - 3 * joints]) = value;
 		}
 		info.offsets = offsets, info.end_sites = sites;
@@ -340,7 +340,7 @@ struct SkeletonReader : ChunkReader
 		uint8_t kind = in.u8();
 		in.check(kind <= 2, ": unknown axes");
 		double* frames = kind && in.good() ? array<double>(4 * uint64_t(joints)) : nullptr;
-		for (size_t j = 0; kind == 1 && j < joints && going(); ++j)
+		for (size_t j = 0; kind == 1 && j < joints && can_continue(); ++j)
 		{
 			double square = 0;
 			for (int c = 0; c < 4; ++c)
@@ -359,11 +359,11 @@ struct SkeletonReader : ChunkReader
 		double power = 1;
 		for (int d = 0; d < digits; ++d)
 			power *= 10;
-		for (size_t j = 0; j < joints && going(); ++j)
+		for (size_t j = 0; j < joints && can_continue(); ++j)
 		{
 			double degrees[3];
 			for (double& one : degrees)
-				one = double(in.folded()) / power;
+				one = double(in.zigzag()) / power;
 			write_axis_frame(degrees, frames + 4 * j);
 		}
 	}
@@ -375,15 +375,15 @@ bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 {
 	Fields packed = fields_of(chunk, "chunk SKEL", error);
 	size_t size = 0;
-	uint8_t* bytes = inflate_fields(&packed, MOST_SKELETON, &motion->memory, &size,
+	uint8_t* bytes = inflate_fields(&packed, MAX_SKELETON_BYTES, &motion->memory, &size,
 									reinterpret_cast<const uint8_t*>(DICTIONARY), sizeof DICTIONARY - 1);
 	if (!bytes)
 		return false;
 	SkeletonReader reader(packed.part(bytes, size), motion);
 	bool good = reader.run();
-	motion->memory.give_back(bytes);
+	motion->memory.release(bytes);
 	motion->info.skeleton_size = chunk.whole;
-	if (reader.starved)
+	if (reader.out_of_memory)
 		return no_memory(error, "the skeleton's joints");
 	return good;
 }
@@ -404,8 +404,8 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	const uint8_t* bits = in.raw((joints + 7) / 8);
 	for (size_t j = 0; bits && j < joints; ++j)
 		count += bits[j / 8] >> j % 8 & 1;
-	double* rest = memory.take_array<double>(4 * uint64_t(joints));
-	double* numbers = memory.take_array<double>(4 * uint64_t(count) + 1);
+	double* rest = memory.allocate_array<double>(4 * uint64_t(joints));
+	double* numbers = memory.allocate_array<double>(4 * uint64_t(count) + 1);
 	if (!rest || !numbers)
 		return no_memory(error, "rest rotations");
 	if (!in.good() || !read_numbers(&in, count, 4, numbers, &memory))
@@ -422,7 +422,7 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 		in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
 				 ": rest rotations must be unit quaternions");
 	}
-	memory.give_back(numbers);
+	memory.release(numbers);
 	motion->info.rest_rotations = rest;
 	return in.good();
 }

@@ -12,7 +12,7 @@ bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error
 	Fields in = fields_of(chunk, "chunk TIME", error);
 	in.check(in.u8() <= 1, ": times of an unknown kind");
 	motion->info.start_time = in.f64();
-	in.check(std::fabs(motion->info.start_time) < LATEST, ": a start that is no time");
+	in.check(std::fabs(motion->info.start_time) < MAX_TIME_S, ": a start that is no time");
 	return in.good();
 }
 
@@ -27,7 +27,7 @@ bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error
 		return in.good();
 	}
 	uint64_t frames = motion->info.frame_count;
-	double* times = motion->memory.take_array<double>(frames);
+	double* times = motion->memory.allocate_array<double>(frames);
 	if (!times)
 		return no_memory(error, "times of frames");
 	if (!read_numbers(&in, size_t(frames), 1, times, &motion->memory))
@@ -35,7 +35,7 @@ bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error
 	in.check(times[0] == motion->info.start_time, ": times that begin elsewhere");
 	for (uint64_t t = 1; t < frames; ++t)
 		in.check(times[t] > times[t - 1], ": times that do not increase");
-	in.check(std::fabs(times[frames - 1]) < LATEST, ": a time that is none");
+	in.check(std::fabs(times[frames - 1]) < MAX_TIME_S, ": a time that is none");
 	motion->info.times = times;
 	return in.good();
 }
@@ -45,8 +45,8 @@ bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	Fields in = fields_of(chunk, "chunk play", error);
 	uint8_t flags = in.u8(), up = flags >> 1 & 3;
 	in.end();
-	in.check(flags <= 31 && up <= MOCPACK_Z, ": unknown flags");
-	motion->info.loops = flags & 1;
+	in.check(flags <= 31 && up <= MOCPACK_AXIS_Z, ": unknown flags");
+	motion->info.is_looping = flags & 1;
 	motion->info.up = mocpack_Axis(up);
 	motion->info.is_left_handed = flags >> 3 & 1;
 	motion->info.is_interpolated = flags >> 4 & 1;
@@ -97,7 +97,7 @@ bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	Fields packed = fields_of(chunk, "chunk vald", error);
 	Memory& memory = motion->memory;
 	size_t size = 0;
-	uint8_t* bytes = inflate_fields(&packed, MOST_RUNS, &memory, &size);
+	uint8_t* bytes = inflate_fields(&packed, MAX_RUN_BYTES, &memory, &size);
 	if (!bytes)
 		return false;
 	Gaps& gaps = motion->gaps;
@@ -105,15 +105,15 @@ bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	size_t changes = read_changes(&in, motion->info, &gaps);
 	if (!in.good())
 		return false;
-	gaps.joints = memory.take_array<int32_t>(uint64_t(gaps.joint_count) + 1);
-	gaps.first = memory.take_array<uint8_t>(uint64_t(gaps.joint_count) + 1);
-	gaps.starts = memory.take_array<size_t>(uint64_t(gaps.joint_count) + 1);
-	gaps.changes = memory.take_array<uint64_t>(uint64_t(changes) + 1);
+	gaps.joints = memory.allocate_array<int32_t>(uint64_t(gaps.joint_count) + 1);
+	gaps.first = memory.allocate_array<uint8_t>(uint64_t(gaps.joint_count) + 1);
+	gaps.starts = memory.allocate_array<size_t>(uint64_t(gaps.joint_count) + 1);
+	gaps.changes = memory.allocate_array<uint64_t>(uint64_t(changes) + 1);
 	if (!gaps.joints || !gaps.first || !gaps.starts || !gaps.changes)
 		return no_memory(error, "gaps");
 	in = packed.part(bytes, size);
 	gaps.starts[gaps.joint_count] = read_changes(&in, motion->info, &gaps);
-	memory.give_back(bytes);
+	memory.release(bytes);
 	motion->info.has_gaps = gaps.joint_count > 0;
 	return true;
 }

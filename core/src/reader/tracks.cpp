@@ -14,7 +14,7 @@ namespace mocpack
 namespace
 {
 
-const size_t LONGEST_TEXT = 1024, LONGEST_LABEL = 1 << 20; // bytes
+const size_t MAX_TEXT_BYTES = 1024, MAX_LABEL_BYTES = 1 << 20; // bytes
 const size_t WIDTHS[] = {1, 1, 1, 3, 4};
 const uint8_t KINDS = 8; // so that flags stand above the kind in one byte
 
@@ -29,7 +29,7 @@ enum TrackFlags
 
 mocpack_Text read_text(Fields* in)
 {
-	size_t size = size_t(in->varint(LONGEST_TEXT));
+	size_t size = size_t(in->varint(MAX_TEXT_BYTES));
 	const uint8_t* bytes = in->raw(size);
 	if (bytes && !is_utf8(bytes, size))
 		in->fail(MOCPACK_CORRUPT) << ": a text that is not UTF-8";
@@ -60,15 +60,15 @@ mocpack_Track read_track_head(Fields* in, uint64_t most)
 bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
 {
 	size_t count = chunks.track_count;
-	const mocpack_Text** names = motion->memory.take_array<const mocpack_Text*>(uint64_t(count) + 1);
+	const mocpack_Text** names = motion->memory.allocate_array<const mocpack_Text*>(uint64_t(count) + 1);
 	if (!names)
 		return no_memory(error, "the file's tracks");
 	for (size_t i = 0; i < count; ++i)
 		names[i] = &motion->info.tracks[i].name;
-	const mocpack_Text* twice = find_repeated(names, count);
-	motion->memory.give_back(names);
+	const mocpack_Text* twice = find_duplicate(names, count);
+	motion->memory.release(names);
 	if (twice)
-		Sentence(error, MOCPACK_CORRUPT, chunks.tracks->offset)
+		ErrorMessage(error, MOCPACK_CORRUPT, chunks.tracks->offset)
 			.operator<<("the file has two tracks ")
 			.quote(twice->bytes, twice->size);
 	return !twice;
@@ -79,14 +79,14 @@ bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* e
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Memory& memory = motion->memory;
-	mocpack_Track* tracks = memory.take_array<mocpack_Track>(uint64_t(chunks.track_count) + 1);
-	motion->track_offsets = memory.take_array<uint64_t>(uint64_t(chunks.track_count) + 1);
-	bool starved = !tracks || !motion->track_offsets;
+	mocpack_Track* tracks = memory.allocate_array<mocpack_Track>(uint64_t(chunks.track_count) + 1);
+	motion->track_offsets = memory.allocate_array<uint64_t>(uint64_t(chunks.track_count) + 1);
+	bool out_of_memory = !tracks || !motion->track_offsets;
 	motion->info.tracks = tracks;
 	motion->info.track_count = chunks.track_count;
 	// so many numbers at most that the file's bytes can account for
 	uint64_t most = SAMPLES_PER_BYTE * motion->bytes.source.size, *offset = motion->track_offsets;
-	for (const Chunk* chunk = chunks.tracks; chunk && !starved; chunk = chunk->next, ++tracks)
+	for (const Chunk* chunk = chunks.tracks; chunk && !out_of_memory; chunk = chunk->next, ++tracks)
 	{
 		Fields in = fields_of(*chunk, "chunk trak", error);
 		*tracks = read_track_head(&in, most);
@@ -94,18 +94,18 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 			return false;
 		*offset++ = chunk->offset;
 		tracks->chunk_size = chunk->size;
-		starved = !keep_text(tracks->name.bytes, tracks->name.size, &tracks->name, &memory) ||
-				  !keep_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
+		out_of_memory = !copy_text(tracks->name.bytes, tracks->name.size, &tracks->name, &memory) ||
+				  !copy_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
 		most -= tracks->count * WIDTHS[tracks->kind];
 	}
-	return starved ? no_memory(error, "the file's tracks") : names_differ(chunks, motion, error);
+	return out_of_memory ? no_memory(error, "the file's tracks") : names_differ(chunks, motion, error);
 }
 
 namespace
 {
 
 const double CLOSE = 1 - 1e-6; // of a bound that rounding may take the rest of
-const double LARGEST_TURN = 100.0, SAMPLE_TOLERANCE = 1e-3, REFERENCE = 32767.0;
+const double MAX_TURN_RAD = 100.0, SAMPLE_TOLERANCE = 1e-3, REFERENCE = 32767.0;
 enum TurnForm
 {
 	AS_QUATERNIONS,
@@ -126,7 +126,7 @@ struct TrackReader
 		  in("chunk trak", nullptr, 0, file.track_offsets[index], error)
 	{
 		const uint64_t offset = file.track_offsets[index];
-		void* buffer = file.bytes.all ? nullptr : memory.take(track.chunk_size + 1);
+		void* buffer = file.bytes.all ? nullptr : memory.allocate(track.chunk_size + 1);
 		if (!file.bytes.all && !buffer)
 		{
 			in.fail(MOCPACK_NO_MEMORY) << ": a track that takes more memory than the limit leaves";
@@ -145,7 +145,7 @@ struct TrackReader
 				 ": a track that has changed since the file was opened");
 		in.check(!track.frame_time || (track.frame_time >= 1e-9 && track.frame_time <= 1e6),
 				 ": a time from sample to sample that is none");
-		in.check(std::fabs(track.start_time) < LATEST, ": a start that is no time");
+		in.check(std::fabs(track.start_time) < MAX_TIME_S, ": a start that is no time");
 		in.check(track.bound >= 0 && track.bound <= 1.7976931348623157e308, ": a bound that is none");
 		const bool whole = track.kind == MOCPACK_TRACK_FLAG || track.kind == MOCPACK_TRACK_LABEL;
 		in.check(!whole || track.bound == 0, ": a bound of what is exact");
@@ -158,7 +158,7 @@ struct TrackReader
 
 	mocpack_Status finish(const mocpack_Error& error)
 	{
-		memory.give_all_back();
+		memory.release_all();
 		return good() ? MOCPACK_OK : error.status;
 	}
 
@@ -186,7 +186,7 @@ struct TrackReader
 		}
 		uint64_t size = in.varint();
 		const uint8_t* bytes = in.raw(size);
-		double* found = out ? out : memory.take_array<double>(uint64_t(count()) + 1);
+		double* found = out ? out : memory.allocate_array<double>(uint64_t(count()) + 1);
 		if (in.good() && !found)
 			in.fail(MOCPACK_NO_MEMORY) << ": times that take more memory than the limit leaves";
 		if (!in.good())
@@ -199,7 +199,7 @@ struct TrackReader
 		}
 		for (size_t i = 0; i < count(); ++i)
 		{
-			in.check(std::fabs(found[i]) < LATEST, ": a time that is none");
+			in.check(std::fabs(found[i]) < MAX_TIME_S, ": a time that is none");
 			in.check(!i || found[i] > found[i - 1], ": times that do not increase");
 		}
 	}
@@ -226,7 +226,7 @@ struct TrackReader
 		*word_count = size_t(in.varint(count()));
 		for (size_t w = 0; w < *word_count && in.good(); ++w)
 		{
-			size_t length = size_t(in.varint(LONGEST_LABEL));
+			size_t length = size_t(in.varint(MAX_LABEL_BYTES));
 			const uint8_t* word = in.raw(length);
 			in.check(!word || is_utf8(word, length), ": a text that is not UTF-8");
 			if (!in.good())
@@ -246,7 +246,7 @@ struct TrackReader
 	void unpack()
 	{
 		size_t size = 0;
-		uint8_t* bytes = good() ? inflate_fields(&in, MOST_RUNS, &memory, &size) : nullptr;
+		uint8_t* bytes = good() ? inflate_fields(&in, MAX_RUN_BYTES, &memory, &size) : nullptr;
 		if (bytes)
 			in = in.part(bytes, size);
 	}
@@ -328,7 +328,7 @@ struct TrackReader
 		{
 			Vec3 v = load_vec(out + 3 * i);
 			const double largest = std::fmax(std::fabs(v.x), std::fmax(std::fabs(v.y), std::fabs(v.z)));
-			in.check(largest < LARGEST_TURN, ": a rotation by many turns");
+			in.check(largest < MAX_TURN_RAD, ": a rotation by many turns");
 			Quat turn = unit(exponential(v));
 			store(out + 4 * i, from_base ? unit(multiply(base, turn)) : turn);
 		}
@@ -348,7 +348,7 @@ struct TrackReader
 
 mocpack_Status no_such_track(mocpack_Error* error, const char* what)
 {
-	return Sentence(error, MOCPACK_BAD_ARGUMENT) << what;
+	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << what;
 }
 
 } // namespace
@@ -360,8 +360,8 @@ using namespace mocpack;
 mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, double* values, double* times,
 									mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	if (track >= motion->info.track_count)
 		return no_such_track(error, "mocpack_track_values: there is no such track");
 	TrackReader reader(*motion, track, error);
@@ -371,11 +371,11 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 	return reader.finish(*error);
 }
 
-mocpack_Status mocpack_track_words(const mocpack_Motion* motion, size_t track, size_t* count,
+mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, size_t* count,
 								   size_t* text_size, mocpack_Text* words, char* text, mocpack_Error* error)
 {
-	mocpack_Error unheard;
-	error = error ? error : &unheard;
+	mocpack_Error ignored;
+	error = error ? error : &ignored;
 	if (track >= motion->info.track_count || motion->info.tracks[track].kind != MOCPACK_TRACK_LABEL)
 		return no_such_track(error, "mocpack_track_words: there is no such track of labels");
 	*count = *text_size = 0;

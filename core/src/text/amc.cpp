@@ -8,7 +8,7 @@
 namespace
 {
 
-const size_t number_digits = 15; // of a frame's number at most
+const size_t max_frame_number_digits = 15; // of a frame's number at most
 
 bool is_space(char c)
 {
@@ -104,7 +104,7 @@ uint32_t find_bone(const mocpack_amc_bones& bones, Name name, uint32_t likely)
 
 bool read_frame_number(const Line& line, uint64_t* number)
 {
-	if (!line.is_number() || size_t(line.end - line.begin) > number_digits)
+	if (!line.is_number() || size_t(line.end - line.begin) > max_frame_number_digits)
 		return false;
 	*number = 0;
 	for (const char* at = line.begin; at < line.end; ++at)
@@ -149,16 +149,16 @@ class Motion
 		if (read < count || end < size)
 			return MOCPACK_AMC_BAD_BONE;
 		if (!count)
-			return MOCPACK_AMC_WHOLE;
+			return MOCPACK_AMC_OK;
 		bool twice = seen_[bone] == frame_;
 		seen_[bone] = frame_;
 		++given_;
-		return twice ? MOCPACK_AMC_BONE_TWICE : MOCPACK_AMC_WHOLE;
+		return twice ? MOCPACK_AMC_BONE_TWICE : MOCPACK_AMC_OK;
 	}
 
 	int end_frame() const
 	{
-		return complete_ && given_ < wanted_ ? MOCPACK_AMC_BONE_MISSING : MOCPACK_AMC_WHOLE;
+		return complete_ && given_ < wanted_ ? MOCPACK_AMC_BONE_MISSING : MOCPACK_AMC_OK;
 	}
 
 	size_t frames() const
@@ -196,9 +196,9 @@ int mocpack_parse_amc(const char* text, size_t size, const mocpack_amc_bones* bo
 	Line line;
 	const char* frame_line = text;
 	uint64_t number = 0, expected = 0;
-	int status = MOCPACK_AMC_WHOLE;
+	int status = MOCPACK_AMC_OK;
 	const char* bad = text;
-	while (status == MOCPACK_AMC_WHOLE && lines.next(&line))
+	while (status == MOCPACK_AMC_OK && lines.next(&line))
 	{
 		if (motion.frames() && !line.is_number())
 		{
@@ -207,7 +207,7 @@ int mocpack_parse_amc(const char* text, size_t size, const mocpack_amc_bones* bo
 			continue;
 		}
 		bad = frame_line;
-		if (motion.frames() && (status = motion.end_frame()) != MOCPACK_AMC_WHOLE)
+		if (motion.frames() && (status = motion.end_frame()) != MOCPACK_AMC_OK)
 			break;
 		bad = line.start;
 		if (!read_frame_number(line, &number) || (motion.frames() && number != expected))
@@ -221,13 +221,13 @@ int mocpack_parse_amc(const char* text, size_t size, const mocpack_amc_bones* bo
 			expected = number + 1;
 		}
 	}
-	if (status == MOCPACK_AMC_WHOLE && motion.frames())
+	if (status == MOCPACK_AMC_OK && motion.frames())
 	{
 		status = motion.end_frame();
 		bad = frame_line;
 	}
 	*fault = size_t(bad - text);
-	bool whole = status == MOCPACK_AMC_WHOLE || status == MOCPACK_AMC_BAD_NUMBER;
+	bool whole = status == MOCPACK_AMC_OK || status == MOCPACK_AMC_BAD_NUMBER;
 	*frames = motion.frames() - !whole;
 	return status;
 }

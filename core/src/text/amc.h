@@ -21,7 +21,7 @@ extern "C"
 	/* What is wrong with a motion, and where: at the start of the line that says it. */
 	enum
 	{
-		MOCPACK_AMC_WHOLE = 0,
+		MOCPACK_AMC_OK = 0,
 		MOCPACK_AMC_BAD_NUMBER = 1,	 // a line where a frame's number, the next one, should stand
 		MOCPACK_AMC_BAD_BONE = 2,	 // a line that is no bone with as many numbers as it has columns
 		MOCPACK_AMC_BONE_TWICE = 3,	 // a frame (its number's line)

@@ -18,11 +18,11 @@ extern "C"
 	/* Print numbers separated by spaces (print_numbers.cpp), never in e-notation, zeros at the end dropped.
 	 *
 	 * decimals (count) says to how many decimals each is rounded; -1 for the shortest text that reads back as
-	 * the same double, the sign of zero included. Values must be finite. dst needs MOCPACK_PRINTED_MAX bytes
+	 * the same double, the sign of zero included. Values must be finite. dst needs MOCPACK_MAX_PRINTED_BYTES bytes
 	 * for each number at most. */
 	enum
 	{
-		MOCPACK_PRINTED_MAX = 1100
+		MOCPACK_MAX_PRINTED_BYTES = 1100
 	};
 	size_t mocpack_print_numbers(const double* values, const int32_t* decimals, size_t count, char* dst,
 								 size_t dst_size);

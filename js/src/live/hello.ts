@@ -5,8 +5,8 @@ import type { Skeleton } from "../types.js";
 
 const MAGIC = "mlh2";
 const MODEL = "mlv2";
-const MOST = 1 << 20; // bytes, inflated
-const MOST_JOINTS = 1024;
+const MAX_HELLO_BYTES = 1 << 20; // bytes, inflated
+const MAX_JOINTS = 1024;
 const ROOT = 0xffff;
 
 export interface Hello {
@@ -26,24 +26,24 @@ export function isHello(data: Uint8Array): boolean {
 
 export async function readHello(data: Uint8Array): Promise<Hello> {
   if (!isHello(data)) throw new MocpackError("format", "this is no hello");
-  const plain = await inflate(data.slice(4));
+  const inflated = await inflate(data.slice(4));
   try {
-    return readPlain(plain);
+    return readInflated(inflated);
   } catch (error) {
     if (error instanceof MocpackError) throw error;
     throw new MocpackError("truncated", "a hello ends too early", { cause: error });
   }
 }
 
-function readPlain(plain: Uint8Array): Hello {
+function readInflated(inflated: Uint8Array): Hello {
   let [at, size, shift] = [0, 0, 0];
   for (let more = true; more; shift += 7) {
     if (shift > 21) throw new MocpackError("corrupt", "hello: a number does not end");
-    more = plain[at] > 127;
-    size |= (plain[at++] & 127) << shift;
+    more = inflated[at] > 127;
+    size |= (inflated[at++] & 127) << shift;
   }
-  if (plain.length - at < size) throw new MocpackError("truncated", "a hello ends too early");
-  const model = plain.slice(at, at + size);
+  if (inflated.length - at < size) throw new MocpackError("truncated", "a hello ends too early");
+  const model = inflated.slice(at, at + size);
   if (![...MODEL].every((letter, i) => model[i] === letter.charCodeAt(0)))
     throw new MocpackError("unsupported", "the hello is of another version");
   return { ...readModel(new DataView(model.buffer)), model };
@@ -54,8 +54,8 @@ function readModel(view: DataView): Omit<Hello, "model"> {
   const maxError = view.getUint32(8, true) / 1e6;
   const frameTime = view.getFloat64(12, true);
   const [joints, ends, moving, hinges] = [24, 26, 28, 30].map((at) => view.getUint16(at, true));
-  if (joints < 1 || joints > MOST_JOINTS)
-    throw new MocpackError("corrupt", `hello: ${joints} joints where 1 to ${MOST_JOINTS} can be`);
+  if (joints < 1 || joints > MAX_JOINTS)
+    throw new MocpackError("corrupt", `hello: ${joints} joints where 1 to ${MAX_JOINTS} can be`);
   let at = 32;
   const u16 = (): number => view.getUint16((at += 2) - 2, true);
   const f32 = (): number => view.getFloat32((at += 4) - 4, true);
@@ -78,7 +78,7 @@ function readModel(view: DataView): Omit<Hello, "model"> {
     return text;
   });
   return {
-    skeleton: { names, parents, offsets, endJoints, endOffsets, translated },
+    skeleton: { names, parents, offsets, endJoints, endOffsets, translatedJoints: translated },
     frameTime,
     maxError,
   };
@@ -97,9 +97,9 @@ async function inflate(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
       if (done) break;
       parts.push(value);
       size += value.length;
-      if (size > MOST) {
+      if (size > MAX_HELLO_BYTES) {
         void reader.cancel();
-        throw new MocpackError("corrupt", `a hello inflates beyond ${MOST} bytes`);
+        throw new MocpackError("corrupt", `a hello inflates beyond ${MAX_HELLO_BYTES} bytes`);
       }
     }
   } catch (error) {

@@ -4,13 +4,13 @@ import { MocpackError } from "../error.js";
 
 const SUBPROTOCOL = "mocpack.live.2";
 const ITEMS = "i".charCodeAt(0); // what datagrams of hellos and packets begin with
-const TRY = 250; // milliseconds between two tries to come in
-const TRIES = 20;
-const LONGEST_WAIT = 3000; // milliseconds until WebTransport is given up
-const LONGEST = 1 << 22; // bytes of a message
+const JOIN_RETRY_MS = 250; // milliseconds between two tries to come in
+const MAX_TRIES = 20;
+const MAX_WAIT_MS = 3000; // milliseconds until WebTransport is given up
+const MAX_MESSAGE_BYTES = 1 << 22; // bytes of a message
 
 /** What a relay says in words. */
-export interface Told {
+export interface RelayMessage {
   join?: number | false;
   name?: string;
   leave?: number;
@@ -22,26 +22,26 @@ export interface Told {
   refused?: string;
 }
 
-export interface Ears {
+export interface LinkListener {
   /** Words, or hellos and packets, that came at `now` in milliseconds. */
-  hear(message: Told | ArrayBuffer, now: number): void;
+  onMessage(message: RelayMessage | ArrayBuffer, now: number): void;
   /** An open way was closed by the other side. */
   closed(): void;
 }
 
 export interface Link {
-  readonly way: "WebSocket" | "WebTransport";
-  say(words: object): void;
+  readonly transport: "WebSocket" | "WebTransport";
+  send(words: object): void;
   close(): void;
 }
 
-export interface Way {
+export interface ConnectOptions {
   url: string;
   token: string | undefined;
   WebSocket: typeof WebSocket | undefined;
 }
 
-export function bySocket({ url, token, WebSocket: Socket }: Way, ears: Ears): Promise<Link> {
+export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptions, listener: LinkListener): Promise<Link> {
   const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
   return new Promise((resolve, reject) => {
     const socket = new (Socket ?? globalThis.WebSocket)(url, words);
@@ -50,20 +50,20 @@ export function bySocket({ url, token, WebSocket: Socket }: Way, ears: Ears): Pr
     socket.onopen = () => {
       open = true;
       resolve({
-        way: "WebSocket",
-        say: (said) => socket.readyState === socket.OPEN && socket.send(JSON.stringify(said)),
+        transport: "WebSocket",
+        send: (said) => socket.readyState === socket.OPEN && socket.send(JSON.stringify(said)),
         close: () => socket.close(),
       });
     };
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) =>
-      ears.hear(typeof data === "string" ? words_of(data) : data, performance.now());
+      listener.onMessage(typeof data === "string" ? parseMessage(data) : data, performance.now());
     socket.onclose = () =>
-      open ? ears.closed() : reject(new MocpackError("network", `${url} cannot be watched`));
+      open ? listener.closed() : reject(new MocpackError("network", `${url} cannot be watched`));
   });
 }
 
 /** Null where the relay, the network or this browser has no WebTransport. */
-export async function byWebTransport({ url, token }: Way, ears: Ears): Promise<Link | null> {
+export async function connectWebTransport({ url, token }: ConnectOptions, listener: LinkListener): Promise<Link | null> {
   if (typeof WebTransport === "undefined") return null;
   const stage = new URL(url.replace(/^ws/, "http"));
   const answer = await fetch(new URL("/webtransport.json", stage)).catch(() => null);
@@ -75,13 +75,13 @@ export async function byWebTransport({ url, token }: Way, ears: Ears): Promise<L
   const transport = new WebTransport(`https://${stage.hostname}:${port}${stage.pathname}`, {
     serverCertificateHashes: [{ algorithm: "sha-256", value }],
   });
-  const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), LONGEST_WAIT));
+  const late = new Promise<false>((resolve) => setTimeout(() => resolve(false), MAX_WAIT_MS));
   const open = await Promise.race([transport.ready.then(() => true), late]).catch(() => false);
   if (!open) {
     transport.close();
     return null; // many networks let no UDP through
   }
-  const link = new DatagramLink(transport, ears);
+  const link = new DatagramLink(transport, listener);
   try {
     await link.join(stage.pathname, token);
   } catch (error) {
@@ -92,65 +92,65 @@ export async function byWebTransport({ url, token }: Way, ears: Ears): Promise<L
 }
 
 class DatagramLink implements Link {
-  readonly way = "WebTransport";
+  readonly transport = "WebTransport";
   private readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-  private answered: ((told: Told) => void) | undefined;
+  private answered: ((told: RelayMessage) => void) | undefined;
   private done = false;
 
   constructor(
-    private readonly transport: WebTransport,
-    private readonly ears: Ears,
+    private readonly session: WebTransport,
+    private readonly listener: LinkListener,
   ) {
-    this.writer = transport.datagrams.writable.getWriter();
-    void this.listen(transport.datagrams.readable, (message: Uint8Array) => this.take(message));
+    this.writer = session.datagrams.writable.getWriter();
+    void this.listen(session.datagrams.readable, (message: Uint8Array) => this.take(message));
     void this.listen(
-      transport.incomingUnidirectionalStreams,
+      session.incomingUnidirectionalStreams,
       (stream: ReadableStream<Uint8Array>) =>
-        void whole(stream).then(
+        void readAll(stream).then(
           (all) => this.take(all),
           () => undefined,
         ), // cut off: lost
     );
-    transport.closed
+    session.closed
       .catch(() => undefined)
       .finally(() => {
-        if (!this.done && !this.answered) ears.closed();
+        if (!this.done && !this.answered) listener.closed();
         this.answered?.({ refused: "the connection was closed" });
       });
   }
 
   /** Comes in; what is lost on the way is said again. */
   async join(path: string, token: string | undefined): Promise<void> {
-    for (let tried = 0; tried < TRIES; ++tried) {
-      const answer = new Promise<Told>((resolve) => (this.answered = resolve));
-      this.say({ join: path, role: "watch", token: token ?? "" });
-      const wait = new Promise<null>((resolve) => setTimeout(() => resolve(null), TRY));
+    for (let tried = 0; tried < MAX_TRIES; ++tried) {
+      const answer = new Promise<RelayMessage>((resolve) => (this.answered = resolve));
+      this.send({ join: path, role: "watch", token: token ?? "" });
+      const wait = new Promise<null>((resolve) => setTimeout(() => resolve(null), JOIN_RETRY_MS));
       const told = await Promise.race([answer, wait]);
       if (told?.refused) throw new MocpackError("network", `the relay refuses: ${told.refused}`);
       if (told) break;
-      if (tried === TRIES - 1) throw new MocpackError("network", "the relay does not answer");
+      if (tried === MAX_TRIES - 1) throw new MocpackError("network", "the relay does not answer");
     }
     this.answered = undefined;
   }
 
-  say(words: object): void {
+  send(words: object): void {
     this.writer.write(new TextEncoder().encode(JSON.stringify(words))).catch(() => undefined);
   }
 
   close(): void {
     this.done = true;
-    this.say({ bye: true });
-    this.transport.close();
+    this.send({ bye: true });
+    this.session.close();
   }
 
   private take(message: Uint8Array): void {
     const now = performance.now();
-    if (message[0] === ITEMS) this.ears.hear(message.slice(1).buffer, now);
+    if (message[0] === ITEMS) this.listener.onMessage(message.slice(1).buffer, now);
     else {
-      const told = words_of(new TextDecoder().decode(message));
+      const told = parseMessage(new TextDecoder().decode(message));
       if (this.answered && (told.welcome !== undefined || told.refused)) this.answered(told);
-      else if (told.refused || told.join === false) this.transport.close();
-      else this.ears.hear(told, now);
+      else if (told.refused || told.join === false) this.session.close();
+      else this.listener.onMessage(told, now);
     }
   }
 
@@ -168,7 +168,7 @@ class DatagramLink implements Link {
   }
 }
 
-async function whole(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   const reader = stream.getReader();
   let size = 0;
@@ -177,7 +177,7 @@ async function whole(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
     if (done) break;
     parts.push(value);
     size += value.length;
-    if (size > LONGEST) throw new MocpackError("corrupt", "a message of the relay does not end");
+    if (size > MAX_MESSAGE_BYTES) throw new MocpackError("corrupt", "a message of the relay does not end");
   }
   const all = new Uint8Array(size);
   parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);
@@ -185,10 +185,10 @@ async function whole(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
 }
 
 /** What a message says; what is no JSON says nothing. */
-function words_of(text: string): Told {
+function parseMessage(text: string): RelayMessage {
   try {
     const told: unknown = JSON.parse(text);
-    return typeof told === "object" && told !== null ? (told as Told) : {};
+    return typeof told === "object" && told !== null ? (told as RelayMessage) : {};
   } catch {
     return {};
   }

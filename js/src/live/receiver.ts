@@ -12,25 +12,25 @@ interface Exports {
   open_hello(hello: number, size: number, patience: number): number;
   receive(packet: number, size: number): number;
   next(): number;
-  guess(ahead: number): number;
+  predict(ahead: number): number;
   rotations_at(): number;
   translations_at(): number;
   frame_number(): number;
   frame_micros(): number;
   waiting(): number;
   bound(): number;
-  every(): number;
+  frame_step(): number;
   newest(): number;
   first_missing(): number;
-  holds(number: number): number;
+  has_frame(number: number): number;
 }
 
-/** What a packet was; `known` is a duplicate or late, `unplaced` waits for one that stands by itself. */
-export type Answer = "news" | "known" | "unplaced" | "damaged" | "otherHello";
-const ANSWERS: Answer[] = ["news", "known", "unplaced", "damaged", "otherHello"];
-const LONGEST = 1 << 20; // bytes of a packet
-const MOST_MISSING = 16; // frames of one report
-const REMEMBERED = 480; // packets of which loss is counted
+/** What a packet was; `redundant` is a duplicate or late, `needsKeyframe` waits for one that stands by itself. */
+export type PacketStatus = "new" | "redundant" | "needsKeyframe" | "damaged" | "otherStream";
+const STATUSES: PacketStatus[] = ["new", "redundant", "needsKeyframe", "damaged", "otherStream"];
+const MAX_PACKET_BYTES = 1 << 20; // bytes of a packet
+const MAX_MISSING = 16; // frames of one report
+const LOSS_WINDOW_PACKETS = 480; // packets of which loss is counted
 
 /** What a receiver tells its sender, or a relay. */
 export interface Report {
@@ -48,25 +48,25 @@ export interface Report {
 /** One frame: `Frames` of count 1, so that `worldPositions` takes it. */
 export interface LivePose extends Frames {
   /** From 0, of the frames sent. */
-  number: number;
+  frameNumber: number;
   /** Seconds on the sender's clock. */
   time: number;
   /** Whether it was received; else it is a guess, for which no bound holds. */
-  certain: boolean;
+  isExact: boolean;
 }
 
 export class Receiver {
-  readonly counts: Record<Answer, number> = {
-    news: 0,
-    known: 0,
-    unplaced: 0,
+  readonly counts: Record<PacketStatus, number> = {
+    new: 0,
+    redundant: 0,
+    needsKeyframe: 0,
     damaged: 0,
-    otherHello: 0,
+    otherStream: 0,
   };
   last: LivePose | null = null;
   private room = 0;
   private roomSize = 0;
-  private runs: number[] = []; // packets missing before each that came
+  private lossRuns: number[] = []; // packets missing before each that came
 
   private constructor(
     readonly hello: Hello,
@@ -80,7 +80,7 @@ export class Receiver {
     const core = instance.exports as unknown as Exports;
     core._initialize();
     const receiver = new Receiver(hello, core, patience);
-    const at = receiver.put(hello.model);
+    const at = receiver.copyIn(hello.model);
     if (core.open_hello(at, hello.model.length, patience) !== 0)
       throw new MocpackError("corrupt", "a hello contradicts its specification");
     receiver.roomSize = 0; // the model stays where it is
@@ -89,13 +89,13 @@ export class Receiver {
 
   /** The frames that a packet makes known, in order; often one, or none. */
   receive(packet: Uint8Array): LivePose[] {
-    if (packet.length > LONGEST) return [];
+    if (packet.length > MAX_PACKET_BYTES) return [];
     const before = this.newest;
-    const answer = ANSWERS[this.core.receive(this.put(packet), packet.length)];
+    const answer = STATUSES[this.core.receive(this.copyIn(packet), packet.length)];
     this.counts[answer]++;
-    if (answer === "news" && before >= 0 && this.newest > before)
-      this.runs.push(Math.min(this.newest - before - 1, REMEMBERED));
-    if (this.runs.length > REMEMBERED) this.runs.shift();
+    if (answer === "new" && before >= 0 && this.newest > before)
+      this.lossRuns.push(Math.min(this.newest - before - 1, LOSS_WINDOW_PACKETS));
+    if (this.lossRuns.length > LOSS_WINDOW_PACKETS) this.lossRuns.shift();
     const poses: LivePose[] = [];
     while (this.core.next()) {
       const [number, time] = [this.core.frame_number(), this.core.frame_micros() / 1e6];
@@ -106,24 +106,24 @@ export class Receiver {
   }
 
   /** The pose `ahead` frames after the last, if all goes on as it did. */
-  guess(ahead: number): LivePose | null {
-    if (!this.last || !this.core.guess(ahead)) return null;
-    const time = this.last.time + ahead * this.every * this.hello.frameTime;
-    return this.pose(this.last.number + ahead, time, false);
+  predict(ahead: number): LivePose | null {
+    if (!this.last || !this.core.predict(ahead)) return null;
+    const time = this.last.time + ahead * this.frameStep * this.hello.frameTime;
+    return this.pose(this.last.frameNumber + ahead, time, false);
   }
 
   /** What the sender should know. */
   report(): Report {
     const [first, { newest, patience }] = [this.core.first_missing(), this];
-    const lost = first < 0 && (newest >= 0 || this.counts.unplaced > 0);
+    const lost = first < 0 && (newest >= 0 || this.counts.needsKeyframe > 0);
     const missing: number[] = [];
-    for (let n = first; this.waiting && !lost && n < newest && missing.length < MOST_MISSING; n++)
-      if (!this.core.holds(n)) missing.push(n);
-    const runs = this.runs.filter((run) => run).sort((a, b) => a - b);
-    const gone = runs.reduce((sum, run) => sum + run, 0);
+    for (let n = first; this.waiting && !lost && n < newest && missing.length < MAX_MISSING; n++)
+      if (!this.core.has_frame(n)) missing.push(n);
+    const lossRuns = this.lossRuns.filter((run) => run).sort((a, b) => a - b);
+    const gone = lossRuns.reduce((sum, run) => sum + run, 0);
     return {
-      loss: gone / Math.max(1, gone + this.runs.length),
-      burst: runs[Math.ceil(0.9 * (runs.length - 1))] ?? 0,
+      loss: gone / Math.max(1, gone + this.lossRuns.length),
+      burst: lossRuns[Math.ceil(0.9 * (lossRuns.length - 1))] ?? 0,
       missing,
       lost,
       newest,
@@ -142,8 +142,8 @@ export class Receiver {
   }
 
   /** Of how many frames of the source one is sent. */
-  get every(): number {
-    return this.core.every();
+  get frameStep(): number {
+    return this.core.frame_step();
   }
 
   /** Number of the newest frame heard of; -1 before the first. */
@@ -151,7 +151,7 @@ export class Receiver {
     return this.core.newest();
   }
 
-  private pose(number: number, time: number, certain: boolean): LivePose {
+  private pose(number: number, time: number, isExact: boolean): LivePose {
     const { skeleton } = this.hello;
     const { buffer } = this.core.memory;
     const joints = skeleton.names.length;
@@ -160,15 +160,15 @@ export class Receiver {
     const moving = new Float64Array(
       buffer,
       this.core.translations_at(),
-      3 * skeleton.translated.length,
+      3 * skeleton.translatedJoints.length,
     );
-    skeleton.translated.forEach((joint, m) =>
+    skeleton.translatedJoints.forEach((joint, m) =>
       translations.set(moving.subarray(3 * m, 3 * m + 3), 3 * joint),
     );
-    return { start: number, count: 1, number, time, certain, rotations, translations };
+    return { start: number, count: 1, frameNumber: number, time, isExact, rotations, translations };
   }
 
-  private put(bytes: Uint8Array): number {
+  private copyIn(bytes: Uint8Array): number {
     if (this.roomSize < bytes.length) {
       this.roomSize = Math.max(4096, 2 * bytes.length);
       this.room = this.core.allocate(this.roomSize) >>> 0;
@@ -179,13 +179,13 @@ export class Receiver {
   }
 }
 
-let own: Promise<WebAssembly.Module> | undefined;
+let cachedModule: Promise<WebAssembly.Module> | undefined;
 
 /** Compiles the receiver: from an address, bytes or a response, or from beside this module. */
 export function loadReceiver(wasm?: WasmSource): Promise<WebAssembly.Module> {
   if (wasm !== undefined) return compile(wasm);
-  own ??= compile(new URL("../live.wasm", import.meta.url));
-  return own;
+  cachedModule ??= compile(new URL("../live.wasm", import.meta.url));
+  return cachedModule;
 }
 
 async function compile(wasm: WasmSource): Promise<WebAssembly.Module> {

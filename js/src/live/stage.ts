@@ -3,14 +3,14 @@
 import { MocpackError } from "../error.js";
 import type { Skeleton, WasmSource } from "../types.js";
 import { isHello, readHello } from "./hello.js";
-import { bySocket, byWebTransport, type Link, type Told } from "./link.js";
+import { connectWebSocket, connectWebTransport, type Link, type RelayMessage } from "./link.js";
 import { Player } from "./player.js";
 import { loadReceiver, Receiver, type LivePose } from "./receiver.js";
 
-const [FIRST_WAIT, LONGEST_WAIT] = [100, 5000]; // milliseconds before coming back
-const WINDOW = 2000; // milliseconds over which bits are measured
-const PING = 1000; // milliseconds from one question how long the way is to the next
-const [REPORT, QUICK] = [50, 5]; // milliseconds between reports over datagrams; where something is missing
+const [RETRY_AFTER_MS, MAX_WAIT_MS] = [100, 5000]; // milliseconds before coming back
+const RATE_WINDOW_MS = 2000; // milliseconds over which bits are measured
+const PING_INTERVAL_MS = 1000; // milliseconds from one question how long the way is to the next
+const [REPORT_INTERVAL_MS, URGENT_REPORT_INTERVAL_MS] = [50, 5]; // milliseconds between reports over datagrams; where something is missing
 
 export interface LiveOptions {
   /** Opens the role `watch`; needed off the loopback. */
@@ -19,7 +19,7 @@ export interface LiveOptions {
   wasm?: WasmSource;
   /** For node before 22, and tests. */
   WebSocket?: typeof WebSocket;
-  /** Whether to take WebTransport where the relay and this browser have it, else WebSocket; `stage.way` says which. */
+  /** Whether to take WebTransport where the relay and this browser have it, else WebSocket; `stage.transport` says which. */
   webTransport?: boolean;
   /** Frames for which a missing one is waited for; 0 shows the newest. */
   patience?: number;
@@ -37,11 +37,11 @@ export interface Performer {
   /** Says what to show at any moment: `player.at(performance.now() / 1000)`. */
   readonly player: Player;
   /** Bits a second, without the network's headers. */
-  bits(): number;
+  bitRate(): number;
   /** Share of frames that did not come. */
   loss(): number;
   /** Seconds by which arrivals spread: what a player must be behind to show 95 of 100. */
-  spread(): number;
+  jitter(): number;
   /** Seconds from the performer to the screen: half of the round trips to the relay and from it, and the player's. */
   delay(): number;
 }
@@ -58,7 +58,7 @@ export interface StageEvents {
 export interface Stage {
   readonly performers: ReadonlyMap<string, Performer>;
   /** How packets come; null while the connection is made. */
-  readonly way: Link["way"] | null;
+  readonly transport: Link["transport"] | null;
   on<E extends keyof StageEvents>(event: E, listener: StageEvents[E]): Stage;
   close(): void;
 }
@@ -71,13 +71,13 @@ export interface Stage {
 export async function live(url: string | URL, options: LiveOptions = {}): Promise<Stage> {
   options.signal?.throwIfAborted();
   const module = await loadReceiver(options.wasm);
-  const stage = new WatchedStage(String(url).replace(/^http/, "ws"), module, options);
+  const stage = new RelayStage(String(url).replace(/^http/, "ws"), module, options);
   await stage.connect();
   options.signal?.addEventListener("abort", () => stage.close());
   return stage;
 }
 
-class Watched implements Performer {
+class StagePerformer implements Performer {
   pose: LivePose | null = null;
   readonly player: Player;
   trip = 0; // seconds from the performer to the relay and back
@@ -101,17 +101,17 @@ class Watched implements Performer {
   take(packet: Uint8Array, now: number): LivePose[] {
     const poses = this.receiver.receive(packet);
     this.pose = poses.at(-1) ?? this.pose;
-    if (poses.length && this.first < 0) this.first = poses[0].number;
+    if (poses.length && this.first < 0) this.first = poses[0].frameNumber;
     this.decoded += poses.length;
-    this.player.take(poses, now / 1000);
+    this.player.addPoses(poses, now / 1000);
     this.arrivals.push({ at: now, bytes: packet.length });
-    while (this.arrivals.length && this.arrivals[0].at < now - WINDOW) this.arrivals.shift();
+    while (this.arrivals.length && this.arrivals[0].at < now - RATE_WINDOW_MS) this.arrivals.shift();
     return poses;
   }
 
-  bits(): number {
+  bitRate(): number {
     const bytes = this.arrivals.reduce((sum, { bytes }) => sum + bytes, 0);
-    return (8000 * bytes) / WINDOW;
+    return (8000 * bytes) / RATE_WINDOW_MS;
   }
 
   loss(): number {
@@ -119,8 +119,8 @@ class Watched implements Performer {
     return this.first < 0 || expected < 1 ? 0 : Math.max(0, 1 - this.decoded / expected);
   }
 
-  spread(): number {
-    return this.player.spread;
+  jitter(): number {
+    return this.player.jitter;
   }
 
   delay(): number {
@@ -128,17 +128,17 @@ class Watched implements Performer {
   }
 }
 
-class WatchedStage implements Stage {
-  readonly performers = new Map<string, Watched>();
+class RelayStage implements Stage {
+  readonly performers = new Map<string, StagePerformer>();
   private readonly names = new Map<number, string>();
-  private readonly byNumber = new Map<number, Watched>();
+  private readonly byNumber = new Map<number, StagePerformer>();
   private readonly listeners: { [E in keyof StageEvents]?: StageEvents[E][] } = {};
   private readonly hellos = new Map<number, Uint8Array>();
   private link: Link | null = null;
   private closed = false;
   private failed = 0;
   private readonly trips = { own: 0 };
-  private asking: ReturnType<typeof setInterval>[] = [];
+  private timers: ReturnType<typeof setInterval>[] = [];
   private work: Promise<void> = Promise.resolve(); // messages are taken in order, hellos inflated
 
   constructor(
@@ -156,85 +156,85 @@ class WatchedStage implements Stage {
     return this;
   }
 
-  get way(): Link["way"] | null {
-    return this.link?.way ?? null;
+  get transport(): Link["transport"] | null {
+    return this.link?.transport ?? null;
   }
 
   async connect(): Promise<void> {
     const { token, WebSocket, webTransport } = this.options;
-    const way = { url: this.url, token, WebSocket };
+    const transport = { url: this.url, token, WebSocket };
     // messages of a way that was given up are left aside
     const own: { link: Link | null } = { link: null };
-    const early: [Told | ArrayBuffer, number][] = [];
-    const ears = {
-      hear: (message: Told | ArrayBuffer, now: number) =>
+    const early: [RelayMessage | ArrayBuffer, number][] = [];
+    const listener = {
+      onMessage: (message: RelayMessage | ArrayBuffer, now: number) =>
         own.link ? this.queue(own.link, message, now) : void early.push([message, now]),
       closed: () => {
-        if (own.link && own.link === this.link && !this.closed) this.comeBack();
+        if (own.link && own.link === this.link && !this.closed) this.reconnect();
       },
     };
-    const link = (webTransport && (await byWebTransport(way, ears))) || (await bySocket(way, ears));
+    const link = (webTransport && (await connectWebTransport(transport, listener))) || (await connectWebSocket(transport, listener));
     own.link = this.link = link;
     this.failed = 0;
     early.forEach(([message, now]) => this.queue(link, message, now));
-    this.ask(link);
+    this.startTimers(link);
   }
 
   close(): void {
     this.closed = true;
-    this.rest();
+    this.stopTimers();
     this.link?.close();
-    this.empty();
+    this.removeAll();
   }
 
-  private queue(link: Link, message: Told | ArrayBuffer, now: number): void {
+  private queue(link: Link, message: RelayMessage | ArrayBuffer, now: number): void {
     this.work = this.work
-      .then(() => (link === this.link ? this.hear(message, now) : undefined))
-      .catch((error: unknown) => this.complain(error));
+      .then(() => (link === this.link ? this.onMessage(message, now) : undefined))
+      .catch((error: unknown) => this.reportError(error));
   }
 
   /** Asks how long the way is and, over datagrams, reports what comes. */
-  private ask(link: Link): void {
-    const ping = (): void => link.say({ ping: performance.now() });
-    this.asking.push(setInterval(ping, PING));
+  private startTimers(link: Link): void {
+    const ping = (): void => link.send({ ping: performance.now() });
+    this.timers.push(setInterval(ping, PING_INTERVAL_MS));
     ping();
-    if (link.way === "WebSocket") return;
+    if (link.transport === "WebSocket") return;
     const told = new Map<Receiver, number>();
     const report = (): void => {
       const now = performance.now();
       for (const [of, { receiver }] of this.byNumber) {
-        if (now - (told.get(receiver) ?? 0) < (receiver.waiting ? QUICK : REPORT)) continue;
+        if (now - (told.get(receiver) ?? 0) < (receiver.waiting ? URGENT_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS)) continue;
         told.set(receiver, now);
-        link.say({ of, ...receiver.report() });
+        link.send({ of, ...receiver.report() });
       }
       for (const receiver of told.keys())
         if (![...this.byNumber.values()].some((one) => one.receiver === receiver))
           told.delete(receiver);
     };
-    this.asking.push(setInterval(report, QUICK));
+    this.timers.push(setInterval(report, URGENT_REPORT_INTERVAL_MS));
   }
 
-  private rest(): void {
-    this.asking.splice(0).forEach(clearInterval);
+  private stopTimers(): void {
+    this.timers.splice(0).forEach(clearInterval);
   }
 
-  private comeBack(): void {
-    this.rest();
+  private reconnect(): void {
+    this.stopTimers();
     this.link = null;
-    this.empty();
+    this.removeAll();
     this.emit("lost");
-    const wait = Math.min(FIRST_WAIT * 2 ** this.failed++, LONGEST_WAIT);
+    const wait = Math.min(RETRY_AFTER_MS * 2 ** this.failed++, MAX_WAIT_MS);
     setTimeout(() => {
-      if (!this.closed) this.connect().catch(() => this.comeBack());
+      if (!this.closed) this.connect().catch(() => this.reconnect());
     }, wait);
   }
 
-  private empty(): void {
+  private removeAll(): void {
     for (const number of [...this.byNumber.keys()]) this.leave(number);
     this.names.clear();
   }
 
-  private async hear(data: Told | ArrayBuffer, now: number): Promise<void> {
+  private async onMessage(data: RelayMessage | ArrayBuffer, now: number): Promise<void> {
     if (!(data instanceof ArrayBuffer)) {
       this.told(data, now);
       return;
@@ -249,7 +249,7 @@ class WatchedStage implements Stage {
     }
   }
 
-  private told({ join, name, leave, here, pong, trips }: Told, now: number): void {
+  private told({ join, name, leave, here, pong, trips }: RelayMessage, now: number): void {
     if (here) {
       const known = Object.entries(here).map(([n, who]) => [Number(n), String(who)] as const);
       known.forEach(([n, who]) => this.names.set(n, who));
@@ -273,7 +273,7 @@ class WatchedStage implements Stage {
     const receiver = await Receiver.open(await readHello(bytes), this.module, patience);
     this.leave(number);
     const name = this.names.get(number) ?? String(number);
-    const performer = new Watched(name, receiver, this.trips, delay);
+    const performer = new StagePerformer(name, receiver, this.trips, delay);
     this.byNumber.set(number, performer);
     this.hellos.set(number, bytes.slice());
     this.performers.set(performer.name, performer);
@@ -289,7 +289,7 @@ class WatchedStage implements Stage {
     this.emit("leave", performer);
   }
 
-  private complain(error: unknown): void {
+  private reportError(error: unknown): void {
     const own =
       error instanceof MocpackError
         ? error

@@ -4,10 +4,8 @@ import type { Bone, Skeleton as ThreeSkeleton } from "three";
 
 import type { Frames, Motion } from "../types.js";
 import { matchBones, type BoneMap, type MatchOptions } from "./match.js";
-import { retargeting, type RetargetOptions } from "./retarget.js";
+import { retargetChannels, type RetargetOptions } from "./retarget.js";
 import { toSkeleton } from "./skeleton.js";
-
-export type Retarget = RetargetOptions;
 
 export interface BindOptions extends MatchOptions {
   /** The bones to move, matched by name; by default those of `toSkeleton`. */
@@ -37,19 +35,19 @@ export interface Channels {
 export function channelsOf(motion: Motion, options: BindOptions): Channels {
   const skeleton = options.skeleton ?? toSkeleton(motion);
   const map = matchBones(motion, skeleton, options);
-  if (!map.bones.some(Boolean)) throw new Error(strangers(map));
+  if (!map.bones.some(Boolean)) throw new Error(noMatchMessage(map));
   const { retarget } = options;
   return retarget
-    ? retargeting(motion.skeleton, skeleton, map, retarget === true ? {} : retarget)
-    : asTheyAre(motion, skeleton, map);
+    ? retargetChannels(motion.skeleton, skeleton, map, retarget === true ? {} : retarget)
+    : directChannels(motion, skeleton, map);
 }
 
-function asTheyAre(motion: Motion, skeleton: ThreeSkeleton, map: BoneMap): Channels {
-  const { translated, scales, scaled } = motion.skeleton;
-  const [moving, growing] = [new Set(translated), new Set(scaled)];
+function directChannels(motion: Motion, skeleton: ThreeSkeleton, map: BoneMap): Channels {
+  const { translatedJoints, scales, scaledJoints } = motion.skeleton;
+  const [moving, growing] = [new Set(translatedJoints), new Set(scaledJoints)];
   const isScaled = (joint: number): boolean =>
     growing.has(joint) || Boolean(scales?.subarray(3 * joint, 3 * joint + 3).some((s) => s !== 1));
-  const { list, width } = listed(skeleton, map, (joint) => moving.has(joint), isScaled);
+  const { list, width } = listChannels(skeleton, map, (joint) => moving.has(joint), isScaled);
   const joints = motion.skeleton.parents.length;
   const row = (frames: Frames, t: number, out: Float32Array, at: number): void => {
     const arrays = {
@@ -69,7 +67,7 @@ function asTheyAre(motion: Motion, skeleton: ThreeSkeleton, map: BoneMap): Chann
 const NOTHING = new Float64Array(0);
 
 /** The channels of matched joints, in the joints' order; `placed` and `scaled` say which have a place, and a scale. */
-export function listed(
+export function listChannels(
   skeleton: ThreeSkeleton,
   map: BoneMap,
   placed: (joint: number) => boolean,
@@ -102,7 +100,7 @@ function trackNames(skeleton: ThreeSkeleton): Map<Bone, string> {
   return new Map(skeleton.bones.map((bone) => [bone, plain(bone.name) ? bone.name : bone.uuid]));
 }
 
-function strangers({ unmatchedJoints, unmatchedBones }: BoneMap): string {
+function noMatchMessage({ unmatchedJoints, unmatchedBones }: BoneMap): string {
   const some = (names: string[]): string => {
     const shown = names.slice(0, 3).map((name) => JSON.stringify(name.slice(0, 40)));
     return `${shown.join(", ")}${names.length > 3 ? ", …" : ""}`;

@@ -47,12 +47,12 @@ export async function toAnimationClip(
   const times = clipTimes(motion, start, stop);
   const tracks = channels.list.map((channel) => track(channel, times, rows, channels.width));
   const clip = new AnimationClip(options.name ?? "", times[times.length - 1], tracks);
-  clip.userData = reported(channels);
+  clip.userData = unmatchedNames(channels);
   return clip;
 }
 
 /** What of both sides found no partner. */
-export function reported({ map }: Channels): Record<string, string[]> {
+export function unmatchedNames({ map }: Channels): Record<string, string[]> {
   return { unmatchedJoints: map.unmatchedJoints, unmatchedBones: map.unmatchedBones };
 }
 

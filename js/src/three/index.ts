@@ -6,4 +6,5 @@ export { rootBones, toSkeleton } from "./skeleton.js";
 export { MotionStream, type StreamEvents, type StreamOptions } from "./stream.js";
 export { StreamingClip, toStreamingClip, type StreamingClipOptions } from "./streaming_clip.js";
 export { toAnimationClip, type ClipOptions } from "./clip.js";
-export type { BindOptions, Retarget } from "./channels.js";
+export type { BindOptions } from "./channels.js";
+export type { RetargetOptions } from "./retarget.js";

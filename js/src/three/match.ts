@@ -47,9 +47,9 @@ export function matchBones(
       if (bone) pair(joint, bone);
     }
   for (const key of [(name: string): string => name, plain]) {
-    const joints = grouped(left, (joint) => key(names[joint]));
-    const byName = grouped(free, (bone) => key(sourceName(bone)));
-    for (const [name, same] of grouped(free, (bone) => key(bone.name)))
+    const joints = groupBy(left, (joint) => key(names[joint]));
+    const byName = groupBy(free, (bone) => key(sourceName(bone)));
+    for (const [name, same] of groupBy(free, (bone) => key(bone.name)))
       if (!byName.has(name)) byName.set(name, same);
     for (const [name, same] of joints) {
       const others = (byName.get(name) ?? []).filter((bone) => free.has(bone));
@@ -77,7 +77,7 @@ function plain(name: string): string {
     .toLowerCase();
 }
 
-function grouped<T>(all: Iterable<T>, key: (one: T) => string): Map<string, T[]> {
+function groupBy<T>(all: Iterable<T>, key: (one: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>();
   for (const one of all) {
     const group = groups.get(key(one));

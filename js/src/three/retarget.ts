@@ -4,7 +4,7 @@ import { Matrix4, Quaternion, Vector3, type Object3D, type Skeleton as ThreeSkel
 
 import { poseWorld } from "../kinematics.js";
 import type { Frames, Skeleton } from "../types.js";
-import { listed, type Channels } from "./channels.js";
+import { listChannels, type Channels } from "./channels.js";
 import type { BoneMap } from "./match.js";
 
 export interface RetargetOptions {
@@ -42,16 +42,16 @@ interface Link {
  * In the world a bone is turned from its rest as its joint is from its own: W = w · r⁻¹ · A · R, where w
  * and r are the joint's rotation and rest, R the bone's rest, A what `align` turns it by.
  */
-export function retargeting(
+export function retargetChannels(
   source: Skeleton,
   target: ThreeSkeleton,
   map: BoneMap,
   options: RetargetOptions,
 ): Channels {
-  const resting = new Resting(target, options);
+  const restPose = new RestPose(target, options);
   const rest = restOf(source);
   const above = driversAbove(map);
-  const own = map.bones.map((bone) => (bone ? resting.matrix(bone) : null));
+  const own = map.bones.map((bone) => (bone ? restPose.matrix(bone) : null));
   const turned = own.map((matrix) => (matrix ? turnOf(matrix) : new Quaternion()));
   const placed = own.map((matrix) => new Vector3().setFromMatrixPosition(matrix ?? new Matrix4()));
   const aligned = options.align
@@ -59,7 +59,7 @@ export function retargeting(
     : map.bones.map(() => new Quaternion());
   const links = map.bones.flatMap((bone, joint) => {
     if (!bone) return [];
-    const before = turnOf(resting.above(bone)).invert();
+    const before = turnOf(restPose.above(bone)).invert();
     if (above[joint] >= 0)
       before.multiply(aligned[above[joint]].clone().invert()).multiply(rest.turns[above[joint]]);
     const after = rest.turns[joint]
@@ -69,12 +69,12 @@ export function retargeting(
       .multiply(turned[joint]);
     return [{ joint, above: above[joint], before, after }];
   });
-  const moving = new Set(source.translated);
+  const moving = new Set(source.translatedJoints);
   const carries = (joint: number): boolean => above[joint] < 0 || moving.has(joint);
   const scale =
     options.scale ?? heightRatio(map, rest.places, alignedPlaces(above, placed, aligned), carries);
   if (!(scale > 0 && scale < Infinity)) throw new RangeError(`scale must be above 0, got ${scale}`);
-  return new Retargeting(source, target, map, links, resting, scale).channels;
+  return new Retargeting(source, target, map, links, restPose, scale).channels;
 }
 
 class Retargeting {
@@ -89,19 +89,19 @@ class Retargeting {
     target: ThreeSkeleton,
     map: BoneMap,
     links: Link[],
-    resting: Resting,
+    restPose: RestPose,
     private readonly scale: number,
   ) {
     this.places = new Float64Array(source.offsets.length);
     this.world = new Float64Array((4 / 3) * source.offsets.length);
-    const moving = new Set(source.translated);
+    const moving = new Set(source.translatedJoints);
     for (const link of links) {
       const bone = map.bones[link.joint]!;
-      if (link.above < 0) this.movers.set(link.joint, this.standing(link, resting.above(bone)));
+      if (link.above < 0) this.movers.set(link.joint, this.standing(link, restPose.above(bone)));
       else if (moving.has(link.joint))
-        this.movers.set(link.joint, this.sliding(link, resting.local(bone), resting.above(bone)));
+        this.movers.set(link.joint, this.sliding(link, restPose.local(bone), restPose.above(bone)));
     }
-    const { list, width } = listed(target, map, (joint) => this.movers.has(joint));
+    const { list, width } = listChannels(target, map, (joint) => this.movers.has(joint));
     const byJoint = new Map(links.map((link) => [link.joint, link]));
     const [turn, place] = [new Quaternion(), new Vector3()];
     const row = (frames: Frames, t: number, out: Float32Array, at: number): void => {
@@ -167,7 +167,7 @@ function restOf(skeleton: Skeleton): Rest {
   const joints = skeleton.parents.length;
   const still = new Float64Array(4 * joints);
   for (let j = 0; j < joints; ++j) still[4 * j + 3] = 1;
-  const rotations = skeleton.rest ?? still;
+  const rotations = skeleton.restRotations ?? still;
   const frames: Frames = { start: 0, count: 1, rotations, translations: skeleton.offsets };
   if (skeleton.scales) frames.scales = skeleton.scales;
   const [places, world] = [new Float64Array(3 * joints), new Float64Array(4 * joints)];
@@ -179,7 +179,7 @@ function restOf(skeleton: Skeleton): Rest {
 }
 
 /** Where the bones of a skeleton rest in the frame of `space`, and what they hang on. */
-class Resting {
+class RestPose {
   private readonly found = new Map<Object3D, Matrix4>();
   private readonly space: Object3D | null;
 

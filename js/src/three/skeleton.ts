@@ -12,13 +12,13 @@ import type { Motion, Skeleton } from "../types.js";
  */
 export function toSkeleton(source: Motion | Skeleton): ThreeSkeleton {
   const skeleton = skeletonOf(source);
-  const { parents, offsets, rest, scales } = skeleton;
+  const { parents, offsets, restRotations, scales } = skeleton;
   const bones = animatedNames(skeleton.names).map((name, j) => {
     const bone = new Bone();
     bone.name = name;
     bone.userData.name = skeleton.names[j];
     bone.position.fromArray(offsets, 3 * j);
-    if (rest) bone.quaternion.fromArray(rest, 4 * j);
+    if (restRotations) bone.quaternion.fromArray(restRotations, 4 * j);
     if (scales) bone.scale.fromArray(scales, 3 * j);
     return bone;
   });

@@ -9,9 +9,9 @@ import { durationOf, frameAt } from "./times.js";
 
 export interface StreamOptions {
   /** Seconds that are fetched and decoded before they are played; by default 4. */
-  ahead?: number;
+  prefetchSeconds?: number;
   /** Bytes of decoded frames that are kept; by default 32e6. */
-  memory?: number;
+  cacheBytes?: number;
 }
 
 export interface StreamEvents {
@@ -34,8 +34,8 @@ interface Failure {
 }
 
 const WINDOW_SECONDS = 1;
-const MOST_WINDOW = 1 << 22; // bytes of a window's rows
-const RETRY = 2000; // milliseconds after a failed transfer
+const MAX_WINDOW_BYTES = 1 << 22; // bytes of a window's rows
+const RETRY_AFTER_MS = 2000; // milliseconds after a failed transfer
 
 /**
  * Poses of a motion at any time, for those who cannot wait: `seek` a time, read the two rows around it.
@@ -50,7 +50,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
   rows: Float32Array;
   low = 0;
   high = 0;
-  part = 0;
+  fraction = 0;
 
   /** Least recently used first. */
   private readonly windows = new Map<number, Window>();
@@ -68,32 +68,32 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     private readonly motion: Motion,
     private readonly channels: Channels,
     first: Frames,
-    { ahead = 4, memory = 32e6 }: StreamOptions = {},
+    { prefetchSeconds = 4, cacheBytes = 32e6 }: StreamOptions = {},
   ) {
     super();
-    if (!(ahead >= 0 && ahead < Infinity))
-      throw new RangeError(`ahead must be seconds, got ${ahead}`);
-    if (!(memory >= 0)) throw new RangeError(`memory must be bytes, got ${memory}`);
+    if (!(prefetchSeconds >= 0 && prefetchSeconds < Infinity))
+      throw new RangeError(`prefetchSeconds must be at least 0, got ${prefetchSeconds}`);
+    if (!(cacheBytes >= 0)) throw new RangeError(`cacheBytes must be at least 0, got ${cacheBytes}`);
     const frameBytes = 4 * channels.width;
     const second = Math.round(WINDOW_SECONDS / motion.frameTime);
-    this.windowFrames = Math.max(1, Math.min(second, Math.floor(MOST_WINDOW / frameBytes)));
+    this.windowFrames = Math.max(1, Math.min(second, Math.floor(MAX_WINDOW_BYTES / frameBytes)));
     this.windowCount = Math.max(1, Math.ceil((motion.frameCount - 1) / this.windowFrames));
     this.duration = durationOf(motion);
     const windowSeconds = this.windowFrames * motion.frameTime;
-    this.ahead = Math.min(Math.ceil(ahead / windowSeconds), this.windowCount - 1);
+    this.ahead = Math.min(Math.ceil(prefetchSeconds / windowSeconds), this.windowCount - 1);
     const windowBytes = frameBytes * (this.windowFrames + 1);
     // with fewer than these, what was fetched ahead would be gone before it is played
-    this.most = Math.max(this.ahead + 3, Math.floor(memory / windowBytes));
+    this.most = Math.max(this.ahead + 3, Math.floor(cacheBytes / windowBytes));
     this.rows = new Float32Array(channels.width);
     channels.row(first, 0, this.rows, 0);
   }
 
-  /** Makes `rows`, `low`, `high` and `part` those of a time in seconds, and asks for what comes next. */
+  /** Makes `rows`, `low`, `high` and `fraction` those of a time in seconds, and asks for what comes next. */
   seek(seconds: number): void {
     if (seconds === this.sought && !this.stalled) return;
     const backwards = seconds < this.sought && this.sought - seconds < 0.5 * this.duration;
     this.sought = seconds;
-    const { frame, part } = frameAt(this.motion, seconds);
+    const { frame, fraction } = frameAt(this.motion, seconds);
     const number = this.windowOf(frame);
     const window = this.windows.get(number);
     this.stalled = !window;
@@ -102,7 +102,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
       this.rows = window.rows;
       this.low = (frame - window.first) * width;
       this.high = Math.min(this.low + width, this.rows.length - width);
-      this.part = part;
+      this.fraction = fraction;
     }
     const near = Array.from({ length: this.ahead + 1 }, (_, i) => {
       const next = backwards ? number - i + this.windowCount : number + i;
@@ -186,7 +186,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
   private fail(number: number, error: unknown): void {
     if (this.closed) return;
     const network = error instanceof MocpackError && error.kind === "network";
-    this.failures.set(number, { error, again: network ? performance.now() + RETRY : Infinity });
+    this.failures.set(number, { error, again: network ? performance.now() + RETRY_AFTER_MS : Infinity });
     this.dispatchEvent({ type: "error", error });
   }
 
@@ -195,7 +195,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
   }
 
   private secondsOf(number: number): [number, number] {
-    const times = this.motion.take?.times;
+    const times = this.motion.takeData?.times;
     const at = (frame: number): number => {
       const last = Math.min(frame, this.motion.frameCount - 1);
       return times ? times[last] - times[0] : last * this.motion.frameTime;

@@ -13,7 +13,7 @@ import {
 
 import type { Frames, Motion } from "../types.js";
 import { channelsOf, sizeOf, type BindOptions, type Channel } from "./channels.js";
-import { reported } from "./clip.js";
+import { unmatchedNames } from "./clip.js";
 import { MotionStream, type StreamOptions } from "./stream.js";
 
 export interface StreamingClipOptions extends BindOptions, StreamOptions {
@@ -69,7 +69,7 @@ function streamingClip(
   const tracks = channels.list.map((channel) => streamedTrack(stream, channel));
   const clip = new StreamingClip(options.name ?? "", stream.duration, tracks);
   clip.stream = stream;
-  clip.userData = reported(channels);
+  clip.userData = unmatchedNames(channels);
   return clip;
 }
 
@@ -103,7 +103,7 @@ class Streamed extends Interpolant {
     const { stream, resultBuffer } = this;
     const { at, property } = this.channel;
     stream.seek(seconds);
-    const { rows, part } = stream;
+    const { rows, fraction } = stream;
     const [low, high] = [stream.low + at, stream.high + at];
     if (property === "quaternion")
       Quaternion.slerpFlat(
@@ -113,11 +113,11 @@ class Streamed extends Interpolant {
         low,
         rows as unknown as number[],
         high,
-        part,
+        fraction,
       );
     else
       for (let c = 0; c < 3; ++c)
-        resultBuffer[c] = rows[low + c] + part * (rows[high + c] - rows[low + c]);
+        resultBuffer[c] = rows[low + c] + fraction * (rows[high + c] - rows[low + c]);
     return resultBuffer;
   }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from mocpack.errors import MissingExtraError
-from mocpack.extras import require
+from mocpack.optional_packages import require
 
 
 def main() -> None:

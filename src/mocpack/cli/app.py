@@ -1,7 +1,7 @@
 """The table of commands, and the one place where errors become sentences and exit codes.
 
 A command's module is imported when that command runs: none waits for what others need. The command
-``cluster plan`` of the group ``cluster`` is the module ``cluster/plan.py``.
+``corpus pack`` of the group ``corpus`` is the module ``corpus/pack.py``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from difflib import get_close_matches
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter, Signature
 from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 import mocpack
 from mocpack.cli.terminal import INTERRUPTED, complain, print_json, quietness, settle_streams
@@ -26,9 +27,12 @@ from mocpack.errors import FormatError, TruncatedError
 
 # Groups of commands. The commands of a group are in COMMANDS, as "GROUP COMMAND".
 GROUPS = {
+    "corpus": "Pack many clips into one archive, and list, extract, check or export them.",
     "cluster": "Pack one archive on many machines: plan, pack in shards, join.",
+    "live": "Send, relay and record motion over a network in real time.",
 }
-# Each command and the first line of its help; tests/cli/test_app.py compares it with the modules.
+# Each command and the first line of its help, in the order of `mocpack --help`.
+# tests/cli/test_app.py compares the lines with the modules.
 COMMANDS = {
     "compress": "Pack motion files; prints ratio, errors and bits a frame.",
     "decompress": "Unpack .mocp files to any format that can be written, by extension.",
@@ -37,34 +41,37 @@ COMMANDS = {
     "bound.",
     "view": "Play a packed motion in the browser beside its original, bones coloured by error.",
     "convert": "Read a motion file of one kind and write it as another.",
-    "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
-    "subjects.",
-    "pack": "Pack motion files into one archive with a catalogue of its clips.",
+    "demo": "Compress, decompress and compare the bundled clip; a table and a picture.",
+    "formats": "List the motion formats that are read and written.",
+    "codecs": "List the installed codecs, what each does, its parameters and their defaults.",
+    "corpus pack": "Pack motion files into one archive with a catalogue of its clips.",
+    "corpus ls": "List the clips of an archive, by any condition on its catalogue.",
+    "corpus cat": "Write a clip of an archive to standard output, the very bytes of its .mocp "
+    "file.",
+    "corpus extract": "Take clips out of an archive, each the very .mocp file that was packed.",
+    "corpus verify": "Check every clip of an archive, and what its trailer says of them.",
+    "corpus merge": "Make one archive of several; clips are copied as they are.",
+    "corpus repair": "Save every whole clip of a cut or damaged archive; exit 2 if one was not "
+    "whole.",
+    "corpus export": "Write the clips of an archive for other programs: npz, any format, Parquet, "
+    "Lance, LeRobot.",
     "cluster plan": "Write a plan: which files to pack, their hashes, and how to pack them.",
     "cluster pack": "Pack one shard of a plan; other shards can run on other machines.",
     "cluster status": "Show how much of a plan is packed, and the estimated time left.",
     "cluster join": "Join the packed shards of a plan into the archive.",
-    "ls": "List the clips of an archive, by any condition on its catalogue.",
-    "cat": "Write a clip of an archive to standard output, the very bytes of its .mocp file.",
-    "extract": "Take clips out of an archive, each the very .mocp file that was packed.",
-    "verify": "Check every clip of an archive, and what its trailer says of them.",
-    "merge": "Make one archive of several; clips are copied as they are.",
-    "repair": "Save every whole clip of a cut or damaged archive; exit 2 if one was not whole.",
-    "export": "Write the clips of an archive for other programs: npz, any format, Parquet, Lance, "
-    "LeRobot.",
-    "serve": "Relay live motion: performers send, an audience watches, in browsers too; Ctrl-C "
-    "ends.",
-    "send": "Send motion to a stage as it happens, each frame within an error.",
-    "receive": "Receive a stage; the performers' end, or Ctrl-C, finishes the file.",
-    "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
-    "energy": "Show the energy of receiving and decoding a file.",
+    "live serve": "Relay live motion: performers send, an audience watches, in browsers too; "
+    "Ctrl-C ends.",
+    "live send": "Send motion to a stage as it happens, each frame within an error.",
+    "live receive": "Receive a stage; the performers' end, or Ctrl-C, finishes the file.",
     "bench": "Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper.",
     "tune": "Search a codec's parameters: least error within a size, or least size within an "
     "error.",
-    "formats": "List the motion formats that are read and written.",
-    "codecs": "List the installed codecs, what each does, its parameters and their defaults.",
-    "demo": "Compress, decompress and compare the bundled clip; a table and a picture.",
+    "edit": "Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3.",
+    "scene": "Pack several motions on one clock into one file: two actors and a prop, a C3D's "
+    "subjects.",
 }
+# Commands that `mocpack --help` lists last, after the groups.
+SPECIAL = ("bench", "tune", "edit", "scene")
 EXIT_CODES = "Exit codes: 0 good, 1 a bound not met, 2 bad input, usage or I/O, 130 interrupted."
 GUIDE = """\
 mocpack packs motion capture: name an error in millimetres, get the smallest file that keeps it.
@@ -81,16 +88,61 @@ mocpack --help lists every command, mocpack COMMAND --help its options."""
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-class LazyCommand(TyperCommand):
+class Command(TyperCommand):
+    """A command whose help shows types only where a value has to be typed."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _hide_types(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """A group that suggests the commands of other groups too."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return _hide_types(super().get_params(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        word = args[0]
+        if not ctx.resilient_parsing and word not in self.commands and not word.startswith("-"):
+            found = " or ".join(f"'mocpack {words}'" for words in suggest_commands(word))
+            ctx.fail(f"No such command {word!r}." + (f" Did you mean {found}?" if found else ""))
+        return super().resolve_command(ctx, args)
+
+
+class LazyCommand(Command):
     """A command that knows its name and first line, and imports its module to be called."""
 
     def __init__(self, words: str) -> None:
-        super().__init__(_last(words), help=COMMANDS[words], rich_markup_mode=None)
+        super().__init__(
+            _last(words), help=COMMANDS[words], rich_markup_mode=None, rich_help_panel=_panel(words)
+        )
         self._words = words
 
     def make_context(self, *words: Any, **options: Any) -> Any:
         with _stoppable():
             return load(self._words).make_context(*words, **options)
+
+
+def suggest_commands(word: str) -> list[str]:
+    """Return the commands, with their groups, that somebody who typed `word` may have meant."""
+    last = {_last(words) for words in COMMANDS}
+    close = [word] if word in last else get_close_matches(word, [*last, *GROUPS])
+    return [words for words in [*COMMANDS, *GROUPS] if _last(words) in close]
+
+
+def _hide_types(parameters: Any) -> Any:
+    """Keep newer typer from writing ``<bool>`` beside flags and types beside arguments."""
+    for one in parameters:
+        if getattr(one, "is_flag", False) or one.param_type_name == "argument":
+            one.display_type_rich = lambda ctx: None
+    return parameters
+
+
+def _panel(words: str) -> str:
+    """Return the part of the help that lists a command or a group."""
+    if words in GROUPS:
+        return "Groups of commands"
+    return "More commands" if words in SPECIAL else "Commands"
 
 
 def module_of(words: str) -> str:
@@ -102,7 +154,7 @@ def load(words: str) -> Any:
     """Import a command's module and return the command."""
     one = typer.Typer(add_completion=False, pretty_exceptions_enable=False, context_settings=HELP)
     module = import_module(module_of(words))
-    one.command(name=_last(words), epilog=EXIT_CODES)(_shielded(module.run))
+    one.command(name=_last(words), cls=Command, epilog=EXIT_CODES)(_shielded(module.run))
     return typer.main.get_command(one)
 
 
@@ -127,6 +179,7 @@ def _group(name: str, about: str, begin: Callable[..., None], **settings: Any) -
     """Return a group without commands; `begin` runs before its command, and also without one."""
     group = typer.Typer(
         name=name,
+        cls=Group,
         help=about,
         epilog=EXIT_CODES,
         pretty_exceptions_enable=False,
@@ -134,7 +187,9 @@ def _group(name: str, about: str, begin: Callable[..., None], **settings: Any) -
         **settings,
     )
     group.callback(invoke_without_command=True)(begin)
-    return typer.main.get_command(group)
+    made: Any = typer.main.get_command(group)
+    made.rich_help_panel = _panel(name)
+    return made
 
 
 def _show_help(context: typer.Context) -> None:
@@ -269,6 +324,10 @@ def _leave(code: int) -> NoReturn:
 
 
 def _usage(error: Exception) -> str | None:
-    """Return the sentence of a complaint about the words of the call, whichever click raised it."""
-    message = getattr(error, "format_message", None)
-    return f"{message()} (mocpack --help shows how)" if message else None
+    """Return the sentence of a usage error, with the command whose help to read."""
+    if not hasattr(error, "format_message"):  # not click's, nor that of the click within typer
+        return None
+    message = error.format_message().rstrip()
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "mocpack"
+    return f"{message}{'' if message.endswith(('.', '?')) else '.'} See {path} --help."

@@ -11,9 +11,9 @@ from rich.table import Table
 
 from mocpack.cli import files
 from mocpack.cli.terminal import complain, print_json
-from mocpack.corpora import catalogue, parts
-from mocpack.corpora.packing import Refused
-from mocpack.corpora.reading import corpus
+from mocpack.corpora import catalog, parts
+from mocpack.corpora.packing import RejectedFile
+from mocpack.corpora.reading import open_corpus
 from mocpack.io.atomic import write_atomically
 from mocpack.units import format_size, parse_size
 
@@ -37,7 +37,7 @@ class ArchiveOptions:
     def parse(self) -> dict[str, Any]:
         """Return what `pack`, `append` and `join` of `mocpack.corpora` take, the labels read."""
         return {
-            "meta": None if self.meta is None else catalogue.read_meta(self.meta),
+            "meta": None if self.meta is None else catalog.read_meta(self.meta),
             "name_pattern": self.name_pattern,
             "shard_size": None if self.shard_size is None else parse_size(self.shard_size),
         }
@@ -45,7 +45,7 @@ class ArchiveOptions:
 
 def report_archive(
     output: str,
-    refused: Sequence[Refused],
+    refused: Sequence[RejectedFile],
     *,
     count: int,
     kept: bool,
@@ -62,12 +62,12 @@ def report_archive(
         File for the list of refused files.
     """
     if report is not None:
-        write_atomically(parts.refused_lines(refused), report)
+        write_atomically(parts.rejected_to_json_lines(refused), report)
     for one in refused:
-        complain(one.why)
+        complain(one.reason)
     facts = {"output": output, "kept": kept, **_facts(output)}
     if as_json:
-        print_json([facts, *({"ok": False, "error": o.why, "input": o.path} for o in refused)])
+        print_json([facts, *({"ok": False, "error": o.reason, "input": o.path} for o in refused)])
         return 2 if refused else 0
     if kept:
         files.stdout().print(f"{output} is there already, of these files", soft_wrap=True)
@@ -83,7 +83,7 @@ def report_archive(
 
 
 def _facts(output: str) -> dict[str, Any]:
-    with corpus(output) as made:
+    with open_corpus(output) as made:
         return {
             "clips": len(made),
             "shards": len(made.index.files),

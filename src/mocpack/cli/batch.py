@@ -20,10 +20,10 @@ from mocpack.cli.journal import Entry, Journal, digests, finished_entry, is_done
 from mocpack.cli.progress import counted, watched
 from mocpack.cli.terminal import INTERRUPTED, complain
 from mocpack.cores import core_count
-from mocpack.errors import UsageError, defect
-from mocpack.io import files_to_read, robot_files
+from mocpack.errors import UsageError, describe_bug
+from mocpack.io import files_to_read, list_robot_files
 from mocpack.io.atomic import remove_temporaries
-from mocpack.workers import Lost, run_each
+from mocpack.workers import LostJob, run_each
 
 
 @dataclass(frozen=True)
@@ -88,15 +88,15 @@ def run_batch(
     with counted() as bar:
         task = bar.add_task(title, total=len(jobs))
 
-        def told(place: int, share: float) -> None:
+        def on_progress(place: int, share: float) -> None:
             shares[place] = share
             bar.update(task, completed=sum(shares))
 
         try:
-            with closing(_outcomes(work, jobs, journal, workers, resume, told)) as found:
+            with closing(_outcomes(work, jobs, journal, workers, resume, on_progress)) as found:
                 for place, outcome in found:
                     outcomes[place] = outcome
-                    told(place, 1.0)
+                    on_progress(place, 1.0)
         except KeyboardInterrupt:
             pass  # what was done is told; the rest is `NOT_DONE`
     if not resume and all(outcome.fate == "done" for outcome in outcomes):
@@ -191,7 +191,7 @@ def attempt(work: Callable[..., Any], job: Job) -> Outcome:
     try:
         return Outcome("done", work(job.source, job.output, force=job.force, **job.settings))
     except Exception as error:
-        sentence = describe_error(error) or defect(error)
+        sentence = describe_error(error) or describe_bug(error)
         named = sentence if job.source in sentence else f"{job.source}: {sentence}"
         return Outcome("failed", complaint=named, code=exit_code(error))
 
@@ -202,7 +202,7 @@ def _outcomes(
     journal: Journal,
     workers: int,
     resume: bool,
-    told: Callable[[int, float], None],
+    on_progress: Callable[[int, float], None],
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Yield (place, outcome) of each job as they come, and keep the journal."""
     left: list[int] = []
@@ -227,12 +227,12 @@ def _outcomes(
         _attempt_apart,
         given,
         workers=workers,
-        begun=begin,
-        told=lambda number, share: told(left[number], share),
+        on_start=begin,
+        on_progress=lambda number, share: on_progress(left[number], share),
     ):
         job = chosen[number]
-        if isinstance(outcome, Lost):
-            outcome = Outcome("failed", complaint=f"{job.source}: {outcome.why}", code=2)
+        if isinstance(outcome, LostJob):
+            outcome = Outcome("failed", complaint=f"{job.source}: {outcome.reason}", code=2)
         elif outcome.entry is not None:
             journal.finish(job.output, outcome.entry)
         yield left[number], outcome
@@ -264,7 +264,7 @@ def _sources(job: Job) -> list[Path]:
     given = [Path(job.settings["body_model"])] if "body_model" in job.settings else []
     allow_outside = bool(job.settings.get("allow_outside"))
     if "robot" in job.settings:
-        given += robot_files(job.settings["robot"], allow_outside=allow_outside)
+        given += list_robot_files(job.settings["robot"], allow_outside=allow_outside)
     skeleton = job.settings.get("skeleton")
     try:
         return [*files_to_read(job.source, skeleton=skeleton, allow_outside=allow_outside), *given]

@@ -24,9 +24,9 @@ from mocpack.bench.runner.run import (
 from mocpack.cli import files, options
 from mocpack.cli.progress import counted
 from mocpack.errors import UsageError
-from mocpack.extras import require
-from mocpack.named_files import naming
-from mocpack.units import frame_range
+from mocpack.file_errors import add_path_to_errors
+from mocpack.optional_packages import require
+from mocpack.units import parse_frame_range
 
 
 def run(
@@ -65,7 +65,7 @@ def run(
 ) -> int:
     """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
     if paper or all_papers:
-        with naming(out, keep=True):
+        with add_path_to_errors(out, keep=True):
             folder = _only_folder(data)
             return _paper(paper, folder, out) if paper else _all_papers(folder, out)
     if not codec:
@@ -77,7 +77,7 @@ def run(
     from mocpack.bench.report.page import DRAWN, metric_label  # draws, so it is slow to load
 
     if frames is not None:
-        frame_range(frames)
+        parse_frame_range(frames)
     metrics = metric or [*DRAWN]
     for name in metrics:
         metric_label(name)
@@ -89,7 +89,7 @@ def run(
     clips = find_clips(data) if data else collection("cmu")
     out.mkdir(parents=True, exist_ok=True)
     settings = [Setting(spec, t) for spec in codec for t in targets]
-    with naming(out, keep=True), counted() as bar:
+    with add_path_to_errors(out, keep=True), counted() as bar:
         task = bar.add_task("measuring", total=len(clips) * len(settings))
         rows = run_bench(
             clips,
@@ -101,7 +101,7 @@ def run(
             limits=Limits(seconds=time_limit),
             done=lambda: bar.advance(task),
         )
-    with naming(out, keep=True):
+    with add_path_to_errors(out, keep=True):
         return _tell(rows, clips, out, anchor, metrics)
 
 

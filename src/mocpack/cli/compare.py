@@ -40,9 +40,9 @@ def run(
     errors = _declared(data, clip)
     declared, angle = errors.declared, errors.declared_angle
     broken = None
-    if declared is not None and not comparison.keeps(declared):
+    if declared is not None and not comparison.is_within(declared):
         broken = _broken(packed, declared, (comparison["max_error_mm"] or 0.0) / 1000)
-    elif angle is not None and not comparison.keeps_angle(angle):
+    elif angle is not None and not comparison.is_within_angle(angle):
         largest = math.radians(comparison["angle_deg_max"] or 0.0)
         broken = (
             f"{packed} declares angles within {format_angle(angle)}, "

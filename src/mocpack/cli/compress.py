@@ -131,10 +131,8 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
         return f"{' and '.join(given)}, by {codec.codec_id}"
-    if codec.promised is not None:
-        return (
-            f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.promised)}"
-        )
+    if codec.error_bound is not None:
+        return f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.error_bound)}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
 

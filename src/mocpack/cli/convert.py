@@ -18,9 +18,9 @@ from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import printable
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import MocpackError, UsageError
-from mocpack.io import files_to_write, holds_scenes
-from mocpack.io.losses import describe
-from mocpack.io.text import distinct
+from mocpack.io import files_to_write, supports_scenes
+from mocpack.io.conversion_report import describe
+from mocpack.io.text import make_unique
 from mocpack.units import m
 
 # what Windows takes for a device, whatever the extension
@@ -77,7 +77,7 @@ def run(
     for made in [p for goal in goals.values() for p in files_to_write(goal)]:
         files.check_free(str(made), force=force, in_new_folder=each, sources=[source])
     lines: list[str] = []
-    beside = files.left_out(data, source, allow_outside=allow_outside) if report else []
+    beside = files.describe_ignored(data, source, allow_outside=allow_outside) if report else []
     beside = [", ".join(beside)] if beside else []
 
     def wanted(name: str | None) -> AnyClip:
@@ -87,7 +87,7 @@ def run(
     write = partial(_write, force=force, make_folder=each, into=into, allow_outside=allow_outside)
     # all that is on one clock goes into one file, if that can hold it
     together = goals.get(None) if len(inside) > 1 and not each else None
-    together = together if together and holds_scenes(Path(together).suffix) else None
+    together = together if together and supports_scenes(Path(together).suffix) else None
 
     def convert() -> None:
         if together is not None:
@@ -95,7 +95,7 @@ def run(
             return
         progress.expect(len(goals))
         for name, path in goals.items():
-            with progress.doing():
+            with progress.stage():
                 clip = wanted(name)
                 write(clip, path)
                 if report:
@@ -153,7 +153,7 @@ def file_titles(names: Sequence[str]) -> list[str]:
     """
     safe = [_safe(name) for name in names]
     # where Walk and walk are the same file, one would be lost
-    numbered = distinct(name.casefold() for name in safe)
+    numbered = make_unique(name.casefold() for name in safe)
     return [a + b[len(a.casefold()) :] for a, b in zip(safe, numbered, strict=True)]
 
 

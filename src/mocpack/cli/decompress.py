@@ -14,7 +14,7 @@ from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_ba
 from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
 from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, HingeWarning, MemoryLimitError, SceneError, UsageError
-from mocpack.io import extensions, files_to_write, write_bytes, written_dialect
+from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
 
 
 def run(
@@ -74,7 +74,7 @@ def _suffix(output: str | None, to: str | None, dialect: str | None) -> str:
         return "." + to.lstrip(".")
     if output and Path(output).suffix and not Path(output).is_dir():
         return Path(output).suffix
-    return ".bvh" if dialect is None else written_dialect(dialect).extensions[0]
+    return ".bvh" if dialect is None else find_dialect(dialect).extensions[0]
 
 
 def _written(goal: str, suffix: str) -> tuple[str, ...]:
@@ -95,10 +95,10 @@ def _decompress(
 ) -> None:
     """Unpack one file."""
     if dialect is not None:
-        written_dialect(dialect, suffix)
-    elif suffix.lower() not in extensions(writable=True):
+        find_dialect(dialect, suffix)
+    elif suffix.lower() not in supported_extensions(writable=True):
         raise UsageError(
-            f"cannot write {suffix!r} files; mocpack writes: {', '.join(extensions(writable=True))}"
+            f"cannot write {suffix!r} files; mocpack writes: {', '.join(supported_extensions(writable=True))}"
         )
     for path in _written(goal, suffix):
         files.check_free(path, force=force, sources=[source])

@@ -12,7 +12,7 @@ from mocpack import _api, rate
 from mocpack.cli import files
 from mocpack.cli.drawing import draw_error
 from mocpack.cli.progress import counted
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.errors import MissingExtraError
 from mocpack.io.atomic import write_atomically
 from mocpack.metrics import compare
@@ -57,7 +57,7 @@ def run(
     console.print(table)
     write_atomically(JUMP.read_bytes(), out / SOURCE)
     _api.write(decoded, out / "decoded.bvh")
-    worst = promised_error(clip, decoded)
+    worst = measure_error(clip, decoded)
     console.print(
         f"the last of them: worst at frame {worst.worst_frame}, "
         f"joint {clip.skeleton.names[worst.worst_joint]}, {format_length(worst.max)}"

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.display import draw_bones
-from mocpack.extras import require
-from mocpack.named_files import naming
+from mocpack.file_errors import add_path_to_errors
+from mocpack.optional_packages import require
 from mocpack.units import format_length
 
 ORIGINAL, DECODED = "#b0b0b0", "#c0392b"
@@ -19,7 +19,7 @@ ORIGINAL, DECODED = "#b0b0b0", "#c0392b"
 def draw_error(original: Clip, decoded: Clip, path: Path) -> None:
     """Write a picture: both skeletons at the worst frame, error over time, error by joint."""
     figures = require("matplotlib.figure", extra="plot", purpose="a picture of the error")
-    error = promised_error(original, decoded)
+    error = measure_error(original, decoded)
     figure = figures.Figure(figsize=(11, 6), layout="constrained")
     grid = figure.add_gridspec(2, 2, width_ratios=[1, 1.4])
     space = figure.add_subplot(grid[:, 0], projection="3d")
@@ -38,7 +38,7 @@ def draw_error(original: Clip, decoded: Clip, path: Path) -> None:
         f"largest error {format_length(error.max)} at frame {error.worst_frame}, {name}"
         f" — mean {format_length(error.joint_mean)}"
     )
-    with naming(path):
+    with add_path_to_errors(path):
         figure.savefig(path, dpi=110)
 
 

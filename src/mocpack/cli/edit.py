@@ -14,7 +14,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.container import unpack
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import extensions, files_to_write
+from mocpack.io import files_to_write, supported_extensions
 from mocpack.papers.mukai.editing import (
     FALLOFF,
     LIKENESS,
@@ -59,7 +59,7 @@ def run(
     """Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3."""
     handles = _handles(at, joint, to or [], by or [], turn or [])
     suffix = ".mocp" if output == files.PIPE else Path(output).suffix
-    if suffix != ".mocp" and suffix.lower() not in extensions(writable=True):
+    if suffix != ".mocp" and suffix.lower() not in supported_extensions(writable=True):
         raise UsageError(f"cannot write {suffix!r} files")
     if output != files.PIPE:
         for path in files_to_write(output):

@@ -1,65 +1,83 @@
-"""``mocpack energy``: what receiving and decoding a file costs a mobile client."""
+"""The energy that a mobile client needs to receive and decode a file: ``info --energy``."""
 
 from __future__ import annotations
 
 import math
-from functools import partial
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.table import Table
 
-from mocpack import _api
-from mocpack.cli import files, options
-from mocpack.cli.batch import ask_each
-from mocpack.cli.inputs import PACKED, find_sources
-from mocpack.cli.terminal import print_json
-from mocpack.errors import FormatError, UsageError
-from mocpack.papers.chattopadhyay import energy
-from mocpack.units import format_size, parse_bandwidth
+from mocpack.errors import UsageError
+from mocpack.papers.chattopadhyay import energy as energy_model
+from mocpack.units import parse_bandwidth
+
+PANEL = "Energy"
 
 
-def run(
-    paths: Annotated[
-        list[str], typer.Argument(help=".mocp files of any codec, folders, patterns.")
-    ],
+@dataclass(frozen=True)
+class EnergyOptions:
+    """Options of ``mocpack info`` that ask for energy. Powers are in milliwatts."""
+
+    energy: Annotated[
+        bool,
+        typer.Option(
+            "--energy",
+            help="Also estimate the energy to receive and decode a .mocp file.",
+            rich_help_panel=PANEL,
+        ),
+    ] = False
     bandwidth: Annotated[
-        str, typer.Option(help="Bandwidths to compare, separated by commas.")
-    ] = "128kbps,1Mbps,4Mbps",
+        str,
+        typer.Option(help="Bandwidths to compare, separated by commas.", rich_help_panel=PANEL),
+    ] = "128kbps,1Mbps,4Mbps"
     paper_units: Annotated[
         bool,
         typer.Option(
             "--paper-units",
-            help="As Chattopadhyay et al. count: 1 Kb = 1024 bits, motions played at 33 frames/s.",
+            help="Use the units of Chattopadhyay et al.: 1 kb = 1024 bits, 33 frames/s.",
+            rich_help_panel=PANEL,
         ),
-    ] = False,
-    receiving: Annotated[
-        float, typer.Option(help="Power of the network card while it receives, mW.")
-    ] = 1000 * energy.RECEIVING,
-    sleeping: Annotated[
-        float, typer.Option(help="Power of the network card while it sleeps, mW.")
-    ] = 1000 * energy.SLEEPING,
-    decoding: Annotated[
-        float, typer.Option(help="Power of a processor's core while it decodes, mW.")
-    ] = 1000 * energy.DECODING,
-    as_json: options.Json = False,
-) -> int:
-    """Show the energy of receiving and decoding a file."""
-    for name, power in (("receiving", receiving), ("sleeping", sleeping), ("decoding", decoding)):
-        if not 0 <= power < math.inf:
-            raise UsageError(f"--{name} must be a power of 0 mW or more, got {power:g}")
-    kilo = energy.PAPER_KILO if paper_units else 1000
-    rates = {text.strip(): parse_bandwidth(text, kilo=kilo) for text in bandwidth.split(",")}
-    powers = Powers(receiving / 1000, sleeping / 1000, decoding / 1000)
-    ask = partial(_facts, rates=rates, powers=powers, paper_units=paper_units)
-    rows, code = ask_each(ask, [source.path for source in find_sources(paths, PACKED)])
-    if as_json:
-        print_json(rows)
-        return code
-    for row in rows:
-        if row["ok"]:
-            files.stdout().print(_table(row))
-    return code
+    ] = False
+    receive_power: Annotated[
+        float,
+        typer.Option(
+            help="Power of the network card while it receives, in mW.", rich_help_panel=PANEL
+        ),
+    ] = 1000 * energy_model.RECEIVING
+    sleep_power: Annotated[
+        float,
+        typer.Option(
+            help="Power of the network card while it sleeps, in mW.", rich_help_panel=PANEL
+        ),
+    ] = 1000 * energy_model.SLEEPING
+    decode_power: Annotated[
+        float,
+        typer.Option(help="Power of a CPU core while it decodes, in mW.", rich_help_panel=PANEL),
+    ] = 1000 * energy_model.DECODING
+
+    def check(self) -> None:
+        """Raise `UsageError` for a bad value, or for an option that has no effect."""
+        default = EnergyOptions()
+        for field in fields(self):
+            name, value = field.name, getattr(self, field.name)
+            option = f"--{name.replace('_', '-')}"
+            if not self.energy and value != getattr(default, name):
+                raise UsageError(f"{option} needs --energy")
+            if name.endswith("_power") and not 0 <= value < math.inf:
+                raise UsageError(f"{option} must be at least 0 mW, got {value:g}")
+        self.bits_per_second()
+
+    def bits_per_second(self) -> dict[str, float]:
+        """Return the bandwidths by their names."""
+        kilo = energy_model.PAPER_KILO if self.paper_units else 1000
+        names = [text.strip() for text in self.bandwidth.split(",")]
+        return {name: parse_bandwidth(name, kilo=kilo) for name in names}
+
+    def powers(self) -> Powers:
+        """Return the powers in watts."""
+        return Powers(self.receive_power / 1000, self.sleep_power / 1000, self.decode_power / 1000)
 
 
 class Powers(NamedTuple):
@@ -70,25 +88,17 @@ class Powers(NamedTuple):
     decoding: float
 
 
-def _facts(
-    path: str, *, rates: dict[str, float], powers: Powers, paper_units: bool
+def measure_energy(
+    data: bytes, frame_count: int, frame_rate: float, options: EnergyOptions
 ) -> dict[str, Any]:
-    data = files.read_input(path)
-    try:
-        with _api.Motion(data) as motion:
-            header, codec = motion.header, motion.codec.codec_id
-        seconds = energy.decode_seconds(data)
-    except FormatError as error:
-        raise type(error)(f"{path}: {error}") from error
-    frame_rate = energy.PAPER_FRAME_RATE if paper_units else header.frame_rate
-    duration = header.frame_count / frame_rate
+    """Decode a .mocp file of one clip and return the energy that it costs, in millijoules."""
+    seconds = energy_model.decode_seconds(data)
+    duration = frame_count / (energy_model.PAPER_FRAME_RATE if options.paper_units else frame_rate)
+    powers, rates = options.powers(), options.bits_per_second()
     return {
-        "codec": codec,
-        "bytes": len(data),
-        "frames": header.frame_count,
         "seconds": duration,
         "decode_ms": 1000 * seconds,
-        "decode_ns_per_frame": 1e9 * seconds / header.frame_count,
+        "decode_ns_per_frame": 1e9 * seconds / frame_count,
         "decode_mj": 1000 * powers.decoding * seconds,
         "reception": [_reception(len(data), duration, r, b, powers) for r, b in rates.items()],
     }
@@ -97,7 +107,7 @@ def _facts(
 def _reception(
     size: int, duration: float, name: str, bandwidth: float, powers: Powers
 ) -> dict[str, Any]:
-    found = energy.reception(
+    found = energy_model.reception(
         size, duration, bandwidth, receiving=powers.receiving, sleeping=powers.sleeping
     )
     return {
@@ -109,21 +119,21 @@ def _reception(
     }
 
 
-def _table(fact: dict[str, Any]) -> Table:
+def energy_table(facts: dict[str, Any]) -> Table:
+    """Return a table of what `measure_energy` returns, one row per bandwidth."""
     title = (
-        f"{fact['input']}: {fact['codec']}, {format_size(fact['bytes'])}, {fact['seconds']:.1f} s; "
-        f"decodes in {fact['decode_ms']:.2f} ms, {fact['decode_ns_per_frame']:.0f} ns a frame, "
-        f"{fact['decode_mj']:.3g} mJ"
+        f"energy: decodes in {facts['decode_ms']:.2f} ms, "
+        f"{facts['decode_ns_per_frame']:.0f} ns per frame, {facts['decode_mj']:.3g} mJ"
     )
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
     for heading in ("bandwidth", "receiving", "network card", "with decoding", ""):
         table.add_column(heading, justify="right")
-    for row in fact["reception"]:
+    for row in facts["reception"]:
         table.add_row(
             row["bandwidth"],
             f"{row['receiving_s']:.3f} s",
             f"{row['energy_mj']:.0f} mJ",
-            f"{row['energy_mj'] + fact['decode_mj']:.0f} mJ",
+            f"{row['energy_mj'] + facts['decode_mj']:.0f} mJ",
             "" if row["in_time"] else "slower than the motion",
         )
     return table

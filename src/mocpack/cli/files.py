@@ -15,9 +15,9 @@ from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, MAGIC
 from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
-from mocpack.io import clip_names_in, contents, files_beside, stream_contents
-from mocpack.io.atomic import folder_of, would_overwrite, write_atomically
-from mocpack.units import frame_range
+from mocpack.io import external_file_reader, list_clips_in_bytes, read_file_bytes, read_stream
+from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
+from mocpack.units import parse_frame_range
 
 PIPE = "-"
 
@@ -25,8 +25,8 @@ PIPE = "-"
 def read_input(path: str) -> bytes:
     """Return the bytes of a file, or of standard input for ``-``."""
     if path == PIPE:
-        return stream_contents(stdin_bytes(), "standard input")
-    return contents(path)
+        return read_stream(stdin_bytes(), "standard input")
+    return read_file_bytes(path)
 
 
 def read_clip(path: str, *, frames: str | None = None, **reading: Any) -> AnyClip:
@@ -59,22 +59,24 @@ def clips_inside(data: bytes, path: str, *, allow_outside: bool = False) -> list
         except FormatError:
             return []  # reading it complains, and names the file
     if path == PIPE:
-        return clip_names_in(data, name="standard input")
-    beside = files_beside(path, allow_outside=allow_outside)
-    return clip_names_in(data, name=path, beside=beside)
+        return list_clips_in_bytes(data, name="standard input")
+    read_external = external_file_reader(path, allow_outside=allow_outside)
+    return list_clips_in_bytes(data, name=path, read_external=read_external)
 
 
-def left_out(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
+def describe_ignored(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
     """Return what is beside the motion in what `read_input` gave for `path`, in words."""
     if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
         return []
-    beside = None if path == PIPE else files_beside(path, allow_outside=allow_outside)
-    return io.left_out(data, name=path, beside=beside)
+    read_external = (
+        None if path == PIPE else external_file_reader(path, allow_outside=allow_outside)
+    )
+    return io.describe_ignored(data, name=path, read_external=read_external)
 
 
 def cut(clip: AnyClip, frames: str) -> AnyClip:
     """Return the frames ``a:b`` of a clip, as Python slices count them."""
-    start, stop, _ = frame_range(frames).indices(clip.frame_count)
+    start, stop, _ = parse_frame_range(frames).indices(clip.frame_count)
     return clip.frames(start, stop)
 
 
@@ -103,8 +105,8 @@ def check_free(
     check_apart(path, sources)
     if would_overwrite(path) and not force:
         raise UsageError(f"{path} exists; -f overwrites it")
-    if not in_new_folder and not Path(path).exists() and not folder_of(path).is_dir():
-        raise UsageError(f"there is no folder {folder_of(path)}")
+    if not in_new_folder and not Path(path).exists() and not target_folder(path).is_dir():
+        raise UsageError(f"there is no folder {target_folder(path)}")
 
 
 def check_apart(path: str, sources: Iterable[str]) -> None:

@@ -46,7 +46,7 @@ def _describe(chosen: Format) -> dict[str, Any]:
         "extensions": list(chosen.extensions),
         "read": chosen.read is not None,
         "write": chosen.write is not None,
-        "several": chosen.names is not None,
+        "several": chosen.list_clips is not None,
         "dialects": list(chosen.dialects),
         "needs": chosen.needs,
     }

@@ -16,12 +16,13 @@ from rich.table import Table
 from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.batch import ask_each
+from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
-from mocpack.errors import FormatError, SceneError, TruncatedError
+from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError
 from mocpack.io.reading import format_name
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
@@ -35,11 +36,14 @@ def run(
     ],
     clip: options.ClipName = None,
     allow_outside: options.AllowOutside = False,
+    *,
+    energy_options: EnergyOptions,
     as_json: options.Json = False,
 ) -> int:
     """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    energy_options.check()
     found = [source.path for source in find_sources(paths, PACKED)]
-    asked = partial(_facts, clip=clip, allow_outside=allow_outside)
+    asked = partial(_facts, clip=clip, allow_outside=allow_outside, energy=energy_options)
     rows, code = ask_each(asked, found)
     if as_json:
         print_json(rows)
@@ -47,6 +51,8 @@ def run(
     for row in rows:
         if row["ok"]:
             files.stdout().print(_shown(row))
+            if "energy" in row:
+                files.stdout().print(energy_table(row["energy"]))
     return code
 
 
@@ -58,14 +64,24 @@ def _shown(row: dict[str, Any]) -> Table:
     return _scene_table(row) if "clips" in row else _table(row)
 
 
-def _facts(path: str, clip: str | None = None, *, allow_outside: bool = False) -> dict[str, Any]:
+def _facts(
+    path: str, clip: str | None, *, allow_outside: bool, energy: EnergyOptions
+) -> dict[str, Any]:
     if is_archive_name(path):
+        _refuse_energy(path, energy, "an archive")
         return _archive_facts(path)
     data = files.read_input(path)
     if data[:1] != MAGIC[:1] and not path.endswith(PACKED):
+        _refuse_energy(path, energy, "another motion file")
         return _motion_facts(data, path, clip, allow_outside)
     try:
         names = _api.clip_names(data)
+        if len(names) > 1:
+            _refuse_energy(path, energy, f"a scene of {len(names)} clips")
+        elif energy.energy:
+            facts = _read(data, clip)
+            cost = measure_energy(data, facts["frames"], facts["frame_rate"], energy)
+            return {**facts, "energy": cost}
         if len(names) < 2 or clip is not None:
             return _read(data, clip)
         clips = [{"name": name, **_read(data, name)} for name in names]
@@ -74,15 +90,20 @@ def _facts(path: str, clip: str | None = None, *, allow_outside: bool = False) -
     return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
 
 
+def _refuse_energy(path: str, energy: EnergyOptions, kind: str) -> None:
+    if energy.energy:
+        raise UsageError(f"{path}: --energy needs a .mocp file of one clip, this is {kind}")
+
+
 def is_archive_name(path: str) -> bool:
     return path.endswith(".mocps")
 
 
 def _archive_facts(path: str) -> dict[str, Any]:
     """Return what an archive's trailer says, no clip of it read."""
-    from mocpack.corpora.reading import corpus
+    from mocpack.corpora.reading import open_corpus
 
-    with corpus(path) as found:
+    with open_corpus(path) as found:
         index = found.index
         return {
             "archive": True,
@@ -110,13 +131,13 @@ def _archive_table(row: dict[str, Any]) -> Table:
     table.add_row("  of it trailer", f"{row['bytes']['trailer']} bytes")
     rate = 8 * row["bytes"]["file"] / max(1, row["frames"])
     table.add_row("  all in all", f"{rate:.1f} bits a frame")
-    table.add_row("catalogue", ", ".join(row["columns"]) or "none: a shard")
+    table.add_row("catalog", ", ".join(row["columns"]) or "none: a shard")
     return table
 
 
 def _read(data: bytes, clip: str | None) -> dict[str, Any]:
     with _api.Motion(data, partial=True, clip=clip) as motion:
-        if motion.cut and motion.decoder.plays_cut:
+        if motion.is_truncated and motion.decoder.decodes_truncated:
             return _facts_of(motion)
     with _api.Motion(data, clip=clip) as motion:
         return _facts_of(motion)
@@ -143,7 +164,7 @@ def _motion_of(clip: AnyClip, name: str | None) -> dict[str, Any]:
         "seconds": float(clip.times[-1] - clip.times[0])
         if isinstance(clip, Clip)
         else (clip.frame_count - 1) * clip.frame_time,
-        "even_times": not isinstance(clip, Clip) or clip.extras.times is None,
+        "even_times": not isinstance(clip, Clip) or clip.take_data.times is None,
         "joints": len(clip.skeleton) if isinstance(clip, Clip) else None,
         "vertices": None if isinstance(clip, Clip) else clip.header.vertex_count,
         "tracks": list(clip.tracks) if isinstance(clip, Clip) else [],
@@ -204,7 +225,7 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
     try:
         layout = motion.layout()
     except TruncatedError:
-        if not motion.cut:
+        if not motion.is_truncated:
             raise
         layout = PayloadLayout()  # the cut is before what says how the rest is divided
     return {
@@ -239,7 +260,7 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
             "declared": to_degrees(errors.declared_angle),
             "max": to_degrees(errors.max_angle),
         },
-        "cut": _cut(motion, layout) if motion.cut else None,
+        "cut": _cut(motion, layout) if motion.is_truncated else None,
         "groups": layout.groups,
         "layers": layout.layers,
         "layer_errors_mm": [1000 * error for error in layout.layer_errors],
@@ -256,7 +277,7 @@ def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
     ]
     return {
         "payload_bytes": motion.sizes["payload"],
-        "missing_bytes": motion.missing,
+        "missing_bytes": motion.missing_bytes,
         "whole_layers": len(whole) if layout.layer_ends else None,
         "error_mm": 1000 * whole[-1] if whole else None,
     }
@@ -268,11 +289,11 @@ def _besides(motion: _api.Motion) -> dict[str, Any]:
     first, last = motion.span
     if not isinstance(header, ClipHeader):
         return {"start_time": first, "end_time": last, "tracks": []}
-    extras, skeleton = motion.extras, header.skeleton
+    take_data, skeleton = motion.take_data, header.skeleton
     return {
         "start_time": first,
         "end_time": last,
-        "even_times": extras.times is None,
+        "even_times": take_data.times is None,
         "loop": header.loop,
         "up": header.up,
         "handedness": header.handedness,
@@ -283,7 +304,7 @@ def _besides(motion: _api.Motion) -> dict[str, Any]:
         "hinges": list(skeleton.hinges.names) if skeleton.hinges else [],
         "constant_scales": int((skeleton.scales != 1).any(1).sum()),
         "moving_scales": len(header.scaled_joints),
-        "gaps": 0 if extras.valid is None else int((~extras.valid).sum()),
+        "gaps": 0 if take_data.valid is None else int((~take_data.valid).sum()),
         "tracks": [_track(head, header.frame_time) for head in motion.track_heads],
     }
 

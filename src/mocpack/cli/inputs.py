@@ -10,12 +10,12 @@ from pathlib import Path
 
 from mocpack.cli.files import PIPE
 from mocpack.errors import UsageError
-from mocpack.io import extensions
+from mocpack.io import supported_extensions
 
 PACKED = (".mocp",)
 # Extensions of the files that are read when a folder is named. Skeletons are no motions by
 # themselves; tables and pickles can be anything, unless a robot is named.
-ROBOT_MOTIONS = set(extensions()) - {".asf"}
+ROBOT_MOTIONS = set(supported_extensions()) - {".asf"}
 MOTIONS = ROBOT_MOTIONS - {".csv", ".pkl", ".pickle", ".pt", ".motion"}
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mocpack.named_files import naming
+from mocpack.file_errors import add_path_to_errors
 
 NAME = ".mocpack-batch.jsonl"
 
@@ -48,7 +48,7 @@ class Journal:
     def _append(self, output: str, entry: Entry) -> None:
         line = json.dumps({"output": Path(output).name, **entry}).encode() + b"\n"
         path = _journal_of(output)
-        with naming(path), path.open("a+b") as file:
+        with add_path_to_errors(path), path.open("a+b") as file:
             if file.tell():
                 file.seek(-1, 2)
                 # the last line of a run that was killed may have no end

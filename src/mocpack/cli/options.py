@@ -154,3 +154,10 @@ KeyPoses = Annotated[
 Report = Annotated[
     str | None, typer.Option("--report", help="File for a list of what was refused, JSON lines.")
 ]
+ArchiveSource = Annotated[str, typer.Argument(help="The archive: a path, s3://…, https://…")]
+Where = Annotated[
+    str | None,
+    typer.Option(
+        "--where", help="SQL condition on the catalogue: \"subject = 's3' and seconds > 5\"."
+    ),
+]

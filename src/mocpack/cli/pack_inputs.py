@@ -1,4 +1,4 @@
-"""The inputs of ``mocpack pack`` and ``cluster plan``: files, folders, patterns and addresses."""
+"""The inputs of ``corpus pack`` and ``cluster plan``: files, folders, patterns and addresses."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path, PurePath
 
 from mocpack.cli.inputs import MOTIONS, ROBOT_MOTIONS, Source, find_sources
 from mocpack.corpora import storage
-from mocpack.corpora.packing import Packing
-from mocpack.corpora.planning import Hashes, Plan
+from mocpack.corpora.packing import PackOptions
+from mocpack.corpora.planning import FileHashes, Plan
 from mocpack.corpora.remote import is_url
-from mocpack.corpora.storage import Entry
+from mocpack.corpora.storage import FileInfo
 from mocpack.errors import UsageError
 
 
@@ -29,10 +29,12 @@ class PackInputs:
     """
 
     files: Mapping[str, str]
-    packing: Packing
-    entries: Mapping[str, Entry]
+    packing: PackOptions
+    entries: Mapping[str, FileInfo]
 
-    def plan(self, known: Sequence[str] = (), *, everywhere: bool = False) -> tuple[Plan, Hashes]:
+    def plan(
+        self, known: Sequence[str] = (), *, everywhere: bool = False
+    ) -> tuple[Plan, FileHashes]:
         """Return the plan, and the hashes that it has taken of files.
 
         Parameters
@@ -45,11 +47,11 @@ class PackInputs:
         paths = self.files.items()
         named = {name: storage.absolute(path) if everywhere else path for name, path in paths}
         listed = Plan.listed(named, self.packing, entries=self.entries)
-        hashes = Hashes(self.packing, known, self.entries)
-        return replace(listed, files=hashes.marked(listed.files)), hashes
+        hashes = FileHashes(self.packing, known, self.entries)
+        return replace(listed, files=hashes.add_hashes(listed.files)), hashes
 
 
-def find_inputs(words: Sequence[str], packing: Packing) -> PackInputs:
+def find_inputs(words: Sequence[str], packing: PackOptions) -> PackInputs:
     """Return the motion files that files, folders, patterns and addresses stand for."""
     for word in words:
         if word.endswith(".jsonl"):
@@ -57,10 +59,10 @@ def find_inputs(words: Sequence[str], packing: Packing) -> PackInputs:
                 f"{word} is not a motion file; if it is a plan, use mocpack cluster pack {word}"
             )
     suffixes = (ROBOT_MOTIONS if "robot" in packing.reading else MOTIONS) | {".mocp"}
-    entries: dict[str, Entry] = {}
+    entries: dict[str, FileInfo] = {}
     sources = find_sources([word for word in words if not is_url(word)], suffixes)
     for url in filter(is_url, words):
-        listed = storage.listing(url)
+        listed = storage.list_files(url)
         entries |= {one.path: one for one in listed}
         sources += _sources_at(url, listed, suffixes)
     there = [source for source in sources if source.path == "-" or Path(source.path).exists()]
@@ -70,12 +72,12 @@ def find_inputs(words: Sequence[str], packing: Packing) -> PackInputs:
     return PackInputs(_by_name(sources), packing, entries)
 
 
-def _sources_at(url: str, listed: Sequence[Entry], suffixes: set[str]) -> list[Source]:
+def _sources_at(url: str, listed: Sequence[FileInfo], suffixes: set[str]) -> list[Source]:
     """Return the motion files of a URL: of a folder, of a pattern, or itself."""
     folder = url.rstrip("/")
     found = []
     for one in listed:
-        name = storage.last_name(one.path)
+        name = storage.base_name(one.path)
         if one.path == folder or not one.path.startswith(f"{folder}/"):
             found.append(Source(one.path, str(name)))
         elif name.suffix.lower() in suffixes and not name.name.startswith("."):

@@ -7,10 +7,10 @@ from typing import Any
 
 from mocpack.cli import files
 from mocpack.cli.progress import counted
-from mocpack.corpora import catalogue, finished, parts, storage
+from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
-from mocpack.corpora.packing import Refused
-from mocpack.corpora.planning import Hashes, Part, Plan
+from mocpack.corpora.packing import RejectedFile
+from mocpack.corpora.planning import FileHashes, Part, Plan
 from mocpack.corpora.remote import is_url
 from mocpack.errors import UsageError
 from mocpack.io.atomic import remove_temporaries
@@ -30,7 +30,7 @@ def parts_folder(output: str) -> str:
 
 def hashes_file(output: str) -> str:
     """Return the file of the hashes that a run took which packs this archive in parts."""
-    return storage.inside(parts_folder(output), "hashes.json")
+    return storage.join_path(parts_folder(output), "hashes.json")
 
 
 def check_free(output: str, *, force: bool) -> None:
@@ -48,21 +48,21 @@ def may_write(output: str, *, force: bool) -> bool:
     an earlier run is removed.
     """
     if force:
-        finished.forget(output)
-    begun = any(one.path.endswith(".part") for one in storage.listing(parts_folder(output)))
-    check_free(output, force=force or begun or finished.is_recorded(output))
+        pack_record.remove_record(output)
+    begun = any(one.path.endswith(".part") for one in storage.list_files(parts_folder(output)))
+    check_free(output, force=force or begun or pack_record.has_record(output))
     return force or begun
 
 
-def refused_before(
+def read_rejected(
     those: Sequence[Part],
     output: str,
     ending: Mapping[str, Any] | None = None,
     *,
     may_write: bool,
-) -> list[Refused] | None:
+) -> list[RejectedFile] | None:
     """Return the files that were refused when these parts became the archive; None if not yet."""
-    before = finished.refused_before(those, output, ending)
+    before = pack_record.read_rejected(those, output, ending)
     if before is None and not may_write and storage.exists(output):
         raise UsageError(f"{output} exists, of other files or packed otherwise; -f overwrites it")
     return before
@@ -87,8 +87,8 @@ def make_archive(
     *,
     may_write: bool,
     engine: Engine | None = None,
-    hashes: Hashes | None = None,
-) -> tuple[list[Refused], bool]:
+    hashes: FileHashes | None = None,
+) -> tuple[list[RejectedFile], bool]:
     """Join the parts of a plan, after an `engine`, if any, has packed those that are missing.
 
     Parameters
@@ -107,18 +107,18 @@ def make_archive(
         Whether the archive was complete before; then nothing is written.
     """
     folder = parts_folder(output)
-    refused = refused_before(plan.parts, output, ending, may_write=may_write)
+    refused = read_rejected(plan.parts, output, ending, may_write=may_write)
     kept = refused is not None
     if refused is None:
         if hashes is not None:
             hashes.save(hashes_file(output))
         if not is_url(output):
             remove_temporaries(output)
-        catalogue.parquet()  # raises before the work if the package is missing
+        catalog.import_parquet()  # raises before the work if the package is missing
         if engine is not None:
             pack_parts(plan.parts, storage.absolute(folder), engine)
         refused = parts.join(plan.parts, folder, output, **ending)
         rows = {} if hashes is None else hashes.rows
-        finished.remember(plan.parts, output, ending, refused, rows)
+        pack_record.write_record(plan.parts, output, ending, refused, rows)
     storage.remove_folder(folder)
     return refused, kept

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from mocpack import progress as told_progress
 from mocpack.cli.terminal import printable, stderr
-from mocpack.workers import LEAVING
+from mocpack.workers import STOP_TIMEOUT_S
 
 SLOW = 2.0  # seconds after which a single piece of work shows how far it has come
 LOOKING = 0.1  # seconds between two looks at whether the work is done
@@ -79,7 +79,7 @@ def watched(title: str, work: Callable[[], Made], *, slow: float = SLOW) -> Made
 
     def do() -> None:
         try:
-            with told_progress.listening(told):
+            with told_progress.report_to(told):
                 found.append(work())
         except BaseException as error:
             failed.append(error)
@@ -93,7 +93,7 @@ def watched(title: str, work: Callable[[], Made], *, slow: float = SLOW) -> Made
                 _join_for(thread, inf)
     except KeyboardInterrupt:
         leaving = True
-        thread.join(LEAVING)  # it may be writing
+        thread.join(STOP_TIMEOUT_S)  # it may be writing
         if not found:
             raise
     if failed:

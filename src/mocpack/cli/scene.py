@@ -19,7 +19,7 @@ from mocpack.clip import AnyClip, Clip
 from mocpack.container import MAGIC, pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import AUTO_CODEC
-from mocpack.scene import begun_at
+from mocpack.scene import shift_start
 from mocpack.units import format_length, format_size, to_millimeters
 
 
@@ -70,7 +70,7 @@ def run(
         progress.expect(len(parts))
         made = {}
         for part in parts:
-            with progress.doing():
+            with progress.stage():
                 made[part.name] = _packed(part, spec, target, starts.get(part.name), again, given)
         return made
 
@@ -139,7 +139,7 @@ def _packed(
                 f"{part.path} is packed already and begins when it says; name a target, such as "
                 f"--max-error 1mm, to pack it again from {start:g} s"
             )
-        return _api.clip_file(part.data, part.motion)
+        return _api.extract_clip(part.data, part.motion)
     try:
         clip = files.clip_of(part.data, part.path, clip=part.motion, **reading)
         return _api.encode(clip if start is None else _begun(clip, start), spec, **target)
@@ -151,7 +151,7 @@ def _packed(
 def _begun(clip: AnyClip, start: float) -> Clip:
     if not isinstance(clip, Clip):
         raise UsageError("a vertex animation begins at 0, and has no --start")
-    return begun_at(clip, start)
+    return shift_start(clip, start)
 
 
 def _row(part: Part, data: bytes, output: str) -> dict[str, Any]:

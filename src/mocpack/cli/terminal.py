@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, TextIO
 from rich.console import Console
 from rich.text import Text
 
-from mocpack.named_files import NamedWriter
+from mocpack.file_errors import NamedWriter
 
 WIDE = 10_000  # letters in a line of what is no terminal: nothing is cut there
 STREAMS = ("stdin", "stdout", "stderr")

@@ -137,7 +137,7 @@ def _size(clip: AnyClip, size: str | None, fraction: float | None, card: Card | 
     return None if size is None else parse_size(size)
 
 
-def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> tuning.Tuned:
+def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> tuning.TuningResult:
     """Run the search under a bar that shows the best so far and about how long it will take."""
     if jobs < 0:
         raise UsageError(f"-j takes a number of processes, or 0 for all cores, got {jobs}")
@@ -153,11 +153,11 @@ def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> 
             total = max(expected, len(seen) + 1)  # not over before it is: how many is a guess
             bar.update(task, description=f"{start.codec_id}{so_far}", advance=1, total=total)
 
-        return tuning.tune(clip, start, goal, effort=effort, jobs=jobs, progress=tell)
+        return tuning.tune(clip, start, goal, effort=effort, jobs=jobs, on_trial=tell)
 
 
 def _report(
-    console: Console, found: tuning.Tuned, goal: Goal, card: Card | None, as_json: bool
+    console: Console, found: tuning.TuningResult, goal: Goal, card: Card | None, as_json: bool
 ) -> None:
     best, unit = found.best, tuning.find_metric(goal.metric).unit
     if as_json:
@@ -167,7 +167,7 @@ def _report(
             result["reception"] = asdict(card.reception(best.size))
         print_json([result], to_stderr=console.stderr)
         return
-    console.print(_table(tuning.front(found.trials), best, goal.metric, unit))
+    console.print(_table(tuning.pareto_front(found.trials), best, goal.metric, unit))
     console.print(sketch_trials(found.trials, best, _axes(best.codec)))
     console.print(
         f"best of {len(found.trials)}: {spec(best.codec)}\n"

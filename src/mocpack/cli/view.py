@@ -14,7 +14,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.progress import counted, watched
 from mocpack.errors import UsageError
-from mocpack.units import format_size, frame_range
+from mocpack.units import format_size, parse_frame_range
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection, select
 from mocpack.viewing.pictures import take_picture, take_video
@@ -87,7 +87,7 @@ def run(
     for path in outputs:
         files.check_free(path, force=force)
     pixels = _pixels(size)
-    part = None if frames is None else frame_range(frames)
+    part = None if frames is None else parse_frame_range(frames)
     selection = Selection(())
     if file is not None:
         reading = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
@@ -144,7 +144,7 @@ def _write_video(
             size,
             start,
             rate=rate,
-            progress=lambda done, of: bar.update(task, completed=done, total=of),
+            on_progress=lambda done, of: bar.update(task, completed=done, total=of),
         )
 
 

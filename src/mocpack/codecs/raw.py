@@ -15,8 +15,8 @@ from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, VertexClip, VertexHeader
 from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.coding.floats import finite_floats
-from mocpack.dofs import coded_dofs, from_dofs, to_dofs
+from mocpack.coding.floats import read_finite_floats
+from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 
 
@@ -34,7 +34,7 @@ class Raw(Codec):
         if isinstance(clip, VertexClip):
             return clip.vertices.astype("<f4").tobytes()
         matrix = to_dofs(clip)
-        moving = coded_dofs(matrix)
+        moving = select_coded_dofs(matrix)
         out = FieldWriter()
         out.mask(moving)
         out.raw(matrix[0, ~moving].astype("<f4").tobytes())
@@ -69,4 +69,4 @@ def _read_matrix(read: FieldReader, frames: int, columns: int) -> F64:
 
 
 def _floats(read: FieldReader, count: int) -> F64:
-    return finite_floats(read.raw(4 * count), "raw payload").astype(np.float64)
+    return read_finite_floats(read.raw(4 * count), "raw payload").astype(np.float64)

@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from mocpack.errors import CorruptionError
 
-EXPONENT = np.uint32(0x7F800000)  # all ones: infinite or not a number
+EXPONENT_MASK = np.uint32(0x7F800000)  # all ones: infinite or not a number
 
 
-def finite_floats(data: bytes | npt.NDArray[np.uint32], what: str) -> npt.NDArray[np.float32]:
+def read_finite_floats(data: bytes | npt.NDArray[np.uint32], what: str) -> npt.NDArray[np.float32]:
     """Return the float32 that little-endian bytes, or their bits as integers, stand for."""
     bits = np.frombuffer(data, "<u4").astype(np.uint32) if isinstance(data, bytes) else data
-    if ((bits & EXPONENT) == EXPONENT).any():
+    if ((bits & EXPONENT_MASK) == EXPONENT_MASK).any():
         raise CorruptionError(f"{what}: a number is not finite")
     return bits.view(np.float32)

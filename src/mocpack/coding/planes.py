@@ -13,7 +13,7 @@ from mocpack import _core
 from mocpack.arrays import I32, U8
 from mocpack.errors import CorruptionError
 
-LARGEST = 2**30
+MAX_VALUE = 2**30
 ROWS_PER_BYTE = 8192  # a zero costs at least 1/711 of a bit, so no byte holds more than 5688
 
 
@@ -32,11 +32,11 @@ def encode_plane(
         do not matter.
     """
     plane = np.asarray(values)
-    if plane.size and np.abs(plane).max() > LARGEST:
+    if plane.size and np.abs(plane).max() > MAX_VALUE:
         raise ValueError(f"values must lie within ±2^30, got {np.abs(plane).max()}")
     kinds, count = _classes(classes, plane.shape[1])
     return _core.planes_encode(
-        np.ascontiguousarray(plane, np.int32), kinds, count, _of(count, start)
+        np.ascontiguousarray(plane, np.int32), kinds, count, _slice_start(count, start)
     )
 
 
@@ -52,7 +52,9 @@ def decode_plane(
     if rows * columns and rows > ROWS_PER_BYTE * (len(data) + 1):
         raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows")
     kinds, count = _classes(classes, columns)
-    return np.asarray(_core.planes_decode(data, rows, columns, kinds, count, _of(count, start)))
+    return np.asarray(
+        _core.planes_decode(data, rows, columns, kinds, count, _slice_start(count, start))
+    )
 
 
 def decode_cut_plane(
@@ -61,7 +63,7 @@ def decode_cut_plane(
     """Return as many whole rows (some, columns) as the first bytes of a coded plane hold."""
     rows = min(rows, ROWS_PER_BYTE * (len(data) + 1))
     kinds, count = _classes(classes, columns)
-    values, whole = _core.planes_decode_cut(data, rows, columns, kinds, count)
+    values, whole = _core.planes_decode_truncated(data, rows, columns, kinds, count)
     return np.asarray(values)[:whole]
 
 
@@ -72,5 +74,5 @@ def _classes(classes: npt.ArrayLike | None, columns: int) -> tuple[npt.NDArray[n
     return kinds, int(kinds.max(initial=0)) + 1
 
 
-def _of(class_count: int, start: U8 | None) -> U8 | None:
+def _slice_start(class_count: int, start: U8 | None) -> U8 | None:
     return None if start is None else start[: _core.planes_start_size(class_count)]

@@ -21,9 +21,9 @@ from mocpack.errors import CorruptionError
 Feature = tuple[int, int]
 """A column and how many rows before; 0 only of columns that are coded before."""
 
-LARGEST = 2**30
+MAX_VALUE = 2**30
 NUMBERS_PER_BYTE = 12_000  # each takes two decisions of at least 1/2840 of a bit
-MOST_FEATURES = 64
+MAX_FEATURES = 64
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,9 @@ class Forecast:
     blend_period: int = 1
 
 
-EXACT = Forecast((Predictor(0.8, 2, 1), Predictor(0.95, 2, 2), Predictor(0.998, 3, 3)))
+NOISY_FORECAST = Forecast((Predictor(0.8, 2, 1), Predictor(0.95, 2, 2), Predictor(0.998, 3, 3)))
 """For numbers with much noise in them, as `lossless` has them."""
-THOROUGH = Forecast((Predictor(0.98, 4, 1, 2), Predictor(0.998, 3, 3)), 30, 4.0, 0.98)
+SMOOTH_FORECAST = Forecast((Predictor(0.98, 4, 1, 2), Predictor(0.998, 3, 3)), 30, 4.0, 0.98)
 """For numbers of few bits, as small as can be."""
 
 
@@ -98,7 +98,7 @@ class ColumnGroup:
 def encode_series(
     values: npt.ArrayLike,
     groups: Sequence[ColumnGroup],
-    forecast: Forecast = EXACT,
+    forecast: Forecast = NOISY_FORECAST,
     *,
     sizes: npt.ArrayLike = (),
 ) -> bytes:
@@ -114,7 +114,7 @@ def encode_series(
         Expected error of each column at first, in 1/256: saves a short series from finding out.
     """
     series = np.asarray(values)
-    if series.size and np.abs(series).max() > LARGEST:
+    if series.size and np.abs(series).max() > MAX_VALUE:
         raise ValueError(f"values must lie within ±2^30, got {np.abs(series).max()}")
     model = _model(series.shape[1], tuple(groups), forecast, _initial_sizes(sizes))
     return _core.series_encode(model, np.ascontiguousarray(series, np.int32))
@@ -125,7 +125,7 @@ def decode_series(
     rows: int,
     columns: int,
     groups: Sequence[ColumnGroup],
-    forecast: Forecast = EXACT,
+    forecast: Forecast = NOISY_FORECAST,
     *,
     sizes: npt.ArrayLike = (),
 ) -> I32:
@@ -145,7 +145,7 @@ def _model(
     columns: int, groups: tuple[ColumnGroup, ...], forecast: Forecast, sizes: tuple[int, ...]
 ) -> _core.SeriesModel:
     predictors = forecast.predictors
-    features = features_of(columns, groups, forecast)
+    features = select_features(columns, groups, forecast)
     flat = [feature for column in features for chosen in column for feature in chosen]
     counts = [len(chosen) for column in features for chosen in column]
     return _core.SeriesModel(
@@ -164,7 +164,7 @@ def _model(
     )
 
 
-def features_of(
+def select_features(
     columns: int, groups: Sequence[ColumnGroup], forecast: Forecast
 ) -> list[list[list[Feature]]]:
     """Return what each predictor of each column looks at."""
@@ -191,4 +191,4 @@ def _features(
     for index, reach in relations:
         if predictor.reach >= reach and index >= 0:
             found += recent(groups[index].columns)
-    return found[:MOST_FEATURES]
+    return found[:MAX_FEATURES]

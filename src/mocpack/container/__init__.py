@@ -8,17 +8,17 @@ Writing is here; the core's reader reads, and `reader.py` makes headers and take
 from mocpack.container.archive import (
     ArchiveWriter,
     ClipSource,
-    Stored,
+    StoredClip,
     base_id,
     check_name,
-    copied,
-    restored,
-    stored,
+    read_clip_file,
+    read_stored_clips,
+    to_stored_clip,
 )
 from mocpack.container.archive_index import (
-    FOOTER_SIZE,
+    FOOTER_BYTES,
+    ClipLocation,
     Index,
-    Place,
     Trailer,
     is_archive,
     read_footer,
@@ -26,49 +26,49 @@ from mocpack.container.archive_index import (
 )
 from mocpack.container.archive_scan import scan, scan_table
 from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version
-from mocpack.container.extras import Chunk, pack_extras
-from mocpack.container.file import Packed, pack
+from mocpack.container.file import FileContents, pack
 from mocpack.container.head import Errors
 from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit
 from mocpack.container.reader import Reader, read_skeleton, scene_parts, unpack
 from mocpack.container.scene import pack_scene
 from mocpack.container.skel import pack_skeleton
+from mocpack.container.take_chunks import Chunk, pack_take_data
 from mocpack.container.track import TrackHead
 
 __all__ = [
     "ARCHIVE_MAGIC",
     "DEFAULT_LIMIT",
-    "FOOTER_SIZE",
+    "FOOTER_BYTES",
     "FORMAT_VERSION",
     "MAGIC",
     "ArchiveWriter",
     "Chunk",
+    "ClipLocation",
     "ClipSource",
     "Errors",
+    "FileContents",
     "Index",
     "MemoryLimit",
-    "Packed",
-    "Place",
     "Reader",
-    "Stored",
+    "StoredClip",
     "TrackHead",
     "Trailer",
     "base_id",
     "check_name",
     "check_version",
-    "copied",
     "is_archive",
     "pack",
-    "pack_extras",
     "pack_scene",
     "pack_skeleton",
+    "pack_take_data",
+    "read_clip_file",
     "read_footer",
     "read_skeleton",
+    "read_stored_clips",
     "read_trailer",
-    "restored",
     "scan",
     "scan_table",
     "scene_parts",
-    "stored",
+    "to_stored_clip",
     "unpack",
 ]

@@ -1,7 +1,7 @@
 """The .mocps archive: .mocp files one after another, what they share once, a trailer to find them.
 
 A clip's file is kept but for one run of bytes, its skeleton's chunks, which stand once in a `BASE`
-chunk for all clips that have the same; `restored` puts the very file together again. Everything a
+chunk for all clips that have the same; `read_clip_file` puts the very file together again. Everything a
 clip needs stands before or with it, so that a cut archive loses what was cut and no more; the
 trailer (`archive_index`) repeats what is wanted often and can be made anew from the chunks
 (`archive_scan`).
@@ -23,11 +23,11 @@ from mocpack.container.archive_index import (
     ARCHIVE_VERSION,
     COLUMNS,
     END_MAGIC,
-    FOOTER_SIZE,
-    HEAD_SIZE,
-    MAX_NAME,
+    FOOTER_BYTES,
+    HEAD_BYTES,
+    MAX_NAME_BYTES,
+    ClipLocation,
     Index,
-    Place,
     pack_index,
 )
 from mocpack.container.chunks import ARCHIVE_MAGIC, pack_chunk
@@ -35,13 +35,13 @@ from mocpack.errors import InvalidClipError, TruncatedError, UsageError
 from mocpack.source import Source
 from mocpack.texts import check_text
 
-ID_SIZE = 8  # bytes of a base's SHA-256 that name it
-NO_BASE = bytes(ID_SIZE)
-SHARED = ("SKEL", "MESH", "REST", "HING")
+BASE_ID_BYTES = 8  # bytes of a base's SHA-256 that name it
+NO_BASE = bytes(BASE_ID_BYTES)
+SHARED_CHUNKS = ("SKEL", "MESH", "REST", "HING")
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredClip:
     """A .mocp file as an archive keeps it: without the run of bytes that `base` has.
 
     Attributes
@@ -79,23 +79,23 @@ class ArchiveWriter:
         self._rows: list[tuple[int, ...]] = []
         self._fronts: list[bytes] = []
         self.size = 0
-        self._put(ARCHIVE_MAGIC + bytes([ARCHIVE_VERSION]))
+        self._write(ARCHIVE_MAGIC + bytes([ARCHIVE_VERSION]))
 
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
-    def add(self, clip: Stored) -> None:
+    def add(self, clip: StoredClip) -> None:
         """Append a clip; two of one name are a `UsageError`."""
         check_name(clip.name)
         if clip.name in self._names:
             raise UsageError(f"two clips are named {clip.name!r}")
-        base = self._base(clip.base)
+        base = self._add_base(clip.base)
         before = FieldWriter()
         before.sized(clip.name.encode())
         before.raw(base_id(clip.base))
         before.varint(clip.at)
         chunk = pack_chunk(b"CLIP", before.bytes() + clip.data)
-        self._put(chunk)
+        self._write(chunk)
         offset = self.size - len(clip.data)
         self._names[clip.name] = None
         bits = int(np.float64(clip.frame_time).view(np.int64))
@@ -112,21 +112,21 @@ class ArchiveWriter:
         """Write catalogue, index and footer; `index` where it is to tell of other files too."""
         start = self.size
         if table is not None:
-            self._put(pack_chunk(b"tabl", table))
-        self._put(pack_chunk(b"INDX", pack_index(self.index() if index is None else index)))
-        whole = self.size + FOOTER_SIZE
+            self._write(pack_chunk(b"tabl", table))
+        self._write(pack_chunk(b"INDX", pack_index(self.index() if index is None else index)))
+        whole = self.size + FOOTER_BYTES
         said = start.to_bytes(8, "little") + whole.to_bytes(8, "little") + bytes([ARCHIVE_VERSION])
-        self._put(said + zlib.crc32(said).to_bytes(4, "little") + END_MAGIC)
+        self._write(said + zlib.crc32(said).to_bytes(4, "little") + END_MAGIC)
 
-    def _base(self, base: bytes) -> int:
+    def _add_base(self, base: bytes) -> int:
         if not base:
             return 0
         if base not in self._bases:
-            self._put(pack_chunk(b"BASE", base_id(base) + base))
+            self._write(pack_chunk(b"BASE", base_id(base) + base))
             self._bases[base] = len(self._bases) + 1
         return self._bases[base]
 
-    def _put(self, data: bytes) -> None:
+    def _write(self, data: bytes) -> None:
         self._stream.write(data)
         self.size += len(data)
 
@@ -134,7 +134,7 @@ class ArchiveWriter:
 class ClipSource(Source):
     """A clip's .mocp file, put together from an archive as it is read."""
 
-    def __init__(self, source: Source, place: Place) -> None:
+    def __init__(self, source: Source, place: ClipLocation) -> None:
         self._source, self._place = source, place
         self.size = place.file_size
 
@@ -168,7 +168,7 @@ class ClipSource(Source):
         return self._source.read(self._place.offset + at, size)
 
 
-def stored(name: str, data: bytes, front: int = 0) -> Stored:
+def to_stored_clip(name: str, data: bytes, front: int = 0) -> StoredClip:
     """Return a .mocp file as an archive keeps it; `front` counts bytes of the whole file."""
     file = _core.File(data)
     at, size = _shared_run(file.chunk_sizes())
@@ -176,14 +176,14 @@ def stored(name: str, data: bytes, front: int = 0) -> Stored:
     inside = max(at, front - size) if front > at else front
     base = data[at : at + size]
     front = min(inside, len(kept))
-    return Stored(name, base, at, kept, file.frame_count, file.frame_time, front)
+    return StoredClip(name, base, at, kept, file.frame_count, file.frame_time, front)
 
 
 def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int]:
     """Return place and size of the chunks that clips of one skeleton share."""
-    at, first, last = HEAD_SIZE, 0, 0
+    at, first, last = HEAD_BYTES, 0, 0
     for tag, size in chunks:
-        if tag in SHARED:
+        if tag in SHARED_CHUNKS:
             first, last = first or at, at + size
         elif tag != "HEAD":
             break
@@ -191,23 +191,25 @@ def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int]:
     return first, last - first
 
 
-def restored(source: Source, place: Place) -> bytes:
+def read_clip_file(source: Source, place: ClipLocation) -> bytes:
     """Return the .mocp file of a clip, byte for byte."""
     return ClipSource(source, place).read(0, place.file_size)
 
 
-def copied(source: Source, places: Iterable[tuple[str, Place]]) -> Iterator[Stored]:
+def read_stored_clips(
+    source: Source, places: Iterable[tuple[str, ClipLocation]]
+) -> Iterator[StoredClip]:
     """Return clips of an archive as another takes them, nothing coded anew."""
     for name, place in places:
         data = source.read(place.offset, place.size)
         front = len(place.front)
-        yield Stored(name, place.base, place.at, data, place.frames, place.frame_time, front)
+        yield StoredClip(name, place.base, place.at, data, place.frames, place.frame_time, front)
 
 
 def check_name(name: str) -> None:
     """Complain about what cannot be a clip's name."""
     try:
-        check_text(name, MAX_NAME, "a clip's name")
+        check_text(name, MAX_NAME_BYTES, "a clip's name")
     except InvalidClipError as error:
         raise UsageError(str(error)) from error
     if not name:
@@ -216,4 +218,4 @@ def check_name(name: str) -> None:
 
 def base_id(base: bytes) -> bytes:
     """Return what a clip names its base by; zeros for none."""
-    return hashlib.sha256(base).digest()[:ID_SIZE] if base else NO_BASE
+    return hashlib.sha256(base).digest()[:BASE_ID_BYTES] if base else NO_BASE

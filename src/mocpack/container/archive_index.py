@@ -21,13 +21,13 @@ from mocpack.source import Source
 
 ARCHIVE_VERSION = 1
 END_MAGIC = b"SOM"
-HEAD_SIZE, FOOTER_SIZE = 5, 24
-MAX_NAME = 1024  # bytes of UTF-8
+HEAD_BYTES, FOOTER_BYTES = 5, 24
+MAX_NAME_BYTES = 1024  # bytes of UTF-8
 COLUMNS = ("base", "file", "offset", "size", "at", "front", "frames", "frame_time")
 
 
 @dataclass(frozen=True)
-class Place:
+class ClipLocation:
     """Where a clip stands: in which file, from where, how long; how it is put together."""
 
     base: bytes
@@ -74,25 +74,27 @@ class Index:
         return len(self.names)
 
     @cached_property
-    def numbers(self) -> dict[str, int]:
+    def clip_indices(self) -> dict[str, int]:
         """The number of each clip by its name."""
-        return {name: number for number, name in enumerate(self.names)}
+        return {name: index for index, name in enumerate(self.names)}
 
     @cached_property
     def _front_ends(self) -> I64:
         return np.concatenate([[0], np.cumsum(self.columns[:, 5])])
 
-    def places(self) -> Iterator[tuple[str, Place]]:
+    def places(self) -> Iterator[tuple[str, ClipLocation]]:
         """Go through names and places of all clips."""
-        for number, name in enumerate(self.names):
-            yield name, self.place(number)
+        for index, name in enumerate(self.names):
+            yield name, self.place(index)
 
-    def place(self, number: int) -> Place:
-        base, file, offset, size, at, _, frames, _ = map(int, self.columns[number])
-        first, last = map(int, self._front_ends[number : number + 2])
+    def place(self, index: int) -> ClipLocation:
+        base, file, offset, size, at, _, frames, _ = map(int, self.columns[index])
+        first, last = map(int, self._front_ends[index : index + 2])
         shared = self.bases[base - 1] if base else b""
-        seconds = float(self.frame_times[number])
-        return Place(shared, file, offset, size, at, self.fronts[first:last], frames, seconds)
+        seconds = float(self.frame_times[index])
+        return ClipLocation(
+            shared, file, offset, size, at, self.fronts[first:last], frames, seconds
+        )
 
     @property
     def frame_counts(self) -> I64:
@@ -119,7 +121,7 @@ def read_trailer(source: Source) -> Trailer:
     try:
         start, files, bases, names, columns, fronts, table = _core.read_archive(source)
     except TruncatedError as error:
-        raise TruncatedError(f"{error}; `mocpack repair` saves what is there") from error
+        raise TruncatedError(f"{error}; `mocpack corpus repair` saves what is there") from error
     return Trailer(Index(files, bases, names, np.asarray(columns), fronts), table, start)
 
 
@@ -131,14 +133,14 @@ def is_archive(source: Source) -> bool:
 def read_footer(data: bytes) -> tuple[int, int]:
     """Return where the trailer begins, and how many bytes the file has."""
     crc = int.from_bytes(data[17:21], "little")
-    if len(data) < FOOTER_SIZE or data[21:] != END_MAGIC or zlib.crc32(data[:17]) != crc:
+    if len(data) < FOOTER_BYTES or data[21:] != END_MAGIC or zlib.crc32(data[:17]) != crc:
         raise TruncatedError(
             "archive has no footer: it was cut, or is still being written; "
-            "`mocpack repair` saves what is there"
+            "`mocpack corpus repair` saves what is there"
         )
     check_version("archive", data[16], ARCHIVE_VERSION)
     start, size = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:16], "little")
-    if not HEAD_SIZE <= start <= size - FOOTER_SIZE:
+    if not HEAD_BYTES <= start <= size - FOOTER_BYTES:
         raise CorruptionError(f"archive of {size} bytes has no trailer at {start}")
     return start, size
 
@@ -155,18 +157,18 @@ def pack_index(index: Index) -> bytes:
     out.varint(len(index.names))
     for name in index.names:
         out.sized(name.encode())
-    out.raw(np.ascontiguousarray(_planes(index.columns)).tobytes())
+    out.raw(np.ascontiguousarray(_to_byte_planes(index.columns)).tobytes())
     out.raw(index.fronts)
     return deflate(out.bytes())
 
 
-def _planes(columns: I64) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+def _to_byte_planes(columns: I64) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
     """Return columns as bytes: column by column, lowest bytes first, so that zeros stand together.
 
     Of offsets the difference to the end of the clip before is written.
     """
-    told = columns.copy()
-    told[1:, 2] -= columns[:-1, 2] + columns[:-1, 3]
-    told[:, 2] = (told[:, 2] << 1) ^ (told[:, 2] >> 63)
-    parts = np.ascontiguousarray(told.T).astype("<i8").view(np.uint8)
+    deltas = columns.copy()
+    deltas[1:, 2] -= columns[:-1, 2] + columns[:-1, 3]
+    deltas[:, 2] = (deltas[:, 2] << 1) ^ (deltas[:, 2] >> 63)
+    parts = np.ascontiguousarray(deltas.T).astype("<i8").view(np.uint8)
     return parts.reshape(len(COLUMNS), -1, 8).transpose(0, 2, 1)

@@ -9,13 +9,13 @@ from typing import Any
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.coding.fields import deflate
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
-from mocpack.container.extras import REQUIRED, Chunk, pack_extras
 from mocpack.container.head import Errors, Head, pack_head
 from mocpack.container.mesh import pack_mesh
 from mocpack.container.skel import pack_skeleton
+from mocpack.container.take_chunks import REQUIRED, Chunk, pack_take_data
 from mocpack.container.track import read_track_head
 from mocpack.json_object import MAX_METADATA, pack_object
-from mocpack.take import WIDTHS, Extras
+from mocpack.take_data import WIDTHS, TakeData
 
 # so that a small file cannot ask for much memory; `pack` pads still clips up to it
 FRAMES_PER_BYTE = 64
@@ -23,13 +23,13 @@ SAMPLES_PER_BYTE = 16_384
 
 
 @dataclass(frozen=True)
-class Packed:
+class FileContents:
     """Everything a file holds, with the codec's payload still opaque.
 
     Attributes
     ----------
     chunks : sequence of (tag, body), optional
-        What `pack_extras` makes of a take that holds more than poses; left out, that of the header
+        What `pack_take_data` makes of a take that holds more than poses; left out, that of the header
         alone.
     """
 
@@ -44,7 +44,7 @@ class Packed:
     chunks: Sequence[Chunk] | None = None
 
 
-def pack(packed: Packed) -> bytes:
+def pack(packed: FileContents) -> bytes:
     """Return the bytes of a .mocp file."""
     header = packed.header
     head = Head(
@@ -65,7 +65,7 @@ def pack(packed: Packed) -> bytes:
         parts.append(pack_chunk(b"MESH", pack_mesh(header.vertex_count, header.faces)))
     chunks = packed.chunks
     if chunks is None:
-        chunks = pack_extras(header, Extras()) if isinstance(header, ClipHeader) else []
+        chunks = pack_take_data(header, TakeData()) if isinstance(header, ClipHeader) else []
     parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag in REQUIRED]
     if header.metadata:
         text = pack_object(header.metadata, "metadata", MAX_METADATA)

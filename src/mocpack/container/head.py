@@ -60,14 +60,14 @@ def pack_head(head: Head) -> bytes:
     out.sized(head.codec_id.encode("ascii"))
     out.varint(head.bitstream_version)
     needed = {k: v for k, v in head.params.items() if k in head.needed}
-    out.sized(_json({k: v for k, v in head.params.items() if k not in needed}))
+    out.sized(_pack_params({k: v for k, v in head.params.items() if k not in needed}))
     _pack_errors(out, head.errors, HAS_NEEDED * bool(needed))
     if needed:
-        out.sized(_json(needed))
+        out.sized(_pack_params(needed))
     return out.bytes()
 
 
-def _json(params: dict[str, Any]) -> bytes:
+def _pack_params(params: dict[str, Any]) -> bytes:
     return pack_object(params, "parameters", MAX_PARAMS) if params else b""
 
 

@@ -26,14 +26,14 @@ def pack_hinges(skeleton: Skeleton) -> bytes:
     if plain == channel_hinges(skeleton):
         out.u8(CHANNELS)
         out.mask(np.isfinite(hinges.limits).ravel())
-        out.raw(_limits(hinges))
+        out.raw(_pack_limits(hinges))
         return out.bytes()
     out.u8(ROWS)
-    out.raw(deflate(_rows(hinges), dictionary=_dictionary(skeleton)))
+    out.raw(deflate(_pack_rows(hinges), dictionary=_dictionary(skeleton)))
     return out.bytes()
 
 
-def _rows(hinges: Hinges) -> bytes:
+def _pack_rows(hinges: Hinges) -> bytes:
     out = FieldWriter()
     out.varint(len(hinges))
     for before, joint in zip((-1, *hinges.joints), hinges.joints, strict=False):
@@ -47,11 +47,11 @@ def _rows(hinges: Hinges) -> bytes:
         out.sized(name.encode())
     others = np.ascontiguousarray(hinges.axes[axes == OTHER_AXIS])
     out.sized(pack_numbers(others, simple=True))
-    out.raw(_limits(hinges))
+    out.raw(_pack_limits(hinges))
     return out.bytes()
 
 
-def _limits(hinges: Hinges) -> bytes:
+def _pack_limits(hinges: Hinges) -> bytes:
     finite = np.isfinite(hinges.limits)
     return pack_numbers(np.ascontiguousarray(hinges.limits[finite][:, np.newaxis]), simple=True)
 

@@ -18,7 +18,7 @@ DEFAULT_LIMIT = 1_000_000_000  # bytes
 class MemoryLimit:
     """The most bytes that one call may take; None for no limit."""
 
-    most: int | None = DEFAULT_LIMIT
+    max_bytes: int | None = DEFAULT_LIMIT
 
     @classmethod
     def parse(cls, limit: str | int | None) -> MemoryLimit:
@@ -29,16 +29,16 @@ class MemoryLimit:
 
     def check(self, needed: int, header: AnyHeader, what: str) -> None:
         """Complain, with the file's own numbers, if `what` takes more."""
-        if self.most is None or needed <= self.most:
+        if self.max_bytes is None or needed <= self.max_bytes:
             return
         raise MemoryLimitError(
-            f"{what} of {_motion(header)} would take {format_size(needed)} of memory, more than "
-            f"the limit of {format_size(self.most)}; "
+            f"{what} of {_describe_motion(header)} would take {format_size(needed)} of memory, more than "
+            f"the limit of {format_size(self.max_bytes)}; "
             "a larger memory_limit (--memory-limit) allows it"
         )
 
 
-def _motion(header: AnyHeader) -> str:
+def _describe_motion(header: AnyHeader) -> str:
     if isinstance(header, ClipHeader):
         return f"{header.frame_count} frames × {len(header.skeleton)} joints"
     return f"{header.frame_count} frames × {header.vertex_count} vertices"

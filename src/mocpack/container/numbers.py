@@ -16,23 +16,27 @@ from mocpack import _core
 from mocpack.arrays import F64, I32, I64
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.series import (
-    EXACT,
-    LARGEST,
-    THOROUGH,
+    MAX_VALUE,
+    NOISY_FORECAST,
+    SMOOTH_FORECAST,
     ColumnGroup,
     encode_series,
 )
 from mocpack.errors import CorruptionError
 
 DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
-BRIEF, MOST_BRIEF = 6, 30  # a known step, plain series; depths of a first column
-DEFLATED, SERIES, TOLD_SERIES = 0, {1: EXACT, 2: THOROUGH}, {3: EXACT, 4: THOROUGH}
+BRIEF, MAX_BRIEF_DEPTH = 6, 30  # a known step, plain series; depths of a first column
+DEFLATED, SERIES, SIZED_SERIES = (
+    0,
+    {1: NOISY_FORECAST, 2: SMOOTH_FORECAST},
+    {3: NOISY_FORECAST, 4: SMOOTH_FORECAST},
+)
 PLAIN, ORDERS, FLOORED = 5, (0, 1, 2, 3), 3
-WHOLE_DOUBLE, MOST_SHORT = 255, 2.0**31  # of a short number
-RECIPROCAL, MOST_RECIPROCAL = 31, 223  # one byte: 1/1 to 1/223
-MAX_SIZE = 28  # of an expected error's logarithm
+AS_DOUBLE, MAX_SHORT_NUMBER = 255, 2.0**31  # of a short number
+RECIPROCAL, MAX_RECIPROCAL = 31, 223  # one byte: 1/1 to 1/223
+MAX_ERROR_LOG2 = 28  # of an expected error's logarithm
 MAX_DIGITS = 15
-MAX_WHOLE = 2**53
+MAX_INTEGER = 2**53
 
 
 def pack_numbers(
@@ -45,14 +49,14 @@ def pack_numbers(
     """
     if not len(values):
         return b""
-    ways = _grids(values, step, known, simple) if step else _exact(values, simple)
+    ways = _grid_codes(values, step, known, simple) if step else _exact_codes(values, simple)
     return min(ways, key=len)  # of equals the first
 
 
 def pack_short(out: FieldWriter, value: float) -> None:
     """Append a number as few digits, or as the reciprocal of such: 0.002, 1/60; else as it is."""
-    near = round(1 / value) if abs(value) >= 1 / (MOST_RECIPROCAL + 1) else 0
-    if 1 <= near <= MOST_RECIPROCAL and 1 / near == value:
+    near = round(1 / value) if abs(value) >= 1 / (MAX_RECIPROCAL + 1) else 0
+    if 1 <= near <= MAX_RECIPROCAL and 1 / near == value:
         out.u8(RECIPROCAL + near)
         return
     found = list(_short_forms(value))
@@ -61,7 +65,7 @@ def pack_short(out: FieldWriter, value: float) -> None:
         out.u8(form)
         out.signed(whole)
         return
-    out.u8(WHOLE_DOUBLE)
+    out.u8(AS_DOUBLE)
     out.f64(value)
 
 
@@ -70,7 +74,7 @@ def _short_forms(value: float) -> Iterator[tuple[int, int, int]]:
     for digits in range(MAX_DIGITS + 1):
         for reciprocal in (0, 1):
             near = 10.0**digits / value if reciprocal else value * 10.0**digits
-            whole = round(near) if abs(near) < MOST_SHORT else 0
+            whole = round(near) if abs(near) < MAX_SHORT_NUMBER else 0
             if whole and _short(whole, digits, reciprocal) == value:
                 yield abs(whole), 16 * reciprocal + digits, whole
 
@@ -79,10 +83,10 @@ def _short(whole: int, digits: int, reciprocal: int) -> float:
     return 10.0**digits / whole if reciprocal else whole / 10.0**digits
 
 
-def _exact(values: F64, simple: bool) -> Iterator[bytes]:
+def _exact_codes(values: F64, simple: bool) -> Iterator[bytes]:
     digits = _decimal_digits(values)
     if digits is not None:
-        for body in _whole_codes(np.rint(values * 10.0**digits).astype(np.int64), simple):
+        for body in _integer_codes(np.rint(values * 10.0**digits).astype(np.int64), simple):
             yield bytes([DECIMALS, digits]) + body
     with np.errstate(over="ignore"):
         floats = values.astype("<f4")
@@ -92,14 +96,14 @@ def _exact(values: F64, simple: bool) -> Iterator[bytes]:
         yield bytes([DOUBLES]) + _float_code(np.ascontiguousarray(values, "<f8").view("<u8"))
 
 
-def _grids(values: F64, step: float, known: bool, simple: bool) -> Iterator[bytes]:
+def _grid_codes(values: F64, step: float, known: bool, simple: bool) -> Iterator[bytes]:
     """Codes on a grid; the second lets a number stay what it was while that is within bounds."""
-    step = step if known else _single_below(step)
+    step = step if known else _round_down_to_float32(step)
     fine = step / 2
-    if not step or not np.abs(values).max(initial=0.0) / fine < MAX_WHOLE / 4:
-        yield from _exact(values, simple)
+    if not step or not np.abs(values).max(initial=0.0) / fine < MAX_INTEGER / 4:
+        yield from _exact_codes(values, simple)
         return
-    for pitch, rounded in ((step, np.rint(values / step)), (fine, _held(values, step))):
+    for pitch, rounded in ((step, np.rint(values / step)), (fine, _hold_values(values, step))):
         numbers = rounded.astype(np.int64)
         head = FieldWriter()
         if known:
@@ -108,7 +112,7 @@ def _grids(values: F64, step: float, known: bool, simple: bool) -> Iterator[byte
         else:
             head.u8(GRID)
             head.f32(pitch)
-        for body in _whole_codes(numbers, simple):
+        for body in _integer_codes(numbers, simple):
             yield head.bytes() + body
 
 
@@ -117,14 +121,14 @@ def _brief_codes(numbers: I64, form: int) -> Iterator[bytes]:
     if not numbers.any():
         yield b""
     elif not (numbers - numbers[0]).any():
-        yield bytes([form]) + _row(numbers[0])
+        yield bytes([form]) + _pack_row(numbers[0])
     else:
         for order, base, depths, code in _plain_series(numbers):
-            if depths[0] <= MOST_BRIEF:
+            if depths[0] <= MAX_BRIEF_DEPTH:
                 yield bytes([form + order + 8 * depths[0]]) + base + depths[1:] + code
 
 
-def _single_below(step: float) -> float:
+def _round_down_to_float32(step: float) -> float:
     """Return the largest float32 that is not above a step; 0 for one that has none near."""
     single = np.float32(min(step, 1e30))
     if single > step:
@@ -132,7 +136,7 @@ def _single_below(step: float) -> float:
     return float(single) if single > 1e-30 else 0.0
 
 
-def _held(values: F64, step: float) -> F64:
+def _hold_values(values: F64, step: float) -> F64:
     """Return whole numbers of half a step: each the one before if that is within half a step."""
     fine = step / 2
     out = np.rint(values / fine)
@@ -143,21 +147,21 @@ def _held(values: F64, step: float) -> F64:
     return out
 
 
-def _whole_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
+def _integer_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
     """Codes of whole numbers (N, K): the first row, then what follows, less it."""
-    first, rest = _row(numbers[0]), numbers[1:] - numbers[:1]
+    first, rest = _pack_row(numbers[0]), numbers[1:] - numbers[:1]
     if not rest.any():
         yield first + bytes([DEFLATED])
         return
-    yield first + bytes([DEFLATED]) + deflate(_varints(np.diff(numbers, axis=0)))
-    if not simple and np.abs(rest).max() <= LARGEST // 2:
+    yield first + bytes([DEFLATED]) + deflate(_pack_varints(np.diff(numbers, axis=0)))
+    if not simple and np.abs(rest).max() <= MAX_VALUE // 2:
         groups = _groups(numbers.shape[1])
         for coder, forecast in SERIES.items():
             yield first + bytes([coder]) + encode_series(rest, groups, forecast)
-        logs = _size_logs(numbers)
-        for coder, forecast in TOLD_SERIES.items():
-            told = encode_series(rest, groups, forecast, sizes=2 ** logs.astype(np.int64))
-            yield first + bytes([coder]) + logs.tobytes() + told
+        logs = _error_logs(numbers)
+        for coder, forecast in SIZED_SERIES.items():
+            coded = encode_series(rest, groups, forecast, sizes=2 ** logs.astype(np.int64))
+            yield first + bytes([coder]) + logs.tobytes() + coded
         for order, base, depths, code in _plain_series(numbers):
             yield base + bytes([PLAIN, order]) + depths + code
 
@@ -166,30 +170,34 @@ def _plain_series(numbers: I64) -> Iterator[tuple[int, bytes, bytes, bytes]]:
     """Yield (order, base, depths, code): an extrapolation taken away from all rows less a base."""
     rests = numbers.min(initial=1) == 0
     for order in ORDERS:
-        base = numbers[0] if order else _usual(numbers)
+        base = numbers[0] if order else _typical_row(numbers)
         less = numbers - base
-        if np.abs(less).max() <= LARGEST and (order != FLOORED or rests):
+        if np.abs(less).max() <= MAX_VALUE and (order != FLOORED or rests):
             rows = np.ascontiguousarray(less, np.int32)
-            yield order, _row(base), *_core.plain_series_encode(rows, order, _floors(base, order))
+            yield (
+                order,
+                _pack_row(base),
+                *_core.plain_series_encode(rows, order, _floors(base, order)),
+            )
 
 
 def _floors(base: npt.NDArray[Any], order: int) -> I32:
     """Return where 0 lies of each column less its base, which what rests there never goes below."""
     if order != FLOORED:
         return np.zeros(0, np.int32)
-    if np.abs(base).max(initial=0.0) > LARGEST:
+    if np.abs(base).max(initial=0.0) > MAX_VALUE:
         raise CorruptionError("numbers: a base beyond 2^30")
     return np.ascontiguousarray(-base, np.int32)
 
 
-def _row(numbers: I64) -> bytes:
+def _pack_row(numbers: I64) -> bytes:
     out = FieldWriter()
     for value in numbers:
         out.signed(int(value))
     return out.bytes()
 
 
-def _usual(numbers: I64) -> I64:
+def _typical_row(numbers: I64) -> I64:
     """Return for each column the number that stands most often, if that is often, or the middle."""
     found = []
     for column in numbers.T:
@@ -200,13 +208,13 @@ def _usual(numbers: I64) -> I64:
     return np.array(found, np.int64)
 
 
-def _size_logs(numbers: I64) -> npt.NDArray[np.uint8]:
+def _error_logs(numbers: I64) -> npt.NDArray[np.uint8]:
     """Return for each column the logarithm of the error to expect at first, in 1/256."""
     steps = np.abs(np.diff(numbers, axis=0))
     bends = np.abs(np.diff(numbers, 2, axis=0)) if len(numbers) > 2 else steps
     expected = 256.0 * np.minimum(steps.mean(0), bends.mean(0))
     logs = np.rint(np.log2(np.maximum(expected, 1.0)))
-    return np.asarray(np.clip(logs, 0, MAX_SIZE), np.uint8)
+    return np.asarray(np.clip(logs, 0, MAX_ERROR_LOG2), np.uint8)
 
 
 def _groups(columns: int) -> list[ColumnGroup]:
@@ -225,7 +233,7 @@ def _float_code(bits: npt.NDArray[np.unsignedinteger]) -> bytes:
     return deflate(split.T[::-1].tobytes())
 
 
-def _varints(steps: I64) -> bytes:
+def _pack_varints(steps: I64) -> bytes:
     out = FieldWriter()
     for value in steps.ravel().tolist():
         out.signed(value)
@@ -238,7 +246,7 @@ def _decimal_digits(values: F64) -> int | None:
         return None
     for digits in range(MAX_DIGITS + 1):
         whole = np.rint(values * 10.0**digits)
-        if np.abs(whole).max(initial=0.0) >= MAX_WHOLE / 2:  # so that differences fit too
+        if np.abs(whole).max(initial=0.0) >= MAX_INTEGER / 2:  # so that differences fit too
             return None
         if np.array_equal(whole / 10.0**digits, values):
             return digits

@@ -11,22 +11,22 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.codec import Payload
-from mocpack.container.extras import Chunk
-from mocpack.container.file import Packed
+from mocpack.container.file import FileContents
 from mocpack.container.head import Errors
 from mocpack.container.skel import CHANNELS
+from mocpack.container.take_chunks import Chunk
 from mocpack.container.track import TrackHead, track_head, track_values
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.frozen import assembled
+from mocpack.frozen import build_unchecked
 from mocpack.header import AnyHeader, ClipHeader, VertexHeader
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 from mocpack.source import BytesSource, PartSource, Source
-from mocpack.space import HANDS, UP_AXES
-from mocpack.take import NO_EXTRAS, WIDTHS, Extras, Track
+from mocpack.space import HANDEDNESS, UP_AXES
+from mocpack.take_data import NO_TAKE_DATA, WIDTHS, TakeData, Track
 
-BYTES_A_NUMBER = 64  # that decoding a number beside the poses may take
-PARTS = {
+BYTES_PER_NUMBER = 64  # that decoding a number beside the poses may take
+PART_OF_CHUNK = {
     "SKEL": "skeleton",
     "MESH": "skeleton",
     "REST": "skeleton",
@@ -39,10 +39,12 @@ PARTS = {
     "fill": "fill",
 }
 """What each chunk is counted under in `Reader.sizes`; the head where it is not here."""
-LEAST_LIMIT = 1 << 20  # bytes that opening a file may take, whatever the limit
-SKELETONS_KEPT = 256
-MOST_KEPT = 1 << 13  # bytes of the chunks of a skeleton that is kept: a hostile one does not stay
-Skeletal = tuple[Skeleton, tuple[int, ...], float]
+MIN_OPEN_BYTES = 1 << 20  # bytes that opening a file may take, whatever the limit
+MAX_CACHED_SKELETONS = 256
+MAX_CACHED_SKELETON_BYTES = (
+    1 << 13
+)  # bytes of the chunks of a skeleton that is kept: a hostile one does not stay
+SkeletonParts = tuple[Skeleton, tuple[int, ...], float]
 
 
 class Reader:
@@ -64,29 +66,29 @@ class Reader:
     def __init__(
         self, source: Source, *, partial: bool = False, memory_limit: int | None = None
     ) -> None:
-        limit = None if memory_limit is None else max(memory_limit, LEAST_LIMIT)
+        limit = None if memory_limit is None else max(memory_limit, MIN_OPEN_BYTES)
         self._file = file = _core.File(source, partial, limit)
         self._source = source
         self.codec_id = file.codec_id
         self.bitstream_version = file.bitstream_version
-        needed = _object(file.needed)
-        self.params = {**_object(file.params), **needed}
+        needed = _parse_object(file.needed)
+        self.params = {**_parse_object(file.params), **needed}
         self.needed = frozenset(needed)
         self.errors = Errors(*file.errors)
-        self.header = _header(file)
+        self.header = _build_header(file)
         offset, size, missing, checksum = file.payload
         self.payload = Payload(source, offset, size, missing, checksum, limit)
 
     @property
     def sizes(self) -> dict[str, int]:
         """Bytes by part of the file; chunk headers are counted with their chunk."""
-        found = {"file": self._source.size, "head": 0} | dict.fromkeys(PARTS.values(), 0)
+        found = {"file": self._source.size, "head": 0} | dict.fromkeys(PART_OF_CHUNK.values(), 0)
         for tag, size in self._file.chunk_sizes():
             if tag == "DATA":
                 found["payload"] = self.payload.size
-                found["head"] += size - self.payload.size - self.payload.missing
+                found["head"] += size - self.payload.size - self.payload.missing_bytes
             else:
-                found[PARTS.get(tag, "head")] += size
+                found[PART_OF_CHUNK.get(tag, "head")] += size
         return found
 
     @property
@@ -101,31 +103,31 @@ class Reader:
         return [track_head(found) for found in self._file.track_heads()]
 
     @cached_property
-    def extras(self) -> Extras:
+    def take_data(self) -> TakeData:
         """What the file holds beside its poses."""
-        if not isinstance(self.header, ClipHeader) or not self._file.has_extras:
-            return NO_EXTRAS
+        if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
+            return NO_TAKE_DATA
         file, valid = self._file, self._file.valid()
         try:
-            return Extras(
+            return TakeData(
                 file.moving_scales(),
                 file.times(),
                 None if valid is None else np.asarray(valid).view(np.bool_),
-                {head.name: self._track(i, head) for i, head in enumerate(self.track_heads)},
+                {head.name: self._read_track(i, head) for i, head in enumerate(self.track_heads)},
             )
         except InvalidClipError as error:
             raise CorruptionError(str(error)) from error
 
-    def extras_memory(self) -> int:
-        """Return the bytes that reading `extras` may take."""
-        if not isinstance(self.header, ClipHeader) or not self._file.has_extras:
+    def take_data_memory(self) -> int:
+        """Return the bytes that reading `take_data` may take."""
+        if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
             return 0
         frames, joints = self.header.frame_count, len(self.header.skeleton)
         numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads)
         numbers += frames * (3 * len(self.header.scaled_joints) + 1)
-        return BYTES_A_NUMBER * numbers + frames * joints
+        return BYTES_PER_NUMBER * numbers + frames * joints
 
-    def _track(self, index: int, head: TrackHead) -> Track:
+    def _read_track(self, index: int, head: TrackHead) -> Track:
         values, times = self._file.track(index)
         words = self._file.track_words(index) if head.kind == "label" else ()
         shown, start = (times, 0.0) if head.has_times else (None, head.start)
@@ -133,18 +135,18 @@ class Reader:
         return Track(head.kind, samples, head.frame_time, start, shown, head.bound, head.unit)
 
 
-def unpack(data: bytes, *, partial: bool = False) -> Packed:
+def unpack(data: bytes, *, partial: bool = False) -> FileContents:
     """Read the bytes of a .mocp file.
 
     With `partial`, a file cut inside its DATA chunk gives the payload bytes that there are.
     """
     reader = Reader(BytesSource(data), partial=partial)
-    return Packed(
+    return FileContents(
         reader.header,
         reader.codec_id,
         reader.bitstream_version,
         reader.params,
-        reader.payload.whole(),
+        reader.payload.read_all(),
         reader.errors,
         reader.needed,
         reader.chunks,
@@ -164,48 +166,50 @@ def read_skeleton(
     rest: bytes | None = None,
     hinges: bytes | None = None,
     scales: bytes | None = None,
-) -> Skeletal:
+) -> SkeletonParts:
     """Return the skeleton of chunks, the joints that are translated, and the unit in metres.
 
     Those used last are kept: the clips of an archive share them, and making one takes longer than
     decoding a window.
     """
     size = len(body) + len(rest or b"") + len(hinges or b"") + len(scales or b"")
-    return (_kept if size <= MOST_KEPT else _skeleton)(body, rest, hinges, scales)
+    return (_cached_skeleton if size <= MAX_CACHED_SKELETON_BYTES else _build_skeleton)(
+        body, rest, hinges, scales
+    )
 
 
-def _skeleton(
+def _build_skeleton(
     body: bytes, rest: bytes | None, hinges: bytes | None, scales: bytes | None
-) -> Skeletal:
+) -> SkeletonParts:
     found = _core.read_skeleton(body, rest, hinges, scales)
     translated, unit = found.pop("translated_joints"), found.pop("unit")
     given = {name: value for name, value in found.items() if value is not None}
     given["channels"] = tuple(tuple(CHANNELS[c] for c in codes) for codes in given["channels"])
     try:
-        given["hinges"] = _hinges(given["hinges"])
+        given["hinges"] = _build_hinges(given["hinges"])
         return Skeleton(**given), translated, unit
     except InvalidClipError as error:
         raise CorruptionError(f"header: {error}") from error
 
 
-_kept = lru_cache(SKELETONS_KEPT)(_skeleton)
+_cached_skeleton = lru_cache(MAX_CACHED_SKELETONS)(_build_skeleton)
 
 
-def _hinges(rows: list[Any]) -> Hinges | None:
+def _build_hinges(rows: list[Any]) -> Hinges | None:
     if not rows:
         return None
     joints, axes, limits, slides, names = zip(*rows, strict=True)
     return Hinges(joints, np.array(axes), np.array(limits), np.array(slides), names)
 
 
-def _header(file: _core.File) -> AnyHeader:
-    metadata = _object(file.metadata)
+def _build_header(file: _core.File) -> AnyHeader:
+    metadata = _parse_object(file.metadata)
     if file.is_vertices:
         vertices, faces = file.mesh()
         return VertexHeader(vertices, faces, file.frame_count, file.frame_time, metadata)
     skeleton, translated, unit = read_skeleton(*file.skeleton_chunks())
-    start, loop, up, left_handed, interpolated = file.playing
-    header: ClipHeader = assembled(
+    start, loop, up, left_handed, interpolated = file.playback
+    header: ClipHeader = build_unchecked(
         ClipHeader,
         {
             "skeleton": skeleton,
@@ -218,14 +222,14 @@ def _header(file: _core.File) -> AnyHeader:
             "start_time": start,
             "loop": loop,
             "up": UP_AXES[up],
-            "handedness": HANDS[left_handed],
+            "handedness": HANDEDNESS[left_handed],
             "interpolated": interpolated,
         },
     )
     return header
 
 
-def _object(text: bytes) -> dict[str, Any]:
+def _parse_object(text: bytes) -> dict[str, Any]:
     """Return the JSON object of a text that the core has checked; nothing is an empty one."""
     found: dict[str, Any] = json.loads(text) if text else {}
     return found

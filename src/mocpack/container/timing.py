@@ -8,7 +8,7 @@ from mocpack.arrays import F64
 from mocpack.coding.fields import FieldWriter
 from mocpack.container.numbers import pack_numbers
 from mocpack.header import ClipHeader
-from mocpack.space import HANDS, UP_AXES
+from mocpack.space import HANDEDNESS, UP_AXES
 
 EVEN, UNEVEN = 0, 1
 LOOP, UP_SHIFT, LEFT_HANDED, INTERPOLATED = 1, 1, 8, 16
@@ -25,5 +25,5 @@ def pack_times(start: float, times: F64 | None) -> bytes:
 
 def pack_play(header: ClipHeader) -> bytes:
     flags = LOOP * header.loop + (UP_AXES.index(header.up) << UP_SHIFT)
-    flags += LEFT_HANDED * (header.handedness == HANDS[1]) + INTERPOLATED * header.interpolated
+    flags += LEFT_HANDED * (header.handedness == HANDEDNESS[1]) + INTERPOLATED * header.interpolated
     return bytes([flags])

@@ -16,14 +16,14 @@ from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.container.numbers import pack_numbers, pack_short
 from mocpack.container.runs import pack_flags, pack_runs
 from mocpack.rotations import as_rotvec, conjugate, multiply, normalize
-from mocpack.take import KINDS, WIDTHS, Track
+from mocpack.take_data import KINDS, WIDTHS, Track
 
-OWN_RATE, STARTS, HAS_TIMES, BOUNDED, HAS_UNIT = 1, 2, 4, 8, 16
-MOST_KINDS = 8  # so that flags stand above the kind in one byte
+HAS_RATE, HAS_START, HAS_TIMES, HAS_BOUND, HAS_UNIT = 1, 2, 4, 8, 16
+MAX_KINDS = 8  # so that flags stand above the kind in one byte
 AS_QUATERNIONS, AS_VECTORS, FROM_IDENTITY = 0, 1, 2
-REFERENCE = 32767.0
-MOST_UNWOUND = 90.0  # radians
-CLOSE = 1 - 1e-6  # of a bound that rounding may take the rest of
+REFERENCE_SCALE = 32767.0
+MAX_UNWRAPPED_RAD = 90.0  # radians
+ROUNDING_MARGIN = 1 - 1e-6  # of a bound that rounding may take the rest of
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,10 @@ def pack_track(name: str, track: Track) -> bytes:
     matrix = np.ascontiguousarray(track.values).reshape(len(track), WIDTHS[track.kind])
     turns = track.kind == "quaternion"
     if track.bound and len(track):
-        step = _step(track.kind, track.bound)
-        packed = head + (_pack_turns(track) if turns else pack_numbers(matrix, step, known=True))
+        step = _grid_step(track.kind, track.bound)
+        packed = head + (
+            _pack_rotations(track) if turns else pack_numbers(matrix, step, known=True)
+        )
         values, _ = _core.read_track(packed)
         back = replace(track, values=track_values(track.kind, values))
         if track.error(back) <= track.bound:
@@ -99,13 +101,13 @@ def _pack_head(name: str, track: Track) -> bytes:
     out = FieldWriter()
     out.sized(name.encode())
     flags = (
-        OWN_RATE * (track.frame_time is not None)
-        + STARTS * (track.start != 0)
+        HAS_RATE * (track.frame_time is not None)
+        + HAS_START * (track.start != 0)
         + HAS_TIMES * (track.times is not None)
-        + BOUNDED * (track.bound != 0)
+        + HAS_BOUND * (track.bound != 0)
         + HAS_UNIT * bool(track.unit)
     )
-    out.u8(KINDS.index(track.kind) + MOST_KINDS * flags)
+    out.u8(KINDS.index(track.kind) + MAX_KINDS * flags)
     out.varint(len(track))
     if track.frame_time is not None:
         pack_short(out, track.frame_time)
@@ -120,22 +122,23 @@ def _pack_head(name: str, track: Track) -> bytes:
     return out.bytes()
 
 
-def _pack_turns(track: Track) -> bytes:
+def _pack_rotations(track: Track) -> bytes:
     """Return rotations as vectors, three numbers a sample, from no turn or from near the first."""
-    values, step = np.asarray(track.values), _step(track.kind, track.bound)
-    reference = np.rint(REFERENCE * normalize(values[0])).astype("<i2")
-    apart = multiply(conjugate(_reference(reference)), values)
+    values, step = np.asarray(track.values), _grid_step(track.kind, track.bound)
+    reference = np.rint(REFERENCE_SCALE * normalize(values[0])).astype("<i2")
+    apart = multiply(conjugate(_parse_reference(reference)), values)
     ways = (
         (bytes([FROM_IDENTITY]), normalize(values)),
         (bytes([AS_VECTORS]) + reference.tobytes(), apart),
     )
     found = (
-        head + pack_numbers(_unwound(as_rotvec(turns)), step, known=True) for head, turns in ways
+        head + pack_numbers(_unwrap_vectors(as_rotvec(turns)), step, known=True)
+        for head, turns in ways
     )
     return min(found, key=len)
 
 
-def _unwound(vectors: F64) -> F64:
+def _unwrap_vectors(vectors: F64) -> F64:
     """Return rotation vectors (N, 3) of the same rotations that do not leap: with whole turns more.
 
     What spins leaves half a turn on one side and comes back on the other otherwise.
@@ -146,21 +149,21 @@ def _unwound(vectors: F64) -> F64:
     for t in range(1, len(out)):
         ahead = float(out[t - 1] @ axes[t])  # how far the last one reaches along this axis
         length = angles[t] + 2 * math.pi * round((ahead - angles[t]) / (2 * math.pi))
-        if abs(length) < MOST_UNWOUND:
+        if abs(length) < MAX_UNWRAPPED_RAD:
             out[t] = length * axes[t]
     return out
 
 
-def _reference(whole: npt.NDArray[np.int16]) -> F64:
-    return normalize(whole / REFERENCE)
+def _parse_reference(whole: npt.NDArray[np.int16]) -> F64:
+    return normalize(whole / REFERENCE_SCALE)
 
 
-def _step(kind: str, bound: float) -> float:
+def _grid_step(kind: str, bound: float) -> float:
     """Return the step of a grid on which no value is further off than the bound."""
     if kind == "scalar":
-        return 2 * bound * CLOSE
+        return 2 * bound * ROUNDING_MARGIN
     # no angle between rotations is larger than the distance of their vectors
-    return 2 * min(bound, 1.0) * CLOSE / math.sqrt(3)
+    return 2 * min(bound, 1.0) * ROUNDING_MARGIN / math.sqrt(3)
 
 
 def _pack_labels(labels: tuple[str, ...]) -> bytes:

@@ -1,9 +1,9 @@
 """Many clips as one thing: archives (.mocps), their catalogue, and windows of them to train on."""
 
-from mocpack.corpora.decoded import DecodedCache
+from mocpack.corpora.decoded_cache import DecodedCache
 from mocpack.corpora.merging import merge, repair
-from mocpack.corpora.packing import Packing, Refused, append, pack
-from mocpack.corpora.reading import Corpus, corpus
+from mocpack.corpora.packing import PackOptions, RejectedFile, append, pack
+from mocpack.corpora.reading import Corpus, open_corpus
 from mocpack.corpora.stream import Stream
 from mocpack.corpora.verifying import verify
 from mocpack.corpora.windows import Windows
@@ -11,13 +11,13 @@ from mocpack.corpora.windows import Windows
 __all__ = [
     "Corpus",
     "DecodedCache",
-    "Packing",
-    "Refused",
+    "PackOptions",
+    "RejectedFile",
     "Stream",
     "Windows",
     "append",
-    "corpus",
     "merge",
+    "open_corpus",
     "pack",
     "repair",
     "verify",

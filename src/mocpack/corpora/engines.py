@@ -15,25 +15,25 @@ from functools import wraps
 from itertools import islice
 from typing import Any
 
-from mocpack.cores import core_count, using_cores
+from mocpack.cores import core_count, limit_cores
 from mocpack.errors import UsageError
-from mocpack.extras import require
-from mocpack.workers import Lost, run_each
+from mocpack.optional_packages import require
+from mocpack.workers import LostJob, run_each
 
 Job = tuple[Any, ...]
-Told = Callable[[int, float], None]
+OnProgress = Callable[[int, float], None]
 Results = Generator[tuple[int, Any], None, None]
-Engine = Callable[[Callable[..., Any], Sequence[Job], Told], Results]
+Engine = Callable[[Callable[..., Any], Sequence[Job], OnProgress], Results]
 
-NAMES = ("local", "ray")
-ANSWERING = 10.0  # seconds in which a cluster's address answers
-QUEUED = 3  # tasks that wait for each that runs, so that no core waits for us
+ENGINES = ("local", "ray")
+CONNECT_TIMEOUT_S = 10.0  # seconds in which a cluster's address answers
+QUEUED_TASKS_PER_CORE = 3  # tasks that wait for each that runs, so that no core waits for us
 
 
-def engine_of(name: str, *, workers: int = 1, address: str | None = None) -> Engine:
+def make_engine(name: str, *, workers: int = 1, address: str | None = None) -> Engine:
     """Return an engine by its name: ``local``, or ``ray`` at an address."""
-    if name not in NAMES:
-        raise UsageError(f"an engine is one of {', '.join(NAMES)}, got {name!r}")
+    if name not in ENGINES:
+        raise UsageError(f"an engine is one of {', '.join(ENGINES)}, got {name!r}")
     if name == "ray":
         return ray_engine(address)
     if address is not None:
@@ -46,7 +46,9 @@ def local_engine(workers: int = 1) -> Engine:
     if workers < 0:
         raise UsageError(f"workers must be 0 or above, got {workers}")
     count = workers or core_count()
-    return lambda work, jobs, told: run_each(work, jobs, workers=min(count, len(jobs)), told=told)
+    return lambda work, jobs, on_progress: run_each(
+        work, jobs, workers=min(count, len(jobs)), on_progress=on_progress
+    )
 
 
 def ray_engine(address: str | None = None) -> Engine:
@@ -58,12 +60,12 @@ def ray_engine(address: str | None = None) -> Engine:
     ray = require("ray", extra="ray", purpose="--engine ray")
     _connect(ray, address)
 
-    def each(work: Callable[..., Any], jobs: Sequence[Job], told: Told) -> Results:
+    def each(work: Callable[..., Any], jobs: Sequence[Job], on_progress: OnProgress) -> Results:
         _connect(ray, address)
 
         @wraps(work)  # its name is that of ray's processes
         def on_one_core(*job: Any) -> Any:
-            with using_cores(1):
+            with limit_cores(1):
                 return work(*job)
 
         # ray's own retries would run a part again with the file that ended its process, and again
@@ -71,20 +73,22 @@ def ray_engine(address: str | None = None) -> Engine:
         waiting = iter(enumerate(jobs))
         running: dict[Any, int] = {}
         while True:
-            room = QUEUED * max(1, int(ray.cluster_resources().get("CPU", 1))) - len(running)
-            for place, job in islice(waiting, max(0, room)):
-                running[task.remote(*job)] = place
+            room = QUEUED_TASKS_PER_CORE * max(1, int(ray.cluster_resources().get("CPU", 1))) - len(
+                running
+            )
+            for index, job in islice(waiting, max(0, room)):
+                running[task.remote(*job)] = index
             if not running:
                 return
             done, _ = ray.wait(list(running), num_returns=1)
             for one in done:
-                place = running.pop(one)
+                index = running.pop(one)
                 try:
-                    yield place, ray.get(one)
+                    yield index, ray.get(one)
                 except ray.exceptions.RayTaskError:
                     raise  # a defect: work tells what is wrong by what it returns
                 except ray.exceptions.RayError as error:
-                    yield place, Lost(_why(error))
+                    yield index, LostJob(_describe_error(error))
 
     return each
 
@@ -96,7 +100,7 @@ def _connect(ray: Any, address: str | None) -> None:
     try:
         if address is not None and (found := re.fullmatch(r"([^/]+):(\d+)", address)):
             # ray itself waits minutes for one that is not there
-            socket.create_connection((found[1], int(found[2])), ANSWERING).close()
+            socket.create_connection((found[1], int(found[2])), CONNECT_TIMEOUT_S).close()
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except OSError as error:
         where = "" if address is None else f" at {address}"
@@ -104,6 +108,6 @@ def _connect(ray: Any, address: str | None) -> None:
         raise UsageError(f"no ray cluster answers{where}: {first}") from error
 
 
-def _why(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     first = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
     return f"its process on the cluster ended ({first or type(error).__name__})"

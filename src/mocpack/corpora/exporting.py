@@ -12,12 +12,12 @@ import numpy as np
 from mocpack import _api
 from mocpack.arrays import F32
 from mocpack.clip import Clip
-from mocpack.corpora import catalogue
+from mocpack.corpora import catalog
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import MissingExtraError, UsageError
 from mocpack.io.atomic import atomic_stream
 
-BATCH = 1 << 16  # rows of a Parquet row group, at most
+ROW_GROUP_ROWS = 1 << 16  # rows of a Parquet row group, at most
 
 
 def export(
@@ -48,15 +48,15 @@ def export(
         raise UsageError(f"a store is one of {', '.join(STORES)}, got {store!r}")
     if store == "folder" and suffix is None:
         raise UsageError("a folder of files needs their format, such as .bvh")
-    chosen = list(range(len(corpus))) if clips is None else list(clips)
-    if not chosen:
+    selected = list(range(len(corpus))) if clips is None else list(clips)
+    if not selected:
         raise UsageError("no clip of the archive is chosen")
     place = Path(path)
     if place.exists() and not (place.is_dir() and not any(place.iterdir())):
         raise UsageError(f"{path} exists")
-    source = _Chosen(corpus, chosen, fps)
+    source = _SelectedClips(corpus, selected, fps)
     STORES[store](source, place, ".npz" if store == "npz" else suffix)
-    return len(chosen)
+    return len(selected)
 
 
 def safe_path(folder: str | Path, name: str, suffix: str) -> Path:
@@ -69,7 +69,7 @@ def safe_path(folder: str | Path, name: str, suffix: str) -> Path:
     return Path(folder, *parts[:-1], parts[-1] + suffix)
 
 
-class _Chosen:
+class _SelectedClips:
     """Clips of an archive, one decoded at a time."""
 
     def __init__(self, corpus: Corpus, numbers: Sequence[int], fps: float | None) -> None:
@@ -82,40 +82,40 @@ class _Chosen:
                 raise UsageError(f"clip {name!r} has vertices and no joints; choose by --where")
             yield name, clip if self.fps is None else clip.resample(self.fps)
 
-    def rates(self) -> set[float]:
+    def frame_rates(self) -> set[float]:
         if self.fps is not None:
             return {float(self.fps)}
         return {round(1 / float(self.corpus.index.frame_times[n]), 6) for n in self.numbers}
 
 
-def _write_files(source: _Chosen, folder: Path, suffix: str | None) -> None:
+def _write_files(source: _SelectedClips, folder: Path, suffix: str | None) -> None:
     for name, clip in source:
         goal = safe_path(folder, name, str(suffix))
         goal.parent.mkdir(parents=True, exist_ok=True)
         _api.write(clip, goal)
 
 
-def _write_parquet(source: _Chosen, path: Path, _suffix: str | None) -> None:
+def _write_parquet(source: _SelectedClips, path: Path, _suffix: str | None) -> None:
     schema = _schema()
-    writing = catalogue.parquet().ParquetWriter
+    writing = catalog.import_parquet().ParquetWriter
     with atomic_stream(path) as file, writing(file, schema, compression="zstd") as writer:
         for batch in _batches(source):
-            writer.write_batch(batch, row_group_size=BATCH)
+            writer.write_batch(batch, row_group_size=ROW_GROUP_ROWS)
 
 
-def _write_lance(source: _Chosen, path: Path, _suffix: str | None) -> None:
-    lance = _package("lance", "pylance")
-    reader = catalogue.arrow().RecordBatchReader.from_batches(_schema(), _batches(source))
+def _write_lance(source: _SelectedClips, path: Path, _suffix: str | None) -> None:
+    lance = _import_package("lance", "pylance")
+    reader = catalog.import_arrow().RecordBatchReader.from_batches(_schema(), _batches(source))
     lance.write_dataset(reader, str(path))
 
 
-def _write_lerobot(source: _Chosen, path: Path, _suffix: str | None) -> None:
+def _write_lerobot(source: _SelectedClips, path: Path, _suffix: str | None) -> None:
     """Write an episode a clip; a robot's state is its root and its angles, another's its rows."""
-    package = _package("lerobot.datasets.lerobot_dataset", "lerobot")
-    rates = source.rates()
-    if len(rates) > 1 or next(iter(rates)) != round(next(iter(rates))):
+    package = _import_package("lerobot.datasets.lerobot_dataset", "lerobot")
+    frame_rates = source.frame_rates()
+    if len(frame_rates) > 1 or next(iter(frame_rates)) != round(next(iter(frame_rates))):
         raise UsageError(
-            f"LeRobot takes one whole number of frames a second, clips have {sorted(rates)}: "
+            f"LeRobot takes one whole number of frames a second, clips have {sorted(frame_rates)}: "
             "say --fps"
         )
     if path.is_dir():
@@ -123,12 +123,12 @@ def _write_lerobot(source: _Chosen, path: Path, _suffix: str | None) -> None:
     made: Any = None
     width = 0
     for name, clip in source:
-        state = _state(clip)
+        state = _frame_vectors(clip)
         if made is None:
             width = state.shape[1]
             features = {"observation.state": {"dtype": "float32", "shape": (width,), "names": None}}
             made = package.LeRobotDataset.create(
-                "local/mocpack", int(next(iter(rates))), features, root=path, use_videos=False
+                "local/mocpack", int(next(iter(frame_rates))), features, root=path, use_videos=False
             )
         if state.shape[1] != width:
             raise UsageError(f"clip {name!r} has {state.shape[1]} numbers a frame, others {width}")
@@ -139,7 +139,7 @@ def _write_lerobot(source: _Chosen, path: Path, _suffix: str | None) -> None:
         made.finalize()
 
 
-STORES: dict[str, Callable[[_Chosen, Path, str | None], None]] = {
+STORES: dict[str, Callable[[_SelectedClips, Path, str | None], None]] = {
     "npz": _write_files,
     "folder": _write_files,
     "parquet": _write_parquet,
@@ -149,36 +149,36 @@ STORES: dict[str, Callable[[_Chosen, Path, str | None], None]] = {
 
 
 def _schema() -> Any:
-    pa = catalogue.arrow()
+    pa = catalog.import_arrow()
     numbers = pa.list_(pa.float32())
     columns = [("clip", pa.string()), ("frame", pa.int32()), ("time", pa.float64())]
     return pa.schema([*columns, ("rotations", numbers), ("translations", numbers)])
 
 
-def _batches(source: _Chosen) -> Iterator[Any]:
+def _batches(source: _SelectedClips) -> Iterator[Any]:
     """Go through clips as record batches, a row a frame."""
-    pa, schema = catalogue.arrow(), _schema()
+    pa, schema = catalog.import_arrow(), _schema()
     for name, clip in source:
         count = len(clip)
         arrays = [
             pa.array([name] * count, pa.string()),
             pa.array(np.arange(count, dtype=np.int32)),
             pa.array(np.asarray(clip.times, np.float64)),
-            _lists(np.asarray(clip.rotations)),
-            _lists(np.asarray(clip.translations)),
+            _to_list_array(np.asarray(clip.rotations)),
+            _to_list_array(np.asarray(clip.translations)),
         ]
         yield pa.record_batch(arrays, schema=schema)
 
 
-def _lists(values: Any) -> Any:
+def _to_list_array(values: Any) -> Any:
     """Return an array (T, …) as a list of float32 a row."""
-    pa = catalogue.arrow()
+    pa = catalog.import_arrow()
     flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)
     ends = np.arange(len(flat) + 1, dtype=np.int32) * np.int32(flat.shape[1])
     return pa.ListArray.from_arrays(pa.array(ends), pa.array(flat.ravel()))
 
 
-def _state(clip: Clip) -> F32:
+def _frame_vectors(clip: Clip) -> F32:
     """Return the numbers of a frame: root's place and turn and angles, or every joint's turn."""
     turns, places = np.asarray(clip.rotations), np.asarray(clip.translations)
     if clip.skeleton.hinges is None:
@@ -188,7 +188,7 @@ def _state(clip: Clip) -> F32:
     return np.concatenate(parts, axis=1).astype(np.float32)
 
 
-def _package(module: str, package: str) -> Any:
+def _import_package(module: str, package: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -9,7 +9,7 @@ import numpy as np
 from mocpack import _core, mirroring
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import FOOT
+from mocpack.metrics.contacts import FOOT_NAME
 from mocpack.skeleton import Skeleton
 
 FEATURES = (
@@ -22,8 +22,8 @@ FEATURES = (
 )
 """In the order in which the native core numbers them."""
 
-IN_THE_WORLD = {"positions", "velocities", "contacts"}
-AS_STORED = ("quaternion", "translations")
+WORLD_FEATURES = {"positions", "velocities", "contacts"}
+STORED_FEATURES = ("quaternion", "translations")
 """The features that are a clip's own numbers, and a row of the decoded cache."""
 
 
@@ -41,7 +41,7 @@ def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, sl
 
 def feet(skeleton: Skeleton) -> list[int]:
     """Return the joints that ``contacts`` are of: those that are named like feet or toes."""
-    return [j for j, name in enumerate(skeleton.names) if FOOT.search(name)]
+    return [j for j, name in enumerate(skeleton.names) if FOOT_NAME.search(name)]
 
 
 def window_plan(
@@ -59,17 +59,17 @@ def window_plan(
     a second, by default those that the clip has.
     """
     skeleton = header.skeleton
-    stretched = bool(header.scaled_joints) or bool((skeleton.scales != 1).any())
-    if stretched and IN_THE_WORLD & set(features):
+    world_matrices = bool(header.scaled_joints) or bool((skeleton.scales != 1).any())
+    if world_matrices and WORLD_FEATURES & set(features):
         raise UsageError("joints are scaled: such clips have rotations and translations alone")
     if "contacts" in features and not feet(skeleton):
         raise UsageError("no joint is named like a foot, toe, ankle or heel: there are no contacts")
     partners = before = after = None
     axis = 0
     if mirror:
-        found = mirroring.partners(skeleton, None)
-        axis = mirroring.side_axis(mirroring.rest_world(skeleton)[0], found)
-        before, after = mirroring.mirror_turns(skeleton, found, axis)
+        found = mirroring.mirror_partners(skeleton, None)
+        axis = mirroring.find_side_axis(mirroring.rest_world(skeleton)[0], found)
+        before, after = mirroring.mirror_factors(skeleton, found, axis)
         partners = found.astype(np.int32)
     return _core.WindowPlan(
         parents=np.array(skeleton.parents, np.int32),

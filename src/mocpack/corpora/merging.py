@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from mocpack.container import (
-    Place,
-    Stored,
+    ClipLocation,
+    StoredClip,
     is_archive,
-    restored,
+    read_clip_file,
     scan,
     scan_table,
-    stored,
+    to_stored_clip,
 )
-from mocpack.corpora import catalogue
-from mocpack.corpora.catalogue import Row
-from mocpack.corpora.packing import Refused
-from mocpack.corpora.reading import corpus
+from mocpack.corpora import catalog
+from mocpack.corpora.catalog import Row
+from mocpack.corpora.packing import RejectedFile
+from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.writing import CorpusWriter, front_size
 from mocpack.errors import FormatError, MocpackError
 from mocpack.motion import Motion
-from mocpack.source import Source, source_of
+from mocpack.source import Source, open_source
 from mocpack.units import parse_size
 
 
@@ -41,60 +41,60 @@ def merge(
     """
     size = None if shard_size is None else parse_size(shard_size)
     with ExitStack() as stack:
-        parts = [stack.enter_context(corpus(one)) for one in paths]
+        parts = [stack.enter_context(open_corpus(one)) for one in paths]
         starts = [f"{Path(str(one)).stem}/" if prefix else "" for one in paths]
-        tables = [part.renamed_table(start) for part, start in zip(parts, starts, strict=True)]
-        table = catalogue.concatenated(tables)
+        tables = [part.table_with_prefix(start) for part, start in zip(parts, starts, strict=True)]
+        table = catalog.concat_tables(tables)
         writer = stack.enter_context(CorpusWriter(path, shard_size=size, table=table))
         for part, start in zip(parts, starts, strict=True):
-            for clip in part.stored():
-                writer.add(_renamed(clip, start + clip.name))
+            for clip in part.stored_clips():
+                writer.add(_rename_clip(clip, start + clip.name))
 
 
-def repair(path: str | Path, out: str | Path) -> list[Refused]:
+def repair(path: str | Path, out: str | Path) -> list[RejectedFile]:
     """Save what is whole of an archive file that was cut or damaged; return what is not.
 
     The clips are found by their own chunks, and trailer and catalogue made anew. A user's columns
     come from the old catalogue, if it is whole.
     """
     lost = []
-    source = source_of(str(path))
+    source = open_source(str(path))
     try:
         if not is_archive(source):
             raise FormatError(f"{path}: not a .mocps archive")
-        meta = _users_columns(scan_table(source))
+        meta = _user_columns(scan_table(source))
         with CorpusWriter(out, meta=meta) as writer:
             for found in scan(source):
-                why = found.fault
-                if why is None and found.name in writer:
-                    why = "is there twice"
-                if why is None:
+                reason = found.fault
+                if reason is None and found.name in writer:
+                    reason = "is there twice"
+                if reason is None:
                     try:
-                        writer.add(*_anew(source, found.name, found.place))
+                        writer.add(*_rebuild_clip(source, found.name, found.place))
                         continue
                     except MocpackError as error:
-                        why = str(error)
-                lost.append(Refused(found.name, f"clip {found.name!r}: {why}"))
+                        reason = str(error)
+                lost.append(RejectedFile(found.name, f"clip {found.name!r}: {reason}"))
     finally:
         source.close()
     return lost
 
 
-def _anew(source: Source, name: str, place: Place) -> tuple[Stored, Row]:
-    data = restored(source, place)
+def _rebuild_clip(source: Source, name: str, place: ClipLocation) -> tuple[StoredClip, Row]:
+    data = read_clip_file(source, place)
     with Motion(data, memory_limit=None) as motion:
         motion.check()
-    kept = stored(name, data, front_size(data, keys=False))
-    return kept, catalogue.describe(name, data, kept.base)
+    kept = to_stored_clip(name, data, front_size(data, keys=False))
+    return kept, catalog.describe_clip(name, data, kept.base)
 
 
-def _users_columns(table: bytes | None) -> Any:
+def _user_columns(table: bytes | None) -> Any:
     if table is None:
         return None
-    found = catalogue.read_table(table)
-    own = set(catalogue.TYPES) - {catalogue.KEY}
+    found = catalog.read_table(table)
+    own = set(catalog.COLUMN_TYPES) - {catalog.CLIP_COLUMN}
     return found.select([name for name in found.column_names if name not in own])
 
 
-def _renamed(clip: Stored, name: str) -> Stored:
+def _rename_clip(clip: StoredClip, name: str) -> StoredClip:
     return replace(clip, name=name)

@@ -20,40 +20,40 @@ import numpy as np
 from mocpack import _api
 from mocpack.clip import AnyClip
 from mocpack.container import (
-    Stored,
+    StoredClip,
     check_name,
-    stored,
+    to_stored_clip,
 )
 from mocpack.cores import core_count
-from mocpack.corpora import catalogue, storage
-from mocpack.corpora.catalogue import Row
-from mocpack.corpora.reading import corpus
+from mocpack.corpora import catalog, storage
+from mocpack.corpora.catalog import Row
+from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter, front_size
-from mocpack.errors import MissingExtraError, MocpackError, UsageError, defect
-from mocpack.io import clip_names_in
+from mocpack.errors import MissingExtraError, MocpackError, UsageError, describe_bug
+from mocpack.io import list_clips_in_bytes
 from mocpack.motion import Motion
 from mocpack.registry import AUTO_CODEC
 from mocpack.units import parse_length, parse_size
-from mocpack.workers import Lost, run_each
+from mocpack.workers import LostJob, run_each
 
-DEATHS = 3  # of processes that a file may cost
+MAX_CRASHES = 3  # of processes that a file may cost
 
 
 @dataclass(frozen=True)
-class Refused:
+class RejectedFile:
     """A file that is not in the archive, and why, in one sentence.
 
-    `lacking` where the file is not at fault: a package that reads it is not installed here.
+    `missing_package` where the file is not at fault: a package that reads it is not installed here.
     """
 
     path: str
-    why: str
-    lacking: bool = False
+    reason: str
+    missing_package: bool = False
 
 
 @dataclass(frozen=True)
-class Packing:
+class PackOptions:
     """How each file is read and packed; the same for all.
 
     Attributes
@@ -77,14 +77,14 @@ class Packing:
 def pack(
     files: Mapping[str, str | Path],
     path: str | Path,
-    packing: Packing | None = None,
+    packing: PackOptions | None = None,
     *,
     meta: Any = None,
     name_pattern: str | None = None,
     shard_size: str | int | None = None,
     workers: int | None = None,
-    told: Callable[[int, float], None] = lambda place, share: None,
-) -> list[Refused]:
+    on_progress: Callable[[int, float], None] = lambda index, share: None,
+) -> list[RejectedFile]:
     """Pack motion files into an archive; what cannot be packed is left out and returned.
 
     Parameters
@@ -105,32 +105,32 @@ def pack(
     workers : int, optional
         Processes, 0 for as many as there are cores; a file that ends three of them is refused. By
         default files are packed by this process itself.
-    told : callable
+    on_progress : callable
         Is told the place of a file and the share of it that is done.
     """
     size = None if shard_size is None else parse_size(shard_size)
     with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
-        return pack_into(writer, files, packing or Packing(), workers, told)
+        return pack_into(writer, files, packing or PackOptions(), workers, on_progress)
 
 
 def append(
     files: Mapping[str, str | Path],
     path: str | Path,
-    packing: Packing | None = None,
+    packing: PackOptions | None = None,
     *,
     meta: Any = None,
     name_pattern: str | None = None,
     shard_size: str | int | None = None,
     workers: int | None = None,
-    told: Callable[[int, float], None] = lambda place, share: None,
-) -> list[Refused]:
+    on_progress: Callable[[int, float], None] = lambda index, share: None,
+) -> list[RejectedFile]:
     """Add motion files to an archive: those that are there stay as they are, byte for byte.
 
     Of an archive in shards, none is touched; new ones follow.
     """
     size = None if shard_size is None else parse_size(shard_size)
     with ExitStack() as stack:
-        old = stack.enter_context(corpus(path))
+        old = stack.enter_context(open_corpus(path))
         sharded = bool(old.index.files)
         if sharded and size is None:
             size = max(count for _, count in old.index.files)
@@ -138,21 +138,26 @@ def append(
             raise UsageError(f"{path} is one file: it takes no --shard-size when appended to")
         kept = old.index if sharded else None
         writer = CorpusWriter(
-            path, shard_size=size, meta=meta, name_pattern=name_pattern, kept=kept, old=old.rows()
+            path,
+            shard_size=size,
+            meta=meta,
+            name_pattern=name_pattern,
+            old_index=kept,
+            old_table=old.load_catalog(),
         )
         stack.enter_context(writer)
         for name in old.names:
             if name in files:
                 raise UsageError(f"{path} has a clip {name!r} already")
         if not sharded:
-            for clip in old.stored():
+            for clip in old.stored_clips():
                 writer.add(clip)
-        return pack_into(writer, files, packing or Packing(), workers, told)
+        return pack_into(writer, files, packing or PackOptions(), workers, on_progress)
 
 
 def pack_file(
-    path: str, name: str, packing: Packing, *, sha256: str | None = None
-) -> list[tuple[Stored, Row]] | Refused:
+    path: str, name: str, packing: PackOptions, *, sha256: str | None = None
+) -> list[tuple[StoredClip, Row]] | RejectedFile:
     """Pack one file: each of its motions as an archive keeps it, with its row; or why not.
 
     `sha256` is of what the file held when it was planned. A store that does not answer is an
@@ -161,31 +166,31 @@ def pack_file(
     try:
         data = storage.read(path)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
-            return Refused(path, f"{path}: was changed after it was planned")
-        motions = _inside(data, path, packing)
-        return [_packed_motion(data, path, name, inside, packing) for inside in motions]
+            return RejectedFile(path, f"{path}: was changed after it was planned")
+        motions = _list_motions(data, path, packing)
+        return [_pack_motion(data, path, name, inside, packing) for inside in motions]
     except MocpackError as error:
         text = str(error)
-        why = text if text.startswith(path) else f"{path}: {text}"
-        return Refused(path, why, isinstance(error, MissingExtraError))
+        reason = text if text.startswith(path) else f"{path}: {text}"
+        return RejectedFile(path, reason, isinstance(error, MissingExtraError))
     except OSError as error:
         if is_url(path) and not isinstance(error, FileNotFoundError | PermissionError):
             raise
-        return Refused(path, f"{path}: {error.strerror or error}")
+        return RejectedFile(path, f"{path}: {error.strerror or error}")
     except MemoryError:
-        return Refused(path, f"{path}: not enough memory for this clip")
+        return RejectedFile(path, f"{path}: not enough memory for this clip")
     except Exception as error:
         # of one file among a hundred thousand; the others are packed
-        return Refused(path, f"{path}: {defect(error)}")
+        return RejectedFile(path, f"{path}: {describe_bug(error)}")
 
 
 def pack_into(
     writer: CorpusWriter,
     files: Mapping[str, str | Path],
-    packing: Packing,
+    packing: PackOptions,
     workers: int | None,
-    told: Callable[[int, float], None],
-) -> list[Refused]:
+    on_progress: Callable[[int, float], None],
+) -> list[RejectedFile]:
     """Pack files into an archive that is being written, in the order of their names."""
     if workers is not None and workers < 0:
         raise UsageError(f"workers must be 0 or above, got {workers}")
@@ -194,9 +199,9 @@ def pack_into(
     names = sorted(files)
     jobs = [(str(files[name]), name, packing) for name in names]
     refused = []
-    for place, result in _in_order(_results(jobs, workers, told)):
-        told(place, 1.0)
-        if isinstance(result, Refused):
+    for index, result in _sort_by_index(_run_jobs(jobs, workers, on_progress)):
+        on_progress(index, 1.0)
+        if isinstance(result, RejectedFile):
             refused.append(result)
             continue
         for clip, row in result:
@@ -204,28 +209,33 @@ def pack_into(
     return refused
 
 
-def lost_file(path: str, lost: Lost) -> Refused:
+def reject_after_crashes(path: str, lost: LostJob) -> RejectedFile:
     """Return the sentence for a file that has ended as many processes as it may."""
-    return Refused(path, f"{path}: {lost.why}, {DEATHS} times")
+    return RejectedFile(path, f"{path}: {lost.reason}, {MAX_CRASHES} times")
 
 
-def _results(
-    jobs: Sequence[tuple[str, str, Packing]],
+def _run_jobs(
+    jobs: Sequence[tuple[str, str, PackOptions]],
     workers: int | None,
-    told: Callable[[int, float], None],
+    on_progress: Callable[[int, float], None],
 ) -> Iterator[tuple[int, Any]]:
     if workers is None:
-        for place, job in enumerate(jobs):
-            yield place, pack_file(*job)
+        for index, job in enumerate(jobs):
+            yield index, pack_file(*job)
         return
     count = min(workers or core_count(), len(jobs))
-    for place, result in run_each(_tried, jobs, workers=count, deaths=DEATHS, told=told):
+    for index, result in run_each(
+        _pack_or_return_error, jobs, workers=count, max_crashes=MAX_CRASHES, on_progress=on_progress
+    ):
         if isinstance(result, OSError):
             raise result
-        yield place, lost_file(jobs[place][0], result) if isinstance(result, Lost) else result
+        yield (
+            index,
+            reject_after_crashes(jobs[index][0], result) if isinstance(result, LostJob) else result,
+        )
 
 
-def _tried(*job: Any) -> Any:
+def _pack_or_return_error(*job: Any) -> Any:
     """Pack a file in a process of its own, which an error that is not the file's does not end."""
     try:
         return pack_file(*job)
@@ -233,64 +243,68 @@ def _tried(*job: Any) -> Any:
         return error
 
 
-def _in_order(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+def _sort_by_index(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
     """Return results by place; those that come early wait, packed and small."""
     early: list[tuple[int, Any]] = []
     due = 0
-    for place, result in results:
-        heapq.heappush(early, (place, result))
+    for index, result in results:
+        heapq.heappush(early, (index, result))
         while early and early[0][0] == due:
             yield heapq.heappop(early)
             due += 1
 
 
-def _inside(data: bytes, path: str, packing: Packing) -> list[str | None]:
+def _list_motions(data: bytes, path: str, packing: PackOptions) -> list[str | None]:
     """Return the motions of a file; None for one that has no name of its own."""
     if packing.reading.get("clip") is not None:
         return [packing.reading["clip"]]
-    if _is_packed(data, path):
+    if _is_mocp(data, path):
         return [*_api.clip_names(data)] or [None]
     allow_outside = bool(packing.reading.get("allow_outside"))
-    beside = storage.files_beside(path, allow_outside=allow_outside)
-    names = clip_names_in(data, name=path, beside=beside)
+    read_external = storage.external_file_reader(path, allow_outside=allow_outside)
+    names = list_clips_in_bytes(data, name=path, read_external=read_external)
     return [*names] if len(names) > 1 else [None]
 
 
-def _packed_motion(
-    data: bytes, path: str, name: str, inside: str | None, packing: Packing
-) -> tuple[Stored, Row]:
+def _pack_motion(
+    data: bytes, path: str, name: str, inside: str | None, packing: PackOptions
+) -> tuple[StoredClip, Row]:
     named = name if inside is None else f"{name}/{inside}"
-    made = _kept_as_is(data, path, inside, packing)
+    made = _reuse_packed_file(data, path, inside, packing)
     if made is None:
         reading = {**packing.reading, **({} if inside is None else {"clip": inside})}
-        clip = _read(data, path, reading)
+        clip = _read_clip(data, path, reading)
         made = _api.encode(clip, packing.codec, **packing.target)
-    kept = stored(named, made, front_size(made, keys=packing.keys))
-    row = catalogue.describe(named, made, kept.base)
+    kept = to_stored_clip(named, made, front_size(made, keys=packing.keys))
+    row = catalog.describe_clip(named, made, kept.base)
     # as the archive names it, not as this machine does: the same files give the same bytes
     source = f"{name}{Path(path).suffix}"
     return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}
 
 
-def _read(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
+def _read_clip(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
     """Read a file of these bytes; what belongs to it is looked for beside it, URL or not."""
-    if not is_url(path) or _is_packed(data, path):
+    if not is_url(path) or _is_mocp(data, path):
         return _api.read_contents(data, path, **reading)
     if path.lower().endswith(".amc") and reading.get("skeleton") is None:
         with TemporaryDirectory(prefix="mocpack-") as folder:
-            for one in storage.listing(f"{storage.parent(path)}/*.[aA][sS][fF]"):
-                (Path(folder) / storage.last_name(one.path)).write_bytes(storage.read(one.path))
+            for one in storage.list_files(f"{storage.parent(path)}/*.[aA][sS][fF]"):
+                (Path(folder) / storage.base_name(one.path)).write_bytes(storage.read(one.path))
             # under its own name, by which its skeleton is found
-            return _api.read_contents(data, Path(folder) / storage.last_name(path), **reading)
-    beside = storage.files_beside(path, allow_outside=bool(reading.get("allow_outside")))
-    return _api.read_data(data, name=path, beside=beside, **reading)
+            return _api.read_contents(data, Path(folder) / storage.base_name(path), **reading)
+    read_external = storage.external_file_reader(
+        path, allow_outside=bool(reading.get("allow_outside"))
+    )
+    return _api.read_data(data, name=path, read_external=read_external, **reading)
 
 
-def _kept_as_is(data: bytes, path: str, inside: str | None, packing: Packing) -> bytes | None:
+def _reuse_packed_file(
+    data: bytes, path: str, inside: str | None, packing: PackOptions
+) -> bytes | None:
     """Return a packed file as it is, if it keeps what is asked for."""
-    if not _is_packed(data, path):
+    if not _is_mocp(data, path):
         return None
-    made = _api.clip_file(data, inside)
+    made = _api.extract_clip(data, inside)
     target = {name: value for name, value in packing.target.items() if name != "effort"}
     if not target:
         return made
@@ -303,5 +317,5 @@ def _kept_as_is(data: bytes, path: str, inside: str | None, packing: Packing) ->
     return made if declared is not None and declared <= np.float32(parse_length(bound)) else None
 
 
-def _is_packed(data: bytes, path: str) -> bool:
+def _is_mocp(data: bytes, path: str) -> bool:
     return data[:1] == b"\x93" or path.endswith(".mocp")

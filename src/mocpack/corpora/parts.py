@@ -18,12 +18,12 @@ from typing import Any
 
 import mocpack
 from mocpack import progress
-from mocpack.container import ArchiveWriter, Stored, copied, read_trailer
+from mocpack.container import ArchiveWriter, StoredClip, read_stored_clips, read_trailer
 from mocpack.corpora import storage
-from mocpack.corpora.catalogue import Row
-from mocpack.corpora.engines import Engine, Told
-from mocpack.corpora.packing import DEATHS, Refused, lost_file, pack_file
-from mocpack.corpora.planning import Hashes, Part
+from mocpack.corpora.catalog import Row
+from mocpack.corpora.engines import Engine, OnProgress
+from mocpack.corpora.packing import MAX_CRASHES, RejectedFile, pack_file, reject_after_crashes
+from mocpack.corpora.planning import FileHashes, Part
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter
 from mocpack.errors import (
@@ -33,21 +33,21 @@ from mocpack.errors import (
     MocpackError,
     UsageError,
 )
-from mocpack.source import source_of
-from mocpack.workers import Lost
+from mocpack.source import open_source
+from mocpack.workers import LostJob
 
-AHEAD = 16  # parts that are fetched at a time
-RECENT = 200  # parts by which the rest is judged
-SHOWN = 10  # numbers that a sentence has before it says and so on
+MAX_PREFETCHED_PARTS = 16  # parts that are fetched at a time
+RECENT_PARTS = 200  # parts by which the rest is judged
+MAX_LISTED_PARTS = 10  # numbers that a sentence has before it says and so on
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedPart:
     """What a part's file holds: clips, their rows of the catalogue, what was refused."""
 
-    clips: tuple[Stored, ...]
+    clips: tuple[StoredClip, ...]
     rows: tuple[Row, ...]
-    refused: tuple[Refused, ...]
+    refused: tuple[RejectedFile, ...]
 
 
 def pack_part(part: Part, folder: str) -> str | None:
@@ -55,12 +55,12 @@ def pack_part(part: Part, folder: str) -> str | None:
 
     This is all that an engine has to call, on any machine that sees the files and the folder.
     """
-    path = storage.inside(folder, part.file_name)
+    path = storage.join_path(folder, part.file_name)
     if part.version != mocpack.__version__:
         return f"a worker has mocpack {mocpack.__version__}, the plan is of {part.version}"
     try:
         if not storage.exists(path):
-            storage.write(to_bytes(_packed(part)), path)
+            storage.write(to_bytes(_pack_files(part)), path)
     except MocpackError as error:
         return str(error)
     except OSError as error:
@@ -68,9 +68,9 @@ def pack_part(part: Part, folder: str) -> str | None:
     return None
 
 
-def missing(parts: Sequence[Part], folder: str) -> list[Part]:
+def missing_parts(parts: Sequence[Part], folder: str) -> list[Part]:
     """Return the parts whose files are not in the folder."""
-    there = {str(storage.last_name(one.path)) for one in storage.listing(folder)}
+    there = {str(storage.base_name(one.path)) for one in storage.list_files(folder)}
     return [part for part in parts if part.file_name not in there]
 
 
@@ -78,7 +78,7 @@ def pack_parts(
     parts: Sequence[Part],
     folder: str,
     engine: Engine,
-    told: Callable[[float, int], None] = lambda done, count: None,
+    on_progress: Callable[[float, int], None] = lambda done, count: None,
 ) -> None:
     """Pack those of the parts that are not there.
 
@@ -93,20 +93,20 @@ def pack_parts(
         Path or URL, which all workers see.
     engine : Engine
         Who does the work.
-    told : callable
+    on_progress : callable
         Is told how many files are packed, of how many that were missing, wherever it is done.
     """
-    left = missing(parts, folder)
-    count = _counting([len(part.files) for part in left], told)
-    lost = list(_run(left, folder, engine, count))
-    _pack_alone([one for place in lost for one in left[place].singles()], folder, engine)
-    for place in lost:
-        _put_together(left[place], folder)
-        count(place, 1.0)
-    absent = missing(left, folder)
+    left = missing_parts(parts, folder)
+    count = _make_counter([len(part.files) for part in left], on_progress)
+    lost = list(_run_parts(left, folder, engine, count))
+    _pack_singly([one for index in lost for one in left[index].split_by_file()], folder, engine)
+    for index in lost:
+        _combine_files(left[index], folder)
+        count(index, 1.0)
+    absent = missing_parts(left, folder)
     if absent:
         raise UsageError(
-            f"{_numbers(absent)} of the parts were packed and are not in {folder}: "
+            f"{_format_numbers(absent)} of the parts were packed and are not in {folder}: "
             f"every machine has to see that folder"
         )
 
@@ -122,11 +122,11 @@ class Status:
 
 def status(parts: Sequence[Part], folder: str, now: float) -> Status:
     """Return how far all who pack these parts have come, by the times of the files they made."""
-    times = {str(storage.last_name(one.path)): one.time for one in storage.listing(folder)}
+    times = {str(storage.base_name(one.path)): one.time for one in storage.list_files(folder)}
     there = [part for part in parts if part.file_name in times]
     files = sum(len(part.files) for part in there)
     left = sum(len(part.files) for part in parts) - files
-    recent = sorted(there, key=lambda part: times[part.file_name])[-RECENT:]
+    recent = sorted(there, key=lambda part: times[part.file_name])[-RECENT_PARTS:]
     if not left or len(recent) < 2:
         return Status(len(there), files, None if left else 0.0)
     # from the oldest of the last ones until now: whoever stopped working makes it longer
@@ -142,13 +142,13 @@ def join(
     meta: Any = None,
     name_pattern: str | None = None,
     shard_size: int | None = None,
-) -> list[Refused]:
+) -> list[RejectedFile]:
     """Make the archive of a plan's parts, nothing coded anew; return what was refused."""
-    absent = missing(parts, folder)
+    absent = missing_parts(parts, folder)
     if absent:
-        numbers = _numbers(absent)
+        numbers = _format_numbers(absent)
         raise UsageError(f"{len(absent)} of {len(parts)} parts are not packed yet: {numbers}")
-    refused: list[Refused] = []
+    refused: list[RejectedFile] = []
     given = {"meta": meta, "name_pattern": name_pattern, "shard_size": shard_size}
     with CorpusWriter(path, **given) as writer:
         for packed in _read_ahead(parts, folder):
@@ -158,9 +158,9 @@ def join(
     return refused
 
 
-def read_part(part: Part, folder: str) -> Packed:
+def read_part(part: Part, folder: str) -> PackedPart:
     """Read a part's file; one that is damaged is removed, so that it is packed anew."""
-    name = storage.inside(folder, part.file_name)
+    name = storage.join_path(folder, part.file_name)
     data = storage.read(name)
     try:
         return from_bytes(data)
@@ -169,7 +169,7 @@ def read_part(part: Part, folder: str) -> Packed:
         raise CorruptionError(f"{name} was damaged: {error}; --resume packs it anew") from error
 
 
-def to_bytes(packed: Packed) -> bytes:
+def to_bytes(packed: PackedPart) -> bytes:
     """Return a part's file."""
     archive = io.BytesIO()
     writer = ArchiveWriter(archive)
@@ -180,109 +180,113 @@ def to_bytes(packed: Packed) -> bytes:
     said = {
         "sha256": hashlib.sha256(made).hexdigest(),
         "rows": list(packed.rows),
-        "refused": [{"input": one.path, "error": one.why} for one in packed.refused],
+        "refused": [{"input": one.path, "error": one.reason} for one in packed.refused],
     }
     return json.dumps(said).encode() + b"\n" + made
 
 
-def from_bytes(data: bytes) -> Packed:
+def from_bytes(data: bytes) -> PackedPart:
     """Read what `to_bytes` made."""
     line, _, made = data.partition(b"\n")
     try:
         said = json.loads(line)
         same = said["sha256"] == hashlib.sha256(made).hexdigest()
-        refused = tuple(Refused(row["input"], row["error"]) for row in said["refused"])
+        refused = tuple(RejectedFile(row["input"], row["error"]) for row in said["refused"])
         rows = tuple(said["rows"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptionError("its first line is not that of a part") from error
     if not same:
         raise CorruptionError("it fails its checksum")
-    source = source_of(made)
-    return Packed(tuple(copied(source, read_trailer(source).index.places())), rows, refused)
+    source = open_source(made)
+    return PackedPart(
+        tuple(read_stored_clips(source, read_trailer(source).index.places())), rows, refused
+    )
 
 
-def refused_lines(refused: Sequence[Refused]) -> bytes:
+def rejected_to_json_lines(refused: Sequence[RejectedFile]) -> bytes:
     """Return a report of refused files: JSON lines."""
-    rows = [json.dumps({"input": one.path, "error": one.why}) for one in refused]
+    rows = [json.dumps({"input": one.path, "error": one.reason}) for one in refused]
     return "".join(row + "\n" for row in rows).encode()
 
 
-def _packed(part: Part) -> Packed:
-    clips: list[Stored] = []
+def _pack_files(part: Part) -> PackedPart:
+    clips: list[StoredClip] = []
     rows: list[Row] = []
     refused = []
-    changed = _changed_companions(part)
+    changed = _reject_changed_companions(part)
     progress.expect(len(part.files))
     for file in part.files:
-        with progress.doing():
+        with progress.stage():
             found = changed.get(file.path) or pack_file(
                 file.path, file.name, part.packing, sha256=file.sha256
             )
-        if isinstance(found, Refused) and found.lacking:
+        if isinstance(found, RejectedFile) and found.missing_package:
             # a part is there for good: this one is left to whoever has the package
-            raise MissingExtraError(found.why)
-        if isinstance(found, Refused):
+            raise MissingExtraError(found.reason)
+        if isinstance(found, RejectedFile):
             refused.append(found)
             continue
         clips += [clip for clip, _ in found]
         rows += [row for _, row in found]
-    return Packed(tuple(clips), tuple(rows), tuple(refused))
+    return PackedPart(tuple(clips), tuple(rows), tuple(refused))
 
 
-def _changed_companions(part: Part) -> dict[str, Refused]:
+def _reject_changed_companions(part: Part) -> dict[str, RejectedFile]:
     """Refuse local files that are read with others, if those are not what was planned."""
     those = [file for file in part.files if file.companions_mark and not is_url(file.path)]
-    marked = Hashes(part.packing).marked(those) if those else ()
-    why = "a file that it is read with was changed meanwhile"
+    marked = FileHashes(part.packing).add_hashes(those) if those else ()
+    reason = "a file that it is read with was changed meanwhile"
     return {
-        file.path: Refused(file.path, f"{file.path}: {why}")
+        file.path: RejectedFile(file.path, f"{file.path}: {reason}")
         for file, now in zip(those, marked, strict=True)
         if file.companions_mark != now.companions_mark
     }
 
 
-def _put_together(part: Part, folder: str) -> None:
+def _combine_files(part: Part, folder: str) -> None:
     """Make a part of those of its single files."""
     if len(part.files) > 1:
-        made = [read_part(one, folder) for one in part.singles()]
+        made = [read_part(one, folder) for one in part.split_by_file()]
         clips = tuple(clip for one in made for clip in one.clips)
         rows = tuple(row for one in made for row in one.rows)
         refused = tuple(found for one in made for found in one.refused)
-        whole = to_bytes(Packed(clips, rows, refused))
-        storage.write(whole, storage.inside(folder, part.file_name))
+        whole = to_bytes(PackedPart(clips, rows, refused))
+        storage.write(whole, storage.join_path(folder, part.file_name))
 
 
-def _pack_alone(singles: Sequence[Part], folder: str, engine: Engine) -> None:
+def _pack_singly(singles: Sequence[Part], folder: str, engine: Engine) -> None:
     """Pack parts of one file each, of which one has ended a process; refuse it after more."""
-    left = missing(singles, folder)
-    why: dict[int, Lost] = {}
-    for _ in range(1, DEATHS):
-        why = _run(left, folder, engine)
-        left = [left[place] for place in why]
-    for part, lost in zip(left, why.values(), strict=True):
-        refused = lost_file(part.files[0].path, lost)
-        storage.write(to_bytes(Packed((), (), (refused,))), storage.inside(folder, part.file_name))
+    left = missing_parts(singles, folder)
+    reason: dict[int, LostJob] = {}
+    for _ in range(1, MAX_CRASHES):
+        reason = _run_parts(left, folder, engine)
+        left = [left[index] for index in reason]
+    for part, lost in zip(left, reason.values(), strict=True):
+        refused = reject_after_crashes(part.files[0].path, lost)
+        storage.write(
+            to_bytes(PackedPart((), (), (refused,))), storage.join_path(folder, part.file_name)
+        )
 
 
-def _run(
+def _run_parts(
     parts: Sequence[Part],
     folder: str,
     engine: Engine,
-    told: Told = lambda place, share: None,
-) -> dict[int, Lost]:
+    on_progress: OnProgress = lambda index, share: None,
+) -> dict[int, LostJob]:
     """Have parts packed; return the places of those whose worker died, and how."""
-    lost: dict[int, Lost] = {}
+    lost: dict[int, LostJob] = {}
     failed: list[str] = []
     if parts:
         jobs = [(part, folder) for part in parts]
-        with closing(engine(pack_part, jobs, told)) as results:
-            for place, result in results:
-                if isinstance(result, Lost):
-                    lost[place] = result
+        with closing(engine(pack_part, jobs, on_progress)) as results:
+            for index, result in results:
+                if isinstance(result, LostJob):
+                    lost[index] = result
                     continue
                 if result is not None:
                     failed.append(result)
-                told(place, 1.0)
+                on_progress(index, 1.0)
     if failed:
         raise MocpackError(
             f"{len(failed)} of {len(parts)} parts could not be packed, the others are, and "
@@ -291,37 +295,39 @@ def _run(
     return lost
 
 
-def _read_ahead(parts: Sequence[Part], folder: str) -> Iterator[Packed]:
+def _read_ahead(parts: Sequence[Part], folder: str) -> Iterator[PackedPart]:
     """Read parts in their order; those of a URL several at a time."""
     if not is_url(folder):
         for part in parts:
             yield read_part(part, folder)
         return
-    waiting: deque[Future[Packed]] = deque()
-    with ThreadPoolExecutor(AHEAD) as pool:
+    waiting: deque[Future[PackedPart]] = deque()
+    with ThreadPoolExecutor(MAX_PREFETCHED_PARTS) as pool:
         for part in parts:
             waiting.append(pool.submit(read_part, part, folder))
-            if len(waiting) >= AHEAD:
+            if len(waiting) >= MAX_PREFETCHED_PARTS:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
 
 
-def _counting(sizes: Sequence[int], told: Callable[[float, int], None]) -> Told:
+def _make_counter(sizes: Sequence[int], on_progress: Callable[[float, int], None]) -> OnProgress:
     """Return what is told shares of places, and tells the sum of them."""
     shares, total, done = [0.0] * len(sizes), sum(sizes), 0.0
-    told(0.0, total)
+    on_progress(0.0, total)
 
-    def count(place: int, share: float) -> None:
+    def count(index: int, share: float) -> None:
         nonlocal done
-        more = max(share - shares[place], 0.0)  # work that is done again does not come back
-        shares[place] += more
-        done += more * sizes[place]
-        told(done, total)
+        more = max(share - shares[index], 0.0)  # work that is done again does not come back
+        shares[index] += more
+        done += more * sizes[index]
+        on_progress(done, total)
 
     return count
 
 
-def _numbers(parts: Iterable[Part]) -> str:
+def _format_numbers(parts: Iterable[Part]) -> str:
     numbers = [str(part.number + 1) for part in parts]
-    return ", ".join(numbers[:SHOWN]) + (", …" if len(numbers) > SHOWN else "")
+    return ", ".join(numbers[:MAX_LISTED_PARTS]) + (
+        ", …" if len(numbers) > MAX_LISTED_PARTS else ""
+    )

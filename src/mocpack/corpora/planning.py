@@ -21,30 +21,35 @@ from typing import Any
 import mocpack
 from mocpack.container import check_name
 from mocpack.corpora import storage
-from mocpack.corpora.packing import Packing
+from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.remote import is_url
-from mocpack.corpora.storage import Entry
+from mocpack.corpora.storage import FileInfo
 from mocpack.errors import CorruptionError, FormatError, MocpackError, UsageError
 from mocpack.io import (
-    check_below,
-    companions,
-    names_beside,
-    open_regular,
-    robot_files,
-    skeletons_in,
+    check_inside_folder,
+    find_companions,
+    list_external_files,
+    list_robot_files,
+    list_skeletons,
+    open_regular_file,
 )
 
-BLOCK = 1 << 20
-NAMING = (".gltf", ".usd", ".usda", ".usdc")  # of URLs that are read for the names of others
-MOST_FILES, MOST_BYTES = 16, 16 << 20  # of a part: some seconds of work
-FEW_PARTS = 256  # below which parts are of fewer files, so that all workers have some
-READERS = 8  # files that are hashed at a time
+READ_BYTES = 1 << 20
+REFERENCING_SUFFIXES = (
+    ".gltf",
+    ".usd",
+    ".usda",
+    ".usdc",
+)  # of URLs that are read for the names of others
+MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # of a part: some seconds of work
+MIN_PARTS = 256  # below which parts are of fewer files, so that all workers have some
+HASHING_THREADS = 8  # files that are hashed at a time
 PLAN_VERSION = 1
-ROW = {"clip": str, "path": str, "bytes": int, "mark": str}  # of a plan's file
+ROW_TYPES = {"clip": str, "path": str, "bytes": int, "mark": str}  # of a plan's file
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedFile:
     """A file to be packed.
 
     Attributes
@@ -82,8 +87,8 @@ class Part:
     """Some files of a plan, packed together by one worker into one file."""
 
     number: int
-    files: tuple[Planned, ...]
-    packing: Packing
+    files: tuple[PlannedFile, ...]
+    packing: PackOptions
     version: str = field(default_factory=lambda: mocpack.__version__)
 
     @cached_property
@@ -94,7 +99,7 @@ class Part:
         digest = hashlib.sha256(said.encode()).hexdigest()[:16]
         return f"{self.number:06d}-{digest}.part"
 
-    def singles(self) -> list[Part]:
+    def split_by_file(self) -> list[Part]:
         """Return the same as parts of one file each."""
         return [replace(self, files=(one,)) for one in self.files]
 
@@ -103,18 +108,18 @@ class Part:
 class Plan:
     """What is to be packed, in the order of clips' names, and how."""
 
-    files: tuple[Planned, ...]
-    packing: Packing
+    files: tuple[PlannedFile, ...]
+    packing: PackOptions
     version: str = field(default_factory=lambda: mocpack.__version__)
 
     @classmethod
     def make(
         cls,
         files: Mapping[str, str | Path],
-        packing: Packing,
+        packing: PackOptions,
         *,
         known: str | None = None,
-        entries: Mapping[str, Entry] | None = None,
+        entries: Mapping[str, FileInfo] | None = None,
     ) -> Plan:
         """Return the plan of files by their clips' names.
 
@@ -123,8 +128,8 @@ class Plan:
         of URLs, which are not asked for again.
         """
         plan = cls.listed(files, packing, entries=entries)
-        hashes = Hashes(packing, [] if known is None else [known], entries or {})
-        marked = hashes.marked(plan.files)
+        hashes = FileHashes(packing, [] if known is None else [known], entries or {})
+        marked = hashes.add_hashes(plan.files)
         if known is not None:
             hashes.save(known)
         return replace(plan, files=marked)
@@ -133,24 +138,24 @@ class Plan:
     def listed(
         cls,
         files: Mapping[str, str | Path],
-        packing: Packing,
+        packing: PackOptions,
         *,
-        entries: Mapping[str, Entry] | None = None,
+        entries: Mapping[str, FileInfo] | None = None,
     ) -> Plan:
         """Return the plan with sizes and without the marks of local files: none is read."""
         for name in files:
             check_name(name)
         rows = [(name, str(files[name])) for name in sorted(files)]
-        return cls(tuple(_listed(name, path, entries or {}) for name, path in rows), packing)
+        return cls(tuple(_list_file(name, path, entries or {}) for name, path in rows), packing)
 
     @property
     def parts(self) -> list[Part]:
         """The plan divided: runs of files, each some seconds of work."""
-        most = min(max(len(self.files) // FEW_PARTS, 1), MOST_FILES)
-        runs: list[list[Planned]] = []
-        size = MOST_BYTES
+        max_files = min(max(len(self.files) // MIN_PARTS, 1), MAX_PART_FILES)
+        runs: list[list[PlannedFile]] = []
+        size = MAX_PART_BYTES
         for one in self.files:
-            if size >= MOST_BYTES or len(runs[-1]) >= most:
+            if size >= MAX_PART_BYTES or len(runs[-1]) >= max_files:
                 runs.append([])
                 size = 0
             runs[-1].append(one)
@@ -183,45 +188,45 @@ class Plan:
         lines = data.split(b"\n")
         if lines.pop():
             raise FormatError(f"{name}: its last line is cut")
-        rows = [_parsed(line, f"{name}, line {number}") for number, line in enumerate(lines, 1)]
+        rows = [_parse_line(line, f"{name}, line {number}") for number, line in enumerate(lines, 1)]
         if not rows or rows[0].get("mocpack_plan") != PLAN_VERSION:
             raise FormatError(f"{name}: not a plan of mocpack (version {PLAN_VERSION})")
-        packing = _packing_of(rows[0], f"{name}, line 1")
+        packing = _parse_packing(rows[0], f"{name}, line 1")
         version = str(rows[0].get("version"))
         if version != mocpack.__version__:
             raise UsageError(
                 f"{name} was made by mocpack {version}, this is {mocpack.__version__}: plan again"
             )
-        files = [_planned(row, f"{name}, line {n}") for n, row in enumerate(rows[1:], 2)]
+        files = [_parse_row(row, f"{name}, line {n}") for n, row in enumerate(rows[1:], 2)]
         names = [one.name for one in files]
         if names != sorted(set(names)):
             raise CorruptionError(f"{name}: its clips are not in the order of their names")
         return cls(tuple(files), packing)
 
 
-class Hashes:
+class FileHashes:
     """Marks of files, with those that were taken before."""
 
     def __init__(
         self,
-        packing: Packing,
+        packing: PackOptions,
         known: Sequence[str] = (),
-        entries: Mapping[str, Entry] | None = None,
+        entries: Mapping[str, FileInfo] | None = None,
     ) -> None:
         self._packing, self._new, self._entries = packing, False, entries or {}
         self._found: dict[str, Any] = {}
-        self._skeletons_in = cache(skeletons_in)  # a folder of thousands is listed once
+        self._skeletons_in = cache(list_skeletons)  # a folder of thousands is listed once
         for name in known:
-            self._found |= _read_known(name)
+            self._found |= _read_hashes(name)
         self._allow_outside = bool(packing.reading.get("allow_outside"))
-        self._named = [self._one(path) for path in _named(packing)]
+        self._shared_inputs = [self._hash_file(path) for path in _shared_inputs(packing)]
 
-    def marked(self, files: Sequence[Planned]) -> tuple[Planned, ...]:
+    def add_hashes(self, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
         """Return files with their marks; a missing file has one too."""
         new = [one for one in files if not self._is_known(one)]
-        with ThreadPoolExecutor(READERS) as pool:
-            taken = dict(zip(new, pool.map(self._mark, new), strict=True))
-        return tuple(replace(one, mark=taken.get(one) or self._mark(one)) for one in files)
+        with ThreadPoolExecutor(HASHING_THREADS) as pool:
+            taken = dict(zip(new, pool.map(self._file_digest, new), strict=True))
+        return tuple(replace(one, mark=taken.get(one) or self._file_digest(one)) for one in files)
 
     @property
     def rows(self) -> Mapping[str, Any]:
@@ -234,60 +239,63 @@ class Hashes:
             said = {"hashes": self._found}
             storage.write(json.dumps(said, sort_keys=True).encode(), name)
 
-    def _mark(self, file: Planned) -> str:
-        own = file.mark if is_url(file.path) else self._one(file.path)
-        others = [*self._beside(file), *self._named]
-        return f"{own}+{_digest(others)}" if others else own
+    def _file_digest(self, file: PlannedFile) -> str:
+        own = file.mark if is_url(file.path) else self._hash_file(file.path)
+        others = [*self._companion_digests(file), *self._shared_inputs]
+        return f"{own}+{_short_digest(others)}" if others else own
 
-    def _beside(self, file: Planned) -> list[str]:
+    def _companion_digests(self, file: PlannedFile) -> list[str]:
         """Return the marks of what is read with a file: a skeleton, buffers, layers."""
-        if (known := self._known_beside(file)) is not None:
+        if (known := self._known_companions(file)) is not None:
             return list(known.values())
         if is_url(file.path):
-            return self._beside_url(file)
+            return self._url_companion_digests(file)
         skeleton = self._packing.reading.get("skeleton")
         try:
-            paths, stated = companions(
+            paths, stated = find_companions(
                 file.path,
                 skeleton=skeleton,
-                listed=self._skeletons_in,
+                list_folder=self._skeletons_in,
                 allow_outside=self._allow_outside,
             )
         except (OSError, MocpackError):
             return []  # reading it will say what is wrong
-        marks = {str(path): self._one(str(path)) for path in paths}
+        marks = {str(path): self._hash_file(str(path)) for path in paths}
         if stated:
-            self._keep_beside(file.path, marks)
+            self._store_companions(file.path, marks)
         return list(marks.values())
 
-    def _beside_url(self, file: Planned) -> list[str]:
+    def _url_companion_digests(self, file: PlannedFile) -> list[str]:
         """Return the marks of what is read with a URL; of an .amc those of all skeletons there."""
         url, folder = file.path, storage.parent(file.path)
         if url.lower().endswith(".amc"):
             listed = [one for one in self._entries if storage.parent(one) == folder]
             return [self._entries[one].mark for one in listed if one.lower().endswith(".asf")]
-        if not url.lower().endswith(NAMING):
+        if not url.lower().endswith(REFERENCING_SUFFIXES):
             return []
         try:
             data = storage.read(url)
-            beside = storage.files_beside(url, allow_outside=self._allow_outside)
-            found = names_beside(data, name=url, beside=beside)
+            read_external = storage.external_file_reader(url, allow_outside=self._allow_outside)
+            found = list_external_files(data, name=url, read_external=read_external)
             if not self._allow_outside:
-                found = [name for name in found if _is_below(name)]
+                found = [name for name in found if _is_in_folder(name)]
         except (FileNotFoundError, PermissionError, MocpackError):
             return []  # as above
-        marks = {other: self._at(other) for other in (storage.beside(url, name) for name in found)}
+        marks = {
+            other: self._companion_digest(other)
+            for other in (storage.sibling(url, name) for name in found)
+        }
         self._found[url] = [file.size, file.mark, file.mark]
-        self._keep_beside(url, marks)
+        self._store_companions(url, marks)
         return list(marks.values())
 
-    def _keep_beside(self, path: str, marks: Mapping[str, str]) -> None:
+    def _store_companions(self, path: str, marks: Mapping[str, str]) -> None:
         """Keep which files one names, and what they hold, which may name others."""
         row = self._found.get(path)
         if row is not None and row[3:] != [marks]:
             self._found[path], self._new = [*row[:3], marks], True
 
-    def _known_beside(self, file: Planned) -> Mapping[str, str] | None:
+    def _known_companions(self, file: PlannedFile) -> Mapping[str, str] | None:
         """Return the marks of what a file names, if it and they are as they were."""
         row = self._found.get(file.path)
         if row is None or len(row) < 4 or not isinstance(row[3], dict):
@@ -295,25 +303,29 @@ class Hashes:
         if is_url(file.path) and row[:2] != [file.size, file.mark]:
             return None
         kept: dict[str, str] = row[3]
-        return kept if all(self._at(path) == mark for path, mark in kept.items()) else None
+        return (
+            kept
+            if all(self._companion_digest(path) == mark for path, mark in kept.items())
+            else None
+        )
 
-    def _is_known(self, file: Planned) -> bool:
-        if is_url(file.path) and not file.path.lower().endswith(NAMING):
+    def _is_known(self, file: PlannedFile) -> bool:
+        if is_url(file.path) and not file.path.lower().endswith(REFERENCING_SUFFIXES):
             return True
         row = self._found.get(file.path)
-        known = is_url(file.path) or self._known(file.path) is not None
+        known = is_url(file.path) or self._known_hash(file.path) is not None
         return known and row is not None and len(row) == 4
 
-    def _at(self, path: str) -> str:
+    def _companion_digest(self, path: str) -> str:
         """Return the mark of a file beside another."""
         if not is_url(path):
-            return self._one(path)
+            return self._hash_file(path)
         try:
-            return (self._entries.get(path) or storage.entry(path)).mark
+            return (self._entries.get(path) or storage.file_info(path)).mark
         except FileNotFoundError:
             return "missing"
 
-    def _known(self, path: str) -> str | None:
+    def _known_hash(self, path: str) -> str | None:
         """Return the hash of a file that has the size and the time that it had."""
         row = self._found.get(path)
         if row is None:
@@ -324,14 +336,14 @@ class Hashes:
             return None
         return str(row[2]) if row[:2] == [stat.st_size, stat.st_mtime_ns] else None
 
-    def _one(self, path: str) -> str:
-        if (known := self._known(path)) is not None:
+    def _hash_file(self, path: str) -> str:
+        if (known := self._known_hash(path)) is not None:
             return known
         try:
             stat = Path(path).stat()
             digest = hashlib.sha256()
-            with open_regular(path) as file:
-                while block := file.read(BLOCK):
+            with open_regular_file(path) as file:
+                while block := file.read(READ_BYTES):
                     digest.update(block)
         except OSError:
             return "missing"
@@ -340,24 +352,24 @@ class Hashes:
         return digest.hexdigest()
 
 
-def _named(packing: Packing) -> list[str]:
+def _shared_inputs(packing: PackOptions) -> list[str]:
     """Return the files that all others are read by: a robot with what it includes, a body."""
     robot, body = (packing.reading.get(name) for name in ("robot", "body_model"))
     allow_outside = bool(packing.reading.get("allow_outside"))
-    files = [] if robot is None else robot_files(robot, allow_outside=allow_outside)
+    files = [] if robot is None else list_robot_files(robot, allow_outside=allow_outside)
     found = [str(path) for path in files]
     return found if body is None else [*found, str(body)]
 
 
-def _is_below(name: str) -> bool:
+def _is_in_folder(name: str) -> bool:
     try:
-        check_below(name)
+        check_inside_folder(name)
     except FormatError:
         return False  # reading refuses it
     return True
 
 
-def _read_known(name: str) -> dict[str, list[Any]]:
+def _read_hashes(name: str) -> dict[str, list[Any]]:
     """Read hashes that were taken before; what is no such file is of no use, and made anew."""
     try:
         found = json.loads(storage.read(name))
@@ -368,19 +380,19 @@ def _read_known(name: str) -> dict[str, list[Any]]:
     return {path: row for path, row in rows if isinstance(row, list) and len(row) in (3, 4)}
 
 
-def _listed(name: str, path: str, entries: Mapping[str, Entry]) -> Planned:
+def _list_file(name: str, path: str, entries: Mapping[str, FileInfo]) -> PlannedFile:
     try:
-        found = entries.get(path) or storage.entry(path)
+        found = entries.get(path) or storage.file_info(path)
     except FileNotFoundError:
-        return Planned(name, path, 0, "missing" if is_url(path) else "")
-    return Planned(name, path, found.size, found.mark)
+        return PlannedFile(name, path, 0, "missing" if is_url(path) else "")
+    return PlannedFile(name, path, found.size, found.mark)
 
 
-def _digest(texts: Sequence[str]) -> str:
+def _short_digest(texts: Sequence[str]) -> str:
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]
 
 
-def _parsed(line: bytes, where: str) -> dict[str, Any]:
+def _parse_line(line: bytes, where: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -390,7 +402,7 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     return found
 
 
-def _packing_of(row: Mapping[str, Any], where: str) -> Packing:
+def _parse_packing(row: Mapping[str, Any], where: str) -> PackOptions:
     said = row.get("packing")
     kinds = {"codec": str, "target": dict, "reading": dict, "keys": bool}
     if not isinstance(said, dict) or said.keys() != kinds.keys():
@@ -398,11 +410,11 @@ def _packing_of(row: Mapping[str, Any], where: str) -> Packing:
     for name, kind in kinds.items():
         if not isinstance(said[name], kind):
             raise FormatError(f"{where}: {name} is a {kind.__name__}, got {said[name]!r:.80}")
-    return Packing(**said)
+    return PackOptions(**said)
 
 
-def _planned(row: Mapping[str, Any], where: str) -> Planned:
-    for name, kind in ROW.items():
+def _parse_row(row: Mapping[str, Any], where: str) -> PlannedFile:
+    for name, kind in ROW_TYPES.items():
         if type(row.get(name)) is not kind:
             raise FormatError(f"{where}: {name} is a {kind.__name__}, got {row.get(name)!r:.80}")
     if row["bytes"] < 0:
@@ -411,4 +423,4 @@ def _planned(row: Mapping[str, Any], where: str) -> Planned:
         check_name(row["clip"])
     except UsageError as error:
         raise FormatError(f"{where}: {error}") from error
-    return Planned(row["clip"], row["path"], row["bytes"], row["mark"])
+    return PlannedFile(row["clip"], row["path"], row["bytes"], row["mark"])

@@ -15,30 +15,30 @@ from mocpack.container import (
     ClipSource,
     Index,
     MemoryLimit,
-    Stored,
-    copied,
+    StoredClip,
+    read_clip_file,
+    read_stored_clips,
     read_trailer,
-    restored,
 )
-from mocpack.corpora import catalogue, storage
+from mocpack.corpora import catalog, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
 from mocpack.errors import FormatError, UsageError
 from mocpack.motion import Motion
-from mocpack.source import Source, source_of
+from mocpack.source import Source, open_source
 from mocpack.units import parse_size
 
 if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows
 
-MOTIONS_KEPT = 2048  # open clips: heads, and skeletons
-FETCHED = "256MB"
+MAX_OPEN_CLIPS = 2048  # open clips: heads, and skeletons
+DEFAULT_CACHE_SIZE = "256MB"
 
 
-def corpus(
+def open_corpus(
     url: str | os.PathLike[str],
     *,
     cache: str | os.PathLike[str] | None = None,
-    cache_size: str | int = FETCHED,
+    cache_size: str | int = DEFAULT_CACHE_SIZE,
     in_memory: bool = False,
     memory_limit: str | int | None = DEFAULT_LIMIT,
     storage_options: Mapping[str, Any] | None = None,
@@ -81,7 +81,7 @@ class Corpus:
     """
 
     def __init__(self, files: _Files, memory_limit: str | int | None = DEFAULT_LIMIT) -> None:
-        self._files, self._limit = files, MemoryLimit.parse(memory_limit).most
+        self._files, self._limit = files, MemoryLimit.parse(memory_limit).max_bytes
         try:
             trailer = read_trailer(files.source(0))
         except FormatError as error:
@@ -106,14 +106,14 @@ class Corpus:
 
     def __getitem__(self, key: int | str) -> Motion:
         """Return a clip by its number or its name, open and not yet decoded."""
-        return self.motion(self.number(key))
+        return self.motion(self.clip_index(key))
 
     def __contains__(self, name: object) -> bool:
-        return name in self.index.numbers
+        return name in self.index.clip_indices
 
     def __iter__(self) -> Iterator[Motion]:
-        for number in range(len(self)):
-            yield self.motion(number)
+        for index in range(len(self)):
+            yield self.motion(index)
 
     def __enter__(self) -> Self:
         return self
@@ -144,8 +144,8 @@ class Corpus:
                 raise UsageError(
                     f"{self._files.name} is a shard: the archive that names it has the catalogue"
                 )
-            table = catalogue.read_table(self._table_bytes)
-            catalogue.check_clips(table, self.names)
+            table = catalog.read_table(self._table_bytes)
+            catalog.check_clips(table, self.names)
             self._table = table
         return self._table
 
@@ -160,72 +160,72 @@ class Corpus:
         return [] if self._table_bytes is None else list(self.table.column_names)
 
     @property
-    def requests(self) -> tuple[int, int]:
+    def request_totals(self) -> tuple[int, int]:
         """How often this process has asked remote files for bytes, and how many it got."""
-        return self._files.requests
+        return self._files.request_totals
 
     @property
     def file_size(self) -> int:
         """Bytes of the archive, its shards included."""
         return self._files.source(0).size + sum(size for _, size in self.index.files)
 
-    def number(self, key: int | str) -> int:
+    def clip_index(self, key: int | str) -> int:
         """Return the number of a clip by its name; numbers count from 0, or back from the end."""
         if isinstance(key, str):
-            if key not in self.index.numbers:
+            if key not in self.index.clip_indices:
                 raise UsageError(f"{self._files.name} has no clip {key!r}")
-            return self.index.numbers[key]
-        number = int(key)
-        if not -len(self) <= number < len(self):
-            raise IndexError(f"clip {number} of an archive of {len(self)}")
-        return number % len(self)
+            return self.index.clip_indices[key]
+        index = int(key)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"clip {index} of an archive of {len(self)}")
+        return index % len(self)
 
     def select(self, where: str | None) -> list[int]:
         """Return the numbers of the clips for which an SQL condition on the catalogue holds."""
         if where is None:
             return list(range(len(self)))
-        names = catalogue.chosen(self.table, where).column(catalogue.KEY).to_pylist()
-        return [self.index.numbers[name] for name in names]
+        names = catalog.filter_rows(self.table, where).column(catalog.CLIP_COLUMN).to_pylist()
+        return [self.index.clip_indices[name] for name in names]
 
-    def motion(self, number: int) -> Motion:
+    def motion(self, index: int) -> Motion:
         """Return a clip by its number; those used last stay open."""
-        found = self._motions.get(number)
+        found = self._motions.get(index)
         if found is None:
-            place = self.index.place(number)
+            place = self.index.place(index)
             source = ClipSource(self._files.source(place.file), place)
             try:
                 found = Motion(source, memory_limit=self._limit)
             except FormatError as error:
-                raise type(error)(f"clip {self.names[number]!r}: {error}") from error
-            self._motions[number] = found
-            while len(self._motions) > MOTIONS_KEPT:
+                raise type(error)(f"clip {self.names[index]!r}: {error}") from error
+            self._motions[index] = found
+            while len(self._motions) > MAX_OPEN_CLIPS:
                 with suppress(KeyError):  # another thread was quicker
                     self._motions.popitem(last=False)
         return found
 
     def read(self, key: int | str) -> bytes:
         """Return the .mocp file of a clip, byte for byte as it was packed."""
-        place = self.index.place(self.number(key))
-        return restored(self._files.source(place.file), place)
+        place = self.index.place(self.clip_index(key))
+        return read_clip_file(self._files.source(place.file), place)
 
     def prefetch(self, windows: Sequence[tuple[int, int, int]]) -> None:
         """Fetch what (clip, start, stop) need, together; nothing to do for local files."""
         if not self._files.remote:
             return
         wanted: dict[int, list[tuple[int, int]]] = {}
-        for number, start, stop in windows:
-            place = self.index.place(number)
+        for index, start, stop in windows:
+            place = self.index.place(index)
             inside = ClipSource(self._files.source(place.file), place)
-            for at, size in self.motion(number).byte_ranges(start, stop):
+            for at, size in self.motion(index).byte_ranges(start, stop):
                 wanted.setdefault(place.file, []).extend(inside.ranges(at, size))
         for file, ranges in wanted.items():
             source = self._files.source(file)
             assert isinstance(source, RemoteSource)
             source.prefetch(ranges)
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         """Drop what was fetched of a remote archive, but for what its trailer says."""
-        self._files.forget()
+        self._files.clear_cache()
 
     def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
         """Return the windows of all clips, as arrays; `Windows` says what it takes."""
@@ -233,25 +233,25 @@ class Corpus:
 
         return Windows(self, seconds, **options)
 
-    def stored(self) -> Iterator[Stored]:
+    def stored_clips(self) -> Iterator[StoredClip]:
         """Go through the clips as archives keep them."""
         for name, place in self.index.places():
-            yield from copied(self._files.source(place.file), [(name, place)])
+            yield from read_stored_clips(self._files.source(place.file), [(name, place)])
 
-    def rows(self) -> Any:
+    def load_catalog(self) -> Any:
         """Return the catalogue; one made of what the clips say where the archive has none."""
         if self._table_bytes is not None:
             return self.table
         places = self.index.places()
-        found = [catalogue.describe(name, self.read(name), place.base) for name, place in places]
-        return catalogue.table_of(found)
+        found = [catalog.describe_clip(name, self.read(name), place.base) for name, place in places]
+        return catalog.make_table(found)
 
-    def renamed_table(self, prefix: str) -> Any:
+    def table_with_prefix(self, prefix: str) -> Any:
         """Return the catalogue with every name after `prefix`."""
-        table = self.rows()
-        names = catalogue.arrow().array([prefix + name for name in self.names])
-        place = table.column_names.index(catalogue.KEY)
-        return table.set_column(place, catalogue.KEY, names)
+        table = self.load_catalog()
+        names = catalog.import_arrow().array([prefix + name for name in self.names])
+        place = table.column_names.index(catalog.CLIP_COLUMN)
+        return table.set_column(place, catalog.CLIP_COLUMN, names)
 
 
 class _Files:
@@ -269,17 +269,17 @@ class _Files:
         return _Files, (self.name, self._options, self._cache, self._in_memory)
 
     @property
-    def requests(self) -> tuple[int, int]:
+    def request_totals(self) -> tuple[int, int]:
         found = [one for one in self._open.values() if isinstance(one, RemoteSource)]
-        return sum(one.requests for one in found), sum(one.fetched for one in found)
+        return sum(one.request_count for one in found), sum(one.fetched_bytes for one in found)
 
-    def source(self, number: int) -> Source:
-        if number not in self._open:
+    def source(self, index: int) -> Source:
+        if index not in self._open:
             # two threads may both open it; one of the two stays, and both read the same
-            self._open.setdefault(number, self._opened(number))
-        return self._open[number]
+            self._open.setdefault(index, self._open_file(index))
+        return self._open[index]
 
-    def forget(self) -> None:
+    def clear_cache(self) -> None:
         self._cache.clear()
 
     def close(self) -> None:
@@ -287,20 +287,20 @@ class _Files:
             source.close()
         self._open = {}
 
-    def _opened(self, number: int) -> Source:
-        name = self.name if not number else storage.beside(self.name, self.shards[number - 1][0])
-        size = None if not number else self.shards[number - 1][1]
+    def _open_file(self, index: int) -> Source:
+        name = self.name if not index else storage.sibling(self.name, self.shards[index - 1][0])
+        size = None if not index else self.shards[index - 1][1]
         if is_url(name):
             first = self._open.get(0)
-            edition = first.edition if isinstance(first, RemoteSource) else ""
-            source: Source = RemoteSource(name, self._options, self._cache, size, edition)
+            version = first.version if isinstance(first, RemoteSource) else ""
+            source: Source = RemoteSource(name, self._options, self._cache, size, version)
         else:
-            source = source_of(name)
+            source = open_source(name)
         if size is not None and source.size != size:
             source.close()
             raise FormatError(f"{name} has {source.size} bytes, its archive says {size}")
         if self._in_memory:
-            whole = source_of(source.read(0, source.size))
+            whole = open_source(source.read(0, source.size))
             source.close()
             return whole
         return source

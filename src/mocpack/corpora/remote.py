@@ -13,16 +13,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mocpack.container import ARCHIVE_MAGIC, FOOTER_SIZE, read_footer
+from mocpack.container import ARCHIVE_MAGIC, FOOTER_BYTES, read_footer
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError
-from mocpack.extras import require
-from mocpack.named_files import naming
+from mocpack.file_errors import add_path_to_errors
+from mocpack.optional_packages import require
 from mocpack.source import Source
 
-TAIL = 1 << 18  # bytes asked for first, from the end: the whole trailer of some hundred clips
-NEAR = 1 << 15  # bytes between two ranges that are fetched along rather than asked around
-PARALLEL = 16  # requests at a time
-EXTRAS = {"s3": "s3", "http": "http", "https": "http"}
+TAIL_BYTES = 1 << 18  # bytes asked for first, from the end: the whole trailer of some hundred clips
+MAX_GAP_BYTES = 1 << 15  # bytes between two ranges that are fetched along rather than asked around
+MAX_PARALLEL_REQUESTS = 16  # requests at a time
+SCHEME_EXTRAS = {"s3": "s3", "http": "http", "https": "http"}
 
 
 def is_url(name: str) -> bool:
@@ -39,7 +39,7 @@ def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     try:
         system, path = core.url_to_fs(url, **options)
     except ImportError as error:
-        extra = EXTRAS.get(scheme)
+        extra = SCHEME_EXTRAS.get(scheme)
         hint = f": pip install 'mocpack[{extra}]'" if extra else ""
         sentence = f"{purpose} needs what is not installed{hint} ({error})"
         raise MissingExtraError(sentence) from error
@@ -55,82 +55,82 @@ class RemoteSource(Source):
         options: Mapping[str, Any],
         cache: RangeCache,
         size: int | None = None,
-        edition: str = "",
+        version: str = "",
     ) -> None:
         self.url, self._options, self._cache = url, dict(options), cache
         self._own: tuple[int, Any, str, ThreadPoolExecutor] | None = None
-        self.requests = self.fetched = 0
+        self.request_count = self.fetched_bytes = 0
         # which of the archives that this URL has had, and has: others' bytes are not taken for its
-        self.edition = edition
+        self.version = version
         self.size = self._fetch_tail() if size is None else size
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RemoteSource, (self.url, self._options, self._cache, self.size, self.edition)
+        return RemoteSource, (self.url, self._options, self._cache, self.size, self.version)
 
     @property
     def _key(self) -> str:
-        return f"{self.edition} {self.url}"
+        return f"{self.version} {self.url}"
 
-    def read(self, at: int, size: int) -> bytes:
-        if at < 0 or size < 0 or at + size > self.size:
-            raise TruncatedError(f"{self.url} ends {at + size - self.size} bytes too early")
+    def read(self, offset: int, size: int) -> bytes:
+        if offset < 0 or size < 0 or offset + size > self.size:
+            raise TruncatedError(f"{self.url} ends {offset + size - self.size} bytes too early")
         if not size:
             return b""
-        found = self._cache.get(self._key, at, size)
-        return self._fetch(at, size) if found is None else found
+        found = self._cache.get(self._key, offset, size)
+        return self._fetch(offset, size) if found is None else found
 
     def prefetch(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Fetch what of these ranges is not here, those near to one another by one request."""
         missing = [one for one in ranges if self._cache.get(self._key, *one) is None]
-        wanted = merged(missing)
+        wanted = merge_ranges(missing)
         if len(wanted) == 1:
             self._fetch(*wanted[0])
         elif wanted:
-            list(self._system()[3].map(lambda one: self._fetch(*one), wanted))
+            list(self._connect()[3].map(lambda one: self._fetch(*one), wanted))
 
-    def _fetch(self, at: int, size: int) -> bytes:
-        data = self._ask(at, at + size)
+    def _fetch(self, offset: int, size: int) -> bytes:
+        data = self._request(offset, offset + size)
         if len(data) != size:
-            raise TruncatedError(f"{self.url} gave {len(data)} bytes of {size} at {at}")
-        self._cache.put(self._key, at, data)
+            raise TruncatedError(f"{self.url} gave {len(data)} bytes of {size} at {offset}")
+        self._cache.put(self._key, offset, data)
         return data
 
     def _fetch_tail(self) -> int:
         """Fetch the end of the file, the rest of a longer trailer too; return the file's size."""
-        tail = self._ask(-TAIL, None)
-        if len(tail) < FOOTER_SIZE:
+        tail = self._request(-TAIL_BYTES, None)
+        if len(tail) < FOOTER_BYTES:
             raise TruncatedError(f"{self.url} has {len(tail)} bytes, which is no archive")
         try:
-            start, size = read_footer(tail[-FOOTER_SIZE:])
+            start, size = read_footer(tail[-FOOTER_BYTES:])
         except TruncatedError as error:
-            if len(tail) < TAIL and tail[:4] != ARCHIVE_MAGIC:
+            if len(tail) < TAIL_BYTES and tail[:4] != ARCHIVE_MAGIC:
                 raise FormatError(f"{self.url}: not a .mocps archive") from error
             raise
         first = size - len(tail)
         if first < 0:
             raise TruncatedError(f"{self.url}: its footer says {size} bytes, it has more")
         if start < first:
-            tail = self._ask(start, first) + tail
-        self.edition = hashlib.sha256(tail[start - size :]).hexdigest()[:16]
+            tail = self._request(start, first) + tail
+        self.version = hashlib.sha256(tail[start - size :]).hexdigest()[:16]
         self._cache.put(self._key, size - len(tail), tail)
         return size
 
-    def _ask(self, start: int, stop: int | None) -> bytes:
-        _, system, path, _ = self._system()
-        self.requests += 1
+    def _request(self, start: int, stop: int | None) -> bytes:
+        _, system, path, _ = self._connect()
+        self.request_count += 1
         try:
             data = system.cat_file(path, start=start, end=stop)
         except FileNotFoundError as error:
             raise FileNotFoundError(2, "no such file", self.url) from error
-        self.fetched += len(data)
+        self.fetched_bytes += len(data)
         return bytes(data)
 
-    def _system(self) -> tuple[int, Any, str, ThreadPoolExecutor]:
+    def _connect(self) -> tuple[int, Any, str, ThreadPoolExecutor]:
         """Return the file system of this process: its threads and sockets survive no fork."""
         own = self._own
         if own is None or own[0] != os.getpid():
             system, path = file_system(self.url, self._options)
-            self._own = own = os.getpid(), system, path, ThreadPoolExecutor(PARALLEL)
+            self._own = own = os.getpid(), system, path, ThreadPoolExecutor(MAX_PARALLEL_REQUESTS)
         return own
 
 
@@ -147,48 +147,48 @@ class RangeCache:
 
     def __init__(self, limit: int, folder: str | Path | None = None) -> None:
         self._limit, self._folder = limit, None if folder is None else Path(folder)
-        self._begin()
+        self._reset()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return RangeCache, (self._limit, self._folder)
 
-    def get(self, url: str, at: int, size: int) -> bytes | None:
+    def get(self, url: str, offset: int, size: int) -> bytes | None:
         """Return these bytes, if they are here."""
         with self._lock():
-            self._list(url)
+            self._scan_folder(url)
             starts = self._starts.get(url, [])
-            place = bisect_right(starts, at) - 1
+            place = bisect_right(starts, offset) - 1
             # ranges may overlap: a longer one that begins earlier may hold what the nearest lacks
             for first in starts[max(0, place - 3) : place + 1][::-1]:
                 length = self._sizes[url, first]
-                if at + size <= first + length:
+                if offset + size <= first + length:
                     data = self._load(url, first, length)
                     if data is not None:
                         self._sizes.move_to_end((url, first))
-                        return data[at - first : at - first + size]
+                        return data[offset - first : offset - first + size]
         return None
 
-    def put(self, url: str, at: int, data: bytes) -> None:
+    def put(self, url: str, offset: int, data: bytes) -> None:
         """Keep bytes; a range that begins at the same place and is longer stays."""
         if len(data) > self._limit:
             return
         with self._lock():
-            self._list(url)
-            if self._sizes.get((url, at), -1) >= len(data):
+            self._scan_folder(url)
+            if self._sizes.get((url, offset), -1) >= len(data):
                 return
-            self._drop(url, at)
-            self._store(url, at, data)
-            self._note(url, at, len(data))
+            self._drop(url, offset)
+            self._store(url, offset, data)
+            self._add_range(url, offset, len(data))
             while self._total > self._limit:
                 self._drop(*next(iter(self._sizes)))
 
     def clear(self) -> None:
         """Drop everything."""
         with self._lock():
-            for url, at in list(self._sizes):
-                self._drop(url, at)
+            for url, offset in list(self._sizes):
+                self._drop(url, offset)
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._process, self._guard = os.getpid(), threading.RLock()
         self._listed: set[str] = set()
         self._sizes: OrderedDict[tuple[str, int], int] = OrderedDict()
@@ -202,53 +202,53 @@ class RangeCache:
             self._process, self._guard = os.getpid(), threading.RLock()
         return self._guard
 
-    def _list(self, url: str) -> None:
+    def _scan_folder(self, url: str) -> None:
         """Take note of what earlier runs and other processes have put into the folder."""
         if self._folder is None or url in self._listed:
             return
         self._listed.add(url)
         found = self._folder.glob(f"{_digest(url)}-*-*") if self._folder.is_dir() else ()
         for path in sorted(found):
-            _, at, size = path.name.split("-")
-            if at.isdecimal() and size.isdecimal() and (url, int(at)) not in self._sizes:
-                self._note(url, int(at), int(size))
+            _, offset, size = path.name.split("-")
+            if offset.isdecimal() and size.isdecimal() and (url, int(offset)) not in self._sizes:
+                self._add_range(url, int(offset), int(size))
 
-    def _note(self, url: str, at: int, size: int) -> None:
+    def _add_range(self, url: str, offset: int, size: int) -> None:
         starts = self._starts.setdefault(url, [])
-        starts.insert(bisect_right(starts, at), at)
-        self._sizes[url, at] = size
+        starts.insert(bisect_right(starts, offset), offset)
+        self._sizes[url, offset] = size
         self._total += size
 
-    def _drop(self, url: str, at: int) -> None:
-        size = self._sizes.pop((url, at), None)
+    def _drop(self, url: str, offset: int) -> None:
+        size = self._sizes.pop((url, offset), None)
         if size is None:
             return
-        self._starts[url].remove(at)
+        self._starts[url].remove(offset)
         self._total -= size
-        self._memory.pop((url, at), None)
+        self._memory.pop((url, offset), None)
         if self._folder is not None:
-            self._path(url, at, size).unlink(missing_ok=True)
+            self._path(url, offset, size).unlink(missing_ok=True)
 
-    def _path(self, url: str, at: int, size: int) -> Path:
+    def _path(self, url: str, offset: int, size: int) -> Path:
         assert self._folder is not None
-        return self._folder / f"{_digest(url)}-{at}-{size}"
+        return self._folder / f"{_digest(url)}-{offset}-{size}"
 
-    def _store(self, url: str, at: int, data: bytes) -> None:
+    def _store(self, url: str, offset: int, data: bytes) -> None:
         if self._folder is None:
-            self._memory[url, at] = data
+            self._memory[url, offset] = data
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        path = self._path(url, at, len(data))
+        path = self._path(url, offset, len(data))
         temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-        with naming(path):
+        with add_path_to_errors(path):
             temporary.write_bytes(data)
             temporary.replace(path)
 
-    def _load(self, url: str, at: int, size: int) -> bytes | None:
+    def _load(self, url: str, offset: int, size: int) -> bytes | None:
         if self._folder is None:
-            return self._memory.get((url, at))
+            return self._memory.get((url, offset))
         with suppress(OSError):
-            data = self._path(url, at, size).read_bytes()
+            data = self._path(url, offset, size).read_bytes()
             return data if len(data) == size else None
         return None  # another process has dropped it
 
@@ -257,17 +257,17 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def merged(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def merge_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return ranges (place, size) with those that nearly touch made one.
 
-    >>> merged([(0, 10), (20, 10), (1_000_000, 5)])
+    >>> merge_ranges([(0, 10), (20, 10), (1_000_000, 5)])
     [(0, 30), (1000000, 5)]
     """
     found: list[tuple[int, int]] = []
-    for at, size in sorted(ranges):
-        if found and at <= found[-1][0] + found[-1][1] + NEAR:
+    for offset, size in sorted(ranges):
+        if found and offset <= found[-1][0] + found[-1][1] + MAX_GAP_BYTES:
             first, length = found[-1]
-            found[-1] = first, max(length, at + size - first)
+            found[-1] = first, max(length, offset + size - first)
         else:
-            found.append((at, size))
+            found.append((offset, size))
     return found

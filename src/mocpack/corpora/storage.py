@@ -20,16 +20,16 @@ from typing import Any, BinaryIO, TypeVar
 from mocpack import io
 from mocpack.corpora.remote import file_system, is_url
 from mocpack.errors import MocpackError
+from mocpack.file_errors import NamedWriter
 from mocpack.io.atomic import atomic_stream, write_atomically
-from mocpack.named_files import NamedWriter
 
 # stores of objects whose names have slashes; what stands before the first is a bucket
-FLAT = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
-Made = TypeVar("Made")
+BUCKET_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileInfo:
     """A file in a folder.
 
     Attributes
@@ -53,15 +53,15 @@ class Entry:
 def read(name: str) -> bytes:
     """Return the bytes of a file."""
     if not is_url(name):
-        return io.contents(name)
-    data = _asked(name, lambda system, path: system.cat_file(path))
+        return io.read_file_bytes(name)
+    data = _call(name, lambda system, path: system.cat_file(path))
     return bytes(data)
 
 
 def write(data: bytes, name: str) -> None:
     """Write a file, whole or not at all; its folder is made if need be."""
     if is_url(name):
-        _asked(name, lambda system, path: _piped(system, path, data))
+        _call(name, lambda system, path: _write_object(system, path, data))
         return
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     write_atomically(data, name)
@@ -74,49 +74,49 @@ def stream(name: str) -> Iterator[BinaryIO]:
         with atomic_stream(name) as file:
             yield file
         return
-    _asked(name, lambda system, path: None)  # complains before the work, not after
+    _call(name, lambda system, path: None)  # complains before the work, not after
     with TemporaryDirectory(prefix="mocpack-") as folder:
         here = Path(folder) / "upload"
         with NamedWriter(os.open(here, os.O_WRONLY | os.O_CREAT), here) as file:
             yield file
         # by name: fsspec's file systems know how to send large files in parts
-        _asked(name, lambda system, path: _uploaded(system, path, here))
+        _call(name, lambda system, path: _upload(system, path, here))
 
 
 def exists(name: str) -> bool:
     """Say whether there is such a file."""
     if is_url(name):
-        return bool(_asked(name, lambda system, path: system.exists(path)))
+        return bool(_call(name, lambda system, path: system.exists(path)))
     return Path(name).exists()
 
 
-def entry(name: str) -> Entry:
+def file_info(name: str) -> FileInfo:
     """Return size and mark of one file."""
     if is_url(name):
-        return _asked(name, lambda system, path: _entry(system, name, system.info(path)))
+        return _call(name, lambda system, path: _to_file_info(system, name, system.info(path)))
     found = os.stat(name)  # noqa: PTH116 - ten times as fast as a Path's, for a hundred thousand
-    return Entry(name, found.st_size, "", found.st_mtime)
+    return FileInfo(name, found.st_size, "", found.st_mtime)
 
 
-def listing(folder: str) -> list[Entry]:
+def list_files(folder: str) -> list[FileInfo]:
     """Return the files of a folder and those below it, by name; none if it is not there.
 
     A pattern of a URL stands for the files that it matches.
     """
     if is_url(folder):
-        return _asked(folder, lambda system, path: _found(system, path))
+        return _call(folder, lambda system, path: _list_url(system, path))
     found = []
     for place, _, names in os.walk(folder):
         for name in names:
             with suppress(FileNotFoundError):  # others write and rename there
-                found.append(entry(os.path.join(place, name)))  # noqa: PTH118 - as above
+                found.append(file_info(os.path.join(place, name)))  # noqa: PTH118 - as above
     return sorted(found, key=lambda one: one.path)
 
 
 def remove(name: str) -> None:
     """Remove a file; one that is not there is none to remove."""
     if is_url(name):
-        _asked(name, lambda system, path: system.exists(path) and system.rm_file(path))
+        _call(name, lambda system, path: system.exists(path) and system.rm_file(path))
     else:
         Path(name).unlink(missing_ok=True)
 
@@ -124,7 +124,7 @@ def remove(name: str) -> None:
 def remove_folder(folder: str) -> None:
     """Remove a folder and what is in it."""
     if is_url(folder):
-        _asked(folder, lambda system, path: system.exists(path) and system.rm(path, recursive=True))
+        _call(folder, lambda system, path: system.exists(path) and system.rm(path, recursive=True))
     else:
         rmtree(folder, ignore_errors=True)
 
@@ -134,26 +134,26 @@ def absolute(name: str) -> str:
     return name if is_url(name) else str(Path(name).absolute())
 
 
-def files_beside(name: str, *, allow_outside: bool = False) -> Callable[[str], bytes]:
+def external_file_reader(name: str, *, allow_outside: bool = False) -> Callable[[str], bytes]:
     """Return a function that reads the files that `name` refers to, as it calls them."""
     if not is_url(name):
-        return io.files_beside(name, allow_outside=allow_outside)
+        return io.external_file_reader(name, allow_outside=allow_outside)
 
     def read_other(other: str) -> bytes:
         if not allow_outside:
-            io.check_below(other)
-        return read(beside(name, other))
+            io.check_inside_folder(other)
+        return read(sibling(name, other))
 
     return read_other
 
 
-def beside(name: str, other: str) -> str:
+def sibling(name: str, other: str) -> str:
     """Return the name of another file in the folder of `name`.
 
-    >>> beside("s3://bucket/in/a.gltf", "a.bin")
+    >>> sibling("s3://bucket/in/a.gltf", "a.bin")
     's3://bucket/in/a.bin'
     """
-    return inside(parent(name), other)
+    return join_path(parent(name), other)
 
 
 def parent(name: str) -> str:
@@ -161,21 +161,21 @@ def parent(name: str) -> str:
     return name.rpartition("/")[0] if is_url(name) else str(Path(name).parent)
 
 
-def inside(folder: str, name: str) -> str:
+def join_path(folder: str, name: str) -> str:
     """Return the name of a file in a folder.
 
-    >>> inside("s3://bucket/in/", "a.bvh")
+    >>> join_path("s3://bucket/in/", "a.bvh")
     's3://bucket/in/a.bvh'
     """
     return f"{folder.rstrip('/')}/{name}" if is_url(folder) else str(Path(folder) / name)
 
 
-def last_name(name: str) -> PurePosixPath | Path:
+def base_name(name: str) -> PurePosixPath | Path:
     """Return the last part of a path or URL, as a path of its own."""
     return PurePosixPath(name.rpartition("/")[2]) if is_url(name) else Path(Path(name).name)
 
 
-def _asked(url: str, ask: Callable[[Any, str], Made]) -> Made:
+def _call(url: str, ask: Callable[[Any, str], Result]) -> Result:
     """Return what a file system answers; what goes wrong is an `OSError` that names the URL."""
     try:
         # others write to the same folders: what was listed before is not what is there
@@ -191,12 +191,12 @@ def _asked(url: str, ask: Callable[[Any, str], Made]) -> Made:
         raise OSError(errno.EIO, said, url) from error
 
 
-def _piped(system: Any, path: str, data: bytes) -> None:
+def _write_object(system: Any, path: str, data: bytes) -> None:
     _make_folder(system, path)
     system.pipe_file(path, data)
 
 
-def _uploaded(system: Any, path: str, here: Path) -> None:
+def _upload(system: Any, path: str, here: Path) -> None:
     _make_folder(system, path)
     system.put_file(str(here), path)
 
@@ -204,11 +204,11 @@ def _uploaded(system: Any, path: str, here: Path) -> None:
 def _make_folder(system: Any, path: str) -> None:
     """Make the folder of a file where there are folders; a bucket is never made by mistake."""
     protocols = {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
-    if not protocols & FLAT:
+    if not protocols & BUCKET_PROTOCOLS:
         system.makedirs(system._parent(path), exist_ok=True)
 
 
-def _found(system: Any, path: str) -> list[Entry]:
+def _list_url(system: Any, path: str) -> list[FileInfo]:
     has_pattern = bool({"*", "?", "["} & set(path))
     look = system.glob if has_pattern else system.find
     try:
@@ -216,16 +216,16 @@ def _found(system: Any, path: str) -> list[Entry]:
     except FileNotFoundError:
         return []
     rows = [(name, info) for name, info in sorted(found.items()) if info.get("type") != "directory"]
-    return [_entry(system, system.unstrip_protocol(name), info) for name, info in rows]
+    return [_to_file_info(system, system.unstrip_protocol(name), info) for name, info in rows]
 
 
-def _entry(system: Any, url: str, info: dict[str, Any]) -> Entry:
+def _to_file_info(system: Any, url: str, info: dict[str, Any]) -> FileInfo:
     mark = info.get("ETag") or info.get("etag") or info.get("md5Hash") or info.get("mtime")
     mark = mark or info.get("LastModified") or info.get("created") or ""
-    return Entry(url, int(info.get("size") or 0), str(mark).strip('"'), _seconds(info))
+    return FileInfo(url, int(info.get("size") or 0), str(mark).strip('"'), _modified_time(info))
 
 
-def _seconds(info: dict[str, Any]) -> float:
+def _modified_time(info: dict[str, Any]) -> float:
     said = info.get("LastModified") or info.get("mtime") or info.get("created")
     if isinstance(said, datetime):
         return said.timestamp()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mocpack.arrays import F32
-from mocpack.corpora.decoded import float_rows
+from mocpack.corpora.decoded_cache import decode_rows
 from mocpack.corpora.windows import Windows
 from mocpack.errors import UsageError
 
@@ -48,96 +48,96 @@ class Stream:
         if not 0 <= share[0] < share[1]:
             raise UsageError(f"share must be a number below its count, got {share}")
         self.windows, self.shuffle, self.seed, self.share = windows, shuffle, seed, share
-        self.epoch = self._given = 0
+        self.epoch = self._yielded = 0
 
     def __iter__(self) -> Iterator[F32]:
         """Go through the windows that are left of this epoch."""
         waiting: dict[int, F32] = {}
         skipped: set[int] = set()
-        skip = self._given
-        for numbers, number in self._steps():
-            if number is None:
+        skip = self._yielded
+        for numbers, index in self._steps():
+            if index is None:
                 if skip:
                     skipped.update(numbers)
                 else:
-                    waiting.update(self._decoded(numbers))
+                    waiting.update(self._decode_windows(numbers))
             elif skip:
                 skip -= 1
-                skipped.discard(number)
+                skipped.discard(index)
                 if not skip:
-                    waiting = self._again(skipped)
+                    waiting = self._decode_waiting(skipped)
             else:
-                self._given += 1
-                yield waiting.pop(number)
-        self.epoch, self._given = self.epoch + 1, 0
+                self._yielded += 1
+                yield waiting.pop(index)
+        self.epoch, self._yielded = self.epoch + 1, 0
 
-    def numbers(self) -> list[int]:
+    def indices(self) -> list[int]:
         """Return the numbers of the windows of this epoch, in their order."""
-        return [number for _, number in self._steps() if number is not None]
+        return [index for _, index in self._steps() if index is not None]
 
     def state_dict(self) -> dict[str, int]:
         """Return where the stream is, for `load_state_dict` of another over the same windows."""
-        return {"epoch": self.epoch, "given": self._given, "seed": self.seed}
+        return {"epoch": self.epoch, "given": self._yielded, "seed": self.seed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on where a stream was."""
-        self.epoch, self._given = int(state["epoch"]), int(state["given"])
+        self.epoch, self._yielded = int(state["epoch"]), int(state["given"])
         self.seed = int(state["seed"])
 
     def _steps(self) -> Iterator[tuple[list[int], int | None]]:
         """Return what happens: (windows of a clip, None) come in, ([], number) goes out."""
-        chance = np.random.default_rng([self.seed, self.epoch])
-        places = np.arange(len(self.windows.clips))
+        rng = np.random.default_rng([self.seed, self.epoch])
+        clip_positions = np.arange(len(self.windows.clips))
         if self.shuffle:
-            chance.shuffle(places)
+            rng.shuffle(clip_positions)
         buffer: list[int] = []
-        for place in places[self.share[0] :: self.share[1]].tolist():
-            coming = self._windows_of(place)
+        for clip_position in clip_positions[self.share[0] :: self.share[1]].tolist():
+            coming = self._window_indices(clip_position)
             if not coming:
                 continue
             yield coming, None
             buffer += coming
             while len(buffer) > self.shuffle:
-                yield [], _drawn(buffer, chance if self.shuffle else None)
+                yield [], _draw(buffer, rng if self.shuffle else None)
         while buffer:
-            yield [], _drawn(buffer, chance if self.shuffle else None)
+            yield [], _draw(buffer, rng if self.shuffle else None)
 
-    def _windows_of(self, place: int) -> list[int]:
-        plain = self.windows.windows_of(place)
+    def _window_indices(self, clip_position: int) -> list[int]:
+        plain = self.windows.window_indices(clip_position)
         if not self.windows.is_mirrored:
             return list(plain)
         half = len(self.windows) // 2
-        return [*plain, *(number + half for number in plain)]
+        return [*plain, *(index + half for index in plain)]
 
-    def _decoded(self, numbers: list[int]) -> dict[int, F32]:
+    def _decode_windows(self, numbers: list[int]) -> dict[int, F32]:
         """Return windows of one clip, which is decoded as far as they reach, once."""
         windows = self.windows
-        place = windows.locate(numbers[0])[0]
-        clip = windows.clips[place]
-        stop = max(windows.reach(number) for number in numbers)
+        clip_position = windows.locate(numbers[0])[0]
+        clip = windows.clips[clip_position]
+        stop = max(windows.stop_frame(index) for index in numbers)
         windows.corpus.prefetch([(clip, 0, stop)])
-        rows = float_rows(windows.corpus.motion(clip), 0, stop)
+        rows = decode_rows(windows.corpus.motion(clip), 0, stop)
         found = {}
-        for number in numbers:
+        for index in numbers:
             # each by itself: what goes out is given back, and its memory used again
-            found[number] = np.empty((windows.rows, windows.width), np.float32)
-            windows.from_rows(place, rows, number, found[number])
+            found[index] = np.empty((windows.rows, windows.width), np.float32)
+            windows.write_from_rows(clip_position, rows, index, found[index])
         return found
 
-    def _again(self, numbers: set[int]) -> dict[int, F32]:
+    def _decode_waiting(self, numbers: set[int]) -> dict[int, F32]:
         """Return the windows that waited when the stream was stopped."""
         found: dict[int, F32] = {}
         by_clip: dict[int, list[int]] = {}
-        for number in sorted(numbers):
-            by_clip.setdefault(self.windows.locate(number)[0], []).append(number)
+        for index in sorted(numbers):
+            by_clip.setdefault(self.windows.locate(index)[0], []).append(index)
         for together in by_clip.values():
-            found |= self._decoded(together)
+            found |= self._decode_windows(together)
         return found
 
 
-def _drawn(buffer: list[int], chance: np.random.Generator | None) -> int:
-    if chance is None:
+def _draw(buffer: list[int], rng: np.random.Generator | None) -> int:
+    if rng is None:
         return buffer.pop(0)
-    at = int(chance.integers(len(buffer)))
+    at = int(rng.integers(len(buffer)))
     buffer[at], buffer[-1] = buffer[-1], buffer[at]
     return buffer.pop()

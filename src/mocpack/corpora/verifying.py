@@ -15,14 +15,14 @@ def verify(corpus: Corpus, *, decode: bool = False) -> Iterator[tuple[str, str |
     A clip's checksums are held against its bytes, and what the trailer repeats against the clip;
     with `decode` it is decoded too.
     """
-    for number, name in enumerate(corpus.names):
-        yield name, _fault(corpus, number, decode)
+    for index, name in enumerate(corpus.names):
+        yield name, _find_fault(corpus, index, decode)
 
 
-def _fault(corpus: Corpus, number: int, decode: bool) -> str | None:
-    place = corpus.index.place(number)
+def _find_fault(corpus: Corpus, index: int, decode: bool) -> str | None:
+    place = corpus.index.place(index)
     try:
-        data = corpus.read(number)
+        data = corpus.read(index)
         stored = data[: place.at] + data[place.at + len(place.base) :]
         if stored[: len(place.front)] != place.front:
             return "the trailer repeats its beginning otherwise"

@@ -12,13 +12,13 @@ from mocpack import _core
 from mocpack.arguments import is_finite
 from mocpack.arrays import F32, F64, I64
 from mocpack.clip import ClipHeader
-from mocpack.corpora.decoded import DecodedCache
-from mocpack.corpora.features import AS_STORED, FEATURES, feature_columns, window_plan
+from mocpack.corpora.decoded_cache import DecodedCache
+from mocpack.corpora.features import FEATURES, STORED_FEATURES, feature_columns, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
 from mocpack.units import parse_size
 
-ALMOST = 1e-6  # of a frame: rounding of times
+FRAME_TOLERANCE = 1e-6  # of a frame: rounding of times
 
 
 Plans = tuple[_core.WindowPlan, ...]
@@ -59,7 +59,7 @@ class Windows:
         *,
         fps: float | None = None,
         stride: float | None = None,
-        features: Sequence[str] = AS_STORED,
+        features: Sequence[str] = STORED_FEATURES,
         mirror: bool = False,
         root_relative: bool = False,
         where: str | None = None,
@@ -81,25 +81,28 @@ class Windows:
         self._steps = rates / self.fps
         self._strides = (seconds if stride is None else stride) * rates
         self._last = corpus.index.frame_counts[self.clips] - 1 - (self.rows - 1) * self._steps
-        counts = np.floor(np.maximum(self._last + ALMOST, 0) / self._strides).astype(np.int64) + 1
-        self._ends = [0, *np.cumsum(np.where(self._last < -ALMOST, 0, counts)).tolist()]
+        counts = (
+            np.floor(np.maximum(self._last + FRAME_TOLERANCE, 0) / self._strides).astype(np.int64)
+            + 1
+        )
+        self._ends = [0, *np.cumsum(np.where(self._last < -FRAME_TOLERANCE, 0, counts)).tolist()]
         # plain lists: numpy's own scalars would cost more than copying a window
         self._frames = corpus.index.frame_counts[self.clips].tolist()
         self._bases = corpus.index.columns[self.clips, 0].tolist()
-        self._starts = [max(0, int(last + ALMOST)) for last in self._last.tolist()]
-        reach = np.ceil((self.rows - 1) * self._steps - ALMOST).astype(np.int64) + 1
+        self._starts = [max(0, int(last + FRAME_TOLERANCE)) for last in self._last.tolist()]
+        stop_frame = np.ceil((self.rows - 1) * self._steps - FRAME_TOLERANCE).astype(np.int64) + 1
         self._reach, self._step, self._stride = (
-            values.tolist() for values in (reach, self._steps, self._strides)
+            values.tolist() for values in (stop_frame, self._steps, self._strides)
         )
-        self._forget_plans()
+        self._clear_plans()
         self.columns = self._check_skeletons()
         self.width = sum(part.stop - part.start for part in self.columns.values())
-        self.cache = self._cache(cache)
+        self.cache = self._open_cache(cache)
 
     def __reduce__(self) -> tuple[Any, ...]:
         native = ("_plans", "_skeletons")
         state = {name: value for name, value in vars(self).items() if name not in native}
-        return _restored, (state,)
+        return _restore, (state,)
 
     def __len__(self) -> int:
         return int(self._ends[-1]) * (2 if self._mirror else 1)
@@ -113,89 +116,94 @@ class Windows:
         return self.read(int(key), np.empty((self.rows, self.width), np.float32))
 
     def __iter__(self) -> Iterator[F32]:
-        for number in range(len(self)):
-            yield self[number]
+        for index in range(len(self)):
+            yield self[index]
 
     def __repr__(self) -> str:
         names = ", ".join(self.features)
         shape = f"{self.rows} × {self.width}"
         return f"{len(self)} windows of {shape} at {self.fps:g} a second: {names}"
 
-    def batch(self, numbers: Sequence[int] | I64, out: F32 | None = None) -> F32:
+    def batch(self, indices: Sequence[int] | I64, out: F32 | None = None) -> F32:
         """Return several windows (n, rows, width), written to `out` if there is one."""
         if out is None:
-            out = np.empty((len(numbers), self.rows, self.width), np.float32)
-        self.prefetch(numbers)
-        for number, place in zip(numbers, out, strict=True):
-            self.read(int(number), place)
+            out = np.empty((len(indices), self.rows, self.width), np.float32)
+        self.prefetch(indices)
+        for index, clip_position in zip(indices, out, strict=True):
+            self.read(int(index), clip_position)
         return out
 
-    def prefetch(self, numbers: Sequence[int] | I64) -> None:
+    def prefetch(self, indices: Sequence[int] | I64) -> None:
         """Fetch the bytes of windows of a remote archive, many at a time."""
         if self.corpus.is_remote:
-            places = [self.locate(int(number)) for number in numbers]
+            places = [self.locate(int(index)) for index in indices]
             self.corpus.prefetch([(self.clips[c], a, self._stop(c, a)) for c, a, _ in places])
 
-    def read(self, number: int, out: F32) -> F32:
+    def read(self, index: int, out: F32) -> F32:
         """Write a window to an array (rows, width) of float32 of the caller's; return it."""
-        place, start, mirrored = self.locate(number)
-        clip, stop = self.clips[place], min(start + self._reach[place], self._frames[place])
-        plan = (self._plans[place] or self._plan(place))[mirrored]
+        clip_position, start, mirrored = self.locate(index)
+        clip, stop = (
+            self.clips[clip_position],
+            min(start + self._reach[clip_position], self._frames[clip_position]),
+        )
+        plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
         if self.cache is not None:
-            self.cache.window(clip, start, stop, plan, out)
+            self.cache.write_window(clip, start, stop, plan, out)
             return out
         if self.corpus.is_remote:
             self.corpus.prefetch([(clip, start, stop)])
         self.corpus.motion(clip).write_window(plan, start, stop, out)
         return out
 
-    def locate(self, number: int) -> tuple[int, int, bool]:
+    def locate(self, index: int) -> tuple[int, int, bool]:
         """Return the place of a window's clip among `clips`, its first frame, if it is mirrored."""
         count: int = self._ends[-1]
         whole = 2 * count if self._mirror else count
-        if not -whole <= number < whole:
-            raise IndexError(f"window {number} of {whole}")
-        number %= whole
-        mirrored, number = number >= count, number % count
-        place = bisect_right(self._ends, number) - 1
-        start = round((number - self._ends[place]) * self._stride[place])
-        return place, min(start, self._starts[place]), mirrored
+        if not -whole <= index < whole:
+            raise IndexError(f"window {index} of {whole}")
+        index %= whole
+        mirrored, index = index >= count, index % count
+        clip_position = bisect_right(self._ends, index) - 1
+        start = round((index - self._ends[clip_position]) * self._stride[clip_position])
+        return clip_position, min(start, self._starts[clip_position]), mirrored
 
-    def windows_of(self, place: int) -> range:
+    def window_indices(self, clip_position: int) -> range:
         """Return the numbers of the windows of the clip at a place among `clips`, unmirrored."""
-        return range(self._ends[place], self._ends[place + 1])
+        return range(self._ends[clip_position], self._ends[clip_position + 1])
 
     @property
     def is_mirrored(self) -> bool:
         """Whether the second half of the windows are mirror images of the first."""
         return self._mirror
 
-    def reach(self, number: int) -> int:
+    def stop_frame(self, index: int) -> int:
         """Return the frame after the last that a window looks at."""
-        place, start, _ = self.locate(number)
-        return self._stop(place, start)
+        clip_position, start, _ = self.locate(index)
+        return self._stop(clip_position, start)
 
-    def clip_name(self, number: int) -> str:
+    def clip_name(self, index: int) -> str:
         """Return the name of the clip that a window is of."""
-        return self.corpus.names[self.clips[self.locate(number)[0]]]
+        return self.corpus.names[self.clips[self.locate(index)[0]]]
 
-    def from_rows(self, place: int, rows: F32, number: int, out: F32) -> None:
+    def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
         """Write a window of a clip that is decoded already, to rows as the cache has them."""
-        _, start, mirrored = self.locate(number)
-        plan = (self._plans[place] or self._plan(place))[mirrored]
-        _core.window_of_rows(plan, rows, float(start), out)
+        _, start, mirrored = self.locate(index)
+        plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
+        _core.write_window_from_rows(plan, rows, float(start), out)
 
-    def _stop(self, place: int, start: int) -> int:
+    def _stop(self, clip_position: int, start: int) -> int:
         """Return the frame after the last that a window looks at."""
-        return int(min(start + self._reach[place], self._frames[place]))
+        return int(min(start + self._reach[clip_position], self._frames[clip_position]))
 
-    def _plan(self, place: int) -> Plans:
+    def _get_plans(self, clip_position: int) -> Plans:
         """Return the plans of a clip, as it is and mirrored, once its frames' times are checked."""
-        self._check_times(self.clips[place])
-        found = self._plans[place] = self._plans_of(self._bases[place], self._step[place])
+        self._check_times(self.clips[clip_position])
+        found = self._plans[clip_position] = self._build_plans(
+            self._bases[clip_position], self._step[clip_position]
+        )
         return found
 
-    def _plans_of(self, base: int, step: float) -> Plans:
+    def _build_plans(self, base: int, step: float) -> Plans:
         """Return the plans of a skeleton's clips of one frame rate."""
         key = base, step
         if key not in self._skeletons:
@@ -235,17 +243,17 @@ class Windows:
 
     def _check_times(self, clip: int) -> None:
         """Complain about a clip whose frames are not evenly spaced."""
-        if self.corpus.motion(clip).extras.times is not None:
+        if self.corpus.motion(clip).take_data.times is not None:
             raise UsageError(
                 f"clip {self.corpus.names[clip]!r} has frames at uneven times: pack it resampled, "
                 "or choose others by where="
             )
 
-    def _forget_plans(self) -> None:
+    def _clear_plans(self) -> None:
         self._plans: list[Plans | None] = [None] * len(self.clips)
         self._skeletons: dict[tuple[int, float], Plans] = {}
 
-    def _cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
+    def _open_cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):
             return cache
         return DecodedCache(self.corpus, parse_size(cache))
@@ -264,8 +272,8 @@ def _check_positive(**given: float) -> None:
             raise UsageError(f"{name} must be above 0 and at most 1e9, got {value!r:.80}")
 
 
-def _restored(state: dict[str, Any]) -> Windows:
+def _restore(state: dict[str, Any]) -> Windows:
     made = Windows.__new__(Windows)
     vars(made).update(state)
-    made._forget_plans()
+    made._clear_plans()
     return made

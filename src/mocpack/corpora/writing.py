@@ -9,14 +9,16 @@ from typing import Any, Self
 
 import numpy as np
 
-from mocpack.container import ArchiveWriter, Index, Stored
-from mocpack.corpora import catalogue, storage
-from mocpack.corpora.catalogue import Row
+from mocpack.container import ArchiveWriter, Index, StoredClip
+from mocpack.corpora import catalog, storage
+from mocpack.corpora.catalog import Row
 from mocpack.errors import UsageError
 from mocpack.motion import Motion
 
 SUFFIX = ".mocps"
-KEYS_FROM = 1 << 14  # bytes of groups, from which a window would fetch many that it does not need
+MIN_KEYED_GROUP_BYTES = (
+    1 << 14
+)  # bytes of groups, from which a window would fetch many that it does not need
 
 
 class CorpusWriter:
@@ -34,20 +36,20 @@ class CorpusWriter:
         meta: Any = None,
         name_pattern: str | None = None,
         table: Any = None,
-        kept: Index | None = None,
-        old: Any = None,
+        old_index: Index | None = None,
+        old_table: Any = None,
     ) -> None:
         self._path = str(path)
-        if storage.last_name(self._path).suffix != SUFFIX:
+        if storage.base_name(self._path).suffix != SUFFIX:
             raise UsageError(f"{path}: an archive's name ends in {SUFFIX}")
         if shard_size is not None and shard_size < 1:
             raise UsageError(f"a shard has at least 1 byte, got {shard_size}")
-        catalogue.parquet()  # complains before the work, not after
+        catalog.import_parquet()  # complains before the work, not after
         self._shard_size, self._meta, self._pattern = shard_size, meta, name_pattern
-        self._table, self._kept, self._old = table, kept or Index(), old
+        self._table, self._old_index, self._old_table = table, old_index or Index(), old_table
         self._rows: list[Row] = []
-        self._done: list[tuple[str, int, Index]] = []
-        self._names = set(self._kept.names)
+        self._finished: list[tuple[str, int, Index]] = []
+        self._names = set(self._old_index.names)
         self._stack = ExitStack()
         self._writer: ArchiveWriter | None = None
 
@@ -65,7 +67,7 @@ class CorpusWriter:
     ) -> None:
         if kind is None:
             try:
-                self._end()
+                self._finish()
             except BaseException as ending:
                 self._stack.__exit__(type(ending), ending, ending.__traceback__)
                 raise
@@ -74,54 +76,54 @@ class CorpusWriter:
     def __contains__(self, name: str) -> bool:
         return name in self._names
 
-    def add(self, clip: Stored, row: Row | None = None) -> None:
+    def add(self, clip: StoredClip, row: Row | None = None) -> None:
         """Append a clip, and its row of the catalogue unless the whole catalogue was given."""
         if clip.name in self._names:
             raise UsageError(f"two clips are named {clip.name!r}")
-        self._shard().add(clip)
+        self._current_shard().add(clip)
         self._names.add(clip.name)
         if row is not None:
             self._rows.append(row)
 
-    def _shard(self) -> ArchiveWriter:
+    def _current_shard(self) -> ArchiveWriter:
         if self._shard_size is None:
             return self._top
         if self._writer is not None and self._writer.size >= self._shard_size:
-            self._end_shard()
+            self._finish_shard()
         if self._writer is None:
-            number = len(self._kept.files) + len(self._done)
-            self._name = f"{storage.last_name(self._path).stem}-{number:05d}{SUFFIX}"
-            stream = storage.stream(storage.beside(self._path, self._name))
+            number = len(self._old_index.files) + len(self._finished)
+            self._name = f"{storage.base_name(self._path).stem}-{number:05d}{SUFFIX}"
+            stream = storage.stream(storage.sibling(self._path, self._name))
             self._writer = ArchiveWriter(self._stack.enter_context(stream))
         return self._writer
 
-    def _end_shard(self) -> None:
+    def _finish_shard(self) -> None:
         assert self._writer is not None
         self._writer.end()
-        self._done.append((self._name, self._writer.size, self._writer.index()))
+        self._finished.append((self._name, self._writer.size, self._writer.index()))
         self._writer = None
 
-    def _end(self) -> None:
+    def _finish(self) -> None:
         if self._writer is not None:
-            self._end_shard()
-        table = catalogue.table_bytes(self._catalogue())
-        self._top.end(table, None if self._shard_size is None else self._whole_index())
+            self._finish_shard()
+        table = catalog.table_to_bytes(self._build_catalog())
+        self._top.end(table, None if self._shard_size is None else self._merge_indexes())
 
-    def _catalogue(self) -> Any:
+    def _build_catalog(self) -> Any:
         if self._table is not None:
             return self._table
-        new = catalogue.table_of(self._rows)
+        new = catalog.make_table(self._rows)
         if self._pattern is not None:
-            names = [row[catalogue.KEY] for row in self._rows]
-            new = catalogue.joined(new, catalogue.names_to_columns(names, self._pattern))
+            names = [row[catalog.CLIP_COLUMN] for row in self._rows]
+            new = catalog.join_columns(new, catalog.names_to_columns(names, self._pattern))
         if self._meta is not None:
-            new = catalogue.joined(new, self._meta)
-        return new if self._old is None else catalogue.concatenated([self._old, new])
+            new = catalog.join_columns(new, self._meta)
+        return new if self._old_table is None else catalog.concat_tables([self._old_table, new])
 
-    def _whole_index(self) -> Index:
+    def _merge_indexes(self) -> Index:
         """Return the index of all shards, old ones first."""
-        parts = [self._kept, *(index for _, _, index in self._done)]
-        files = (*self._kept.files, *((name, size) for name, size, _ in self._done))
+        parts = [self._old_index, *(index for _, _, index in self._finished)]
+        files = (*self._old_index.files, *((name, size) for name, size, _ in self._finished))
         bases: dict[bytes, int] = {}
         columns = []
         for number, part in enumerate(parts):
@@ -129,7 +131,7 @@ class CorpusWriter:
             own = part.columns.copy()
             own[:, 0] = np.array([0, *places])[own[:, 0]]
             if number:
-                own[:, 1] = len(self._kept.files) + number
+                own[:, 1] = len(self._old_index.files) + number
             columns.append(own)
         names = tuple(name for part in parts for name in part.names)
         fronts = b"".join(part.fronts for part in parts)
@@ -145,5 +147,5 @@ def front_size(data: bytes, *, keys: bool) -> int:
         if not motion.decoder.is_indexed:
             return 0
         (at, size), *groups = motion.byte_ranges(0, motion.frame_count)
-        long = sum(length for _, length in groups) > KEYS_FROM
+        long = sum(length for _, length in groups) > MIN_KEYED_GROUP_BYTES
         return at + (size if keys or long else 0)

@@ -1,52 +1,57 @@
 """Motion files of other programs: one table of readers and writers, chosen by content first."""
 
-from mocpack.io.amc import skeletons_in
-from mocpack.io.beside import check_below, files_beside, open_regular, read_beside
+from mocpack.io.amc import list_skeletons
+from mocpack.io.external_files import (
+    check_inside_folder,
+    external_file_reader,
+    open_regular_file,
+    read_external_file,
+)
 from mocpack.io.reading import (
-    clip_names_in,
-    clip_names_of,
-    companions,
-    contents,
+    describe_ignored,
     files_to_read,
-    left_out,
-    names_beside,
+    find_companions,
+    list_clips_in_bytes,
+    list_clips_in_file,
+    list_external_files,
+    list_robot_files,
     read_bytes,
     read_file,
-    robot_files,
-    stream_contents,
+    read_file_bytes,
+    read_stream,
 )
-from mocpack.io.table import extensions
+from mocpack.io.table import supported_extensions
 from mocpack.io.writing import (
     files_to_write,
-    holds_scenes,
+    find_dialect,
+    supports_scenes,
     write_bytes,
     write_file,
     write_scene_bytes,
-    written_dialect,
 )
 
 __all__ = [
-    "check_below",
-    "clip_names_in",
-    "clip_names_of",
-    "companions",
-    "contents",
-    "extensions",
-    "files_beside",
+    "check_inside_folder",
+    "describe_ignored",
+    "external_file_reader",
     "files_to_read",
     "files_to_write",
-    "holds_scenes",
-    "left_out",
-    "names_beside",
-    "open_regular",
-    "read_beside",
+    "find_companions",
+    "find_dialect",
+    "list_clips_in_bytes",
+    "list_clips_in_file",
+    "list_external_files",
+    "list_robot_files",
+    "list_skeletons",
+    "open_regular_file",
     "read_bytes",
+    "read_external_file",
     "read_file",
-    "robot_files",
-    "skeletons_in",
-    "stream_contents",
+    "read_file_bytes",
+    "read_stream",
+    "supported_extensions",
+    "supports_scenes",
     "write_bytes",
     "write_file",
     "write_scene_bytes",
-    "written_dialect",
 ]

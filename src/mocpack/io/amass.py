@@ -18,8 +18,8 @@ from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipErr
 from mocpack.io import npz
 from mocpack.io.npz import Arrays
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
-from mocpack.space import basis
-from mocpack.take import Track
+from mocpack.space import conversion_matrix
+from mocpack.take_data import Track
 
 # name, parent, place in the parent's frame (metres) in the pose of no rotation: arms out, y up, the
 # left side along x. Round measures of our own; right sides mirror left ones.
@@ -60,11 +60,11 @@ FINGERS = (
     ("ring", (0.09, 0.0, -0.025), 0.032, 0.023),
     ("thumb", (0.03, -0.01, 0.03), 0.03, 0.025),
 )
-COUNTS = {52: "SMPL-H", 55: "SMPL-X"}
-RATES = ("mocap_framerate", "mocap_frame_rate")
-TISSUE_BOUND = 1e-3  # of the weights of soft tissue, which are of the size of 1
-TISSUE = "dmpl."  # before the numbers of their tracks
-STAND_IN = "stand-in"
+BODY_MODELS = {52: "SMPL-H", 55: "SMPL-X"}
+FRAME_RATE_KEYS = ("mocap_framerate", "mocap_frame_rate")
+SOFT_TISSUE_BOUND = 1e-3  # of the weights of soft tissue, which are of the size of 1
+SOFT_TISSUE_PREFIX = "dmpl."  # before the numbers of their tracks
+DEFAULT_BONES = "stand-in"
 
 
 def read(data: bytes, *, unit: float | None = None, body_model: str | Path | None = None) -> Clip:
@@ -73,21 +73,21 @@ def read(data: bytes, *, unit: float | None = None, body_model: str | Path | Non
     Lengths are metres; `unit` scales the places of the root alone.
     """
     arrays = Arrays(data)
-    poses = _rows(arrays, "poses")
+    poses = _read_rows(arrays, "poses")
     joints = poses.shape[1] // 3
-    if joints not in COUNTS or poses.shape[1] % 3:
+    if joints not in BODY_MODELS or poses.shape[1] % 3:
         raise CorruptionError(
             f"poses must have 156 numbers (SMPL-H) or 165 (SMPL-X) a frame, got {poses.shape[1]}"
         )
-    places = _rows(arrays, "trans")
+    places = _read_rows(arrays, "trans")
     if places.shape != (len(poses), 3):
         raise CorruptionError(f"trans must have shape ({len(poses)}, 3), got {places.shape}")
-    rate = next((arrays.number(name, 0.0) for name in RATES if name in arrays), 0.0)
+    rate = next((arrays.number(name, 0.0) for name in FRAME_RATE_KEYS if name in arrays), 0.0)
     if not 1e-3 < rate < 1e6:
-        raise CorruptionError(f"{RATES[0]} must be frames a second, got {rate:.6g}")
+        raise CorruptionError(f"{FRAME_RATE_KEYS[0]} must be frames a second, got {rate:.6g}")
     betas = np.asarray(arrays.optional("betas", np.zeros(0)), np.float64).ravel()
-    skeleton, root = _skeleton(joints, betas, body_model)
-    upright = basis("z", "right")
+    skeleton, root = _build_skeleton(joints, betas, body_model)
+    upright = conversion_matrix("z", "right")
     turns = rotations.from_rotvec(poses.reshape(len(poses), joints, 3))
     # the whole body is turned from z up to y up; how its joints turn stays as it is in the file
     turns[:, 0] = rotations.multiply(rotations.from_matrix(upright), turns[:, 0])
@@ -99,8 +99,8 @@ def read(data: bytes, *, unit: float | None = None, body_model: str | Path | Non
             (places * metres + root) @ upright.T,
             frame_rate=rate,
             up="z",
-            tracks=_tracks(arrays, len(poses)),
-            metadata=_metadata(arrays, joints, betas, body_model)
+            tracks=_read_tracks(arrays, len(poses)),
+            metadata=_read_metadata(arrays, joints, betas, body_model)
             # where the model has its pelvis, which `trans` leaves out
             | ({} if body_model is None else {"pelvis": root.tolist()}),
         )
@@ -114,10 +114,10 @@ def write(clip: AnyClip) -> bytes:
     The frame rate stands under both names that readers know; a body of SMPL-X also has its poses
     by part.
     """
-    if not isinstance(clip, Clip) or clip.header.is_scaled or clip.extras.times is not None:
+    if not isinstance(clip, Clip) or clip.header.is_scaled or clip.take_data.times is not None:
         raise UnsupportedClipError("AMASS holds one body at even times, without scales")
     count = len(clip.skeleton)
-    if count not in COUNTS or set(clip.skeleton.names) != set(joint_names(count)):
+    if count not in BODY_MODELS or set(clip.skeleton.names) != set(joint_names(count)):
         raise UnsupportedClipError(
             "AMASS holds the joints of SMPL-H or SMPL-X (pelvis, left_hip and so on), "
             f"and this clip has {count} others"
@@ -125,10 +125,10 @@ def write(clip: AnyClip) -> bytes:
     order = [clip.skeleton.index(name) for name in joint_names(count)]
     if order[0] not in clip.translated_joints:
         raise UnsupportedClipError("AMASS says where the pelvis is, and this clip does not")
-    upright = basis("z", "right")
+    upright = conversion_matrix("z", "right")
     turns = np.array(clip.rotations[:, order])
     turns[:, 0] = rotations.multiply(rotations.from_matrix(upright.T), turns[:, 0])
-    poses = _continuous(rotations.as_rotvec(turns)).reshape(len(turns), -1)
+    poses = _unwrap_rotation_vectors(rotations.as_rotvec(turns)).reshape(len(turns), -1)
     places = clip.translations[:, clip.translated_joints.index(order[0])] @ upright
     metadata = clip.metadata
     return npz.pack(
@@ -137,14 +137,14 @@ def write(clip: AnyClip) -> bytes:
             "poses": poses,
             "gender": np.array(str(metadata.get("gender", "neutral"))),
             "betas": np.asarray(metadata.get("betas", np.zeros(16)), np.float64),
-            **{name: np.array(clip.frame_rate) for name in RATES},
-            **_tissue(clip),
-            **(_parts(poses) if count == 55 else {}),
+            **{name: np.array(clip.frame_rate) for name in FRAME_RATE_KEYS},
+            **_collect_soft_tissue(clip),
+            **(_split_smplx_poses(poses) if count == 55 else {}),
         }
     )
 
 
-def _continuous(vectors: F64) -> F64:
+def _unwrap_rotation_vectors(vectors: F64) -> F64:
     """Return rotation vectors (T, J, 3) that go on from frame to frame, beyond half a turn too."""
     angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
     other = vectors * (1 - 2 * np.pi / np.where(angles > 0, angles, np.inf))
@@ -155,16 +155,16 @@ def _continuous(vectors: F64) -> F64:
     return found
 
 
-def _tissue(clip: Clip) -> dict[str, F64]:
+def _collect_soft_tissue(clip: Clip) -> dict[str, F64]:
     columns: list[F64] = []
-    while (track := clip.tracks.get(f"{TISSUE}{len(columns)}")) is not None:
+    while (track := clip.tracks.get(f"{SOFT_TISSUE_PREFIX}{len(columns)}")) is not None:
         if track.kind != "scalar" or len(track) != clip.frame_count:
             break
         columns.append(np.asarray(track.values, np.float64))
     return {"dmpls": np.stack(columns, 1)} if columns else {}
 
 
-def _parts(poses: F64) -> dict[str, Any]:
+def _split_smplx_poses(poses: F64) -> dict[str, Any]:
     """Return the poses of SMPL-X by part, as its files have them beside the whole."""
     bounds = {"root_orient": 3, "pose_body": 66, "pose_jaw": 69, "pose_eye": 75, "pose_hand": 165}
     starts = [0, *bounds.values()]
@@ -177,10 +177,10 @@ def _parts(poses: F64) -> dict[str, Any]:
 
 def joint_names(count: int) -> tuple[str, ...]:
     """Return the names of the 52 joints of SMPL-H or the 55 of SMPL-X, in their order."""
-    return tuple(name for name, _, _ in _bones(count))
+    return tuple(name for name, _, _ in _list_bones(count))
 
 
-def _bones(count: int) -> list[tuple[str, str, tuple[float, float, float]]]:
+def _list_bones(count: int) -> list[tuple[str, str, tuple[float, float, float]]]:
     bones = [*BODY, *(FACE if count == 55 else ())]
     for side, sign in (("left", 1.0), ("right", -1.0)):
         for finger, (x, y, z), second, third in FINGERS:
@@ -193,21 +193,21 @@ def _bones(count: int) -> list[tuple[str, str, tuple[float, float, float]]]:
     return bones
 
 
-def _skeleton(count: int, betas: F64, body_model: str | Path | None) -> tuple[Skeleton, F64]:
+def _build_skeleton(count: int, betas: F64, body_model: str | Path | None) -> tuple[Skeleton, F64]:
     """Return the skeleton, and where its root is in the body's own frame."""
-    bones = _bones(count)
+    bones = _list_bones(count)
     names = [name for name, _, _ in bones]
     parents = [names.index(parent) if parent else -1 for _, parent, _ in bones]
     offsets, root = np.array([place for _, _, place in bones]), np.zeros(3)
     if body_model is not None:
-        joints = _model_joints(Path(body_model), count, betas)
+        joints = _read_model_joints(Path(body_model), count, betas)
         root = joints[0]
         offsets = joints - np.where(np.array(parents)[:, np.newaxis] < 0, root, joints[parents])
     channels = [DEFAULT_ROOT] + [DEFAULT_JOINT] * (count - 1)
     return Skeleton(tuple(names), tuple(parents), offsets, channels=tuple(channels)), root
 
 
-def _model_joints(path: Path, count: int, betas: F64) -> F64:
+def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
     """Return where the joints (J, 3) of a body of this shape are, by its model's .npz file."""
     try:
         model = Arrays(path.read_bytes())
@@ -230,7 +230,7 @@ def _model_joints(path: Path, count: int, betas: F64) -> F64:
     return np.asarray(found)
 
 
-def _rows(arrays: Arrays, name: str) -> F64:
+def _read_rows(arrays: Arrays, name: str) -> F64:
     found = np.asarray(arrays.read(name), np.float64)
     if found.ndim != 2 or not len(found):
         raise CorruptionError(f"{name} must be a table of one row a frame, got {found.shape}")
@@ -239,20 +239,20 @@ def _rows(arrays: Arrays, name: str) -> F64:
     return found
 
 
-def _tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
+def _read_tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
     """Return the weights of soft tissue, where a file has them."""
     if "dmpls" not in arrays:
         return {}
-    found = _rows(arrays, "dmpls")
+    found = _read_rows(arrays, "dmpls")
     if len(found) != frames:
         raise CorruptionError(f"dmpls must have {frames} rows, got {len(found)}")
     return {
-        f"{TISSUE}{k}": Track("scalar", found[:, k], bound=TISSUE_BOUND)
+        f"{SOFT_TISSUE_PREFIX}{k}": Track("scalar", found[:, k], bound=SOFT_TISSUE_BOUND)
         for k in range(found.shape[1])
     }
 
 
-def _metadata(
+def _read_metadata(
     arrays: Arrays, joints: int, betas: F64, body_model: str | Path | None
 ) -> dict[str, Any]:
     if not np.isfinite(betas).all():
@@ -260,8 +260,8 @@ def _metadata(
     gender = arrays.optional("gender", "", kinds="US").reshape(-1)[:1]
     said = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
     return {
-        "body": COUNTS[joints],
-        "bones": STAND_IN if body_model is None else Path(body_model).name,
+        "body": BODY_MODELS[joints],
+        "bones": DEFAULT_BONES if body_model is None else Path(body_model).name,
         "betas": betas.tolist(),
         **({"gender": said[0][:40]} if said and said[0] else {}),
     }

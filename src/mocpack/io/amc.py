@@ -22,10 +22,10 @@ from mocpack.io.asf_fit import fit
 from mocpack.io.text import parse_number
 from mocpack.skeleton import Skeleton
 
-MAX_SPARSE = 1 << 23  # numbers of a motion whose frames need not be complete: 64 MiB
-LONGEST_NUMBER = 15  # digits of a frame's
+MAX_SPARSE_NUMBERS = 1 << 23  # numbers of a motion whose frames need not be complete: 64 MiB
+MAX_FRAME_NUMBER_DIGITS = 15  # digits of a frame's
 LIMIT_TOLERANCE = 1e-4  # radians, by which limits are rounded
-FRAME_TIME = 1 / 120  # CMU's; the format has no word for it that every program writes
+DEFAULT_FRAME_TIME_S = 1 / 120  # CMU's; the format has no word for it that every program writes
 
 
 def probe(data: bytes) -> bool:
@@ -43,28 +43,28 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
         bones = asf.parse(skeleton)
     except FormatError as error:
         raise type(error)(f"in the skeleton: {error}") from error
-    metres, guessed = asf.unit_of(bones) if unit is None else (unit, None)
+    metres, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
     motion = _Motion(bones)
     numbers = motion.read(data)
     metadata = {"source": "amc"} | ({"unit_guessed": guessed} if guessed else {})
     try:
         if any("l" in bone.dofs for bone in bones.bones):
-            bones, numbers = _unstretched(bones, numbers)
-            motion.own = False
+            bones, numbers = _expand_stretch_dofs(bones, numbers)
+            motion.is_verbatim = False
         tree = asf.to_skeleton(bones, metres)
         header = ClipHeader(
             tree, len(numbers), motion.frame_time, tree.translated_joints, metres, metadata
         )
         clip = from_channels(numbers, header)
-        header = replace(header, skeleton=_with_kept_limits(clip))
+        header = replace(header, skeleton=_drop_violated_limits(clip))
         return Clip(
-            header, clip.rotations, clip.translations, clip.channels if motion.own else None
+            header, clip.rotations, clip.translations, clip.channels if motion.is_verbatim else None
         )
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 
 
-def _with_kept_limits(clip: Clip) -> Skeleton:
+def _drop_violated_limits(clip: Clip) -> Skeleton:
     """Return the skeleton without those limits that the motion itself does not keep."""
     hinges = clip.skeleton.hinges
     if hinges is None:
@@ -76,13 +76,13 @@ def _with_kept_limits(clip: Clip) -> Skeleton:
     return replace(clip.skeleton, hinges=replace(hinges, limits=limits))
 
 
-def rest_pose(data: bytes, *, unit: float | None = None) -> Clip:
+def read_rest_pose(data: bytes, *, unit: float | None = None) -> Clip:
     """Return the skeleton of an ASF file as a clip of one frame."""
-    bones = asf.with_stretch_joints(asf.parse(data))
-    metres, guessed = asf.unit_of(bones) if unit is None else (unit, None)
+    bones = asf.add_stretch_joints(asf.parse(data))
+    metres, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
     tree = asf.to_skeleton(bones, metres)
     metadata = {"source": "asf"} | ({"unit_guessed": guessed} if guessed else {})
-    header = ClipHeader(tree, 1, FRAME_TIME, tree.translated_joints, metres, metadata)
+    header = ClipHeader(tree, 1, DEFAULT_FRAME_TIME_S, tree.translated_joints, metres, metadata)
     return from_dofs(np.zeros((1, tree.channel_count)), header)
 
 
@@ -90,8 +90,8 @@ def write(clip: Clip) -> bytes:
     """Return the clip as an AMC file; `write_skeleton` gives the ASF that belongs to it."""
     clip = fit(clip)
     lines = ["# Acclaim motion written by mocpack"]
-    if clip.frame_time != FRAME_TIME:
-        lines.append(f":SAMPLES-PER-SECOND {text.decimal(_rate(clip.frame_time))}")
+    if clip.frame_time != DEFAULT_FRAME_TIME_S:
+        lines.append(f":SAMPLES-PER-SECOND {text.format_number(_find_exact_rate(clip.frame_time))}")
     lines += [":FULLY-SPECIFIED", ":DEGREES"]
     stops = np.cumsum([len(c) for c in clip.skeleton.channels])
     bones = [
@@ -101,7 +101,7 @@ def write(clip: Clip) -> bytes:
         )
         if channels
     ]
-    for frame, line in enumerate(text.lines(clip).decode().splitlines(), 1):
+    for frame, line in enumerate(text.format_channels(clip).decode().splitlines(), 1):
         row = line.split()
         lines.append(str(frame))
         lines += [f"{name} {' '.join(row[a:b])}" for name, a, b in bones]
@@ -114,18 +114,18 @@ def write_skeleton(clip: Clip) -> bytes:
     return asf.write(clip.skeleton, clip.unit)
 
 
-def skeletons_in(folder: Path) -> list[Path]:
+def list_skeletons(folder: Path) -> list[Path]:
     """Return the ASF files of a folder."""
     return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".asf")
 
 
-def find_skeleton(path: Path, listed: Callable[[Path], list[Path]] = skeletons_in) -> Path:
+def find_skeleton(path: Path, list_folder: Callable[[Path], list[Path]] = list_skeletons) -> Path:
     """Return the ASF file beside an AMC file: 02_01.asf, 02.asf, or the only one there.
 
-    `listed` returns those of a folder; of a folder of many motions it need look only once.
+    `list_folder` returns those of a folder; of a folder of many motions it need look only once.
     """
     subject = path.stem.rpartition("_")[0] or path.stem.partition("_")[0]
-    beside = listed(path.parent)
+    beside = list_folder(path.parent)
     for stem in (path.stem, subject, path.stem.partition("_")[0]):
         for candidate in beside:
             if candidate.stem.lower() == stem.lower():
@@ -157,56 +157,58 @@ def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F
     width = int(columns[-1])
     if not width:
         raise CorruptionError("the skeleton has no degrees of freedom")
-    values = np.empty((_room(text, start, width, complete=complete), width))
+    values = np.empty((_count_frames(text, start, width, complete=complete), width))
     starts = np.cumsum([0, *(len(name) for name in names)], dtype=np.uint32)
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), np.uint32)
     status, frames, at = _core.parse_amc(
         text, start, b"".join(names), starts, by_name, columns, complete, values
     )
     if status:
-        raise _complaint(_Fault(status), bones, frames, _line_at(text, start), _lines(text, at))
+        raise _describe_fault(
+            _Fault(status), bones, frames, _find_line(text, start), _iterate_lines(text, at)
+        )
     if not frames:
         raise TruncatedError("the motion has no frames")
     return values[:frames]
 
 
-def _room(text: bytes, start: int, width: int, *, complete: bool) -> int:
+def _count_frames(text: bytes, start: int, width: int, *, complete: bool) -> int:
     """Return how many frames there can be, so that a small file cannot ask for much memory."""
     frames = _core.count_amc_frames(text, start)
     # two bytes a number at the least
     whole = (len(text) - start) // (2 * width) + 1
     if complete:
         return min(frames, whole)
-    if frames > max(whole, MAX_SPARSE // width):
+    if frames > max(whole, MAX_SPARSE_NUMBERS // width):
         raise CorruptionError(f"{frames} frames of {width} numbers are more than mocpack reads")
     return frames
 
 
 @dataclass
 class _Motion:
-    """Reads the frames of one file. `own` says whether the numbers are as the file prints them."""
+    """Reads the frames of one file. `is_verbatim` says whether the numbers are as the file prints them."""
 
     bones: Asf
-    frame_time: float = FRAME_TIME
+    frame_time: float = DEFAULT_FRAME_TIME_S
     degrees: bool = True
     complete: bool = False
-    own: bool = True
+    is_verbatim: bool = True
 
     def read(self, data: bytes) -> F64:
         self.degrees = self.bones.degrees
-        text = _one_line_ending(data)
-        start = self._keywords(text)
+        text = _normalize_line_endings(data)
+        start = self._parse_keywords(text)
         numbers = read_frames(text, self.bones, complete=self.complete, start=start)
         if not self.degrees:
             angles = [d.startswith("r") for bone in self.bones.bones for d in bone.dofs]
             numbers[:, angles] = np.degrees(numbers[:, angles])
-            self.own = False
+            self.is_verbatim = False
         numbers.setflags(write=False)  # so that the clip can keep it without a copy
         return numbers
 
-    def _keywords(self, text: bytes) -> int:
+    def _parse_keywords(self, text: bytes) -> int:
         """Take the lines that begin with a colon; return where the first that does not begins."""
-        for start, line in _lines(text):
+        for start, line in _iterate_lines(text):
             word = line.words[0].upper()
             if not word.startswith(b":"):
                 return start
@@ -222,7 +224,7 @@ class _Motion:
         return len(text)
 
 
-def _one_line_ending(data: bytes) -> bytes:
+def _normalize_line_endings(data: bytes) -> bytes:
     """Return text whose lines end with line feeds, without a byte order mark."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
@@ -237,7 +239,7 @@ class _Fault(Enum):
     MISSING = 4
 
 
-def _lines(text: bytes, at: int = 0) -> Iterator[tuple[int, Line]]:
+def _iterate_lines(text: bytes, at: int = 0) -> Iterator[tuple[int, Line]]:
     """Yield (offset, line) of each line from there on that says something."""
     number = 1 + text.count(b"\n", 0, at)
     while at < len(text):
@@ -249,17 +251,17 @@ def _lines(text: bytes, at: int = 0) -> Iterator[tuple[int, Line]]:
         at, number = end + 1, number + 1
 
 
-def _line_at(text: bytes, at: int) -> Line:
-    return next(_lines(text, at))[1]
+def _find_line(text: bytes, at: int) -> Line:
+    return next(_iterate_lines(text, at))[1]
 
 
-def _complaint(
+def _describe_fault(
     fault: _Fault, bones: Asf, frames: int, first: Line, rest: Iterator[tuple[int, Line]]
 ) -> FormatError:
     """Say what is wrong with the first line of the rest, after so many whole frames."""
     _, line = next(rest)
     if fault is _Fault.NUMBER:
-        return _bad_frame_number(line, first, frames)
+        return _describe_bad_frame_number(line, first, frames)
     if fault is _Fault.TWICE:
         return line.fault(f"frame {frames + 1} has a bone twice")
     if fault is _Fault.MISSING:
@@ -267,10 +269,10 @@ def _complaint(
         given = {row.words[0] for _, row in frame}
         missing = next(b.name for b in bones.bones if b.dofs and b.name.encode() not in given)
         return line.fault(f"frame {frames + 1} has no values for bone {missing!r}")
-    return _bad_bone(line, bones)
+    return _describe_bad_bone(line, bones)
 
 
-def _bad_bone(line: Line, bones: Asf) -> FormatError:
+def _describe_bad_bone(line: Line, bones: Asf) -> FormatError:
     name = line.words[0].decode("utf-8", "replace")
     bone = next((b for b in bones.bones if b.name.encode() == line.words[0]), None)
     if bone is None:
@@ -282,9 +284,9 @@ def _bad_bone(line: Line, bones: Asf) -> FormatError:
     return line.fault(f"expected a number, got {word[:40].decode('utf-8', 'replace')!r}")
 
 
-def _bad_frame_number(line: Line, first: Line, frames: int) -> FormatError:
+def _describe_bad_frame_number(line: Line, first: Line, frames: int) -> FormatError:
     word = line.words[0]
-    if not _is_frame_number(line) or len(word) > LONGEST_NUMBER:
+    if not _is_frame_number(line) or len(word) > MAX_FRAME_NUMBER_DIGITS:
         return line.fault(
             f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}"
         )
@@ -295,7 +297,7 @@ def _is_frame_number(line: Line) -> bool:
     return len(line.words) == 1 and line.words[0].isdigit()
 
 
-def _unstretched(bones: Asf, numbers: F64) -> tuple[Asf, F64]:
+def _expand_stretch_dofs(bones: Asf, numbers: F64) -> tuple[Asf, F64]:
     """Turn each dof "l" into the three translations of the joint that slides along the bone."""
     columns: list[F64] = []
     at = 0
@@ -305,10 +307,10 @@ def _unstretched(bones: Asf, numbers: F64) -> tuple[Asf, F64]:
             direction = bone.vector / max(float(np.linalg.norm(bone.vector)), 1e-300)
             columns.append(column * direction if dof == "l" else column)
         at += len(bone.dofs)
-    return asf.with_stretch_joints(bones), np.hstack(columns)
+    return asf.add_stretch_joints(bones), np.hstack(columns)
 
 
-def _rate(frame_time: float) -> float:
+def _find_exact_rate(frame_time: float) -> float:
     """Return the rate from which a reader finds this very frame time, if there is one."""
     rate = 1 / frame_time
     near = (rate, np.nextafter(rate, np.inf), np.nextafter(rate, 0.0))

@@ -16,15 +16,15 @@ from mocpack import _core, rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.hinges import Hinges
-from mocpack.io.text import decimal, length_decimals, parse_number, source_numbers
-from mocpack.io.unit_guess import guess_unit, plausible
+from mocpack.io.text import format_number, length_decimals, parse_number, to_source_numbers
+from mocpack.io.unit_guess import guess_unit, is_plausible
 from mocpack.skeleton import Skeleton, channel_hinges
 
-INCH = 0.0254
+INCH_M = 0.0254
 LIMIT_DECIMALS = 4  # of radians: finer than anybody measures a joint, and files store it small
 ROOT = "root"
 DOFS = ("tx", "ty", "tz", "rx", "ry", "rz", "l")
-STRETCH = "_stretch"  # suffix of the joint that slides along a bone with the dof "l"
+STRETCH_SUFFIX = "_stretch"  # suffix of the joint that slides along a bone with the dof "l"
 
 
 @dataclass(frozen=True)
@@ -59,22 +59,24 @@ def probe(data: bytes) -> bool:
 
 def parse(data: bytes) -> Asf:
     """Return the bones of an ASF file."""
-    sections = _sections(data)
+    sections = _split_sections(data)
     for name in (":root", ":hierarchy"):
         if name not in sections:
             raise TruncatedError(f"the skeleton has no {name} section")
-    length, degrees = _units(sections.get(":units", []))
+    length, degrees = _parse_units(sections.get(":units", []))
     bones: dict[str, Bone] = {}
-    for block in _blocks(sections.get(":bonedata", [])):
-        bone = _bone(block, degrees)
+    for block in _split_blocks(sections.get(":bonedata", [])):
+        bone = _parse_bone(block, degrees)
         if bone.name in bones or bone.name == ROOT:
             raise block[0].fault(f"bone {bone.name!r} stands twice")
         bones[bone.name] = bone
-    hierarchy = [line for block in _blocks(sections[":hierarchy"]) for line in block[1:]]
-    return Asf(*_tree(_root(sections[":root"], degrees), bones, hierarchy), length, degrees)
+    hierarchy = [line for block in _split_blocks(sections[":hierarchy"]) for line in block[1:]]
+    return Asf(
+        *_order_bones(_parse_root(sections[":root"], degrees), bones, hierarchy), length, degrees
+    )
 
 
-def with_stretch_joints(asf: Asf) -> Asf:
+def add_stretch_joints(asf: Asf) -> Asf:
     """Hang the children of each bone with the dof "l" on a joint that slides along it."""
     bones: list[Bone] = []
     parents: list[int] = []
@@ -84,21 +86,21 @@ def with_stretch_joints(asf: Asf) -> Asf:
         parents.append(end.get(parent, -1))
         end[b] = len(bones) - 1
         if "l" in bone.dofs:
-            bones.append(Bone(bone.name + STRETCH, dofs=("tx", "ty", "tz")))
+            bones.append(Bone(bone.name + STRETCH_SUFFIX, dofs=("tx", "ty", "tz")))
             parents.append(end[b])
             end[b] = len(bones) - 1
     return replace(asf, bones=tuple(bones), parents=tuple(parents))
 
 
-def unit_of(asf: Asf) -> tuple[float, str | None]:
+def choose_unit(asf: Asf) -> tuple[float, str | None]:
     """Return (metres of one unit, its name if it was guessed).
 
     The file's `length` is units in an inch: CMU's 0.45 makes a unit of 5.644 cm. Some programs
     write 1 whatever their unit is, so that is believed only if it makes a plausible body.
     """
     tree = _Tree(asf)
-    if asf.length is not None and (asf.length != 1 or plausible(tree, INCH)):
-        return INCH / asf.length, None
+    if asf.length is not None and (asf.length != 1 or is_plausible(tree, INCH_M)):
+        return INCH_M / asf.length, None
     return guess_unit(tree)
 
 
@@ -109,7 +111,7 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
     vectors = [np.round(bone.vector, decimals) * unit for bone in asf.bones]
     offsets = [vectors[p] if p >= 0 else np.zeros(3) for p in asf.parents]
     offsets[0] = asf.bones[0].position * unit
-    leaves = [b for b in _leaves(asf) if asf.bones[b].vector.any()]
+    leaves = [b for b in _find_leaves(asf) if asf.bones[b].vector.any()]
     try:
         skeleton = Skeleton(
             tuple(bone.name for bone in asf.bones),
@@ -120,7 +122,7 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
             tuple(bone.dofs for bone in asf.bones),
             np.array([bone.axis for bone in asf.bones]),
         )
-        return replace(skeleton, hinges=_limited(channel_hinges(skeleton), asf))
+        return replace(skeleton, hinges=_apply_limits(channel_hinges(skeleton), asf))
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 
@@ -128,12 +130,17 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
 def write(skeleton: Skeleton, unit: float) -> bytes:
     """Return the ASF text of a skeleton that `asf_fit` found, or made, fit for it."""
     lines = ["# Acclaim skeleton written by mocpack", ":version 1.10", ":name mocpack", ":units"]
-    lines += ["  mass 1.0", f"  length {_inches(unit)}", "  angle deg", ":documentation"]
+    lines += [
+        "  mass 1.0",
+        f"  length {_format_length_unit(unit)}",
+        "  angle deg",
+        ":documentation",
+    ]
     lines += ["  limits are not those of a body: they allow every angle", ":root"]
     order = " ".join(c.upper() for c in skeleton.channels[0])
     lines += [f"  order {order}", "  axis XYZ"]
-    lines.append(f"  position {_decimals(source_numbers(skeleton.offsets[0], unit))}")
-    lines += [f"  orientation {_degrees(skeleton.axes[0])}", ":bonedata"]
+    lines.append(f"  position {_format_numbers(to_source_numbers(skeleton.offsets[0], unit))}")
+    lines += [f"  orientation {_format_axis(skeleton.axes[0])}", ":bonedata"]
     vectors = bone_vectors(skeleton)
     for j in range(1, len(skeleton)):
         lines += _write_bone(skeleton, j, vectors[j] / unit)
@@ -172,7 +179,7 @@ class Line:
         return np.array(values, np.float64)
 
 
-def lines_of(data: bytes, spaces: bytes = b"") -> Iterator[Line]:
+def iterate_lines(data: bytes, spaces: bytes = b"") -> Iterator[Line]:
     """Yield the lines that say something; characters in `spaces` part words too."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     table = bytes.maketrans(spaces, b" " * len(spaces))
@@ -189,20 +196,20 @@ class _Tree:
         self.channels: list[tuple[str, ...]] = [()] * len(asf.bones)
         self.parents = list(asf.parents)
         self.offsets = [[0.0, 0.0, 0.0]] + [list(asf.bones[p].vector) for p in asf.parents[1:]]
-        self.end_joints = _leaves(asf)
+        self.end_joints = _find_leaves(asf)
         self.end_sites = [list(asf.bones[b].vector) for b in self.end_joints]
 
 
-def _leaves(asf: Asf) -> list[int]:
+def _find_leaves(asf: Asf) -> list[int]:
     """Return the bones that carry no other."""
     carrying = set(asf.parents)
     return [b for b in range(len(asf.bones)) if b not in carrying]
 
 
-def _sections(data: bytes) -> dict[str, list[Line]]:
+def _split_sections(data: bytes) -> dict[str, list[Line]]:
     sections: dict[str, list[Line]] = {}
     current: list[Line] = []
-    for line in lines_of(data, b"(),"):
+    for line in iterate_lines(data, b"(),"):
         if line.words[0].startswith(b":"):
             name = line.words[0].decode("utf-8", "replace").lower()
             if name in sections:
@@ -213,7 +220,7 @@ def _sections(data: bytes) -> dict[str, list[Line]]:
     return sections
 
 
-def _blocks(lines: list[Line]) -> Iterator[list[Line]]:
+def _split_blocks(lines: list[Line]) -> Iterator[list[Line]]:
     """Yield what stands from each `begin` up to its `end`."""
     block: list[Line] | None = None
     for line in lines:
@@ -231,7 +238,7 @@ def _blocks(lines: list[Line]) -> Iterator[list[Line]]:
         raise TruncatedError(f"line {block[0].number}: this block has no 'end'")
 
 
-def _units(lines: list[Line]) -> tuple[float | None, bool]:
+def _parse_units(lines: list[Line]) -> tuple[float | None, bool]:
     """Return the units of length in an inch, if given, and whether angles are degrees."""
     given = {line.words[0].lower(): line for line in lines}
     degrees = b"angle" not in given or not given[b"angle"].words[-1].lower().startswith(b"rad")
@@ -243,20 +250,20 @@ def _units(lines: list[Line]) -> tuple[float | None, bool]:
     return length, degrees
 
 
-def _root(lines: list[Line], degrees: bool) -> Bone:
+def _parse_root(lines: list[Line], degrees: bool) -> Bone:
     given = {line.words[0].lower(): line for line in lines}
-    dofs = _dofs(given[b"order"]) if b"order" in given else DOFS[:6]
+    dofs = _parse_dofs(given[b"order"]) if b"order" in given else DOFS[:6]
     if "l" in dofs:
         raise given[b"order"].fault("the root has no length to change")
     position = given[b"position"].numbers(3) if b"position" in given else np.zeros(3)
     axis = rotations.IDENTITY
     if b"orientation" in given:
         order = given[b"axis"].words[-1] if b"axis" in given else b"XYZ"
-        axis = _axis(given[b"orientation"], order, degrees)
+        axis = _parse_axis(given[b"orientation"], order, degrees)
     return Bone(ROOT, np.zeros(3), axis, dofs, position)
 
 
-def _bone(block: list[Line], degrees: bool) -> Bone:
+def _parse_bone(block: list[Line], degrees: bool) -> Bone:
     # limits run on over lines that begin with a number, which is nobody's keyword
     given = {line.words[0].lower(): line for line in block[1:]}
     for key in (b"name", b"direction", b"length"):
@@ -273,13 +280,13 @@ def _bone(block: list[Line], degrees: bool) -> Bone:
     axis = rotations.IDENTITY
     if b"axis" in given:
         words = given[b"axis"].words
-        axis = _axis(given[b"axis"], words[4] if len(words) > 4 else b"XYZ", degrees)
-    dofs = _dofs(given[b"dof"]) if b"dof" in given else ()
+        axis = _parse_axis(given[b"axis"], words[4] if len(words) > 4 else b"XYZ", degrees)
+    dofs = _parse_dofs(given[b"dof"]) if b"dof" in given else ()
     vector = direction / max(size, 1e-300) * length
-    return Bone(name, vector, axis, dofs, limits=_limits(block, len(dofs), degrees))
+    return Bone(name, vector, axis, dofs, limits=_parse_limits(block, len(dofs), degrees))
 
 
-def _limits(block: list[Line], count: int, degrees: bool) -> F64:
+def _parse_limits(block: list[Line], count: int, degrees: bool) -> F64:
     """Return the lowest and highest of each degree of freedom (N, 2), as far as they are given.
 
     Pairs run on over lines that begin with a number.
@@ -303,12 +310,12 @@ def _is_number(word: bytes) -> bool:
         return False
 
 
-def _limited(hinges: Hinges | None, asf: Asf) -> Hinges | None:
+def _apply_limits(hinges: Hinges | None, asf: Asf) -> Hinges | None:
     """Return the hinges with the limits of their bones; (0 0), or none in order, is no limit."""
     if hinges is None:
         return None
     limits = hinges.limits.copy()
-    for joint, rows in hinges.of_joints():
+    for joint, rows in hinges.rows_by_joint():
         bone = asf.bones[joint]
         for row in rows:
             i = bone.dofs.index(hinges.names[row].rpartition(".")[2])
@@ -317,7 +324,7 @@ def _limited(hinges: Hinges | None, asf: Asf) -> Hinges | None:
     return replace(hinges, limits=limits)
 
 
-def _dofs(line: Line) -> tuple[str, ...]:
+def _parse_dofs(line: Line) -> tuple[str, ...]:
     """A degree of freedom is one that is listed; its limits, (0 0) even, say nothing of it."""
     dofs = tuple(word.decode("utf-8", "replace").lower() for word in line.words[1:])
     if any(d not in DOFS for d in dofs) or len(set(dofs)) < len(dofs):
@@ -325,7 +332,7 @@ def _dofs(line: Line) -> tuple[str, ...]:
     return dofs
 
 
-def _axis(line: Line, order: bytes, degrees: bool) -> F64:
+def _parse_axis(line: Line, order: bytes, degrees: bool) -> F64:
     """Angles about the fixed x, y and z axes, turned one after the other as `order` lists them."""
     letters = order.decode("utf-8", "replace").upper()
     if sorted(letters) != ["X", "Y", "Z"]:
@@ -336,11 +343,11 @@ def _axis(line: Line, order: bytes, degrees: bool) -> F64:
     angles = np.radians(angles) if degrees else angles
     inner_last = letters[::-1]
     axis = rotations.from_euler(angles[["XYZ".index(letter) for letter in inner_last]], inner_last)
-    frames = _core.axis_frames(_rounded_degrees(axis)[np.newaxis])
+    frames = _core.axis_frames(_axis_to_degrees(axis)[np.newaxis])
     return np.asarray(frames, np.float64).reshape(4)
 
 
-def _rounded_degrees(axis: F64) -> F64:
+def _axis_to_degrees(axis: F64) -> F64:
     """Return an axis as angles about z, y and x, to a billionth of a degree.
 
     Files print them with noise such as 7.6e-16; without it they are stored small.
@@ -349,7 +356,7 @@ def _rounded_degrees(axis: F64) -> F64:
     return np.round(degrees, 9)
 
 
-def _tree(
+def _order_bones(
     root: Bone, bones: dict[str, Bone], hierarchy: list[Line]
 ) -> tuple[tuple[Bone, ...], tuple[int, ...]]:
     """Return the bones depth first from the root, and the place of each one's parent."""
@@ -382,8 +389,8 @@ def _write_bone(skeleton: Skeleton, joint: int, vector: F64) -> list[str]:
     length = float(np.linalg.norm(vector))
     direction = vector / length if length else np.array([0.0, 1.0, 0.0])
     lines = ["  begin", f"    id {joint}", f"    name {skeleton.names[joint]}"]
-    lines += [f"    direction {_decimals(direction)}", f"    length {decimal(length)}"]
-    lines.append(f"    axis {_degrees(skeleton.axes[joint])} XYZ")
+    lines += [f"    direction {_format_numbers(direction)}", f"    length {format_number(length)}"]
+    lines.append(f"    axis {_format_axis(skeleton.axes[joint])} XYZ")
     dofs = skeleton.channels[joint]
     if dofs:
         limits = ["(-180.0 180.0)" if d[0] == "r" else "(-inf inf)" for d in dofs]
@@ -392,19 +399,19 @@ def _write_bone(skeleton: Skeleton, joint: int, vector: F64) -> list[str]:
     return [*lines, "  end"]
 
 
-def _inches(unit: float) -> str:
+def _format_length_unit(unit: float) -> str:
     """Return the shortest `length` from which the reader finds this very unit."""
     for digits in range(1, 17):
-        length = float(f"{INCH / unit:.{digits}g}")
-        if INCH / length == unit:
-            return decimal(length)
-    return decimal(INCH / unit)
+        length = float(f"{INCH_M / unit:.{digits}g}")
+        if INCH_M / length == unit:
+            return format_number(length)
+    return format_number(INCH_M / unit)
 
 
-def _degrees(axis: F64) -> str:
+def _format_axis(axis: F64) -> str:
     """Return the angles of an axis, x first."""
-    return _decimals(_rounded_degrees(axis)[::-1])
+    return _format_numbers(_axis_to_degrees(axis)[::-1])
 
 
-def _decimals(values: F64) -> str:
-    return " ".join(decimal(v) for v in values + 0.0)  # minus zero as zero: they are computed
+def _format_numbers(values: F64) -> str:
+    return " ".join(format_number(v) for v in values + 0.0)  # minus zero as zero: they are computed

@@ -16,11 +16,11 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import to_channels
 from mocpack.errors import UnsupportedClipError
-from mocpack.io.asf import INCH, ROOT, Asf, Bone, bone_vectors, unit_of
-from mocpack.io.text import distinct
+from mocpack.io.asf import INCH_M, ROOT, Asf, Bone, bone_vectors, choose_unit
+from mocpack.io.text import make_unique
 from mocpack.skeleton import Skeleton
 
-PLACES, TURNS = ("tx", "ty", "tz"), ("rx", "ry", "rz")
+POSITION_DOFS, ROTATION_DOFS = ("tx", "ty", "tz"), ("rx", "ry", "rz")
 
 
 def fit(clip: Clip) -> Clip:
@@ -28,42 +28,42 @@ def fit(clip: Clip) -> Clip:
 
     Joint 0 is called ``root``; its rest place is the origin and it has all its freedoms.
     """
-    clip = _with_asf_channels(clip)
-    clip = _with_helpers(clip)
-    if clip.unit == INCH and _unit_would_be_guessed(clip.skeleton):
+    clip = _assign_asf_channels(clip)
+    clip = _add_helper_bones(clip)
+    if clip.unit == INCH_M and _is_unit_guessed(clip.skeleton):
         # the file would say `length 1`, which readers doubt in a body of this size
         clip = Clip(clip.with_header(unit=0.01), clip.rotations, clip.translations)
     return clip
 
 
-def _with_asf_channels(clip: Clip) -> Clip:
+def _assign_asf_channels(clip: Clip) -> Clip:
     old = clip.skeleton
-    clip = _with_moving_root(clip)
+    clip = _add_root_translation(clip)
     moved = set(clip.translated_joints)
-    channels = [_asf_channels(c, j in moved) for j, c in enumerate(old.channels)]
+    channels = [_to_asf_channels(c, j in moved) for j, c in enumerate(old.channels)]
     offsets = old.offsets.copy()
     if not _is_asf(old.channels[0]):
-        channels[0], offsets[0] = PLACES + TURNS, 0.0
-    names = one_word(old.names)
+        channels[0], offsets[0] = POSITION_DOFS + ROTATION_DOFS, 0.0
+    names = to_acclaim_names(old.names)
     skeleton = replace(old, names=names, offsets=offsets, channels=tuple(channels))
-    return _expressed(clip, skeleton)
+    return _express_in_channels(clip, skeleton)
 
 
-def _expressed(clip: Clip, skeleton: Skeleton) -> Clip:
+def _express_in_channels(clip: Clip, skeleton: Skeleton) -> Clip:
     """Return the clip on a skeleton of ASF channels, widened where they cannot hold its motion."""
     fitted = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
     try:
         to_channels(fitted)
     except UnsupportedClipError:
         moved = set(clip.translated_joints)
-        channels = tuple(PLACES * (j in moved) + TURNS for j in range(len(skeleton)))
+        channels = tuple(POSITION_DOFS * (j in moved) + ROTATION_DOFS for j in range(len(skeleton)))
         wide = replace(skeleton, channels=channels, axes=np.zeros((0, 4)))
         return Clip(clip.with_header(skeleton=wide), clip.rotations, clip.translations)
-    numbers = _carried_over(clip, skeleton)
+    numbers = _reuse_source_numbers(clip, skeleton)
     return fitted if numbers is None else replace(fitted, channels=numbers)
 
 
-def _with_moving_root(clip: Clip) -> Clip:
+def _add_root_translation(clip: Clip) -> Clip:
     """Give the root a translation, its rest place, if it has none."""
     if 0 in clip.translated_joints:
         return clip
@@ -72,61 +72,63 @@ def _with_moving_root(clip: Clip) -> Clip:
     return Clip(header, clip.rotations, np.concatenate([place, clip.translations], axis=1))
 
 
-def _asf_channels(channels: tuple[str, ...], moved: bool) -> tuple[str, ...]:
+def _to_asf_channels(channels: tuple[str, ...], moved: bool) -> tuple[str, ...]:
     """Return a joint's channels as ASF names them.
 
     BVH's rotations become rx ry rz always: Acclaim allows other orders, but many programs that
     read its files do not.
     """
-    names = {_asf_name(c) for c in channels}
+    names = {_to_asf_name(c) for c in channels}
     if not _is_asf(channels):
-        channels = tuple(c for c in PLACES + TURNS if c in names)
-    return PLACES + channels if moved and not names & set(PLACES) else channels
+        channels = tuple(c for c in POSITION_DOFS + ROTATION_DOFS if c in names)
+    return POSITION_DOFS + channels if moved and not names & set(POSITION_DOFS) else channels
 
 
-def _carried_over(clip: Clip, skeleton: Skeleton) -> F64 | None:
+def _reuse_source_numbers(clip: Clip, skeleton: Skeleton) -> F64 | None:
     """Return the source's own numbers in the new order, if every joint's angles mean the same."""
     if clip.channels is None:
         return None
     columns: list[F64] = []
     start = 0
     for j, (old, new) in enumerate(zip(clip.skeleton.channels, skeleton.channels, strict=True)):
-        own = {_asf_name(c): clip.channels[:, start + k] for k, c in enumerate(old)}
+        own = {_to_asf_name(c): clip.channels[:, start + k] for k, c in enumerate(old)}
         start += len(old)
-        turns = tuple(_asf_name(c) for c in old if _is_turn(c))
+        turns = tuple(_to_asf_name(c) for c in old if _is_rotation(c))
         if not _is_asf(old):
             turns = turns[::-1]  # BVH lists the outermost first, ASF the innermost
-        if turns != tuple(c for c in new if _is_turn(c)) or any(c not in own for c in new):
+        if turns != tuple(c for c in new if _is_rotation(c)) or any(c not in own for c in new):
             return None
         shift = np.zeros(3) if _is_asf(old) else skeleton.offsets[j] / clip.unit
-        columns += [own[c] - shift["xyz".index(c[1])] if c in PLACES else own[c] for c in new]
+        columns += [
+            own[c] - shift["xyz".index(c[1])] if c in POSITION_DOFS else own[c] for c in new
+        ]
     return np.stack(columns, axis=1)
 
 
 def _is_asf(channels: tuple[str, ...]) -> bool:
-    return any(c in PLACES + TURNS for c in channels)
+    return any(c in POSITION_DOFS + ROTATION_DOFS for c in channels)
 
 
-def _asf_name(channel: str) -> str:
-    if channel in PLACES + TURNS:
+def _to_asf_name(channel: str) -> str:
+    if channel in POSITION_DOFS + ROTATION_DOFS:
         return channel
-    return ("r" if _is_turn(channel) else "t") + channel[0].lower()
+    return ("r" if _is_rotation(channel) else "t") + channel[0].lower()
 
 
-def _is_turn(channel: str) -> bool:
-    return channel in TURNS or channel.endswith("rotation")
+def _is_rotation(channel: str) -> bool:
+    return channel in ROTATION_DOFS or channel.endswith("rotation")
 
 
-def _with_helpers(clip: Clip) -> Clip:
+def _add_helper_bones(clip: Clip) -> Clip:
     """Return the clip with helper bones where a bone's children do not share its end."""
     old = clip.skeleton
-    places = _places_of_ends(old)
+    places = _collect_bone_ends(old)
     names, parents, offsets, source = [ROOT], [-1], [old.offsets[0]], [0]
     sites: dict[int, F64] = {}
     helpers: dict[tuple[int, bytes], int] = {}
     new_of = {0: 0}
 
-    def carrier(joint: int, end: F64, leads_to: str) -> int:
+    def find_carrier(joint: int, end: F64, leads_to: str) -> int:
         """Return the new joint whose bone ends at `end` of an old joint, a helper if need be."""
         if len(places[joint]) < 2 and (joint or not end.any()):
             return new_of[joint]
@@ -140,20 +142,20 @@ def _with_helpers(clip: Clip) -> Clip:
         return helpers[key]
 
     for j in range(1, len(old)):
-        parent = carrier(old.parents[j], old.offsets[j] + 0.0, old.names[j])
+        parent = find_carrier(old.parents[j], old.offsets[j] + 0.0, old.names[j])
         new_of[j] = len(names)
         names.append(old.names[j])
         parents.append(parent)
         offsets.append(old.offsets[j])
         source.append(j)
     for joint, site in zip(old.end_site_joints, old.end_sites + 0.0, strict=True):
-        sites[carrier(joint, site, "end")] = site
+        sites[find_carrier(joint, site, "end")] = site
     if len(names) == len(old):
         return clip
-    return _rebuilt(clip, names, parents, np.array(offsets), source, sites)
+    return _rebuild_clip(clip, names, parents, np.array(offsets), source, sites)
 
 
-def _places_of_ends(skeleton: Skeleton) -> list[set[bytes]]:
+def _collect_bone_ends(skeleton: Skeleton) -> list[set[bytes]]:
     """Return for each joint the different places where its children and end sites are."""
     places: list[set[bytes]] = [set() for _ in skeleton.names]
     for parent, offset in zip(skeleton.parents[1:], skeleton.offsets[1:] + 0.0, strict=True):
@@ -163,7 +165,7 @@ def _places_of_ends(skeleton: Skeleton) -> list[set[bytes]]:
     return places
 
 
-def _rebuilt(
+def _rebuild_clip(
     clip: Clip,
     names: list[str],
     parents: list[int],
@@ -175,7 +177,7 @@ def _rebuilt(
     old = clip.skeleton
     carriers = sorted(sites)
     skeleton = Skeleton(
-        one_word(tuple(names)),
+        to_acclaim_names(tuple(names)),
         tuple(parents),
         offsets,
         np.array([sites[j] for j in carriers]).reshape(-1, 3),
@@ -191,7 +193,7 @@ def _rebuilt(
     return Clip(header, local, clip.translations, clip.channels)
 
 
-def one_word(names: tuple[str, ...]) -> tuple[str, ...]:
+def to_acclaim_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return names that Acclaim files can hold: one word, none with a meaning there, all different.
 
     >>> one_word(("Hips", "Left Leg", "Left_Leg", "end", "7"))
@@ -203,10 +205,10 @@ def one_word(names: tuple[str, ...]) -> tuple[str, ...]:
         if word.lower() in ("begin", "end") or word.startswith(":") or word.isdigit():
             word = word.lstrip(":") + "_"
         words.append(word)
-    return distinct(words)
+    return make_unique(words)
 
 
-def _unit_would_be_guessed(skeleton: Skeleton) -> bool:
-    vectors = bone_vectors(skeleton) / INCH
+def _is_unit_guessed(skeleton: Skeleton) -> bool:
+    vectors = bone_vectors(skeleton) / INCH_M
     bones = tuple(Bone(name, vectors[j]) for j, name in enumerate(skeleton.names))
-    return unit_of(Asf(bones, skeleton.parents, 1.0, True))[0] != INCH
+    return choose_unit(Asf(bones, skeleton.parents, 1.0, True))[0] != INCH_M

@@ -14,10 +14,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mocpack.named_files import NamedWriter, naming
+from mocpack.file_errors import NamedWriter, add_path_to_errors
 
 MAX_LINKS = 40  # as the kernel counts
-RANDOM_LETTERS = 8  # that `mkstemp` adds to a name
+MKSTEMP_SUFFIX_LENGTH = 8  # that `mkstemp` adds to a name
 
 
 def write_atomically(data: bytes, path: str | Path) -> None:
@@ -32,13 +32,13 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
         for path, data in files.items():
             if not _is_stream(path):
                 target = Path(os.path.realpath(path))
-                ready[path] = _write_beside(path, target, data), target
+                ready[path] = _write_temporary(path, target, data), target
         for path, data in files.items():
             if path not in ready:
-                _write_through(path, data)
+                _write_to_stream(path, data)
                 continue
             temporary, target = ready[path]
-            with naming(path):
+            with add_path_to_errors(path):
                 temporary.replace(target)
             del ready[path]
     finally:
@@ -51,17 +51,17 @@ def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file when the block ends well, and vanish when not."""
     path = Path(path)
     target = Path(os.path.realpath(path))
-    with naming(path):
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
+    with add_path_to_errors(path):
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_prefix(target))
     temporary = Path(name)
     try:
         with NamedWriter(handle, path) as file:
             yield file
             file.flush()
-            with naming(path):
+            with add_path_to_errors(path):
                 os.fsync(file.fileno())
-        with naming(path):
-            _take_after(temporary, target)
+        with add_path_to_errors(path):
+            _copy_owner_and_mode(temporary, target)
             temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -74,7 +74,7 @@ def would_overwrite(path: str | Path) -> bool:
     A block device holds data, so it counts as a file.
     """
     path = Path(path)
-    if _descriptor(path) is not None:
+    if _find_descriptor(path) is not None:
         return False
     try:
         mode = path.stat().st_mode
@@ -83,7 +83,7 @@ def would_overwrite(path: str | Path) -> bool:
     return not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode))
 
 
-def folder_of(path: str | Path) -> Path:
+def target_folder(path: str | Path) -> Path:
     """Return the folder in which writing `path` makes a file, a link followed."""
     path = Path(path)
     return Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
@@ -92,24 +92,24 @@ def folder_of(path: str | Path) -> Path:
 def remove_temporaries(path: str | Path) -> None:
     """Remove what a process that was killed has left of writing `path`."""
     target = Path(os.path.realpath(path))
-    start = _temporary_start(target)
+    start = _temporary_prefix(target)
     for other in target.parent.iterdir() if target.parent.is_dir() else ():
-        if other.name.startswith(start) and len(other.name) == len(start) + RANDOM_LETTERS:
+        if other.name.startswith(start) and len(other.name) == len(start) + MKSTEMP_SUFFIX_LENGTH:
             other.unlink(missing_ok=True)
 
 
 def _is_stream(path: Path) -> bool:
     """Whether `path` is to be written from where it stands, and never replaced."""
-    if _descriptor(path) is not None:
+    if _find_descriptor(path) is not None:
         return True
-    with naming(path):
+    with add_path_to_errors(path):
         try:
             return not stat.S_ISREG(path.stat().st_mode)
         except (FileNotFoundError, NotADirectoryError):
             return False
 
 
-def _descriptor(path: Path) -> int | None:
+def _find_descriptor(path: Path) -> int | None:
     """Return the open descriptor that a name such as /dev/stdout or /dev/fd/3 stands for.
 
     What it leads to may be a regular file that a shell is writing; replacing that, or opening it
@@ -125,37 +125,37 @@ def _descriptor(path: Path) -> int | None:
     return None
 
 
-def _write_through(path: Path, data: bytes) -> None:
+def _write_to_stream(path: Path, data: bytes) -> None:
     """Write to what is no regular file; a pipe waits for its reader, as it does for any program."""
-    descriptor = _descriptor(path)
-    with naming(path):
+    descriptor = _find_descriptor(path)
+    with add_path_to_errors(path):
         handle = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
 
 
-def _write_beside(path: Path, target: Path, data: bytes) -> Path:
+def _write_temporary(path: Path, target: Path, data: bytes) -> Path:
     """Return a temporary file in the target's folder that holds the data, safe on the disk."""
-    with naming(path):
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_start(target))
+    with add_path_to_errors(path):
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_prefix(target))
         temporary = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            _take_after(temporary, target)
+            _copy_owner_and_mode(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
         return temporary
 
 
-def _temporary_start(target: Path) -> str:
+def _temporary_prefix(target: Path) -> str:
     return f".{target.name[:60]}."  # a name may have 255 bytes in all
 
 
-def _take_after(temporary: Path, target: Path) -> None:
+def _copy_owner_and_mode(temporary: Path, target: Path) -> None:
     """Give a file the owner and mode of the one it replaces, or those of any new file."""
     if not target.exists():
         mask = os.umask(0)

@@ -17,7 +17,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
 from mocpack.io import text
-from mocpack.io.bvh_fit import children_of, fit
+from mocpack.io.bvh_fit import fit, list_children
 from mocpack.io.unit_guess import guess_unit
 from mocpack.skeleton import (
     MAX_END_SITES,
@@ -30,8 +30,8 @@ from mocpack.skeleton import (
 )
 
 MAX_DEPTH = 10_000
-DEEPEST_PAD = 100  # tabs; a chain of thousands of joints would else be a file of tabs
-CHANNEL = {name.lower(): name for name in POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]}
+MAX_INDENT_TABS = 100  # tabs; a chain of thousands of joints would else be a file of tabs
+CHANNEL_NAMES = {name.lower(): name for name in POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]}
 
 
 def probe(data: bytes) -> bool:
@@ -42,8 +42,8 @@ def probe(data: bytes) -> bool:
 def read(data: bytes, *, unit: float | None = None) -> Clip:
     """Return the clip of a BVH file; `unit` is the length of one of its units in metres."""
     parser = _Parser(data)
-    tree = parser.hierarchy()
-    frame_count, frame_time = parser.motion_head()
+    tree = parser.parse_hierarchy()
+    frame_count, frame_time = parser.parse_motion_header()
     numbers = parser.numbers(frame_count, sum(map(len, tree.channels)))
     metres, guessed = guess_unit(tree, numbers[0]) if unit is None else (unit, None)
     try:
@@ -71,8 +71,8 @@ def write(clip: Clip) -> bytes:
     lines = ["HIERARCHY"]
     _write_hierarchy(lines, clip)
     lines += ["MOTION", f"Frames: {clip.frame_count}"]
-    lines.append(f"Frame Time: {text.decimal(clip.frame_time)}")
-    return ("\n".join(lines) + "\n").encode() + text.lines(clip)
+    lines.append(f"Frame Time: {text.format_number(clip.frame_time)}")
+    return ("\n".join(lines) + "\n").encode() + text.format_channels(clip)
 
 
 @dataclass
@@ -100,9 +100,9 @@ class _Parser:
         self._at = 0
         self._start = 0  # of the last token, for messages
         self._seen: set[str] = set()
-        self._announced = 0  # where the file says how many frames there are
+        self._frame_count_end = 0  # where the file says how many frames there are
 
-    def hierarchy(self) -> Tree:
+    def parse_hierarchy(self) -> Tree:
         tree = Tree()
         self._expect("HIERARCHY")
         self._expect("ROOT")
@@ -137,7 +137,7 @@ class _Parser:
         tree.end_joints = [tree.end_joints[i] for i in order]
         return tree
 
-    def motion_head(self) -> tuple[int, float]:
+    def parse_motion_header(self) -> tuple[int, float]:
         word = self._next("MOTION").upper()
         if word == "ROOT":
             raise self._fault("the file has several roots; mocpack takes one skeleton a file")
@@ -145,7 +145,7 @@ class _Parser:
             raise self._fault(f"expected MOTION, got {word[:40]!r}")
         self._label(self._FRAMES, "Frames:")
         frame_count = self._integer("a number of frames", 1)
-        self._announced = self._at
+        self._frame_count_end = self._at
         self._label(self._FRAME_TIME, "Frame Time:")
         (frame_time,) = self._numbers("a frame time", 1)
         if not 1e-6 <= frame_time <= 1e6:
@@ -158,7 +158,7 @@ class _Parser:
             raise self._fault("the skeleton has no channels")
         # two bytes a number at the least, so that a small file cannot ask for much memory
         if frames * columns > (len(self._data) - self._at + 1) // 2:
-            self._at = self._announced
+            self._at = self._frame_count_end
             raise TruncatedError(
                 f"line {self._line()}: {frames} frames of {columns} channels are announced, "
                 f"more than the rest of the file can hold"
@@ -219,11 +219,11 @@ class _Parser:
         names = []
         for _ in range(self._integer("a number of channels", 0, 6)):
             word = self._next("a channel")
-            if word.lower() not in CHANNEL:
+            if word.lower() not in CHANNEL_NAMES:
                 raise self._fault(f"expected a channel such as Zrotation, got {word[:40]!r}")
-            if CHANNEL[word.lower()] in names:
+            if CHANNEL_NAMES[word.lower()] in names:
                 raise self._fault(f"a joint has the channel {word} twice")
-            names.append(CHANNEL[word.lower()])
+            names.append(CHANNEL_NAMES[word.lower()])
         return tuple(names)
 
     def _numbers(self, what: str, count: int) -> list[float]:
@@ -272,7 +272,7 @@ class _Parser:
 
 def _write_hierarchy(lines: list[str], clip: Clip) -> None:
     skeleton, unit = clip.skeleton, clip.unit
-    children = children_of(skeleton)
+    children = list_children(skeleton)
     ends: dict[int, list[F64]] = {}
     for carrier, site in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
         ends.setdefault(carrier, []).append(site)
@@ -280,7 +280,7 @@ def _write_hierarchy(lines: list[str], clip: Clip) -> None:
     stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
         joint, depth = stack.pop()
-        pad = "\t" * min(depth, DEEPEST_PAD)
+        pad = "\t" * min(depth, MAX_INDENT_TABS)
         if joint < 0:
             lines.append(f"{pad}}}")
             continue
@@ -303,4 +303,4 @@ def _end_site(pad: str, offset: str) -> list[str]:
 
 
 def _vector(metres: F64, unit: float) -> str:
-    return " ".join(text.decimal(v) for v in text.source_numbers(metres, unit))
+    return " ".join(text.format_number(v) for v in text.to_source_numbers(metres, unit))

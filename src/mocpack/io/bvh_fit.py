@@ -25,10 +25,10 @@ BVH_CHANNELS = POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]
 
 def fit(clip: Clip) -> Clip:
     """Return the same motion with BVH channels, joints depth first, and names of one line."""
-    return _depth_first(_with_bvh_channels(clip))
+    return _order_depth_first(_assign_bvh_channels(clip))
 
 
-def children_of(skeleton: Skeleton) -> list[list[int]]:
+def list_children(skeleton: Skeleton) -> list[list[int]]:
     """Return the children of every joint."""
     children: list[list[int]] = [[] for _ in skeleton.names]
     for j, parent in enumerate(skeleton.parents[1:], 1):
@@ -36,12 +36,12 @@ def children_of(skeleton: Skeleton) -> list[list[int]]:
     return children
 
 
-def _with_bvh_channels(clip: Clip) -> Clip:
+def _assign_bvh_channels(clip: Clip) -> Clip:
     """Give a clip BVH channels where its own are of another kind or cannot hold its motion."""
     s = clip.skeleton
     known = all(c in BVH_CHANNELS for channels in s.channels for c in channels)
     known = known and bool((s.axes == IDENTITY).all())
-    if known and s.channel_count and (clip.channels is not None or _expressible(clip)):
+    if known and s.channel_count and (clip.channels is not None or _is_expressible(clip)):
         return clip
     moved = set(clip.translated_joints)
     skeleton = Skeleton(
@@ -55,23 +55,25 @@ def _with_bvh_channels(clip: Clip) -> Clip:
     return Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
 
 
-def _depth_first(clip: Clip) -> Clip:
+def _order_depth_first(clip: Clip) -> Clip:
     """Put the joints in the order in which a hierarchy of braces lists them, which columns follow.
 
     Names become such as a line can hold.
     """
     s = clip.skeleton
-    names = text.distinct(re.sub(r"[\r\n{}]+|^\s+|\s+$", "_", name) for name in s.names)
+    names = text.make_unique(re.sub(r"[\r\n{}]+|^\s+|\s+$", "_", name) for name in s.names)
     if names != s.names:
         clip = replace(clip, header=clip.with_header(skeleton=replace(s, names=names)))
-    order = _listed(s)
+    order = _list_depth_first(s)
     if order == list(range(len(s))):
         return clip
     place = np.argsort(order)  # of each joint in the new order
     columns = np.argsort(place[s.columns.joints], kind="stable")
     translated = {int(place[j]): m for m, j in enumerate(clip.translated_joints)}
     moved = sorted(translated)
-    header = clip.with_header(skeleton=_reordered(clip.skeleton, order), translated_joints=moved)
+    header = clip.with_header(
+        skeleton=_reorder_skeleton(clip.skeleton, order), translated_joints=moved
+    )
     return Clip(
         header,
         clip.rotations[:, order],
@@ -80,8 +82,8 @@ def _depth_first(clip: Clip) -> Clip:
     )
 
 
-def _listed(skeleton: Skeleton) -> list[int]:
-    children = children_of(skeleton)
+def _list_depth_first(skeleton: Skeleton) -> list[int]:
+    children = list_children(skeleton)
     order, stack = [], [0]
     while stack:
         order.append(stack.pop())
@@ -89,7 +91,7 @@ def _listed(skeleton: Skeleton) -> list[int]:
     return order
 
 
-def _reordered(skeleton: Skeleton, order: list[int]) -> Skeleton:
+def _reorder_skeleton(skeleton: Skeleton, order: list[int]) -> Skeleton:
     place = {old: new for new, old in enumerate(order)}
     carriers = [place[j] for j in skeleton.end_site_joints]
     ends = sorted(range(len(carriers)), key=carriers.__getitem__)
@@ -104,7 +106,7 @@ def _reordered(skeleton: Skeleton, order: list[int]) -> Skeleton:
     )
 
 
-def _expressible(clip: Clip) -> bool:
+def _is_expressible(clip: Clip) -> bool:
     try:
         to_channels(clip)
     except UnsupportedClipError:

@@ -19,13 +19,13 @@ from mocpack.errors import CorruptionError, FormatError, TruncatedError, Unsuppo
 
 Value = str | list[str] | F64
 
-BLOCK = 512
+BLOCK_BYTES = 512
 INTEL, DEC, MIPS = 84, 85, 86
-SIZES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes of an element, by a parameter's type
+ELEMENT_BYTES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes of an element, by a parameter's type
 MAX_CELLS = 1 << 25  # frames × points
-LONGEST = 65_535  # frames, as the header counts them
-LARGEST = 1 << 30  # frames that are written
-MOST = 255  # of a dimension of a parameter, and bytes of a text
+MAX_HEADER_COUNT = 65_535  # frames, as the header counts them
+MAX_FRAMES = 1 << 30  # frames that are written
+MAX_DIMENSION = 255  # of a dimension of a parameter, and bytes of a text
 
 
 @dataclass(frozen=True)
@@ -84,29 +84,29 @@ class Recording:
 
 def parse(data: bytes) -> Recording:
     """Open a file's bytes."""
-    if len(data) < BLOCK or data[1] != 0x50:
-        raise TruncatedError(f"a C3D file has a header of {BLOCK} bytes, got {len(data)}")
-    start = (data[0] - 1) * BLOCK
-    if not BLOCK <= start < len(data) - 4:
+    if len(data) < BLOCK_BYTES or data[1] != 0x50:
+        raise TruncatedError(f"a C3D file has a header of {BLOCK_BYTES} bytes, got {len(data)}")
+    start = (data[0] - 1) * BLOCK_BYTES
+    if not BLOCK_BYTES <= start < len(data) - 4:
         raise CorruptionError(f"its parameters should begin in block {data[0]}")
     processor = data[start + 3]
     if processor not in (INTEL, DEC, MIPS):
         raise CorruptionError(f"its processor is {processor}; known are {INTEL}, {DEC} and {MIPS}")
-    numbers = _Numbers(processor)
-    parameters = _parameters(data, start, numbers)
+    numbers = _NumberDecoder(processor)
+    parameters = _parse_parameters(data, start, numbers)
     counts = numbers.integers(data[2:12])
     points, per_frame, first, last = (int(n) for n in counts[:4])
     scale, rate = numbers.floats(data[12:16])[0], float(numbers.floats(data[20:24])[0])
     block, samples = (int(n) for n in numbers.integers(data[16:20]))
-    count = _frame_count(parameters, first, last)
+    count = _read_frame_count(parameters, first, last)
     if count < 1:
         raise FormatError("this C3D is static: it has no frames, so no animation")
     if count * max(points, 1) > MAX_CELLS:
         raise CorruptionError(f"{count} frames of {points} points are more than mocpack reads")
     words = 4 * points + per_frame
     size = words * (4 if scale < 0 else 2)
-    begin = (block - 1) * BLOCK
-    if begin < BLOCK or begin + count * size > len(data):
+    begin = (block - 1) * BLOCK_BYTES
+    if begin < BLOCK_BYTES or begin + count * size > len(data):
         raise TruncatedError(
             f"{count} frames of {size} bytes from block {block} on do not lie in {len(data)} bytes"
         )
@@ -115,7 +115,7 @@ def parse(data: bytes) -> Recording:
     values = (
         numbers.floats(frames) if scale < 0 else numbers.integers(frames, signed=True)
     ).reshape(count, words)
-    places = _places(values[:, : 4 * points].reshape(count, points, 4), float(scale))
+    places = _decode_points(values[:, : 4 * points].reshape(count, points, 4), float(scale))
     analogs = np.asarray(values[:, 4 * points :], np.float64)
     if unsigned and scale >= 0:
         analogs = analogs % 65536
@@ -126,7 +126,7 @@ def parse(data: bytes) -> Recording:
         parameters,
         places,
         analogs.reshape(count * samples, channels) if channels else np.zeros((0, 0)),
-        _first_frame(parameters, first, last),
+        _read_first_frame(parameters, first, last),
         rate,
     )
 
@@ -139,51 +139,57 @@ def pack(recording: Recording) -> bytes:
     count, points = recording.points.shape[:2]
     samples = len(recording.analogs) // count
     channels = recording.analogs.shape[1]
-    if not 1 <= count <= LARGEST or max(points, channels * samples) > LONGEST:
+    if not 1 <= count <= MAX_FRAMES or max(points, channels * samples) > MAX_HEADER_COUNT:
         raise UnsupportedClipError(
-            f"a C3D file holds at most {LONGEST} points and samples a frame, this is {count} "
+            f"a C3D file holds at most {MAX_HEADER_COUNT} points and samples a frame, this is {count} "
             f"frames of {points} points and {channels * samples} samples"
         )
     first = recording.first_frame
     last = first + count - 1
     given: dict[str, Any] = dict(recording.parameters)
     given |= {
-        "POINT:USED": _whole(points),
-        "POINT:FRAMES": _whole(min(count, LONGEST)),
+        "POINT:USED": _to_int16(points),
+        "POINT:FRAMES": _to_int16(min(count, MAX_HEADER_COUNT)),
         "POINT:SCALE": np.array(-1.0),
         "POINT:RATE": np.array(recording.rate),
-        "ANALOG:USED": _whole(channels),
+        "ANALOG:USED": _to_int16(channels),
         "ANALOG:RATE": np.array(recording.rate * samples),
-        "TRIAL:ACTUAL_START_FIELD": _halves(first),
-        "TRIAL:ACTUAL_END_FIELD": _halves(last),
+        "TRIAL:ACTUAL_START_FIELD": _to_int16_pair(first),
+        "TRIAL:ACTUAL_END_FIELD": _to_int16_pair(last),
     }
-    blocks = 1 + len(_packed_parameters({**given, "POINT:DATA_START": _whole(0)})) // BLOCK
-    given["POINT:DATA_START"] = _whole(blocks + 1)
-    head = struct.pack("<BB5H", 2, 0x50, points, channels * samples, *_ends(first, last), 0)
+    blocks = 1 + len(_pack_parameters({**given, "POINT:DATA_START": _to_int16(0)})) // BLOCK_BYTES
+    given["POINT:DATA_START"] = _to_int16(blocks + 1)
+    head = struct.pack(
+        "<BB5H", 2, 0x50, points, channels * samples, *_header_frame_range(first, last), 0
+    )
     head += struct.pack("<fHHf", -1.0, blocks + 1, samples, recording.rate)
     return b"".join(
         [
-            head.ljust(BLOCK, b"\0"),
-            _packed_parameters(given),
-            _packed_frames(recording, samples * channels),
+            head.ljust(BLOCK_BYTES, b"\0"),
+            _pack_parameters(given),
+            _pack_frames(recording, samples * channels),
         ]
     )
 
 
-def _ends(first: int, last: int) -> tuple[int, int]:
+def _header_frame_range(first: int, last: int) -> tuple[int, int]:
     """Return the numbers of the first and last frame as far as a header can count."""
-    return (first, last) if last < LONGEST else (min(first, LONGEST), LONGEST)
+    return (
+        (first, last)
+        if last < MAX_HEADER_COUNT
+        else (min(first, MAX_HEADER_COUNT), MAX_HEADER_COUNT)
+    )
 
 
-def _whole(number: int) -> npt.NDArray[np.int16]:
+def _to_int16(number: int) -> npt.NDArray[np.int16]:
     return np.array(number & 0xFFFF, np.uint16).view(np.int16)
 
 
-def _halves(number: int) -> npt.NDArray[np.int16]:
+def _to_int16_pair(number: int) -> npt.NDArray[np.int16]:
     return np.array([number & 0xFFFF, number >> 16], np.uint16).view(np.int16)
 
 
-def _packed_frames(recording: Recording, per_frame: int) -> bytes:
+def _pack_frames(recording: Recording, per_frame: int) -> bytes:
     count, points = recording.points.shape[:2]
     words = np.zeros((count, 4 * points + per_frame), "<f4")
     places = words[:, : 4 * points].reshape(count, points, 4)
@@ -193,25 +199,25 @@ def _packed_frames(recording: Recording, per_frame: int) -> bytes:
     words[:, : 4 * points] = places.reshape(count, -1)
     words[:, 4 * points :] = recording.analogs.reshape(count, per_frame)
     body = words.tobytes()
-    return body.ljust(-(-len(body) // BLOCK) * BLOCK, b"\0")
+    return body.ljust(-(-len(body) // BLOCK_BYTES) * BLOCK_BYTES, b"\0")
 
 
-def _packed_parameters(given: Mapping[str, Value | npt.NDArray[Any]]) -> bytes:
+def _pack_parameters(given: Mapping[str, Value | npt.NDArray[Any]]) -> bytes:
     """Return the blocks of parameters: numbers as they are, lists of more than 255 in parts."""
     groups = {name: k + 1 for k, name in enumerate(dict.fromkeys(n.split(":")[0] for n in given))}
-    parts = [_entry(name, -number, b"\0") for name, number in groups.items()]
+    parts = [_pack_entry(name, -number, b"\0") for name, number in groups.items()]
     for full, value in given.items():
         group, _, name = full.partition(":")
-        for k, body in enumerate(_bodies(value)):
-            parts.append(_entry(f"{name}{k + 1}" if k else name, groups[group], body + b"\0"))
+        for k, body in enumerate(_pack_values(value)):
+            parts.append(_pack_entry(f"{name}{k + 1}" if k else name, groups[group], body + b"\0"))
     body = b"".join(parts) + b"\0\0"
-    size = -(-(len(body) + 4) // BLOCK)
+    size = -(-(len(body) + 4) // BLOCK_BYTES)
     if size > 255:
         raise UnsupportedClipError("its names are more than the parameters of a C3D file hold")
-    return struct.pack("BBBB", 1, 0x50, size, INTEL) + body.ljust(size * BLOCK - 4, b"\0")
+    return struct.pack("BBBB", 1, 0x50, size, INTEL) + body.ljust(size * BLOCK_BYTES - 4, b"\0")
 
 
-def _entry(name: str, group: int, body: bytes) -> bytes:
+def _pack_entry(name: str, group: int, body: bytes) -> bytes:
     return (
         struct.pack("bb", len(name), group)
         + name.encode()
@@ -220,15 +226,15 @@ def _entry(name: str, group: int, body: bytes) -> bytes:
     )
 
 
-def _bodies(value: Value | npt.NDArray[Any]) -> list[bytes]:
+def _pack_values(value: Value | npt.NDArray[Any]) -> list[bytes]:
     """Return a value as one parameter or several, each with its type and dimensions."""
     if isinstance(value, str):
-        text = value.encode("latin-1", "replace")[:MOST]
+        text = value.encode("latin-1", "replace")[:MAX_DIMENSION]
         return [struct.pack("bBB", -1, 1, len(text)) + text]
     if isinstance(value, list):
-        texts = [text.encode("latin-1", "replace")[:MOST] for text in value]
+        texts = [text.encode("latin-1", "replace")[:MAX_DIMENSION] for text in value]
         width = max((len(text) for text in texts), default=0)
-        rows = [texts[k : k + MOST] for k in range(0, len(texts), MOST)] or [[]]
+        rows = [texts[k : k + MAX_DIMENSION] for k in range(0, len(texts), MAX_DIMENSION)] or [[]]
         return [
             struct.pack("bBBB", -1, 2, width, len(row)) + b"".join(t.ljust(width) for t in row)
             for row in rows
@@ -236,7 +242,7 @@ def _bodies(value: Value | npt.NDArray[Any]) -> list[bytes]:
     kind, dtype = (2, "<i2") if value.dtype == np.int16 else (4, "<f4")
     if value.ndim == 0:
         return [struct.pack("bB", kind, 0) + value.astype(dtype).tobytes()]
-    parts = [value[k : k + MOST] for k in range(0, len(value), MOST)] or [value]
+    parts = [value[k : k + MAX_DIMENSION] for k in range(0, len(value), MAX_DIMENSION)] or [value]
     # the first dimension varies fastest, so that it is the last of numpy's
     return [
         struct.pack(f"bB{value.ndim}B", kind, value.ndim, *reversed(part.shape))
@@ -245,7 +251,7 @@ def _bodies(value: Value | npt.NDArray[Any]) -> list[bytes]:
     ]
 
 
-class _Numbers:
+class _NumberDecoder:
     """How a processor writes its numbers."""
 
     def __init__(self, processor: int) -> None:
@@ -263,7 +269,7 @@ class _Numbers:
         return np.ascontiguousarray(halves).view("<f4")[:, 0].astype(np.float64) / 4
 
 
-def _places(values: npt.NDArray[np.float64 | np.int64], scale: float) -> F64:
+def _decode_points(values: npt.NDArray[np.float64 | np.int64], scale: float) -> F64:
     """Return places (T, P, 3) of words x, y, z and residual, which is below 0 in gaps."""
     places = np.array(values[..., :3], np.float64)
     if scale >= 0:
@@ -274,33 +280,33 @@ def _places(values: npt.NDArray[np.float64 | np.int64], scale: float) -> F64:
     return places
 
 
-def _frame_count(parameters: dict[str, Value], first: int, last: int) -> int:
+def _read_frame_count(parameters: dict[str, Value], first: int, last: int) -> int:
     """Return the number of frames; long recordings tell it in parameters."""
-    if last < LONGEST:
+    if last < MAX_HEADER_COUNT:
         return last - first + 1
-    low, high = _field(parameters, "START"), _field(parameters, "END")
+    low, high = _read_trial_field(parameters, "START"), _read_trial_field(parameters, "END")
     if low is not None and high is not None:
         return high - low + 1
     told = parameters.get("POINT:FRAMES")
-    if isinstance(told, np.ndarray) and len(told) and LONGEST <= told[0] < 1e9:
+    if isinstance(told, np.ndarray) and len(told) and MAX_HEADER_COUNT <= told[0] < 1e9:
         return int(told[0])
     return last - first + 1
 
 
-def _first_frame(parameters: dict[str, Value], first: int, last: int) -> int:
+def _read_first_frame(parameters: dict[str, Value], first: int, last: int) -> int:
     """Return the number of the first frame, from 1; those of long recordings are parameters."""
-    told = _field(parameters, "START")
-    return first if last < LONGEST or told is None else told
+    told = _read_trial_field(parameters, "START")
+    return first if last < MAX_HEADER_COUNT or told is None else told
 
 
-def _field(parameters: dict[str, Value], end: str) -> int | None:
+def _read_trial_field(parameters: dict[str, Value], end: str) -> int | None:
     halves = parameters.get(f"TRIAL:ACTUAL_{end}_FIELD")
     if not isinstance(halves, np.ndarray) or len(halves) < 2:
         return None
     return int(halves[0]) % 65536 + 65536 * (int(halves[1]) % 65536)
 
 
-def _parameters(data: bytes, start: int, numbers: _Numbers) -> dict[str, Value]:
+def _parse_parameters(data: bytes, start: int, numbers: _NumberDecoder) -> dict[str, Value]:
     groups: dict[int, str] = {}
     found: list[tuple[int, str, Value]] = []
     at = start + 4
@@ -317,25 +323,25 @@ def _parameters(data: bytes, start: int, numbers: _Numbers) -> dict[str, Value]:
         if group < 0:
             groups[-group] = name
         else:
-            found.append((group, name, _value(data, at + 2, name, numbers)))
+            found.append((group, name, _parse_value(data, at + 2, name, numbers)))
         if step == 0:
             break
         at += step
     return {f"{groups.get(group, group)}:{name}": value for group, name, value in found}
 
 
-def _value(data: bytes, at: int, name: str, numbers: _Numbers) -> Value:
+def _parse_value(data: bytes, at: int, name: str, numbers: _NumberDecoder) -> Value:
     head = data[at : at + 2]
     if len(head) < 2:
         raise TruncatedError(f"parameter {name!r} is cut")
     kind, rank = struct.unpack("bB", head)
     shape = tuple(data[at + 2 : at + 2 + rank])
-    if kind not in SIZES or rank > 7 or len(shape) < rank:
+    if kind not in ELEMENT_BYTES or rank > 7 or len(shape) < rank:
         raise CorruptionError(f"parameter {name!r} has type {kind} and {rank} dimensions")
     count = 1
     for size in shape:
         count *= size
-    begin, size = at + 2 + rank, count * SIZES[kind]
+    begin, size = at + 2 + rank, count * ELEMENT_BYTES[kind]
     body = data[begin : begin + size]
     if len(body) < size:
         raise TruncatedError(f"parameter {name!r} is cut")

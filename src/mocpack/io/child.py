@@ -21,15 +21,18 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.errors import CorruptionError, FormatError
-from mocpack.extras import missing
 from mocpack.io import child_main
-from mocpack.io.choice import MAX_POSES, chosen
-from mocpack.io.text import distinct
-from mocpack.workers import why_it_ended
+from mocpack.io.choice import MAX_POSES, find_index
+from mocpack.io.text import make_unique
+from mocpack.optional_packages import missing_package_error
+from mocpack.workers import describe_exit
 
-MEMORY_A_BYTE, MOST_MEMORY = 64, 12 << 30  # that a process may take, beyond what it starts with
-SECONDS_A_BYTE = 1e-6  # of a processor
-PATIENCE = 8  # times that, on the clock: others work on this machine too
+MEMORY_PER_BYTE, MAX_MEMORY_BYTES = (
+    64,
+    12 << 30,
+)  # that a process may take, beyond what it starts with
+SECONDS_PER_BYTE = 1e-6  # of a processor
+WALL_TIME_RATIO = 8  # times that, on the clock: others work on this machine too
 
 
 @dataclass(frozen=True)
@@ -69,33 +72,35 @@ class Reader:
         if package is not None and package.origin is not None:
             return package.origin
         if self.package:
-            raise missing(self.package, extra=self.extra, purpose=f"reading {self.kind}")
+            raise missing_package_error(
+                self.package, extra=self.extra, purpose=f"reading {self.kind}"
+            )
         return ""
 
 
-def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], bytes]:
+def run_reader(reader: Reader, data: bytes, **request: Any) -> tuple[dict[str, Any], bytes]:
     """Return a reader's answer on a file, and the bytes of its arrays."""
     origin = reader.origin
     if not sys.executable or getattr(sys, "frozen", False):
         # a program that Python is built into would start itself
         raise FormatError(f"{reader.kind} is read by a Python of its own, and there is none here")
-    seconds = int(reader.seconds + SECONDS_A_BYTE * len(data))
-    memory = min(reader.memory + MEMORY_A_BYTE * len(data), MOST_MEMORY)
-    question |= {"most_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
+    seconds = int(reader.seconds + SECONDS_PER_BYTE * len(data))
+    memory = min(reader.memory + MEMORY_PER_BYTE * len(data), MAX_MEMORY_BYTES)
+    request |= {"most_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
     words = [sys.executable, "-I", "-B", child_main.__file__, reader.script, origin]
     try:
         # a folder of ours, which is removed however the process ends
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
-                [*words, json.dumps(question | {"folder": folder})],
+                [*words, json.dumps(request | {"folder": folder})],
                 input=data,
                 capture_output=True,
-                timeout=PATIENCE * seconds,
+                timeout=WALL_TIME_RATIO * seconds,
                 check=False,
             )
     except subprocess.TimeoutExpired:
         raise CorruptionError(
-            f"{reader.name} did not read it within {PATIENCE * seconds} s"
+            f"{reader.name} did not read it within {WALL_TIME_RATIO * seconds} s"
         ) from None
     except OSError as error:
         raise FormatError(
@@ -103,30 +108,33 @@ def ask(reader: Reader, data: bytes, **question: Any) -> tuple[dict[str, Any], b
         ) from error
     head, newline, body = done.stdout.partition(b"\n")
     if done.returncode or not newline:
-        raise CorruptionError(f"{reader.name} cannot read it: {why_it_ended(done.returncode)}")
-    answer: dict[str, Any] = json.loads(head)
-    if "error" in answer:
-        raise CorruptionError(f"{reader.name} cannot read it: {answer['error']}")
-    return answer, body
+        raise CorruptionError(f"{reader.name} cannot read it: {describe_exit(done.returncode)}")
+    response: dict[str, Any] = json.loads(head)
+    if "error" in response:
+        raise CorruptionError(f"{reader.name} cannot read it: {response['error']}")
+    return response, body
 
 
-def motion_names(answer: dict[str, Any], what: str) -> list[str]:
+def motion_names(response: dict[str, Any], what: str) -> list[str]:
     """Return the names of the motions that an answer lists, all different."""
-    return list(distinct(name or f"{what} {k}" for k, name in enumerate(answer["motions"])))
+    return list(make_unique(name or f"{what} {k}" for k, name in enumerate(response["motions"])))
 
 
-def ask_for(
-    asked: Callable[..., tuple[dict[str, Any], bytes]], clip: str | None, what: str, **question: Any
+def read_motion(
+    run_request: Callable[..., tuple[dict[str, Any], bytes]],
+    clip: str | None,
+    what: str,
+    **request: Any,
 ) -> tuple[dict[str, Any], bytes]:
     """Ask for the poses of one motion by name, or number from 0, or the first.
 
-    `asked` takes the question. Where the file has no motion, the answer is without poses.
+    `run_request` takes the question. Where the file has no motion, the answer is without poses.
     """
-    answer, body = asked(read=True, clip=clip, **question)
-    if "number" in answer or not answer["motions"]:
-        return answer, body
-    number = chosen(motion_names(answer, what), clip, what)
-    return asked(read=True, clip=number, **question)
+    response, body = run_request(read=True, clip=clip, **request)
+    if "number" in response or not response["motions"]:
+        return response, body
+    number = find_index(motion_names(response, what), clip, what)
+    return run_request(read=True, clip=number, **request)
 
 
 class Numbers:

@@ -8,9 +8,9 @@ alone), `clip` (its name or number), `fps`, `folder` (for the reader's own use),
 `limits`, and what the reader knows. The answer is a line of JSON, and after it the bytes of its
 arrays.
 
-A reader has `opened(package, data, question)`, which returns what `names` and `poses` take, or a
+A reader has `opened(package, data, request)`, which returns what `names` and `poses` take, or a
 dict that is the answer; `names(scene)`, the motions and those that do not move; and
-`poses(scene, number, question, blocks)`. One that needs no package has `answer(data, blocks)`.
+`poses(scene, number, request, blocks)`. One that needs no package has `response(data, blocks)`.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from typing import Any
 
 
 def main() -> None:
-    question = json.loads(sys.argv[3])
+    request = json.loads(sys.argv[3])
     data = sys.stdin.buffer.read()
     blocks: list[bytes] = []
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints is not the answer
     try:
-        _limit(**question["limits"])
-        reader = _imported("reader", sys.argv[1])
+        _limit(**request["limits"])
+        reader = _import_file("reader", sys.argv[1])
         if sys.argv[2]:
-            package = _imported(Path(sys.argv[2]).parent.name, sys.argv[2])
-            answer = _answer(reader, package, data, question, blocks)
+            package = _import_file(Path(sys.argv[2]).parent.name, sys.argv[2])
+            response = _respond(reader, package, data, request, blocks)
         else:
-            answer = reader.answer(data, blocks)
+            response = reader.respond(data, blocks)
     except MemoryError:
-        answer = {"error": "it needs more memory than such a file should"}
+        response = {"error": "it needs more memory than such a file should"}
     except Exception as error:  # libraries have a class for each complaint
-        answer = {"error": _sentence(error, question["folder"])}
-    out.write(json.dumps(answer).encode() + b"\n")
+        response = {"error": _format_error(error, request["folder"])}
+    out.write(json.dumps(response).encode() + b"\n")
     for block in blocks:
         out.write(block)
     out.flush()
     os._exit(0)
 
 
-def _sentence(error: Exception, folder: str) -> str:
+def _format_error(error: Exception, folder: str) -> str:
     """Return a complaint's last line, without places in a library's own sources and our folder."""
     said = (str(error).strip().splitlines() or [""])[-1].strip()
     inside = re.search(r" at line \d+ in file .* : '(.*)'$", said)  # USD's way
@@ -68,7 +68,7 @@ def _limit(memory: int, seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
-def _imported(name: str, path: str) -> Any:
+def _import_file(name: str, path: str) -> Any:
     # by its file: what else is in its folder must not stand in for the standard library
     inside = [str(Path(path).parent)] if Path(path).name == "__init__.py" else None
     spec = spec_from_file_location(name, path, submodule_search_locations=inside)
@@ -79,21 +79,21 @@ def _imported(name: str, path: str) -> Any:
     return module
 
 
-def _answer(
-    reader: Any, package: Any, data: bytes, question: dict[str, Any], blocks: list[bytes]
+def _respond(
+    reader: Any, package: Any, data: bytes, request: dict[str, Any], blocks: list[bytes]
 ) -> dict[str, Any]:
-    scene = reader.opened(package, data, question)
+    scene = reader.open_scene(package, data, request)
     if isinstance(scene, dict):
         return scene
     names, still = reader.names(scene)
-    answer: dict[str, Any] = {"motions": names, "still": still}
-    number = _number(names, question.get("clip"))
-    if question["read"] and number is not None:
-        answer |= {"number": number, **reader.poses(scene, number, question, blocks)}
-    return answer
+    response: dict[str, Any] = {"motions": names, "still": still}
+    number = _choose_motion(names, request.get("clip"))
+    if request["read"] and number is not None:
+        response |= {"number": number, **reader.poses(scene, number, request, blocks)}
+    return response
 
 
-def _number(names: list[str], wanted: str | int | None) -> int | None:
+def _choose_motion(names: list[str], wanted: str | int | None) -> int | None:
     """Return which motion is wanted, None where its name alone does not tell."""
     if wanted is None:
         wanted = 0

@@ -21,10 +21,10 @@ from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.hinges import Hinges
 from mocpack.io import npz
 from mocpack.skeleton import MAX_JOINTS, Skeleton
-from mocpack.take import Extras, Track
+from mocpack.take_data import TakeData, Track
 
 XYZW, WXYZ = "xyzw", "wxyz"
-FRAME_RATE = 30.0
+DEFAULT_FRAME_RATE = 30.0
 
 
 def probe(data: bytes) -> bool:
@@ -36,10 +36,10 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     """Return the clip; `unit` is the length of one of its units in metres, where not metres."""
     arrays = npz.Arrays(data)
     metres = 1.0 if unit is None else unit
-    rotations = _rotations(arrays)
+    rotations = _read_rotations(arrays)
     joints = rotations.shape[1]
     try:
-        skeleton = _skeleton(arrays, joints, metres)
+        skeleton = _read_skeleton(arrays, joints, metres)
         translations = arrays.read("translations").astype(np.float64) * metres
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
@@ -47,19 +47,19 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
         header = ClipHeader(
             skeleton,
             len(rotations),
-            frame_time or 1 / (arrays.number("frame_rate", FRAME_RATE) or np.nan),
+            frame_time or 1 / (arrays.number("frame_rate", DEFAULT_FRAME_RATE) or np.nan),
             tuple(map(int, arrays.optional("translated_joints", [0], kinds="iu").ravel())),
             arrays.number("unit", 1.0),
-            _metadata(arrays),
+            _read_metadata(arrays),
             tuple(map(int, arrays.optional("scaled_joints", [], kinds="iuf").ravel())),
             arrays.number("start_time", 0.0),
             bool(arrays.number("loop", 0.0)),
-            "".join(_words(arrays, "up", ["y"])),
-            "".join(_words(arrays, "handedness", ["right"])),
+            "".join(_read_words(arrays, "up", ["y"])),
+            "".join(_read_words(arrays, "handedness", ["right"])),
             bool(arrays.number("interpolated", 0.0)),
         )
         own = arrays.read("channels").astype(np.float64) if "channels" in arrays else None
-        return Clip(header, rotations, translations, own, _extras(arrays))
+        return Clip(header, rotations, translations, own, _read_take_data(arrays))
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 
@@ -86,12 +86,12 @@ def write(clip: Clip) -> bytes:
     }
     if clip.channels is not None:
         arrays["channels"] = clip.channels
-    return npz.pack(arrays | _besides(clip))
+    return npz.pack(arrays | _pack_take_data(clip))
 
 
-def _besides(clip: Clip) -> dict[str, npt.ArrayLike]:
+def _pack_take_data(clip: Clip) -> dict[str, npt.ArrayLike]:
     """Return the arrays of what a take holds beside its poses, where it does."""
-    header, skeleton, extras = clip.header, clip.skeleton, clip.extras
+    header, skeleton, take_data = clip.header, clip.skeleton, clip.take_data
     arrays: dict[str, npt.ArrayLike] = {}
     if skeleton.has_rest:
         arrays["rest"] = skeleton.rest
@@ -106,10 +106,10 @@ def _besides(clip: Clip) -> dict[str, npt.ArrayLike]:
         }
     if skeleton.is_scaled:
         arrays["joint_scales"] = skeleton.scales
-    if extras.scales is not None:
-        arrays |= {"scales": extras.scales, "scaled_joints": np.array(header.scaled_joints)}
-    if extras.times is not None:
-        arrays["times"] = extras.times
+    if take_data.scales is not None:
+        arrays |= {"scales": take_data.scales, "scaled_joints": np.array(header.scaled_joints)}
+    if take_data.times is not None:
+        arrays["times"] = take_data.times
     if header.start_time:
         arrays["start_time"] = header.start_time
     for name in ("loop", "interpolated"):
@@ -117,10 +117,10 @@ def _besides(clip: Clip) -> dict[str, npt.ArrayLike]:
             arrays[name] = 1
     if (header.up, header.handedness) != ("y", "right"):
         arrays |= {"up": header.up, "handedness": header.handedness}
-    if extras.valid is not None:
-        arrays["valid"] = extras.valid.astype(np.uint8)
+    if take_data.valid is not None:
+        arrays["valid"] = take_data.valid.astype(np.uint8)
     heads = []
-    for i, (name, track) in enumerate(extras.tracks.items()):
+    for i, (name, track) in enumerate(take_data.tracks.items()):
         fields = ("kind", "frame_time", "start", "bound", "unit")
         heads.append({"name": name} | {field: getattr(track, field) for field in fields})
         labels = track.kind == "label"
@@ -130,17 +130,17 @@ def _besides(clip: Clip) -> dict[str, npt.ArrayLike]:
     return arrays | ({"tracks": json.dumps(heads)} if heads else {})
 
 
-def _extras(arrays: npz.Arrays) -> Extras:
+def _read_take_data(arrays: npz.Arrays) -> TakeData:
     def numbers(name: str) -> npt.NDArray[np.float64] | None:
         return arrays.read(name).astype(np.float64) if name in arrays else None
 
     seen = arrays.optional("valid", np.zeros(0), kinds="iufb").astype(np.bool_)
     tracks = {}
-    for i, head in enumerate(_json(arrays, "tracks", list)):
+    for i, head in enumerate(_read_json(arrays, "tracks", list)):
         try:
             name, given = str(head["name"]), {k: head[k] for k in ("kind", "bound", "unit")}
             label = given["kind"] == "label"
-            values = _json(arrays, f"track{i}", list) if label else numbers(f"track{i}")
+            values = _read_json(arrays, f"track{i}", list) if label else numbers(f"track{i}")
             tracks[name] = Track(
                 **given,
                 values=values,
@@ -150,25 +150,27 @@ def _extras(arrays: npz.Arrays) -> Extras:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise CorruptionError(f"tracks: {error}") from error
-    return Extras(numbers("scales"), numbers("times"), seen if "valid" in arrays else None, tracks)
+    return TakeData(
+        numbers("scales"), numbers("times"), seen if "valid" in arrays else None, tracks
+    )
 
 
-def _rotations(arrays: npz.Arrays) -> npt.NDArray[np.float64]:
+def _read_rotations(arrays: npz.Arrays) -> npt.NDArray[np.float64]:
     rotations = arrays.read("rotations").astype(np.float64)
     if rotations.ndim != 3 or rotations.shape[2] != 4:
         raise CorruptionError(f"expected rotations of shape (T, J, 4), got {rotations.shape}")
-    order = "".join(_words(arrays, "quaternion_order", [XYZW])).lower()
+    order = "".join(_read_words(arrays, "quaternion_order", [XYZW])).lower()
     if order not in (XYZW, WXYZ):
         raise CorruptionError(f"quaternion_order must be {XYZW} or {WXYZ}, got {order[:40]!r}")
     return np.roll(rotations, -1, axis=2) if order == WXYZ else rotations
 
 
-def _skeleton(arrays: npz.Arrays, joints: int, metres: float) -> Skeleton:
+def _read_skeleton(arrays: npz.Arrays, joints: int, metres: float) -> Skeleton:
     if joints > MAX_JOINTS:
         raise CorruptionError(f"a skeleton has 1 to {MAX_JOINTS} joints, got {joints}")
-    layouts = _words(arrays, "channel_names", [])
+    layouts = _read_words(arrays, "channel_names", [])
     return Skeleton(
-        tuple(_words(arrays, "names", [f"joint{j}" for j in range(joints)])),
+        tuple(_read_words(arrays, "names", [f"joint{j}" for j in range(joints)])),
         tuple(map(int, arrays.read("parents", kinds="iu").ravel())),
         arrays.read("offsets").astype(np.float64) * metres,
         arrays.optional("end_sites", np.zeros((0, 3))).astype(np.float64) * metres,
@@ -177,11 +179,11 @@ def _skeleton(arrays: npz.Arrays, joints: int, metres: float) -> Skeleton:
         arrays.optional("axes", np.zeros((0, 4))).astype(np.float64),
         arrays.optional("rest", np.zeros((0, 4))).astype(np.float64),
         arrays.optional("joint_scales", np.zeros((0, 3))).astype(np.float64),
-        _hinges(arrays),
+        _read_hinges(arrays),
     )
 
 
-def _hinges(arrays: npz.Arrays) -> Hinges | None:
+def _read_hinges(arrays: npz.Arrays) -> Hinges | None:
     if "hinge_joints" not in arrays:
         return None
     return Hinges(
@@ -189,30 +191,30 @@ def _hinges(arrays: npz.Arrays) -> Hinges | None:
         arrays.read("hinge_axes").astype(np.float64),
         arrays.optional("hinge_limits", np.zeros((0, 2))).astype(np.float64),
         arrays.optional("hinge_slides", np.zeros(0), kinds="iufb").astype(np.bool_),
-        tuple(_words(arrays, "hinge_names", [])),
+        tuple(_read_words(arrays, "hinge_names", [])),
     )
 
 
-def _words(arrays: npz.Arrays, name: str, default: list[str]) -> list[str]:
-    words = arrays.optional(name, np.array(default, np.str_), kinds=npz.WORDS).ravel()
+def _read_words(arrays: npz.Arrays, name: str, default: list[str]) -> list[str]:
+    words = arrays.optional(name, np.array(default, np.str_), kinds=npz.TEXT_KINDS).ravel()
     if words.dtype.kind == "S":
         return [word.decode("utf-8", "replace") for word in words.tolist()]
     return [str(word) for word in words.tolist()]
 
 
-def _metadata(arrays: npz.Arrays) -> dict[str, Any]:
+def _read_metadata(arrays: npz.Arrays) -> dict[str, Any]:
     if "metadata" not in arrays:
         return {"source": "npz"}
-    found: dict[str, Any] = _json(arrays, "metadata", dict)
+    found: dict[str, Any] = _read_json(arrays, "metadata", dict)
     return found
 
 
-def _json(arrays: npz.Arrays, name: str, kind: type) -> Any:
+def _read_json(arrays: npz.Arrays, name: str, kind: type) -> Any:
     """Return the JSON of that name, empty where there is none."""
     if name not in arrays:
         return kind()
     try:
-        found = json.loads("".join(_words(arrays, name, [])))
+        found = json.loads("".join(_read_words(arrays, name, [])))
     except (json.JSONDecodeError, RecursionError) as error:
         raise CorruptionError(f"{name}: {error}") from error
     if not isinstance(found, kind):

@@ -35,8 +35,8 @@ BODY = (
 )
 WRIST = (0.0, -0.258947, 0.0)  # below each elbow
 ELBOWS = (7, 12)
-WIDTH = 1 + 3 + sum(row[3] for row in BODY)
-EVEN = 1e-3  # of a duration: numbers are rounded to six decimals in these files
+NUMBERS_PER_FRAME = 1 + 3 + sum(row[3] for row in BODY)
+EVEN_TOLERANCE = 1e-3  # of a duration: numbers are rounded to six decimals in these files
 
 
 def read(data: bytes, *, unit: float | None = None) -> Clip:
@@ -51,7 +51,9 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     for j, (_, _, _, width) in enumerate(BODY):
         part = rows[:, column : column + width]
         column += width
-        turns[:, j] = _hinge(part) if width == 1 else rotations.normalize(np.roll(part, -1, 1))
+        turns[:, j] = (
+            _hinge_to_quaternion(part) if width == 1 else rotations.normalize(np.roll(part, -1, 1))
+        )
     try:
         return Clip.build(
             skeleton(metres),
@@ -59,7 +61,7 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
             rows[:, 1:4] * metres,
             unit=metres,
             loop=loop,
-            **_timing(durations[:-1]),
+            **_choose_timing(durations[:-1]),
         )
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
@@ -74,26 +76,26 @@ def skeleton(unit: float = 1.0) -> Skeleton:
         places,
         unit * np.array([WRIST, WRIST]),
         ELBOWS,
-        tuple(_channels(j, row[3]) for j, row in enumerate(BODY)),
+        tuple(_choose_channels(j, row[3]) for j, row in enumerate(BODY)),
     )
 
 
-def _channels(joint: int, width: int) -> tuple[str, ...]:
+def _choose_channels(joint: int, width: int) -> tuple[str, ...]:
     if joint == 0:
         return DEFAULT_ROOT
     return DEFAULT_JOINT if width == 4 else ("Zrotation",)
 
 
-def _hinge(angles: F64) -> F64:
+def _hinge_to_quaternion(angles: F64) -> F64:
     half = angles[:, 0] / 2
     return np.stack([0 * half, 0 * half, np.sin(half), np.cos(half)], axis=1)
 
 
-def _timing(durations: F64) -> dict[str, Any]:
+def _choose_timing(durations: F64) -> dict[str, Any]:
     """Return the frame time, or the times where durations differ."""
     if not len(durations):
         return {"frame_rate": 30.0}
-    if np.ptp(durations) <= EVEN * durations.mean():
+    if np.ptp(durations) <= EVEN_TOLERANCE * durations.mean():
         return {"frame_time": float(np.median(durations))}
     return {"times": np.concatenate([[0.0], np.cumsum(durations)])}
 
@@ -112,9 +114,9 @@ def _parse(data: bytes) -> tuple[bool, F64]:
     if not frames:
         raise FormatError("this DeepMimic file is static: it has no frames, so no animation")
     widths = {len(row) for row in frames}
-    if widths != {WIDTH}:
+    if widths != {NUMBERS_PER_FRAME}:
         raise CorruptionError(
-            f"a frame of DeepMimic's humanoid has {WIDTH} numbers, and these have "
+            f"a frame of DeepMimic's humanoid has {NUMBERS_PER_FRAME} numbers, and these have "
             f"{', '.join(map(str, sorted(widths)[:5]))}: other bodies are not known"
         )
     if not all(type(value) in (int, float) for row in frames for value in row):

@@ -18,17 +18,17 @@ from mocpack.arrays import F64, I64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import fbx_child, keyed_frames
-from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
-from mocpack.io.choice import check_rate
-from mocpack.io.text import distinct
+from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
+from mocpack.io.choice import check_fps
+from mocpack.io.text import make_unique
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
-from mocpack.take import Track, split_scales
+from mocpack.take_data import Track, split_scales
 from mocpack.texts import shorten_text
 
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
-STILL = 1e-6  # metres: a place that strays less from its rest is there
+MIN_MOVEMENT_M = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
-WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+CHANNEL_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class Poses:
         }
 
 
-def names(data: bytes) -> list[str]:
+def list_clips(data: bytes) -> list[str]:
     """Return the names of the takes that move something, all different."""
-    return motion_names(ask(UFBX, data, read=False)[0], "take")
+    return motion_names(run_reader(UFBX, data, read=False)[0], "take")
 
 
 def read(
@@ -89,73 +89,75 @@ def read(
         Frames a second to sample it at; left out, those of the scene, or of its keys where they
         are denser.
     """
-    check_rate(fps)
-    asked = partial(ask, UFBX, data)
-    answer, body = ask_for(asked, clip, "take", fps=fps, divided=1)
-    if "number" not in answer:
-        raise FormatError(_still(answer))
-    name = motion_names(answer, "take")[answer["number"]]
-    if len(answer["joints"]) > MAX_JOINTS:
-        raise CorruptionError(f"{len(answer['joints'])} joints are more than mocpack reads")
+    check_fps(fps)
+    run_request = partial(run_reader, UFBX, data)
+    response, body = read_motion(run_request, clip, "take", fps=fps, divided=1)
+    if "number" not in response:
+        raise FormatError(_describe_static(response))
+    name = motion_names(response, "take")[response["number"]]
+    if len(response["joints"]) > MAX_JOINTS:
+        raise CorruptionError(f"{len(response['joints'])} joints are more than mocpack reads")
     try:
-        answer, poses = _with_frames(asked, answer, Numbers(body, "ufbx"))
-        return _clip(answer, poses, name, unit)
+        response, poses = _choose_frames(run_request, response, Numbers(body, "ufbx"))
+        return _build_clip(response, poses, name, unit)
     except InvalidClipError as error:
         raise CorruptionError(f"take {name!r}: {error}") from error
 
 
-def _still(answer: dict[str, Any]) -> str:
-    if not answer["still"]:
+def _describe_static(response: dict[str, Any]) -> str:
+    if not response["still"]:
         return "this FBX is static: there is no take in it, so no animation"
-    listed = ", ".join(answer["still"])[:300]
+    listed = ", ".join(response["still"])[:300]
     return f"this FBX is static: no take of it moves a node (it has: {listed}), so no animation"
 
 
-def _with_frames(
-    asked: Callable[..., tuple[dict[str, Any], bytes]], answer: dict[str, Any], numbers: Numbers
+def _choose_frames(
+    run_request: Callable[..., tuple[dict[str, Any], bytes]],
+    response: dict[str, Any],
+    numbers: Numbers,
 ) -> tuple[dict[str, Any], Poses]:
     """Return an answer and its poses at the frames that a clip needs.
 
     A take of few keys is asked for again, at more times, until lines between them stay near.
     """
-    poses, split = _poses(answer, numbers), 1
-    while answer["keyed"]:
-        keyed = {channel: v[:, answer["keyed"]] for channel, v in poses.channels.items()}
-        needed = np.array(answer["beside_jumps"])
-        choice = keyed_frames.choose(poses.times, answer["frames"], needed, keyed)
+    poses, split = _read_poses(response, numbers), 1
+    while response["keyed"]:
+        keyed = {channel: v[:, response["keyed"]] for channel, v in poses.channels.items()}
+        needed = np.array(response["beside_jumps"])
+        choice = keyed_frames.choose_frames(poses.times, response["frames"], needed, keyed)
         wanted = min(split * choice.split, keyed_frames.MAX_SPLIT)
         if wanted == split:
-            return answer, poses.at(choice.rows)
+            return response, poses.at(choice.rows)
         split = wanted
-        answer, body = asked(read=True, clip=answer["number"], fps=None, divided=split)
-        poses = _poses(answer, Numbers(body, "ufbx"))
-    return answer, poses
+        response, body = run_request(read=True, clip=response["number"], fps=None, divided=split)
+        poses = _read_poses(response, Numbers(body, "ufbx"))
+    return response, poses
 
 
-def _clip(answer: dict[str, Any], poses: Poses, take: str, unit: float | None) -> Clip:
-    own = answer["unit"] if 1e-9 < answer["unit"] < 1e9 else 0.01
+def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float | None) -> Clip:
+    own = response["unit"] if 1e-9 < response["unit"] < 1e9 else 0.01
     grown = 1.0 if unit is None else unit / own
-    up, hand = _space(answer["axes"])
-    rest, pose = _at_rest(answer), poses.channels
+    up, hand = _find_axes(response["axes"])
+    rest, pose = _read_rest_pose(response), poses.channels
     for values in (rest["translation"], pose["translation"]):
         values *= grown
-    moving = _moving(pose["translation"], rest, answer["parents"])
-    _make_up_for_noise(rest["translation"], pose, answer["parents"], moving)
+    moving = _find_moving_joints(pose["translation"], rest, response["parents"])
+    _compensate_scale_noise(rest["translation"], pose, response["parents"], moving)
     return Clip.build(
         Skeleton(
-            tuple(shorten_text(name, MAX_NAME) for name in answer["names"]),
-            tuple(answer["parents"]),
+            tuple(shorten_text(name, MAX_NAME) for name in response["names"]),
+            tuple(response["parents"]),
             rest["translation"],
             channels=tuple(
                 DEFAULT_ROOT if j in set(moving) else DEFAULT_JOINT
-                for j in range(len(answer["names"]))
+                for j in range(len(response["names"]))
             ),
             rest=rotations.normalize(rest["rotation"]),
         ),
         rotations.normalize(pose["rotation"]),
         pose["translation"][:, moving],
         times=poses.times,
-        frame_time=_frame_time(poses.times, answer["rate"]),
+        frame_time=_choose_frame_time(poses.times, response["rate"]),
         translated_joints=moving,
         scales=pose["scale"],
         unit=own if unit is None else unit,
@@ -164,41 +166,41 @@ def _clip(answer: dict[str, Any], poses: Poses, take: str, unit: float | None) -
         tracks=poses.tracks,
         interpolated=True,
         metadata={"source": "fbx", "animation": take}
-        | ({"generator": answer["creator"]} if answer["creator"] else {}),
+        | ({"generator": response["creator"]} if response["creator"] else {}),
     )
 
 
-def _space(axes: list[list[int]]) -> tuple[str, str]:
+def _find_axes(axes: list[list[int]]) -> tuple[str, str]:
     """Return which axis is up and which hand it is, for scenes of axes that `space.py` knows."""
     turn = np.zeros((3, 3))
     for row, (axis, sign) in enumerate(axes):
         turn[row, axis % 3] = sign
     for up in space.UP_AXES:
-        for hand in space.HANDS:
-            if np.array_equal(space.basis(up, hand), turn):
+        for hand in space.HANDEDNESS:
+            if np.array_equal(space.conversion_matrix(up, hand), turn):
                 return up, hand
     return "y", "right"
 
 
-def _at_rest(answer: dict[str, Any]) -> dict[str, F64]:
-    return {channel: np.array(answer[channel], np.float64) for channel in WIDTHS}
+def _read_rest_pose(response: dict[str, Any]) -> dict[str, F64]:
+    return {channel: np.array(response[channel], np.float64) for channel in CHANNEL_WIDTHS}
 
 
-def _poses(answer: dict[str, Any], numbers: Numbers) -> Poses:
+def _read_poses(response: dict[str, Any], numbers: Numbers) -> Poses:
     """Return the poses of an answer; scales once if none moves."""
-    even = answer["begin"] + np.arange(answer["frames"]) / answer["rate"]
-    times = np.concatenate([even, answer["extra"]])
-    counts = dict.fromkeys(WIDTHS, len(times))
-    if all(count == 3 for _, channel, count in answer["blocks"] if channel == "scale"):
+    even = response["begin"] + np.arange(response["frames"]) / response["rate"]
+    times = np.concatenate([even, response["extra"]])
+    counts = dict.fromkeys(CHANNEL_WIDTHS, len(times))
+    if all(count == 3 for _, channel, count in response["blocks"] if channel == "scale"):
         counts["scale"] = 1  # none of them moves
-    rest = _at_rest(answer)
+    rest = _read_rest_pose(response)
     pose = {channel: np.tile(rest[channel], (count, 1, 1)) for channel, count in counts.items()}
-    for joint, channel, count in answer["blocks"]:
+    for joint, channel, count in response["blocks"]:
         # one that does not move has one value
-        pose[channel][:, joint] = numbers.take(count).reshape(-1, WIDTHS[channel])
+        pose[channel][:, joint] = numbers.take(count).reshape(-1, CHANNEL_WIDTHS[channel])
     weights = {
         name: numbers.take(len(times))
-        for name in distinct(name or "weight" for name in answer["weights"])
+        for name in make_unique(name or "weight" for name in response["weights"])
     }
     for channel, values in pose.items():
         if not np.isfinite(values).all():
@@ -206,7 +208,7 @@ def _poses(answer: dict[str, Any], numbers: Numbers) -> Poses:
     return Poses(times, pose, weights)
 
 
-def _frame_time(times: F64, rate: float) -> float:
+def _choose_frame_time(times: F64, rate: float) -> float:
     """Return the seconds of a frame: of the rate where frames are even at it."""
     if len(times) < 2:
         return 1 / rate
@@ -215,7 +217,7 @@ def _frame_time(times: F64, rate: float) -> float:
     return whole if abs(whole - gap) < 1e-6 * gap else gap
 
 
-def _moving(places: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:
+def _find_moving_joints(places: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:
     """Return the joints whose place strays from its rest, as seen from outside all scales."""
     size: list[float] = []
     for joint, parent in enumerate(parents):
@@ -223,11 +225,13 @@ def _moving(places: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:
         size.append(min(own * (size[parent] if parent >= 0 else 1.0), 1e30))
     strays = np.abs(places - rest["translation"]).max((0, 2))
     return [
-        j for j, p in enumerate(parents) if strays[j] * max(1.0, size[p] if p >= 0 else 1.0) > STILL
+        j
+        for j, p in enumerate(parents)
+        if strays[j] * max(1.0, size[p] if p >= 0 else 1.0) > MIN_MOVEMENT_M
     ]
 
 
-def _make_up_for_noise(
+def _compensate_scale_noise(
     offsets: F64, pose: dict[str, F64], parents: list[int], moving: list[int]
 ) -> None:
     """Change places, in place, so that joints stay where scales put them that a clip drops.

@@ -1,7 +1,7 @@
 """The reader of FBX files in a process of its own (`child_main.py`), by ufbx.
 
 The binding of ufbx frees its objects in an order that can end the process; here nothing is freed
-(`KEPT`), and the process ends by itself. No other file is opened. Blocks are 64-bit floats: of
+(`KEEP_ALIVE`), and the process ends by itself. No other file is opened. Blocks are 64-bit floats: of
 [joint, channel, numbers], then of each blend shape.
 
 Of the question it knows `fps`, at which alone poses are wanted, and `divided`, into how many parts
@@ -15,11 +15,13 @@ from array import array
 from itertools import chain, pairwise, repeat
 from typing import Any, NamedTuple
 
-NEAR = 1e-7  # seconds: a key that is so near to a frame is at it
-DENSER = 1.05  # times the scene's frame rate, from which keys set the rate
-FASTEST = 1000.0  # frames a second that keys may set
-RECORDED = 21.6  # keys a second from which a take is a recording, where frames are not slower
-BESIDE_JUMP = 1e-5  # seconds
+SAME_TIME_S = 1e-7  # seconds: a key that is so near to a frame is at it
+DENSE_KEYS_RATIO = 1.05  # times the scene's frame rate, from which keys set the rate
+MAX_KEYS_PER_S = 1000.0  # frames a second that keys may set
+RECORDING_KEYS_PER_S = (
+    21.6  # keys a second from which a take is a recording, where frames are not slower
+)
+JUMP_OFFSET_S = 1e-5  # seconds
 CHANNELS = ("translation", "rotation", "scale")
 # which of a scene's axes points right, up and to the viewer, and whether along it or against it
 AXES = {
@@ -28,7 +30,7 @@ AXES = {
     "Front": (("", 2), ("Sign", 1)),
 }
 # properties of a node that pose it; others show or hide it, or are the user's
-POSING = {
+POSE_PROPERTIES = {
     "Lcl Translation",
     "Lcl Rotation",
     "Lcl Scaling",
@@ -41,7 +43,7 @@ POSING = {
 }
 # whatever ufbx has handed out: its binding remembers objects that were freed, and hands them out
 # again when the same thing is asked for once more
-KEPT: list[Any] = []
+KEEP_ALIVE: list[Any] = []
 
 
 class Scene(NamedTuple):
@@ -55,14 +57,14 @@ class Scene(NamedTuple):
     still: list[Any]
 
 
-def opened(ufbx: Any, data: bytes, question: dict[str, Any]) -> Scene:
+def open_scene(ufbx: Any, data: bytes, request: dict[str, Any]) -> Scene:
     """Return the scene of a file."""
-    scene = _loaded(ufbx, data)
-    nodes, stacks = _kept(scene.nodes), _kept(scene.anim_stacks)
-    moved = [_moved(stack) for stack in stacks]
-    joints = _with_ancestors(nodes, _bones(scene, nodes))
+    scene = _load_scene(ufbx, data)
+    nodes, stacks = _keep_all_alive(scene.nodes), _keep_all_alive(scene.anim_stacks)
+    moved = [_find_animated_nodes(stack) for stack in stacks]
+    joints = _add_ancestors(nodes, _find_bones(scene, nodes))
     if not any(m & joints for m in moved):  # no bones, or bones that something else carries
-        joints = _with_ancestors(nodes, set[int]().union(*moved))
+        joints = _add_ancestors(nodes, set[int]().union(*moved))
     takes = [stack for stack, m in zip(stacks, moved, strict=True) if m & joints]
     still = [stack for stack, m in zip(stacks, moved, strict=True) if not m & joints]
     return Scene(ufbx, scene, nodes, joints, takes, still)
@@ -74,15 +76,19 @@ def names(scene: Scene) -> tuple[list[str], list[str]]:
 
 
 def poses(
-    scene: Scene, number: int, question: dict[str, Any], blocks: list[bytes]
+    scene: Scene, number: int, request: dict[str, Any], blocks: list[bytes]
 ) -> dict[str, Any]:
     """Return the skeleton and one take; its numbers are put behind the blocks."""
-    answer = _skeleton(scene.nodes, scene.joints) | _settings(scene.ufbx, scene.scene)
+    response = _describe_skeleton(scene.nodes, scene.joints) | _read_settings(
+        scene.ufbx, scene.scene
+    )
     take = scene.takes[number]
-    return answer | _take(scene.ufbx, scene.scene, scene.nodes, take, question, answer, blocks)
+    return response | _sample_take(
+        scene.ufbx, scene.scene, scene.nodes, take, request, response, blocks
+    )
 
 
-def _loaded(ufbx: Any, data: bytes) -> Any:
+def _load_scene(ufbx: Any, data: bytes) -> Any:
     """Return the scene in metres, y up and right-handed, every transform as `T · R · S`.
 
     A left-handed one is mirrored, so that each of its axes lies along the one of ours that points
@@ -104,63 +110,63 @@ def _loaded(ufbx: Any, data: bytes) -> Any:
         inherit_mode_handling=ufbx.InheritModeHandling.COMPENSATE,
         unicode_error_handling=ufbx.UnicodeErrorHandling.REPLACEMENT_CHARACTER,
     )
-    return _keep(scene)
+    return _keep_alive(scene)
 
 
-def _keep(item: Any) -> Any:
-    KEPT.append(item)
+def _keep_alive(item: Any) -> Any:
+    KEEP_ALIVE.append(item)
     return item
 
 
-def _kept(items: Any) -> list[Any]:
-    return list(_keep(list(_keep(items))))
+def _keep_all_alive(items: Any) -> list[Any]:
+    return list(_keep_alive(list(_keep_alive(items))))
 
 
-def _moved(stack: Any) -> set[int]:
+def _find_animated_nodes(stack: Any) -> set[int]:
     """Return the nodes whose place or turn a take changes."""
     found: set[int] = set()
-    for layer in _kept(stack.layers):
-        for prop in _kept(layer.anim_props):
-            element, value = _keep(prop.element), _keep(prop.anim_value)
+    for layer in _keep_all_alive(stack.layers):
+        for prop in _keep_all_alive(layer.anim_props):
+            element, value = _keep_alive(prop.element), _keep_alive(prop.anim_value)
             node = getattr(element, "node_depth", None) is not None
-            if node and prop.prop_name in POSING and _changes(layer, value):
+            if node and prop.prop_name in POSE_PROPERTIES and _is_changing(layer, value):
                 found.add(element.typed_id)
     return found
 
 
-def _changes(layer: Any, value: Any) -> bool:
-    curves = [curve for curve in _kept(value.curves) if curve is not None]
+def _is_changing(layer: Any, value: Any) -> bool:
+    curves = [curve for curve in _keep_all_alive(value.curves) if curve is not None]
     if layer.weight_is_animated:
         return bool(curves)
     return any(curve.min_value != curve.max_value for curve in curves)
 
 
-def _bones(scene: Any, nodes: list[Any]) -> set[int]:
+def _find_bones(scene: Any, nodes: list[Any]) -> set[int]:
     """Return the nodes that are bones by their kind, or because a skin hangs on them."""
-    found = {n for n, node in enumerate(nodes) if _keep(node.bone) and not node.is_root}
-    for cluster in _kept(scene.skin_clusters):
-        bone = _keep(cluster.bone_node)
+    found = {n for n, node in enumerate(nodes) if _keep_alive(node.bone) and not node.is_root}
+    for cluster in _keep_all_alive(scene.skin_clusters):
+        bone = _keep_alive(cluster.bone_node)
         if bone is not None and not bone.is_root:
             found.add(bone.typed_id)
     return found
 
 
-def _with_ancestors(nodes: list[Any], wanted: set[int]) -> set[int]:
+def _add_ancestors(nodes: list[Any], wanted: set[int]) -> set[int]:
     found: set[int] = set()
     for number in wanted:
         node = nodes[number]
         while node is not None and not node.is_root and node.typed_id not in found:
             found.add(node.typed_id)
-            node = _keep(node.parent)
+            node = _keep_alive(node.parent)
     return found
 
 
-def _skeleton(nodes: list[Any], joints: set[int]) -> dict[str, Any]:
+def _describe_skeleton(nodes: list[Any], joints: set[int]) -> dict[str, Any]:
     above = {}
     for number in joints:
-        parent = _keep(nodes[number].parent)
+        parent = _keep_alive(nodes[number].parent)
         above[number] = -1 if parent is None or parent.is_root else parent.typed_id
-    order = _depth_first(above)
+    order = _order_depth_first(above)
     place = {number: j for j, number in enumerate(order)}
     rest = [nodes[number].local_transform for number in order]
     names = [nodes[number].name for number in order]
@@ -175,7 +181,7 @@ def _skeleton(nodes: list[Any], joints: set[int]) -> dict[str, Any]:
     }
 
 
-def _depth_first(above: dict[int, int]) -> list[int]:
+def _order_depth_first(above: dict[int, int]) -> list[int]:
     below: dict[int, list[int]] = {}
     for number in sorted(above, reverse=True):
         below.setdefault(above[number], []).append(number)
@@ -187,9 +193,9 @@ def _depth_first(above: dict[int, int]) -> list[int]:
     return order
 
 
-def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
-    settings, metadata = _keep(scene.settings), _keep(scene.metadata)
-    props = _keep(settings.props)
+def _read_settings(ufbx: Any, scene: Any) -> dict[str, Any]:
+    settings, metadata = _keep_alive(scene.settings), _keep_alive(scene.metadata)
+    props = _keep_alive(settings.props)
     return {
         "unit": ufbx.find_real(props, "UnitScaleFactor", 1.0) / 100,
         "axes": [
@@ -202,35 +208,35 @@ def _settings(ufbx: Any, scene: Any) -> dict[str, Any]:
     }
 
 
-def _take(
+def _sample_take(
     ufbx: Any,
     scene: Any,
     nodes: list[Any],
     stack: Any,
-    question: dict[str, Any],
+    request: dict[str, Any],
     known: dict[str, Any],
     blocks: list[bytes],
 ) -> dict[str, Any]:
-    anim = _keep(stack.anim)
+    anim = _keep_alive(stack.anim)
     begin, end = stack.time_begin, stack.time_end
     if not begin < end:
-        begin, end = _key_span(stack)
-    rate = question["fps"] or _rate(stack, known["scene_rate"], end - begin)
+        begin, end = _find_key_span(stack)
+    rate = request["fps"] or _choose_rate(stack, known["scene_rate"], end - begin)
     column = {number: j for j, number in enumerate(known["joints"])}
-    keyed = [] if question["fps"] else _keyed(stack, rate, begin, end)
-    corners, jumps = _corners(ufbx, keyed, begin, end)
-    parts = 2 * question["divided"] if keyed else 1
+    keyed = [] if request["fps"] else _find_sparse_curves(stack, rate, begin, end)
+    corners, jumps = _find_corners_and_jumps(ufbx, keyed, begin, end)
+    parts = 2 * request["divided"] if keyed else 1
     count = (end - begin) * rate * parts
-    if not 0 <= (count + len(corners)) * len(column) < question["most_poses"]:
+    if not 0 <= (count + len(corners)) * len(column) < request["most_poses"]:
         return {
             "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s: at {rate * parts:.6g} "
             f"frames a second of {len(known['joints'])} joints that is more than mocpack reads; "
             "--fps samples it at fewer"
         }
     times = [begin + k / (rate * parts) for k in range(int(count + 1e-3) + 1)]
-    beside = [time + side for time in jumps for side in (-BESIDE_JUMP, BESIDE_JUMP)]
+    beside = [time + side for time in jumps for side in (-JUMP_OFFSET_S, JUMP_OFFSET_S)]
     inside = [time for time in beside if begin <= time <= end]
-    extra = _between([*corners, *inside], begin, rate * parts, len(times))
+    extra = _drop_even_times([*corners, *inside], begin, rate * parts, len(times))
     bake = ufbx.bake_anim(
         scene,
         anim,
@@ -240,16 +246,18 @@ def _take(
         max_keyframe_segments=len(times) + 1,
         step_handling=ufbx.BakeStepHandling.ADJACENT_DOUBLE,
     )
-    _keep(bake)
+    _keep_alive(bake)
     placed: list[tuple[int, str, int]] = []
     last: dict[Any, Any] = {}
-    for baked in _kept(bake.nodes):
+    for baked in _keep_all_alive(bake.nodes):
         if baked.typed_id in column:
             node = nodes[baked.typed_id]
-            for channel, values in _poses(ufbx, anim, node, baked, times, extra, last).items():
+            for channel, values in _sample_node(
+                ufbx, anim, node, baked, times, extra, last
+            ).items():
                 placed.append((column[baked.typed_id], channel, len(values)))
                 blocks.append(values.tobytes())
-    weights = _weights(ufbx, scene, anim, bake, times + extra, blocks)
+    weights = _sample_weights(ufbx, scene, anim, bake, times + extra, blocks)
     moved = {number for numbers, _ in keyed for number in numbers}
     return {
         "begin": begin,
@@ -262,42 +270,49 @@ def _take(
     } | weights
 
 
-def _keyed(stack: Any, rate: float, begin: float, end: float) -> list[tuple[list[int], list[Any]]]:
+def _find_sparse_curves(
+    stack: Any, rate: float, begin: float, end: float
+) -> list[tuple[list[int], list[Any]]]:
     """Return (nodes, curves) of what few keys move, whose poses between frames count.
 
     None in a recording: where one curve has a key for each frame, or all have one between them.
     Nodes below move along where a scale of the one above is undone.
     """
-    enough = min(RECORDED, 0.9 * rate)
+    enough = min(RECORDING_KEYS_PER_S, 0.9 * rate)
     found = []
-    for layer in _kept(stack.layers):
-        for prop in _kept(layer.anim_props):
-            element = _keep(prop.element)
-            if getattr(element, "node_depth", None) is None or prop.prop_name not in POSING:
+    for layer in _keep_all_alive(stack.layers):
+        for prop in _keep_all_alive(layer.anim_props):
+            element = _keep_alive(prop.element)
+            if (
+                getattr(element, "node_depth", None) is None
+                or prop.prop_name not in POSE_PROPERTIES
+            ):
                 continue
-            curves = [c for c in _kept(_keep(prop.anim_value).curves) if c is not None]
+            curves = [
+                c for c in _keep_all_alive(_keep_alive(prop.anim_value).curves) if c is not None
+            ]
             curves = [c for c in curves if c.min_value != c.max_value]
-            if any(_density(c, (end - begin) / 2) >= enough for c in curves):
+            if any(_keys_per_second(c, (end - begin) / 2) >= enough for c in curves):
                 return []
             if curves or layer.weight_is_animated:
-                below = [child.typed_id for child in _kept(element.children)]
+                below = [child.typed_id for child in _keep_all_alive(element.children)]
                 found.append(([element.typed_id, *below], curves))
-    stamps = {round((k.time - begin) * rate) for _, cs in found for c in cs for k in _keys(c)}
+    stamps = {round((k.time - begin) * rate) for _, cs in found for c in cs for k in _list_keys(c)}
     frames = (end - begin) * rate
     return [] if frames > 2 and len(stamps) >= min(0.9, enough / rate) * frames else found
 
 
-def _keys(curve: Any) -> list[Any]:
-    return _kept(curve.keyframes)
+def _list_keys(curve: Any) -> list[Any]:
+    return _keep_all_alive(curve.keyframes)
 
 
-def _density(curve: Any, seconds: float) -> float:
+def _keys_per_second(curve: Any, seconds: float) -> float:
     """Return a curve's keys a second, over at least so many seconds."""
     span = max(curve.max_time - curve.min_time, seconds)
-    return (len(_keep(curve.keyframes)) - 1) / span if span > 0 else 0.0
+    return (len(_keep_alive(curve.keyframes)) - 1) / span if span > 0 else 0.0
 
 
-def _corners(
+def _find_corners_and_jumps(
     ufbx: Any, keyed: list[tuple[list[int], list[Any]]], begin: float, end: float
 ) -> tuple[list[float], list[float]]:
     """Return when curves of few keys may bend sharply, and when they jump."""
@@ -306,7 +321,7 @@ def _corners(
     kinds = ufbx.Interpolation
     corners, jumps = {end}, set()
     for curve in {curve.element_id: curve for _, curves in keyed for curve in curves}.values():
-        keys = [(key.time, key.value, key.interpolation) for key in _keys(curve)]
+        keys = [(key.time, key.value, key.interpolation) for key in _list_keys(curve)]
         corners.update(time for time, _, _ in keys)
         for (start, old, kind), (stop, new, _) in pairwise(keys):
             if old != new and kind in (kinds.CONSTANT_PREV, kinds.CONSTANT_NEXT):
@@ -315,41 +330,45 @@ def _corners(
     return inside[0], inside[1]
 
 
-def _between(wanted: list[float], begin: float, rate: float, count: int) -> list[float]:
+def _drop_even_times(wanted: list[float], begin: float, rate: float, count: int) -> list[float]:
     """Return those of the times that are not among `count` even ones, nor at one another's."""
     found: list[float] = []
     for time in sorted(wanted):
         nearest = min(max(round((time - begin) * rate), 0), count - 1)
-        even = abs(begin + nearest / rate - time) <= NEAR
-        if not even and (not found or time - found[-1] > NEAR):
+        even = abs(begin + nearest / rate - time) <= SAME_TIME_S
+        if not even and (not found or time - found[-1] > SAME_TIME_S):
             found.append(time)
     return found
 
 
-def _rate(stack: Any, scene_rate: float, seconds: float) -> float:
+def _choose_rate(stack: Any, scene_rate: float, seconds: float) -> float:
     """Return the scene's frames a second, or those of keys that are denser."""
-    rate = scene_rate if 1e-3 < scene_rate < FASTEST else 30.0
+    rate = scene_rate if 1e-3 < scene_rate < MAX_KEYS_PER_S else 30.0
     fastest = 0.0
-    for curve in _curves(stack):
+    for curve in _list_curves(stack):
         if 0 < seconds / 2 <= curve.max_time - curve.min_time:
-            fastest = max(fastest, _density(curve, 0.0))
-    if not rate * DENSER < fastest < FASTEST:
+            fastest = max(fastest, _keys_per_second(curve, 0.0))
+    if not rate * DENSE_KEYS_RATIO < fastest < MAX_KEYS_PER_S:
         return rate
     whole = float(round(fastest))
     return whole if abs(whole - fastest) < 0.01 * fastest else fastest
 
 
-def _key_span(stack: Any) -> tuple[float, float]:
-    spans = [(curve.min_time, curve.max_time) for curve in _curves(stack)]
+def _find_key_span(stack: Any) -> tuple[float, float]:
+    spans = [(curve.min_time, curve.max_time) for curve in _list_curves(stack)]
     return min((s[0] for s in spans), default=0.0), max((s[1] for s in spans), default=0.0)
 
 
-def _curves(stack: Any) -> list[Any]:
-    values = [v for layer in _kept(stack.layers) for v in _kept(layer.anim_values)]
-    return [curve for value in values for curve in _kept(value.curves) if curve is not None]
+def _list_curves(stack: Any) -> list[Any]:
+    values = [
+        v for layer in _keep_all_alive(stack.layers) for v in _keep_all_alive(layer.anim_values)
+    ]
+    return [
+        curve for value in values for curve in _keep_all_alive(value.curves) if curve is not None
+    ]
 
 
-def _poses(
+def _sample_node(
     ufbx: Any,
     anim: Any,
     node: Any,
@@ -362,11 +381,11 @@ def _poses(
     found: dict[str, array[float]] = {}
     others = [ufbx.evaluate_transform(anim, node, time) for time in extra]
     for place, channel in enumerate(CHANNELS):
-        keys = _keep(getattr(baked, f"{channel}_keys"))
+        keys = _keep_alive(getattr(baked, f"{channel}_keys"))
         if getattr(baked, f"constant_{channel}"):
             found[channel] = array("d", keys[0].value)
             continue
-        values = _at(keys, times, known)
+        values = _pick_baked_values(keys, times, known)
         if values is None:  # frames between the baked keys, where a line may miss the curve
             poses = map(ufbx.evaluate_transform, repeat(anim), repeat(node), times)
             values = [pose[place] for pose in poses]
@@ -375,39 +394,39 @@ def _poses(
     return found
 
 
-def _at(keys: Any, times: list[float], known: dict[Any, Any]) -> list[Any] | None:
+def _pick_baked_values(keys: Any, times: list[float], known: dict[Any, Any]) -> list[Any] | None:
     """Return the values at these times, if each has a key: the last one, where values jump.
 
     Most channels have the same keys, so that which of them are taken is `known` from the last.
     """
     stamps, values = zip(*((key.time, key.value) for key in keys), strict=True)
     if known.get("stamps") != stamps:
-        known["stamps"], known["places"] = stamps, _places(stamps, times)
+        known["stamps"], known["places"] = stamps, _match_times(stamps, times)
     places = known["places"]
     if places is None:
         return None
     return list(values) if len(places) == len(values) else [values[place] for place in places]
 
 
-def _places(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:
+def _match_times(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:
     """Return which of increasing times is at each of others, None where one of these has none."""
     found, at, last = [], 0, len(stamps) - 1
     for time in times:
-        while at < last and stamps[at + 1] <= time + NEAR:
+        while at < last and stamps[at + 1] <= time + SAME_TIME_S:
             at += 1
-        if not -NEAR <= stamps[at] - time <= NEAR:
+        if not -SAME_TIME_S <= stamps[at] - time <= SAME_TIME_S:
             return None
         found.append(at)
     return found
 
 
-def _weights(
+def _sample_weights(
     ufbx: Any, scene: Any, anim: Any, bake: Any, times: list[float], blocks: list[bytes]
 ) -> dict[str, Any]:
     """Return the names of the blend shapes that a take moves; their weights become blocks."""
-    moved = {element.element_id for element in _kept(bake.elements)}
+    moved = {element.element_id for element in _keep_all_alive(bake.elements)}
     names = []
-    for channel in _kept(scene.blend_channels):
+    for channel in _keep_all_alive(scene.blend_channels):
         if channel.element_id in moved:
             weigh = ufbx.evaluate_blend_weight
             weights = array("d", map(weigh, repeat(anim), repeat(channel), times))

@@ -20,10 +20,10 @@ from mocpack.io.gltf_file import MAGIC, Object
 from mocpack.rotations import IDENTITY
 from mocpack.skeleton import Skeleton
 
-REST = {"translation": (0.0, 0.0, 0.0), "rotation": IDENTITY, "scale": (1.0, 1.0, 1.0)}
-END, ORIGIN = "end site", "origin"  # what such nodes say of themselves
-THICKNESS = 0.08  # of a drawn bone, in its length
-DOT = 0.01  # metres: half the size of a joint without a bone, such as a marker
+IDENTITY_POSE = {"translation": (0.0, 0.0, 0.0), "rotation": IDENTITY, "scale": (1.0, 1.0, 1.0)}
+END_SITE_MARK, ORIGIN_MARK = "end site", "origin"  # what such nodes say of themselves
+BONE_THICKNESS = 0.08  # of a drawn bone, in its length
+DOT_SIZE_M = 0.01  # metres: half the size of a joint without a bone, such as a marker
 # corners of a double pyramid: its ends, and the square at a quarter of its way
 PYRAMID = np.array(
     [[0, 2, 3], [0, 3, 4], [0, 4, 5], [0, 5, 2], [1, 3, 2], [1, 4, 3], [1, 5, 4], [1, 2, 5]]
@@ -40,30 +40,32 @@ def write(clip: Clip, *, figure: bool = True) -> bytes:
 
     Without a `figure` there is no mesh in it.
     """
-    return gltf_build.binary(*build(clip, figure=figure))
+    return gltf_build.pack_binary(*build(clip, figure=figure))
 
 
 def write_text(clip: Clip) -> bytes:
     """Return the clip as a .gltf file, its numbers inside it."""
-    return gltf_build.text(*build(clip))
+    return gltf_build.pack_text(*build(clip))
 
 
 def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
     """Return the document of a clip and its buffer."""
     buffer = Buffer()
-    nodes = rest_nodes(clip.skeleton)
-    animation = keyed(clip, buffer, nodes, settle=True)
+    nodes = build_nodes(clip.skeleton)
+    animation = build_animation(clip, buffer, nodes, pose_still_joints=True)
     roots = list(clip.skeleton.roots)
     top = 0
     if len(roots) > 1:  # the joints of a skin have one node above them all
         top = len(nodes)
-        nodes.append({"name": "origin", "children": roots, "extras": {"mocpack": ORIGIN}})
+        nodes.append({"name": "origin", "children": roots, "extras": {"mocpack": ORIGIN_MARK}})
     shown = [top]
     document: Object = {"asset": {"version": "2.0", "generator": "mocpack"}, "scene": 0}
     if figure:
         shown.append(len(nodes))
         nodes.append({"name": "figure", "mesh": 0, "skin": 0})
-        document["meshes"] = [{"name": "figure", "primitives": [_figure(clip.skeleton, buffer)]}]
+        document["meshes"] = [
+            {"name": "figure", "primitives": [_build_figure(clip.skeleton, buffer)]}
+        ]
     document |= {
         "scenes": [{"nodes": shown}],
         "nodes": nodes,
@@ -80,31 +82,33 @@ def key_times(clip: Clip) -> F64:
     return np.asarray(clip.times - min(0.0, clip.times[0]))
 
 
-def tracks(clip: Clip) -> Iterator[tuple[str, int, F64]]:
+def iterate_channels(clip: Clip) -> Iterator[tuple[str, int, F64]]:
     """Yield (path, joint, keys (T, n)) of everything that may move."""
     for j in range(len(clip.skeleton)):
         yield "rotation", j, clip.rotations[:, j]
     for m, j in enumerate(clip.translated_joints):
         yield "translation", j, clip.translations[:, m]
-    if clip.extras.scales is not None:
+    if clip.take_data.scales is not None:
         for s, j in enumerate(clip.header.scaled_joints):
-            yield "scale", j, clip.extras.scales[:, s]
+            yield "scale", j, clip.take_data.scales[:, s]
 
 
-def keyed(clip: Clip, buffer: Buffer, nodes: list[Object], *, settle: bool = False) -> Object:
+def build_animation(
+    clip: Clip, buffer: Buffer, nodes: list[Object], *, pose_still_joints: bool = False
+) -> Object:
     """Return the animation of a clip's joints, which are the first of the nodes.
 
-    What keeps away from its rest has keys; where `settle` says so, and the skeleton has no rest of
+    What keeps away from its rest has keys; where `pose_still_joints` says so, and the skeleton has no rest of
     its own, it becomes its node's pose instead.
     """
     times = buffer.add(key_times(clip), bounds=True)
     samplers: list[Object] = []
     channels: list[Object] = []
-    for path, joint, keys in tracks(clip):
+    for path, joint, keys in iterate_channels(clip):
         still = not np.ptp(keys, axis=0).any()
-        if still and settle and (path != "rotation" or not clip.skeleton.has_rest):
+        if still and pose_still_joints and (path != "rotation" or not clip.skeleton.has_rest):
             nodes[joint][path] = keys[0].tolist()
-        elif still and np.allclose(keys[0], _rest(nodes[joint], path)):
+        elif still and np.allclose(keys[0], _node_value(nodes[joint], path)):
             continue
         else:
             output = buffer.add(keys)
@@ -117,11 +121,11 @@ def keyed(clip: Clip, buffer: Buffer, nodes: list[Object], *, settle: bool = Fal
     return {"name": name, "channels": channels, "samplers": samplers}
 
 
-def _rest(node: Object, path: str) -> Any:
-    return node.get(path, REST[path])
+def _node_value(node: Object, path: str) -> Any:
+    return node.get(path, IDENTITY_POSE[path])
 
 
-def rest_nodes(skeleton: Skeleton) -> list[Object]:
+def build_nodes(skeleton: Skeleton) -> list[Object]:
     """Return the joints' nodes in order, and after them those of the end sites."""
     children: list[list[int]] = [[] for _ in skeleton.names]
     for joint, parent in enumerate(skeleton.parents):
@@ -131,7 +135,9 @@ def rest_nodes(skeleton: Skeleton) -> list[Object]:
     for joint, place in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
         children[joint].append(len(skeleton) + len(ends))
         name = f"{skeleton.names[joint]}_end"
-        ends.append({"name": name, "translation": place.tolist(), "extras": {"mocpack": END}})
+        ends.append(
+            {"name": name, "translation": place.tolist(), "extras": {"mocpack": END_SITE_MARK}}
+        )
     nodes = []
     for j, below in enumerate(children):
         node: dict[str, Any] = {"translation": skeleton.offsets[j].tolist()}
@@ -145,9 +151,9 @@ def rest_nodes(skeleton: Skeleton) -> list[Object]:
     return [*nodes, *ends]
 
 
-def _figure(skeleton: Skeleton, buffer: Buffer) -> Object:
+def _build_figure(skeleton: Skeleton, buffer: Buffer) -> Object:
     """Return the mesh of all bones, each in the space of its joint: no bind pose is needed."""
-    owners, corners = _bones(skeleton)
+    owners, corners = _place_bones(skeleton)
     faces = PYRAMID + 6 * np.arange(len(owners))[:, np.newaxis, np.newaxis]
     joints = np.zeros((len(owners), 6, 4))
     joints[..., 0] = np.array(owners)[:, np.newaxis]
@@ -164,24 +170,24 @@ def _figure(skeleton: Skeleton, buffer: Buffer) -> Object:
     }
 
 
-def _bones(skeleton: Skeleton) -> tuple[list[int], F64]:
+def _place_bones(skeleton: Skeleton) -> tuple[list[int], F64]:
     """Return the joint of each drawn bone, and its corners (B, 6, 3) in that joint's space."""
     bones = [(p, skeleton.offsets[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
     bones += zip(skeleton.end_site_joints, skeleton.end_sites, strict=True)
     bones = [(j, bone) for j, bone in bones if np.linalg.norm(bone) > 0]
     drawn = {j for j, _ in bones}
-    dot = np.array([0.0, 2 * DOT, 0.0])
+    dot = np.array([0.0, 2 * DOT_SIZE_M, 0.0])
     if len(drawn) == 0 or skeleton.is_points:
         bones += [(j, dot) for j in range(len(skeleton)) if j not in drawn]
-    return [j for j, _ in bones], np.array([_pyramid(bone) for _, bone in bones])
+    return [j for j, _ in bones], np.array([_build_pyramid(bone) for _, bone in bones])
 
 
-def _pyramid(bone: F64) -> F64:
+def _build_pyramid(bone: F64) -> F64:
     """Return the corners (6, 3) of a bone from the origin to where it ends."""
     length = np.linalg.norm(bone)
     least = np.eye(3)[np.abs(bone).argmin()]
     across = np.cross(bone, least)
-    across *= THICKNESS * length / np.linalg.norm(across)
+    across *= BONE_THICKNESS * length / np.linalg.norm(across)
     beside = np.cross(bone, across) / length
     middle = bone / 4
     return np.array(

@@ -17,28 +17,28 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.io import gltf_file, gltf_keys
-from mocpack.io.choice import MAX_POSES, chosen
+from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
-from mocpack.io.text import distinct
+from mocpack.io.text import make_unique
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
-from mocpack.take import Track
+from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
-PATHS = {"translation": 3, "rotation": 4, "scale": 3}
-STILL = 1e-6  # metres: a place that strays less from its rest is there
+PATH_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+MIN_MOVEMENT_M = 1e-6  # metres: a place that strays less from its rest is there
 WEIGHT_BOUND = 1e-4  # of morph weights and expressions, where 1 is all of it
 # what a node may say that is but the end of a bone
-BARE = {"name", "translation", "rotation", "scale", "extras"}
-PLAIN = {"name", "children", "extras"}
+END_SITE_FIELDS = {"name", "translation", "rotation", "scale", "extras"}
+ORIGIN_FIELDS = {"name", "children", "extras"}
 # what is beside the motion: where it is in a document, and what it is called
-BESIDE = (
+IGNORED_CONTENT = (
     ("meshes", "mesh", "meshes"),
     ("materials", "material", "materials"),
     ("images", "picture", "pictures"),
     ("cameras", "camera", "cameras"),
 )
-ORIGIN = "origin"  # what such a node that we wrote says of itself
+ORIGIN_MARK = "origin"  # what such a node that we wrote says of itself
 VRM = "VRMC_vrm_animation"
 
 
@@ -63,9 +63,9 @@ class Nodes:
     scale: F64
 
 
-def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+def list_clips(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations in a file, all different."""
-    return animation_names(gltf_file.parse(data, beside))
+    return list_animations(gltf_file.parse(data, read_external))
 
 
 def read(
@@ -74,7 +74,7 @@ def read(
     unit: float | None = None,
     clip: str | None = None,
     fps: float | None = None,
-    beside: Callable[[str], bytes] | None = None,
+    read_external: Callable[[str], bytes] | None = None,
 ) -> Clip:
     """Read one animation: the one named, or numbered from 0, or else the first.
 
@@ -85,41 +85,41 @@ def read(
     fps : float, optional
         Frames a second to sample it at; left out, frames are chosen so that none of its keys is
         lost (`gltf_keys.frame_times`).
-    beside : callable, optional
+    read_external : callable, optional
         Returns the bytes of a file beside this one.
     """
-    document = gltf_file.parse(data, beside)
-    known = animation_names(document)
+    document = gltf_file.parse(data, read_external)
+    known = list_animations(document)
     if not known:
         raise FormatError("this glTF is static: there is no animation in it")
-    number = chosen(known, clip, "animation")
+    number = find_index(known, clip, "animation")
     try:
         return _read(document, number, known[number], 1.0 if unit is None else unit, fps)
     except InvalidClipError as error:
         raise CorruptionError(f"animation {known[number]!r}: {error}") from error
 
 
-def left_out(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+def describe_ignored(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
     """Return what a file holds that clips do not, in words."""
-    document = gltf_file.parse(data, beside)
-    counted = [(len(document.items(name)), word, words) for name, word, words in BESIDE]
+    document = gltf_file.parse(data, read_external)
+    counted = [(len(document.items(name)), word, words) for name, word, words in IGNORED_CONTENT]
     return [f"{n} {words if n > 1 else word}" for n, word, words in counted if n]
 
 
-def joint_nodes(document: Document) -> list[int]:
+def find_joint_nodes(document: Document) -> list[int]:
     """Return which node of the file each joint is."""
-    return _joints(document, tree(document), expressions_of(document))
+    return _find_joints(document, parse_nodes(document), find_expressions(document))
 
 
-def rest_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
+def parse_node_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
     """Return a node's own translation, rotation and scale."""
     if "matrix" not in node:
         return (
-            gltf_file.numbers(node, "translation", what, (0.0,) * 3),
-            gltf_file.numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
-            gltf_file.numbers(node, "scale", what, (1.0,) * 3),
+            gltf_file.get_numbers(node, "translation", what, (0.0,) * 3),
+            gltf_file.get_numbers(node, "rotation", what, (0.0, 0.0, 0.0, 1.0)),
+            gltf_file.get_numbers(node, "scale", what, (1.0,) * 3),
         )
-    matrix = gltf_file.numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
+    matrix = gltf_file.get_numbers(node, "matrix", what, tuple(np.eye(4).ravel())).reshape(4, 4).T
     base, place = matrix[:3, :3], matrix[:3, 3]
     with np.errstate(over="ignore", invalid="ignore"):
         turn = np.linalg.det(base)
@@ -130,14 +130,14 @@ def rest_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
     return place, rotations.from_matrix(base / scale), scale
 
 
-def animation_names(document: Document) -> list[str]:
+def list_animations(document: Document) -> list[str]:
     """Return the names of the animations of an open file, all different."""
-    given = [gltf_file.text(a, "name") for a in document.items("animations")]
-    return list(distinct(name or f"animation {n}" for n, name in enumerate(given)))
+    given = [gltf_file.get_text(a, "name") for a in document.items("animations")]
+    return list(make_unique(name or f"animation {n}" for n, name in enumerate(given)))
 
 
 def _read(document: Document, number: int, name: str, unit: float, fps: float | None) -> Clip:
-    every = channels(document, number)
+    every = parse_channels(document, number)
     if not every:
         raise FormatError(f"animation {name!r} moves nothing: there is no animation of nodes in it")
     times = gltf_keys.frame_times(list(every.values()), fps)
@@ -155,44 +155,44 @@ def sample_animation(
 
     `unit` is the metres that one unit of the file is.
     """
-    nodes = tree(document)
-    expressions = expressions_of(document)
-    kept = _joints(document, nodes, expressions)
+    nodes = parse_nodes(document)
+    expressions = find_expressions(document)
+    kept = _find_joints(document, nodes, expressions)
     if len(times) * len(kept) > MAX_POSES:
         raise CorruptionError(
             f"animation {name!r} has {len(times)} frames of {len(kept)} joints, "
             "more than mocpack reads"
         )
     column = {node: j for j, node in enumerate(kept)}
-    pose = {p: np.tile(getattr(nodes, p)[kept], (len(times), 1, 1)) for p in PATHS}
+    pose = {p: np.tile(getattr(nodes, p)[kept], (len(times), 1, 1)) for p in PATH_WIDTHS}
     for (node, path), keys in every.items():
-        if path in PATHS and node in column:
+        if path in PATH_WIDTHS and node in column:
             pose[path][:, column[node]] = keys.at(times)
-    moving = _moving(pose, nodes, kept, unit)
+    moving = _find_moving_joints(pose, nodes, kept, unit)
     return Clip.build(
-        _skeleton(document, nodes, kept, moving, unit),
+        _build_skeleton(document, nodes, kept, moving, unit),
         rotations.normalize(pose["rotation"]),
         pose["translation"][:, moving] * unit,
         times=times,
-        frame_time=_frame_time(times),
+        frame_time=_choose_frame_time(times),
         translated_joints=moving,
         scales=pose["scale"] if (pose["scale"] != 1).any() else None,
         unit=unit,
-        tracks=_tracks(document, nodes, every, expressions, times),
-        metadata=_metadata(document, nodes, name),
+        tracks=_build_tracks(document, nodes, every, expressions, times),
+        metadata=_build_metadata(document, nodes, name),
         interpolated=True,
     )
 
 
-def _frame_time(times: F64) -> float:
+def _choose_frame_time(times: F64) -> float:
     if len(times) == 1:
-        return 1 / gltf_keys.SLOWEST
+        return 1 / gltf_keys.MIN_GRID_FPS
     step = float(times[-1] - times[0]) / (len(times) - 1)
     whole = 1 / max(1, round(1 / step))
     return whole if abs(whole - step) * len(times) < 1e-9 * step else step
 
 
-def tree(document: Document) -> Nodes:
+def parse_nodes(document: Document) -> Nodes:
     """Return the tree of a file's nodes."""
     found = document.items("nodes")
     if not found:
@@ -214,9 +214,9 @@ def tree(document: Document) -> Nodes:
     if len(order) < len(found):
         lost = min(set(range(len(found))) - set(order))
         raise CorruptionError(f"nodes[{lost}] is its own ancestor")
-    poses = [rest_pose(node, f"nodes[{n}]") for n, node in enumerate(found)]
+    poses = [parse_node_pose(node, f"nodes[{n}]") for n, node in enumerate(found)]
     return Nodes(
-        [shorten_text(gltf_file.text(node, "name"), MAX_NAME) for node in found],
+        [shorten_text(gltf_file.get_text(node, "name"), MAX_NAME) for node in found],
         parents,
         order,
         np.array([p[0] for p in poses]),
@@ -225,16 +225,16 @@ def tree(document: Document) -> Nodes:
     )
 
 
-def _joints(document: Document, nodes: Nodes, expressions: dict[int, str]) -> list[int]:
+def _find_joints(document: Document, nodes: Nodes, expressions: dict[int, str]) -> list[int]:
     """Return the nodes that become joints, parents first."""
     wanted: set[int] = set()
     for skin in document.items("skins"):
-        wanted.update(_numbers_of(document, skin.get("joints", []), "skins.joints"))
+        wanted.update(_check_node_indices(document, skin.get("joints", []), "skins.joints"))
     for number in range(len(document.items("animations"))):
-        for node, path in _targets(document, number):
-            if path in PATHS and node not in expressions:
+        for node, path in _list_targets(document, number):
+            if path in PATH_WIDTHS and node not in expressions:
                 wanted.add(node)
-    wanted.update(_humanoid(document).values())
+    wanted.update(_find_human_bones(document).values())
     origins = {n for n, node in enumerate(document.items("nodes")) if _is_origin(node)}
     for node in [*wanted]:
         while (node := nodes.parents[node]) >= 0 and node not in wanted and node not in origins:
@@ -247,42 +247,46 @@ def _joints(document: Document, nodes: Nodes, expressions: dict[int, str]) -> li
 def _is_origin(node: Object) -> bool:
     """Whether a node stands above several roots only because a skin needs one that does."""
     extras = node.get("extras")
-    return isinstance(extras, dict) and extras.get("mocpack") == ORIGIN and not set(node) - PLAIN
+    return (
+        isinstance(extras, dict)
+        and extras.get("mocpack") == ORIGIN_MARK
+        and not set(node) - ORIGIN_FIELDS
+    )
 
 
-def _numbers_of(document: Document, found: Any, what: str) -> list[int]:
+def _check_node_indices(document: Document, found: Any, what: str) -> list[int]:
     if not isinstance(found, list):
         raise CorruptionError(f"{what} must be a list")
     return [document.number("nodes", number) for number in found]
 
 
-def _targets(document: Document, number: int) -> list[tuple[int, str]]:
+def _list_targets(document: Document, number: int) -> list[tuple[int, str]]:
     """Return (node, path) of each channel of an animation; of those without a node, none."""
     found = []
-    for channel in _listed(document, number, "channels"):
+    for channel in _get_list(document, number, "channels"):
         target = channel.get("target")
         if not isinstance(target, dict):
             raise CorruptionError(f"animations[{number}] has a channel without a target")
-        if target.get("node") is not None and target.get("path") in (*PATHS, "weights"):
+        if target.get("node") is not None and target.get("path") in (*PATH_WIDTHS, "weights"):
             found.append((document.number("nodes", target["node"]), target["path"]))
     return found
 
 
-def _listed(document: Document, number: int, name: str) -> list[Object]:
+def _get_list(document: Document, number: int, name: str) -> list[Object]:
     found = document.items("animations")[number].get(name, [])
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
         raise CorruptionError(f"animations[{number}].{name} must be a list of objects")
     return found
 
 
-def channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
+def parse_channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
     """Return the keys of each (node, path) that an animation moves."""
-    samplers = _listed(document, number, "samplers")
+    samplers = _get_list(document, number, "samplers")
     inputs: dict[int, F64] = {}
     found: dict[tuple[int, str], Keys] = {}
-    for channel in _listed(document, number, "channels"):
+    for channel in _get_list(document, number, "channels"):
         target = channel.get("target")
-        if not isinstance(target, dict) or target.get("path") not in (*PATHS, "weights"):
+        if not isinstance(target, dict) or target.get("path") not in (*PATH_WIDTHS, "weights"):
             continue  # of an extension, such as one that moves a camera's angle
         if target.get("node") is None:
             continue
@@ -295,22 +299,24 @@ def channels(document: Document, number: int) -> dict[tuple[int, str], Keys]:
         if at not in inputs:
             inputs[at] = document.array(at, width=1)[:, 0]
         path = target["path"]
-        values = document.array(sampler.get("output"), width=PATHS.get(path, 1))
+        values = document.array(sampler.get("output"), width=PATH_WIDTHS.get(path, 1))
         kind = sampler.get("interpolation", "LINEAR")
         found[node, path] = Keys.build(inputs[at], values, kind, path, what)
     return found
 
 
-def _moving(pose: dict[str, F64], nodes: Nodes, kept: list[int], unit: float) -> list[int]:
+def _find_moving_joints(
+    pose: dict[str, F64], nodes: Nodes, kept: list[int], unit: float
+) -> list[int]:
     """Return the joints whose place differs from its rest by more than rounding."""
     size = {-1: 1.0}
     for n in nodes.order:
         size[n] = min(size[nodes.parents[n]] * float(np.abs(nodes.scale[n]).max()), 1e30)
     strays = np.abs(pose["translation"] - nodes.translation[kept]).max((0, 2)) * unit
-    return [j for j, n in enumerate(kept) if strays[j] * size[nodes.parents[n]] > STILL]
+    return [j for j, n in enumerate(kept) if strays[j] * size[nodes.parents[n]] > MIN_MOVEMENT_M]
 
 
-def _skeleton(
+def _build_skeleton(
     document: Document, nodes: Nodes, kept: list[int], moving: Sequence[int], unit: float
 ) -> Skeleton:
     column = {node: j for j, node in enumerate(kept)}
@@ -318,7 +324,7 @@ def _skeleton(
     ends = sorted(
         (column[nodes.parents[n]], n)
         for n, node in enumerate(document.items("nodes"))
-        if n not in column and nodes.parents[n] in column and not set(node) - BARE
+        if n not in column and nodes.parents[n] in column and not set(node) - END_SITE_FIELDS
     )
     return Skeleton(
         tuple(nodes.names[n] for n in kept),
@@ -331,7 +337,7 @@ def _skeleton(
     )
 
 
-def _tracks(
+def _build_tracks(
     document: Document,
     nodes: Nodes,
     every: dict[tuple[int, str], Keys],
@@ -348,9 +354,11 @@ def _tracks(
             values = keys.at(times)
             titles = weight_names(document, nodes, node, values.shape[1])
             found += [(title, values[:, k]) for k, title in enumerate(titles)]
-    unique = distinct(name for name, _ in found)
+    unique = make_unique(name for name, _ in found)
     # the clip's own even times need not be kept again
-    even = np.allclose(times, times[0] + np.arange(len(times)) * _frame_time(times), atol=1e-7)
+    even = np.allclose(
+        times, times[0] + np.arange(len(times)) * _choose_frame_time(times), atol=1e-7
+    )
     own = {"start": float(times[0])} if even else {"times": times}
     return {
         title: Track("scalar", values, bound=WEIGHT_BOUND, **own)
@@ -370,24 +378,26 @@ def weight_names(document: Document, nodes: Nodes, node: int, count: int) -> lis
     return [f"{owner}.{title}" for title in titles]
 
 
-def _humanoid(document: Document) -> dict[str, int]:
+def _find_human_bones(document: Document) -> dict[str, int]:
     """Return the node of each human bone of a VRM animation."""
-    bones = _inside(document.root, "extensions", VRM, "humanoid", "humanBones")
-    return {str(bone): document.number("nodes", _inside(bones, bone).get("node")) for bone in bones}
+    bones = _get_nested(document.root, "extensions", VRM, "humanoid", "humanBones")
+    return {
+        str(bone): document.number("nodes", _get_nested(bones, bone).get("node")) for bone in bones
+    }
 
 
-def expressions_of(document: Document) -> dict[int, str]:
+def find_expressions(document: Document) -> dict[int, str]:
     """Return the expression that each node of a VRM animation stands for: its x is the weight."""
     found: dict[int, str] = {}
     for group in ("preset", "custom"):
-        named = _inside(document.root, "extensions", VRM, "expressions", group)
+        named = _get_nested(document.root, "extensions", VRM, "expressions", group)
         for expression in named:
-            node = document.number("nodes", _inside(named, expression).get("node"))
+            node = document.number("nodes", _get_nested(named, expression).get("node"))
             found[node] = str(expression)[:100].encode("utf-8", "replace").decode()
     return found
 
 
-def _inside(holder: Object, *names: str) -> Object:
+def _get_nested(holder: Object, *names: str) -> Object:
     """Return an object inside others; an empty one where any of them is missing."""
     for name in names:
         part = holder.get(name, {})
@@ -397,10 +407,10 @@ def _inside(holder: Object, *names: str) -> Object:
     return holder
 
 
-def _metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
+def _build_metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
     asset = document.root["asset"]
-    said = {key: gltf_file.text(asset, key) for key in ("copyright", "generator")}
-    bones = {bone: nodes.names[node] for bone, node in _humanoid(document).items()}
+    said = {key: gltf_file.get_text(asset, key) for key in ("copyright", "generator")}
+    bones = {bone: nodes.names[node] for bone, node in _find_human_bones(document).items()}
     return {
         "source": "gltf",
         "animation": name,

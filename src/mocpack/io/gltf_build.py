@@ -66,10 +66,10 @@ class Buffer:
         return self._accessor_count + len(self.accessors) - 1
 
 
-def binary(document: Object, body: bytes) -> bytes:
+def pack_binary(document: Object, body: bytes) -> bytes:
     """Return a .glb file of a document whose first buffer is `body`."""
     first: Object = {"byteLength": len(body)}
-    text = _text({**document, "buffers": [first, *document.get("buffers", [])[1:]]})
+    text = _encode_json({**document, "buffers": [first, *document.get("buffers", [])[1:]]})
     text += b" " * (-len(text) % 4)
     body += bytes(-len(body) % 4)
     chunks = struct.pack("<I4s", len(text), JSON_CHUNK) + text
@@ -77,11 +77,11 @@ def binary(document: Object, body: bytes) -> bytes:
     return struct.pack("<4sII", MAGIC, VERSION, 12 + len(chunks)) + chunks
 
 
-def text(document: Object, body: bytes) -> bytes:
+def pack_text(document: Object, body: bytes) -> bytes:
     """Return a .gltf file of a document whose first buffer, inside it, is `body`."""
     first: Object = {"uri": INLINE + base64.b64encode(body).decode(), "byteLength": len(body)}
-    return _text({**document, "buffers": [first, *document.get("buffers", [])[1:]]}) + b"\n"
+    return _encode_json({**document, "buffers": [first, *document.get("buffers", [])[1:]]}) + b"\n"
 
 
-def _text(document: Any) -> bytes:
+def _encode_json(document: Any) -> bytes:
     return json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode()

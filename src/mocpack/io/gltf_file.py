@@ -34,10 +34,10 @@ MAGIC, VERSION = b"glTF", 2
 JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-MAX_COUNT = 1 << 26  # numbers of one array
+MAX_ARRAY_NUMBERS = 1 << 26  # numbers of one array
 MAX_ZEROS = 1 << 22  # numbers of arrays that no bytes of the file stand for, together
-LARGEST = 1e30  # of the numbers in the document itself
-MAX_UNPACKED = 1 << 28  # bytes of all packed views of a file together
+MAX_NUMBER = 1e30  # of the numbers in the document itself
+MAX_UNPACKED_BYTES = 1 << 28  # bytes of all packed views of a file together
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ class Document:
         The JSON document.
     body : bytes, optional
         The buffer inside a binary file.
-    beside : callable, optional
+    read_external : callable, optional
         Returns the bytes of a file named by a relative path; None where there is no folder.
     """
 
     root: Object
     body: bytes | None
-    beside: Callable[[str], bytes] | None
+    read_external: Callable[[str], bytes] | None
     _lists: dict[str, list[Object]] = field(default_factory=dict)
     _views: dict[int, bytes] = field(default_factory=dict)
     _buffers: dict[int, bytes] = field(default_factory=dict)
@@ -65,10 +65,10 @@ class Document:
     def items(self, name: str) -> list[Object]:
         """Return one of the document's lists of objects; an empty one where it has none."""
         if name not in self._lists:
-            self._lists[name] = self._checked(name)
+            self._lists[name] = self._check_items(name)
         return self._lists[name]
 
-    def _checked(self, name: str) -> list[Object]:
+    def _check_items(self, name: str) -> list[Object]:
         found = self.root.get(name, [])
         if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
             raise CorruptionError(f"{name} must be a list of objects")
@@ -88,8 +88,8 @@ class Document:
     def array(self, number: Any, *, width: int | None = None) -> F64:
         """Return an accessor's numbers (count, width); normalised integers as -1..1 or 0..1."""
         accessor, what = self.item("accessors", number), f"accessors[{number}]"
-        kind = COMPONENTS.get(integer(accessor, "componentType", what, high=9999))
-        own = WIDTHS.get(text(accessor, "type"))
+        kind = COMPONENTS.get(get_integer(accessor, "componentType", what, high=9999))
+        own = WIDTHS.get(get_text(accessor, "type"))
         if kind is None or own is None:
             raise CorruptionError(
                 f"{what} holds {accessor.get('type')!r:.20} of component type "
@@ -97,8 +97,8 @@ class Document:
             )
         if width is not None and own != width:
             raise CorruptionError(f"{what} must have {width} numbers a row, got {own}")
-        count = integer(accessor, "count", what, low=1, high=MAX_COUNT // own)
-        offset = integer(accessor, "byteOffset", what, default=0)
+        count = get_integer(accessor, "count", what, low=1, high=MAX_ARRAY_NUMBERS // own)
+        offset = get_integer(accessor, "byteOffset", what, default=0)
         component = np.dtype(kind)
         if accessor.get("bufferView") is None:
             self._zeros[number] = count * own
@@ -106,61 +106,61 @@ class Document:
                 raise CorruptionError(f"{what}: more than {MAX_ZEROS} zeros that no buffer holds")
             values = np.zeros((count, own), component)
         else:
-            values = self._rows(accessor["bufferView"], offset, count, own, component, what)
+            values = self._view_rows(accessor["bufferView"], offset, count, own, component, what)
         if "sparse" in accessor:
-            values = self._sparse(values, accessor["sparse"], what)
+            values = self._apply_sparse(values, accessor["sparse"], what)
         if not accessor.get("normalized"):
             return values.astype(np.float64)
         if component.kind == "f":
             raise CorruptionError(f"{what} is normalized, and its numbers are floats")
         return np.asarray(np.maximum(values / np.iinfo(component).max, -1.0), np.float64)
 
-    def _sparse(self, values: npt.NDArray[Any], sparse: Any, what: str) -> npt.NDArray[Any]:
+    def _apply_sparse(self, values: npt.NDArray[Any], sparse: Any, what: str) -> npt.NDArray[Any]:
         """Return `values` with some rows replaced, as the accessor says."""
         at = sparse.get("indices") if isinstance(sparse, dict) else None
         new = sparse.get("values") if isinstance(sparse, dict) else None
         if not (isinstance(at, dict) and isinstance(new, dict)):
             raise CorruptionError(f"{what}.sparse must have indices and values")
-        count = integer(sparse, "count", f"{what}.sparse", low=1, high=len(values))
-        kind = COMPONENTS.get(integer(at, "componentType", what, high=9999))
+        count = get_integer(sparse, "count", f"{what}.sparse", low=1, high=len(values))
+        kind = COMPONENTS.get(get_integer(at, "componentType", what, high=9999))
         if kind not in ("<u1", "<u2", "<u4"):
             raise CorruptionError(f"{what}.sparse.indices must be unsigned integers")
-        begin = integer(at, "byteOffset", what, default=0)
-        rows = self._rows(at.get("bufferView"), begin, count, 1, np.dtype(kind), what)[:, 0]
+        begin = get_integer(at, "byteOffset", what, default=0)
+        rows = self._view_rows(at.get("bufferView"), begin, count, 1, np.dtype(kind), what)[:, 0]
         if rows.max() >= len(values):
             raise CorruptionError(f"{what}.sparse names row {rows.max()} of {len(values)}")
-        begin = integer(new, "byteOffset", what, default=0)
+        begin = get_integer(new, "byteOffset", what, default=0)
         view = new.get("bufferView")
         changed = values.copy()
-        changed[rows] = self._rows(view, begin, count, values.shape[1], values.dtype, what)
+        changed[rows] = self._view_rows(view, begin, count, values.shape[1], values.dtype, what)
         return changed
 
-    def _rows(
+    def _view_rows(
         self, view: Any, offset: int, count: int, width: int, kind: np.dtype[Any], what: str
     ) -> npt.NDArray[Any]:
         """Return rows (count, width) of a buffer view, without a copy."""
         holder, name = self.item("bufferViews", view), f"bufferViews[{view}]"
-        packed = self._packed(holder, name)
-        length = integer(holder, "byteLength", name)
+        packed = self._find_packing(holder, name)
+        length = get_integer(holder, "byteLength", name)
         size = width * kind.itemsize
-        stride = integer(holder, "byteStride", name, low=size, high=255, default=size)
+        stride = get_integer(holder, "byteStride", name, low=size, high=255, default=size)
         if offset + (count - 1) * stride + size > length:
             raise CorruptionError(f"{what} does not lie in {name} of {length} bytes")
         if packed is not None:
-            data, start = self._unpacked(view, packed, length, name), 0
+            data, start = self._unpack_view(view, packed, length, name), 0
         else:
-            data, start = self._part(holder, length, name)
+            data, start = self._find_bytes(holder, length, name)
         return np.ndarray((count, width), kind, data, start + offset, (stride, kind.itemsize))
 
-    def _part(self, holder: Object, length: int, name: str) -> tuple[bytes, int]:
+    def _find_bytes(self, holder: Object, length: int, name: str) -> tuple[bytes, int]:
         """Return a buffer, and where in it the bytes are that an object of the document means."""
-        start = integer(holder, "byteOffset", name, default=0)
+        start = get_integer(holder, "byteOffset", name, default=0)
         data = self.buffer(holder.get("buffer"))
         if start + length > len(data):
             raise TruncatedError(f"{name} ends at byte {start + length} of a buffer of {len(data)}")
         return data, start
 
-    def _packed(self, holder: Object, name: str) -> Object | None:
+    def _find_packing(self, holder: Object, name: str) -> Object | None:
         """Return what an extension says of a view that it packs; None of plain ones."""
         used = holder.get("extensions")
         for extension in meshopt.EXTENSIONS:
@@ -171,17 +171,17 @@ class Document:
                 return packed
         return None
 
-    def _unpacked(self, view: int, packed: Object, length: int, name: str) -> bytes:
+    def _unpack_view(self, view: int, packed: Object, length: int, name: str) -> bytes:
         if view in self._views:
             return self._views[view]
-        stride = integer(packed, "byteStride", name, low=1, high=meshopt.MAX_STRIDE)
-        room = MAX_UNPACKED - sum(len(known) for known in self._views.values())
-        count = integer(packed, "count", name, low=1, high=max(1, room // stride))
+        stride = get_integer(packed, "byteStride", name, low=1, high=meshopt.MAX_STRIDE)
+        room = MAX_UNPACKED_BYTES - sum(len(known) for known in self._views.values())
+        count = get_integer(packed, "count", name, low=1, high=max(1, room // stride))
         if count * stride != length:
             raise CorruptionError(f"{name} has {length} bytes and is packed as {count} × {stride}")
-        size = integer(packed, "byteLength", name)
-        data, start = self._part(packed, size, name)
-        mode, kind = text(packed, "mode"), text(packed, "filter") or "NONE"
+        size = get_integer(packed, "byteLength", name)
+        data, start = self._find_bytes(packed, size, name)
+        mode, kind = get_text(packed, "mode"), get_text(packed, "filter") or "NONE"
         try:
             rows = meshopt.unpack(data[start : start + size], count, stride, mode, kind, name)
         except (TruncatedError, CorruptionError) as error:
@@ -202,27 +202,29 @@ class Document:
         if number not in self._buffers:
             is_inline = uri.startswith("data:")
             self._buffers[number] = (
-                _inline(uri, number) if is_inline else self.side_file(uri, f"buffers[{number}]")
+                _decode_inline(uri, number)
+                if is_inline
+                else self.read_side_file(uri, f"buffers[{number}]")
             )
         return self._buffers[number]
 
-    def side_file(self, uri: str, what: str) -> bytes:
+    def read_side_file(self, uri: str, what: str) -> bytes:
         """Return the bytes of a file that the document names."""
         path = unquote(uri)
-        if self.beside is None:
+        if self.read_external is None:
             raise FormatError(
                 f"{what} is the file {path[:80]!r}, and from a pipe there is no folder"
             )
         try:
-            return self.beside(path)
+            return self.read_external(path)
         except FormatError as error:
             raise type(error)(f"{what}: {error}") from error
 
 
-def parse(data: bytes, beside: Callable[[str], bytes] | None = None) -> Document:
+def parse(data: bytes, read_external: Callable[[str], bytes] | None = None) -> Document:
     """Open a file's bytes, binary or text."""
     if not data.startswith(MAGIC):
-        return Document(_document(data), None, beside)
+        return Document(_parse_json(data), None, read_external)
     if len(data) < 20:
         raise TruncatedError(f"a binary glTF has at least 20 bytes, got {len(data)}")
     _, version, size = struct.unpack_from("<4sII", data)
@@ -240,20 +242,22 @@ def parse(data: bytes, beside: Callable[[str], bytes] | None = None) -> Document
         at += 8 + length + (-length % 4)
     if JSON_CHUNK not in chunks:
         raise CorruptionError("a binary glTF has a JSON chunk, and this one does not")
-    return Document(_document(chunks[JSON_CHUNK]), chunks.get(BIN_CHUNK), beside)
+    return Document(_parse_json(chunks[JSON_CHUNK]), chunks.get(BIN_CHUNK), read_external)
 
 
-def names_beside(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+def list_external_files(
+    data: bytes, read_external: Callable[[str], bytes] | None = None
+) -> list[str]:
     """Return the paths of the files that hold a document's buffers, from where it stands."""
     found = []
-    for buffer in parse(data, beside).items("buffers"):
+    for buffer in parse(data, read_external).items("buffers"):
         uri = buffer.get("uri")
         if isinstance(uri, str) and not uri.startswith("data:"):
             found.append(unquote(uri))
     return list(dict.fromkeys(found))
 
 
-def _document(data: bytes) -> Object:
+def _parse_json(data: bytes) -> Object:
     try:
         root = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except RecursionError:
@@ -273,7 +277,7 @@ def _refuse_constant(text: str) -> float:
     raise ValueError(f"{text} is no number of JSON's")
 
 
-def _inline(uri: str, number: int) -> bytes:
+def _decode_inline(uri: str, number: int) -> bytes:
     head, comma, text = uri.partition(",")
     if not comma or not head.endswith(";base64"):
         raise CorruptionError(f"buffers[{number}].uri must be base64")
@@ -283,7 +287,7 @@ def _inline(uri: str, number: int) -> bytes:
         raise CorruptionError(f"buffers[{number}].uri is not whole base64: {error}") from error
 
 
-def integer(
+def get_integer(
     holder: Object,
     name: str,
     what: str,
@@ -299,16 +303,16 @@ def integer(
     return value
 
 
-def numbers(holder: Object, name: str, what: str, default: tuple[float, ...]) -> F64:
+def get_numbers(holder: Object, name: str, what: str, default: tuple[float, ...]) -> F64:
     """Return as many finite numbers of an object of the document as its default has."""
     value = holder.get(name, default)
     fits = isinstance(value, list | tuple) and len(value) == len(default)
-    if not fits or not all(type(v) in (int, float) and abs(v) < LARGEST for v in value):
+    if not fits or not all(type(v) in (int, float) and abs(v) < MAX_NUMBER for v in value):
         raise CorruptionError(f"{what}.{name} must be {len(default)} numbers, got {value!r:.80}")
     return np.array(value, np.float64)
 
 
-def text(holder: Object, name: str) -> str:
+def get_text(holder: Object, name: str) -> str:
     """Return a name of an object of the document, "" where it has none; whole characters only."""
     value = holder.get(name, "")
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

@@ -21,12 +21,23 @@ from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import Document, Object
-from mocpack.take import Track
+from mocpack.take_data import Track
 
-IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
-LISTS = ("accessors", "animations", "bufferViews", "images", "meshes", "nodes", "skins")
+IMAGE_TYPES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".webp": "image/webp",
+}
+CHECKED_LISTS = ("accessors", "animations", "bufferViews", "images", "meshes", "nodes", "skins")
 # extensions that name views or accessors in other places than those below
-OPAQUE = ("EXT_structural_metadata", "EXT_mesh_features", "EXT_instance_features", "MPEG_", "AGI_")
+UNSUPPORTED_EXTENSIONS = (
+    "EXT_structural_metadata",
+    "EXT_mesh_features",
+    "EXT_instance_features",
+    "MPEG_",
+    "AGI_",
+)
 
 
 @dataclass(frozen=True)
@@ -49,38 +60,38 @@ def write(
     clip: Clip,
     character: bytes,
     *,
-    beside: Callable[[str], bytes] | None = None,
+    read_external: Callable[[str], bytes] | None = None,
     binary: bool = True,
 ) -> bytes:
     """Return the character's file with the clip in it, as .glb or else as .gltf."""
-    document = gltf_file.parse(character, beside)
-    root, body = _inlined(document)
-    found = match(clip, document)
+    document = gltf_file.parse(character, read_external)
+    root, body = _inline_files(document)
+    found = match_joints(clip, document)
     name = str(clip.metadata.get("animation") or "motion")
-    known = gltf.animation_names(document)
+    known = gltf.list_animations(document)
     others = [a for a, own in zip(document.items("animations"), known, strict=True) if own != name]
     root["animations"] = others
     if name in known:
-        root, body = _without_unused(root, body)
+        root, body = _drop_unused(root, body)
     counts = {"view_count": len(root.get("bufferViews", []))}
     buffer = Buffer(body, accessor_count=len(root.get("accessors", [])), **counts)
-    animation = _animation(clip, document, found, buffer)
+    animation = _build_animation(clip, document, found, buffer)
     root["animations"] = [*others, {"name": name, **animation}]
     root["accessors"] = [*root.get("accessors", []), *buffer.accessors]
     root["bufferViews"] = [*root.get("bufferViews", []), *buffer.views]
-    make = gltf_build.binary if binary else gltf_build.text
+    make = gltf_build.pack_binary if binary else gltf_build.pack_text
     return make(root, bytes(buffer.data))
 
 
-def match(clip: Clip, document: Document) -> Match:
+def match_joints(clip: Clip, document: Document) -> Match:
     """Find the nodes that a clip's joints are; a character without any of them is refused."""
-    nodes = gltf.tree(document)
+    nodes = gltf.parse_nodes(document)
     names = clip.skeleton.names
     try:
-        kept = gltf.joint_nodes(document)
+        kept = gltf.find_joint_nodes(document)
     except FormatError:
         kept = []
-    if [nodes.names[n] for n in kept] == list(names) and _same_tree(clip, nodes, kept):
+    if [nodes.names[n] for n in kept] == list(names) and _is_same_tree(clip, nodes, kept):
         return Match(dict(enumerate(kept)), ())
     places: dict[str, list[int]] = {}
     for n, name in enumerate(nodes.names):
@@ -99,86 +110,90 @@ def match(clip: Clip, document: Document) -> Match:
     return Match(found, tuple(name for j, name in enumerate(names) if j not in found))
 
 
-def _same_tree(clip: Clip, nodes: gltf.Nodes, kept: list[int]) -> bool:
+def _is_same_tree(clip: Clip, nodes: gltf.Nodes, kept: list[int]) -> bool:
     column = {node: j for j, node in enumerate(kept)}
     return [column.get(nodes.parents[n], -1) for n in kept] == list(clip.skeleton.parents)
 
 
-def _animation(clip: Clip, document: Document, found: Match, buffer: Buffer) -> Object:
+def _build_animation(clip: Clip, document: Document, found: Match, buffer: Buffer) -> Object:
     """Return the channels and samplers of a clip on the nodes of a character."""
-    nodes = gltf.tree(document)
+    nodes = gltf.parse_nodes(document)
     times = glb.key_times(clip)
     every, first = buffer.add(times, bounds=True), None
     channels: list[Object] = []
     samplers: list[Object] = []
 
-    def put(node: int, path: str, at: int, values: F64) -> None:
+    def add_channel(node: int, path: str, at: int, values: F64) -> None:
         target = {"node": node, "path": path}
         channels.append({"sampler": len(samplers), "target": target})
         samplers.append({"input": at, "output": buffer.add(values)})
 
-    for path, joint, keys in glb.tracks(clip):
+    for path, joint, keys in glb.iterate_channels(clip):
         if joint not in found.nodes:
             continue
         node = found.nodes[joint]
-        _check_no_matrix(document, node)
+        _decompose_matrix(document, node)
         if np.ptp(keys, axis=0).any():
-            put(node, path, every, _own_units(clip, path, keys))
+            add_channel(node, path, every, _to_file_units(clip, path, keys))
         elif not np.allclose(keys[0], getattr(nodes, path)[node]):
             if first is None:
                 first = buffer.add(times[:1], bounds=True)
-            put(node, path, first, _own_units(clip, path, keys[:1]))
-    for node, weights, seconds in _morphs(clip, document, nodes):
-        put(node, "weights", buffer.add(seconds, bounds=True), weights.ravel())
-    for node, expression in gltf.expressions_of(document).items():
+            add_channel(node, path, first, _to_file_units(clip, path, keys[:1]))
+    for node, weights, seconds in _iterate_morphs(clip, document, nodes):
+        add_channel(node, "weights", buffer.add(seconds, bounds=True), weights.ravel())
+    for node, expression in gltf.find_expressions(document).items():
         track = clip.tracks.get(f"expression.{expression}")
         if track is not None and len(track):
             weights = np.column_stack([track.values, np.zeros((len(track), 2))])
-            put(node, "translation", buffer.add(_seconds(clip, track), bounds=True), weights)
+            add_channel(
+                node, "translation", buffer.add(_key_seconds(clip, track), bounds=True), weights
+            )
     if not channels:  # as long as it is, all the same
         joint, node = next(iter(found.nodes.items()))
-        put(node, "rotation", every, clip.rotations[:, joint])
+        add_channel(node, "rotation", every, clip.rotations[:, joint])
     return {"channels": channels, "samplers": samplers}
 
 
-def _own_units(clip: Clip, path: str, keys: F64) -> F64:
+def _to_file_units(clip: Clip, path: str, keys: F64) -> F64:
     """Return keys as a file has them; lengths of a clip are metres."""
     from_gltf = clip.metadata.get("source") == "gltf"
     return keys / clip.unit if path == "translation" and from_gltf else keys
 
 
-def _check_no_matrix(document: Document, node: int) -> None:
+def _decompose_matrix(document: Document, node: int) -> None:
     """Turn the matrix of a node that will move into what can: the format allows no other."""
     own = document.items("nodes")[node]
     if "matrix" in own:
-        tree = gltf.tree(document)
+        parse_nodes = gltf.parse_nodes(document)
         own |= {
-            "translation": tree.translation[node].tolist(),
-            "rotation": tree.rotation[node].tolist(),
-            "scale": tree.scale[node].tolist(),
+            "translation": parse_nodes.translation[node].tolist(),
+            "rotation": parse_nodes.rotation[node].tolist(),
+            "scale": parse_nodes.scale[node].tolist(),
         }
         del own["matrix"]
 
 
-def _morphs(clip: Clip, document: Document, nodes: gltf.Nodes) -> Iterator[tuple[int, F64, F64]]:
+def _iterate_morphs(
+    clip: Clip, document: Document, nodes: gltf.Nodes
+) -> Iterator[tuple[int, F64, F64]]:
     """Yield (node, weights (T, W), seconds (T,)) of nodes whose morph weights are tracks."""
     for node, own in enumerate(document.items("nodes")):
-        count = _target_count(document, own)
+        count = _count_targets(document, own)
         titles = gltf.weight_names(document, nodes, node, count) if count else []
         tracks = [clip.tracks[title] for title in titles if title in clip.tracks]
         if not tracks or len(tracks) < count or not len(tracks[0]):
             continue
-        seconds = _seconds(clip, tracks[0])
-        values = [np.interp(seconds, _seconds(clip, t), t.values) for t in tracks]
+        seconds = _key_seconds(clip, tracks[0])
+        values = [np.interp(seconds, _key_seconds(clip, t), t.values) for t in tracks]
         yield node, np.stack(values, axis=1), seconds
 
 
-def _seconds(clip: Clip, track: Track) -> F64:
+def _key_seconds(clip: Clip, track: Track) -> F64:
     """Return the times of a track's samples as keys have them."""
     return np.asarray(np.maximum(track.seconds(clip.frame_time) - min(0.0, clip.times[0]), 0.0))
 
 
-def _target_count(document: Document, node: Object) -> int:
+def _count_targets(document: Document, node: Object) -> int:
     if node.get("mesh") is None:
         return 0
     primitives = document.item("meshes", node["mesh"]).get("primitives")
@@ -187,9 +202,9 @@ def _target_count(document: Document, node: Object) -> int:
     return len(targets) if isinstance(targets, list) else 0
 
 
-def _inlined(document: Document) -> tuple[Object, bytes]:
+def _inline_files(document: Document) -> tuple[Object, bytes]:
     """Return the document and its first buffer, with everything that lay beside it inside."""
-    for name in LISTS:
+    for name in CHECKED_LISTS:
         document.items(name)  # complains of what is no list of objects
     root = dict(document.root)
     buffers = [dict(b) for b in document.items("buffers")]
@@ -202,40 +217,44 @@ def _inlined(document: Document) -> tuple[Object, bytes]:
     for number, image in enumerate(images):
         uri = image.get("uri")
         if isinstance(uri, str) and not uri.startswith("data:"):
-            kind = IMAGES.get(PurePosixPath(unquote(uri)).suffix.lower(), "image/png")
-            inside = base64.b64encode(document.side_file(uri, f"images[{number}]")).decode()
+            kind = IMAGE_TYPES.get(PurePosixPath(unquote(uri)).suffix.lower(), "image/png")
+            inside = base64.b64encode(document.read_side_file(uri, f"images[{number}]")).decode()
             image["uri"] = f"data:{kind};base64,{inside}"
     root |= {"buffers": buffers} if buffers else {}
     root |= {"images": images} if images else {}
     return root, body
 
 
-def _without_unused(root: Object, body: bytes) -> tuple[Object, bytes]:
+def _drop_unused(root: Object, body: bytes) -> tuple[Object, bytes]:
     """Take out arrays that only a replaced animation had, and their bytes."""
-    if any(e.startswith(OPAQUE) for e in root.get("extensionsUsed", []) if isinstance(e, str)):
+    if any(
+        e.startswith(UNSUPPORTED_EXTENSIONS)
+        for e in root.get("extensionsUsed", [])
+        if isinstance(e, str)
+    ):
         return root, body
     try:
-        return _compacted(root, body)
+        return _compact(root, body)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise CorruptionError(
             f"its document names arrays that are not there, or in other forms: {error}"[:200]
         ) from error
 
 
-def _compacted(root: Object, body: bytes) -> tuple[Object, bytes]:
+def _compact(root: Object, body: bytes) -> tuple[Object, bytes]:
     root = {**root, "accessors": [dict(a) for a in root.get("accessors", [])]}
-    used = sorted({holder[key] for holder, key in _accessor_places(root)})
+    used = sorted({holder[key] for holder, key in _find_accessor_uses(root)})
     moved = {old: new for new, old in enumerate(used)}
-    for holder, key in _accessor_places(root):
+    for holder, key in _find_accessor_uses(root):
         holder[key] = moved[holder[key]]
     root["accessors"] = [root["accessors"][old] for old in used]
-    used = sorted({holder[key] for holder, key in _view_places(root)})
+    used = sorted({holder[key] for holder, key in _find_view_uses(root)})
     moved = {old: new for new, old in enumerate(used)}
-    for holder, key in _view_places(root):
+    for holder, key in _find_view_uses(root):
         holder[key] = moved[holder[key]]
     views = [root["bufferViews"][old] for old in used]
     kept = bytearray()
-    for place in (p for view in views for p in _byte_places(view)):
+    for place in (p for view in views for p in _find_byte_ranges(view)):
         start, size = place.get("byteOffset", 0), place["byteLength"]
         kept += bytes(-len(kept) % 8)
         place["byteOffset"] = len(kept)
@@ -244,7 +263,7 @@ def _compacted(root: Object, body: bytes) -> tuple[Object, bytes]:
     return root, bytes(kept)
 
 
-def _accessor_places(root: Object) -> Iterator[tuple[Any, Any]]:
+def _find_accessor_uses(root: Object) -> Iterator[tuple[Any, Any]]:
     """Yield (holder, key) of everything that names an accessor."""
     for mesh in root.get("meshes", []):
         for primitive in mesh.get("primitives", []):
@@ -263,7 +282,7 @@ def _accessor_places(root: Object) -> Iterator[tuple[Any, Any]]:
         yield from ((instances["attributes"], name) for name in instances.get("attributes", {}))
 
 
-def _view_places(root: Object) -> Iterator[tuple[Any, Any]]:
+def _find_view_uses(root: Object) -> Iterator[tuple[Any, Any]]:
     """Yield (holder, key) of everything that names a buffer view."""
     holders = [*root.get("accessors", []), *root.get("images", [])]
     for accessor in root.get("accessors", []):
@@ -276,7 +295,7 @@ def _view_places(root: Object) -> Iterator[tuple[Any, Any]]:
     yield from ((holder, "bufferView") for holder in holders if "bufferView" in holder)
 
 
-def _byte_places(view: Object) -> Iterator[Object]:
+def _find_byte_ranges(view: Object) -> Iterator[Object]:
     """Yield what says where in the first buffer the bytes of a view are."""
     extensions = view.get("extensions", {})
     packed = [extensions[e] for e in meshopt.EXTENSIONS if e in extensions]

@@ -17,18 +17,21 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, UsageError
-from mocpack.io.choice import check_rate
-from mocpack.io.keyed_frames import MAX_SPLIT, STRAIGHT, WIDEST_TURN, widest_turn
+from mocpack.io.choice import check_fps
+from mocpack.io.keyed_frames import MAX_DEVIATION, MAX_SPLIT, MAX_TURN_RAD, max_turn
 
-KINDS = ("STEP", "LINEAR", "CUBICSPLINE")
-LATEST = 1e8  # seconds
-SAME = 2e-6  # seconds: keys nearer than this, and than float32 tells apart, are at one time
-UNEVEN = 2e-4  # of a step: how far from even times files that round their times may be
-SLOWEST, FASTEST = 24.0, 125.0  # frames a second of an even grid, unless the keys are nearer
-FINEST_DIVISION = 32  # of the smallest gap, in the search of a grid
-BEFORE_STEP = 1e-5  # seconds
+INTERPOLATIONS = ("STEP", "LINEAR", "CUBICSPLINE")
+MAX_TIME_S = 1e8  # seconds
+SAME_TIME_S = 2e-6  # seconds: keys nearer than this, and than float32 tells apart, are at one time
+UNEVEN_TOLERANCE = 2e-4  # of a step: how far from even times files that round their times may be
+MIN_GRID_FPS, MAX_GRID_FPS = (
+    24.0,
+    125.0,
+)  # frames a second of an even grid, unless the keys are nearer
+MAX_GRID_DIVISION = 32  # of the smallest gap, in the search of a grid
+BEFORE_STEP_S = 1e-5  # seconds
 MAX_FRAMES = 1 << 22
-DENSEST = 100_000  # frames that an even grid may have beyond the keys' own number
+MAX_EXTRA_FRAMES = 100_000  # frames that an even grid may have beyond the keys' own number
 
 
 @dataclass(frozen=True)
@@ -41,29 +44,31 @@ class Keys:
         Increasing, in seconds.
     values : array, shape (K, n)
     kind : str
-        Of `KINDS`.
-    turns : bool
+        Of `INTERPOLATIONS`.
+    is_rotation : bool
         Whether the values are rotations.
-    into, out : array, shape (K, n), optional
+    in_tangents, out_tangents : array, shape (K, n), optional
         Tangents of cubics before and after each key, a second.
     """
 
     times: F64
     values: F64
     kind: str
-    turns: bool
-    into: F64 | None = None
-    out: F64 | None = None
+    is_rotation: bool
+    in_tangents: F64 | None = None
+    out_tangents: F64 | None = None
 
     @classmethod
     def build(cls, times: F64, values: F64, kind: str, path: str, what: str) -> Keys:
         """Check and make the keys of a channel; `values` is as in the file."""
-        if kind not in KINDS:
+        if kind not in INTERPOLATIONS:
             raise CorruptionError(
-                f"{what}.interpolation must be one of {', '.join(KINDS)}, got {kind!r:.40}"
+                f"{what}.interpolation must be one of {', '.join(INTERPOLATIONS)}, got {kind!r:.40}"
             )
-        if not np.abs(times).max() < LATEST:  # the negation is true for NaN too
-            raise CorruptionError(f"{what}: times must be finite and below {LATEST:.0e} seconds")
+        if not np.abs(times).max() < MAX_TIME_S:  # the negation is true for NaN too
+            raise CorruptionError(
+                f"{what}: times must be finite and below {MAX_TIME_S:.0e} seconds"
+            )
         if (np.diff(times) < 0).any():
             raise CorruptionError(f"{what}: times must increase")
         if not np.isfinite(values).all():
@@ -83,8 +88,8 @@ class Keys:
                 times, values = times[last], values[last]
             return cls(times, values, kind, path == "rotation")
         parts = values.reshape(len(times), 3, -1)[last]
-        into, middle, out = parts[:, 0], parts[:, 1], parts[:, 2]
-        return cls(times[last], middle, kind, path == "rotation", into, out)
+        in_tangents, middle, out_tangents = parts[:, 0], parts[:, 1], parts[:, 2]
+        return cls(times[last], middle, kind, path == "rotation", in_tangents, out_tangents)
 
     def at(self, times: F64) -> F64:
         """Return the values (T, n) at these times."""
@@ -92,37 +97,37 @@ class Keys:
             return np.repeat(self.values, len(times), axis=0)
         if self.kind == "STEP":
             # a frame meant for a key may differ from it by rounding
-            last = np.searchsorted(self.times, times + SAME, side="right") - 1
+            last = np.searchsorted(self.times, times + SAME_TIME_S, side="right") - 1
             return np.asarray(self.values[np.maximum(last, 0)])
         after = np.clip(np.searchsorted(self.times, times, side="right"), 1, len(self.times) - 1)
         before = after - 1
         at_keys = np.where(times - self.times[before] < self.times[after] - times, before, after)
-        if np.abs(times - self.times[at_keys]).max() <= SAME:
+        if np.abs(times - self.times[at_keys]).max() <= SAME_TIME_S:
             return np.asarray(self.values[at_keys])
         gap = self.times[after] - self.times[before]
         share = np.clip((times - self.times[before]) / gap, 0.0, 1.0)
         if self.kind == "CUBICSPLINE":
-            return self._cubic(before, after, gap[:, np.newaxis], share[:, np.newaxis])
-        if self.turns:
-            turns = rotations.normalize(self.values)
-            return rotations.slerp(turns[before], turns[after], share)
+            return self._evaluate_cubic(before, after, gap[:, np.newaxis], share[:, np.newaxis])
+        if self.is_rotation:
+            is_rotation = rotations.normalize(self.values)
+            return rotations.slerp(is_rotation[before], is_rotation[after], share)
         share = share[:, np.newaxis]
         return np.asarray((1 - share) * self.values[before] + share * self.values[after])
 
-    def _cubic(
+    def _evaluate_cubic(
         self, before: npt.NDArray[np.intp], after: npt.NDArray[np.intp], gap: F64, t: F64
     ) -> F64:
-        assert self.into is not None
-        assert self.out is not None
+        assert self.in_tangents is not None
+        assert self.out_tangents is not None
         found = (
             (2 * t**3 - 3 * t**2 + 1) * self.values[before]
-            + (t**3 - 2 * t**2 + t) * gap * self.out[before]
+            + (t**3 - 2 * t**2 + t) * gap * self.out_tangents[before]
             + (3 * t**2 - 2 * t**3) * self.values[after]
-            + (t**3 - t**2) * gap * self.into[after]
+            + (t**3 - t**2) * gap * self.in_tangents[after]
         )
-        return rotations.normalize(found) if self.turns else np.asarray(found)
+        return rotations.normalize(found) if self.is_rotation else np.asarray(found)
 
-    def steps(self) -> F64:
+    def list_jumps(self) -> F64:
         """Return the times at which a value jumps."""
         if self.kind != "STEP":
             return np.zeros(0)
@@ -133,47 +138,51 @@ class Keys:
 def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
     """Return the times (T,) of frames that lose nothing of these channels, even where they can be.
 
-    Even are those of `fps`, if it is given; else of the slowest rate between `SLOWEST` and
-    `FASTEST` frames a second that has a frame at every key, or of the keys themselves where they
+    Even are those of `fps`, if it is given; else of the slowest rate between `MIN_GRID_FPS` and
+    `MAX_GRID_FPS` frames a second that has a frame at every key, or of the keys themselves where they
     follow one another faster. Where no such rate is, or a value jumps, the frames are at the keys.
     """
     known = {id(c.times): c.times for c in channels}
     keys = np.unique(np.concatenate(list(known.values())))
     if fps is not None:
-        return _resampled(keys, fps)
-    jumps = np.unique(np.concatenate([c.steps() for c in channels]))
-    grid = None if len(jumps) else _grid(keys)
-    times = _merged(keys) if grid is None else grid
+        return _sample_evenly(keys, fps)
+    jumps = np.unique(np.concatenate([c.list_jumps() for c in channels]))
+    grid = None if len(jumps) else _find_grid(keys)
+    times = _merge_keys(keys) if grid is None else grid
     cubics = [c for c in channels if c.kind == "CUBICSPLINE" and len(c.times) > 1]
     split = 1
-    while cubics and split < MAX_SPLIT and _strays(cubics, _divided(times, split)) > STRAIGHT:
+    while (
+        cubics
+        and split < MAX_SPLIT
+        and _max_deviation(cubics, _subdivide(times, split)) > MAX_DEVIATION
+    ):
         split *= 2
-    times = _divided(times, split)
+    times = _subdivide(times, split)
     # of half a turn nobody could tell which way it went
-    if _widest_turn(channels, times) > WIDEST_TURN:
-        times = _divided(times, 2)
+    if _max_channel_turn(channels, times) > MAX_TURN_RAD:
+        times = _subdivide(times, 2)
     # the frame just before a jump comes after the one before it
-    early = jumps - np.maximum(BEFORE_STEP, 8 * np.spacing(np.abs(jumps).astype(np.float32)))
+    early = jumps - np.maximum(BEFORE_STEP_S, 8 * np.spacing(np.abs(jumps).astype(np.float32)))
     return np.union1d(times, early[early > times[0]]) if len(jumps) else times
 
 
-def _resampled(keys: F64, fps: float) -> F64:
-    check_rate(fps)
+def _sample_evenly(keys: F64, fps: float) -> F64:
+    check_fps(fps)
     count = np.floor((keys[-1] - keys[0]) * fps + 1e-3) + 1
     if count > MAX_FRAMES:
         raise UsageError(f"{keys[-1] - keys[0]:.6g} s at {fps} frames a second are too many frames")
     return np.asarray(keys[0] + np.arange(int(count)) / fps)
 
 
-def _merged(keys: F64) -> F64:
+def _merge_keys(keys: F64) -> F64:
     """Return the keys without those that are at the time of the one before."""
-    apart = np.append(True, np.diff(keys) > SAME)
+    apart = np.append(True, np.diff(keys) > SAME_TIME_S)
     return np.asarray(keys[apart])
 
 
-def _grid(keys: F64) -> F64 | None:
+def _find_grid(keys: F64) -> F64 | None:
     """Return the even times that have all keys among them, if there are any."""
-    near = SAME + 2 * float(np.spacing(np.float32(np.abs(keys).max())))
+    near = SAME_TIME_S + 2 * float(np.spacing(np.float32(np.abs(keys).max())))
     apart = keys[np.append(True, np.diff(keys) > 2 * near)]
     if len(apart) == 1:
         return np.asarray(apart)
@@ -181,12 +190,12 @@ def _grid(keys: F64) -> F64 | None:
     for count in _grid_counts(apart, length):
         step = length / count
         numbers = (apart - start) / step
-        if np.abs(numbers - np.rint(numbers)).max() * step > max(near, UNEVEN * step):
+        if np.abs(numbers - np.rint(numbers)).max() * step > max(near, UNEVEN_TOLERANCE * step):
             continue
         if not np.diff(np.rint(numbers)).all():
             continue  # two keys, as those of a jump, would be one frame
-        finer = max(1, int(np.ceil(SLOWEST * step - 0.05)))
-        finer = finer if count * finer <= _most(len(keys)) else 1
+        finer = max(1, int(np.ceil(MIN_GRID_FPS * step - 0.05)))
+        finer = finer if count * finer <= _max_grid_frames(len(keys)) else 1
         return _even_times(start, length, count * finer, near)
     return None
 
@@ -205,17 +214,17 @@ def _grid_counts(apart: F64, length: float) -> list[int]:
     counts = {len(gaps), round(length / float(np.median(gaps))), round(length / float(gaps.min()))}
     finer = {
         round(length * n / float(gaps.min()))
-        for n in range(2, FINEST_DIVISION + 1)
-        if n / float(gaps.min()) <= FASTEST
+        for n in range(2, MAX_GRID_DIVISION + 1)
+        if n / float(gaps.min()) <= MAX_GRID_FPS
     }
-    return sorted(count for count in counts | finer if count <= _most(len(apart)))
+    return sorted(count for count in counts | finer if count <= _max_grid_frames(len(apart)))
 
 
-def _most(keys: int) -> int:
-    return keys + DENSEST
+def _max_grid_frames(keys: int) -> int:
+    return keys + MAX_EXTRA_FRAMES
 
 
-def _divided(times: F64, split: int) -> F64:
+def _subdivide(times: F64, split: int) -> F64:
     """Return the times with every gap divided into so many."""
     if split == 1 or len(times) == 1:
         return times
@@ -223,16 +232,16 @@ def _divided(times: F64, split: int) -> F64:
     return np.asarray(np.interp(at, np.arange(len(times)), times))
 
 
-def _widest_turn(channels: Sequence[Keys], times: F64) -> float:
+def _max_channel_turn(channels: Sequence[Keys], times: F64) -> float:
     """Return the largest angle, radians, by which a joint turns from one frame to the next."""
     widest = 0.0
     for keys in channels:
-        if keys.turns and keys.kind != "STEP" and len(keys.times) > 1:
-            widest = max(widest, widest_turn(keys.at(times)))
+        if keys.is_rotation and keys.kind != "STEP" and len(keys.times) > 1:
+            widest = max(widest, max_turn(keys.at(times)))
     return widest
 
 
-def _strays(channels: Sequence[Keys], times: F64) -> float:
+def _max_deviation(channels: Sequence[Keys], times: F64) -> float:
     """Return how far channels are from the line between frames, half way."""
     worst = 0.0
     if len(times) * 2 > MAX_FRAMES:
@@ -240,7 +249,7 @@ def _strays(channels: Sequence[Keys], times: F64) -> float:
     half = (times[1:] + times[:-1]) / 2
     for keys in channels:
         there, between = keys.at(times), keys.at(half)
-        if keys.turns:
+        if keys.is_rotation:
             line = rotations.slerp(there[:-1], there[1:], 0.5)
             apart = np.minimum(np.abs(line - between).max(-1), np.abs(line + between).max(-1)) * 2
         else:

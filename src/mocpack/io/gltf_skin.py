@@ -20,8 +20,8 @@ from mocpack.io import gltf, gltf_file
 from mocpack.io.gltf_file import Document, Object
 
 TRIANGLES, STRIP, FAN = 4, 5, 6  # modes of primitives that have a surface
-INFLUENCES = 4  # joints that move one vertex
-MOST_VERTICES, MOST_BINDS = 1 << 20, 1 << 15
+MAX_INFLUENCES = 4  # joints that move one vertex
+MAX_VERTICES, MAX_BINDS = 1 << 20, 1 << 15
 DRACO = "KHR_draco_mesh_compression"
 
 
@@ -52,29 +52,31 @@ class Skin:
     matrices: F64
 
 
-def read_skin(data: bytes, clip: Clip, beside: Callable[[str], bytes] | None = None) -> Skin | None:
+def read_skin(
+    data: bytes, clip: Clip, read_external: Callable[[str], bytes] | None = None
+) -> Skin | None:
     """Return the meshes of a file that move with a clip of it; None if there are none.
 
     Scales are those of the clip's first frame: a mesh whose joints grow or shrink later does not.
     """
-    document = gltf_file.parse(data, beside)
-    nodes = gltf.joint_nodes(document)
+    document = gltf_file.parse(data, read_external)
+    nodes = gltf.find_joint_nodes(document)
     if len(nodes) != len(clip.skeleton):
         raise CorruptionError(f"{len(nodes)} joints in the file, {len(clip.skeleton)} in the clip")
     column = {node: j for j, node in enumerate(nodes)}
-    parts = [part for part in _parts(document, column) if len(part.triangles)]
-    return _whole(parts, _stretch(clip), clip.unit) if parts else None
+    parts = [part for part in _iterate_parts(document, column) if len(part.triangles)]
+    return _merge_parts(parts, _stretch_matrices(clip), clip.unit) if parts else None
 
 
-def _whole(parts: list[Skin], stretch: F64, unit: float) -> Skin:
+def _merge_parts(parts: list[Skin], stretch: F64, unit: float) -> Skin:
     firsts = np.cumsum([0, *(len(part.vertices) for part in parts)])
     slots = np.cumsum([0, *(len(part.joints) for part in parts)])
     rows = np.concatenate([np.c_[p.joints, p.matrices.reshape(-1, 12)] for p in parts])
     rows, same = np.unique(rows, axis=0, return_inverse=True)  # parts of one mesh share theirs
-    if firsts[-1] > MOST_VERTICES or len(rows) > MOST_BINDS:
+    if firsts[-1] > MAX_VERTICES or len(rows) > MAX_BINDS:
         raise FormatError(
             f"its meshes have {firsts[-1]} vertices on {len(rows)} joints, more than are shown "
-            f"({MOST_VERTICES} and {MOST_BINDS})"
+            f"({MAX_VERTICES} and {MAX_BINDS})"
         )
     joints = rows[:, 0].astype(np.int64)
     return Skin(
@@ -87,22 +89,22 @@ def _whole(parts: list[Skin], stretch: F64, unit: float) -> Skin:
     )
 
 
-def _stretch(clip: Clip) -> F64:
+def _stretch_matrices(clip: Clip) -> F64:
     """Return what a joint's matrix (J, 3, 3) in the first frame is beside its rotation."""
     first = clip[0]
     turns = rotations.as_matrix(first.world()[1][0])
-    return np.asarray(np.swapaxes(turns, -1, -2) @ first.stretched()[1][0])
+    return np.asarray(np.swapaxes(turns, -1, -2) @ first.world_matrices()[1][0])
 
 
-def _parts(document: Document, column: dict[int, int]) -> Iterator[Skin]:
-    parents = _parents(document)
+def _iterate_parts(document: Document, column: dict[int, int]) -> Iterator[Skin]:
+    parents = _list_parents(document)
     for number, node in enumerate(document.items("nodes")):
         if "mesh" not in node:
             continue
         if "skin" in node:
-            joints, matrices = _bound(document, node["skin"], column)
+            joints, matrices = _read_skin_binding(document, node["skin"], column)
         else:
-            carried = _carried(document, number, parents, column)
+            carried = _find_carrier(document, number, parents, column)
             if carried is None:
                 continue  # scenery: nothing that moves carries it
             joints, matrices = carried
@@ -110,10 +112,10 @@ def _parts(document: Document, column: dict[int, int]) -> Iterator[Skin]:
         if not isinstance(primitives, list):
             raise CorruptionError(f"meshes[{node['mesh']}].primitives must be a list")
         for primitive in primitives:
-            yield _part(document, primitive, joints, matrices, "skin" in node)
+            yield _read_part(document, primitive, joints, matrices, "skin" in node)
 
 
-def _bound(document: Document, number: Any, column: dict[int, int]) -> tuple[I64, F64]:
+def _read_skin_binding(document: Document, number: Any, column: dict[int, int]) -> tuple[I64, F64]:
     """Return the clip's joints of a skin, and their inverse bind matrices (B, 3, 4)."""
     skin = document.item("skins", number)
     found = skin.get("joints", [])
@@ -129,13 +131,15 @@ def _bound(document: Document, number: Any, column: dict[int, int]) -> tuple[I64
     return joints, matrices[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2)[:, :3]
 
 
-def _carried(
+def _find_carrier(
     document: Document, number: int, parents: list[int], column: dict[int, int]
 ) -> tuple[I64, F64] | None:
     """Return the joint that carries a node, and the way (1, 3, 4) from the node to it."""
     matrix = np.eye(4)
     while number not in column:
-        place, turn, scale = gltf.rest_pose(document.items("nodes")[number], f"nodes[{number}]")
+        place, turn, scale = gltf.parse_node_pose(
+            document.items("nodes")[number], f"nodes[{number}]"
+        )
         own = np.eye(4)
         own[:3, :3], own[:3, 3] = rotations.as_matrix(rotations.normalize(turn)) * scale, place
         matrix, number = own @ matrix, parents[number]
@@ -144,7 +148,7 @@ def _carried(
     return np.array([column[number]]), matrix[np.newaxis, :3]
 
 
-def _parents(document: Document) -> list[int]:
+def _list_parents(document: Document) -> list[int]:
     parents = [-1] * len(document.items("nodes"))
     for number, node in enumerate(document.items("nodes")):
         for child in node.get("children", []):
@@ -152,7 +156,9 @@ def _parents(document: Document) -> list[int]:
     return parents
 
 
-def _part(document: Document, primitive: Any, joints: I64, matrices: F64, is_skinned: bool) -> Skin:
+def _read_part(
+    document: Document, primitive: Any, joints: I64, matrices: F64, is_skinned: bool
+) -> Skin:
     if not isinstance(primitive, dict) or not isinstance(primitive.get("attributes"), dict):
         raise CorruptionError("a primitive of a mesh must be an object with attributes")
     extensions = primitive.get("extensions")
@@ -163,16 +169,23 @@ def _part(document: Document, primitive: Any, joints: I64, matrices: F64, is_ski
     if not np.isfinite(vertices).all():
         raise CorruptionError("a mesh has vertices that are no numbers")
     if is_skinned:
-        binds, weights = _influences(document, attributes, len(vertices), len(joints))
+        binds, weights = _read_influences(document, attributes, len(vertices), len(joints))
     else:
-        binds = np.zeros((len(vertices), INFLUENCES), np.int64)
-        weights = np.tile(np.eye(1, INFLUENCES), (len(vertices), 1))
+        binds = np.zeros((len(vertices), MAX_INFLUENCES), np.int64)
+        weights = np.tile(np.eye(1, MAX_INFLUENCES), (len(vertices), 1))
     return Skin(
-        vertices, _triangles(document, primitive, len(vertices)), binds, weights, joints, matrices
+        vertices,
+        _read_triangles(document, primitive, len(vertices)),
+        binds,
+        weights,
+        joints,
+        matrices,
     )
 
 
-def _influences(document: Document, attributes: Object, count: int, joints: int) -> tuple[I64, F64]:
+def _read_influences(
+    document: Document, attributes: Object, count: int, joints: int
+) -> tuple[I64, F64]:
     """Return the four joints that move each vertex most, and their shares, which add up to 1."""
     sets = [k for k in range(8) if f"JOINTS_{k}" in attributes]
     if not sets:
@@ -185,14 +198,16 @@ def _influences(document: Document, attributes: Object, count: int, joints: int)
         raise CorruptionError(f"{count} vertices, {len(binds)} rows of joints, {len(weights)}")
     if not (np.isfinite(weights).all() and binds.max(initial=0) < joints):
         raise CorruptionError(f"a vertex names a joint beyond the skin's {joints}, or a weight NaN")
-    most = np.argsort(-weights, axis=1, kind="stable")[:, :INFLUENCES]
+    most = np.argsort(-weights, axis=1, kind="stable")[:, :MAX_INFLUENCES]
     binds, weights = (np.take_along_axis(a, most, 1) for a in (binds, np.maximum(weights, 0)))
     total = weights.sum(1, keepdims=True)
-    weights = np.where(total > 0, weights / np.where(total > 0, total, 1), np.eye(1, INFLUENCES))
+    weights = np.where(
+        total > 0, weights / np.where(total > 0, total, 1), np.eye(1, MAX_INFLUENCES)
+    )
     return binds.astype(np.int64), weights
 
 
-def _triangles(document: Document, primitive: Object, count: int) -> I64:
+def _read_triangles(document: Document, primitive: Object, count: int) -> I64:
     """Return the corners (F, 3) of a primitive's triangles; lines and points have none."""
     if primitive.get("indices") is None:
         corners = np.arange(count)

@@ -15,10 +15,14 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64, I64, Mask
 
-STRAIGHT = 1e-4  # metres, radians, scale: how far a curve may stray from the line between frames
+MAX_DEVIATION = (
+    1e-4  # metres, radians, scale: how far a curve may stray from the line between frames
+)
 MAX_SPLIT = 64  # frames for one of the source's
-JUMP = 1e-4  # seconds: frames that are nearer stand beside a jump, which no more frames divide
-WIDEST_TURN = math.radians(150)  # from one frame to the next
+MAX_JUMP_GAP_S = (
+    1e-4  # seconds: frames that are nearer stand beside a jump, which no more frames divide
+)
+MAX_TURN_RAD = math.radians(150)  # from one frame to the next
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Choice:
     split: int
 
 
-def choose(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> Choice:
+def choose_frames(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> Choice:
     """Choose frames among times that are even, twice as dense as frames, and others.
 
     Parameters
@@ -55,20 +59,20 @@ def choose(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> Choice:
     last = (even - 1) // 2 * 2  # of the even ones that are frames
     others = np.arange(last + 1, len(times))
     taken = np.isin(times[others], needed)
-    rows = _sorted(times, [np.arange(0, last + 1, 2), others[taken]])
+    rows = _sort_by_time(times, [np.arange(0, last + 1, 2), others[taken]])
     bends = others[~taken]
-    sharp = bends[_strays(times, rows, bends, pose) > STRAIGHT]
-    rows = _sorted(times, [rows, sharp])
-    apart = float(_strays(times, rows, np.arange(1, last, 2), pose).max(initial=0.0))
+    sharp = bends[_deviations(times, rows, bends, pose) > MAX_DEVIATION]
+    rows = _sort_by_time(times, [rows, sharp])
+    apart = float(_deviations(times, rows, np.arange(1, last, 2), pose).max(initial=0.0))
     # lines come nearer with the square of their number
-    wanted = math.ceil(math.log2(max(1.0, apart / STRAIGHT)) / 2)
-    slow = np.diff(times[rows]) > JUMP
-    if widest_turn(pose["rotation"][rows], slow) > WIDEST_TURN:
+    wanted = math.ceil(math.log2(max(1.0, apart / MAX_DEVIATION)) / 2)
+    slow = np.diff(times[rows]) > MAX_JUMP_GAP_S
+    if max_turn(pose["rotation"][rows], slow) > MAX_TURN_RAD:
         wanted = max(1, wanted)  # of half a turn nobody could tell which way it went
     return Choice(rows, 2**wanted)
 
 
-def widest_turn(turns: F64, counted: Mask | None = None) -> float:
+def max_turn(turns: F64, counted: Mask | None = None) -> float:
     """Return the largest angle, radians, from one row of quaternions (T, ..., 4) to the next.
 
     `counted` (T - 1,) says which of these ways count; all, where it is left out.
@@ -79,12 +83,12 @@ def widest_turn(turns: F64, counted: Mask | None = None) -> float:
     return float(2 * np.arccos(cosines.min(initial=1.0)))
 
 
-def _sorted(times: F64, parts: list[I64]) -> I64:
+def _sort_by_time(times: F64, parts: list[I64]) -> I64:
     rows = np.concatenate(parts)
     return rows[np.argsort(times[rows], kind="stable")]
 
 
-def _strays(times: F64, rows: I64, others: I64, pose: dict[str, F64]) -> F64:
+def _deviations(times: F64, rows: I64, others: I64, pose: dict[str, F64]) -> F64:
     """Return how far poses at other times (M,) are from the lines between those of `rows`."""
     if not len(others):
         return np.zeros(0)

@@ -16,7 +16,7 @@ from mocpack.errors import FormatError
 
 EXTENSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 MAX_STRIDE = 256
-SHORT = 32767
+MAX_INT16 = 32767
 
 
 def unpack(data: bytes, count: int, stride: int, mode: str, kind: str, what: str) -> bytes:
@@ -35,18 +35,18 @@ def unpack(data: bytes, count: int, stride: int, mode: str, kind: str, what: str
     return undo(_core.decode_meshopt(data, count, stride)).tobytes()
 
 
-def _plain(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+def _keep_rows(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     return rows
 
 
-def _quaternions(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+def _undo_quaternion_filter(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """Rows of three components, and a fourth that says their unit and which one was left out."""
     packed = rows.view("<i2")
     unit = (packed[:, 3] | 3).astype(np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):
         small = packed[:, :3] * (np.float32(np.sqrt(0.5)) / unit)[:, np.newaxis]
     left_out = np.sqrt(np.maximum(0, 1 - (small.astype(np.float32) ** 2).sum(1)))
-    scaled = np.column_stack([small, left_out]) * SHORT
+    scaled = np.column_stack([small, left_out]) * MAX_INT16
     # as the extension has it: halves go away from zero
     whole = np.trunc(scaled + np.copysign(0.5, scaled)).astype("<i2")
     places = (packed[:, 3:] + np.array([1, 2, 3, 0])) & 3
@@ -55,7 +55,7 @@ def _quaternions(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     return np.asarray(found)
 
 
-def _exponents(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+def _undo_exponential_filter(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
     """Numbers of 24 bits, each with a power of two in the upper 8."""
     packed = rows.view("<i4")
     with np.errstate(over="ignore"):
@@ -63,7 +63,7 @@ def _exponents(rows: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
 
 
 FILTERS = {
-    "NONE": ((), _plain),
-    "QUATERNION": ((8,), _quaternions),
-    "EXPONENTIAL": ((), _exponents),
+    "NONE": ((), _keep_rows),
+    "QUATERNION": ((8,), _undo_quaternion_filter),
+    "EXPONENTIAL": ((), _undo_exponential_filter),
 }

@@ -18,17 +18,17 @@ from mocpack.errors import CorruptionError, FormatError, TruncatedError
 
 MAX_BYTES = 4 << 30  # of all arrays that are read
 # a small file that swells beyond this is a bomb, not a motion that hardly moves
-MAX_SWELL, SMALL = 100, 256 << 20
-NUMBERS, WORDS = "fiu", "US"
-LAST_CHARACTER = 0x10FFFF
-MAX_HEADER = 10_000
-HEADER = re.compile(
+MAX_EXPANSION, MIN_EXPANSION_LIMIT_BYTES = 100, 256 << 20
+NUMBER_KINDS, TEXT_KINDS = "fiu", "US"
+MAX_CODE_POINT = 0x10FFFF
+MAX_HEADER_BYTES = 10_000
+HEADER_PATTERN = re.compile(
     rb"\{'descr': '(?P<dtype>[<>|=]?[a-zA-Z]\d{0,9})', "
     rb"'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(?:\d{1,15}, ?)*(?:\d{1,15})?)\), *\} *\n?"
 )
 # what a broken zip file or deflate stream can make the standard library raise
-BROKEN = (
+ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -48,14 +48,14 @@ class Arrays:
     def __init__(self, data: bytes) -> None:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
-        except BROKEN as error:
+        except ZIP_ERRORS as error:
             raise CorruptionError(f"not a whole .npz file: {error}") from error
         self._members = {
             info.filename.removesuffix(".npy"): info
             for info in self._zip.infolist()
             if info.filename.endswith(".npy")
         }
-        limit = min(MAX_BYTES, max(SMALL, MAX_SWELL * len(data)))
+        limit = min(MAX_BYTES, max(MIN_EXPANSION_LIMIT_BYTES, MAX_EXPANSION * len(data)))
         if sum(info.file_size for info in self._members.values()) > limit:
             raise CorruptionError("its arrays would fill more memory than such a file can need")
 
@@ -65,7 +65,7 @@ class Arrays:
     def names(self) -> list[str]:
         return sorted(self._members)
 
-    def read(self, name: str, *, kinds: str = NUMBERS) -> npt.NDArray[Any]:
+    def read(self, name: str, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
         """Return one array whose dtype is of one of these kinds; its header is checked first."""
         if name not in self._members:
             raise CorruptionError(f"has no array {name!r}; it has: {', '.join(self.names())[:200]}")
@@ -74,21 +74,21 @@ class Arrays:
             raise CorruptionError(f"array {name!r} is compressed in an unknown way")
         try:
             with self._zip.open(info) as file:
-                shape, fortran, dtype = _header(file)
-                _check(shape, dtype, info.file_size - file.tell(), kinds)
+                shape, fortran, dtype = _read_header(file)
+                _check_array(shape, dtype, info.file_size - file.tell(), kinds)
                 values = file.read()
                 if len(values) != math.prod(shape) * dtype.itemsize:
                     raise TruncatedError("the data ends too early")
-        except BROKEN as error:
+        except ZIP_ERRORS as error:
             kind = type(error) if isinstance(error, FormatError) else CorruptionError
             raise kind(f"array {name!r}: {str(error)[:300]}") from error
         array = np.frombuffer(values, dtype) if values else np.empty(0, dtype)
-        if dtype.kind == "U" and (array.view(f"{dtype.byteorder}u4") > LAST_CHARACTER).any():
+        if dtype.kind == "U" and (array.view(f"{dtype.byteorder}u4") > MAX_CODE_POINT).any():
             # Python's own texts cannot be made of these
             raise CorruptionError(f"array {name!r} has characters that no text has")
         return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
-    def optional(self, name: str, default: Any, *, kinds: str = NUMBERS) -> npt.NDArray[Any]:
+    def optional(self, name: str, default: Any, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
         return self.read(name, kinds=kinds) if name in self else np.asarray(default)
 
     def number(self, name: str, default: float) -> float:
@@ -121,18 +121,18 @@ def pack(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
     return file.getvalue()
 
 
-def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of one array, in the one form that numpy writes for plain arrays."""
     magic = file.read(8)
     size = int.from_bytes(file.read(2 if magic[6:7] == b"\x01" else 4), "little")
-    match = HEADER.fullmatch(file.read(min(size, MAX_HEADER)))
+    match = HEADER_PATTERN.fullmatch(file.read(min(size, MAX_HEADER_BYTES)))
     if magic[:6] != b"\x93NUMPY" or match is None:
         raise CorruptionError("not a plain numpy array")
     shape = tuple(int(n) for n in match["shape"].split(b",") if n.strip())
     return shape, match["fortran"] == b"True", np.dtype(match["dtype"].decode())
 
 
-def _check(shape: tuple[int, ...], dtype: np.dtype[Any], rest: int, kinds: str) -> None:
+def _check_array(shape: tuple[int, ...], dtype: np.dtype[Any], rest: int, kinds: str) -> None:
     if dtype.hasobject:
         raise CorruptionError("it is pickled, and mocpack opens no pickles")
     if dtype.kind not in kinds or not dtype.itemsize:

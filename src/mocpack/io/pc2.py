@@ -13,9 +13,9 @@ from mocpack.clip import VertexClip, VertexHeader
 from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
 
 MAGIC = b"POINTCACHE2\0"
-HEAD = struct.Struct("<12siiffi")  # magic, version, points, start, step, samples
+HEADER = struct.Struct("<12siiffi")  # magic, version, points, start, step, samples
 VERSION = 1
-FRAME_RATE = 24.0
+DEFAULT_FRAME_RATE = 24.0
 
 
 def probe(data: bytes) -> bool:
@@ -25,25 +25,27 @@ def probe(data: bytes) -> bool:
 
 def read(data: bytes, *, unit: float | None = None) -> VertexClip:
     """Return the vertex animation; `unit` is the length of one of its units in metres."""
-    if len(data) < HEAD.size:
+    if len(data) < HEADER.size:
         raise TruncatedError("the file ends inside its header")
-    magic, version, points, start, step, samples = HEAD.unpack_from(data)
+    magic, version, points, start, step, samples = HEADER.unpack_from(data)
     if magic != MAGIC or version != VERSION:
         raise CorruptionError(f"expected a PC2 file of version 1, got version {version}")
     if points < 1 or samples < 1:
         raise CorruptionError(f"{samples} frames of {points} points are announced")
     size = 12 * points * samples
-    if len(data) - HEAD.size < size:
+    if len(data) - HEADER.size < size:
         raise TruncatedError(
-            f"{samples} frames of {points} points are announced, {len(data) - HEAD.size} of "
+            f"{samples} frames of {points} points are announced, {len(data) - HEADER.size} of "
             f"{size} bytes are there"
         )
-    vertices = np.frombuffer(data, "<f4", 3 * points * samples, HEAD.size)
+    vertices = np.frombuffer(data, "<f4", 3 * points * samples, HEADER.size)
     scaled = vertices.reshape(samples, points, 3).astype(np.float64) * (unit or 1.0)
     metadata = {"source": "pc2", "pc2_start": start, "pc2_step": step}
     try:
         no_faces = np.zeros((0, 3), np.int32)
-        return VertexClip(VertexHeader(points, no_faces, samples, 1 / FRAME_RATE, metadata), scaled)
+        return VertexClip(
+            VertexHeader(points, no_faces, samples, 1 / DEFAULT_FRAME_RATE, metadata), scaled
+        )
     except InvalidClipError as error:
         raise CorruptionError(str(error)) from error
 
@@ -53,5 +55,5 @@ def write(clip: VertexClip) -> bytes:
     start = float(clip.metadata.get("pc2_start", 0.0))
     step = float(clip.metadata.get("pc2_step", 1.0))
     points, samples = clip.header.vertex_count, clip.frame_count
-    head = HEAD.pack(MAGIC, VERSION, points, start, step, samples)
+    head = HEADER.pack(MAGIC, VERSION, points, start, step, samples)
     return head + clip.vertices.astype("<f4").tobytes()

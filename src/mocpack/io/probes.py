@@ -9,32 +9,32 @@ from mocpack.io import npz
 BOM = b"\xef\xbb\xbf"
 
 
-def vrm_animation(data: bytes) -> bool:
+def is_vrm_animation(data: bytes) -> bool:
     """Say whether `data` is binary glTF that holds an animation for VRM models."""
     return data.startswith(b"glTF") and b"VRMC_vrm_animation" in data
 
 
-def gltf_text(data: bytes) -> bool:
+def is_gltf_text(data: bytes) -> bool:
     """Say whether `data` is glTF as JSON."""
     return _is_object(data) and b'"asset"' in data and b'"version"' in data
 
 
-def deepmimic(data: bytes) -> bool:
+def is_deepmimic(data: bytes) -> bool:
     """Say whether `data` is a motion of DeepMimic's."""
-    return _is_object(data) and b'"Frames"' in data and not gltf_text(data)
+    return _is_object(data) and b'"Frames"' in data and not is_gltf_text(data)
 
 
-def trc(data: bytes) -> bool:
+def is_trc(data: bytes) -> bool:
     """Say whether `data` is a table of marker places."""
     return data[:64].removeprefix(BOM).startswith(b"PathFileType")
 
 
-def amass(data: bytes) -> bool:
+def is_amass(data: bytes) -> bool:
     """Say whether `data` is a motion of AMASS."""
     return npz.probe(data, "poses") and npz.probe(data, "trans")
 
 
-def robot_table(data: bytes) -> bool:
+def is_robot_table(data: bytes) -> bool:
     """Say whether `data` is a table of numbers and nothing else: a row of a robot's motion."""
     first = data[:65536].partition(b"\n")[0].split(b",")
     try:
@@ -43,24 +43,24 @@ def robot_table(data: bytes) -> bool:
         return False
 
 
-def qpos(data: bytes) -> bool:
+def is_qpos(data: bytes) -> bool:
     """Say whether `data` is an .npz file of MuJoCo's positions."""
-    return npz.probe(data, "qpos") and not tracking(data)
+    return npz.probe(data, "qpos") and not is_tracking(data)
 
 
-def tracking(data: bytes) -> bool:
+def is_tracking(data: bytes) -> bool:
     """Say whether `data` is a motion for tracking, of mjlab or BeyondMimic."""
     return npz.probe(data, "joint_pos") and npz.probe(data, "body_pos_w")
 
 
-def pickled(data: bytes) -> bool:
+def is_pickled(data: bytes) -> bool:
     """Say whether `data` is a pickle, or a file of PyTorch's."""
     if data[:4] == b"PK\x03\x04":
         return b"/data.pkl" in data[:4096]
     return data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
-def c3d(data: bytes) -> bool:
+def is_c3d(data: bytes) -> bool:
     """Say whether `data` is a C3D file: its parameters begin with a processor's number."""
     start = 512 * (data[0] - 1) if data else 0
     return (
@@ -70,7 +70,7 @@ def c3d(data: bytes) -> bool:
     )
 
 
-def fbx(data: bytes) -> bool:
+def is_fbx(data: bytes) -> bool:
     """Say whether `data` is an FBX file, binary or text."""
     if data.startswith(b"Kaydara FBX Binary"):
         return True
@@ -78,17 +78,17 @@ def fbx(data: bytes) -> bool:
     return head.startswith((b"; FBX", b"FBXHeaderExtension:"))
 
 
-def usd_binary(data: bytes) -> bool:
+def is_usd_binary(data: bytes) -> bool:
     """Say whether `data` is USD in binary form."""
     return data.startswith(b"PXR-USDC")
 
 
-def usd_text(data: bytes) -> bool:
+def is_usd_text(data: bytes) -> bool:
     """Say whether `data` is USD as text."""
     return data[:64].lstrip().startswith(b"#usda ")
 
 
-def usd_package(data: bytes) -> bool:
+def is_usd_package(data: bytes) -> bool:
     """Say whether `data` is a zip file whose first file is USD."""
     if not data.startswith(b"PK\x03\x04") or len(data) < 30:
         return False

@@ -11,15 +11,20 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mocpack.clip import AnyClip, check_reach
+from mocpack.clip import AnyClip, check_coordinates
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
-from mocpack.io.amc import skeletons_in
-from mocpack.io.beside import MAX_FILE, files_beside, find_beside, read_beside
-from mocpack.io.table import Format, format_of, later
+from mocpack.io.amc import list_skeletons
+from mocpack.io.external_files import (
+    MAX_FILE_BYTES,
+    external_file_reader,
+    find_external_file,
+    read_external_file,
+)
+from mocpack.io.table import Format, find_format, lazy_function
 
-READ_AT_ONCE = 1 << 24
-PROBED = 1 << 16  # bytes that a format with a skeleton file is known by
-REFUSED = {
+READ_CHUNK_BYTES = 1 << 24
+PROBE_BYTES = 1 << 16  # bytes that a format with a skeleton file is known by
+REFUSED_OPTIONS = {
     "clip": "holds one motion; there is none to choose",
     "fps": "has frames of its own and is not sampled anew",
     "body_model": "needs no body model",
@@ -45,19 +50,19 @@ def read_file(
     name others outside its folder. `options` are those of `read_bytes`.
     """
     path = Path(path)
-    data = contents(path) if data is None else data
-    chosen = format_of(data, str(path))
+    data = read_file_bytes(path) if data is None else data
+    chosen = find_format(data, str(path))
     options |= {"unit": unit, "allow_outside": allow_outside}
     if chosen.find_skeleton is None:
-        beside = files_beside(path, allow_outside=allow_outside)
-        return read_bytes(data, name=str(path), beside=beside, **options)
-    companion = _companion(chosen, path, skeleton)
+        read_external = external_file_reader(path, allow_outside=allow_outside)
+        return read_bytes(data, name=str(path), read_external=read_external, **options)
+    companion = _find_skeleton_file(chosen, path, skeleton)
     assert companion is not None
     if skeleton is not None:
-        bones = contents(companion)
+        bones = read_file_bytes(companion)
     else:
         try:
-            bones = read_beside(path, companion.name, allow_outside=allow_outside)
+            bones = read_external_file(path, companion.name, allow_outside=allow_outside)
         except FormatError as error:
             raise FormatError(f"{path}: {error}") from error
     return read_bytes(data, name=f"{path} (skeleton {companion})", skeleton=bones, **options)
@@ -69,34 +74,34 @@ def read_bytes(
     name: str = "input",
     unit: float | None = None,
     skeleton: bytes | None = None,
-    beside: Callable[[str], bytes] | None = None,
+    read_external: Callable[[str], bytes] | None = None,
     allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file's bytes: by content first, by the extension of `name` second.
 
-    `skeleton` is the bytes of the skeleton file, for formats that need one, and `beside` returns
+    `skeleton` is the bytes of the skeleton file, for formats that need one, and `read_external` returns
     those of a file beside this one. `allow_outside` lets a robot's file include others outside
-    its folder; `beside` has a rule of its own. `options` are for formats that take them: `clip`,
+    its folder; `read_external` has a rule of its own. `options` are for formats that take them: `clip`,
     which of several clips; `fps`, the frames a second to sample at, or that a robot's table has;
     `body_model` and `robot`, files; `quaternion`, the order of a robot's.
     """
-    chosen = format_of(data, name)
+    chosen = find_format(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
         raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
     extra: dict[str, Any] = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
-    for option, value in (options | {"beside": beside}).items():
+    for option, value in (options | {"read_external": read_external}).items():
         if option in chosen.options:
             extra[option] = value
-        elif value is not None and option in REFUSED:
-            raise UsageError(f"{name}: {chosen.name} {REFUSED[option]}")
+        elif value is not None and option in REFUSED_OPTIONS:
+            raise UsageError(f"{name}: {chosen.name} {REFUSED_OPTIONS[option]}")
     if "robot" in chosen.options:
         extra["allow_outside"] = allow_outside
     try:
         # of numbers that cannot be, readers and clips complain; numpy's warnings would come before
         with np.errstate(all="ignore"):
             clip = chosen.read(data, unit=unit, **extra)
-            check_reach(clip)
+            check_coordinates(clip)
     except (FormatError, UsageError) as error:
         raise type(error)(f"{name}: {error}") from error
     except UnsupportedClipError as error:
@@ -104,127 +109,139 @@ def read_bytes(
     return clip
 
 
-def contents(path: str | Path) -> bytes:
-    """Return the bytes of a file or a pipe, opened once; more than `MAX_FILE` is refused."""
+def read_file_bytes(path: str | Path) -> bytes:
+    """Return the bytes of a file or a pipe, opened once; more than `MAX_FILE_BYTES` is refused."""
     with Path(path).open("rb") as file:
         found = os.fstat(file.fileno())
-        if found.st_size > MAX_FILE:
-            raise _too_large(str(path))
-        return file.read() if S_ISREG(found.st_mode) else stream_contents(file, str(path))
+        if found.st_size > MAX_FILE_BYTES:
+            raise _too_large_error(str(path))
+        return file.read() if S_ISREG(found.st_mode) else read_stream(file, str(path))
 
 
-def stream_contents(stream: BinaryIO, name: str) -> bytes:
+def read_stream(stream: BinaryIO, name: str) -> bytes:
     """Return the bytes of an open stream, `name` for complaints."""
     # a pipe does not say how much will come, so it is counted as it comes
     data = bytearray()
-    while part := stream.read(READ_AT_ONCE):
+    while part := stream.read(READ_CHUNK_BYTES):
         data += part
-        if len(data) > MAX_FILE:
-            raise _too_large(name)
+        if len(data) > MAX_FILE_BYTES:
+            raise _too_large_error(name)
     return bytes(data)
 
 
-def clip_names_of(path: str | Path, *, allow_outside: bool = False) -> list[str]:
+def list_clips_in_file(path: str | Path, *, allow_outside: bool = False) -> list[str]:
     """Return the names of the clips in a motion file; none of a format of one clip."""
-    beside = files_beside(path, allow_outside=allow_outside)
-    return clip_names_in(contents(path), name=str(path), beside=beside)
+    read_external = external_file_reader(path, allow_outside=allow_outside)
+    return list_clips_in_bytes(read_file_bytes(path), name=str(path), read_external=read_external)
 
 
-def clip_names_in(
-    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+def list_clips_in_bytes(
+    data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
     """Return the names of the clips in a motion file's bytes; none of a format of one clip."""
-    chosen = format_of(data, name)
-    if chosen.names is None:
+    chosen = find_format(data, name)
+    if chosen.list_clips is None:
         return []
     try:
-        return chosen.names(data, **_reach(chosen, beside))
+        return chosen.list_clips(data, **_external_option(chosen, read_external))
     except FormatError as error:
         raise type(error)(f"{name}: {error}") from error
 
 
-def left_out(
-    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+def describe_ignored(
+    data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
     """Return what a motion file holds that is no motion, in words, where its reader can say so."""
-    chosen = format_of(data, name)
-    return [] if chosen.left_out is None else chosen.left_out(data, **_reach(chosen, beside))
+    chosen = find_format(data, name)
+    return (
+        []
+        if chosen.describe_ignored is None
+        else chosen.describe_ignored(data, **_external_option(chosen, read_external))
+    )
 
 
 def format_name(data: bytes, name: str) -> str:
     """Return what a motion file is, in a word."""
-    return format_of(data, name).name
+    return find_format(data, name).name
 
 
-def names_beside(
-    data: bytes, *, name: str = "input", beside: Callable[[str], bytes] | None = None
+def list_external_files(
+    data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
     """Return the files that a motion file's bytes name, as they name them."""
-    chosen = format_of(data, name)
-    return [] if chosen.names_beside is None else chosen.names_beside(data, beside)
+    chosen = find_format(data, name)
+    return (
+        []
+        if chosen.list_external_files is None
+        else chosen.list_external_files(data, read_external)
+    )
 
 
 def files_to_read(
     path: str | Path, *, skeleton: str | Path | None = None, allow_outside: bool = False
 ) -> list[Path]:
     """Return the files that reading `path` opens: itself, and those that belong to it."""
-    return [Path(path), *companions(path, skeleton=skeleton, allow_outside=allow_outside)[0]]
+    return [Path(path), *find_companions(path, skeleton=skeleton, allow_outside=allow_outside)[0]]
 
 
-def companions(
+def find_companions(
     path: str | Path,
     *,
     skeleton: str | Path | None = None,
-    listed: Callable[[Path], list[Path]] = skeletons_in,
+    list_folder: Callable[[Path], list[Path]] = list_skeletons,
     allow_outside: bool = False,
 ) -> tuple[list[Path], bool]:
     """Return the files that are read with one, and whether their names stand in it.
 
     Otherwise they are looked for, and files that come and go beside it may change which they are.
-    `listed` returns the skeletons of a folder. Files that reading refuses to open are not among
+    `list_folder` returns the skeletons of a folder. Files that reading refuses to open are not among
     them, such as those outside the folder without `allow_outside`.
     """
     path = Path(path)
     if not path.is_file():
         return [], False
     with path.open("rb") as file:
-        chosen = format_of(file.read(PROBED), str(path))
+        chosen = find_format(file.read(PROBE_BYTES), str(path))
     if chosen.find_skeleton is not None:
-        companion = _companion(chosen, path, skeleton, listed)
+        companion = _find_skeleton_file(chosen, path, skeleton, list_folder)
         return ([] if companion is None else [companion]), False
-    if chosen.names_beside is None:
+    if chosen.list_external_files is None:
         return [], True
-    beside = files_beside(path, allow_outside=allow_outside)
+    read_external = external_file_reader(path, allow_outside=allow_outside)
     found = []
-    for name in chosen.names_beside(contents(path), beside):
+    for name in chosen.list_external_files(read_file_bytes(path), read_external):
         with suppress(FormatError):  # reading refuses it
-            find_beside(path, name, allow_outside=allow_outside)
+            find_external_file(path, name, allow_outside=allow_outside)
             found.append(path.parent / name)
     return found, True
 
 
-def robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
+def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
     """Return the files that reading a robot opens: its own, and those that it includes."""
-    found: list[Path] = later("robots.files", "robot_files")(path, allow_outside=allow_outside)
+    found: list[Path] = lazy_function("robots.files", "list_robot_files")(
+        path, allow_outside=allow_outside
+    )
     return found
 
 
-def _reach(chosen: Format, beside: Callable[[str], bytes] | None) -> dict[str, Any]:
+def _external_option(
+    chosen: Format, read_external: Callable[[str], bytes] | None
+) -> dict[str, Any]:
     """Return what a reader is given to open other files with, if it opens any."""
-    return {"beside": beside} if "beside" in chosen.options else {}
+    return {"read_external": read_external} if "read_external" in chosen.options else {}
 
 
-def _companion(
+def _find_skeleton_file(
     chosen: Format,
     path: Path,
     skeleton: str | Path | None,
-    listed: Callable[[Path], list[Path]] = skeletons_in,
+    list_folder: Callable[[Path], list[Path]] = list_skeletons,
 ) -> Path | None:
     """Return the skeleton file that a motion file needs: the one named, or the one beside it."""
     if chosen.find_skeleton is None:
         return None
-    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, listed)
+    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, list_folder)
 
 
-def _too_large(name: str) -> FormatError:
-    return FormatError(f"{name}: larger than {MAX_FILE >> 30} GiB")
+def _too_large_error(name: str) -> FormatError:
+    return FormatError(f"{name}: larger than {MAX_FILE_BYTES >> 30} GiB")

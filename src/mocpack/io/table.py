@@ -11,7 +11,7 @@ from typing import Any
 from mocpack.clip import AnyClip
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
-from mocpack.io.advice import advice
+from mocpack.io.conversion_advice import suggest_conversion
 
 ROBOT = "--robot FILE"
 ROBOT_OPTIONS = ("robot", "fps", "quaternion")
@@ -30,25 +30,25 @@ class Format:
     holds : tuple of str
         What else of a skeletal clip it can hold: "scales", "times" that are not even, "roots"
         beyond the first, and "all" there is. Scales and times are refused where they are missing.
-    beside : (extension, writer), optional
+    second_file : (extension, writer), optional
         The second file of a format that takes two.
     write_scene : callable, optional
         Writes several clips by name, for formats of which one file may hold them on one clock.
     find_skeleton : callable, optional
         Finds the skeleton file of a motion file that needs one; takes what lists a folder's.
-    names_beside : callable, optional
+    list_external_files : callable, optional
         Returns the paths of the files that reading a file opens beside it, for formats of which
         one may name others.
-    names : callable, optional
+    list_clips : callable, optional
         Returns the names of the clips in a file, for formats of which one may hold several.
-    left_out : callable, optional
+    describe_ignored : callable, optional
         Returns what else a file holds, in words, which its reader leaves out.
     dialects : tuple of str
         What `--as` calls it, where its writer goes by that and not by the extension.
     needs : str
         What reading it takes beside the file, for people.
     options : tuple of str
-        What else the reader takes: "clip" (which of several), "fps" (to sample at), "beside" (a
+        What else the reader takes: "clip" (which of several), "fps" (to sample at), "read_external" (a
         function that opens files beside this one), "body_model", "robot" (a file), "quaternion"
         (the order of one), "allow_pickle" (which others overlook).
     """
@@ -60,18 +60,18 @@ class Format:
     write: Callable[..., bytes] | None = None
     kinds: tuple[str, ...] = ("skeleton",)
     holds: tuple[str, ...] = ()
-    beside: tuple[str, Callable[..., bytes]] | None = None
+    second_file: tuple[str, Callable[..., bytes]] | None = None
     write_scene: Callable[[Mapping[str, AnyClip]], bytes] | None = None
     find_skeleton: Callable[..., Path] | None = None
-    names_beside: Callable[..., list[str]] | None = None
-    names: Callable[..., list[str]] | None = None
-    left_out: Callable[..., list[str]] | None = None
+    list_external_files: Callable[..., list[str]] | None = None
+    list_clips: Callable[..., list[str]] | None = None
+    describe_ignored: Callable[..., list[str]] | None = None
     dialects: tuple[str, ...] = ()
     needs: str = ""
     options: tuple[str, ...] = ()
 
 
-def later(module: str, function: str = "read") -> Callable[..., Any]:
+def lazy_function(module: str, function: str = "read") -> Callable[..., Any]:
     """Return a function of a module of this package that is imported when it is called."""
 
     def call(*words: Any, **options: Any) -> Any:
@@ -80,7 +80,7 @@ def later(module: str, function: str = "read") -> Callable[..., Any]:
     return call
 
 
-def _of_robot(module: str, what: str, *, in_metres: bool = True) -> Callable[..., Any]:
+def _robot_reader(module: str, what: str, *, in_metres: bool = True) -> Callable[..., Any]:
     """Return a reader of robots' motions, which is given the robot of the file `--robot` names."""
 
     def call(
@@ -98,9 +98,9 @@ def _of_robot(module: str, what: str, *, in_metres: bool = True) -> Callable[...
                 f"{what} needs the robot that it moves: {ROBOT}, its URDF or MJCF "
                 "(robot= in Python)"
             )
-        body = later("robots.files", "read_robot")(robot, allow_outside=allow_outside)
+        body = lazy_function("robots.files", "read_robot")(robot, allow_outside=allow_outside)
         own = {} if in_metres else {"unit": unit}
-        return later(f"robots.{module}")(data, body, **own, **options)
+        return lazy_function(f"robots.{module}")(data, body, **own, **options)
 
     return call
 
@@ -113,17 +113,17 @@ FORMATS = (
         amc.probe,
         amc.read,
         amc.write,
-        beside=(".asf", amc.write_skeleton),
+        second_file=(".asf", amc.write_skeleton),
         find_skeleton=amc.find_skeleton,
         needs="its .asf",
     ),
-    Format("ASF", (".asf",), asf.probe, amc.rest_pose),
+    Format("ASF", (".asf",), asf.probe, amc.read_rest_pose),
     Format("npz", (".npz",), clip_npz.probe, clip_npz.read, clip_npz.write, holds=("all",)),
     Format(
         "AMASS",
         (".npz",),
-        probes.amass,
-        later("amass"),
+        probes.is_amass,
+        lazy_function("amass"),
         dialects=("amass",),
         options=("body_model",),
     ),
@@ -142,36 +142,36 @@ FORMATS = (
             name,
             endings,
             probe,
-            later("gltf"),
+            lazy_function("gltf"),
             writer,
             holds=("roots", "scales", "times"),
-            names_beside=later("gltf_file", "names_beside"),
-            names=later("gltf", "names"),
-            left_out=later("gltf", "left_out"),
-            options=("clip", "fps", "beside"),
+            list_external_files=lazy_function("gltf_file", "list_external_files"),
+            list_clips=lazy_function("gltf", "list_clips"),
+            describe_ignored=lazy_function("gltf", "describe_ignored"),
+            options=("clip", "fps", "read_external"),
         )
         for name, endings, probe, writer in (
-            ("VRM animation", (".vrma",), probes.vrm_animation, later("vrm", "write")),
+            ("VRM animation", (".vrma",), probes.is_vrm_animation, lazy_function("vrm", "write")),
             ("glTF", (".glb",), glb.probe, glb.write),
-            ("glTF as text", (".gltf",), probes.gltf_text, glb.write_text),
+            ("glTF as text", (".gltf",), probes.is_gltf_text, glb.write_text),
         )
     ),
     # known by content alone: other .txt and .json files of a folder are no motions
-    Format("DeepMimic", (), probes.deepmimic, later("deepmimic")),
+    Format("DeepMimic", (), probes.is_deepmimic, lazy_function("deepmimic")),
     Format(
         "TRC",
         (".trc",),
-        probes.trc,
-        later("trc"),
-        later("trc", "write"),
+        probes.is_trc,
+        lazy_function("trc"),
+        lazy_function("trc", "write"),
         holds=("roots", "times"),
     ),
     Format(
         "robot csv",
         (".csv",),
-        probes.robot_table,
-        _of_robot("csv", "a table of a robot's motion", in_metres=False),
-        later("robots.exports", "write_csv"),
+        probes.is_robot_table,
+        _robot_reader("csv", "a table of a robot's motion", in_metres=False),
+        lazy_function("robots.exports", "write_csv"),
         holds=("roots",),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -179,8 +179,8 @@ FORMATS = (
     Format(
         "qpos npz",
         (".npz",),
-        probes.qpos,
-        _of_robot("qpos", "a file of qpos"),
+        probes.is_qpos,
+        _robot_reader("qpos", "a file of qpos"),
         dialects=("qpos",),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -188,8 +188,8 @@ FORMATS = (
     Format(
         "tracking npz (mjlab, BeyondMimic)",
         (".npz",),
-        probes.tracking,
-        _of_robot("tracking_npz", "a tracking file (joint_pos, body_pos_w)"),
+        probes.is_tracking,
+        _robot_reader("tracking_npz", "a tracking file (joint_pos, body_pos_w)"),
         dialects=("mjlab", "beyondmimic"),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -197,8 +197,8 @@ FORMATS = (
     Format(
         "pickled motion (GMR, ASAP, ProtoMotions)",
         (".pkl", ".pickle", ".pt", ".motion"),
-        probes.pickled,
-        _of_robot("pickled", "a pickled motion"),
+        probes.is_pickled,
+        _robot_reader("motion_pickle", "a pickled motion"),
         dialects=("gmr", "protomotions"),
         needs=f"{ROBOT}, --allow-pickle",
         options=(*ROBOT_OPTIONS, "clip", "allow_pickle"),
@@ -206,9 +206,9 @@ FORMATS = (
     Format(
         "FBX",
         (".fbx",),
-        probes.fbx,
-        later("fbx"),
-        names=later("fbx", "names"),
+        probes.is_fbx,
+        lazy_function("fbx"),
+        list_clips=lazy_function("fbx", "list_clips"),
         needs="mocpack[fbx]",
         options=("clip", "fps"),
     ),
@@ -217,29 +217,29 @@ FORMATS = (
             name,
             endings,
             probe,
-            later("usd"),
-            later("usd_write", writer),
+            lazy_function("usd"),
+            lazy_function("usd_write", writer),
             needs="mocpack[usd]",
             holds=("roots", "scales", "times"),
-            names_beside=later("usd", "names_beside"),
-            names=later("usd", "names"),
-            options=("clip", "fps", "beside"),
+            list_external_files=lazy_function("usd", "list_external_files"),
+            list_clips=lazy_function("usd", "list_clips"),
+            options=("clip", "fps", "read_external"),
         )
         for name, endings, probe, writer in (
-            ("USD", (".usdc", ".usd"), probes.usd_binary, "write"),
-            ("USD as text", (".usda",), probes.usd_text, "write_text"),
-            ("USD package", (".usdz",), probes.usd_package, "write_package"),
+            ("USD", (".usdc", ".usd"), probes.is_usd_binary, "write"),
+            ("USD as text", (".usda",), probes.is_usd_text, "write_text"),
+            ("USD package", (".usdz",), probes.is_usd_package, "write_package"),
         )
     ),
     Format(
         "C3D",
         (".c3d",),
-        probes.c3d,
-        later("c3d"),
-        later("c3d", "write"),
+        probes.is_c3d,
+        lazy_function("c3d"),
+        lazy_function("c3d", "write"),
         holds=("roots",),
-        write_scene=later("c3d", "write_scene"),
-        names=later("c3d", "names"),
+        write_scene=lazy_function("c3d", "write_scene"),
+        list_clips=lazy_function("c3d", "list_clips"),
         options=("clip",),
     ),
 )
@@ -253,15 +253,15 @@ class BodyDialect:
     write: Callable[[AnyClip], bytes]
 
 
-BODY_DIALECTS = {"amass": BodyDialect((".npz",), later("amass", "write"))}
+BODY_DIALECTS = {"amass": BodyDialect((".npz",), lazy_function("amass", "write"))}
 
 
-def extensions(*, writable: bool = False) -> list[str]:
+def supported_extensions(*, writable: bool = False) -> list[str]:
     """Return the extensions that can be read, or written."""
     return sorted({e for f in FORMATS if f.write or not writable for e in f.extensions})
 
 
-def format_of(data: bytes, name: str) -> Format:
+def find_format(data: bytes, name: str) -> Format:
     """Return the row of a file: by what its bytes look like, or else by its extension."""
     for probed in FORMATS:
         if probed.probe(data):
@@ -269,5 +269,5 @@ def format_of(data: bytes, name: str) -> Format:
     for named in FORMATS:
         if Path(name).suffix.lower() in named.extensions:
             return named
-    hint = advice(data, name) or f"it reads: {', '.join(extensions())}"
+    hint = suggest_conversion(data, name) or f"it reads: {', '.join(supported_extensions())}"
     raise FormatError(f"{name}: not a motion file that mocpack reads; {hint}")

@@ -12,13 +12,13 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import to_channels
 
-FINEST = 1e-7  # metres: a tenth of a micrometre, far below any bound
-ROUNDED = 5e-7  # metres that all rounding of angles, and all of lengths, may move a joint
+LENGTH_RESOLUTION_M = 1e-7  # metres: a tenth of a micrometre, far below any bound
+MAX_ROUNDING_M = 5e-7  # metres that all rounding of angles, and all of lengths, may move a joint
 SHORTEST = -1  # in place of a number of decimals
-ANGLE_DECIMALS = 7  # of a degree, at the least: enough for a body of two metres
+MIN_ANGLE_DECIMALS = 7  # of a degree, at the least: enough for a body of two metres
 
 
-def decimal(value: float) -> str:
+def format_number(value: float) -> str:
     """Return the shortest decimal that reads back as this very double, never in e-notation.
 
     >>> decimal(0.1), decimal(-0.0), decimal(1e-7)
@@ -28,7 +28,7 @@ def decimal(value: float) -> str:
     return _core.print_numbers(number, np.array([SHORTEST], np.int32)).decode().strip()
 
 
-def source_numbers(metres: F64, unit: float) -> F64:
+def to_source_numbers(metres: F64, unit: float) -> F64:
     """Undo a reader's multiplication: the shortest decimals that give the same metres."""
     values = metres / unit
     for digits in range(10):
@@ -38,7 +38,7 @@ def source_numbers(metres: F64, unit: float) -> F64:
     return values
 
 
-def length_decimals(unit: float, finest: float = FINEST) -> int:
+def length_decimals(unit: float, finest: float = LENGTH_RESOLUTION_M) -> int:
     """Return the decimals that keep a length in this unit to `finest` metres.
 
     >>> length_decimals(1.0), length_decimals(0.01), length_decimals(0.001)
@@ -47,7 +47,7 @@ def length_decimals(unit: float, finest: float = FINEST) -> int:
     return max(0, int(np.ceil(np.log10(unit / finest) - 1e-9)))
 
 
-def lines(clip: Clip) -> bytes:
+def format_channels(clip: Clip) -> bytes:
     """Return the channels of a clip as text, a line for each frame, in its source's units.
 
     The source's own numbers are printed so that they read back as the same doubles, computed
@@ -56,25 +56,27 @@ def lines(clip: Clip) -> bytes:
     numbers = np.ascontiguousarray(to_channels(clip))
     if clip.channels is not None:
         return _core.print_numbers(numbers, np.full(numbers.shape[1], SHORTEST, np.int32))
-    return _core.print_numbers(numbers, decimals_of(clip))
+    return _core.print_numbers(numbers, choose_decimals(clip))
 
 
-def decimals_of(clip: Clip) -> npt.NDArray[np.int32]:
+def choose_decimals(clip: Clip) -> npt.NDArray[np.int32]:
     """Return the decimals of each channel, shape (C,), that keep every joint to a micrometre.
 
     Rounded angles turn all that hangs on a joint, so a joint with a long reach has more.
     """
     skeleton = clip.skeleton
-    reach, depth, moved = _levers(clip)
+    reach, depth, moved = _measure_reach(clip)
     joints = skeleton.columns.joints
     # three angles, each off by half a unit of its last place
-    step = ROUNDED / depth.max() / (1.5 * np.radians(1.0) * np.maximum(reach[joints], 1e-3))
-    angles = np.maximum(ANGLE_DECIMALS, np.ceil(-np.log10(step)))
-    lengths = length_decimals(clip.unit, min(FINEST, ROUNDED / max(1, moved.max())))
+    step = MAX_ROUNDING_M / depth.max() / (1.5 * np.radians(1.0) * np.maximum(reach[joints], 1e-3))
+    angles = np.maximum(MIN_ANGLE_DECIMALS, np.ceil(-np.log10(step)))
+    lengths = length_decimals(
+        clip.unit, min(LENGTH_RESOLUTION_M, MAX_ROUNDING_M / max(1, moved.max()))
+    )
     return np.where(skeleton.columns.is_angle, angles, lengths).astype(np.int32)
 
 
-def _levers(clip: Clip) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _measure_reach(clip: Clip) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return of each joint how far what hangs on it reaches, in metres, shape (J,).
 
     And how many joints, and how many that are translated, lie on its way from the root.
@@ -98,7 +100,7 @@ def _levers(clip: Clip) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int6
     return reach, depth, moved
 
 
-def distinct(names: Iterable[str]) -> tuple[str, ...]:
+def make_unique(names: Iterable[str]) -> tuple[str, ...]:
     """Number the names that stand a second time.
 
     >>> distinct(["hand", "foot", "hand", "hand_2"])

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.skeleton import columns_of, longest_way
+from mocpack.skeleton import longest_bone_path, parse_channels
 
 CMU_UNIT = 0.0254 / 0.45  # the unit of CMU's motion database: 5.644 cm
 # metres, and how often files are in it
@@ -22,8 +22,11 @@ CANDIDATES = {
     "CMU's 5.644cm": (CMU_UNIT, 0.3),
     "inch": (0.0254, 0.4),
 }
-SMALLEST, LARGEST = 0.25, 3.2  # metres of reach that a body can have
-TYPICAL, SPREAD = 2.1, 0.45  # metres of reach, and its deviation as a natural logarithm
+MIN_REACH_M, MAX_REACH_M = 0.25, 3.2  # metres of reach that a body can have
+TYPICAL_REACH_M, REACH_LOG_DEVIATION = (
+    2.1,
+    0.45,
+)  # metres of reach, and its deviation as a natural logarithm
 
 
 class HasTree(Protocol):
@@ -44,26 +47,28 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
         The first pose; joints with position channels are where it says, not at their offsets.
     """
     with np.errstate(over="ignore"):  # numbers that no body has are refused later, with a sentence
-        reach = _reach(tree, first_frame)
+        reach = _measure_reach(tree, first_frame)
     if not 0 < reach < np.inf:
         return 1.0, "m"
 
     units, shares = np.array(list(CANDIDATES.values())).T
-    likelihoods = np.log(shares) - 0.5 * (np.log(reach * units / TYPICAL) / SPREAD) ** 2
+    likelihoods = (
+        np.log(shares) - 0.5 * (np.log(reach * units / TYPICAL_REACH_M) / REACH_LOG_DEVIATION) ** 2
+    )
     name = list(CANDIDATES)[int(np.argmax(likelihoods))]
     return CANDIDATES[name][0], name
 
 
-def plausible(tree: HasTree, unit: float) -> bool:
+def is_plausible(tree: HasTree, unit: float) -> bool:
     """Say whether a unit of this many metres makes a body of the size that bodies have."""
     with np.errstate(over="ignore"):
-        return SMALLEST <= _reach(tree, None) * unit <= LARGEST
+        return MIN_REACH_M <= _measure_reach(tree, None) * unit <= MAX_REACH_M
 
 
-def _reach(tree: HasTree, first_frame: F64 | None) -> float:
+def _measure_reach(tree: HasTree, first_frame: F64 | None) -> float:
     """Return the longest way through the bones, in the file's units."""
     places = np.array(tree.offsets).reshape(-1, 3)
-    columns = columns_of(tree.channels)
+    columns = parse_channels(tree.channels)
     given = ~columns.is_angle
     if first_frame is not None:
         places[columns.joints[given], columns.axes[given]] = first_frame[given]
@@ -73,4 +78,4 @@ def _reach(tree: HasTree, first_frame: F64 | None) -> float:
     if tree.parents.count(0) == 1 and 1 in columns.joints[given]:
         lengths[1] = 0.0
     ends = np.linalg.norm(np.array(tree.end_sites).reshape(-1, 3), axis=1)
-    return longest_way(tree.parents, lengths, tree.end_joints, ends)
+    return longest_bone_path(tree.parents, lengths, tree.end_joints, ends)

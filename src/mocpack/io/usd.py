@@ -22,39 +22,41 @@ from mocpack.errors import (
     InvalidClipError,
 )
 from mocpack.io import keyed_frames, usd_child
-from mocpack.io.child import Numbers, Reader, ask, ask_for, motion_names
-from mocpack.io.choice import check_rate
-from mocpack.io.text import distinct
+from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
+from mocpack.io.choice import check_fps
+from mocpack.io.text import make_unique
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
-from mocpack.take import Track
+from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
 USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
-STILL = 1e-9  # metres: a place that strays less from its rest is there
-MOST_ROUNDS = 16  # of files that refer to others
+MIN_MOVEMENT_M = 1e-9  # metres: a place that strays less from its rest is there
+MAX_REFERENCE_ROUNDS = 16  # of files that refer to others
 WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
-SHAPES = "blendshape."  # before the names of their tracks
+BLEND_SHAPE_PREFIX = "blendshape."  # before the names of their tracks
 CHANNELS = ("translation", "rotation", "scale")
 WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
 
 
-def names(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+def list_clips(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
     """Return the names of the animations that move something, all different."""
-    return motion_names(_told(data, beside, read=False)[0], "animation")
+    return motion_names(_run_usd_reader(data, read_external, read=False)[0], "animation")
 
 
-def names_beside(data: bytes, beside: Callable[[str], bytes] | None = None) -> list[str]:
+def list_external_files(
+    data: bytes, read_external: Callable[[str], bytes] | None = None
+) -> list[str]:
     """Return the paths of the files that this one refers to, through others too."""
     opened: list[str] = []
 
-    def noting(name: str) -> bytes:
+    def record_and_read(name: str) -> bytes:
         opened.append(name)
-        if beside is None:
+        if read_external is None:
             raise FileNotFoundError(name)
-        return beside(name)
+        return read_external(name)
 
     with suppress(FormatError):  # of one that cannot be read: it was to be opened all the same
-        _told(data, noting, read=False)
+        _run_usd_reader(data, record_and_read, read=False)
     return list(dict.fromkeys(opened))
 
 
@@ -64,7 +66,7 @@ def read(
     unit: float | None = None,
     clip: str | None = None,
     fps: float | None = None,
-    beside: Callable[[str], bytes] | None = None,
+    read_external: Callable[[str], bytes] | None = None,
 ) -> Clip:
     """Read one animation: the one named, or numbered from 0, or else the first.
 
@@ -74,63 +76,67 @@ def read(
         Metres of one unit of the file, in place of what it says.
     fps : float, optional
         Frames a second to sample it at; left out, frames are at its samples.
-    beside : callable, optional
+    read_external : callable, optional
         Returns the bytes of a file beside this one.
     """
-    check_rate(fps)
-    asked = partial(_told, data, beside)
-    answer, body = ask_for(asked, clip, "animation", fps=fps, divided=1)
-    if "number" not in answer:
-        still = ", ".join(answer["still"])[:300]
+    check_fps(fps)
+    run_request = partial(_run_usd_reader, data, read_external)
+    response, body = read_motion(run_request, clip, "animation", fps=fps, divided=1)
+    if "number" not in response:
+        still = ", ".join(response["still"])[:300]
         what = f"its animations do not move ({still})" if still else "there is none in it"
         raise FormatError(f"this USD is static: it has no animation of a skeleton, {what}")
-    name = motion_names(answer, "animation")[answer["number"]]
+    name = motion_names(response, "animation")[response["number"]]
     try:
-        arrays = _arrays(answer, Numbers(body, "pxr"))
+        arrays = _read_arrays(response, Numbers(body, "pxr"))
         if fps is None:
-            answer, arrays = _with_frames(partial(asked, fps=None), answer, arrays)
-        return _clip(answer, arrays, name, unit)
+            response, arrays = _choose_frames(partial(run_request, fps=None), response, arrays)
+        return _build_clip(response, arrays, name, unit)
     except InvalidClipError as error:
         raise CorruptionError(f"animation {name!r}: {error}") from error
 
 
-def _told(
-    data: bytes, beside: Callable[[str], bytes] | None, **question: Any
+def _run_usd_reader(
+    data: bytes, read_external: Callable[[str], bytes] | None, **request: Any
 ) -> tuple[dict[str, Any], bytes]:
     """Return what is told of a file; those that it refers to are given along when known."""
     given: dict[str, bytes] = {}
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_REFERENCE_ROUNDS):
         sizes = [(name, len(other)) for name, other in given.items()]
-        answer, body = ask(USD, b"".join([data, *given.values()]), beside=sizes, **question)
-        if "others" not in answer:
-            return answer, body
-        for name in answer["others"]:
-            given[name] = _other(name, beside)
-    raise CorruptionError(f"files that it refers to refer to others, {MOST_ROUNDS} times over")
+        response, body = run_reader(
+            USD, b"".join([data, *given.values()]), read_external=sizes, **request
+        )
+        if "others" not in response:
+            return response, body
+        for name in response["others"]:
+            given[name] = _read_referenced(name, read_external)
+    raise CorruptionError(
+        f"files that it refers to refer to others, {MAX_REFERENCE_ROUNDS} times over"
+    )
 
 
-def _other(name: str, beside: Callable[[str], bytes] | None) -> bytes:
-    if beside is None:
+def _read_referenced(name: str, read_external: Callable[[str], bytes] | None) -> bytes:
+    if read_external is None:
         raise FormatError(
             f"it refers to the file {name[:80]!r}, and from a pipe there is no folder"
         )
     try:
-        return beside(name)
+        return read_external(name)
     except OSError as error:
         raise FormatError(f"it refers to {name[:80]!r}, which cannot be read: {error}") from error
 
 
-def _arrays(answer: dict[str, Any], numbers: Numbers) -> dict[str, F64]:
-    found = {name: numbers.take(count, kind) for name, kind, count in answer["blocks"]}
+def _read_arrays(response: dict[str, Any], numbers: Numbers) -> dict[str, F64]:
+    found = {name: numbers.take(count, kind) for name, kind, count in response["blocks"]}
     for name, values in found.items():
         if not np.isfinite(values).all():
             raise CorruptionError(f"its {name} must be finite")
     return found
 
 
-def _with_frames(
-    asked: Callable[..., tuple[dict[str, Any], bytes]],
-    answer: dict[str, Any],
+def _choose_frames(
+    run_request: Callable[..., tuple[dict[str, Any], bytes]],
+    response: dict[str, Any],
     arrays: dict[str, F64],
 ) -> tuple[dict[str, Any], dict[str, F64]]:
     """Return an animation at the frames that a clip needs: at its samples, and more of some.
@@ -139,37 +145,39 @@ def _with_frames(
     """
 
     def divided(parts: int) -> tuple[dict[str, Any], dict[str, F64]]:
-        found, body = asked(read=True, clip=answer["number"], divided=parts)
-        return found, _arrays(found, Numbers(body, "pxr"))
+        found, body = run_request(read=True, clip=response["number"], divided=parts)
+        return found, _read_arrays(found, Numbers(body, "pxr"))
 
     split = 1
-    while answer["is_carried_about"]:
+    while response["is_carried_about"]:
         finer, at_all = divided(2 * split)
-        times = np.array(finer["times"]) / _number(answer, "codes_a_second", 1e-6, 1e9)
-        parts = _taken_apart(at_all["world"].reshape(-1, 4, 4))
+        times = np.array(finer["times"]) / _get_number(response, "codes_a_second", 1e-6, 1e9)
+        parts = _decompose_matrices(at_all["world"].reshape(-1, 4, 4))
         world = {
             channel: part[:, np.newaxis] for channel, part in zip(CHANNELS, parts, strict=True)
         }
-        choice = keyed_frames.choose(times, len(times), np.zeros(0), world)
+        choice = keyed_frames.choose_frames(times, len(times), np.zeros(0), world)
         wanted = min(split * choice.split, keyed_frames.MAX_SPLIT)
         if wanted == split:
             break
         split = wanted
-    return (answer, arrays) if split == 1 else divided(split)
+    return (response, arrays) if split == 1 else divided(split)
 
 
-def _clip(answer: dict[str, Any], arrays: dict[str, F64], name: str, unit: float | None) -> Clip:
-    paths = answer["joints"]
+def _build_clip(
+    response: dict[str, Any], arrays: dict[str, F64], name: str, unit: float | None
+) -> Clip:
+    paths = response["joints"]
     if not 1 <= len(paths) <= MAX_JOINTS:
         raise CorruptionError(f"a skeleton has 1 to {MAX_JOINTS} joints, this one {len(paths)}")
-    times = np.array(answer["times"]) / _number(answer, "codes_a_second", 1e-6, 1e9)
-    metres = _number(answer, "unit", 1e-9, 1e9) if unit is None else unit
-    parents = _parents(paths)
-    pose = _poses(answer, arrays, len(times))
-    rest = _at_rest(answer, arrays, parents, pose)
-    titles = _titles(answer)
-    ends, end_joints = _end_sites(arrays, len(paths))
-    order = _parents_first(parents)
+    times = np.array(response["times"]) / _get_number(response, "codes_a_second", 1e-6, 1e9)
+    metres = _get_number(response, "unit", 1e-9, 1e9) if unit is None else unit
+    parents = _find_parents(paths)
+    pose = _fill_poses(response, arrays, len(times))
+    rest = _build_rest_pose(response, arrays, parents, pose)
+    titles = _choose_joint_names(response)
+    ends, end_joints = _read_end_sites(arrays, len(paths))
+    order = _order_parents_first(parents)
     place = {joint: k for k, joint in enumerate(order)}
     parents = [place.get(parents[j], -1) for j in order]
     titles = [titles[j] for j in order]
@@ -177,14 +185,14 @@ def _clip(answer: dict[str, Any], arrays: dict[str, F64], name: str, unit: float
     rest = {channel: values[order] for channel, values in rest.items()}
     end_joints = [place[j] for j in end_joints]
     if "world" in arrays:
-        titles, parents, end_joints = _carried(
-            answer, arrays, titles, parents, end_joints, pose, rest
+        titles, parents, end_joints = _add_carrier_joint(
+            response, arrays, titles, parents, end_joints, pose, rest
         )
-    up = answer["up"] if answer["up"] in ("y", "z") else "y"
+    up = response["up"] if response["up"] in ("y", "z") else "y"
     for values in (pose, rest):
-        _upright(values, parents, up, metres)
+        _convert_axes(values, parents, up, metres)
     strays = np.abs(pose["translations"] - rest["translations"]).max((0, 2))
-    moving = [int(j) for j in np.flatnonzero(strays > STILL)]
+    moving = [int(j) for j in np.flatnonzero(strays > MIN_MOVEMENT_M)]
     by_joint = np.argsort(end_joints, kind="stable")
     return Clip.build(
         Skeleton(
@@ -201,25 +209,25 @@ def _clip(answer: dict[str, Any], arrays: dict[str, F64], name: str, unit: float
         pose["rotations"],
         pose["translations"][:, moving],
         times=times,
-        frame_time=_frame_time(times, answer["frame_rate"]),
+        frame_time=_choose_frame_time(times, response["frame_rate"]),
         translated_joints=moving,
         scales=pose["scales"],
         unit=metres,
         up=up,
-        tracks=_tracks(answer, arrays, times),
+        tracks=_build_tracks(response, arrays, times),
         interpolated=True,
         metadata={"source": "usd", "animation": name},
     )
 
 
-def _number(answer: dict[str, Any], name: str, low: float, high: float) -> float:
-    value = float(answer[name])
+def _get_number(response: dict[str, Any], name: str, low: float, high: float) -> float:
+    value = float(response[name])
     if not low <= value <= high:
         raise CorruptionError(f"its {name} must be in {low:g}..{high:g}, got {value}")
     return value
 
 
-def _frame_time(times: F64, rate: float) -> float:
+def _choose_frame_time(times: F64, rate: float) -> float:
     """Return the seconds of a frame: those of the stage's rate where its samples have that."""
     if len(times) == 1:
         return 1 / rate if 1e-3 < rate < 1e5 else 1 / 24
@@ -230,7 +238,7 @@ def _frame_time(times: F64, rate: float) -> float:
     return step
 
 
-def _parents(paths: list[str]) -> list[int]:
+def _find_parents(paths: list[str]) -> list[int]:
     """Return the parent of each joint: the nearest one whose path begins its own."""
     known = {path: j for j, path in enumerate(paths)}
     if len(known) < len(paths):
@@ -248,7 +256,7 @@ def _parents(paths: list[str]) -> list[int]:
     return found
 
 
-def _parents_first(parents: list[int]) -> list[int]:
+def _order_parents_first(parents: list[int]) -> list[int]:
     depth: list[int] = []
     for joint in range(len(parents)):
         count = 0
@@ -260,20 +268,20 @@ def _parents_first(parents: list[int]) -> list[int]:
     return sorted(range(len(parents)), key=lambda j: depth[j])
 
 
-def _titles(answer: dict[str, Any]) -> list[str]:
-    given = answer["joint_names"]
-    if len(given) != len(answer["joints"]):
-        given = [path.rpartition("/")[2] for path in answer["joints"]]
+def _choose_joint_names(response: dict[str, Any]) -> list[str]:
+    given = response["joint_names"]
+    if len(given) != len(response["joints"]):
+        given = [path.rpartition("/")[2] for path in response["joints"]]
     return [shorten_text(name, MAX_NAME) for name in given]
 
 
-def _poses(answer: dict[str, Any], arrays: dict[str, F64], frames: int) -> dict[str, F64]:
+def _fill_poses(response: dict[str, Any], arrays: dict[str, F64], frames: int) -> dict[str, F64]:
     """Return what an animation says of each joint (T, J, n); NaN where it says nothing."""
-    column = {path: j for j, path in enumerate(answer["joints"])}
-    unknown = [path for path in answer["moved"] if path not in column]
+    column = {path: j for j, path in enumerate(response["joints"])}
+    unknown = [path for path in response["moved"] if path not in column]
     if unknown:
         raise CorruptionError(f"its animation moves {unknown[0]!r:.80}, which its skeleton lacks")
-    at = [column[path] for path in answer["moved"]]
+    at = [column[path] for path in response["moved"]]
     found = {}
     for channel, width in WIDTHS.items():
         values = np.full((frames, len(column), width), np.nan)
@@ -283,8 +291,8 @@ def _poses(answer: dict[str, Any], arrays: dict[str, F64], frames: int) -> dict[
     return found
 
 
-def _at_rest(
-    answer: dict[str, Any], arrays: dict[str, F64], parents: list[int], pose: dict[str, F64]
+def _build_rest_pose(
+    response: dict[str, Any], arrays: dict[str, F64], parents: list[int], pose: dict[str, F64]
 ) -> dict[str, F64]:
     """Return the pose at rest, that of the first frame where there is none; fill poses by it."""
     count = len(parents)
@@ -292,9 +300,12 @@ def _at_rest(
         local = arrays["rest" if "rest" in arrays else "bind"].reshape(-1, 4, 4)
         if "rest" not in arrays:  # of the whole skeleton's space
             local = np.array(
-                [m if p < 0 else _under(m, local[p]) for m, p in zip(local, parents, strict=True)]
+                [
+                    m if p < 0 else _to_local(m, local[p])
+                    for m, p in zip(local, parents, strict=True)
+                ]
             )
-        rest = dict(zip(WIDTHS, _taken_apart(local), strict=True))
+        rest = dict(zip(WIDTHS, _decompose_matrices(local), strict=True))
     else:
         neutral = {
             "translations": np.zeros(3),
@@ -307,27 +318,27 @@ def _at_rest(
         }
     for channel, values in pose.items():
         values[:] = np.where(np.isfinite(values), values, rest[channel])
-    pose["rotations"][:] = _unit(pose["rotations"])
-    rest["rotations"] = _unit(rest["rotations"])
+    pose["rotations"][:] = _normalize(pose["rotations"])
+    rest["rotations"] = _normalize(rest["rotations"])
     assert len(rest["scales"]) == count
     return rest
 
 
-def _unit(turns: F64) -> F64:
+def _normalize(turns: F64) -> F64:
     length = np.linalg.norm(turns, axis=-1)
     if not (length > 1e-6).all():
         raise CorruptionError("its rotations must be quaternions of some length")
     return rotations.normalize(turns)
 
 
-def _under(matrix: F64, parent: F64) -> F64:
+def _to_local(matrix: F64, parent: F64) -> F64:
     try:
         return np.asarray(matrix @ np.linalg.inv(parent))
     except np.linalg.LinAlgError:
         raise CorruptionError("a joint is bound by a matrix that cannot be undone") from None
 
 
-def _taken_apart(matrices: F64) -> tuple[F64, F64, F64]:
+def _decompose_matrices(matrices: F64) -> tuple[F64, F64, F64]:
     """Return places, turns and scales of USD's matrices (N, 4, 4), without shear."""
     base = np.swapaxes(matrices[:, :3, :3], 1, 2)
     scales = np.linalg.norm(base, axis=1)
@@ -339,8 +350,8 @@ def _taken_apart(matrices: F64) -> tuple[F64, F64, F64]:
     return matrices[:, 3, :3].copy(), rotations.from_matrix(base / scales[:, np.newaxis]), scales
 
 
-def _carried(
-    answer: dict[str, Any],
+def _add_carrier_joint(
+    response: dict[str, Any],
     arrays: dict[str, F64],
     titles: list[str],
     parents: list[int],
@@ -349,30 +360,30 @@ def _carried(
     rest: dict[str, F64],
 ) -> tuple[list[str], list[int], list[int]]:
     """Put a joint before all others that does what carries the skeleton in its scene."""
-    world = dict(zip(WIDTHS, _taken_apart(arrays["world"].reshape(-1, 4, 4)), strict=True))
+    world = dict(zip(WIDTHS, _decompose_matrices(arrays["world"].reshape(-1, 4, 4)), strict=True))
     for channel in WIDTHS:
         pose[channel] = np.concatenate([world[channel][:, np.newaxis], pose[channel]], axis=1)
         rest[channel] = np.concatenate([world[channel][:1], rest[channel]])
     return (
-        [answer["skeleton"], *titles],
+        [response["skeleton"], *titles],
         [-1, *(parent + 1 for parent in parents)],
         [joint + 1 for joint in end_joints],
     )
 
 
-def _upright(values: dict[str, F64], parents: list[int], up: str, metres: float) -> None:
+def _convert_axes(values: dict[str, F64], parents: list[int], up: str, metres: float) -> None:
     """Bring poses into metres and the world's axes to ours; only roots stand in the world."""
     values["translations"] *= metres
     if up == "y":
         return
     roots = [j for j, parent in enumerate(parents) if parent < 0]
-    turn = rotations.from_matrix(space.basis(up, "right"))
+    turn = rotations.from_matrix(space.conversion_matrix(up, "right"))
     places, turns = values["translations"], values["rotations"]
-    places[..., roots, :] = space.inside(places[..., roots, :], up)
+    places[..., roots, :] = space.to_internal(places[..., roots, :], up)
     turns[..., roots, :] = rotations.multiply(turn, turns[..., roots, :])
 
 
-def _end_sites(arrays: dict[str, F64], joints: int) -> tuple[F64, list[int]]:
+def _read_end_sites(arrays: dict[str, F64], joints: int) -> tuple[F64, list[int]]:
     ends = arrays.get("endSites", np.zeros(0))
     carriers = arrays.get("endSiteJoints", np.zeros(0)).astype(int).tolist()
     if len(ends) != 3 * len(carriers) or any(not 0 <= j < joints for j in carriers):
@@ -380,12 +391,14 @@ def _end_sites(arrays: dict[str, F64], joints: int) -> tuple[F64, list[int]]:
     return ends.reshape(-1, 3), carriers
 
 
-def _tracks(answer: dict[str, Any], arrays: dict[str, F64], times: F64) -> dict[str, Track]:
-    shapes = list(distinct(answer["shapes"]))
+def _build_tracks(response: dict[str, Any], arrays: dict[str, F64], times: F64) -> dict[str, Track]:
+    shapes = list(make_unique(response["shapes"]))
     if "weights" not in arrays:
         return {}
     values = np.broadcast_to(arrays["weights"].reshape(-1, len(shapes)), (len(times), len(shapes)))
     return {
-        f"{SHAPES}{name}": Track("scalar", values[:, k], times=times, bound=WEIGHT_BOUND)
+        f"{BLEND_SHAPE_PREFIX}{name}": Track(
+            "scalar", values[:, k], times=times, bound=WEIGHT_BOUND
+        )
         for k, name in enumerate(shapes)
     }

@@ -1,6 +1,6 @@
 """The reader of USD files in a process of its own (`child_main.py`), by usd-core.
 
-Of the question it knows `beside`: path and size of each file that follows the first, `fps`, and
+Of the question it knows `read_external`: path and size of each file that follows the first, `fps`, and
 `divided`, into how many parts the time between samples is. Where files refer to others that were
 not given, the answer is their names, `others`: paths from the folder of the first file, or absolute
 ones. Files are given, and never opened from where they are: the parent decides what may be read.
@@ -15,27 +15,27 @@ from pathlib import Path
 from typing import Any
 
 CHANNELS = {"translations": ("f4", 3), "rotations": ("f4", 4), "scales": ("f2", 3)}
-MOST_SAMPLES = 1 << 22
+MAX_SAMPLES = 1 << 22
 # The first file lies this many folders deep in ours, so that paths with as many ".." stay in it.
-MAX_UP = 32
-MAIN = "mocpack-main"  # the first file, without its extension
-ABSOLUTE = "absolute"  # the folder for files with absolute paths
+MAX_PARENT_FOLDERS = 32
+MAIN_STEM = "mocpack-main"  # the first file, without its extension
+ABSOLUTE_FOLDER = "absolute"  # the folder for files with absolute paths
 
 
-def opened(pxr: Any, data: bytes, question: dict[str, Any]) -> Any:
+def open_scene(pxr: Any, data: bytes, request: dict[str, Any]) -> Any:
     """Return the stage of a file with its animations, or the files that are missing."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
     from pxr import Usd, UsdSkel
 
-    folder = Path(question["folder"])
-    path = _put(data, folder, question["beside"])
-    question["folder"] = str(path.parent)  # what complaints leave out
-    others, layers = _others(path, folder)
+    folder = Path(request["folder"])
+    path = _write_files(data, folder, request["read_external"])
+    request["folder"] = str(path.parent)  # what complaints leave out
+    others, layers = _find_missing_files(path, folder)
     if others:
         return {"others": others}
     stage = Usd.Stage.Open(str(path))
     prims = [p for p in stage.Traverse(Usd.TraverseInstanceProxies()) if p.IsA(UsdSkel.Animation)]
-    moving = [prim for prim in prims if _times(UsdSkel.Animation(prim))]
+    moving = [prim for prim in prims if _list_times(UsdSkel.Animation(prim))]
     # layers that nobody holds would be read once more
     return stage, moving, [prim for prim in prims if prim not in moving], layers
 
@@ -46,46 +46,46 @@ def names(scene: Any) -> tuple[list[str], list[str]]:
     return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
 
 
-def poses(scene: Any, number: int, question: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
+def poses(scene: Any, number: int, request: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
     """Return a skeleton and its animation; their numbers are put behind the blocks."""
     stage, moving, _, _ = scene
-    settings = _settings(stage)
-    return settings | _clip(stage, moving[number], question, settings, blocks)
+    settings = _read_settings(stage)
+    return settings | _sample_animation(stage, moving[number], request, settings, blocks)
 
 
-def _ending(data: bytes) -> str:
+def _choose_extension(data: bytes) -> str:
     if data.startswith(b"PK"):
         return ".usdz"
     return ".usdc" if data.startswith(b"PXR-USDC") else ".usda"
 
 
-def _put(data: bytes, folder: Path, beside: list[tuple[str, int]]) -> Path:
+def _write_files(data: bytes, folder: Path, read_external: list[tuple[str, int]]) -> Path:
     """Write what was given into the folder; return the path of the file itself."""
-    at = len(data) - sum(size for _, size in beside)
-    path = _place(f"{MAIN}{_ending(data)}", folder)
+    at = len(data) - sum(size for _, size in read_external)
+    path = _copy_path(f"{MAIN_STEM}{_choose_extension(data)}", folder)
     path.parent.mkdir(parents=True)
     path.write_bytes(data[:at])
-    for name, size in beside:
-        other = _place(name, folder)
+    for name, size in read_external:
+        other = _copy_path(name, folder)
         other.parent.mkdir(parents=True, exist_ok=True)
         other.write_bytes(data[at : at + size])
         at += size
     return path
 
 
-def _place(name: str, folder: Path) -> Path:
+def _copy_path(name: str, folder: Path) -> Path:
     """Return where in our folder the file of this name lies."""
     if Path(name).is_absolute():
-        path = folder / ABSOLUTE / Path(name).relative_to(Path(name).anchor)
+        path = folder / ABSOLUTE_FOLDER / Path(name).relative_to(Path(name).anchor)
     else:
-        path = folder.joinpath(*["_"] * MAX_UP, name)
+        path = folder.joinpath(*["_"] * MAX_PARENT_FOLDERS, name)
     path = Path(os.path.normpath(path))
     if not path.is_relative_to(folder):
-        raise ValueError(f"{name[:80]!r} leads more than {MAX_UP} folders up")
+        raise ValueError(f"{name[:80]!r} leads more than {MAX_PARENT_FOLDERS} folders up")
     return path
 
 
-def _others(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
+def _find_missing_files(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
     """Return the files that files of the folder refer to and that are not there, and the layers."""
     from pxr import Sdf
 
@@ -99,7 +99,7 @@ def _others(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
         layers.append(layer)
         _drop_value_clips(layer)
         for asset in layer.GetCompositionAssetDependencies():
-            there = _target(layer, asset, folder)
+            there = _resolve_reference(layer, asset, folder)
             if there in seen:
                 continue
             seen.add(there)
@@ -112,7 +112,7 @@ def _others(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
     return sorted(found), layers
 
 
-def _target(layer: Any, asset: str, folder: Path) -> str:
+def _resolve_reference(layer: Any, asset: str, folder: Path) -> str:
     """Return the absolute path that a layer refers to, changed to our copy if there is one."""
     there = str(layer.ComputeAbsolutePath(asset))
     if not Path(there).is_absolute():  # USD looks beside the layer first
@@ -120,8 +120,8 @@ def _target(layer: Any, asset: str, folder: Path) -> str:
     if there.startswith(f"{folder}{os.sep}"):
         return there
     if not Path(asset).is_absolute():
-        raise ValueError(f"{asset[:80]!r} leads more than {MAX_UP} folders up")
-    copy = _place(there, folder)
+        raise ValueError(f"{asset[:80]!r} leads more than {MAX_PARENT_FOLDERS} folders up")
+    copy = _copy_path(there, folder)
     if not copy.exists():
         return there
     if not layer.UpdateCompositionAssetDependency(asset, str(copy)):
@@ -142,7 +142,7 @@ def _drop_value_clips(layer: Any) -> None:
                 prim.ClearInfo(field)
 
 
-def _times(animation: Any) -> list[float]:
+def _list_times(animation: Any) -> list[float]:
     """Return the time codes at which an animation has samples, if it changes at all."""
     times: set[float] = set()
     for attribute in _attributes(animation).values():
@@ -160,7 +160,7 @@ def _attributes(animation: Any) -> dict[str, Any]:
     }
 
 
-def _settings(stage: Any) -> dict[str, Any]:
+def _read_settings(stage: Any) -> dict[str, Any]:
     from pxr import UsdGeom
 
     return {
@@ -172,10 +172,10 @@ def _settings(stage: Any) -> dict[str, Any]:
     }
 
 
-def _clip(
+def _sample_animation(
     stage: Any,
     prim: Any,
-    question: dict[str, Any],
+    request: dict[str, Any],
     known: dict[str, Any],
     blocks: list[bytes],
 ) -> dict[str, Any]:
@@ -183,22 +183,22 @@ def _clip(
 
     animation = UsdSkel.Animation(prim)
     joints = [str(joint) for joint in animation.GetJointsAttr().Get() or []]
-    skeleton = _skeleton_of(stage, prim, joints)
-    times = _times(animation)
-    carried = None if skeleton is None else _times_of_carriers(skeleton)
+    skeleton = _find_skeleton(stage, prim, joints)
+    times = _list_times(animation)
+    carried = None if skeleton is None else _ancestor_times(skeleton)
     if carried:
         times = sorted({*times, *carried})
-    times = _sampled(times, question["fps"], known["codes_a_second"])
-    times = times if len(times) > MOST_SAMPLES else _divided(times, question["divided"])
-    every = joints if skeleton is None else _joints_of(skeleton)
-    if len(times) > MOST_SAMPLES or len(times) * len(every) > question["most_poses"]:
+    times = _sample_times(times, request["fps"], known["codes_a_second"])
+    times = times if len(times) > MAX_SAMPLES else _subdivide(times, request["divided"])
+    every = joints if skeleton is None else _list_joints(skeleton)
+    if len(times) > MAX_SAMPLES or len(times) * len(every) > request["most_poses"]:
         return {"error": f"{len(times)} frames of {len(every)} joints are more than mocpack reads"}
     placed: list[tuple[str, str, int]] = []
     if skeleton is not None:
-        for name, matrices in _at_rest(skeleton, len(every)).items():
+        for name, matrices in _pack_rest_pose(skeleton, len(every)).items():
             placed.append((name, "f8", len(matrices) // 8))
             blocks.append(matrices)
-        worlds = [] if carried is None else _worlds(skeleton, times)
+        worlds = [] if carried is None else _world_matrices(skeleton, times)
         if worlds:
             placed.append(("world", "f8", 16 * len(worlds)))
             blocks += worlds
@@ -207,7 +207,7 @@ def _clip(
     counts |= {name: (kind, width * len(joints)) for name, (kind, width) in CHANNELS.items()}
     for name, attribute in _attributes(animation).items():
         kind, width = counts[name]
-        values = _samples(attribute, times, width, int(kind[1]))
+        values = _sample_attribute(attribute, times, width, int(kind[1]))
         if values:
             placed.append((name, kind, width * len(values)))
             blocks += values
@@ -217,13 +217,13 @@ def _clip(
         "is_carried_about": bool(carried),
         "moved": joints,
         "joints": every,
-        "joint_names": [] if skeleton is None else _names_of(skeleton),
+        "joint_names": [] if skeleton is None else _list_joint_names(skeleton),
         "skeleton": "" if skeleton is None else skeleton.GetPrim().GetName(),
         "shapes": shapes,
     }
 
 
-def _skeleton_of(stage: Any, prim: Any, joints: list[str]) -> Any:
+def _find_skeleton(stage: Any, prim: Any, joints: list[str]) -> Any:
     """Return the skeleton that an animation is bound to, or one that has its joints."""
     from pxr import Usd, UsdSkel
 
@@ -233,20 +233,20 @@ def _skeleton_of(stage: Any, prim: Any, joints: list[str]) -> Any:
             continue
         if UsdSkel.BindingAPI(other).GetInheritedAnimationSource() == prim:
             return UsdSkel.Skeleton(other)
-        if fitting is None and set(joints) <= set(_joints_of(UsdSkel.Skeleton(other))):
+        if fitting is None and set(joints) <= set(_list_joints(UsdSkel.Skeleton(other))):
             fitting = UsdSkel.Skeleton(other)
     return fitting
 
 
-def _joints_of(skeleton: Any) -> list[str]:
+def _list_joints(skeleton: Any) -> list[str]:
     return [str(joint) for joint in skeleton.GetJointsAttr().Get() or []]
 
 
-def _names_of(skeleton: Any) -> list[str]:
+def _list_joint_names(skeleton: Any) -> list[str]:
     return [str(name) for name in skeleton.GetJointNamesAttr().Get() or []]
 
 
-def _at_rest(skeleton: Any, joints: int) -> dict[str, bytes]:
+def _pack_rest_pose(skeleton: Any, joints: int) -> dict[str, bytes]:
     """Return matrices of joints at rest, and the ends of bones that mocpack has written."""
     found = {}
     rest = skeleton.GetRestTransformsAttr().Get() or skeleton.GetBindTransformsAttr().Get()
@@ -263,7 +263,7 @@ def _at_rest(skeleton: Any, joints: int) -> dict[str, bytes]:
     return found
 
 
-def _times_of_carriers(skeleton: Any) -> list[float] | None:
+def _ancestor_times(skeleton: Any) -> list[float] | None:
     """Return when what carries a skeleton changes; None where nothing moves or turns it."""
     from pxr import Gf, UsdGeom
 
@@ -279,7 +279,7 @@ def _times_of_carriers(skeleton: Any) -> list[float] | None:
     return times if carried else None
 
 
-def _worlds(skeleton: Any, times: list[float]) -> list[bytes]:
+def _world_matrices(skeleton: Any, times: list[float]) -> list[bytes]:
     """Return the matrix that takes a skeleton to the world at each time."""
     from pxr import UsdGeom
 
@@ -290,17 +290,17 @@ def _worlds(skeleton: Any, times: list[float]) -> list[bytes]:
     return found
 
 
-def _sampled(times: list[float], fps: float | None, codes: float) -> list[float]:
+def _sample_times(times: list[float], fps: float | None, codes: float) -> list[float]:
     if fps is None:
         return times
     step = codes / fps
     count = (times[-1] - times[0]) / step
-    if not 0 <= count < MOST_SAMPLES:
-        return [0.0] * (MOST_SAMPLES + 1)  # the caller complains
+    if not 0 <= count < MAX_SAMPLES:
+        return [0.0] * (MAX_SAMPLES + 1)  # the caller complains
     return [times[0] + k * step for k in range(int(count + 1e-3) + 1)]
 
 
-def _divided(times: list[float], parts: int) -> list[float]:
+def _subdivide(times: list[float], parts: int) -> list[float]:
     """Return times with every gap divided into so many parts."""
     if parts == 1:
         return times
@@ -308,7 +308,7 @@ def _divided(times: list[float], parts: int) -> list[float]:
     return [a + (b - a) * step for a, b in pairwise(times) for step in steps] + times[-1:]
 
 
-def _samples(attribute: Any, times: list[float], width: int, size: int) -> list[bytes]:
+def _sample_attribute(attribute: Any, times: list[float], width: int, size: int) -> list[bytes]:
     """Return the values of an attribute: at each time, or once, or none."""
     if not attribute.HasAuthoredValue() or not width:
         return []

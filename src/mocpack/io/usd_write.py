@@ -15,17 +15,19 @@ import numpy as np
 from mocpack import rotations, space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.extras import require
-from mocpack.io.usd import SHAPES
+from mocpack.io.usd import BLEND_SHAPE_PREFIX
+from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
 
 ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
-PARTS = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # of usd-core
+USD_MODULES = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # of usd-core
 
 
 def write(clip: Clip, ending: str = ".usdc") -> bytes:
     """Return the clip as a file of a skeleton and its animation, in the source's unit and axes."""
-    parts = {part: require(f"pxr.{part}", extra="usd", purpose="writing USD") for part in PARTS}
+    parts = {
+        part: require(f"pxr.{part}", extra="usd", purpose="writing USD") for part in USD_MODULES
+    }
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"clip{'.usdc' if ending == '.usdz' else ending}"
         stage = parts["Usd"].Stage.CreateNew(str(path))
@@ -69,13 +71,13 @@ def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
     animation = skel.Animation.Define(stage, ANIMATION)
     binding = skel.BindingAPI.Apply(skeleton.GetPrim())
     binding.CreateAnimationSourceRel().SetTargets([sdf.Path(ANIMATION)])
-    rest, pose = _outside(clip, up)
-    paths = _joint_paths(clip.skeleton)
+    rest, pose = _to_source_axes(clip, up)
+    paths = _make_joint_paths(clip.skeleton)
     _fill_skeleton(skeleton, clip, paths, rest, pxr)
     _fill_animation(animation, clip, paths, pose, codes, pxr)
 
 
-def _outside(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]]:
+def _to_source_axes(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]]:
     """Return the pose at rest and all poses in the source's unit and axes."""
     skeleton = clip.skeleton
     places = np.tile(skeleton.offsets, (clip.frame_count, 1, 1))
@@ -89,15 +91,15 @@ def _outside(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]]:
         part["translations"] /= clip.unit
         if up != "y":
             roots = list(skeleton.roots)
-            turn = rotations.from_matrix(space.basis(up, "right").T)
+            turn = rotations.from_matrix(space.conversion_matrix(up, "right").T)
             moved, turned = part["translations"], part["rotations"]
-            moved[..., roots, :] = space.outside(moved[..., roots, :], up)
+            moved[..., roots, :] = space.from_internal(moved[..., roots, :], up)
             turned[..., roots, :] = rotations.multiply(turn, turned[..., roots, :])
         found.append(part)
     return found[0], found[1]
 
 
-def _joint_paths(skeleton: Skeleton) -> list[str]:
+def _make_joint_paths(skeleton: Skeleton) -> list[str]:
     """Return the path of each joint, of names that USD allows, all different beside each other."""
     paths: list[str] = []
     for name, parent in zip(skeleton.names, skeleton.parents, strict=True):
@@ -115,7 +117,7 @@ def _fill_skeleton(
     skeleton: Any, clip: Clip, paths: list[str], rest: dict[str, F64], pxr: dict[str, Any]
 ) -> None:
     vt, sdf = pxr["Vt"], pxr["Sdf"]
-    local = _matrices(rest)
+    local = _build_matrices(rest)
     world: list[F64] = []
     for matrix, parent in zip(local, clip.skeleton.parents, strict=True):
         world.append(matrix if parent < 0 else matrix @ world[parent])
@@ -135,7 +137,7 @@ def _fill_skeleton(
             prim.CreateAttribute(f"mocpack:{name}", kind, True, sdf.VariabilityUniform).Set(values)
 
 
-def _matrices(rest: dict[str, F64]) -> F64:
+def _build_matrices(rest: dict[str, F64]) -> F64:
     """Return USD's matrices (J, 4, 4) of places, turns and scales."""
     found = np.tile(np.eye(4), (len(rest["scales"]), 1, 1))
     turned = rotations.as_matrix(rest["rotations"]) * rest["scales"][:, np.newaxis]
@@ -170,9 +172,11 @@ def _fill_animation(
         for code, values in zip(codes.tolist(), array, strict=True):
             attribute.Set(kind.FromNumpy(values), code)
     shapes = {
-        name.removeprefix(SHAPES): track
+        name.removeprefix(BLEND_SHAPE_PREFIX): track
         for name, track in clip.tracks.items()
-        if name.startswith(SHAPES) and track.kind == "scalar" and len(track) == clip.frame_count
+        if name.startswith(BLEND_SHAPE_PREFIX)
+        and track.kind == "scalar"
+        and len(track) == clip.frame_count
     }
     if shapes:
         animation.CreateBlendShapesAttr(list(shapes))

@@ -8,7 +8,7 @@ from mocpack.clip import VertexClip, VertexHeader
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.io import npz
 
-FRAME_RATE = 30.0
+DEFAULT_FRAME_RATE = 30.0
 
 
 def probe(data: bytes) -> bool:
@@ -23,7 +23,7 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
     faces = arrays.optional("faces", np.zeros((0, 3), np.int32), kinds="iu")
     frame_time = arrays.number("frame_time", 0.0)
     if not frame_time:
-        frame_time = 1 / (arrays.number("frame_rate", FRAME_RATE) or np.nan)
+        frame_time = 1 / (arrays.number("frame_rate", DEFAULT_FRAME_RATE) or np.nan)
     if vertices.ndim != 3 or vertices.shape[2] != 3:
         raise CorruptionError(f"expected vertices of shape (F, V, 3), got {vertices.shape}")
     if faces.size and not 0 <= faces.min() <= faces.max() < vertices.shape[1]:

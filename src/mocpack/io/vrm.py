@@ -19,11 +19,11 @@ from mocpack.io.gltf_file import Object
 from mocpack.skeleton import Skeleton
 
 EXTENSION, VERSION = "VRMC_vrm_animation", "1.0"
-EXPRESSION = "expression."
+EXPRESSION_PREFIX = "expression."
 PRESETS = {"happy", "angry", "sad", "relaxed", "surprised", "neutral", "aa", "ih", "ou", "ee"}
 PRESETS |= {"oh", "blink", "blinkLeft", "blinkRight"}
 SIDES = (("left", "l"), ("right", "r"))
-MIDDLE = ("hips", "spine", "chest", "upperChest", "neck", "head")
+TORSO = ("hips", "spine", "chest", "upperChest", "neck", "head")
 LIMBS = ("Shoulder", "UpperArm", "LowerArm", "Hand", "UpperLeg", "LowerLeg", "Foot", "Toes")
 REQUIRED = frozenset(
     ["hips", "spine", "head"]
@@ -31,7 +31,7 @@ REQUIRED = frozenset(
 )
 # joints in the order of MIDDLE and LIMBS by whose names they are: of VRM models; of Mixamo,
 # MotionBuilder and most BVH files; of Acclaim files; of SMPL. `%` is the side, "-" no joint.
-CUSTOMS = (
+NAMING_STYLES = (
     (
         "hips spine chest upperchest neck head",
         "%shoulder %upperarm %lowerarm %hand %upperleg %lowerleg %foot %toes",
@@ -53,11 +53,11 @@ CUSTOMS = (
 
 def write(clip: Clip) -> bytes:
     """Return the clip as a .vrma file; a body without the bones that VRM needs is refused."""
-    bones = human_bones(clip)
+    bones = find_human_bones(clip)
     buffer = Buffer()
-    nodes = glb.rest_nodes(clip.skeleton)
-    animation = glb.keyed(clip, buffer, nodes)
-    expressions = _expressions(clip, buffer, nodes, animation)
+    nodes = glb.build_nodes(clip.skeleton)
+    animation = glb.build_animation(clip, buffer, nodes)
+    expressions = _add_expressions(clip, buffer, nodes, animation)
     for node in nodes:
         if "children" not in node:  # so that programs take none for a node that is for nothing
             node.setdefault("extras", {"mocpack": "joint"})
@@ -84,17 +84,17 @@ def write(clip: Clip) -> bytes:
         "accessors": buffer.accessors,
         "bufferViews": buffer.views,
     }
-    return gltf_build.binary(document, bytes(buffer.data))
+    return gltf_build.pack_binary(document, bytes(buffer.data))
 
 
-def human_bones(clip: Clip) -> dict[str, int]:
+def find_human_bones(clip: Clip) -> dict[str, int]:
     """Return the joint of each human bone that VRM knows, by VRM's name for the bone."""
     names = clip.skeleton.names
     known: Any = clip.metadata.get("vrm_humanoid")
     if isinstance(known, dict):
         found = {str(bone): names.index(name) for bone, name in known.items() if name in names}
     else:
-        found = max((_named(clip.skeleton, custom) for custom in CUSTOMS), key=len)
+        found = max((_match_names(clip.skeleton, custom) for custom in NAMING_STYLES), key=len)
     missing = sorted(REQUIRED - set(found))
     if missing:
         raise UnsupportedClipError(
@@ -104,11 +104,11 @@ def human_bones(clip: Clip) -> dict[str, int]:
     return found
 
 
-def _named(skeleton: Skeleton, custom: tuple[str, str]) -> dict[str, int]:
+def _match_names(skeleton: Skeleton, custom: tuple[str, str]) -> dict[str, int]:
     """Return the bones that joints of such names are."""
-    joints = {_plain(name): j for j, name in reversed(list(enumerate(skeleton.names)))}
+    joints = {_normalize_name(name): j for j, name in reversed(list(enumerate(skeleton.names)))}
     middle, limbs = (part.split() for part in custom)
-    wanted = dict(zip(MIDDLE, ([name] for name in middle), strict=True))
+    wanted = dict(zip(TORSO, ([name] for name in middle), strict=True))
     for side, letter in SIDES:
         for limb, name in zip(LIMBS, limbs, strict=True):
             wanted[side + limb] = [name.replace("%", side), name.replace("%", letter)]
@@ -116,7 +116,7 @@ def _named(skeleton: Skeleton, custom: tuple[str, str]) -> dict[str, int]:
     return {bone: at[0] for bone, at in found.items() if at}
 
 
-def _plain(name: str) -> str:
+def _normalize_name(name: str) -> str:
     """Return a joint's name without what programs put before it and between its words.
 
     >>> _plain("mixamorig:LeftUpLeg"), _plain("left_hip")
@@ -125,15 +125,15 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.rpartition(":")[2].lower())
 
 
-def _expressions(
+def _add_expressions(
     clip: Clip, buffer: Buffer, nodes: list[Object], animation: Object
 ) -> dict[str, int]:
     """Add a node for each expression, whose place along x is its weight."""
     found: dict[str, int] = {}
     for name, track in clip.tracks.items():
-        if not name.startswith(EXPRESSION) or track.kind != "scalar" or not len(track):
+        if not name.startswith(EXPRESSION_PREFIX) or track.kind != "scalar" or not len(track):
             continue
-        expression = name.removeprefix(EXPRESSION)
+        expression = name.removeprefix(EXPRESSION_PREFIX)
         seconds = track.seconds(clip.frame_time)
         times = buffer.add(seconds - min(0.0, clip.times[0], seconds[0]), bounds=True)
         places = np.zeros((len(track), 3))

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from mocpack.clip import AnyClip, Clip
+from mocpack.codec_clip import drop_take_data
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.io.atomic import write_all_atomically, write_atomically
-from mocpack.io.beside import files_beside
-from mocpack.io.reading import contents
-from mocpack.io.table import BODY_DIALECTS, FORMATS, BodyDialect, Format, later
-from mocpack.plain import plain
+from mocpack.io.external_files import external_file_reader
+from mocpack.io.reading import read_file_bytes
+from mocpack.io.table import BODY_DIALECTS, FORMATS, BodyDialect, Format, lazy_function
 
-CHARACTERS = (".glb", ".gltf", ".vrma")  # files that a clip can be put into
+CHARACTER_EXTENSIONS = (".glb", ".gltf", ".vrma")  # files that a clip can be put into
 
 
 def write_file(
@@ -33,13 +33,15 @@ def write_file(
     """
     path = Path(path)
     if into is not None:
-        write_atomically(_put_into(clip, Path(into), path, allow_outside), path)
+        write_atomically(_insert_into_character(clip, Path(into), path, allow_outside), path)
         return
     if dialect is not None:
         write_atomically(write_bytes(clip, path.suffix, dialect), path)
         return
-    if path.suffix.lower() not in _writable(clip.header.kind):
-        owner = next((f for f in FORMATS if f.beside and f.beside[0] == path.suffix.lower()), None)
+    if path.suffix.lower() not in _writable_extensions(clip.header.kind):
+        owner = next(
+            (f for f in FORMATS if f.second_file and f.second_file[0] == path.suffix.lower()), None
+        )
         if owner is not None:
             raise UsageError(
                 f"{path}: holds no motion; write {path.with_suffix(owner.extensions[0])}, "
@@ -54,35 +56,35 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     A `dialect` is how some program that trains robots wants its files.
     """
     if dialect is not None:
-        chosen_dialect = written_dialect(dialect, extension)
+        chosen_dialect = find_dialect(dialect, extension)
         if isinstance(chosen_dialect, BodyDialect):
             return chosen_dialect.write(clip)
-        made: bytes = later("robots.exports", "write")(clip, dialect, extension)
+        made: bytes = lazy_function("robots.exports", "write")(clip, dialect, extension)
         return made
     kind = clip.header.kind
     able = [f for f in FORMATS if kind in f.kinds]
     writers = {e: (f.write, f) for f in able if f.write for e in f.extensions}
-    writers |= {f.beside[0]: (f.beside[1], f) for f in able if f.beside}
+    writers |= {f.second_file[0]: (f.second_file[1], f) for f in able if f.second_file}
     if extension.lower() not in writers:
         known = [f for f in FORMATS if extension.lower() in f.extensions]
         read_alone = [f.name for f in known if not f.write and not f.dialects]
         why = f": {read_alone[0]} is read, not written" if read_alone else ""
         raise UsageError(
             f"cannot write a clip of {kind} as {extension!r}{why}; "
-            f"mocpack writes it as: {', '.join(_writable(kind))}"
+            f"mocpack writes it as: {', '.join(_writable_extensions(kind))}"
         )
     write, chosen = writers[extension.lower()]
-    return write(_fitted(clip, chosen))
+    return write(_fit_to_format(clip, chosen))
 
 
 def write_scene_bytes(clips: Mapping[str, AnyClip], extension: str) -> bytes:
     """Return several clips of one clock as one file of that extension."""
     chosen = next(f for f in FORMATS if f.write_scene and extension.lower() in f.extensions)
     assert chosen.write_scene is not None
-    return chosen.write_scene({name: _fitted(clip, chosen) for name, clip in clips.items()})
+    return chosen.write_scene({name: _fit_to_format(clip, chosen) for name, clip in clips.items()})
 
 
-def holds_scenes(extension: str) -> bool:
+def supports_scenes(extension: str) -> bool:
     """Say whether one file of that extension can be written with several clips."""
     return any(f.write_scene and extension.lower() in f.extensions for f in FORMATS)
 
@@ -91,16 +93,16 @@ def files_to_write(path: str | Path) -> list[Path]:
     """Return the files that writing `path` makes: itself, and what belongs beside it, first."""
     path = Path(path)
     for f in FORMATS:
-        if path.suffix.lower() in f.extensions and f.beside:
-            return [path.with_suffix(f.beside[0]), path]
+        if path.suffix.lower() in f.extensions and f.second_file:
+            return [path.with_suffix(f.second_file[0]), path]
     return [path]
 
 
-def written_dialect(name: str, extension: str | None = None) -> Any:
+def find_dialect(name: str, extension: str | None = None) -> Any:
     """Return the dialect of that name; complains of one that is not, or has other files."""
     found = BODY_DIALECTS.get(name)
     if found is None:
-        return later("robots.exports", "dialect")(name, extension)
+        return lazy_function("robots.exports", "find_robot_dialect")(name, extension)
     if extension is not None and extension.lower() not in found.extensions:
         raise UsageError(
             f"files of {name} end in {' or '.join(found.extensions)}, not {extension!r}"
@@ -108,18 +110,22 @@ def written_dialect(name: str, extension: str | None = None) -> Any:
     return found
 
 
-def _put_into(clip: AnyClip, character: Path, path: Path, allow_outside: bool) -> bytes:
+def _insert_into_character(
+    clip: AnyClip, character: Path, path: Path, allow_outside: bool
+) -> bytes:
     """Return a character's file with the clip in it."""
-    if path.suffix.lower() not in CHARACTERS:
-        raise UsageError(f"{path}: a clip is put into a character as {', '.join(CHARACTERS)} alone")
+    if path.suffix.lower() not in CHARACTER_EXTENSIONS:
+        raise UsageError(
+            f"{path}: a clip is put into a character as {', '.join(CHARACTER_EXTENSIONS)} alone"
+        )
     if not isinstance(clip, Clip):
         raise UsageError(f"{path}: a vertex animation has no joints to put into a character")
-    data, binary = contents(character), path.suffix.lower() != ".gltf"
+    data, binary = read_file_bytes(character), path.suffix.lower() != ".gltf"
     try:
-        made: bytes = later("gltf_into", "write")(
+        made: bytes = lazy_function("gltf_into", "write")(
             clip,
             data,
-            beside=files_beside(character, allow_outside=allow_outside),
+            read_external=external_file_reader(character, allow_outside=allow_outside),
             binary=binary,
         )
     except (FormatError, UsageError) as error:
@@ -127,19 +133,19 @@ def _put_into(clip: AnyClip, character: Path, path: Path, allow_outside: bool) -
     return made
 
 
-def _fitted(clip: AnyClip, chosen: Format) -> AnyClip:
+def _fit_to_format(clip: AnyClip, chosen: Format) -> AnyClip:
     """Return what of a clip a format holds; what changes a pose or its time is never left out."""
     if not isinstance(clip, Clip) or "all" in chosen.holds:
         return clip
     if clip.header.is_scaled and "scales" not in chosen.holds:
         raise UnsupportedClipError(f"{chosen.name} holds no scales, and this clip has some")
-    if clip.extras.times is not None and "times" not in chosen.holds:
+    if clip.take_data.times is not None and "times" not in chosen.holds:
         raise UnsupportedClipError(
             f"{chosen.name} holds even times alone, and this clip's frames are not evenly spaced; "
             "mocpack convert --fps 30 (clip.resample(30)) samples it evenly"
         )
-    return clip if "roots" in chosen.holds else plain(clip)
+    return clip if "roots" in chosen.holds else drop_take_data(clip)
 
 
-def _writable(kind: str) -> list[str]:
+def _writable_extensions(kind: str) -> list[str]:
     return sorted({e for f in FORMATS if f.write and kind in f.kinds for e in f.extensions})

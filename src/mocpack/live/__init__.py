@@ -11,23 +11,23 @@ from mocpack.live.hello import Hello, is_hello
 from mocpack.live.mode import Mode
 from mocpack.live.player import Player
 from mocpack.live.rate_control import RateControl
-from mocpack.live.receiver import Answer, Pose, Receiver
-from mocpack.live.repeats import repeats_for
+from mocpack.live.receiver import PacketStatus, Pose, Receiver
+from mocpack.live.repeats import choose_repeats
 from mocpack.live.report import Report
 from mocpack.live.sender import Sender
-from mocpack.live.store import Store
+from mocpack.live.stream_buffer import StreamBuffer
 
 __all__ = [
-    "Answer",
     "Hello",
     "Mode",
+    "PacketStatus",
     "Player",
     "Pose",
     "RateControl",
     "Receiver",
     "Report",
     "Sender",
-    "Store",
+    "StreamBuffer",
+    "choose_repeats",
     "is_hello",
-    "repeats_for",
 ]

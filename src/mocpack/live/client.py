@@ -10,17 +10,17 @@ from typing import Any
 
 from mocpack.arrays import F64
 from mocpack.errors import UsageError
-from mocpack.extras import require
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Pose, Receiver
 from mocpack.live.report import read_json
 from mocpack.live.sender import Sender
-from mocpack.live.stage import Place, check_secure, items, subprotocols
+from mocpack.live.stage import StageAddress, check_secure, subprotocols, unpack_items
+from mocpack.optional_packages import require
 
 Frame = tuple[float, F64, F64]
 """Seconds on the sender's clock, rotations (J, 4), translations (M, 3)."""
 
-FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before coming back
+RETRY_AFTER_S, MAX_RETRY_AFTER_S = 0.1, 5.0  # seconds before coming back
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Event:
     packet: bytes = b""
 
 
-async def perform(
+async def send_frames(
     url: str,
     sender: Sender,
     frames: AsyncIterator[Frame],
@@ -54,31 +54,31 @@ async def perform(
     token: str | None = None,
     tls: ssl.SSLContext | None = None,
     tries: int = 20,
-    told: Callable[[str], None] = lambda said: None,
+    on_retry: Callable[[str], None] = lambda said: None,
 ) -> int:
     """Send frames to a relay until they end; return how many were sent.
 
-    A lost connection is made again, at most `tries` times in a row, the first of which `told` is
+    A lost connection is made again, at most `tries` times in a row, the first of which `on_retry` is
     told; frames that come meanwhile are left out, as they would be late.
     """
-    _check(url, token, performer=True)
-    performing = _Performing(sender, frames)
+    _check_url(url, token, performer=True)
+    frame_sender = _FrameSender(sender, frames)
     failed = 0
     try:
         while True:
             try:
                 async with _connect(url, "send", token, tls) as connection:
                     failed = 0
-                    await performing.go_on(connection)
-                    return performing.sent
-            except _lost() as error:
-                failed = _failed(url, error, failed, tries, told)
-                await _pause(failed)
+                    await frame_sender.run(connection)
+                    return frame_sender.sent
+            except _connection_errors() as error:
+                failed = _count_failure(url, error, failed, tries, on_retry)
+                await _wait_to_retry(failed)
     finally:
-        performing.cancel()
+        frame_sender.cancel()
 
 
-class _Performing:
+class _FrameSender:
     """Frames on their way to a relay, over one connection after another."""
 
     def __init__(self, sender: Sender, frames: AsyncIterator[Frame]) -> None:
@@ -86,11 +86,11 @@ class _Performing:
         self._sender, self._frames = sender, frames
         self._next: asyncio.Task[Frame] | None = None
 
-    async def go_on(self, connection: Any) -> None:
+    async def run(self, connection: Any) -> None:
         """Send until the frames end; a lost connection is an error, and loses no frame to come."""
         await connection.send(self._sender.hello.to_bytes())
-        self._sender.restart()
-        listening = asyncio.ensure_future(_listen(connection, self._sender))
+        self._sender.request_keyframe()
+        listening = asyncio.ensure_future(_follow_requests(connection, self._sender))
         try:
             while True:
                 self._next = self._next or asyncio.ensure_future(_next(self._frames))
@@ -121,31 +121,31 @@ async def watch(
     tls: ssl.SSLContext | None = None,
     patience: int = 0,
     tries: int = 20,
-    told: Callable[[str], None] = lambda said: None,
+    on_retry: Callable[[str], None] = lambda said: None,
 ) -> AsyncIterator[Event]:
     """Yield what happens on a stage: who joins, their poses, who leaves.
 
-    A lost connection is made again, as by `perform`.
+    A lost connection is made again, as by `send_frames`.
     """
-    _check(url, token, performer=False)
+    _check_url(url, token, performer=False)
     failed = 0
     while True:
-        audience = Audience(patience)
+        audience = StageDecoder(patience)
         try:
             async with _connect(url, role, token, tls) as connection:
                 failed = 0
                 async for message in connection:
-                    for event in audience.hear(message):
+                    for event in audience.decode(message):
                         yield event
             raise ConnectionResetError("the relay closed the stage")
-        except _lost() as error:
+        except _connection_errors() as error:
             for event in audience.end():
                 yield event
-            failed = _failed(url, error, failed, tries, told)
-            await _pause(failed)
+            failed = _count_failure(url, error, failed, tries, on_retry)
+            await _wait_to_retry(failed)
 
 
-class Audience:
+class StageDecoder:
     """Makes events of a relay's messages.
 
     Attributes
@@ -160,12 +160,12 @@ class Audience:
         self._names: dict[int, str] = {}
         self._hellos: dict[int, bytes] = {}
 
-    def hear(self, message: str | bytes) -> list[Event]:
+    def decode(self, message: str | bytes) -> list[Event]:
         """Take a message: what is said, or hellos and packets."""
         if isinstance(message, str):
-            return self.told(read_json(message))
+            return self.apply_message(read_json(message))
         events = []
-        for number, data in items(message):
+        for number, data in unpack_items(message):
             if is_hello(data):
                 # who is not named yet will be, and greet again; who is known only reminds of it
                 if number in self._names and data != self._hellos.get(number):
@@ -176,30 +176,32 @@ class Audience:
                 receiver = self.receivers[number]
                 name = self._name(number)
                 poses = receiver.receive(data)
-                if receiver.answer.is_good:
+                if receiver.last_status.is_good:
                     events.append(Event("packet", name, receiver, packet=data))
                 events += [Event("pose", name, receiver, pose) for pose in poses]
         return events
 
     def end(self) -> list[Event]:
         """Let all leave."""
-        return [event for number in [*self.receivers] for event in self._left(number)]
+        return [event for number in [*self.receivers] for event in self._remove(number)]
 
-    def told(self, told: dict[str, Any]) -> list[Event]:
+    def apply_message(self, told: dict[str, Any]) -> list[Event]:
         """Take what is said: who joins, who leaves, or who is here."""
         if isinstance(told.get("join"), int):
             self._names[told["join"]] = str(told.get("name", ""))[:64]
         if isinstance(told.get("leave"), int):
-            return self._left(told["leave"])
+            return self._remove(told["leave"])
         if isinstance(here := told.get("here"), dict):
-            known = {int(number): str(name)[:64] for number, name in here.items() if _whole(number)}
+            known = {
+                int(number): str(name)[:64] for number, name in here.items() if _is_index(number)
+            }
             gone = [number for number in self.receivers if number not in known]
-            events = [event for number in gone for event in self._left(number)]
+            events = [event for number in gone for event in self._remove(number)]
             self._names = known
             return events
         return []
 
-    def _left(self, number: int) -> list[Event]:
+    def _remove(self, number: int) -> list[Event]:
         name = self._name(number)
         receiver = self.receivers.pop(number, None)
         self._names.pop(number, None)
@@ -210,15 +212,15 @@ class Audience:
         return self._names.get(number, str(number))
 
 
-async def _listen(connection: Any, sender: Sender) -> None:
+async def _follow_requests(connection: Any, sender: Sender) -> None:
     """Heed what a relay asks of a performer; it ends when the connection does."""
     async for message in connection:
         if isinstance(message, str) and read_json(message).get("restart"):
-            sender.restart()
+            sender.request_keyframe()
     raise ConnectionResetError("the relay closed the stage")
 
 
-def _whole(text: str) -> bool:
+def _is_index(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 8
 
 
@@ -240,9 +242,9 @@ def _connect(url: str, role: str, token: str | None, tls: ssl.SSLContext | None)
     )
 
 
-def check_place(url: str, *, performer: bool) -> Place:
+def check_stage_address(url: str, *, performer: bool) -> StageAddress:
     """Return the place that an address names; complain where it is not of that kind."""
-    place = Place.parse("/" + url.partition("://")[2].partition("/")[2])
+    place = StageAddress.parse("/" + url.partition("://")[2].partition("/")[2])
     if performer and place.performer is None:
         raise UsageError(f"a performer needs a name: write {url.rstrip('/')}/anna")
     if not performer and place.performer is not None:
@@ -250,18 +252,18 @@ def check_place(url: str, *, performer: bool) -> Place:
     return place
 
 
-def _check(url: str, token: str | None, *, performer: bool) -> None:
+def _check_url(url: str, token: str | None, *, performer: bool) -> None:
     check_secure(url, token)
-    check_place(url, performer=performer)
+    check_stage_address(url, performer=performer)
 
 
-def _lost() -> tuple[type[BaseException], ...]:
+def _connection_errors() -> tuple[type[BaseException], ...]:
     exceptions = require("websockets.exceptions", extra="live", purpose="a live connection")
     return (OSError, exceptions.ConnectionClosed, exceptions.InvalidHandshake, TimeoutError)
 
 
-def _failed(
-    url: str, error: BaseException, failed: int, tries: int, told: Callable[[str], None]
+def _count_failure(
+    url: str, error: BaseException, failed: int, tries: int, on_retry: Callable[[str], None]
 ) -> int:
     """Count a failure; one that coming back would not mend, or the last, is an error."""
     response = getattr(error, "response", None)
@@ -274,9 +276,9 @@ def _failed(
     if failed + 1 >= tries:
         raise UsageError(f"{url} cannot be reached: {error}") from error
     if not failed:
-        told(f"{url} cannot be reached: {error}; trying again")
+        on_retry(f"{url} cannot be reached: {error}; trying again")
     return failed + 1
 
 
-async def _pause(failed: int) -> None:
-    await asyncio.sleep(min(FIRST_WAIT * 2 ** (failed - 1), LONGEST_WAIT))
+async def _wait_to_retry(failed: int) -> None:
+    await asyncio.sleep(min(RETRY_AFTER_S * 2 ** (failed - 1), MAX_RETRY_AFTER_S))

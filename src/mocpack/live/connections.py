@@ -25,9 +25,9 @@ class Connections:
     def add(self, transport: Any) -> None:
         """Count a new connection, which is half open until `finish_opening`."""
         self._open[transport] = self._half_open[transport] = None
-        if len(self._half_open) > self._limits.half_open:
+        if len(self._half_open) > self._limits.max_half_open:
             self._abort(next(iter(self._half_open)))
-        elif len(self._open) > self._limits.connections + self._limits.half_open:
+        elif len(self._open) > self._limits.max_connections + self._limits.max_half_open:
             self._abort(transport)
 
     def finish_opening(self, transport: Any) -> None:

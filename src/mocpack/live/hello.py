@@ -18,21 +18,24 @@ import numpy as np
 from mocpack import _core, rotations
 from mocpack.clip import ClipHeader
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_extras, pack_skeleton
+from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_skeleton, pack_take_data
 from mocpack.container import MAGIC as FILE_MAGIC
 from mocpack.container.chunks import pack_chunk
 from mocpack.container.head import Head, pack_head
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
 from mocpack.source import BytesSource
-from mocpack.take import Extras
+from mocpack.take_data import TakeData
 
 MAGIC = b"mlh2"
 MODEL = b"mlv2"
 ROOT = 0xFFFF
-MOST_JOINTS = 1024
-MOST_HELLO = 1 << 20  # bytes, inflated
-GAIN, FADE = 0.4, 0.0  # how rates follow what was not expected, and how they fade, a frame
+MAX_JOINTS = 1024
+MAX_HELLO_BYTES = 1 << 20  # bytes, inflated
+VELOCITY_GAIN, VELOCITY_DECAY = (
+    0.4,
+    0.0,
+)  # how rates follow what was not expected, and how they fade, a frame
 
 
 @dataclass(frozen=True)
@@ -48,27 +51,27 @@ class Hello:
         control says otherwise of some frames.
     session : int
         32 bits that tell a restarted sender from the one before.
-    gain, fade : float
+    velocity_gain, velocity_decay : float
         How rates follow what was not expected, and how much of them goes each frame.
     """
 
     header: ClipHeader
     max_error: float = 0.005
     session: int = 0
-    gain: float = GAIN
-    fade: float = FADE
+    velocity_gain: float = VELOCITY_GAIN
+    velocity_decay: float = VELOCITY_DECAY
 
     def __post_init__(self) -> None:
         if self.header.is_scaled:
             raise UnsupportedClipError(
                 "a live stream knows no scales, and this skeleton has some: "
-                "mocpack.plain.without_scales puts its joints where they belong"
+                "mocpack.codec_clip.without_scales puts its joints where they belong"
             )
         if not 1e-6 <= self.max_error <= 1:
             raise UsageError(f"max_error must be in 1e-6..1 metres, got {self.max_error}")
-        if len(self.header.skeleton) > MOST_JOINTS:
+        if len(self.header.skeleton) > MAX_JOINTS:
             raise UsageError(
-                f"a live stream has at most {MOST_JOINTS} joints, got {len(self.header.skeleton)}"
+                f"a live stream has at most {MAX_JOINTS} joints, got {len(self.header.skeleton)}"
             )
         if not 0 <= self.session < 1 << 32:
             raise UsageError(f"session must be in 0..2^32 - 1, got {self.session}")
@@ -84,19 +87,19 @@ class Hello:
         return _pack_model(self)
 
     @cached_property
-    def check(self) -> int:
+    def checksum(self) -> int:
         """CRC-32 of the model, which every packet's checksum includes."""
         return zlib.crc32(self.model)
 
     @property
-    def bound(self) -> int:
+    def bound_um(self) -> int:
         """`max_error` in whole micrometres."""
         return max(1, int(self.max_error * 1e6 + 1e-6))
 
     def to_bytes(self) -> bytes:
         skeleton, header = self.header.skeleton, self.header
         chunks = [("SKEL", pack_skeleton(skeleton, header.translated_joints, header.unit))]
-        chunks += pack_extras(replace(header, start_time=0.0), Extras())
+        chunks += pack_take_data(replace(header, start_time=0.0), TakeData())
         body = FieldWriter()
         body.sized(self.model)
         for name, chunk in chunks:
@@ -109,26 +112,26 @@ class Hello:
         """Read a hello; what contradicts its specification is a `FormatError`."""
         if not is_hello(data):
             raise CorruptionError(f"a hello begins with {MAGIC!r}, got {data[:4]!r}")
-        read = FieldReader(inflate(data[4:], MOST_HELLO, what="hello"), "hello")
-        model = read.sized(MOST_HELLO)
-        joints, moving, check, max_error, frame_time = _core.live_shape(model)
+        read = FieldReader(inflate(data[4:], MAX_HELLO_BYTES, what="hello"), "hello")
+        model = read.sized(MAX_HELLO_BYTES)
+        joints, moving, checksum, max_error, frame_time = _core.live_shape(model)
         chunks = []
         while read.left:
-            chunks.append((read.raw(4), read.sized(MOST_HELLO)))
-        header = _header_of(chunks, frame_time)
+            chunks.append((read.raw(4), read.sized(MAX_HELLO_BYTES)))
+        header = _build_header(chunks, frame_time)
         found_joints, found_moving = len(header.skeleton), len(header.translated_joints)
         if (found_joints, found_moving) != (joints, moving):
             raise CorruptionError(
                 f"hello: its SKEL chunk has {found_joints} joints, its first part {joints}"
             )
-        session, gain, fade = _told(model)
-        found = cls(header, max_error, session, gain, fade)
+        session, velocity_gain, velocity_decay = _unpack_stream_fields(model)
+        found = cls(header, max_error, session, velocity_gain, velocity_decay)
         found.__dict__["model"] = model
-        found.__dict__["check"] = check
+        found.__dict__["checksum"] = checksum
         return found
 
 
-def _header_of(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> ClipHeader:
+def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> ClipHeader:
     """Return the header that chunks make: they are read as those of a file of one frame."""
     head = pack_head(Head("skeleton", 1, frame_time, "live", 1, {}, Errors()))
     parts = [(b"HEAD", head), *chunks, (b"DATA", b"")]
@@ -148,9 +151,9 @@ def is_hello(data: bytes) -> bool:
     return data[:4] == MAGIC
 
 
-def _told(model: bytes) -> tuple[int, float, float]:
-    session, gain, fade = struct.unpack_from("<4xI4x8xHH", model)
-    return session, gain / 65536, fade / 65536
+def _unpack_stream_fields(model: bytes) -> tuple[int, float, float]:
+    session, velocity_gain, velocity_decay = struct.unpack_from("<4xI4x8xHH", model)
+    return session, velocity_gain / 65536, velocity_decay / 65536
 
 
 def _pack_model(hello: Hello) -> bytes:
@@ -158,10 +161,10 @@ def _pack_model(hello: Hello) -> bytes:
     hinges = skeleton.hinges or channel_hinges(skeleton)
     rows = list(hinges.by_joint) if hinges else []
     hinged = {hinges.joints[h] for h in rows if not hinges.slides[h]} if hinges else set()
-    free = [j not in hinged and _turns(skeleton, j) for j in range(len(skeleton))]
-    gains = (round(hello.gain * 65536), round(hello.fade * 65536))
+    free = [j not in hinged and _has_rotation(skeleton, j) for j in range(len(skeleton))]
+    gains = (round(hello.velocity_gain * 65536), round(hello.velocity_decay * 65536))
     counts = (len(skeleton), len(skeleton.end_site_joints), len(header.translated_joints))
-    head = (hello.session, hello.bound, header.frame_time, *gains, *counts, len(rows))
+    head = (hello.session, hello.bound_um, header.frame_time, *gains, *counts, len(rows))
     out = [MODEL, struct.pack("<IIdHHHHHH", *head)]
     parents = [parent if parent >= 0 else ROOT for parent in skeleton.parents]
     out.append(np.array(parents, "<u2").tobytes())
@@ -183,5 +186,5 @@ def _pack_model(hello: Hello) -> bytes:
     return b"".join(out)
 
 
-def _turns(skeleton: Skeleton, joint: int) -> bool:
+def _has_rotation(skeleton: Skeleton, joint: int) -> bool:
     return any(channel in ROTATION_CHANNELS for channel in skeleton.channels[joint])

@@ -12,36 +12,36 @@ class Limits:
 
     Attributes
     ----------
-    message : int
+    max_message_bytes : int
         Bytes of one message.
-    rate : int
+    max_bytes_per_s : int
         Bytes a second of one performer.
-    messages : int
+    max_messages_per_s : int
         A second, of one performer.
-    connections, from_one_host : int
+    max_connections, max_connections_per_host : int
         In all, and of one address.
-    half_open : int
+    max_half_open : int
         Connections that have not finished their request; the oldest is closed for a new one.
-    opening : float
+    opening_timeout_s : float
         Seconds that asking may take, from connecting to the whole request.
-    performers : int
+    max_performers : int
         In all.
-    behind : int
+    max_backlog_bytes : int
         Bytes that wait for a slow receiver before it is dropped to the newest frame.
-    bad : int
+    max_bad_packets : int
         Packets that fail their checksum before a performer is sent away.
     """
 
-    message: int = 1 << 16
-    rate: int = 1 << 20
-    messages: int = 2000
-    connections: int = 512
-    from_one_host: int = 128
-    half_open: int = 128
-    opening: float = 5.0
-    performers: int = 64
-    behind: int = 1 << 16
-    bad: int = 100
+    max_message_bytes: int = 1 << 16
+    max_bytes_per_s: int = 1 << 20
+    max_messages_per_s: int = 2000
+    max_connections: int = 512
+    max_connections_per_host: int = 128
+    max_half_open: int = 128
+    opening_timeout_s: float = 5.0
+    max_performers: int = 64
+    max_backlog_bytes: int = 1 << 16
+    max_bad_packets: int = 100
 
 
 @dataclass
@@ -53,10 +53,13 @@ class Budget:
     bytes: int = 0
     messages: int = 0
 
-    def take(self, size: int) -> bool:
+    def spend(self, size: int) -> bool:
         now = int(time.monotonic())
         if now != self.second:
             self.second, self.bytes, self.messages = now, 0, 0
         self.bytes += size
         self.messages += 1
-        return self.bytes <= self.limits.rate and self.messages <= self.limits.messages
+        return (
+            self.bytes <= self.limits.max_bytes_per_s
+            and self.messages <= self.limits.max_messages_per_s
+        )

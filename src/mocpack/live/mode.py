@@ -16,10 +16,10 @@ class Mode:
     twist : bool
         Whether twist is sent that moves nothing but the skin; without it, the bound holds for
         joints and end sites.
-    every : int
+    frame_step : int
         Of how many frames one is sent.
     """
 
     max_error: float
     twist: bool = True
-    every: int = 1
+    frame_step: int = 1

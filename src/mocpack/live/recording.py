@@ -15,7 +15,7 @@ from mocpack import rotations
 from mocpack.clip import Clip
 from mocpack.live.hello import Hello
 from mocpack.live.receiver import Pose, Receiver
-from mocpack.take import Extras
+from mocpack.take_data import TakeData
 
 MAX_GAP_S = 10.0  # missing frames are interpolated over a shorter gap; a longer one ends the clip
 MAX_JOINT_FRAMES = 1 << 20  # joints times frames of one clip: 4.7 minutes of 31 joints at 120 fps
@@ -23,12 +23,12 @@ MAX_FRAMES = 120 * 3600 * 12  # of one stream, missing ones included; what comes
 PATIENCE = 60  # frames for which a missing one is waited for
 
 
-def clips_of(
+def decode_clips(
     hello: Hello, packets: Iterable[bytes], max_joint_frames: int = MAX_JOINT_FRAMES
 ) -> Iterator[Clip]:
     """Yield the poses of a stream as clips on its even clock, one after another.
 
-    Frames that were not received are slerped, and `clip.extras.valid` is False there. A new clip
+    Frames that were not received are slerped, and `clip.take_data.valid` is False there. A new clip
     begins after a gap of more than `MAX_GAP_S`, and where one would have more than
     `max_joint_frames` joints times frames.
     """
@@ -39,10 +39,12 @@ def clips_of(
     frames: list[int] = []
     for packet in packets:
         for pose in receiver.receive(packet):
-            apart = (pose.number - poses[-1].number) * receiver.every if poses else 0
+            apart = (
+                (pose.frame_number - poses[-1].frame_number) * receiver.frame_step if poses else 0
+            )
             too_far = apart > 1 and (apart - 1) * hello.header.frame_time > MAX_GAP_S
             if poses and (too_far or frames[-1] + apart >= most):
-                yield clip_of(hello, poses, frames)
+                yield build_clip(hello, poses, frames)
                 total += frames[-1] + 1
                 poses, frames, apart = [], [], 0
             if total + (frames[-1] if frames else 0) + apart >= MAX_FRAMES:
@@ -50,10 +52,10 @@ def clips_of(
             frames.append(frames[-1] + apart if poses else 0)
             poses.append(pose)
     if poses:
-        yield clip_of(hello, poses, frames)
+        yield build_clip(hello, poses, frames)
 
 
-def clip_of(hello: Hello, poses: list[Pose], frames: list[int]) -> Clip:
+def build_clip(hello: Hello, poses: list[Pose], frames: list[int]) -> Clip:
     """Return a clip of poses that stand at these frames, increasing from 0."""
     count = frames[-1] + 1
     at = np.arange(count)
@@ -73,4 +75,4 @@ def clip_of(hello: Hello, poses: list[Pose], frames: list[int]) -> Clip:
     mixed[known], slid[known] = turns, places
     valid = np.repeat(seen[:, np.newaxis], len(hello.header.skeleton), axis=1)
     header = replace(hello.header, frame_count=count)
-    return Clip(header, mixed, slid, extras=Extras(valid=valid))
+    return Clip(header, mixed, slid, take_data=TakeData(valid=valid))

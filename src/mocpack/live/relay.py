@@ -19,28 +19,28 @@ from http import HTTPStatus
 from typing import Any, Protocol
 
 from mocpack.errors import FormatError, UsageError
-from mocpack.extras import require
 from mocpack.live.connections import Connections
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.limits import Budget, Limits
 from mocpack.live.log import LOGGER, OneLineLogger
-from mocpack.live.receiver import Answer
+from mocpack.live.receiver import PacketStatus
 from mocpack.live.stage import (
     SUBPROTOCOL,
-    Place,
+    StageAddress,
     Tokens,
     is_loopback,
     is_served_host,
-    item,
-    offered,
+    pack_item,
+    parse_subprotocols,
     read_ping,
 )
-from mocpack.live.store import Store
+from mocpack.live.stream_buffer import StreamBuffer
+from mocpack.optional_packages import require
 
 CLOSE_TIMEOUT_S = 0.5  # for connections to close when the relay ends; then they are cut off
-GATHER = 0.0025  # seconds for which packets of several performers wait for one another
+BATCH_INTERVAL_S = 0.0025  # seconds for which packets of several performers wait for one another
 
-Recorder = Callable[[Place, Hello], Callable[[bytes | None], None]]
+Recorder = Callable[[StageAddress, Hello], Callable[[bytes | None], None]]
 """Told of every performer; gives what takes their packets, and None at their end."""
 
 
@@ -50,19 +50,19 @@ class Performer:
 
     Attributes
     ----------
-    number : int
+    id : int
         What messages to the audience call them.
-    store : Store
+    buffer : Store
     hello : bytes
-    trip : function
+    round_trip : function
         Gives seconds from here to the performer and back; 0 before it is known.
     """
 
-    place: Place
-    number: int
-    store: Store
+    address: StageAddress
+    id: int
+    buffer: StreamBuffer
     hello: bytes
-    trip: Callable[[], float]
+    round_trip: Callable[[], float]
     record: Callable[[bytes | None], None] | None = None
 
 
@@ -70,18 +70,18 @@ class Performer:
 class _Watcher:
     connection: Any
     stage: str
-    keeps_all: bool  # a recorder: nothing is left out for it
+    is_recorder: bool  # a recorder: nothing is left out for it
     lagging: bool = False
 
 
-class Door(Protocol):
+class Endpoint(Protocol):
     """Another way than WebSocket to a relay's stages: it is told what happens there."""
 
-    def entered(self, performer: Performer) -> None: ...
+    def on_join(self, performer: Performer) -> None: ...
 
-    def passed(self, performer: Performer, packet: bytes) -> None: ...
+    def on_packet(self, performer: Performer, packet: bytes) -> None: ...
 
-    def left(self, performer: Performer) -> None: ...
+    def on_leave(self, performer: Performer) -> None: ...
 
     async def open(self) -> None: ...
 
@@ -105,7 +105,7 @@ class Relay:
         loopback it answers to no others. On other addresses, none at all means any name, since
         tokens are asked for there.
     recorder : Recorder, optional
-    doors : list of Door
+    endpoints : list of Door
         Opened and closed with the relay.
     ports : tuple of int
         Others of this host that its page may connect to.
@@ -119,14 +119,14 @@ class Relay:
     pages: Mapping[str, tuple[str, bytes]] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     recorder: Recorder | None = None
-    doors: list[Door] = field(default_factory=list)
+    endpoints: list[Endpoint] = field(default_factory=list)
     ports: tuple[int, ...] = ()
     counts: Counter[str] = field(default_factory=Counter)
-    _performers: dict[Place, Performer] = field(default_factory=dict)
+    _performers: dict[StageAddress, Performer] = field(default_factory=dict)
     _watchers: set[_Watcher] = field(default_factory=set)
     _hosts: Counter[str] = field(default_factory=Counter)
     _pending: dict[str, list[bytes]] = field(default_factory=dict)
-    _used: int = 0
+    _last_id: int = 0
     _server: Any = None
 
     def __post_init__(self) -> None:
@@ -144,32 +144,32 @@ class Relay:
         """Listen; `stop` ends it."""
         server = require("websockets.asyncio.server", extra="live", purpose="a relay")
         self._server = await server.serve(
-            self._connected,
+            self._handle_connection,
             self.host,
             self.port,
             ssl=self.tls,
             subprotocols=[SUBPROTOCOL],
-            process_request=self._asked,
+            process_request=self._process_request,
             compression=None,
-            max_size=self.limits.message,
+            max_size=self.limits.max_message_bytes,
             max_queue=64,
             ping_interval=5,
             ping_timeout=10,
-            open_timeout=self.limits.opening,
+            open_timeout=self.limits.opening_timeout_s,
             close_timeout=CLOSE_TIMEOUT_S,
-            create_connection=self._accepted,
+            create_connection=self._make_connection,
             server_header="mocpack",
             logger=OneLineLogger(LOGGER, {}),
-            **({"ssl_handshake_timeout": self.limits.opening} if self.tls else {}),
+            **({"ssl_handshake_timeout": self.limits.opening_timeout_s} if self.tls else {}),
         )
         self.port = self._server.sockets[0].getsockname()[1]
-        for door in self.doors:
-            await door.open()
+        for endpoint in self.endpoints:
+            await endpoint.open()
 
     async def stop(self) -> None:
         """Close all connections and end all recordings."""
-        for door in self.doors:
-            door.close()
+        for endpoint in self.endpoints:
+            endpoint.close()
         self.connections.abort_half_open()
         self._server.close()
         for _ in range(2):
@@ -180,25 +180,25 @@ class Relay:
                 self.connections.abort_all()
         await asyncio.sleep(0)  # sockets are closed in the loop's next round, which may be its last
         for performer in [*self._performers.values()]:
-            self.leave(performer)
+            self.remove_performer(performer)
 
-    def on_stage(self, stage: str) -> list[Performer]:
+    def list_performers(self, stage: str) -> list[Performer]:
         """Return who performs there."""
-        return [p for p in self._performers.values() if p.place.stage == stage]
+        return [p for p in self._performers.values() if p.address.stage == stage]
 
-    def is_taken(self, place: Place) -> bool:
+    def is_taken(self, place: StageAddress) -> bool:
         """Whether somebody performs there."""
         return place in self._performers
 
     def has_room(self, host: str) -> bool:
         """Whether one more may connect from this address."""
-        few = sum(self._hosts.values()) < self.limits.connections
-        return few and self._hosts[host] < self.limits.from_one_host
+        few = sum(self._hosts.values()) < self.limits.max_connections
+        return few and self._hosts[host] < self.limits.max_connections_per_host
 
-    def arrived(self, host: str) -> None:
+    def count_connection(self, host: str) -> None:
         self._hosts[host] += 1
 
-    def gone(self, host: str) -> None:
+    def discount_connection(self, host: str) -> None:
         self._hosts[host] -= 1
         if not self._hosts[host]:
             del self._hosts[host]
@@ -213,7 +213,7 @@ class Relay:
         anywhere = not is_loopback(self.host) and not self.hosts
         return anywhere or is_served_host(header, self.hosts)
 
-    def _accepted(self, *words: Any, **options: Any) -> Any:
+    def _make_connection(self, *words: Any, **options: Any) -> Any:
         """Return what answers a connection, and count it."""
         server = require("websockets.asyncio.server", extra="live", purpose="a relay")
         connection = server.ServerConnection(*words, **options)
@@ -230,7 +230,7 @@ class Relay:
         connection.connection_made, connection.connection_lost = count, discount
         return connection
 
-    def _asked(self, connection: Any, request: Any) -> Any:
+    def _process_request(self, connection: Any, request: Any) -> Any:
         """Answer what is no WebSocket, and refuse who may not come in."""
         headers = request.headers
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
@@ -240,15 +240,15 @@ class Relay:
         if not self.serves_host(hosts[0]):
             return connection.respond(HTTPStatus.FORBIDDEN, "this relay has another host name\n")
         if "websocket" not in ",".join(headers.get_all("Upgrade")).lower():
-            return self._page(connection, request.path.partition("?")[0], hosts[0])
+            return self._respond_page(connection, request.path.partition("?")[0], hosts[0])
         if any(origin.partition("://")[2] != hosts[0] for origin in origins):
             return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites may not\n")
         if not self.has_room(_peer_host(connection)):
             return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
         words = ",".join(headers.get_all("Sec-WebSocket-Protocol"))
-        role, token = offered([word.strip() for word in words.split(",")])
+        role, token = parse_subprotocols([word.strip() for word in words.split(",")])
         try:
-            place = Place.parse(request.path)
+            place = StageAddress.parse(request.path)
         except UsageError as error:
             return connection.respond(HTTPStatus.NOT_FOUND, f"{error}\n")
         if role not in (("send",) if place.performer else ("watch", "record")):
@@ -259,7 +259,7 @@ class Relay:
         self.connections.finish_opening(connection.transport)
         return None
 
-    def _page(self, connection: Any, path: str, host: str) -> Any:
+    def _respond_page(self, connection: Any, path: str, host: str) -> Any:
         page = self.pages.get(path)
         if page is None:
             return connection.respond(HTTPStatus.NOT_FOUND, "there is nothing here\n")
@@ -279,21 +279,21 @@ class Relay:
         response.headers["Cache-Control"] = "no-cache"
         return response
 
-    async def _connected(self, connection: Any) -> None:
+    async def _handle_connection(self, connection: Any) -> None:
         place, role = connection.mocpack
         host = _peer_host(connection)
-        self.arrived(host)
+        self.count_connection(host)
         lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
         try:
             with suppress(lost):  # who leaves without a word has left all the same
                 if role == "send":
-                    await self._perform(connection, place)
+                    await self._serve_performer(connection, place)
                 else:
-                    await self._watch(connection, place.stage, keeps_all=role == "record")
+                    await self._serve_watcher(connection, place.stage, is_recorder=role == "record")
         finally:
-            self.gone(host)
+            self.discount_connection(host)
 
-    async def _perform(self, connection: Any, place: Place) -> None:
+    async def _serve_performer(self, connection: Any, place: StageAddress) -> None:
         """Take a performer's hello and packets until they leave."""
         if self.is_taken(place):
             await connection.close(1008, "somebody performs there")
@@ -302,7 +302,7 @@ class Relay:
         performer: Performer | None = None
         try:
             async for message in connection:
-                if not budget.take(len(message)):
+                if not budget.spend(len(message)):
                     await connection.close(1008, "more than a performer may send")
                     return
                 if not isinstance(message, bytes):
@@ -311,79 +311,83 @@ class Relay:
                     if performer is None and self.is_taken(place):
                         await connection.close(1008, "somebody performs there")
                         return
-                    trip = partial(getattr, connection, "latency")
-                    performer = self.enter(place, message, performer, trip)
+                    round_trip = partial(getattr, connection, "latency")
+                    performer = self.add_performer(place, message, performer, round_trip)
                     if performer is None:
                         await connection.close(1013, "the relay is full")
                         return
                 elif performer is not None:
-                    bad += not self.pass_on(performer, message).is_good
-                    if bad > self.limits.bad:
+                    bad += not self.relay_packet(performer, message).is_good
+                    if bad > self.limits.max_bad_packets:
                         await connection.close(1008, "packets are damaged")
                         return
-                    if performer.store.number >= 0 and not performer.store.ready:
+                    if performer.buffer.newest >= 0 and not performer.buffer.is_ready:
                         await connection.send(json.dumps({"restart": True}))
         except (FormatError, UsageError) as error:
             await connection.close(1007, str(error).encode("ascii", "replace")[:100].decode())
         finally:
             if performer is not None:
-                self.leave(performer)
+                self.remove_performer(performer)
 
-    def enter(
-        self, place: Place, data: bytes, before: Performer | None, trip: Callable[[], float]
+    def add_performer(
+        self,
+        place: StageAddress,
+        data: bytes,
+        before: Performer | None,
+        round_trip: Callable[[], float],
     ) -> Performer | None:
         """Begin a stream, or one anew after a hello that differs; None where the relay is full."""
         hello = Hello.from_bytes(data)
         if before is not None:
             if before.hello == data:
                 return before
-            self.leave(before)
-        if len(self._performers) >= self.limits.performers:
+            self.remove_performer(before)
+        if len(self._performers) >= self.limits.max_performers:
             return None
-        used = {other.number for other in self._performers.values()}
-        self._used = (self._used + 1) % 65536
-        while self._used in used:
-            self._used = (self._used + 1) % 65536
-        performer = Performer(place, self._used, Store(hello), data, trip)
+        used = {other.id for other in self._performers.values()}
+        self._last_id = (self._last_id + 1) % 65536
+        while self._last_id in used:
+            self._last_id = (self._last_id + 1) % 65536
+        performer = Performer(place, self._last_id, StreamBuffer(hello), data, round_trip)
         if self.recorder is not None:
             performer.record = self.recorder(place, hello)
         self._performers[place] = performer
-        for watcher in self._audience(place.stage):
-            self._introduce(watcher, performer)
-        for door in self.doors:
-            door.entered(performer)
+        for watcher in self._list_watchers(place.stage):
+            self._send_performer(watcher, performer)
+        for endpoint in self.endpoints:
+            endpoint.on_join(performer)
         return performer
 
-    def leave(self, performer: Performer) -> None:
+    def remove_performer(self, performer: Performer) -> None:
         """End a stream."""
-        if self._performers.get(performer.place) is not performer:
+        if self._performers.get(performer.address) is not performer:
             return
-        del self._performers[performer.place]
+        del self._performers[performer.address]
         if performer.record is not None:
             performer.record(None)
-        self._flush(performer.place.stage)
-        for watcher in self._audience(performer.place.stage):
-            self._push(watcher, json.dumps({"leave": performer.number}))
-        for door in self.doors:
-            door.left(performer)
+        self._flush(performer.address.stage)
+        for watcher in self._list_watchers(performer.address.stage):
+            self._send(watcher, json.dumps({"leave": performer.id}))
+        for endpoint in self.endpoints:
+            endpoint.on_leave(performer)
 
-    def pass_on(self, performer: Performer, packet: bytes) -> Answer:
+    def relay_packet(self, performer: Performer, packet: bytes) -> PacketStatus:
         """Check a packet and, if it brings anything, hand it to the audience."""
-        answer = performer.store.take(packet)
+        answer = performer.buffer.add(packet)
         self.counts[answer.name.lower()] += 1
-        if answer is not Answer.NEWS:
+        if answer is not PacketStatus.NEW:
             return answer
         if performer.record is not None:
             performer.record(packet)
-        for door in self.doors:
-            door.passed(performer, packet)
-        stage = performer.place.stage
+        for endpoint in self.endpoints:
+            endpoint.on_packet(performer, packet)
+        stage = performer.address.stage
         if not any(watcher.stage == stage for watcher in self._watchers):
             return answer
         waiting = self._pending.setdefault(stage, [])
-        waiting.append(item(performer.number, packet))
+        waiting.append(pack_item(performer.id, packet))
         if len(waiting) == 1:
-            asyncio.get_running_loop().call_later(GATHER, self._flush, stage)
+            asyncio.get_running_loop().call_later(BATCH_INTERVAL_S, self._flush, stage)
         return answer
 
     def _flush(self, stage: str) -> None:
@@ -392,17 +396,17 @@ class Relay:
         if not waiting:
             return
         ready = []
-        for watcher in self._audience(stage):
+        for watcher in self._list_watchers(stage):
             behind = watcher.connection.transport.get_write_buffer_size()
-            if watcher.keeps_all:
-                if behind > 64 * self.limits.behind:
+            if watcher.is_recorder:
+                if behind > 64 * self.limits.max_backlog_bytes:
                     watcher.connection.transport.abort()
                     continue
             elif watcher.lagging:
-                if behind < self.limits.behind // 4:
+                if behind < self.limits.max_backlog_bytes // 4:
                     self._catch_up(watcher)
                 continue
-            elif behind > self.limits.behind:
+            elif behind > self.limits.max_backlog_bytes:
                 watcher.lagging = True
                 self.counts["dropped_to_newest"] += 1
                 continue
@@ -413,50 +417,52 @@ class Relay:
     def _catch_up(self, watcher: _Watcher) -> None:
         """Bring one who was too slow to the newest frame of all."""
         watcher.lagging = False
-        for performer in self.on_stage(watcher.stage):
-            whole = performer.store.whole()
+        for performer in self.list_performers(watcher.stage):
+            whole = performer.buffer.snapshot()
             if whole is not None:
-                self._push(watcher, item(performer.number, whole))
+                self._send(watcher, pack_item(performer.id, whole))
 
-    async def _watch(self, connection: Any, stage: str, keeps_all: bool) -> None:
-        watcher = _Watcher(connection, stage, keeps_all)
+    async def _serve_watcher(self, connection: Any, stage: str, is_recorder: bool) -> None:
+        watcher = _Watcher(connection, stage, is_recorder)
         # what the system would hold back for a slow receiver is old before it is sent
         own = connection.transport.get_extra_info("socket")
         if own is not None:
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.behind)
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.max_backlog_bytes)
         self._flush(stage)  # those before it need not wait; it gets the newest whole
         self._watchers.add(watcher)
         try:
-            for performer in self.on_stage(stage):
-                self._introduce(watcher, performer)
-            budget = Budget(Limits(rate=1 << 14, messages=100))
+            for performer in self.list_performers(stage):
+                self._send_performer(watcher, performer)
+            budget = Budget(Limits(max_bytes_per_s=1 << 14, max_messages_per_s=100))
             async for message in connection:
-                if not budget.take(len(message)):
+                if not budget.spend(len(message)):
                     await connection.close(1008, "an audience is quiet")
                 elif (asked := read_ping(message)) is not None:
-                    self._push(watcher, json.dumps({"pong": asked, "trips": self.trips(stage)}))
+                    self._send(
+                        watcher, json.dumps({"pong": asked, "trips": self.round_trips(stage)})
+                    )
         finally:
             self._watchers.discard(watcher)
 
-    def trips(self, stage: str) -> dict[int, float]:
+    def round_trips(self, stage: str) -> dict[int, float]:
         """Return the seconds from each performer to here and back, as far as they are known."""
-        return {p.number: round(p.trip(), 6) for p in self.on_stage(stage)}
+        return {p.id: round(p.round_trip(), 6) for p in self.list_performers(stage)}
 
-    def _introduce(self, watcher: _Watcher, performer: Performer) -> None:
+    def _send_performer(self, watcher: _Watcher, performer: Performer) -> None:
         """Tell of a performer: name, hello, and all that the newest frame needs."""
-        told = {"join": performer.number, "name": performer.place.performer}
-        self._push(watcher, json.dumps(told))
-        whole = performer.store.whole()
-        parts = [item(performer.number, performer.hello)]
-        parts += [item(performer.number, whole)] if whole is not None else []
-        self._push(watcher, b"".join(parts))
+        told = {"join": performer.id, "name": performer.address.performer}
+        self._send(watcher, json.dumps(told))
+        whole = performer.buffer.snapshot()
+        parts = [pack_item(performer.id, performer.hello)]
+        parts += [pack_item(performer.id, whole)] if whole is not None else []
+        self._send(watcher, b"".join(parts))
 
-    def _push(self, watcher: _Watcher, message: str | bytes) -> None:
+    def _send(self, watcher: _Watcher, message: str | bytes) -> None:
         server = require("websockets.asyncio.server", extra="live", purpose="a relay")
         with suppress(OSError):
             server.broadcast([watcher.connection], message)
 
-    def _audience(self, stage: str) -> list[_Watcher]:
+    def _list_watchers(self, stage: str) -> list[_Watcher]:
         return [watcher for watcher in self._watchers if watcher.stage == stage]
 
 

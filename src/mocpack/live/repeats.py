@@ -8,7 +8,7 @@ MAX_UNREPAIRED = 0.001  # share of frames that may be lost with all of their cop
 MAX_REPEATS = 15  # the packet format needs no offsets for up to 16 consecutive rows
 
 
-def repeats_for(
+def choose_repeats(
     loss: float, burst: int, patience: int, round_trip: int, room: int = MAX_REPEATS
 ) -> tuple[int, ...]:
     """Return how many frames back the frames are that each packet repeats.

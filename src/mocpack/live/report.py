@@ -6,9 +6,9 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-LONGEST = 4096  # bytes
-MOST_MISSING = 63
-LONGEST_BURST = 60
+MAX_JSON_BYTES = 4096  # bytes
+MAX_MISSING = 63
+MAX_BURST = 60
 MAX_NUMBER = 1 << 48  # of a frame, either sign; packets have 47 bits for it
 
 
@@ -47,16 +47,16 @@ class Report:
 def read_report(told: Any) -> Report | None:
     """Read a report from what JSON says; None if it is none."""
     try:
-        missing = tuple(_check_whole(n) for n in told["missing"][:MOST_MISSING])
+        missing = tuple(_check_int(n) for n in told["missing"][:MAX_MISSING])
         loss = _check_share(told["loss"])
-        newest, patience = _check_whole(told["newest"]), _check_whole(told["patience"])
-        burst = min(max(_check_whole(told["burst"]), 0), LONGEST_BURST)
+        newest, patience = _check_int(told["newest"]), _check_int(told["patience"])
+        burst = min(max(_check_int(told["burst"]), 0), MAX_BURST)
         return Report(loss, burst, missing, told["lost"] is True, newest, patience)
     except (ValueError, TypeError, KeyError):
         return None
 
 
-def _check_whole(value: Any) -> int:
+def _check_int(value: Any) -> int:
     if type(value) is not int or abs(value) > MAX_NUMBER:
         raise ValueError("expected a whole number within 48 bits")
     return value
@@ -71,7 +71,7 @@ def _check_share(value: Any) -> float:
 def read_json(data: bytes | str) -> dict[str, Any]:
     """Return what a message says; what is no JSON object says nothing."""
     try:
-        told = json.loads(data) if len(data) <= LONGEST else None
+        told = json.loads(data) if len(data) <= MAX_JSON_BYTES else None
     except (ValueError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}

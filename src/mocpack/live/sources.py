@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from typing import Protocol, TextIO
 
 from mocpack.clip import Clip, ClipHeader
+from mocpack.codec_clip import bake_scales
 from mocpack.errors import FormatError, UsageError
-from mocpack.live.bridges.messages import LONGEST, read_frame, read_header
+from mocpack.live.bridges.messages import MAX_MESSAGE_BYTES, read_frame, read_header
 from mocpack.live.client import Frame
-from mocpack.plain import without_scales
 
 
 class Source(Protocol):
@@ -41,7 +41,7 @@ class ClipSource:
     def __init__(self, clip: Clip, speed: float = 1.0, *, loop: bool = False) -> None:
         if speed < 0:
             raise UsageError(f"speed must be at least 0, got {speed}")
-        self._clip, self._speed, self._loop = without_scales(clip), speed, loop
+        self._clip, self._speed, self._loop = bake_scales(clip), speed, loop
 
     async def header(self) -> ClipHeader:
         return self._clip.header
@@ -79,9 +79,9 @@ class LineSource:
         pass
 
     async def _line(self) -> str:
-        line = await asyncio.to_thread(self._stream.readline, LONGEST + 1)
-        if len(line) > LONGEST:
-            raise FormatError(f"a line has at most {LONGEST} characters")
+        line = await asyncio.to_thread(self._stream.readline, MAX_MESSAGE_BYTES + 1)
+        if len(line) > MAX_MESSAGE_BYTES:
+            raise FormatError(f"a line has at most {MAX_MESSAGE_BYTES} characters")
         return line
 
 

@@ -24,12 +24,12 @@ ROLES = ("send", "watch", "record")
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 TOKEN = re.compile(r"[A-Za-z0-9_.~-]{16,256}")
 HOST = re.compile(r"(\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9_.-]+))(:[0-9]{1,5})?")
-LONGEST_PING = 64  # bytes
+MAX_PING_BYTES = 64  # bytes
 _ITEM = struct.Struct("<HI")
 
 
 @dataclass(frozen=True)
-class Place:
+class StageAddress:
     """A stage, or a performer's place on one, as its address names it.
 
     >>> Place.parse("/stage/anna")
@@ -40,7 +40,7 @@ class Place:
     performer: str | None = None
 
     @classmethod
-    def parse(cls, path: str) -> Place:
+    def parse(cls, path: str) -> StageAddress:
         """Read ``/stage`` or ``/stage/performer``."""
         parts = path.partition("?")[0].strip("/").split("/")
         if len(parts) > 2 or not all(NAME.fullmatch(part) for part in parts):
@@ -75,7 +75,7 @@ class Tokens:
             raise UsageError(f"{path} holds no token")
         return cls({role: tuple(tokens) for role, tokens in found.items()})
 
-    def of(self, role: str) -> list[str]:
+    def for_role(self, role: str) -> list[str]:
         """Return the tokens that open a role; who may record may watch."""
         more = self.by_role.get("record", ()) if role == "watch" else ()
         return [*self.by_role.get(role, ()), *more]
@@ -84,7 +84,7 @@ class Tokens:
         """Whether a token opens a role."""
         if not self.by_role:
             return True
-        known = self.of(role)
+        known = self.for_role(role)
         given = token.encode("utf-8", "replace")
         matches = [hmac.compare_digest(given, one.encode()) for one in known]  # all, in equal time
         return any(matches)
@@ -127,7 +127,7 @@ def subprotocols(role: str, token: str | None) -> list[str]:
     return [SUBPROTOCOL, f"role.{role}", *([f"token.{token}"] if token else [])]
 
 
-def offered(protocols: list[str]) -> tuple[str, str]:
+def parse_subprotocols(protocols: list[str]) -> tuple[str, str]:
     """Return role and token of what a client offers."""
     role = next((p[5:] for p in protocols if p.startswith("role.")), "")
     token = next((p[6:] for p in protocols if p.startswith("token.")), "")
@@ -151,16 +151,16 @@ def read_ping(message: str | bytes) -> float | None:
     >>> read_ping('{"ping": 12.5}'), read_ping("hello"), read_ping('{"ping": "x"}')
     (12.5, None, None)
     """
-    if len(message) > LONGEST_PING:
+    if len(message) > MAX_PING_BYTES:
         return None
     try:
         told = json.loads(message)
     except (ValueError, RecursionError):
         return None
-    return ping_of(told) if isinstance(told, dict) else None
+    return ping_value(told) if isinstance(told, dict) else None
 
 
-def ping_of(told: Mapping[str, Any]) -> float | None:
+def ping_value(told: Mapping[str, Any]) -> float | None:
     """Return the finite number that the words of a message ask to have back, if they do."""
     asked = told.get("ping")
     if asked is None or type(asked) not in (int, float):
@@ -172,12 +172,12 @@ def ping_of(told: Mapping[str, Any]) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def item(performer: int, data: bytes) -> bytes:
+def pack_item(performer: int, data: bytes) -> bytes:
     """Return a hello or packet of a performer, as messages to the audience hold them."""
     return _ITEM.pack(performer, len(data)) + data
 
 
-def items(message: bytes) -> Iterator[tuple[int, bytes]]:
+def unpack_items(message: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the hellos and packets of a message to the audience."""
     at = 0
     while at < len(message):

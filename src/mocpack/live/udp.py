@@ -19,29 +19,31 @@ from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
 from mocpack.live.stage import is_loopback
 
-REMIND = 1.0  # seconds between two hellos
-REPORT = 0.05  # seconds between two reports
-QUICK = 0.005  # where something is missing
-AT_FIRST = (1, 2, 3)  # repeated until reports tell what the network needs
-MAX_CREDIT = 1 << 16  # bytes of reports that a sender may have at once
-SILENCE = 5.0  # seconds after which a sender is taken to have left
+HELLO_INTERVAL_S = 1.0  # seconds between two hellos
+REPORT_INTERVAL_S = 0.05  # seconds between two reports
+URGENT_REPORT_INTERVAL_S = 0.005  # where something is missing
+INITIAL_REPEATS = (1, 2, 3)  # repeated until reports tell what the network needs
+MAX_REPORT_CREDIT_BYTES = 1 << 16  # bytes of reports that a sender may have at once
+SILENCE_TIMEOUT_S = 5.0  # seconds after which a sender is taken to have left
 
 
-async def perform_udp(
+async def send_frames_udp(
     url: str, sender: Sender, frames: AsyncIterator[Frame], *, plain: bool = False
 ) -> int:
     """Send frames to ``udp://host:port`` until they end; return how many were sent."""
     address = udp_address(url, plain)
     loop = asyncio.get_running_loop()
-    ear = _Ear(sender)
-    transport, _ = await loop.create_datagram_endpoint(lambda: ear, remote_addr=address)
-    hello, told, sent = sender.hello.to_bytes(), -REMIND, 0
-    sender.repeat = sender.repeat or AT_FIRST
+    listener = _ReportListener(sender)
+    transport, _ = await loop.create_datagram_endpoint(lambda: listener, remote_addr=address)
+    hello, told, sent = sender.hello.to_bytes(), -HELLO_INTERVAL_S, 0
+    sender.repeat = sender.repeat or INITIAL_REPEATS
     if len(hello) > 65507:
         raise UsageError(f"the hello of this skeleton has {len(hello)} bytes: too many for UDP")
     try:
         async for frame in frames:
-            if loop.time() - told >= (REMIND if ear.heard else REMIND / 10):
+            if loop.time() - told >= (
+                HELLO_INTERVAL_S if listener.has_report else HELLO_INTERVAL_S / 10
+            ):
                 told = loop.time()
                 transport.sendto(hello)
             sent += send_frame(sender, frame, transport.sendto)
@@ -70,10 +72,10 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
     credit = 0  # bytes that may be sent: an address may be forged, so it gets no more than it sent
     try:
         while True:
-            wait = SILENCE if receiver else None
+            wait = SILENCE_TIMEOUT_S if receiver else None
             data, peer = await asyncio.wait_for(inbox.get(), wait)
             if is_hello(data):
-                if data != before and (found := _read(data)) is not None:
+                if data != before and (found := _parse_hello(data)) is not None:
                     before, receiver = data, Receiver(found, patience)
                     yield Event("join", "udp", receiver)
                 if data == before:
@@ -83,13 +85,13 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
             if receiver is None or peer != sender:
                 continue
             poses = receiver.receive(data)
-            if not receiver.answer.is_good:
+            if not receiver.last_status.is_good:
                 continue
-            credit = min(credit + len(data), MAX_CREDIT)
+            credit = min(credit + len(data), MAX_REPORT_CREDIT_BYTES)
             yield Event("packet", "udp", receiver, packet=data)
             for pose in poses:
                 yield Event("pose", "udp", receiver, pose)
-            soon = QUICK if receiver.waiting else REPORT
+            soon = URGENT_REPORT_INTERVAL_S if receiver.waiting else REPORT_INTERVAL_S
             if loop.time() - reported >= soon:
                 report = receiver.report().to_json()
                 if len(report) <= credit:
@@ -126,24 +128,24 @@ class _Inbox(asyncio.DatagramProtocol):
             self._inbox.put_nowait((data, addr))
 
 
-class _Ear(asyncio.DatagramProtocol):
+class _ReportListener(asyncio.DatagramProtocol):
     """Heeds reports."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
-        self.heard = False
+        self.has_report = False
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         report = read_report(read_json(data))
         if report is not None:
-            self.heard = True
-            self._sender.heed(report)
+            self.has_report = True
+            self._sender.apply_report(report)
 
     def error_received(self, exc: Exception) -> None:
         """Nobody listens yet: that is no reason to stop."""
 
 
-def _read(data: bytes) -> Hello | None:
+def _parse_hello(data: bytes) -> Hello | None:
     try:
         return Hello.from_bytes(data)
     except (FormatError, UsageError):

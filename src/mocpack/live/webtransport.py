@@ -15,22 +15,24 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from mocpack.extras import require
-from mocpack.live.datagrams import SILENCE, DatagramDoor
+from mocpack.live.datagrams import SILENCE_TIMEOUT_S, DatagramEndpoint
 from mocpack.live.relay import Relay
+from mocpack.optional_packages import require
 
-PAGE = "/webtransport.json"
-LARGEST = 1100  # bytes of a datagram that passes everywhere
+INFO_PATH = "/webtransport.json"
+MAX_DATAGRAM_BYTES = 1100  # bytes of a datagram that passes everywhere
 MAX_OPEN_STREAMS = 128  # of one browser; what would need more is lost
-MOST_WAITING = 256  # datagrams for a browser that is too slow; later ones are lost
+MAX_QUEUED_DATAGRAMS = 256  # datagrams for a browser that is too slow; later ones are lost
 MAX_STREAM_BYTES = 1 << 16  # that a browser may send by streams, which carry requests only
 MIN_INITIAL_BYTES = 1200  # of a datagram that begins a connection
-VALID = timedelta(days=13)  # browsers take a hash for certificates of at most fourteen
-RENEWED = 5 * 86400.0  # seconds
+CERTIFICATE_LIFETIME = timedelta(
+    days=13
+)  # browsers take a hash for certificates of at most fourteen
+RENEW_INTERVAL_S = 5 * 86400.0  # seconds
 PURPOSE = "WebTransport"
 
 
-class WebTransportDoor(DatagramDoor):
+class WebTransportEndpoint(DatagramEndpoint):
     """Lets browsers onto the stages of a relay by WebTransport.
 
     Parameters
@@ -46,7 +48,7 @@ class WebTransportDoor(DatagramDoor):
         self._sessions: set[_Session] = set()
         self._server: Any = None
         self._configuration: Any = None
-        self._renewing: asyncio.Task[None] | None = None
+        self._renew_task: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
         quic = require("aioquic.asyncio", extra="webtransport", purpose=PURPOSE)
@@ -58,9 +60,9 @@ class WebTransportDoor(DatagramDoor):
             max_datagram_frame_size=65536,
             max_data=1 << 18,
             max_stream_data=1 << 16,
-            idle_timeout=2 * SILENCE,
+            idle_timeout=2 * SILENCE_TIMEOUT_S,
         )
-        hashed = self._renew()
+        hashed = self._renew_certificate()
 
         def connected(*words: Any, **options: Any) -> Any:
             protocol = quic.QuicConnectionProtocol(*words, **options)
@@ -75,16 +77,16 @@ class WebTransportDoor(DatagramDoor):
             create_protocol=connected,
             retry=True,  # who claims another's address gets nothing
         )
-        _ignore_short_strangers(self._server, self._configuration.supported_versions)
+        _ignore_short_initials(self._server, self._configuration.supported_versions)
         self.port = self._server._transport.get_extra_info("sockname")[1]
         self._publish(hashed)
-        self._renewing = asyncio.ensure_future(self._keep_fresh())
+        self._renew_task = asyncio.ensure_future(self._renew_regularly())
         await super().open()
 
     def close(self) -> None:
         super().close()
-        if self._renewing is not None:
-            self._renewing.cancel()
+        if self._renew_task is not None:
+            self._renew_task.cancel()
         if self._server is not None:
             self._server.close()
 
@@ -93,14 +95,14 @@ class WebTransportDoor(DatagramDoor):
         """How many are connected, whether they have joined a stage or not."""
         return len(self._sessions)
 
-    def admit(self, session: _Session) -> bool:
+    def add_session(self, session: _Session) -> bool:
         """Count a session that begins; return False where there are too many."""
-        if len(self._sessions) >= self._relay.limits.connections:
+        if len(self._sessions) >= self._relay.limits.max_connections:
             return False
         self._sessions.add(session)
         return True
 
-    def forget(self, session: _Session) -> None:
+    def remove_session(self, session: _Session) -> None:
         """Count a session no longer."""
         self._sessions.discard(session)
         self.drop(session)
@@ -112,18 +114,18 @@ class WebTransportDoor(DatagramDoor):
         for session in [*self._sessions]:
             if session in self._peers:
                 session.idle_since = now
-            elif now - session.idle_since > self._relay.limits.opening:
+            elif now - session.idle_since > self._relay.limits.opening_timeout_s:
                 session.close()
-                self.forget(session)
+                self.remove_session(session)
 
-    async def _keep_fresh(self) -> None:
+    async def _renew_regularly(self) -> None:
         while True:
-            await asyncio.sleep(RENEWED)
-            self._publish(self._renew())
+            await asyncio.sleep(RENEW_INTERVAL_S)
+            self._publish(self._renew_certificate())
 
-    def _renew(self) -> str:
+    def _renew_certificate(self) -> str:
         """Take a new certificate; return its hash."""
-        certificate, key = new_certificate(self._relay.host)
+        certificate, key = make_certificate(self._relay.host)
         self._configuration.certificate, self._configuration.private_key = certificate, key
         encoding = require(
             "cryptography.hazmat.primitives.serialization", extra="webtransport", purpose=PURPOSE
@@ -132,35 +134,35 @@ class WebTransportDoor(DatagramDoor):
 
     def _publish(self, hashed: str) -> None:
         told = json.dumps({"port": self.port, "sha256": hashed}).encode()
-        self._relay.pages = {**self._relay.pages, PAGE: ("application/json", told)}
+        self._relay.pages = {**self._relay.pages, INFO_PATH: ("application/json", told)}
         self._relay.ports = (self.port,)
 
 
 class _Session:
     """One browser: a connection, and the session that it asks for."""
 
-    def __init__(self, door: WebTransportDoor, relay: Relay, protocol: Any) -> None:
-        self._door, self._relay, self._protocol = door, relay, protocol
+    def __init__(self, endpoint: WebTransportEndpoint, relay: Relay, protocol: Any) -> None:
+        self._endpoint, self._relay, self._protocol = endpoint, relay, protocol
         self._http: Any = None
         self._stream: int | None = None
         self._flushing = self._answered = False
         self._stream_bytes = 0
-        self.idle_since = door.now()
-        self._admitted = door.admit(self)
+        self.idle_since = endpoint.now()
+        self._is_admitted = endpoint.add_session(self)
 
     def event(self, event: Any) -> None:
         """Take what QUIC tells; only a session's datagrams reach the door."""
         kind = type(event).__name__
         if kind == "ConnectionTerminated":
-            self._ended()
-        elif not self._admitted or not self._has_budget(event):
+            self._end()
+        elif not self._is_admitted or not self._has_budget(event):
             self._protocol.close()
             return
         elif kind == "ProtocolNegotiated":
             module = require("aioquic.h3.connection", extra="webtransport", purpose=PURPOSE)
             self._http = module.H3Connection(self._protocol._quic, enable_webtransport=True)
         for told in self._http.handle_event(event) if self._http is not None else ():
-            self._told(told)
+            self._handle_http_event(told)
 
     def close(self) -> None:
         self._protocol.close()
@@ -177,12 +179,12 @@ class _Session:
         quic = self._protocol._quic
         if self._stream is None or self._http is None:
             return
-        if len(data) > LARGEST:
+        if len(data) > MAX_DATAGRAM_BYTES:
             if len(quic._streams) >= MAX_OPEN_STREAMS:
                 return
             stream = self._http.create_webtransport_stream(self._stream, is_unidirectional=True)
             quic.send_stream_data(stream, data, end_stream=True)
-        elif len(quic._datagrams_pending) < MOST_WAITING:
+        elif len(quic._datagrams_pending) < MAX_QUEUED_DATAGRAMS:
             self._http.send_datagram(self._stream, data)
         if not self._flushing:
             self._flushing = True
@@ -192,7 +194,7 @@ class _Session:
         self._flushing = False
         self._protocol.transmit()
 
-    def _told(self, told: Any) -> None:
+    def _handle_http_event(self, told: Any) -> None:
         kind = type(told).__name__
         if kind == "HeadersReceived" and not self._answered:
             self._answered = True  # one request per connection
@@ -204,9 +206,9 @@ class _Session:
             self._stream = told.stream_id if status == b"200" else None
             self._protocol.transmit()
         elif kind == "DatagramReceived" and told.stream_id == self._stream:
-            self._door.heard(self, self._host, told.data, self.answer, proven=True)
+            self._endpoint.receive(self, self._host, told.data, self.answer, is_encrypted=True)
         elif kind == "DataReceived" and told.stream_id == self._stream and told.stream_ended:
-            self._door.drop(self)
+            self._endpoint.drop(self)
             self._stream = None
 
     def _status(self, headers: dict[bytes, bytes]) -> bytes:
@@ -226,12 +228,12 @@ class _Session:
     def _host(self) -> str:
         return str(self._protocol._quic._network_paths[0].addr[0])
 
-    def _ended(self) -> None:
+    def _end(self) -> None:
         self._stream = None
-        self._door.forget(self)
+        self._endpoint.remove_session(self)
 
 
-def _ignore_short_strangers(server: Any, versions: list[int]) -> None:
+def _ignore_short_initials(server: Any, versions: list[int]) -> None:
     """Leave short datagrams of unknown versions unanswered: the answer would be longer."""
     received, known = server.datagram_received, {v.to_bytes(4, "big") for v in versions}
 
@@ -243,7 +245,7 @@ def _ignore_short_strangers(server: Any, versions: list[int]) -> None:
     server.datagram_received = filtered
 
 
-def new_certificate(host: str) -> tuple[Any, Any]:
+def make_certificate(host: str) -> tuple[Any, Any]:
     """Return a certificate of our own for this address, and its key."""
     x509 = require("cryptography.x509", extra="webtransport", purpose=PURPOSE)
     primitives = "cryptography.hazmat.primitives"
@@ -264,7 +266,7 @@ def new_certificate(host: str) -> tuple[Any, Any]:
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + VALID)
+        .not_valid_after(now + CERTIFICATE_LIFETIME)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
     )
     return builder.sign(key, hashes.SHA256()), key

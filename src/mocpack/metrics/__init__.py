@@ -1,8 +1,8 @@
 """How far one motion is from another: every metric of the field, each by its formula."""
 
 from mocpack.metrics.comparison import Comparison, Worst
-from mocpack.metrics.contacts import foot_skate_excess, skates
-from mocpack.metrics.spectrum import jitter, jitters
+from mocpack.metrics.contacts import foot_skate_excess, has_foot_skate
+from mocpack.metrics.spectrum import has_jitter, jitter
 from mocpack.metrics.table import METRICS, Metric, compare, measure
 
 __all__ = [
@@ -12,8 +12,8 @@ __all__ = [
     "Worst",
     "compare",
     "foot_skate_excess",
+    "has_foot_skate",
+    "has_jitter",
     "jitter",
-    "jitters",
     "measure",
-    "skates",
 ]

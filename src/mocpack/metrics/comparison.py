@@ -12,10 +12,10 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.units import format_angle, format_length
 
-SHOWN = 5  # worst joints and frames
-SLACK = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
-ANGLE_SLACK = 1e-9  # radians, likewise
-SKATE_SEEN = 0.5  # cm/s that planted feet may move faster than the source's, unseen
+MAX_WORST = 5  # worst joints and frames
+POSITION_SLACK_M = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
+ANGLE_SLACK_RAD = 1e-9  # radians, likewise
+MAX_ADDED_SKATE_CM_S = 0.5  # cm/s that planted feet may move faster than the source's, unseen
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ class Comparison:
     def __str__(self) -> str:
         return f"{self.verdict()}\n\n{self.table()}"
 
-    def keeps(self, bound: float) -> bool:
+    def is_within(self, bound: float) -> bool:
         """Say whether the largest error, in metres, is within a bound."""
-        return (self["max_error_mm"] or 0.0) / 1000 <= bound + SLACK
+        return (self["max_error_mm"] or 0.0) / 1000 <= bound + POSITION_SLACK_M
 
-    def keeps_angle(self, bound: float) -> bool:
+    def is_within_angle(self, bound: float) -> bool:
         """Say whether the largest error of an angle, in radians, is within a bound."""
-        return math.radians(self["angle_deg_max"] or 0.0) <= bound * (1 + 1e-6) + ANGLE_SLACK
+        return math.radians(self["angle_deg_max"] or 0.0) <= bound * (1 + 1e-6) + ANGLE_SLACK_RAD
 
     def verdict(self, bound: float | None = None, angle: float | None = None) -> str:
         """Return the comparison in words: how far off, where, whether within the bounds.
@@ -99,20 +99,20 @@ class Comparison:
         where = f" at {self.worst[0].joint}, frame {self.worst[0].frame}" if self.worst else ""
         said = f"The largest error is {largest}{where}"
         if bound is not None:
-            kept = "within" if self.keeps(bound) else "NOT within"
+            kept = "within" if self.is_within(bound) else "NOT within"
             said += f": {kept} the {format_length(bound)} that the file declares"
         if angle is not None:
-            kept = "within" if self.keeps_angle(angle) else "NOT within"
+            kept = "within" if self.is_within_angle(angle) else "NOT within"
             off = format_angle(math.radians(self["angle_deg_max"] or 0.0))
             said += f"; angles are {off} off, {kept} the {format_angle(angle)} declared"
         mean = format_length((self["mean_mm"] or 0.0) / 1000)
-        return f"{said}. The mean is {mean}. {self._skating()}".rstrip()
+        return f"{said}. The mean is {mean}. {self._describe_skating()}".rstrip()
 
-    def _skating(self) -> str:
+    def _describe_skating(self) -> str:
         now, before = self.values.get("foot_skate_cm_s"), self.values.get("foot_skate_source_cm_s")
         if now is None or before is None:
             return ""
-        if now - before <= SKATE_SEEN:
+        if now - before <= MAX_ADDED_SKATE_CM_S:
             return f"Planted feet stand as in the source ({now:.2g} cm/s, there {before:.2g})."
         return f"Planted feet slide: {now:.2g} cm/s, in the source {before:.2g}."
 
@@ -134,7 +134,7 @@ def worst_joints(displacements: F64, names: tuple[str, ...]) -> tuple[Worst, ...
     """Return the joints that displacements (T, J), in metres, are largest at."""
     frames = displacements.argmax(0)
     peaks = displacements.max(0)
-    order = np.argsort(-peaks, kind="stable")[:SHOWN]
+    order = np.argsort(-peaks, kind="stable")[:MAX_WORST]
     return tuple(Worst(names[j], int(frames[j]), 1e3 * float(peaks[j])) for j in order)
 
 
@@ -146,7 +146,7 @@ def worst_frames(
     left = peaks.copy()
     found: list[Worst] = []
     apart = max(1, round(frame_rate))
-    while len(found) < SHOWN and left.max() >= 0:
+    while len(found) < MAX_WORST and left.max() >= 0:
         t = int(left.argmax())
         found.append(Worst(names[displacements[t].argmax()], t, 1e3 * float(peaks[t])))
         left[max(0, t - apart + 1) : t + apart] = -1

@@ -10,40 +10,42 @@ from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.skeleton import Skeleton
 
-FOOT = re.compile(r"foot|toe|ankle|heel|paw|hoof", re.IGNORECASE)
-FLOOR_SHARE = 5  # percent of the frames in which a joint may be below its floor
-PLANTED_HEIGHT = 0.03  # metres above the joint's own floor
-PLANTED_SPEED = 0.15  # metres a second
-PLANTED_SPAN = 0.05  # seconds to each side over which that speed is taken, to see past the noise
-LOWEST_SHARE = 0.1  # of the body's height: leaves this near to the lowest are feet
-SKATE_FREE = 0.2  # of the bound, each frame: what a planted foot may slide besides the source
+FOOT_NAME = re.compile(r"foot|toe|ankle|heel|paw|hoof", re.IGNORECASE)
+FLOOR_PERCENTILE = 5  # percent of the frames in which a joint may be below its floor
+MAX_PLANTED_HEIGHT_M = 0.03  # metres above the joint's own floor
+MAX_PLANTED_SPEED_M_S = 0.15  # metres a second
+PLANTED_WINDOW_S = (
+    0.05  # seconds to each side over which that speed is taken, to see past the noise
+)
+FOOT_HEIGHT_RATIO = 0.1  # of the body's height: leaves this near to the lowest are feet
+ALLOWED_SKATE = 0.2  # of the bound, each frame: what a planted foot may slide besides the source
 
 
-def feet(skeleton: Skeleton, positions: F64) -> list[int]:
+def find_feet(skeleton: Skeleton, positions: F64) -> list[int]:
     """Return the joints that stand on the ground: by name, else the lowest leaves."""
-    named = [j for j, name in enumerate(skeleton.names) if FOOT.search(name)]
+    named = [j for j, name in enumerate(skeleton.names) if FOOT_NAME.search(name)]
     if named:
         return named
     floors = _floors(positions)
-    reach = floors.min() + LOWEST_SHARE * np.ptp(positions[..., 1], axis=1).max()
+    reach = floors.min() + FOOT_HEIGHT_RATIO * np.ptp(positions[..., 1], axis=1).max()
     parents = set(skeleton.parents)
     return [j for j in range(len(skeleton)) if j not in parents and floors[j] <= reach]
 
 
-def planted(positions: F64, frame_rate: float) -> Mask:
+def find_planted(positions: F64, frame_rate: float) -> Mask:
     """Return when points (T, P, 3) stand still on the ground, shape (T, P); y is up.
 
     A point is planted while it is within 3 cm of its own floor (the height that it is below in 5 %
     of the frames) and, over a tenth of a second, slower than 15 cm/s.
     """
-    low = positions[..., 1] - _floors(positions) < PLANTED_HEIGHT
-    span = max(1, round(PLANTED_SPAN * frame_rate))
+    low = positions[..., 1] - _floors(positions) < MAX_PLANTED_HEIGHT_M
+    span = max(1, round(PLANTED_WINDOW_S * frame_rate))
     frames = np.arange(len(positions))
     after = np.minimum(frames + span, len(frames) - 1)
     before = np.maximum(frames - span, 0)
     moved = np.linalg.norm(positions[after] - positions[before], axis=-1)
     seconds = np.maximum(after - before, 1)[:, np.newaxis] / frame_rate
-    return np.asarray(low & (moved / seconds < PLANTED_SPEED))
+    return np.asarray(low & (moved / seconds < MAX_PLANTED_SPEED_M_S))
 
 
 def foot_skate(
@@ -54,7 +56,7 @@ def foot_skate(
     The mean is over all steps from frame to frame in which the original's foot is planted in
     both. None where no foot is ever planted.
     """
-    joints = feet(skeleton, original)
+    joints = find_feet(skeleton, original)
     steps, source, found = _slides(original[:, joints], decoded[:, joints], frame_rate)
     return (float(source[steps].mean()), float(found[steps].mean())) if steps.any() else None
 
@@ -64,19 +66,19 @@ def foot_skate_excess(original: Clip, decoded: Clip, max_error: float) -> float:
 
     0 where no foot is ever planted.
     """
-    return max(skate_of_feet(original, decoded, max_error).values(), default=0.0)
+    return max(skate_per_foot(original, decoded, max_error).values(), default=0.0)
 
 
-def skate_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, float]:
+def skate_per_foot(original: Clip, decoded: Clip, max_error: float) -> dict[int, float]:
     """Return by joint the speed of each foot that is ever planted, over what it may be.
 
     It may have the source's mean speed, and 0.2 · `max_error` a frame more.
     """
     positions, rate = original.positions(), original.frame_rate
-    joints = feet(original.skeleton, positions)
+    joints = find_feet(original.skeleton, positions)
     places = positions[:, joints], decoded.positions()[:, joints]
     steps, source, found = _slides(*places, rate)
-    free = SKATE_FREE * max_error * rate
+    free = ALLOWED_SKATE * max_error * rate
     return {
         joint: float(found[on, f].mean() / (source[on, f].mean() + free))
         for f, (joint, on) in enumerate(zip(joints, steps.T, strict=True))
@@ -84,13 +86,13 @@ def skate_of_feet(original: Clip, decoded: Clip, max_error: float) -> dict[int, 
     }
 
 
-def skates(original: Clip, decoded: Clip, max_error: float) -> bool:
+def has_foot_skate(original: Clip, decoded: Clip, max_error: float) -> bool:
     """Whether a planted foot skates though it keeps within `max_error` metres."""
     return foot_skate_excess(original, decoded, max_error) > 1
 
 
 def _floors(positions: F64) -> F64:
-    return np.asarray(np.percentile(positions[..., 1], FLOOR_SHARE, axis=0))
+    return np.asarray(np.percentile(positions[..., 1], FLOOR_PERCENTILE, axis=0))
 
 
 def _slides(original: F64, decoded: F64, frame_rate: float) -> tuple[Mask, F64, F64]:
@@ -98,7 +100,7 @@ def _slides(original: F64, decoded: F64, frame_rate: float) -> tuple[Mask, F64, 
 
     All are of shape (T - 1, P), the speeds horizontal, of `original` and of `decoded`, in m/s.
     """
-    on = planted(original, frame_rate)
+    on = find_planted(original, frame_rate)
     moved = np.diff(np.stack([original, decoded])[..., [0, 2]], axis=1)
     source, found = np.sqrt(np.sum(moved**2, axis=-1)) * frame_rate
     return np.asarray(on[1:] & on[:-1]), source, found

@@ -17,7 +17,9 @@ from mocpack.metrics.position import displacements, distances
 from mocpack.metrics.vertices import Sted, sted
 from mocpack.skeleton import Skeleton, rotation_order
 
-SAME_RATE = 1e-3  # frame times that differ by less than this share are the same rate, rounded
+FRAME_TIME_TOLERANCE = (
+    1e-3  # frame times that differ by less than this share are the same rate, rounded
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class SkeletonPair:
     def ends(self) -> tuple[F64, F64]:
         """End sites (T, E, 3) of each."""
         if self.is_scaled:
-            first, second = (stretched_ends(clip) for clip in (self.original, self.decoded))
+            first, second = (scaled_end_positions(clip) for clip in (self.original, self.decoded))
             return first, second
         a, b = self.worlds
         return (
@@ -76,18 +78,18 @@ class SkeletonPair:
         """Largest displacement (T, J) of each joint, its end sites and its shell points."""
         if self.is_scaled:
             return kinematics.scaled_displacements(
-                self.skeleton, self.original.stretched(), self.decoded.stretched()
+                self.skeleton, self.original.world_matrices(), self.decoded.world_matrices()
             )
         (place_a, world_a), (place_b, world_b) = self.worlds
         carriers = self.skeleton.end_site_joints
         return displacements((place_a, world_a), (place_b, world_b), self.ends, carriers)
 
     @cached_property
-    def promised(self) -> float:
+    def max_error(self) -> float:
         """The promised error in metres, by the kernel that encoders use where that applies."""
         same = self.original.skeleton == self.decoded.skeleton
         if same and self.original.translated_joints == self.decoded.translated_joints:
-            return clips.promised_error(self.original, self.decoded).max
+            return clips.measure_error(self.original, self.decoded).max
         return float(self.displacements.max())
 
     @cached_property
@@ -98,7 +100,7 @@ class SkeletonPair:
         """
         try:
             original = to_dofs(self.original)
-            decoded = to_dofs(_with_channels_of(self.skeleton, self.decoded))
+            decoded = to_dofs(_with_channels(self.skeleton, self.decoded))
         except UnsupportedClipError:
             return None
         start = 0
@@ -106,7 +108,7 @@ class SkeletonPair:
             order, at = rotation_order(channels)
             columns = [start + k for k in at]
             if order:
-                decoded[:, columns] = rotations.euler_near(
+                decoded[:, columns] = rotations.align_euler(
                     decoded[:, columns], original[:, columns]
                 )
             start += len(channels)
@@ -143,7 +145,7 @@ class VertexPair:
         return self.distances
 
     @property
-    def promised(self) -> float:
+    def max_error(self) -> float:
         return float(self.distances.max())
 
     @cached_property
@@ -154,7 +156,7 @@ class VertexPair:
 AnyPair = SkeletonPair | VertexPair
 
 
-def pair(original: AnyClip, decoded: AnyClip) -> AnyPair:
+def pair_clips(original: AnyClip, decoded: AnyClip) -> AnyPair:
     """Put two clips side by side, or say why they cannot be compared."""
     for clip in (original, decoded):
         if not isinstance(clip, Clip | VertexClip):
@@ -163,7 +165,7 @@ def pair(original: AnyClip, decoded: AnyClip) -> AnyPair:
         raise UsageError(
             f"cannot compare clips of {original.frame_count} and {decoded.frame_count} frames"
         )
-    if abs(original.frame_time / decoded.frame_time - 1) > SAME_RATE:
+    if abs(original.frame_time / decoded.frame_time - 1) > FRAME_TIME_TOLERANCE:
         raise UsageError(
             f"cannot compare clips of {original.frame_rate:.6g} and "
             f"{decoded.frame_rate:.6g} frames a second"
@@ -179,9 +181,9 @@ def pair(original: AnyClip, decoded: AnyClip) -> AnyPair:
     raise UsageError("cannot compare the motion of a skeleton with a vertex animation")
 
 
-def stretched_ends(clip: Clip) -> F64:
+def scaled_end_positions(clip: Clip) -> F64:
     """Return world positions (T, E, 3) of the end sites of a clip with scales."""
-    positions, matrices = clip.stretched()
+    positions, matrices = clip.world_matrices()
     carriers = list(clip.skeleton.end_site_joints)
     ends = matrices[:, carriers] @ clip.skeleton.end_sites[..., np.newaxis]
     return np.asarray(positions[:, carriers] + ends[..., 0])
@@ -203,7 +205,7 @@ def _check_skeletons(a: Skeleton, b: Skeleton) -> None:
         raise UsageError("cannot compare skeletons whose end sites are at different joints")
 
 
-def _with_channels_of(skeleton: Skeleton, clip: Clip) -> Clip:
+def _with_channels(skeleton: Skeleton, clip: Clip) -> Clip:
     """Return `clip` as told by the channels of another skeleton of the same joints."""
     same = np.array_equal(skeleton.axes, clip.skeleton.axes)
     if same and skeleton.channels == clip.skeleton.channels:

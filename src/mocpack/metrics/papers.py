@@ -10,8 +10,10 @@ from mocpack.arrays import F64
 from mocpack.metrics.position import distances
 from mocpack.skeleton import Skeleton, rotation_order
 
-TED_DISTANCE = 0.0005  # metres, d of SkTED: the paper gives no value
-TED_WINDOW = 5  # frames to each side over which SkTED takes a speed: the paper gives no value
+TED_DISTANCE_M = 0.0005  # metres, d of SkTED: the paper gives no value
+TED_WINDOW_FRAMES = (
+    5  # frames to each side over which SkTED takes a speed: the paper gives no value
+)
 
 
 def eps_x(
@@ -70,7 +72,7 @@ def mean_error(lengths: F64) -> float:
 
 
 def sk_ted(
-    original: F64, decoded: F64, *, d: float = TED_DISTANCE, window: int = TED_WINDOW
+    original: F64, decoded: F64, *, d: float = TED_DISTANCE_M, window: int = TED_WINDOW_FRAMES
 ) -> float | None:
     """Return SkTED of points (T, P, 3): change of speed relative to speed (eq. 10 and 11).
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.kinematics import SHELL
+from mocpack.kinematics import SHELL_RADIUS_M
 
 
 def distances(a: F64, b: F64) -> F64:
@@ -40,7 +40,7 @@ def displacements(
     ends: tuple[F64, F64],
     carriers: Sequence[int],
     *,
-    shell: float = SHELL,
+    shell: float = SHELL_RADIUS_M,
 ) -> F64:
     """Return what the promised error is the largest of, by frame and joint (T, J).
 

@@ -7,11 +7,11 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 
-SEGMENT = 256  # frames
-SHORTEST = 16  # frames; a shorter clip has no spectrum to speak of
-JITTER_FROM = 30.0  # hertz
-TREMBLE_SHARE = 1.05  # of the source's energy, what a decoded motion may have
-JITTER_FREE = 0.05  # of the bound: root-mean-square jitter of a joint that passes anyway
+SEGMENT_FRAMES = 256  # frames
+MIN_FRAMES = 16  # frames; a shorter clip has no spectrum to speak of
+JITTER_FREQUENCY_HZ = 30.0  # hertz
+MAX_ENERGY_RATIO = 1.05  # of the source's energy, what a decoded motion may have
+ALLOWED_JITTER = 0.05  # of the bound: root-mean-square jitter of a joint that passes anyway
 
 
 def energy_above(points: F64, frame_rate: float, hertz: float) -> float | None:
@@ -19,7 +19,7 @@ def energy_above(points: F64, frame_rate: float, hertz: float) -> float | None:
 
     None where the frame rate cannot hold that frequency, or the clip is too short to say.
     """
-    if frame_rate <= 2 * hertz or len(points) < SHORTEST:
+    if frame_rate <= 2 * hertz or len(points) < MIN_FRAMES:
         return None
     frequencies, density = welch(points.reshape(len(points), -1), frame_rate)
     step = frequencies[1] - frequencies[0]
@@ -33,7 +33,7 @@ def welch(signals: F64, frame_rate: float) -> tuple[F64, F64]:
     half, each freed of its mean. Written out because importing scipy.signal takes longer than
     everything else that `compare` does.
     """
-    length = min(SEGMENT, len(signals))
+    length = min(SEGMENT_FRAMES, len(signals))
     step = length - length // 2
     window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(length) / length)
     total = np.zeros((length // 2 + 1, signals.shape[1]))
@@ -53,14 +53,14 @@ def jitter(original: Clip, decoded: Clip, max_error: float) -> float:
     It may be 1.05 times the source's, and (0.05 · `max_error`)² for each joint more. 0 where the
     frame rate is at most 60 or the clip is too short: nothing above 30 Hz can be told there.
     """
-    found = energy_above(decoded.positions(), original.frame_rate, JITTER_FROM)
-    source = energy_above(original.positions(), original.frame_rate, JITTER_FROM)
+    found = energy_above(decoded.positions(), original.frame_rate, JITTER_FREQUENCY_HZ)
+    source = energy_above(original.positions(), original.frame_rate, JITTER_FREQUENCY_HZ)
     if found is None or source is None:
         return 0.0
-    free = len(original.skeleton) * (JITTER_FREE * max_error) ** 2
-    return found / (TREMBLE_SHARE * source + free)
+    free = len(original.skeleton) * (ALLOWED_JITTER * max_error) ** 2
+    return found / (MAX_ENERGY_RATIO * source + free)
 
 
-def jitters(original: Clip, decoded: Clip, max_error: float) -> bool:
+def has_jitter(original: Clip, decoded: Clip, max_error: float) -> bool:
     """Whether `decoded` jitters though it keeps within `max_error` metres."""
     return jitter(original, decoded, max_error) > 1

@@ -12,16 +12,16 @@ from mocpack.clip import AnyClip
 from mocpack.errors import UsageError
 from mocpack.metrics import (
     angles,
-    besides,
     contacts,
     papers,
     position,
     rotation,
     spectrum,
+    take_data,
     velocity,
 )
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
-from mocpack.metrics.pair import AnyPair, SkeletonPair, pair
+from mocpack.metrics.pair import AnyPair, SkeletonPair, pair_clips
 
 MM, CM = 1e3, 1e2  # in a metre
 ORIGINAL, DECODED = 0, 1  # in a pair
@@ -57,7 +57,7 @@ MESH = ("vertices",)
 # fmt: off
 METRICS = (
     Metric("max_error_mm", "largest error, with bone ends and skin", "mm", "",
-           lambda p: MM * p.promised, BOTH),
+           lambda p: MM * p.max_error, BOTH),
     Metric("max_joint_mm", "largest joint error", "mm", "",
            lambda p: MM * position.largest(p.distances), BOTH),
     Metric("p99_mm", "99th percentile of joint errors", "mm", "",
@@ -123,13 +123,13 @@ METRICS = (
     Metric("e_angle_deg", "E_angle", "deg", "Li et al. 2008",
            lambda p: _e_angle(p)),
     Metric("scale_max", "largest error of a scale", "", "",
-           lambda p: besides.scale_error(p.original, p.decoded)),
+           lambda p: take_data.scale_error(p.original, p.decoded)),
     Metric("time_max_ms", "largest error of a frame's time", "ms", "",
-           lambda p: _scaled(besides.time_error(p.original, p.decoded), 1e3)),
+           lambda p: _scaled(take_data.time_error(p.original, p.decoded), 1e3)),
     Metric("gaps_changed", "samples that became gaps, or no longer are", "", "",
-           lambda p: besides.changed_gaps(p.original, p.decoded)),
+           lambda p: take_data.count_changed_gaps(p.original, p.decoded)),
     Metric("track_over_bound", "largest error of a track over its bound", "", "",
-           lambda p: besides.track_error(p.original, p.decoded)),
+           lambda p: take_data.track_error(p.original, p.decoded)),
     Metric("sted", "STED, change of the surface", "", "Váša and Skala 2011",
            lambda p: p.sted.total, MESH),
     Metric("sted_spatial", "STED, edges in space", "", "Váša and Skala 2011",
@@ -148,7 +148,7 @@ def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
     UsageError
         If the two differ in frame count, frame rate, skeleton or mesh.
     """
-    both = pair(original, decoded)
+    both = pair_clips(original, decoded)
     rows = tuple(Row(m.key, m.title, m.unit, _value(m, both)) for m in METRICS)
     names = _names(both)
     return Comparison(
@@ -163,7 +163,7 @@ def measure(key: str, original: AnyClip, decoded: AnyClip) -> float | None:
     metric = next((m for m in METRICS if m.key == key), None)
     if metric is None:
         raise UsageError(f"no metric {key!r}; there are: {', '.join(m.key for m in METRICS)}")
-    return _value(metric, pair(original, decoded))
+    return _value(metric, pair_clips(original, decoded))
 
 
 def _value(metric: Metric, both: AnyPair) -> float | None:

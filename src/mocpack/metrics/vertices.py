@@ -18,8 +18,10 @@ from mocpack.metrics.papers import temporal_edges, windowed_mean
 Faces = npt.NDArray[np.int32]
 Edges = npt.NDArray[np.intp]
 
-TED_DISTANCE = 3e-4  # of the bounding box's diagonal: 0.5 mm on a body of 1.75 m, as for SkTED
-TED_WINDOW = 5  # frames to each side over which a vertex's speed is averaged
+TED_DISTANCE_RATIO = (
+    3e-4  # of the bounding box's diagonal: 0.5 mm on a body of 1.75 m, as for SkTED
+)
+TED_WINDOW_FRAMES = 5  # frames to each side over which a vertex's speed is averaged
 TED_WEIGHT = 1.0  # of the temporal part in the hypotenuse
 
 
@@ -60,8 +62,8 @@ def sted_temporal(original: F64, decoded: F64) -> float | None:
     size = np.linalg.norm(np.ptp(original[0], axis=0))
     if len(original) < 2 or size == 0:
         return None
-    a, b = (temporal_edges(v, TED_DISTANCE * float(size)) for v in (original, decoded))
-    return float(np.mean(np.abs(a - b) / windowed_mean(a, TED_WINDOW)))
+    a, b = (temporal_edges(v, TED_DISTANCE_RATIO * float(size)) for v in (original, decoded))
+    return float(np.mean(np.abs(a - b) / windowed_mean(a, TED_WINDOW_FRAMES)))
 
 
 def mesh_edges(faces: Faces) -> Edges:

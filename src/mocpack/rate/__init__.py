@@ -16,32 +16,36 @@ import numpy as np
 from mocpack import progress
 from mocpack.arguments import check_number, is_finite
 from mocpack.arrays import F64
-from mocpack.clip import AnyClip, Clip, ClipHeader, VertexClip, promised_error
+from mocpack.clip import AnyClip, Clip, ClipHeader, VertexClip, measure_error
 from mocpack.codec import (
     Codec,
     Encoded,
 )
-from mocpack.container import Chunk, Errors, Packed, Reader, pack, pack_extras
+from mocpack.codec_clip import drop_take_data, restore_take_data
+from mocpack.container import Chunk, Errors, FileContents, Reader, pack, pack_take_data
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
-from mocpack.kinematics import SHELL, PromisedError
-from mocpack.plain import dressed, plain
-from mocpack.rate.knob import CONTENT, Scale, close_in
+from mocpack.kinematics import SHELL_RADIUS_M, MotionError
+from mocpack.rate.root_search import TARGET_TOLERANCE, ParameterScale, search_root
 from mocpack.registry import non_default_params
 from mocpack.source import BytesSource
-from mocpack.take import WIDTHS, Extras
+from mocpack.take_data import WIDTHS, TakeData
 from mocpack.units import format_angles, format_lengths, format_sizes
 
-WINDOW = 4096  # frames looked at together
-NEAR_BOUND = 0.9  # of clips whose scales stretch what a codec promises
-STRETCHED_TRIES = 6
+WINDOW_FRAMES = 4096  # frames looked at together
+MIN_BOUND_USE = 0.9  # of clips whose scales stretch what a codec promises
+MAX_SCALED_TRIES = 6
 # what a codec is given in turn, of what would be right if errors between frames were in proportion
-TIGHTER = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
-USUAL_LOOKS = 8  # at a knob, for the time left
+BOUND_FACTORS = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
+EXPECTED_TRIES = 8  # at a knob, for the time left
 UNREACHABLE_EXCESS = 2.0  # logarithm, of settings at which a codec cannot encode the clip
-SCALE_SHARE = 0.1  # of a bound, for rounding scales
-NEAR_TURN = math.cos(math.radians(5))  # half the angle of joints that turn by 10° in a frame
-BETWEEN = 12  # parts of the time from frame to frame, at whose ends such clips are measured
+SCALE_ERROR_SHARE = 0.1  # of a bound, for rounding scales
+MIN_SMALL_TURN_COSINE = math.cos(
+    math.radians(5)
+)  # half the angle of joints that turn by 10° in a frame
+MAX_SAMPLES_BETWEEN = (
+    12  # parts of the time from frame to frame, at whose ends such clips are measured
+)
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,9 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.ratio is not None and (not is_finite(self.ratio) or self.ratio <= 0):
-            raise UsageError(f"a ratio must be positive and finite, got {_shown(self.ratio)}")
+            raise UsageError(
+                f"a ratio must be positive and finite, got {_format_value(self.ratio)}"
+            )
         if self.ratio is not None:
             check_number("ratio", self.ratio, 1e-6, 1e12)
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
@@ -107,56 +113,64 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Take:
+class PreparedClip:
     """A clip on its way into a file: what the codec gets of it, and what travels beside that.
 
     Attributes
     ----------
     clip : Clip or VertexClip
-    plain : Clip or VertexClip
+    codec_clip : Clip or VertexClip
         What the codec encodes.
     chunks : sequence of (tag, body)
         Of what else the clip holds.
-    extras : Extras
+    take_data : Extras
         What those chunks will be read as.
     is_scaled : bool
         Whether joints have scales.
-    stretches : bool
+    changes_lengths : bool
         Whether lengths of what the codec gets are not those of the clip.
     is_interpolated : bool
         Whether a bound has to hold between frames too.
     """
 
     clip: AnyClip
-    plain: AnyClip
+    codec_clip: AnyClip
     chunks: Sequence[Chunk] = ()
-    extras: Extras = field(default_factory=Extras)
+    take_data: TakeData = field(default_factory=TakeData)
     is_scaled: bool = False
-    stretches: bool = False
+    changes_lengths: bool = False
     is_interpolated: bool = False
 
 
-def take_of(clip: AnyClip, scale_bound: float | None = None) -> Take:
+def prepare_clip(clip: AnyClip, scale_bound: float | None = None) -> PreparedClip:
     """Take off what the codec does not see, and code it.
 
     Scales that move are coded exactly, or so that rounding them takes a share of `scale_bound`,
     metres.
     """
     if isinstance(clip, VertexClip):
-        return Take(clip, clip)
+        return PreparedClip(clip, clip)
     header = clip.header
     step = _scale_step(clip, scale_bound) if scale_bound and header.scaled_joints else 0.0
-    chunks = pack_extras(header, clip.extras, step)
-    extras = _read_back(header, chunks) if chunks else Extras()
+    chunks = pack_take_data(header, clip.take_data, step)
+    take_data = _decode_take_data(header, chunks) if chunks else TakeData()
     is_scaled = header.is_scaled
-    stretches = is_scaled or len(clip.skeleton.roots) > 1
-    return Take(clip, plain(clip), chunks, extras, is_scaled, stretches, header.interpolated)
+    changes_lengths = is_scaled or len(clip.skeleton.roots) > 1
+    return PreparedClip(
+        clip,
+        drop_take_data(clip),
+        chunks,
+        take_data,
+        is_scaled,
+        changes_lengths,
+        header.interpolated,
+    )
 
 
-def _read_back(header: ClipHeader, chunks: Sequence[Chunk]) -> Extras:
+def _decode_take_data(header: ClipHeader, chunks: Sequence[Chunk]) -> TakeData:
     """Return what a reader makes of the chunks of a take."""
-    file = pack(Packed(header, "take", 1, {}, b"", chunks=chunks))
-    return Reader(BytesSource(file)).extras
+    file = pack(FileContents(header, "prepared", 1, {}, b"", chunks=chunks))
+    return Reader(BytesSource(file)).take_data
 
 
 def encode_to_target(
@@ -169,66 +183,72 @@ def encode_to_target(
     """
     if effort is not None:
         codec = codec.with_effort(effort)
-    promised = codec.promised
-    take = take_of(clip, target.max_error or target.mean_error or (None if target else promised))
-    if not target and promised and (take.stretches or take.is_interpolated):
+    promised = codec.error_bound
+    prepared = prepare_clip(
+        clip, target.max_error or target.mean_error or (None if target else promised)
+    )
+    if not target and promised and (prepared.changes_lengths or prepared.is_interpolated):
         # what the codec promises of what it gets, a file must keep of the clip
-        return _within_error(take, codec, Target(max_error=promised))
+        return _encode_within_error(prepared, codec, Target(max_error=promised))
     if not target:
-        return attempt(take, codec)
+        return attempt(prepared, codec)
     if target.max_angle and isinstance(clip, VertexClip):
         raise UsageError("a vertex animation has no joints whose angles max_angle could bound")
     if target.max_angle:
         target = effective_bounds(codec, target)
     if target.max_error or target.mean_error or target.max_angle:
-        return _within_error(take, codec, target)
-    return _within_size(take, codec, _size_limit(clip, target))
+        return _encode_within_error(prepared, codec, target)
+    return _encode_within_size(prepared, codec, _size_limit(clip, target))
 
 
 def effective_bounds(codec: Codec, target: Target) -> Target:
     """Return the bounds that a codec keeps for a target: its own `max_error` if none is given."""
     bounded = target.max_error or target.mean_error
-    return target if bounded else replace(target, max_error=codec.promised)
+    return target if bounded else replace(target, max_error=codec.error_bound)
 
 
 def attempt(
-    take: Take | AnyClip,
+    prepared: PreparedClip | AnyClip,
     codec: Codec,
     *,
     declared: float | None = None,
     declared_angle: float | None = None,
 ) -> Attempt:
     """Encode, decode the very bytes with the real decoder, measure, and pack."""
-    take = take if isinstance(take, Take) else take_of(take)
-    with progress.doing():
-        made = round_trip(take, codec)
-    if declared is None and not (take.stretches or take.is_interpolated):
-        declared = codec.promised
+    prepared = prepared if isinstance(prepared, PreparedClip) else prepare_clip(prepared)
+    with progress.stage():
+        made = round_trip(prepared, codec)
+    if declared is None and not (prepared.changes_lengths or prepared.is_interpolated):
+        declared = codec.error_bound
     if declared_angle is None:
-        declared_angle = codec.promised_angle
-    known = None if take.stretches else made.error
-    errors = measure(take.clip, made.decoded, declared, declared_angle, known)
-    data = packed_file(take, codec, made.payload, errors)
+        declared_angle = codec.angle_bound
+    known = None if prepared.changes_lengths else made.error
+    errors = measure(prepared.clip, made.decoded, declared, declared_angle, known)
+    data = pack_file(prepared, codec, made.payload, errors)
     return Attempt(data, errors, codec, len(made.payload))
 
 
-def round_trip(take: Take, codec: Codec) -> Encoded:
+def round_trip(prepared: PreparedClip, codec: Codec) -> Encoded:
     """Encode a clip, and decode the very bytes with the real decoder.
 
     A payload that the decoder refuses is a `BoundError`: the codec cannot encode this clip so.
     """
-    made = codec.encode_verified(take.plain)
-    if not isinstance(take.clip, Clip) or take.plain is take.clip:
+    made = codec.encode_verified(prepared.codec_clip)
+    if not isinstance(prepared.clip, Clip) or prepared.codec_clip is prepared.clip:
         return made
-    return replace(made, decoded=dressed(made.decoded, take.clip.header, take.extras))
+    return replace(
+        made, decoded=restore_take_data(made.decoded, prepared.clip.header, prepared.take_data)
+    )
 
 
-def packed_file(take: Take, codec: Codec, payload: bytes, errors: Errors) -> bytes:
+def pack_file(prepared: PreparedClip, codec: Codec, payload: bytes, errors: Errors) -> bytes:
     """Return the .mocp file of a payload."""
     params = non_default_params(codec, without=codec.encoder_params)
-    needed, version, header = codec.needed_params(), codec.bitstream_version, take.clip.header
+    needed, version, header = codec.needed_params(), codec.bitstream_version, prepared.clip.header
     return pack(
-        Packed(header, codec.codec_id, version, params, payload, errors, needed, take.chunks)
+        FileContents(
+            header, codec.codec_id, version, params, payload, errors, needed, prepared.chunks
+        )
     )
 
 
@@ -237,7 +257,7 @@ def measure(
     decoded: AnyClip,
     declared: float | None = None,
     declared_angle: float | None = None,
-    known: PromisedError | None = None,
+    known: MotionError | None = None,
 ) -> Errors:
     """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile.
 
@@ -247,7 +267,7 @@ def measure(
     """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
-        promised = promised_error(clip, decoded) if known is None else known
+        promised = measure_error(clip, decoded) if known is None else known
         largest = promised.max
         if clip.header.interpolated:
             largest = max(largest, _error_between(clip, decoded, promised.frames))
@@ -270,7 +290,7 @@ def _error_between(clip: Clip, decoded: Clip, at_frames: F64) -> float:
     `at_frames` (T,) is that of each frame. Half way is enough where frames differ little.
     """
     turned = np.abs((clip.rotations[1:] * clip.rotations[:-1]).sum(-1))
-    parts = BETWEEN if turned.min(initial=1.0) < NEAR_TURN else 2
+    parts = MAX_SAMPLES_BETWEEN if turned.min(initial=1.0) < MIN_SMALL_TURN_COSINE else 2
     largest, start = 0.0, 0
     for window, made in zip(_windows(clip, overlap=1), _windows(decoded, overlap=1), strict=True):
         gaps = window.frame_count - 1
@@ -282,7 +302,7 @@ def _error_between(clip: Clip, decoded: Clip, at_frames: F64) -> float:
         gap[:, 0], gap[:, -1] = ends[:-1], ends[1:]
         for part in range(1, parts):
             at = np.arange(gaps) + part / parts
-            gap[:, part] = promised_error(window.poses_at(at), made.poses_at(at)).frames
+            gap[:, part] = measure_error(window.poses_at(at), made.poses_at(at)).frames
         inside = gap[:, 1:-1]
         # a curve rises above three of its points by an eighth of how they bend
         bend = np.maximum(2 * inside - gap[:, :-2] - gap[:, 2:], 0)
@@ -303,12 +323,12 @@ def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
 
 
 def _windows(clip: AnyClip, *, overlap: int = 0) -> Iterator[Any]:
-    """Yield a clip in windows of `WINDOW` frames, with some frames of the next."""
-    if clip.frame_count <= WINDOW:
+    """Yield a clip in windows of `WINDOW_FRAMES` frames, with some frames of the next."""
+    if clip.frame_count <= WINDOW_FRAMES:
         yield clip
         return
-    for start in range(0, clip.frame_count, WINDOW):
-        yield clip.frames(start, min(start + WINDOW + overlap, clip.frame_count))
+    for start in range(0, clip.frame_count, WINDOW_FRAMES):
+        yield clip.frames(start, min(start + WINDOW_FRAMES + overlap, clip.frame_count))
 
 
 def raw_size(clip: AnyClip) -> int:
@@ -328,18 +348,18 @@ def moving_channels(clip: AnyClip) -> int:
     """Return how many channels move: of the source's own numbers, if the clip still has them."""
     if isinstance(clip, VertexClip):
         return 3 * clip.header.vertex_count
-    scales = clip.extras.scales
+    scales = clip.take_data.scales
     scaled = 0 if scales is None else int((np.ptp(scales, axis=0) > 0).sum())
     if clip.channels is not None:
         moving = moving_dofs(clip.channels)
     else:
         # windows share a frame, so that what moves only from one to the next is seen
-        windows = _windows(plain(clip), overlap=1)
+        windows = _windows(drop_take_data(clip), overlap=1)
         moving = np.any([moving_dofs(to_dofs(window)) for window in windows], axis=0)
     return max(1, int(moving.sum()) + scaled)
 
 
-def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
+def _encode_within_error(prepared: PreparedClip, codec: Codec, target: Target) -> Attempt:
     bound = target.max_error or target.mean_error or math.inf
 
     def error(made: Attempt) -> float:
@@ -348,31 +368,33 @@ def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
         return found
 
     if codec.keeps_bounds:
-        best = _by_its_bound(take, codec, target, error)
+        best = _encode_with_bounds(prepared, codec, target, error)
     elif codec.quality is not None:
         starts = codec.alternatives()
         progress.expect(len(starts))
         made = []
         for start in starts:
-            with progress.doing():
+            with progress.stage():
                 made.append(
-                    _search(
-                        take,
+                    _search_quality(
+                        prepared,
                         start,
-                        lambda made: max(_over(error(made), bound), _angle_over(made, target)),
+                        lambda made: max(
+                            _log_excess(error(made), bound), _angle_log_excess(made, target)
+                        ),
                         finest=False,
                         target=target,
                     )
                 )
-        best = min(made, key=lambda one: (_missed(one, error(one), bound, target), _size(one)))
+        best = min(made, key=lambda one: (_excess(one, error(one), bound, target), _size(one)))
     else:
-        best = attempt(take, codec, declared=target.max_error, declared_angle=target.max_angle)
+        best = attempt(prepared, codec, declared=target.max_error, declared_angle=target.max_angle)
     if not error(best) <= bound:
         wanted, found = format_lengths(bound, error(best))
         raise BoundError(
             f"{codec.codec_id} cannot keep this clip within {wanted}; it reaches {found}"
         )
-    if _angle_over(best, target) > 0:
+    if _angle_log_excess(best, target) > 0:
         wanted, found = format_angles(target.max_angle or 0.0, best.errors.max_angle or 0.0)
         raise BoundError(
             f"{codec.codec_id} cannot keep this clip's angles within {wanted}; it reaches {found}"
@@ -380,21 +402,21 @@ def _within_error(take: Take, codec: Codec, target: Target) -> Attempt:
     return best
 
 
-def _angle_over(made: Attempt, target: Target) -> float:
-    """Return how far above its bound the error of angles is, as `_over`; below 0 within it."""
+def _angle_log_excess(made: Attempt, target: Target) -> float:
+    """Return how far above its bound the error of angles is, as `_log_excess`; below 0 within it."""
     if target.max_angle is None:
         return -math.inf
     assert made.errors.max_angle is not None
-    return _over(made.errors.max_angle, target.max_angle)
+    return _log_excess(made.errors.max_angle, target.max_angle)
 
 
-def _missed(made: Attempt, error: float, bound: float, target: Target) -> float:
+def _excess(made: Attempt, error: float, bound: float, target: Target) -> float:
     """Return how far a file is above its bounds, 0 within them."""
-    return max(0.0, error - bound, _angle_over(made, target))
+    return max(0.0, error - bound, _angle_log_excess(made, target))
 
 
-def _by_its_bound(
-    take: Take, codec: Codec, target: Target, error: Callable[[Attempt], float]
+def _encode_with_bounds(
+    prepared: PreparedClip, codec: Codec, target: Target, error: Callable[[Attempt], float]
 ) -> Attempt:
     """Return the file of a codec that keeps bounds by itself, of what it gets.
 
@@ -405,27 +427,29 @@ def _by_its_bound(
     assert bound is not None
     tried: list[tuple[float, Attempt]] = []
 
-    def found_with(aim: float) -> float:
+    def encode_with(aim: float) -> float:
         setting = codec.with_bounds(
             max_error=aim if target.max_error else None,
             mean_error=aim if target.mean_error else None,
             max_angle=target.max_angle,
         )
-        made = attempt(take, setting, declared=target.max_error, declared_angle=target.max_angle)
+        made = attempt(
+            prepared, setting, declared=target.max_error, declared_angle=target.max_angle
+        )
         tried.append((aim, made))
         return error(made)
 
-    near, aim = NEAR_BOUND if take.is_scaled else 0.0, bound
-    for _ in range(STRETCHED_TRIES if take.stretches else 1):
-        found = found_with(aim)
+    near, aim = MIN_BOUND_USE if prepared.is_scaled else 0.0, bound
+    for _ in range(MAX_SCALED_TRIES if prepared.changes_lengths else 1):
+        found = encode_with(aim)
         if near * bound <= found <= bound:
             break
-        aim *= min(max(math.sqrt(NEAR_BOUND) * bound / max(found, 1e-300), 0.02), 10.0)
-    if take.is_interpolated and all(error(made) > bound for _, made in tried):
+        aim *= min(max(math.sqrt(MIN_BOUND_USE) * bound / max(found, 1e-300), 0.02), 10.0)
+    if prepared.is_interpolated and all(error(made) > bound for _, made in tried):
         right = min(aim * bound / error(made) for aim, made in tried)
         # errors between frames come and go: a little less is tried before much less
-        for share in TIGHTER:
-            if found_with(share * right) <= bound:
+        for share in BOUND_FACTORS:
+            if encode_with(share * right) <= bound:
                 break
     kept = [made for _, made in tried if error(made) <= bound]
     return min(kept, key=_size) if kept else tried[-1][1]
@@ -433,24 +457,26 @@ def _by_its_bound(
 
 def _scale_step(clip: Clip, bound: float) -> float:
     """Return the step of scales at which rounding them moves points by a share of the bound."""
-    scales = clip.extras.scales
+    scales = clip.take_data.scales
     assert scales is not None
     positions = clip.positions()
-    reach = SHELL + float(np.linalg.norm(positions - positions[:, :1], axis=-1).max())
+    reach = SHELL_RADIUS_M + float(np.linalg.norm(positions - positions[:, :1], axis=-1).max())
     below = np.zeros(len(clip.skeleton), int)
     for j, parent in enumerate(clip.skeleton.parents):
         below[j] = (below[parent] if parent >= 0 else 0) + (j in clip.header.scaled_joints)
     typical = max(float(np.median(np.abs(scales))), 1e-3)
-    return 2 * SCALE_SHARE * bound * typical / (reach * int(below.max()))
+    return 2 * SCALE_ERROR_SHARE * bound * typical / (reach * int(below.max()))
 
 
-def _within_size(take: Take, codec: Codec, limit: int) -> Attempt:
+def _encode_within_size(prepared: PreparedClip, codec: Codec, limit: int) -> Attempt:
     if codec.keeps_bounds:
         codec = codec.with_bounds()
     if codec.quality is not None:
-        best = _search(take, codec, lambda made: _over(len(made.data), limit), finest=True)
+        best = _search_quality(
+            prepared, codec, lambda made: _log_excess(len(made.data), limit), finest=True
+        )
     else:
-        best = attempt(take, codec)
+        best = attempt(prepared, codec)
     if len(best.data) > limit:
         wanted, found = format_sizes(limit, len(best.data))
         raise BoundError(f"{codec.codec_id} cannot pack this clip into {wanted}; it needs {found}")
@@ -467,8 +493,8 @@ def _size_limit(clip: AnyClip, target: Target) -> int:
     return limit
 
 
-def _search(
-    take: Take,
+def _search_quality(
+    prepared: PreparedClip,
     codec: Codec,
     excess: Callable[[Attempt], float],
     *,
@@ -482,20 +508,20 @@ def _search(
     nearest to it. Settings at which the codec cannot encode the clip miss the target; it is a
     `BoundError` if all are such.
     """
-    knob = codec.quality
-    assert knob is not None
-    progress.expect(USUAL_LOOKS)
-    scale = Scale(knob, finest=finest)
+    parameter = codec.quality
+    assert parameter is not None
+    progress.expect(EXPECTED_TRIES)
+    scale = ParameterScale(parameter, finest=finest)
     tried: dict[float, Attempt | BoundError] = {}
 
     def made(place: float) -> Attempt | BoundError:
         value = scale.value(place)
         if value not in tried:
-            setting = int(value) if knob.integer else value
-            changed = replace(codec, **{knob.field: setting})
+            setting = int(value) if parameter.integer else value
+            changed = replace(codec, **{parameter.field: setting})
             try:
                 tried[value] = attempt(
-                    take, changed, declared=target.max_error, declared_angle=target.max_angle
+                    prepared, changed, declared=target.max_error, declared_angle=target.max_angle
                 )
             except BoundError as error:
                 tried[value] = error
@@ -505,15 +531,15 @@ def _search(
         found = made(place)
         return UNREACHABLE_EXCESS if isinstance(found, BoundError) else excess(found)
 
-    def worth(kept: float, missed: float) -> bool:
+    def is_worthwhile(kept: float, missed: float) -> bool:
         one, other = made(kept), made(missed)
         if isinstance(one, BoundError) or isinstance(other, BoundError):
             return scale.apart(kept, missed)
         bytes_apart = abs(_size(one) - _size(other))
-        return bytes_apart > CONTENT * _size(one) and scale.apart(kept, missed)
+        return bytes_apart > TARGET_TOLERANCE * _size(one) and scale.apart(kept, missed)
 
-    start = scale.place(getattr(codec, knob.field))
-    close_in(excess_at, start, worth=worth)
+    start = scale.place(getattr(codec, parameter.field))
+    search_root(excess_at, start, is_worthwhile=is_worthwhile)
     reached = {v: one for v, one in tried.items() if not isinstance(one, BoundError)}
     if not reached:
         raise next(error for error in tried.values() if isinstance(error, BoundError))
@@ -527,10 +553,10 @@ def _size(made: Attempt) -> int:
     return len(made.data)
 
 
-def _over(found: float, limit: float) -> float:
+def _log_excess(found: float, limit: float) -> float:
     """Return how far `found` is over the limit, as a logarithm: 0 is just kept."""
     return math.log(max(found, 1e-300) / limit) if limit < math.inf else -math.inf
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else f"{value!r:.80}"

@@ -5,13 +5,13 @@ Public, so that a codec in another package can be held to the same contract.
 
 from mocpack.testing.contract import CLIP_CHECKS, CODEC_CHECKS, ContractError
 from mocpack.testing.motions import hard_clips, humanoid, jump, still, turn, walk
-from mocpack.testing.takes import every_take, markers, take
+from mocpack.testing.takes import all_takes, markers, take
 
 __all__ = [
     "CLIP_CHECKS",
     "CODEC_CHECKS",
     "ContractError",
-    "every_take",
+    "all_takes",
     "hard_clips",
     "humanoid",
     "jump",

@@ -20,8 +20,9 @@ import numpy as np
 from mocpack import _api, rotations
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
+from mocpack.codec_clip import drop_take_data
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.container import Packed, pack, unpack
+from mocpack.container import FileContents, pack, unpack
 from mocpack.errors import (
     FormatError,
     TruncatedError,
@@ -29,18 +30,17 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
-from mocpack.plain import plain
 from mocpack.registry import non_default_params
 from mocpack.testing.motions import vertex_wave, walk
 
 Check = Callable[[Codec, Any], None]
 
-RESEAL: dict[str, Callable[[bytes], bytes]] = {}
+FIX_CHECKSUMS: dict[str, Callable[[bytes], bytes]] = {}
 """By codec ID, a function that corrects the checksums inside a payload, so that flipped bits reach
 the decoder. Empty at first: the tests of a codec with such checksums add their function."""
 
-FLIPS = 60
-KEPT = 4  # clips whose files are kept between checks
+FLIP_COUNT = 60
+CACHE_SIZE = 4  # clips whose files are kept between checks
 
 
 class ContractError(AssertionError):
@@ -49,76 +49,78 @@ class ContractError(AssertionError):
 
 def check_shapes_and_header_survive(codec: Codec, clip: AnyClip) -> None:
     back = _round_trip(codec, clip)
-    _demand(type(back) is type(clip), f"came back as {type(back).__name__}")
-    _demand(back.frame_count == clip.frame_count, f"came back with {back.frame_count} frames")
-    _demand(back.frame_time == clip.frame_time, "frame time changed")
-    _demand(dict(back.metadata) == dict(clip.metadata), "metadata changed")
+    _require(type(back) is type(clip), f"came back as {type(back).__name__}")
+    _require(back.frame_count == clip.frame_count, f"came back with {back.frame_count} frames")
+    _require(back.frame_time == clip.frame_time, "frame time changed")
+    _require(dict(back.metadata) == dict(clip.metadata), "metadata changed")
     if isinstance(clip, Clip) and isinstance(back, Clip):
-        _demand(back.header == clip.header, "header changed")
-        _demand(back.rotations.shape == clip.rotations.shape, "shape of rotations changed")
-        _demand(back.translations.shape == clip.translations.shape, "shape of translations changed")
+        _require(back.header == clip.header, "header changed")
+        _require(back.rotations.shape == clip.rotations.shape, "shape of rotations changed")
+        _require(
+            back.translations.shape == clip.translations.shape, "shape of translations changed"
+        )
 
 
-def check_what_comes_back_is_sane(codec: Codec, clip: AnyClip) -> None:
+def check_decoded_values_are_valid(codec: Codec, clip: AnyClip) -> None:
     back = _round_trip(codec, clip)
     if isinstance(back, VertexClip):
-        _demand(bool(np.isfinite(back.vertices).all()), "vertices are not finite")
+        _require(bool(np.isfinite(back.vertices).all()), "vertices are not finite")
         return
     norms = np.linalg.norm(back.rotations, axis=-1)
-    _demand(bool(np.abs(norms - 1).max() < 1e-6), "quaternions are not unit")
-    _demand(bool(np.isfinite(back.translations).all()), "translations are not finite")
+    _require(bool(np.abs(norms - 1).max() < 1e-6), "quaternions are not unit")
+    _require(bool(np.isfinite(back.translations).all()), "translations are not finite")
     between = np.sum(back.rotations[1:] * back.rotations[:-1], axis=-1)
-    _demand(bool((between >= 0).all()), "quaternions change hemisphere")
+    _require(bool((between >= 0).all()), "quaternions change hemisphere")
 
 
-def check_what_the_take_holds_besides_survives(codec: Codec, clip: AnyClip) -> None:
+def check_take_data_survives(codec: Codec, clip: AnyClip) -> None:
     if not isinstance(clip, Clip):
         return
     back = _round_trip(codec, clip)
     assert isinstance(back, Clip)
-    _demand(back.header == clip.header, "header changed")
-    _demand(np.array_equal(back.times, clip.times), "times of frames changed")
-    _demand(np.array_equal(back.valid, clip.valid), "gaps changed")
-    _demand(list(back.tracks) == list(clip.tracks), "names of tracks changed")
+    _require(back.header == clip.header, "header changed")
+    _require(np.array_equal(back.times, clip.times), "times of frames changed")
+    _require(np.array_equal(back.valid, clip.valid), "gaps changed")
+    _require(list(back.tracks) == list(clip.tracks), "names of tracks changed")
     for name, track in clip.tracks.items():
         found = back.tracks[name]
-        _demand(found.same_form(track), f"track {name!r} changed its form")
-        _demand(track.error(found) <= track.bound, f"track {name!r} breaks its bound")
+        _require(found.has_same_layout(track), f"track {name!r} changed its form")
+        _require(track.error(found) <= track.bound, f"track {name!r} breaks its bound")
 
 
-def check_hinges_survive_and_angles_say_where_joints_stand(codec: Codec, clip: AnyClip) -> None:
+def check_hinges_and_angles_survive(codec: Codec, clip: AnyClip) -> None:
     if not isinstance(clip, Clip) or clip.skeleton.hinges is None:
         return
     back = _round_trip(codec, clip)
     assert isinstance(back, Clip)
-    _demand(back.skeleton.hinges == clip.skeleton.hinges, "hinges changed")
+    _require(back.skeleton.hinges == clip.skeleton.hinges, "hinges changed")
     found = back.hinge_angles()
     again = Clip.from_angles(back.skeleton, found.angles, local=back.rotations)
     away = rotations.angle_between(again.rotations, back.rotations)
     slides = clip.skeleton.hinges.slides
-    off = float(found.off[:, ~slides].max(initial=0.0))
-    _demand(float(away.max()) <= off + 1e-7, "angles are further off than they say")
+    off = float(found.off_axis[:, ~slides].max(initial=0.0))
+    _require(float(away.max()) <= off + 1e-7, "angles are further off than they say")
 
 
 def check_encoding_is_deterministic(codec: Codec, clip: AnyClip) -> None:
-    _demand(codec.encode(_plain(clip)) == _payload(codec, clip), "two encodings differ")
+    _require(codec.encode(_codec_clip(clip)) == _payload(codec, clip), "two encodings differ")
 
 
-def check_verified_encoding_is_what_encode_and_decode_give(codec: Codec, clip: AnyClip) -> None:
-    payload, clip = _payload(codec, clip), _plain(clip)
+def check_encode_verified_matches_encode(codec: Codec, clip: AnyClip) -> None:
+    payload, clip = _payload(codec, clip), _codec_clip(clip)
     made = codec.encode_verified(clip)
-    _demand(made.payload == payload, "encode_verified and encode differ")
+    _require(made.payload == payload, "encode_verified and encode differ")
     again = codec.decode(made.payload, clip.header)
     same = zip(_samples(made.decoded), _samples(again), strict=True)
-    _demand(all(np.array_equal(a, b) for a, b in same), "what was verified is not what is decoded")
+    _require(all(np.array_equal(a, b) for a, b in same), "what was verified is not what is decoded")
 
 
 def check_input_is_untouched(codec: Codec, clip: AnyClip) -> None:
-    clip = _plain(clip)
+    clip = _codec_clip(clip)
     before = _samples(clip)
     codec.decode(codec.encode(clip), clip.header)
     same = all(np.array_equal(a, b) for a, b in zip(before, _samples(clip), strict=True))
-    _demand(same, "encoding changed the clip it was given")
+    _require(same, "encoding changed the clip it was given")
 
 
 def check_ordinary_clips_are_taken(codec: Codec, clip: AnyClip) -> None:
@@ -130,25 +132,25 @@ def check_ordinary_clips_are_taken(codec: Codec, clip: AnyClip) -> None:
             codec.encode(ordinary)
         except UnsupportedClipError as error:
             raise ContractError(f"an ordinary clip was refused: {error}") from error
-    _demand(bool(codec.kinds), "the codec takes no kind of clip")
+    _require(bool(codec.kinds), "the codec takes no kind of clip")
 
 
 def check_params_round_trip_through_json(codec: Codec, clip: AnyClip) -> None:
     again = type(codec).from_params(json.loads(json.dumps(codec.params())))
-    _demand(again == codec, f"{again} is not {codec}")
-    _demand(hash(again) == hash(codec), "equal codecs have different hashes")
+    _require(again == codec, f"{again} is not {codec}")
+    _require(hash(again) == hash(codec), "equal codecs have different hashes")
 
 
 def check_repr_evaluates_to_the_codec(codec: Codec, clip: AnyClip) -> None:
     names = {type(codec).__name__: type(codec), "inf": math.inf}
-    _demand(eval(repr(codec), names) == codec, f"eval({codec!r}) differs")
+    _require(eval(repr(codec), names) == codec, f"eval({codec!r}) differs")
 
 
 def check_unknown_parameters_are_refused_by_name(codec: Codec, clip: AnyClip) -> None:
     try:
         type(codec).from_params({"no_such_parameter": 1})
     except UsageError as error:
-        _demand("no_such_parameter" in str(error), "the complaint does not name the parameter")
+        _require("no_such_parameter" in str(error), "the complaint does not name the parameter")
     else:
         raise ContractError("an unknown parameter was accepted")
 
@@ -166,28 +168,28 @@ def check_every_truncation_of_a_file_is_a_truncated_error(codec: Codec, clip: An
 def check_every_truncation_of_a_payload_is_a_format_error_or_a_clip(
     codec: Codec, clip: AnyClip
 ) -> None:
-    payload, clip = _payload(codec, clip), _plain(clip)
+    payload, clip = _payload(codec, clip), _codec_clip(clip)
     for end in _cuts(len(payload)):
         _decode_safely(f"cut at {end}", codec.decode, payload[:end], clip.header)
 
 
-def check_partial_plays_what_is_whole(codec: Codec, clip: AnyClip) -> None:
+def check_partial_decodes_truncated_files(codec: Codec, clip: AnyClip) -> None:
     data = _file(codec, clip)
     for end in _cuts(len(data)):
         back = _decode_safely(f"partial cut at {end}", _decode_partial, data[:end])
         if back is not None:
-            _demand(back.frame_count <= clip.frame_count, "a part is longer than the whole")
-    decoder = codec.open(_payload(codec, clip), _plain(clip).header)
-    if decoder.plays_cut:
+            _require(back.frame_count <= clip.frame_count, "a part is longer than the whole")
+    decoder = codec.open(_payload(codec, clip), _codec_clip(clip).header)
+    if decoder.decodes_truncated:
         whole = decoder.partial()
-        _demand(whole.frame_count == clip.frame_count, "a whole payload did not play whole")
+        _require(whole.frame_count == clip.frame_count, "a whole payload did not play whole")
 
 
 def check_bit_flips_give_a_format_error_or_a_clip(codec: Codec, clip: AnyClip) -> None:
     packed = unpack(_file(codec, clip))
     rng = np.random.default_rng(1)
-    reseal = RESEAL.get(codec.codec_id, bytes)
-    for bit in rng.integers(0, max(8 * len(packed.payload), 1), FLIPS):
+    reseal = FIX_CHECKSUMS.get(codec.codec_id, bytes)
+    for bit in rng.integers(0, max(8 * len(packed.payload), 1), FLIP_COUNT):
         if not packed.payload:
             break
         bad = bytearray(packed.payload)
@@ -200,18 +202,18 @@ def check_flips_in_the_header_give_a_format_error_or_a_clip(codec: Codec, clip: 
     data = _file(codec, clip)
     rng = np.random.default_rng(2)
     head = len(data) - len(unpack(data).payload)
-    for bit in rng.integers(0, 8 * head, FLIPS):
+    for bit in rng.integers(0, 8 * head, FLIP_COUNT):
         bad = bytearray(data)
         bad[bit // 8] ^= 1 << (bit % 8)
-        sealed = resealed(bytes(bad))
+        sealed = fix_checksums(bytes(bad))
         _decode_safely(f"flip of header bit {bit}", _api.decode, sealed)
 
 
 def check_more_frames_than_bytes_can_hold_are_refused(codec: Codec, clip: AnyClip) -> None:
     size = len(_file(codec, clip))
-    payload, clip = _payload(codec, clip), _plain(clip)
+    payload, clip = _payload(codec, clip), _codec_clip(clip)
     for frames in (10**9, 10**12):
-        bomb = _announcing(codec, clip, payload, frames)
+        bomb = _build_bomb(codec, clip, payload, frames)
         try:
             _api.decode(bomb)
         except FormatError:
@@ -222,46 +224,46 @@ def check_more_frames_than_bytes_can_hold_are_refused(codec: Codec, clip: AnyCli
     _decode_safely("frames that the payload does not have", codec.decode, payload, header)
 
 
-def check_windows_equal_the_whole(codec: Codec, clip: AnyClip) -> None:
-    payload, clip = _payload(codec, clip), _plain(clip)
+def check_windows_match_full_decode(codec: Codec, clip: AnyClip) -> None:
+    payload, clip = _payload(codec, clip), _codec_clip(clip)
     whole = codec.decode(payload, clip.header)
     frames = clip.frame_count
     leaf = len(clip.skeleton) - 1 if isinstance(clip, Clip) else None
     for start, stop in {(0, 1), (frames - 1, frames), (frames // 3, frames // 3 + 1), (0, frames)}:
         decoder, expected = codec.open(payload, clip.header), whole.frames(start, stop)
         part = decoder.frames(start, stop)
-        _demand(_close(part, expected), f"window {start}:{stop} differs")
+        _require(_close(part, expected), f"window {start}:{stop} differs")
         if leaf is None or not isinstance(expected, Clip):
             continue
         part, expected = decoder.frames(start, stop, [leaf]), expected.joints([leaf])
-        _demand(part.skeleton.names == expected.skeleton.names, "wrong joints in a window")
-        _demand(_close(part, expected), f"window {start}:{stop} of one joint differs")
+        _require(part.skeleton.names == expected.skeleton.names, "wrong joints in a window")
+        _require(_close(part, expected), f"window {start}:{stop} of one joint differs")
 
 
-def check_some_joints_equal_the_whole(codec: Codec, clip: AnyClip) -> None:
+def check_joint_subsets_match_full_decode(codec: Codec, clip: AnyClip) -> None:
     if not isinstance(clip, Clip):
         return
-    payload, clip = _payload(codec, clip), plain(clip)
+    payload, clip = _payload(codec, clip), drop_take_data(clip)
     whole = codec.decode(payload, clip.header)
     assert isinstance(whole, Clip)
     last = len(clip.skeleton) - 1
     for joints in ([0], [last], sorted({last // 2, last})):
         part = codec.open(payload, clip.header).frames(0, clip.frame_count, joints)
         expected = whole.joints(joints)
-        _demand(part.skeleton.names == expected.skeleton.names, "wrong joints in a part")
-        _demand(_close(part, expected), f"joints {joints} decoded alone differ")
+        _require(part.skeleton.names == expected.skeleton.names, "wrong joints in a part")
+        _require(_close(part, expected), f"joints {joints} decoded alone differ")
 
 
 CLIP_CHECKS: tuple[Check, ...] = (
     check_shapes_and_header_survive,
-    check_what_comes_back_is_sane,
-    check_what_the_take_holds_besides_survives,
-    check_hinges_survive_and_angles_say_where_joints_stand,
+    check_decoded_values_are_valid,
+    check_take_data_survives,
+    check_hinges_and_angles_survive,
     check_encoding_is_deterministic,
-    check_verified_encoding_is_what_encode_and_decode_give,
+    check_encode_verified_matches_encode,
     check_input_is_untouched,
-    check_windows_equal_the_whole,
-    check_some_joints_equal_the_whole,
+    check_windows_match_full_decode,
+    check_joint_subsets_match_full_decode,
 )
 CODEC_CHECKS: tuple[Check, ...] = (
     check_ordinary_clips_are_taken,
@@ -270,14 +272,14 @@ CODEC_CHECKS: tuple[Check, ...] = (
     check_unknown_parameters_are_refused_by_name,
     check_every_truncation_of_a_file_is_a_truncated_error,
     check_every_truncation_of_a_payload_is_a_format_error_or_a_clip,
-    check_partial_plays_what_is_whole,
+    check_partial_decodes_truncated_files,
     check_bit_flips_give_a_format_error_or_a_clip,
     check_flips_in_the_header_give_a_format_error_or_a_clip,
     check_more_frames_than_bytes_can_hold_are_refused,
 )
 
 
-def resealed(data: bytes) -> bytes:
+def fix_checksums(data: bytes) -> bytes:
     """Return the file with the checksum of every chunk made right again, as far as it parses."""
     out = bytearray(data)
     at = 5
@@ -296,11 +298,11 @@ def resealed(data: bytes) -> bytes:
     return bytes(out)
 
 
-def _announcing(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> bytes:
+def _build_bomb(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> bytes:
     """Return a small file that claims `frames` frames, its checksums right."""
     header = clip.header
     params = non_default_params(codec, without=codec.encoder_params)
-    honest = pack(Packed(header, codec.codec_id, codec.bitstream_version, params, payload))
+    honest = pack(FileContents(header, codec.codec_id, codec.bitstream_version, params, payload))
     read = FieldReader(honest, "file")
     read.raw(9)
     length = read.varint()
@@ -317,27 +319,27 @@ def _announcing(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> byt
     chunk.varint(len(out.bytes()))
     chunk.raw(bytes(4))
     chunk.raw(out.bytes())
-    return resealed(chunk.bytes() + honest[head_at + length :])
+    return fix_checksums(chunk.bytes() + honest[head_at + length :])
 
 
-def _plain(clip: AnyClip) -> AnyClip:
+def _codec_clip(clip: AnyClip) -> AnyClip:
     """Return what a codec gets of a clip."""
-    return plain(clip) if isinstance(clip, Clip) else clip
+    return drop_take_data(clip) if isinstance(clip, Clip) else clip
 
 
 # Checks of one clip follow one another, and what they look at is made once; whether it is the same
 # each time, and whether the clip stays as it was, are checks that encode anew.
-@lru_cache(KEPT)
+@lru_cache(CACHE_SIZE)
 def _file(codec: Codec, clip: AnyClip) -> bytes:
     return _api.encode(clip, codec)
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHE_SIZE)
 def _payload(codec: Codec, clip: AnyClip) -> bytes:
-    return codec.encode(_plain(clip))
+    return codec.encode(_codec_clip(clip))
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHE_SIZE)
 def _round_trip(codec: Codec, clip: AnyClip) -> AnyClip:
     return _api.decode(_file(codec, clip))
 
@@ -377,6 +379,6 @@ def _close(a: AnyClip, b: AnyClip) -> bool:
     return bool((turned > 1 - 1e-9).all() and moved < 1e-7)
 
 
-def _demand(condition: bool, complaint: str) -> None:
+def _require(condition: bool, complaint: str) -> None:
     if not condition:
         raise ContractError(complaint)

@@ -10,9 +10,9 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.hinges import Hinges, places_of, turns_of
+from mocpack.hinges import Hinges, joint_positions, joint_rotations
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
-from mocpack.take import Track
+from mocpack.take_data import Track
 
 FEATURES = (
     "rest",
@@ -73,7 +73,7 @@ def take(features: Collection[str] = FEATURES, *, frames: int = 12, seed: int = 
     )
 
 
-def every_take(*, most: int = len(FEATURES), frames: int = 12) -> Iterator[tuple[str, Clip]]:
+def all_takes(*, most: int = len(FEATURES), frames: int = 12) -> Iterator[tuple[str, Clip]]:
     """Yield takes of up to `most` features each, and the one of all, with their names."""
     for count in range(1, most + 1):
         for features in combinations(FEATURES, count):
@@ -92,7 +92,7 @@ def markers(frames: int = 40, count: int = 6, *, seed: int = 3) -> Clip:
     for p in range(1, count):
         start = int(rng.integers(0, frames - 5))
         points[start : start + 5, p] = np.nan
-    return Clip.of_points(points, [f"M{p}" for p in range(count)], frame_rate=100, unit=0.001)
+    return Clip.from_points(points, [f"M{p}" for p in range(count)], frame_rate=100, unit=0.001)
 
 
 def tracks(frames: int, rng: np.random.Generator) -> dict[str, Track]:
@@ -161,9 +161,9 @@ def _on_hinges(
     hinges = skeleton.hinges
     assert hinges is not None
     angles = angles[:, : len(hinges)] * np.where(hinges.slides, 0.01, 1.0)
-    for joint, pose in turns_of(hinges, skeleton.rest, angles):
+    for joint, pose in joint_rotations(hinges, skeleton.rest, angles):
         local[:, joint] = pose
-    slid = dict(places_of(hinges, skeleton.rest, skeleton.offsets, angles))
+    slid = dict(joint_positions(hinges, skeleton.rest, skeleton.offsets, angles))
     every = dict(zip(skeleton.roots, np.moveaxis(places, 1, 0), strict=True)) | slid
     return local, np.stack([every[joint] for joint in moving], axis=1)
 

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from mocpack.errors import UsageError
 
-NAMES = (
+BROWSERS = (
     "chromium",
     "chromium-browser",
     "google-chrome",
@@ -23,7 +23,7 @@ NAMES = (
     "microsoft-edge",
 )
 # where macOS has them: an application is on nobody's path there
-APPLICATIONS = tuple(
+MACOS_BROWSERS = tuple(
     f"/Applications/{name}.app/Contents/MacOS/{name}"
     for name in ("Chromium", "Google Chrome", "Microsoft Edge")
 )
@@ -45,7 +45,7 @@ FLAGS = (
 def find_chromium() -> str:
     """Return the browser's path: what MOCPACK_CHROMIUM names, else the first that is installed."""
     named = os.environ.get("MOCPACK_CHROMIUM")
-    for name in (named,) if named else (*NAMES, *APPLICATIONS):
+    for name in (named,) if named else (*BROWSERS, *MACOS_BROWSERS):
         path = shutil.which(name)
         if path:
             return path
@@ -93,7 +93,7 @@ class Browser:
             pass
         self.evaluate("window.mocpack.ready")
 
-    def settle(self) -> None:
+    def wait_for_drawing(self) -> None:
         """Wait until what the page drew last is on its screen, where a new canvas is empty."""
         self.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
 
@@ -107,7 +107,7 @@ class Browser:
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return found["result"].get("value")
 
-    def picture(self, kind: str = "png") -> bytes:
+    def screenshot(self, kind: str = "png") -> bytes:
         """Return what the page looks like."""
         options = {"quality": 95} if kind == "jpeg" else {}
         found = self.call("Page.captureScreenshot", format=kind, **options)

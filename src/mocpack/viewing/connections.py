@@ -37,7 +37,7 @@ _VERSIONS = ("HTTP/1.0", "HTTP/1.1")
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """Status, body and headers of a response."""
 
     data: bytes
@@ -46,14 +46,14 @@ class Answer:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-class RefusalError(Exception):
+class RequestError(Exception):
     """A request that is not answered; the sentence goes to the client."""
 
     def __init__(
         self, status: HTTPStatus, sentence: str, headers: dict[str, str] | None = None
     ) -> None:
         super().__init__(sentence)
-        self.answer = Answer(
+        self.response = Response(
             f"{sentence}\n".encode(errors="backslashreplace"),
             "text/plain; charset=utf-8",
             status,
@@ -127,11 +127,11 @@ class ConnectionHandler(BaseHTTPRequestHandler):
     default_request_version = "HTTP/1.1"  # what bad request lines are answered with
     server_version, sys_version = "mocpack", ""
 
-    def get(self) -> Answer:
+    def get(self) -> Response:
         """Return the answer to GET and HEAD."""
         raise NotImplementedError
 
-    def post(self) -> Answer:
+    def post(self) -> Response:
         """Return the answer to POST."""
         raise NotImplementedError
 
@@ -157,19 +157,19 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         """Wait for the checks: a client that gets no interim answer sends its body anyway."""
         return True
 
-    def read_body(self, most: int) -> bytes:
+    def read_body(self, max_bytes: int) -> bytes:
         """Return the request's body of at most that many bytes."""
         size = self._body_size()
         if size is None:
-            raise RefusalError(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
-        if size > most:
-            raise RefusalError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size} bytes; at most {most} are taken"
+            raise RequestError(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
+        if size > max_bytes:
+            raise RequestError(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size} bytes; at most {max_bytes} are taken"
             )
         self.reader.allow(size, BODY_TIMEOUT_S + size / MIN_BODY_BYTES_PER_S)
         data = self.rfile.read(size)
         if len(data) < size:
-            raise RefusalError(
+            raise RequestError(
                 HTTPStatus.BAD_REQUEST, f"body ends after {len(data)} of {size} bytes"
             )
         return data
@@ -177,49 +177,49 @@ class ConnectionHandler(BaseHTTPRequestHandler):
     def _respond(self, make: Any) -> None:
         try:
             self._check()
-            answer = make()
-        except RefusalError as refusal:
-            answer = refusal.answer
+            response = make()
+        except RequestError as refusal:
+            response = refusal.response
         except (ConnectionError, TimeoutError):
             raise
         except Exception as error:
             self.server.handle_error(self.request, self.client_address)
-            answer = RefusalError(
+            response = RequestError(
                 HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error: {type(error).__name__}"
-            ).answer
-        self._send(answer)
+            ).response
+        self._send(response)
 
     def _check(self) -> None:
         """Refuse a request whose form is ambiguous or that another site's page sent."""
         if not self.requestline.endswith(_VERSIONS):
-            raise RefusalError(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "the version must be 1.1")
+            raise RequestError(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "the version must be 1.1")
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
-            raise RefusalError(
+            raise RequestError(
                 HTTPStatus.FORBIDDEN, f"Host must be {' or '.join(sorted(self.server.hosts))}"
             )
         values = "".join(map(str, self.headers.values()))
         if self.headers.defects or any(c in values for c in "\r\n\0"):
-            raise RefusalError(HTTPStatus.BAD_REQUEST, "malformed header")
+            raise RequestError(HTTPStatus.BAD_REQUEST, "malformed header")
         if self._body_size() and self.command != "POST":
-            raise RefusalError(HTTPStatus.BAD_REQUEST, f"{self.command} takes no body")
-        if self._is_foreign(hosts[0]):
-            raise RefusalError(HTTPStatus.FORBIDDEN, "only this server's own page may ask")
+            raise RequestError(HTTPStatus.BAD_REQUEST, f"{self.command} takes no body")
+        if self._is_cross_site(hosts[0]):
+            raise RequestError(HTTPStatus.FORBIDDEN, "only this server's own page may ask")
 
     def _body_size(self) -> int | None:
         """Return the number of the body's bytes, None if the request does not say."""
         if "Transfer-Encoding" in self.headers:
-            raise RefusalError(HTTPStatus.NOT_IMPLEMENTED, "Transfer-Encoding is not supported")
+            raise RequestError(HTTPStatus.NOT_IMPLEMENTED, "Transfer-Encoding is not supported")
         sizes = self.headers.get_all("Content-Length", [])
         if not sizes:
             return None
         if len(sizes) > 1 or not _LENGTH.fullmatch(sizes[0]):
-            raise RefusalError(
+            raise RequestError(
                 HTTPStatus.BAD_REQUEST, "Content-Length must be one decimal number below 10^15"
             )
         return int(sizes[0])
 
-    def _is_foreign(self, host: str) -> bool:
+    def _is_cross_site(self, host: str) -> bool:
         """Whether a browser says that a page of another site sent this request.
 
         A link on another site may open the page, and nothing else.
@@ -231,21 +231,21 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         kind = self.headers.get("Sec-Fetch-Mode"), self.headers.get("Sec-Fetch-Dest")
         return kind != ("navigate", "document") or self.path.partition("?")[0] != "/"
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, response: Response) -> None:
         self.connection.settimeout(SEND_TIMEOUT_S)
-        self.send_response(answer.status)
-        own = {"Content-Type": answer.media_type, "Content-Length": str(len(answer.data))}
-        headers = self.server.common_headers | answer.headers | own | {"Connection": "close"}
+        self.send_response(response.status)
+        own = {"Content-Type": response.media_type, "Content-Length": str(len(response.data))}
+        headers = self.server.common_headers | response.headers | own | {"Connection": "close"}
         for name, value in headers.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(answer.data)
+            self.wfile.write(response.data)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Send the refusals of http.server like all others; its own repeat what was sent."""
         status = HTTPStatus(code)
-        self._send(RefusalError(status, status.phrase).answer)
+        self._send(RequestError(status, status.phrase).response)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the terminal belongs to the user."""

@@ -14,14 +14,14 @@ from typing import Any
 
 from mocpack import progress
 from mocpack.viewing.frames import frames_to_bytes
-from mocpack.viewing.motions import Selection, Shown
+from mocpack.viewing.motions import Selection, ShownMotion
 from mocpack.viewing.page import INDEX, page_files
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
     "style-src 'unsafe-inline'; img-src data: blob:"
 )
-PIECE = 1 << 20  # bytes compressed between two words on how far it has come
+PROGRESS_BYTES = 1 << 20  # bytes compressed between two words on how far it has come
 _SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 _STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)"[^>]*>')
 
@@ -32,34 +32,34 @@ def export_page(selection: Selection, start: Mapping[str, Any] | None = None) ->
     session = selection.session() | {"rawBytes": selection.raw_bytes}
     progress.expect(len(selection.motions))
     for entry, shown in zip(session["motions"], selection.motions, strict=True):
-        with progress.doing():
-            entry["data"] = _base64(_inlined(shown))
+        with progress.stage():
+            entry["data"] = _to_base64(_data_to_inline(shown))
     if selection.skin is not None:
-        session["skin"] = {"data": _base64(_gzipped(selection.skin))}
+        session["skin"] = {"data": _to_base64(_gzip(selection.skin))}
     for name, data in files.items():
         if name.endswith(".wasm"):
-            session["wasm"] = _base64(data)
+            session["wasm"] = _to_base64(data)
     if start:
         session["start"] = dict(start)
     return _assemble(files, session).encode()
 
 
-def _inlined(shown: Shown) -> bytes:
+def _data_to_inline(shown: ShownMotion) -> bytes:
     """Return the file itself, or its frames in float32: half as large, and a tenth of a µm off."""
     if shown.data is not None:
         return shown.data
     frames = frames_to_bytes(shown.clip, 0, shown.clip.frame_count, single=True)
-    return _gzipped(frames)
+    return _gzip(frames)
 
 
-def _gzipped(data: bytes) -> bytes:
+def _gzip(data: bytes) -> bytes:
     """Compress piece by piece: of a long clip, this is what takes the time."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
-    tell, parts = progress.teller(), []
-    for start in range(0, len(data), PIECE):
-        parts.append(squeeze.compress(data[start : start + PIECE]))
-        if tell is not None:
-            tell(start + PIECE, len(data))
+    report, parts = progress.reporter(), []
+    for start in range(0, len(data), PROGRESS_BYTES):
+        parts.append(squeeze.compress(data[start : start + PROGRESS_BYTES]))
+        if report is not None:
+            report(start + PROGRESS_BYTES, len(data))
     return b"".join([*parts, squeeze.flush()])
 
 
@@ -84,5 +84,5 @@ def _assemble(files: Mapping[str, bytes], session: Mapping[str, Any]) -> str:
     )
 
 
-def _base64(data: bytes) -> str:
+def _to_base64(data: bytes) -> str:
     return base64.b64encode(data).decode()

@@ -10,13 +10,13 @@ from typing import Any
 
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
+from mocpack.codec_clip import bake_scales
 from mocpack.container import MAGIC, Errors
 from mocpack.errors import FormatError, SceneError, UnsupportedClipError, UsageError
-from mocpack.io import contents, files_beside
+from mocpack.io import external_file_reader, read_file_bytes
 from mocpack.io.gltf_skin import read_skin
-from mocpack.metrics.pair import pair
-from mocpack.plain import without_scales
-from mocpack.scene import side_by_side
+from mocpack.metrics.pair import pair_clips
+from mocpack.scene import merge_clips
 from mocpack.skeleton import Skeleton
 from mocpack.viewing.skins import skin_to_bytes
 
@@ -24,7 +24,7 @@ MESH_FILES = (".glb", ".gltf", ".vrm")
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownMotion:
     """One motion of the page.
 
     Attributes
@@ -96,12 +96,12 @@ class Selection:
         What they are compared with.
     """
 
-    versions: tuple[Shown, ...]
+    versions: tuple[ShownMotion, ...]
     chosen: int = 0
-    original: Shown | None = None
+    original: ShownMotion | None = None
 
     @property
-    def motions(self) -> tuple[Shown, ...]:
+    def motions(self) -> tuple[ShownMotion, ...]:
         return self.versions if self.original is None else (*self.versions, self.original)
 
     @property
@@ -156,66 +156,66 @@ def select(
     clip : str, optional
         Which clip of a scene, in `file` and `others`; in the original too, if it is a scene.
     reading
-        What `open_shown` takes for each file: `unit`, `skeleton`, `allow_outside`.
+        What `open_motion` takes for each file: `unit`, `skeleton`, `allow_outside`.
     """
-    shown = [open_shown(path, **reading, clip=clip) for path in (file, *others)]
+    shown = [open_motion(path, **reading, clip=clip) for path in (file, *others)]
     for other in shown[1:]:
         _check_same(shown[0], other)
     order = sorted(range(len(shown)), key=lambda i: -shown[i].size["file"])
     versions = tuple(shown[i] for i in order)
     source = None
     if original is not None:
-        source = open_shown(original, **reading, clip=clip if _is_scene(original) else None)
-        source = source if frames is None else _cut(source, frames)
+        source = open_motion(original, **reading, clip=clip if _is_scene(original) else None)
+        source = source if frames is None else _cut_frames(source, frames)
         _check_same(source, shown[0])
     return Selection(versions, order.index(0), source)
 
 
-def open_shown(
+def open_motion(
     path: str, *, clip: str | None = None, allow_outside: bool = False, **reading: Any
-) -> Shown:
+) -> ShownMotion:
     """Read a motion file of any kind and decode all of it; of a scene all clips, or the named."""
     name = Path(path).name
-    data = contents(path)  # once, since a pipe can be read only once
+    data = read_file_bytes(path)  # once, since a pipe can be read only once
     packed = data[:1] == MAGIC[:1]
     inside = _api.clip_names(data) if packed else []
     if len(inside) > 1 and clip is None:
-        return _scene(name, data, path)
+        return _show_scene(name, data, path)
     if packed and (inside or clip is not None):
         data = _clip_file(data, path, clip)
         name = name if clip is None else f"{name}, {clip}"
         clip = None
     reading |= {"clip": clip, "allow_outside": allow_outside}
     read = _api.read_contents(data, path, **reading)
-    found = _skeletal(read, path)
+    found = _require_skeleton(read, path)
     try:
         with _api.Motion(data) as motion:
-            return _packed(name, data, found, motion)
+            return _show_packed(name, data, found, motion)
     except FormatError:
         # not a .mocp: `read` above has complained if it was meant to be one
-        beside = files_beside(path, allow_outside=allow_outside)
-        return shown_source(name, read, data, beside)
+        read_external = external_file_reader(path, allow_outside=allow_outside)
+        return show_source(name, read, data, read_external)
 
 
-def shown_source(
-    name: str, clip: AnyClip, data: bytes, beside: Callable[[str], bytes] | None = None
-) -> Shown:
+def show_source(
+    name: str, clip: AnyClip, data: bytes, read_external: Callable[[str], bytes] | None = None
+) -> ShownMotion:
     """Return how the page shows a motion that is not packed, of a file's bytes."""
-    motion = _skeletal(clip, name)
+    motion = _require_skeleton(clip, name)
     kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
     size = {"file": len(data)} | _no_parts(len(data))
-    skin, note = _skin(name, clip, data, beside)
-    return Shown(name, motion, None, kind, size, Errors(), skin=skin, note=note)
+    skin, note = _read_skin(name, clip, data, read_external)
+    return ShownMotion(name, motion, None, kind, size, Errors(), skin=skin, note=note)
 
 
-def _skin(
-    name: str, clip: AnyClip, data: bytes, beside: Callable[[str], bytes] | None
+def _read_skin(
+    name: str, clip: AnyClip, data: bytes, read_external: Callable[[str], bytes] | None
 ) -> tuple[bytes | None, str]:
     """Return the mesh of a glTF file, or why it is not shown, while the motion still is."""
     if Path(name).suffix.lower() not in MESH_FILES or not isinstance(clip, Clip):
         return None, ""
     try:
-        skin = read_skin(data, clip, beside)
+        skin = read_skin(data, clip, read_external)
     except FormatError as error:
         return None, f"{name}: its mesh is not shown: {error}"
     return None if skin is None else skin_to_bytes(skin), ""
@@ -223,29 +223,29 @@ def _skin(
 
 def _clip_file(data: bytes, path: str, clip: str | None) -> bytes:
     try:
-        return _api.clip_file(data, clip)
+        return _api.extract_clip(data, clip)
     except SceneError as error:
         raise SceneError(f"{path}: {error}") from error
 
 
-def _scene(name: str, data: bytes, path: str) -> Shown:
+def _show_scene(name: str, data: bytes, path: str) -> ShownMotion:
     """Return all clips of a scene as one figure; the page is told which joints are whose."""
-    clips = {title: _skeletal(one, path) for title, one in _api.decode_scene(data).items()}
+    clips = {title: _require_skeleton(one, path) for title, one in _api.decode_scene(data).items()}
     parts = tuple(
         {
             "name": title,
             "joints": len(clip.skeleton),
             "start": float(clip.times[0]),
             "end": float(clip.times[-1]),
-            "bytes": len(_api.clip_file(data, title)),
+            "bytes": len(_api.extract_clip(data, title)),
         }
         for title, clip in clips.items()
     )
     size = {"file": len(data)} | _no_parts(len(data))
-    return Shown(name, side_by_side(clips), None, "scene", size, Errors(), parts)
+    return ShownMotion(name, merge_clips(clips), None, "scene", size, Errors(), parts)
 
 
-def _packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Shown:
+def _show_packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> ShownMotion:
     codec, sizes = motion.codec.codec_id, motion.sizes
     size = {
         "file": sizes["file"],
@@ -255,7 +255,7 @@ def _packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Shown:
     }
     # the page knows no scales; it gets frames in which every joint stands where they put it
     decodable = data if codec == "keysine" and not motion.header.is_scaled else None
-    return Shown(name, clip, decodable, codec, size, motion.errors)
+    return ShownMotion(name, clip, decodable, codec, size, motion.errors)
 
 
 def _is_scene(path: str) -> bool:
@@ -266,20 +266,20 @@ def _no_parts(size: int) -> dict[str, int]:
     return {"payload": size, "skeleton": 0, "metadata": 0}
 
 
-def _skeletal(clip: AnyClip, path: str) -> Clip:
+def _require_skeleton(clip: AnyClip, path: str) -> Clip:
     if not isinstance(clip, Clip):
         raise UnsupportedClipError(f"{path}: a vertex animation; the viewer shows skeletons")
-    return without_scales(clip)
+    return bake_scales(clip)
 
 
-def _cut(shown: Shown, frames: slice) -> Shown:
+def _cut_frames(shown: ShownMotion, frames: slice) -> ShownMotion:
     start, stop, _ = frames.indices(shown.clip.frame_count)
     return replace(shown, clip=shown.clip.frames(start, stop), data=None)
 
 
-def _check_same(a: Shown, b: Shown) -> None:
+def _check_same(a: ShownMotion, b: ShownMotion) -> None:
     try:
-        pair(a.clip, b.clip)
+        pair_clips(a.clip, b.clip)
     except UsageError as error:
         hint = ""
         if a.clip.frame_count != b.clip.frame_count:

@@ -16,15 +16,15 @@ from mocpack.viewing.browser import Browser, find_chromium
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection
 
-FASTEST = 60.0  # frames a second of a video
+MAX_VIDEO_FPS = 60.0  # frames a second of a video
 
 
 def take_picture(selection: Selection, size: tuple[int, int], start: Mapping[str, Any]) -> bytes:
     """Return a PNG of the frame that `start` names, the first if it names none."""
-    with _opened(selection, size, start) as browser:
+    with _open_page(selection, size, start) as browser:
         browser.evaluate(f"window.mocpack.show({int(start.get('frame', 0))})")
-        browser.settle()
-        return browser.picture()
+        browser.wait_for_drawing()
+        return browser.screenshot()
 
 
 def find_ffmpeg() -> str:
@@ -41,7 +41,7 @@ def take_video(
     start: Mapping[str, Any],
     *,
     rate: float = 30.0,
-    progress: Callable[[int, int], None] = lambda done, of: None,
+    on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> None:
     """Write an MP4 of the whole clip at its own speed.
 
@@ -49,24 +49,24 @@ def take_video(
     ----------
     rate : float
         Pictures a second; each shows the frame of the clip at its time.
-    progress : callable
+    on_progress : callable
         Is told how many pictures of how many are drawn.
     """
     ffmpeg, _ = find_ffmpeg(), find_chromium()
     frames = video_frames(selection, rate)
-    with _opened(selection, size, start) as browser, _encoder(ffmpeg, path, rate) as pipe:
+    with _open_page(selection, size, start) as browser, _start_ffmpeg(ffmpeg, path, rate) as pipe:
         for done, frame in enumerate(frames, 1):
             browser.evaluate(f"window.mocpack.show({frame})")
             if done == 1:
-                browser.settle()
-            pipe.write(browser.picture("jpeg"))
-            progress(done, len(frames))
+                browser.wait_for_drawing()
+            pipe.write(browser.screenshot("jpeg"))
+            on_progress(done, len(frames))
 
 
 def video_frames(selection: Selection, rate: float) -> list[int]:
     """Return the frame of the clip that each picture of a video shows."""
-    if not 1 <= rate <= FASTEST:
-        raise UsageError(f"a video has 1 to {FASTEST:.0f} pictures a second, got {rate:g}")
+    if not 1 <= rate <= MAX_VIDEO_FPS:
+        raise UsageError(f"a video has 1 to {MAX_VIDEO_FPS:.0f} pictures a second, got {rate:g}")
     header = selection.versions[0].clip.header
     count = max(1, round(header.frame_count * header.frame_time * rate))
     last = header.frame_count - 1
@@ -74,7 +74,7 @@ def video_frames(selection: Selection, rate: float) -> list[int]:
 
 
 @contextmanager
-def _opened(
+def _open_page(
     selection: Selection, size: tuple[int, int], start: Mapping[str, Any]
 ) -> Iterator[Browser]:
     """Give a browser in which the exported page stands, without its panels."""
@@ -88,7 +88,7 @@ def _opened(
 
 
 @contextmanager
-def _encoder(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
+def _start_ffmpeg(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
     """Give a pipe that takes pictures; the video is put in place once it is whole."""
     whole = path.with_name(f".{path.name}.part.mp4")
     command = [ffmpeg, "-y", "-loglevel", "error", "-f", "image2pipe", "-framerate", f"{rate:g}"]

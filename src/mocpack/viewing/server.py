@@ -34,17 +34,17 @@ from urllib.parse import unquote
 
 from mocpack.clip import Clip
 from mocpack.errors import MocpackError
-from mocpack.viewing.connections import Answer, ConnectionHandler, ConnectionServer, RefusalError
+from mocpack.viewing.connections import ConnectionHandler, ConnectionServer, RequestError, Response
+from mocpack.viewing.dropped_files import DroppedFiles
 from mocpack.viewing.frames import frames_to_bytes
 from mocpack.viewing.motions import Selection
-from mocpack.viewing.packing import Dropped
 from mocpack.viewing.page import INDEX, TYPES, page_files
 from mocpack.viewing.ranges import UnsatisfiableRangeError, parse_range
 
 ADDRESS = "127.0.0.1"
 PORT = 8417
-MOST_FRAMES = 4096  # of one answer
-LARGEST_DROP = 1 << 30  # bytes
+MAX_FRAMES_PER_RESPONSE = 4096  # of one answer
+MAX_DROP_BYTES = 1 << 30  # bytes
 _FRAMES = re.compile(r"/(frames|dropped)/(\d{1,4})/(\d{1,9})/(\d{1,9})")
 _SKIN = re.compile(r"/dropped/(\d{1,4})/skin")
 _PACKED = re.compile(r"/packed/(\d{1,4})/(\d{1,9})")
@@ -80,8 +80,8 @@ class ViewServer(ConnectionServer):
         self, selection: Selection, port: int, start: Mapping[str, Any] | None = None
     ) -> None:
         self.selection = selection
-        self.dropped = Dropped()
-        self.resources = _table(selection, start or {})
+        self.dropped = DroppedFiles()
+        self.resources = _build_table(selection, start or {})
         super().__init__((ADDRESS, port), _Handler, HEADERS)
 
     @property
@@ -107,25 +107,25 @@ def open_server(
 class _Handler(ConnectionHandler):
     server: ViewServer
 
-    def get(self) -> Answer:
+    def get(self) -> Response:
         path = self.path.partition("?")[0]
-        resource = self.server.resources.get(path) or self._made(path)
+        resource = self.server.resources.get(path) or self._make_resource(path)
         if resource is None:
-            raise RefusalError(HTTPStatus.NOT_FOUND, "there is nothing here")
-        return self._ranged(resource)
+            raise RequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
+        return self._select_range(resource)
 
-    def post(self) -> Answer:
+    def post(self) -> Response:
         """Take a motion file that was dropped on the page."""
         name = unquote(self.headers.get(OWN_HEADER, ""))
         if not name:
-            raise RefusalError(HTTPStatus.FORBIDDEN, "only this server's own page may do that")
+            raise RequestError(HTTPStatus.FORBIDDEN, "only this server's own page may do that")
         if self.path != "/dropped":
-            raise RefusalError(HTTPStatus.NOT_FOUND, "there is nothing here")
-        data = self.read_body(LARGEST_DROP)
+            raise RequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
+        data = self.read_body(MAX_DROP_BYTES)
         try:
-            number, shown = self.server.dropped.take(name, data)
+            number, shown = self.server.dropped.add(name, data)
         except MocpackError as error:
-            raise RefusalError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
+            raise RequestError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
         facts = {
             "number": number,
             "note": shown.note,
@@ -134,9 +134,9 @@ class _Handler(ConnectionHandler):
             "motion": {"name": shown.name, "role": "original", "kind": "frames"}
             | {"head": shown.head(), "url": f"dropped/{number}"},
         }
-        return Answer(json.dumps(facts).encode(), "application/json")
+        return Response(json.dumps(facts).encode(), "application/json")
 
-    def _made(self, path: str) -> Resource | None:
+    def _make_resource(self, path: str) -> Resource | None:
         """Return what is made when it is asked for."""
         if path == "/ratio.json":
             selection = self.server.selection
@@ -165,7 +165,9 @@ class _Handler(ConnectionHandler):
             return None
         index, start, stop = map(int, match.groups()[1:])
         clip = self._clip(match.group(1), index)
-        if clip is None or not start < stop <= min(clip.frame_count, start + MOST_FRAMES):
+        if clip is None or not start < stop <= min(
+            clip.frame_count, start + MAX_FRAMES_PER_RESPONSE
+        ):
             return None
         return Resource(frames_to_bytes(clip, start, stop), "application/octet-stream")
 
@@ -177,31 +179,31 @@ class _Handler(ConnectionHandler):
             return None
         return motions[index].clip
 
-    def _ranged(self, resource: Resource) -> Answer:
+    def _select_range(self, resource: Resource) -> Response:
         """Return the whole of a resource, or the bytes that the Range header names."""
         size = len(resource.data)
         try:
-            wanted = parse_range(self._asked_range(resource), size)
+            wanted = parse_range(self._requested_range(resource), size)
         except UnsatisfiableRangeError as error:
             extra = {"Content-Range": f"bytes */{size}"}
             status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-            raise RefusalError(status, "no such bytes", extra) from error
+            raise RequestError(status, "no such bytes", extra) from error
         headers = {"Accept-Ranges": "bytes", "ETag": resource.etag} if resource.etag else {}
         if wanted is None:
-            return Answer(resource.data, resource.media_type, headers=headers)
+            return Response(resource.data, resource.media_type, headers=headers)
         start, stop = wanted
         headers["Content-Range"] = f"bytes {start}-{stop - 1}/{size}"
         data = resource.data[start:stop]
-        return Answer(data, resource.media_type, HTTPStatus.PARTIAL_CONTENT, headers)
+        return Response(data, resource.media_type, HTTPStatus.PARTIAL_CONTENT, headers)
 
-    def _asked_range(self, resource: Resource) -> str | None:
+    def _requested_range(self, resource: Resource) -> str | None:
         """Return the Range header, unless it is about another version of the file."""
         if not resource.etag or self.headers.get("If-Range", resource.etag) != resource.etag:
             return None
         return self.headers.get("Range")
 
 
-def _table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource]:
+def _build_table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource]:
     """Return everything that can be asked for but frames, by path."""
     table = {
         f"/{name}": Resource(data, TYPES[PurePosixPath(name).suffix])

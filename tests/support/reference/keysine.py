@@ -94,7 +94,7 @@ def _group_curves(
     return np.concatenate([block_curves(plan, head, group, b, values[b]) for b in blocks])
 
 
-def resealed(payload: bytes) -> bytes:
+def fix_checksums(payload: bytes) -> bytes:
     """Return the payload with all its checksums made right, as far as it parses; for tests."""
     out = bytearray(payload)
     try:

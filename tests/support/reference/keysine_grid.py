@@ -11,7 +11,7 @@ import numpy as np
 
 from mocpack.arrays import F64, I64
 from mocpack.codecs.keysine.payload import Grid
-from mocpack.coding.series import THOROUGH, ColumnGroup, Forecast, Predictor, features_of
+from mocpack.coding.series import SMOOTH_FORECAST, ColumnGroup, Forecast, Predictor, select_features
 from mocpack.errors import CorruptionError
 from mocpack.skeleton import Skeleton
 from reference.keysine_plan import Plan, step_size
@@ -104,9 +104,9 @@ class GridRows:
 
     def __init__(self, body: bytes, plan: Plan, skeleton: Skeleton, grid: Grid) -> None:
         self._plan, self._coder = plan, TableReader(body)
-        forecast = THOROUGH if grid.thorough else QUICK
+        forecast = SMOOTH_FORECAST if grid.thorough else QUICK
         groups = column_groups(plan, skeleton)
-        features = features_of(plan.channel_count, groups, forecast)
+        features = select_features(plan.channel_count, groups, forecast)
         for c, scale in enumerate(grid.initial_scales):
             if scale <= QUIET:  # nothing is looked at where hardly anything happens
                 features[c] = [[] for _ in forecast.predictors]

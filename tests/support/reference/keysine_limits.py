@@ -7,7 +7,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.codecs.keysine.tracks import hinges_of
-from mocpack.hinges import turn_about
+from mocpack.hinges import rotation_about
 from mocpack.skeleton import Skeleton
 from reference.keysine_plan import Track
 
@@ -35,13 +35,13 @@ def clamp_turns(track: Track, skeleton: Skeleton, local: F64) -> F64:
         flat = second - (second @ first) * first
         there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
         outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
-        inside = rotations.multiply(turn_about(first, -outer), turned)
-        before = turn_about(first, _way_back(outer, track.free_limits[0]))
+        inside = rotations.multiply(rotation_about(first, -outer), turned)
+        before = rotation_about(first, _way_back(outer, track.free_limits[0]))
         turned = rotations.multiply(before, turned)
     else:
         inside = turned
     twist = 2 * np.arctan2(inside[:, :3] @ after, inside[:, 3])
-    back = turn_about(after, _way_back(twist, track.free_limits[-1]))
+    back = rotation_about(after, _way_back(twist, track.free_limits[-1]))
     return rotations.multiply(rest, rotations.multiply(turned, back))
 
 

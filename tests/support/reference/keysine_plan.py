@@ -31,7 +31,7 @@ from mocpack.codecs.keysine.tracks import (
 )
 from mocpack.errors import CorruptionError
 
-SHELL = 0.03  # metres
+SHELL_RADIUS_M = 0.03  # metres
 SPREAD = 0.3  # exponent of descendants in the weights
 KEY_STEP = _core.KEYSINE_KEY_STEP  # of a coefficient's step of the same index
 # weights in what errors above hinges cost, and how much of that may be left
@@ -261,7 +261,7 @@ def _inertia(
     """
     skeleton = header.skeleton
     turning = table[:, ROTATION_KIND] >= Rotation.VECTOR
-    inertia = np.tile(2 / 3 * SHELL**2 * np.eye(3), (len(table), 1, 1))
+    inertia = np.tile(2 / 3 * SHELL_RADIUS_M**2 * np.eye(3), (len(table), 1, 1))
     carrier = np.full(len(table), -1)
     offsets, turns = np.zeros((len(table), 3)), still.copy()
     for k, parent in enumerate(skeleton.parents):
@@ -300,7 +300,7 @@ def _costs(
     ends = zip(skeleton.end_site_joints, skeleton.end_sites, strict=True)
     carried = [[(ORIGIN_WEIGHT, np.zeros(3))] for _ in range(joints)]
     for j in range(joints):
-        shell = rotations.rotate(turned[j], SHELL * np.eye(3))
+        shell = rotations.rotate(turned[j], SHELL_RADIUS_M * np.eye(3))
         carried[j] += [(SHELL_WEIGHT, point) for point in shell]
     for j, end in ends:
         carried[j].append((END_WEIGHT, rotations.rotate(turned[j], end)))

@@ -12,14 +12,14 @@ import numpy.typing as npt
 from mocpack.arrays import F64, I64, U8, U64, Mask
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codecs.lossless.curves import Curve, evaluate
-from mocpack.codecs.lossless.decimals import BY_ULPS, LARGEST_WHOLE, MOST_DIGITS, POWERS, Scale
+from mocpack.codecs.lossless.decimals import BY_ULPS, MAX_DIGITS, MAX_WHOLE, POWERS, Scale
 from mocpack.codecs.lossless.relations import (
     MatrixColumns,
     channel_columns,
     mesh_columns,
     motion_columns,
 )
-from mocpack.codecs.lossless.turns import wrap
+from mocpack.codecs.lossless.unwrapping import wrap
 from mocpack.coding.fields import FieldReader, inflate
 from mocpack.coding.planes import decode_plane
 from mocpack.coding.series import decode_series
@@ -27,7 +27,7 @@ from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, InvalidClipError
 
 CHANNELS, MOTION = 1, 2  # what a payload holds
-BINARY = 31  # in place of a number of digits
+BINARY_SCALE = 31  # in place of a number of digits
 TURN_DIGITS = 6
 MOST_DEGREE = 24
 FARTHEST_COEFFICIENT = 2**44
@@ -136,9 +136,9 @@ def _read_scales(read: FieldReader, count: int) -> tuple[list[Scale], list[int]]
 
 
 def _read_scale(fields: FieldReader, digits: int) -> Scale:
-    exponent = fields.signed() if digits == BINARY else digits
+    exponent = fields.signed() if digits == BINARY_SCALE else digits
     try:
-        return Scale(digits != BINARY, exponent)
+        return Scale(digits != BINARY_SCALE, exponent)
     except ValueError as error:
         raise CorruptionError(f"lossless scales: {error}") from error
 
@@ -179,7 +179,7 @@ def _read_curve(read: FieldReader, columns: int) -> Curve:
     for _ in range(1 + two):
         drivers.append(read.varint(columns - 1))
         low.append(read.signed())
-        high.append(low[-1] + 1 + read.varint(2 * LARGEST_WHOLE))
+        high.append(low[-1] + 1 + read.varint(2 * MAX_WHOLE))
     coefficients = np.zeros((degree + 1, degree + 1 if two else 1), np.int64)
     for p, row in enumerate(coefficients):
         for q in range(min(len(row), degree + 1 - p)):
@@ -201,7 +201,7 @@ def follow(curve: Curve, columns: I64, residuals: I64) -> I64:
 
 
 def put_together(whole: I64, scale: Scale, kinds: npt.NDArray[np.uint8], amounts: I64) -> F64:
-    """Return the doubles of whole numbers and remainders; `decimals.take_apart` inverts it.
+    """Return the doubles of whole numbers and remainders; `decimals.split_values` inverts it.
 
     Kinds that do not fit the scale are a `ValueError`.
     """
@@ -211,9 +211,9 @@ def put_together(whole: I64, scale: Scale, kinds: npt.NDArray[np.uint8], amounts
     values[by_ulps] = _from_order(_order(values[by_ulps]) + distance)
     longer = (kinds > 0) & ~by_ulps
     if longer.any():
-        count = kinds[longer].astype(np.int64) + (scale.exponent if scale.decimal else MOST_DIGITS)
-        if count.max() > MOST_DIGITS:
-            raise ValueError(f"at most {MOST_DIGITS} digits can stand, got {count.max()}")
+        count = kinds[longer].astype(np.int64) + (scale.exponent if scale.decimal else MAX_DIGITS)
+        if count.max() > MAX_DIGITS:
+            raise ValueError(f"at most {MAX_DIGITS} digits can stand, got {count.max()}")
         shift = WHOLE_POWERS[np.minimum(kinds[longer], len(WHOLE_POWERS) - 1)]
         values[longer] = (whole[longer] * shift + amounts[longer]) / POWERS[count]
     return values

@@ -41,7 +41,7 @@ def row(codec, clip, size, target="max_error=1mm", failure=""):
 def test_docs_and_readme_are_what_the_command_makes_of_the_committed_tables(headline):
     assert headline.PAGE.read_text() == headline.page()
     readme = headline.README.read_text()
-    assert readme == headline.with_tables(readme)
+    assert readme == headline.with_table(readme)
 
 
 def test_the_page_of_growth_is_what_the_command_makes_of_its_table():
@@ -86,7 +86,7 @@ def test_a_size_that_a_limit_stopped_is_a_row_and_larger_ones_are_not_tried(monk
         ((axis, size), items), *_ = jobs
         tried.append(size)
         cost = {"encode_seconds": size / 1000, "decode_seconds": 0.0}
-        yield (axis, size), items[0], cost if size < 5000 else growth.Lost("out of time")
+        yield (axis, size), items[0], cost if size < 5000 else growth.LostJob("out of time")
 
     monkeypatch.setattr(growth, "run_apart", measured)
     rows = list(growth.climb("joints", "raw", (10, 9_000, 20_000)))

@@ -5,15 +5,15 @@ import pytest
 
 from mocpack.codecs.lossless.relations import column_groups
 from mocpack.coding.series import (
-    EXACT,
-    THOROUGH,
+    NOISY_FORECAST,
+    SMOOTH_FORECAST,
     ColumnGroup,
     decode_series,
     encode_series,
-    features_of,
+    select_features,
 )
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
-from mocpack.mirroring import mirrored_joints
+from mocpack.mirroring import find_mirrored_joints
 from mocpack.testing.motions import humanoid
 from naming import naming
 from reference.keysine_grid import QUICK
@@ -37,7 +37,7 @@ def test_noise_comes_back(shape):
     assert np.array_equal(there_and_back(values)[1], values)
 
 
-@pytest.mark.parametrize("forecast", [EXACT, QUICK, THOROUGH])
+@pytest.mark.parametrize("forecast", [NOISY_FORECAST, QUICK, SMOOTH_FORECAST])
 @pytest.mark.parametrize("sizes", [(), (300, 40, 9000)])
 def test_the_readable_decoder_gives_the_same_numbers(forecast, sizes):
     rng = np.random.default_rng(5)
@@ -46,7 +46,7 @@ def test_the_readable_decoder_gives_the_same_numbers(forecast, sizes):
     values[30, 1] += 100_000  # escapes
     groups = [ColumnGroup((0, 1)), ColumnGroup((2,), parent=0)]
     data = encode_series(values, groups, forecast, sizes=sizes)
-    features = features_of(3, groups, forecast)
+    features = select_features(3, groups, forecast)
     decoder = SeriesDecoder(RangeDecoder(data).decode, features, forecast, sizes)
     assert decoder.rows(60) == values.tolist()
 
@@ -81,7 +81,7 @@ def test_a_still_series_costs_next_to_nothing():
     assert len(encode_series(np.full((5000, 1), 7), singles(1))) < 40
 
 
-@pytest.mark.parametrize("forecast", [EXACT, QUICK, THOROUGH])
+@pytest.mark.parametrize("forecast", [NOISY_FORECAST, QUICK, SMOOTH_FORECAST])
 def test_every_forecast_gives_the_series_back(forecast):
     values = np.random.default_rng(8).integers(-9, 9, (150, 6)).cumsum(axis=0)
     groups = [ColumnGroup((0, 1, 2)), ColumnGroup((3, 4, 5), parent=0, mirrored=0)]
@@ -138,7 +138,7 @@ def test_more_rows_than_bytes_can_hold_are_refused():
 
 def test_the_other_side_is_found_by_name():
     names = ["Hips", "LeftArm", "RightArm", "l_hand", "r_hand", "Toe.L", "Toe.R", "Left"]
-    assert mirrored_joints(names) == [-1, 2, 1, 4, 3, 6, 5, -1]
+    assert find_mirrored_joints(names) == [-1, 2, 1, 4, 3, 6, 5, -1]
 
 
 def test_columns_are_grouped_by_joint_and_related_along_the_skeleton():

@@ -14,17 +14,17 @@ import mocpack
 from damaged_archives import damaged_indexes
 from mocpack.container import (
     ARCHIVE_MAGIC,
-    FOOTER_SIZE,
+    FOOTER_BYTES,
     ArchiveWriter,
     Index,
+    read_clip_file,
     read_trailer,
-    restored,
     stored,
 )
 from mocpack.container.archive_index import pack_index
 from mocpack.container.chunks import pack_chunk
-from mocpack.corpora import append, corpus, merge, pack, repair, verify
-from mocpack.corpora.packing import Packing
+from mocpack.corpora import append, merge, open_corpus, pack, repair, verify
+from mocpack.corpora.packing import PackOptions
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -33,13 +33,13 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.source import source_of
+from mocpack.source import open_source
 from mocpack.testing import markers, walk
 from mocpack.testing.motions import vertex_wave
 from naming import names, naming
 
 pytest.importorskip("pyarrow")
-FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
+FAST = PackOptions(target={"max_error": "5mm", "effort": "fast"})
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def archive(takes, tmp_path_factory):
 
 
 def test_a_clip_comes_out_byte_for_byte_as_it_was_packed(takes, archive):
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         assert found.names == ("a", "b", "d", "deep/c")
         for name in ("a", "b", "deep/c"):
             clip = mocpack.read(takes[name])
@@ -72,7 +72,7 @@ def test_a_clip_comes_out_byte_for_byte_as_it_was_packed(takes, archive):
 
 
 def test_clips_of_one_skeleton_share_it(archive):
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         skeletons = found.table.column("skeleton").to_pylist()
         assert skeletons[0] == skeletons[1] == skeletons[3] != skeletons[2]
         assert len(found.index.bases) == 2
@@ -82,7 +82,7 @@ def test_clips_of_one_skeleton_share_it(archive):
 
 
 def test_clips_are_open_motions_by_number_and_by_name(archive):
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         assert len(found) == 4
         assert found[1].frame_count == found["b"].frame_count == found[-3].frame_count
         assert "b" in found
@@ -111,13 +111,13 @@ def test_appending_gives_what_packing_at_once_gives(takes, archive, tmp_path):
 def test_shards_have_one_catalogue_and_the_same_clips(takes, archive, tmp_path):
     path = tmp_path / "many.mocps"
     pack(takes, path, FAST, shard_size=1000)
-    with corpus(path) as many, corpus(archive) as one:
+    with open_corpus(path) as many, open_corpus(archive) as one:
         assert len(many.index.files) > 1
         assert many.table == one.table
         assert all(many.read(name) == one.read(name) for name in one.names)
         assert all(fault is None for _, fault in verify(many, decode=True))
         shard = path.with_name(many.index.files[0][0])
-    with corpus(shard) as alone, corpus(archive) as one:
+    with open_corpus(shard) as alone, open_corpus(archive) as one:
         assert alone.read("a") == one.read("a")
         with pytest.raises(UsageError, match=naming("many-00000.mocps shard")):
             _ = alone.table
@@ -130,7 +130,7 @@ def test_appending_to_shards_touches_none_of_them(takes, archive, tmp_path):
     append({"deep/c": takes["deep/c"]}, path, FAST)
     for name, data in before.items():
         assert (tmp_path / name).read_bytes() == data
-    with corpus(path) as found, corpus(archive) as one:
+    with open_corpus(path) as found, open_corpus(archive) as one:
         assert found.names == ("a", "b", "deep/c")
         assert all(found.read(name) == one.read(name) for name in found.names)
 
@@ -138,7 +138,7 @@ def test_appending_to_shards_touches_none_of_them(takes, archive, tmp_path):
 def test_merging_codes_nothing_anew(takes, archive, tmp_path):
     pack({"e": takes["a"]}, tmp_path / "other.mocps", FAST)
     merge([archive, tmp_path / "other.mocps"], tmp_path / "both.mocps")
-    with corpus(tmp_path / "both.mocps") as both, corpus(archive) as one:
+    with open_corpus(tmp_path / "both.mocps") as both, open_corpus(archive) as one:
         assert both.names == (*one.names, "e")
         assert all(both.read(name) == one.read(name) for name in one.names)
         assert len(both.index.bases) == 2
@@ -146,7 +146,7 @@ def test_merging_codes_nothing_anew(takes, archive, tmp_path):
         merge([archive, archive], tmp_path / "twice.mocps")
     assert not (tmp_path / "twice.mocps").exists()
     merge([archive, tmp_path / "other.mocps"], tmp_path / "named.mocps", prefix=True)
-    with corpus(tmp_path / "named.mocps") as named:
+    with open_corpus(tmp_path / "named.mocps") as named:
         assert named.names[-1] == "other/e"
         assert named.table.column("clip").to_pylist() == list(named.names)
 
@@ -157,7 +157,7 @@ def test_a_users_columns_are_in_the_catalogue_and_choose_clips(takes, tmp_path):
     meta = pa.table({"clip": ["b", "a", "unknown"], "mood": ["glad", "sad", "none"]})
     path = tmp_path / "moods.mocps"
     pack(takes, path, FAST, meta=meta, name_pattern=r"^(?P<folder>\w+)/")
-    with corpus(path) as found:
+    with open_corpus(path) as found:
         assert found.table.column("mood").to_pylist() == ["sad", "glad", None, None]
         assert found.table.column("folder").to_pylist() == [None, None, None, "deep"]
         pytest.importorskip("duckdb")
@@ -186,15 +186,15 @@ def test_what_cannot_be_packed_is_left_out_and_named(takes, tmp_path):
     files = {"a": takes["a"], "bad": tmp_path / "bad.bvh", "gone": tmp_path / "gone.bvh"}
     refused = pack(files, tmp_path / "some.mocps", FAST)
     assert [one.path for one in refused] == [str(files["bad"]), str(files["gone"])]
-    assert all(one.why.startswith(one.path) for one in refused)
-    with corpus(tmp_path / "some.mocps") as found:
+    assert all(one.reason.startswith(one.path) for one in refused)
+    with open_corpus(tmp_path / "some.mocps") as found:
         assert found.names == ("a",)
 
 
 def test_each_motion_of_a_scene_is_a_clip(tmp_path):
     mocpack.write_scene({"x": walk(0.5), "y": walk(0.4, seed=2)}, tmp_path / "duo.mocp")
     pack({"duo": tmp_path / "duo.mocp"}, tmp_path / "duo.mocps")
-    with corpus(tmp_path / "duo.mocps") as found:
+    with open_corpus(tmp_path / "duo.mocps") as found:
         assert found.names == ("duo/x", "duo/y")
 
 
@@ -202,9 +202,9 @@ def test_packed_files_are_coded_anew_only_for_a_tighter_bound(takes, tmp_path):
     coarse = tmp_path / "a.mocp"
     coarse.write_bytes(mocpack.encode(walk(1.0), max_error="5mm", effort="fast"))
     for bound, same in (("5mm", True), ("1cm", True), ("1mm", False)):
-        packing = Packing(target={"max_error": bound, "effort": "fast"})
+        packing = PackOptions(target={"max_error": bound, "effort": "fast"})
         pack({"a": coarse}, tmp_path / "a.mocps", packing)
-        with corpus(tmp_path / "a.mocps") as found:
+        with open_corpus(tmp_path / "a.mocps") as found:
             assert (found.read("a") == coarse.read_bytes()) == same
 
 
@@ -213,7 +213,7 @@ def test_vertex_animations_and_codecs_without_groups_are_clips_too(tmp_path):
     (tmp_path / "raw.mocp").write_bytes(mocpack.encode(walk(0.5), "lossless"))
     files = {name: tmp_path / f"{name}.mocp" for name in ("wave", "raw")}
     assert pack(files, tmp_path / "odd.mocps") == []
-    with corpus(tmp_path / "odd.mocps") as found:
+    with open_corpus(tmp_path / "odd.mocps") as found:
         for name, path in files.items():
             assert found.read(name) == path.read_bytes()
         assert np.array_equal(found["raw"].clip().rotations, walk(0.5).rotations)
@@ -222,45 +222,45 @@ def test_vertex_animations_and_codecs_without_groups_are_clips_too(tmp_path):
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 0.99])
 def test_a_cut_archive_loses_what_was_cut_and_no_more(archive, tmp_path, share):
     data = archive.read_bytes()
-    with corpus(archive) as whole:
+    with open_corpus(archive) as whole:
         cut = tmp_path / "cut.mocps"
         kept = 5 + int(share * (len(data) - 5))
         cut.write_bytes(data[:kept])
-        with pytest.raises(TruncatedError, match="mocpack repair"):
-            corpus(cut)
+        with pytest.raises(TruncatedError, match="mocpack corpus repair"):
+            open_corpus(cut)
         repair(cut, tmp_path / "saved.mocps")
         ends = [place.offset + place.size for _, place in whole.index.places()]
         expected = [name for name, end in zip(whole.names, ends, strict=True) if end <= kept]
-        with corpus(tmp_path / "saved.mocps") as saved:
+        with open_corpus(tmp_path / "saved.mocps") as saved:
             assert list(saved.names) == expected
             assert all(saved.read(name) == whole.read(name) for name in expected)
 
 
 def test_a_damaged_byte_costs_the_clip_that_it_is_in(archive, tmp_path):
     data = bytearray(archive.read_bytes())
-    with corpus(archive) as whole:
+    with open_corpus(archive) as whole:
         place = whole.index.place(1)
         data[place.offset + place.size // 2] ^= 0x40
         broken = tmp_path / "broken.mocps"
         broken.write_bytes(data)
-        with corpus(broken) as found:
+        with open_corpus(broken) as found:
             faults = dict(verify(found))
         assert [name for name, fault in faults.items() if fault] == ["b"]
         lost = repair(broken, tmp_path / "saved.mocps")
         assert [one.path for one in lost] == ["b"]
-        with corpus(tmp_path / "saved.mocps") as saved:
+        with open_corpus(tmp_path / "saved.mocps") as saved:
             assert saved.names == ("a", "d", "deep/c")
             assert all(saved.read(name) == whole.read(name) for name in saved.names)
 
 
 def test_a_damaged_length_costs_no_clip_after_it(archive, tmp_path):
-    with corpus(archive) as whole:
+    with open_corpus(archive) as whole:
         data = bytearray(archive.read_bytes())
         at = data.find(b"CLIP")
         data[at + 4 : at + 7] = b"\xff\xff\xff"
         (tmp_path / "broken.mocps").write_bytes(data)
         repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
-        with corpus(tmp_path / "saved.mocps") as saved:
+        with open_corpus(tmp_path / "saved.mocps") as saved:
             assert saved.names == ("b", "d", "deep/c")
             assert all(saved.read(name) == whole.read(name) for name in saved.names)
 
@@ -271,7 +271,7 @@ def test_a_lost_skeleton_is_told_of_the_clips_that_need_it(archive, tmp_path):
     (tmp_path / "broken.mocps").write_bytes(data)
     lost = repair(tmp_path / "broken.mocps", tmp_path / "saved.mocps")
     assert {one.path for one in lost} == {"a", "b", "deep/c"}
-    assert all(names(one.why, "skeleton") for one in lost)
+    assert all(names(one.reason, "skeleton") for one in lost)
 
 
 def test_repair_keeps_a_users_columns_if_the_catalogue_is_whole(takes, tmp_path):
@@ -280,26 +280,26 @@ def test_repair_keeps_a_users_columns_if_the_catalogue_is_whole(takes, tmp_path)
     meta = pa.table({"clip": ["a", "b"], "mood": ["sad", "glad"]})
     pack({name: takes[name] for name in ("a", "b")}, tmp_path / "m.mocps", FAST, meta=meta)
     data = (tmp_path / "m.mocps").read_bytes()
-    (tmp_path / "cut.mocps").write_bytes(data[: -FOOTER_SIZE - 3])
+    (tmp_path / "cut.mocps").write_bytes(data[: -FOOTER_BYTES - 3])
     repair(tmp_path / "cut.mocps", tmp_path / "saved.mocps")
-    with corpus(tmp_path / "saved.mocps") as saved:
+    with open_corpus(tmp_path / "saved.mocps") as saved:
         assert saved.table.column("mood").to_pylist() == ["sad", "glad"]
 
 
 def test_every_flipped_byte_of_a_trailer_is_noticed(archive, tmp_path):
     data = archive.read_bytes()
-    start = read_trailer(source_of(data)).start
+    start = read_trailer(open_source(data)).start
     for at in range(start, len(data), 7):
         broken = bytearray(data)
         broken[at] ^= 0xFF
         with pytest.raises(FormatError):
-            read_trailer(source_of(bytes(broken)))
+            read_trailer(open_source(bytes(broken)))
 
 
 def test_other_files_are_no_archives_and_archives_no_clips(archive, tmp_path):
     (tmp_path / "no.mocps").write_bytes(b"something else entirely, longer than a footer")
     with pytest.raises(FormatError, match=naming("no.mocps .mocps")):
-        corpus(tmp_path / "no.mocps")
+        open_corpus(tmp_path / "no.mocps")
     with pytest.raises(FormatError, match=naming("takes.mocps .mocps .mocp")):
         mocpack.open(archive)
     with pytest.raises(FormatError, match=naming("takes.mocps .mocps .mocp")):
@@ -313,7 +313,7 @@ def test_a_newer_archive_is_refused_by_its_version(archive):
     data[-8] = 2
     data[-7:-3] = zlib.crc32(bytes(data[-24:-7])).to_bytes(4, "little")
     with pytest.raises(UnsupportedVersionError, match="archive version 2"):
-        read_trailer(source_of(bytes(data)))
+        read_trailer(open_source(bytes(data)))
 
 
 def read_index(body, start=1 << 20):
@@ -321,7 +321,7 @@ def read_index(body, start=1 << 20):
     trailer = pack_chunk(b"INDX", body)
     said = start.to_bytes(8, "little") + (start + len(trailer) + 24).to_bytes(8, "little") + b"\x01"
     footer = said + zlib.crc32(said).to_bytes(4, "little") + b"SOM"
-    return read_trailer(source_of(ARCHIVE_MAGIC + bytes(start - 4) + trailer + footer)).index
+    return read_trailer(open_source(ARCHIVE_MAGIC + bytes(start - 4) + trailer + footer)).index
 
 
 def test_an_index_that_names_files_elsewhere_is_refused():
@@ -354,7 +354,7 @@ def test_hostile_indices_are_format_errors_and_nothing_else():
         try:
             index = read_index(deflate(bytes(broken)))
             for _, place in index.places():
-                restored(source_of(out.getvalue()), place)
+                read_clip_file(open_source(out.getvalue()), place)
         except MocpackError:
             pass
 
@@ -420,7 +420,7 @@ def test_a_reader_written_from_the_page_alone_finds_a_clip(archive):
         base = bases[columns[0][n] - 1] if columns[0][n] else b""
         cut = columns[4][n]
         file = clip[:cut] + base + clip[cut:]
-        with corpus(archive) as found:
+        with open_corpus(archive) as found:
             assert found.read(name) == file
             assert found.index.frame_counts[n] == columns[6][n]
         assert hashlib.sha256(base).digest()[:8] in data
@@ -431,7 +431,7 @@ def test_an_index_that_lies_is_refused_or_leads_to_clips_that_are(archive, tmp_p
     for case in damaged_indexes(archive.read_bytes(), 17, 300):
         (tmp_path / "lies.mocps").write_bytes(case)
         try:
-            found = corpus(tmp_path / "lies.mocps")
+            found = open_corpus(tmp_path / "lies.mocps")
         except FormatError:
             refused += 1
             continue
@@ -448,7 +448,7 @@ def test_an_index_that_lies_is_refused_or_leads_to_clips_that_are(archive, tmp_p
 
 def test_a_clip_that_stands_behind_the_trailer_is_refused(archive):
     data = archive.read_bytes()
-    trailer = read_trailer(source_of(data))
+    trailer = read_trailer(open_source(data))
     columns = trailer.index.columns.copy()
     columns[0, 2] = trailer.start - columns[0, 3]
     good = replace(trailer.index, columns=columns)
@@ -463,9 +463,9 @@ def test_reading_a_catalogue_starts_no_threads(archive):
     # a process that ended while they worked was aborted
     code = f"""
 import os
-from mocpack.corpora import catalogue, corpus
-with corpus({str(archive)!r}) as found:
-    catalogue.parquet()
+from mocpack.corpora import catalog, open_corpus
+with open_corpus({str(archive)!r}) as found:
+    catalog.import_parquet()
     before = len(os.listdir("/proc/self/task"))
     found.table
     assert len(os.listdir("/proc/self/task")) == before

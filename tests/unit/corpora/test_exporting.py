@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.corpora import corpus, pack
+from mocpack.corpora import open_corpus, pack
 from mocpack.corpora.exporting import export, safe_path
 from mocpack.errors import MissingExtraError, UsageError
 from mocpack.testing import walk
@@ -26,7 +26,7 @@ def archive(tmp_path_factory):
 
 @pytest.fixture
 def clips(archive):
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         yield found
 
 

@@ -8,13 +8,13 @@ import pytest
 
 import mocpack
 from mocpack import _api
-from mocpack.corpora import Packing, pack, planning
+from mocpack.corpora import PackOptions, pack, planning
 from mocpack.corpora.engines import local_engine
 from mocpack.corpora.parts import (
     Status,
     from_bytes,
     join,
-    missing,
+    missing_parts,
     pack_part,
     pack_parts,
     read_part,
@@ -22,13 +22,13 @@ from mocpack.corpora.parts import (
 )
 from mocpack.corpora.planning import Plan
 from mocpack.errors import CorruptionError, MocpackError, UsageError
-from mocpack.extras import missing as missing_package
+from mocpack.optional_packages import missing_package_error
 from mocpack.testing import walk
-from mocpack.workers import Lost, run_each
+from mocpack.workers import LostJob, run_each
 from naming import naming
 
 pa = pytest.importorskip("pyarrow")
-FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
+FAST = PackOptions(target={"max_error": "5mm", "effort": "fast"})
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def one(takes, tmp_path):
     return (tmp_path / "one.mocps").read_bytes()
 
 
-def here(work, jobs, told):
+def here(work, jobs, on_progress):
     """An engine that works in this process, the last job first."""
     for place, job in reversed(list(enumerate(jobs))):
         yield place, work(*job)
@@ -78,17 +78,17 @@ def test_parts_join_to_the_bytes_of_one_run(takes, tmp_path, monkeypatch, most):
 def test_a_part_that_is_there_is_not_packed_again(takes, tmp_path):
     plan, folder = Plan.make(takes, FAST), str(tmp_path / "parts")
     assert pack_part(plan.parts[1], folder) is None
-    assert len(missing(plan.parts, folder)) == len(plan.parts) - 1
-    asked, told = [], []
+    assert len(missing_parts(plan.parts, folder)) == len(plan.parts) - 1
+    asked, on_progress = [], []
 
     def engine(work, jobs, share):
         asked.extend(part.number for part, _ in jobs)
         return here(work, jobs, share)
 
-    pack_parts(plan.parts, folder, engine, lambda done, count: told.append((done, count)))
+    pack_parts(plan.parts, folder, engine, lambda done, count: on_progress.append((done, count)))
     assert sorted(asked) == [0, 2, 3, 4, 5]
-    assert told[0] == (0, 5)
-    assert told[-1] == (5, 5)
+    assert on_progress[0] == (0, 5)
+    assert on_progress[-1] == (5, 5)
     pack_parts(plan.parts, folder, engine)
     assert len(asked) == 5
 
@@ -125,7 +125,7 @@ def test_a_file_that_was_changed_after_it_was_planned_is_refused(takes, tmp_path
     mocpack.write(walk(0.2, seed=9), takes["take3"])
     pack_parts(plan.parts, str(folder), here)
     _, refused = joined(plan, folder, tmp_path)
-    assert refused[1].why.startswith(f"{takes['take3']}: ")
+    assert refused[1].reason.startswith(f"{takes['take3']}: ")
 
 
 def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
@@ -136,14 +136,14 @@ def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
     skeleton.write_text(skeleton.read_text() + "\n")
     pack_parts(plan.parts, str(folder), here)
     _, (refused,) = joined(plan, folder, tmp_path)
-    assert refused.why.startswith(f"{files['01_01']}: ")
+    assert refused.reason.startswith(f"{files['01_01']}: ")
 
 
 def test_what_is_refused_for_want_of_a_package_is_packed_once_it_is_there(tmp_path, monkeypatch):
     mocpack.write(walk(0.1), tmp_path / "a.bvh")
     plan, folder = Plan.make({"a": tmp_path / "a.bvh"}, FAST), str(tmp_path / "parts")
     with monkeypatch.context() as without:
-        gone = missing_package("ufbx", extra="fbx", purpose="reading FBX")
+        gone = missing_package_error("ufbx", extra="fbx", purpose="reading FBX")
         without.setattr(_api, "read_contents", lambda *_, **__: (_ for _ in ()).throw(gone))
         with pytest.raises(MocpackError, match=naming("--resume a.bvh 'mocpack[fbx]'")):
             pack_parts(plan.parts, folder, here)
@@ -169,8 +169,8 @@ def test_a_folder_that_cannot_be_written_is_an_error_and_not_a_refusal(takes, tm
 def test_a_folder_that_workers_do_not_share_is_said_so(takes, tmp_path):
     plan = Plan.make(takes, FAST)
 
-    def elsewhere(work, jobs, told):
-        return here(work, [(part, str(tmp_path / "elsewhere")) for part, _ in jobs], told)
+    def elsewhere(work, jobs, on_progress):
+        return here(work, [(part, str(tmp_path / "elsewhere")) for part, _ in jobs], on_progress)
 
     with pytest.raises(UsageError, match=naming("1, 2, 3, 4, 5, 6 /parts")):
         pack_parts(plan.parts, str(tmp_path / "parts"), elsewhere)
@@ -186,8 +186,8 @@ def deadly(work, part, folder):
     return work(part, folder)
 
 
-def dying(work, jobs, told):
-    yield from run_each(deadly, [(work, *job) for job in jobs], workers=1, told=told)
+def dying(work, jobs, on_progress):
+    yield from run_each(deadly, [(work, *job) for job in jobs], workers=1, on_progress=on_progress)
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes: needs a POSIX system")
@@ -205,8 +205,8 @@ def test_a_file_that_ends_three_processes_is_refused_and_no_other(
     assert poison.with_suffix(".lives").read_text() == "96"
     made, refused = joined(plan, folder, tmp_path)
     assert [one.path for one in refused] == [str(takes["bad"]), str(poison)]
-    assert "signal 9" in refused[1].why
-    assert refused[1].why.endswith("3 times")
+    assert "signal 9" in refused[1].reason
+    assert refused[1].reason.endswith("3 times")
     rest = {name: path for name, path in takes.items() if path != poison}
     pack(rest, tmp_path / "rest.mocps", FAST)
     assert made == (tmp_path / "rest.mocps").read_bytes()
@@ -222,11 +222,11 @@ def test_what_an_engine_loses_once_is_done_again(takes, tmp_path, one):
     plan, folder = Plan.make(takes, FAST), str(tmp_path / "parts")
     lost = []
 
-    def losing(work, jobs, told):
+    def losing(work, jobs, on_progress):
         for place, job in enumerate(jobs):
             if len(lost) < len(jobs):
                 lost.append(place)
-                yield place, Lost("its node was ended")
+                yield place, LostJob("its node was ended")
             else:
                 yield place, work(*job)
 

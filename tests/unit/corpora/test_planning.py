@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 
 import mocpack
-from mocpack.corpora import Packing, planning
-from mocpack.corpora.planning import MOST_BYTES, Hashes, Plan, Planned
+from mocpack.corpora import PackOptions, planning
+from mocpack.corpora.planning import MOST_BYTES, FileHashes, Plan, PlannedFile
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import skeletons_in
+from mocpack.io import list_skeletons
 from mocpack.testing import walk
 from naming import naming
 
-FAST = Packing(target={"max_error": "5mm", "effort": "fast"})
+FAST = PackOptions(target={"max_error": "5mm", "effort": "fast"})
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def names(plan):
 
 
 def of_sizes(*sizes):
-    files = [Planned(f"{number:06}", "", size, "x") for number, size in enumerate(sizes)]
+    files = [PlannedFile(f"{number:06}", "", size, "x") for number, size in enumerate(sizes)]
     return Plan(tuple(files), FAST)
 
 
@@ -46,8 +46,8 @@ def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes
 
 def test_whatever_changes_a_part_changes_its_name(takes):
     first = names(Plan.make(takes, FAST))
-    assert not set(names(Plan.make(takes, Packing(target={"max_error": "1mm"})))) & set(first)
-    assert not set(names(Plan.make(takes, Packing(target=FAST.target, keys=True)))) & set(first)
+    assert not set(names(Plan.make(takes, PackOptions(target={"max_error": "1mm"})))) & set(first)
+    assert not set(names(Plan.make(takes, PackOptions(target=FAST.target, keys=True)))) & set(first)
     other = replace(Plan.make(takes, FAST), version="0")
     assert not set(names(other)) & set(first)
     mocpack.write(walk(0.1, seed=9), takes["take1"])
@@ -92,7 +92,7 @@ def test_files_that_were_hashed_are_not_read_again(takes, tmp_path):
 def test_what_is_read_beside_a_file_is_part_of_its_mark(takes, tmp_path):
     robot = tmp_path / "robot.urdf"
     robot.write_text("one")
-    packing = Packing(reading={"robot": str(robot)})
+    packing = PackOptions(reading={"robot": str(robot)})
     first = Plan.make(takes, packing).files[0]
     robot.write_text("another")
     second = Plan.make(takes, packing).files[0]
@@ -137,9 +137,9 @@ def test_a_folder_of_motions_is_looked_through_once_for_skeletons(tmp_path, monk
 
     def counted(folder):
         looked.append(folder)
-        return skeletons_in(folder)
+        return list_skeletons(folder)
 
-    monkeypatch.setattr(planning, "skeletons_in", counted)
+    monkeypatch.setattr(planning, "list_skeletons", counted)
     marks = {one.companions_mark for one in Plan.make(files, FAST).files}
     assert len(marks) == 1
     assert marks != {""}
@@ -168,8 +168,8 @@ def test_the_buffers_of_a_gltf_are_part_of_its_mark(gltf, start, monkeypatch):
     first = mark_of(path, known)
     numbers = gltf.with_name("the numbers.bin")
     with monkeypatch.context() as unread:
-        unread.setattr("mocpack.corpora.planning.names_beside", None)
-        unread.setattr("mocpack.corpora.planning.companions", None)
+        unread.setattr("mocpack.corpora.planning.list_external_files", None)
+        unread.setattr("mocpack.corpora.planning.find_companions", None)
         assert mark_of(path, known) == first  # which they are is known, as long as they are those
     numbers.write_bytes(numbers.read_bytes() + b" ")
     second = mark_of(path, known)
@@ -201,7 +201,7 @@ def test_what_a_robot_includes_is_part_of_the_mark(takes, tmp_path):
     (tmp_path / "robot.xml").write_text('<mujoco><include file="arm.xml"/></mujoco>')
     arm = tmp_path / "arm.xml"
     body = '<mujoco><worldbody><body name="{}"><freejoint/></body></worldbody></mujoco>'
-    packing = Packing(reading={"robot": str(tmp_path / "robot.xml")})
+    packing = PackOptions(reading={"robot": str(tmp_path / "robot.xml")})
     marks = set()
     for name in ("one", "two"):
         arm.write_text(body.format(name))
@@ -217,11 +217,11 @@ def test_a_missing_file_is_planned_and_has_a_mark_of_its_own(tmp_path):
 def test_a_plan_that_is_listed_is_divided_like_one_that_is_hashed(takes):
     listed, made = Plan.listed(takes, FAST), Plan.make(takes, FAST)
     assert [len(part.files) for part in listed.parts] == [len(part.files) for part in made.parts]
-    assert Hashes(FAST).marked(listed.files) == made.files
+    assert FileHashes(FAST).add_hashes(listed.files) == made.files
 
 
 def test_a_plan_goes_through_its_file(takes):
-    plan = Plan.make(takes, Packing("keysine:effort=fast", {"max_error": "1mm"}, {"fps": 30.0}))
+    plan = Plan.make(takes, PackOptions("keysine:effort=fast", {"max_error": "1mm"}, {"fps": 30.0}))
     assert Plan.from_bytes(plan.to_bytes()) == plan
 
 

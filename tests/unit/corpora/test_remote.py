@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.corpora import corpus, pack
-from mocpack.corpora.remote import NEAR, RangeCache, is_url, merged
+from mocpack.corpora import open_corpus, pack
+from mocpack.corpora.remote import MAX_GAP_BYTES, RangeCache, is_url, merge_ranges
 from mocpack.corpora.writing import front_size
 from mocpack.errors import FormatError, MissingExtraError, TruncatedError
 from mocpack.testing import walk
@@ -46,55 +46,55 @@ def memory(packed):
 
 
 def test_an_archive_is_opened_by_one_request_and_a_window_by_another(packed, memory, monkeypatch):
-    with corpus(packed / "all.mocps") as local:
-        monkeypatch.setattr("mocpack.corpora.remote.TAIL", local.trailer_size)
+    with open_corpus(packed / "all.mocps") as local:
+        monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", local.trailer_size)
         expected = local.windows(2)[:]
-    with corpus("memory://data/all.mocps") as found:
-        assert found.requests == (1, local.trailer_size)
+    with open_corpus("memory://data/all.mocps") as found:
+        assert found.request_totals == (1, local.trailer_size)
         windows = found.windows(2)
         assert np.array_equal(windows[0], expected[0])
-        assert found.requests[0] == 2
+        assert found.request_totals[0] == 2
         assert np.array_equal(windows[0], expected[0])
-        assert found.requests[0] == 2
+        assert found.request_totals[0] == 2
         assert found.table.num_rows == 3
 
 
 def test_a_trailer_longer_than_the_guess_takes_one_more_request(packed, memory, monkeypatch):
-    monkeypatch.setattr("mocpack.corpora.remote.TAIL", 100)
-    with corpus("memory://data/all.mocps") as found:
-        assert found.requests == (2, found.trailer_size)
+    monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", 100)
+    with open_corpus("memory://data/all.mocps") as found:
+        assert found.request_totals == (2, found.trailer_size)
         assert len(found) == 3
 
 
 def test_shards_stand_beside_their_archive(packed, memory):
-    with corpus("memory://data/many.mocps") as many, corpus(packed / "all.mocps") as one:
+    with open_corpus("memory://data/many.mocps") as many, open_corpus(packed / "all.mocps") as one:
         assert all(many.read(name) == one.read(name) for name in one.names)
 
 
 def test_in_memory_everything_is_there_at_once(packed, memory):
-    with corpus("memory://data/all.mocps", in_memory=True) as found:
+    with open_corpus("memory://data/all.mocps", in_memory=True) as found:
         assert not found.is_remote
         assert np.array_equal(found.windows(2)[0], corpus_window(packed))
 
 
 def corpus_window(packed):
-    with corpus(packed / "all.mocps") as local:
+    with open_corpus(packed / "all.mocps") as local:
         return local.windows(2)[0]
 
 
 def test_a_kept_folder_serves_later_runs_but_no_other_edition(packed, memory, tmp_path):
     options = {"cache": tmp_path / "kept", "cache_size": "1MB"}
-    with corpus("memory://data/all.mocps", **options) as first:
+    with open_corpus("memory://data/all.mocps", **options) as first:
         expected = first.windows(2)[1]
-    with corpus("memory://data/all.mocps", **options) as again:
+    with open_corpus("memory://data/all.mocps", **options) as again:
         assert np.array_equal(again.windows(2)[1], expected)
-        assert again.requests[0] == 1
+        assert again.request_totals[0] == 1
     # another archive under the same name: nothing of the old one is taken for it
     pack({"w1": packed / "1.mocp", "w2": packed / "2.mocp"}, tmp_path / "all.mocps")
     memory.pipe_file("/data/all.mocps", (tmp_path / "all.mocps").read_bytes())
     with (
-        corpus("memory://data/all.mocps", **options) as other,
-        corpus(tmp_path / "all.mocps") as local,
+        open_corpus("memory://data/all.mocps", **options) as other,
+        open_corpus(tmp_path / "all.mocps") as local,
     ):
         assert other.read("w1") == local.read("w1")
         assert np.array_equal(other.windows(2)[1], local.windows(2)[1])
@@ -128,7 +128,7 @@ def test_over_http_by_ranges(packed):
     thread.start()
     try:
         url = f"http://127.0.0.1:{server.server_address[1]}/all.mocps"
-        with corpus(url) as found:
+        with open_corpus(url) as found:
             assert np.array_equal(found.windows(2)[0], corpus_window(packed))
     finally:
         server.shutdown()
@@ -138,12 +138,12 @@ def test_over_http_by_ranges(packed):
 def test_what_is_no_archive_or_not_there_is_said_so(memory):
     memory.pipe_file("/data/no.mocps", b"something else entirely, longer than a footer")
     with pytest.raises(FormatError, match=naming("no.mocps .mocps")):
-        corpus("memory://data/no.mocps")
+        open_corpus("memory://data/no.mocps")
     memory.pipe_file("/data/cut.mocps", memory.cat_file("/data/all.mocps")[:-10])
-    with pytest.raises(TruncatedError, match="mocpack repair"):
-        corpus("memory://data/cut.mocps")
+    with pytest.raises(TruncatedError, match="mocpack corpus repair"):
+        open_corpus("memory://data/cut.mocps")
     with pytest.raises(FileNotFoundError, match="memory://data/none"):
-        corpus("memory://data/none.mocps")
+        open_corpus("memory://data/none.mocps")
 
 
 def test_a_file_system_that_is_missing_is_missed_in_one_sentence(monkeypatch):
@@ -152,15 +152,15 @@ def test_a_file_system_that_is_missing_is_missed_in_one_sentence(monkeypatch):
 
     monkeypatch.setattr("fsspec.core.url_to_fs", missing)
     with pytest.raises(MissingExtraError, match=r"pip install 'mocpack\[s3\]'"):
-        corpus("s3://bucket/all.mocps")
+        open_corpus("s3://bucket/all.mocps")
 
 
 def test_near_ranges_are_one(packed):
-    assert merged([]) == []
-    assert merged([(5, 5), (0, 5)]) == [(0, 10)]
-    assert merged([(0, 1), (NEAR + 1, 1)]) == [(0, NEAR + 2)]
-    assert merged([(0, 1), (NEAR + 2, 1)]) == [(0, 1), (NEAR + 2, 1)]
-    assert merged([(0, 100), (10, 5)]) == [(0, 100)]
+    assert merge_ranges([]) == []
+    assert merge_ranges([(5, 5), (0, 5)]) == [(0, 10)]
+    assert merge_ranges([(0, 1), (MAX_GAP_BYTES + 1, 1)]) == [(0, MAX_GAP_BYTES + 2)]
+    assert merge_ranges([(0, 1), (MAX_GAP_BYTES + 2, 1)]) == [(0, 1), (MAX_GAP_BYTES + 2, 1)]
+    assert merge_ranges([(0, 100), (10, 5)]) == [(0, 100)]
 
 
 @pytest.mark.parametrize("in_folder", [False, True])
@@ -188,12 +188,12 @@ def test_what_is_an_address_and_what_a_path():
 
 
 def test_what_is_forgotten_is_fetched_again(memory):
-    with corpus("memory://data/all.mocps") as found:
+    with open_corpus("memory://data/all.mocps") as found:
         windows = found.windows(2)
-        first, count = windows[0], found.requests[0]
-        found.forget()
+        first, count = windows[0], found.request_totals[0]
+        found.clear_cache()
         assert np.array_equal(windows[0], first)
-        assert found.requests[0] == count + 1
+        assert found.request_totals[0] == count + 1
 
 
 def test_the_trailer_repeats_the_key_poses_of_long_clips_and_of_all_where_it_is_asked_to(
@@ -204,9 +204,9 @@ def test_the_trailer_repeats_the_key_poses_of_long_clips_and_of_all_where_it_is_
     with mocpack.open(data) as motion:
         (at, size), (groups_at, groups) = motion.byte_ranges(0, len(motion))
     assert (head, keys) == (at, at + size) == (at, groups_at)
-    monkeypatch.setattr("mocpack.corpora.writing.KEYS_FROM", groups)
+    monkeypatch.setattr("mocpack.corpora.writing.MIN_KEYED_GROUP_BYTES", groups)
     assert front_size(data, keys=False) == head
-    monkeypatch.setattr("mocpack.corpora.writing.KEYS_FROM", groups - 1)
+    monkeypatch.setattr("mocpack.corpora.writing.MIN_KEYED_GROUP_BYTES", groups - 1)
     assert front_size(data, keys=False) == keys
 
 
@@ -233,8 +233,8 @@ def test_any_scheme_is_opened_by_the_driver_that_fsspec_has_for_it(packed, schem
         system.pipe_file(f"{scheme}://bucket/data/{path.name}", path.read_bytes())
     for name in ("all", "many"):
         url = f"{scheme}://bucket/data/{name}.mocps"
-        with corpus(url, storage_options={"project": "ours"}) as found:
+        with open_corpus(url, storage_options={"project": "ours"}) as found:
             assert np.array_equal(found.windows(2)[0], corpus_window(packed))
             assert found.is_remote
     with pytest.raises(TypeError, match="project"):
-        corpus(url)
+        open_corpus(url)

@@ -15,32 +15,32 @@ def place(request, tmp_path):
 
 
 def test_what_is_written_is_read_listed_and_removed(place):
-    name = storage.inside(place, "a/b.txt")
+    name = storage.join_path(place, "a/b.txt")
     assert not storage.exists(name)
-    assert storage.listing(storage.inside(place, "a")) == []
+    assert storage.list_files(storage.join_path(place, "a")) == []
     storage.write(b"one", name)
     storage.write(b"two!", name)
-    with storage.stream(storage.beside(name, "c.txt")) as file:
+    with storage.stream(storage.sibling(name, "c.txt")) as file:
         file.write(b"three")
     assert storage.exists(name)
     assert storage.read(name) == b"two!"
-    found = storage.listing(place)
-    assert [(str(storage.last_name(one.path)), one.size) for one in found] == [
+    found = storage.list_files(place)
+    assert [(str(storage.base_name(one.path)), one.size) for one in found] == [
         ("b.txt", 4),
         ("c.txt", 5),
     ]
     assert all(one.time > 1e9 for one in found)
     assert storage.read(found[1].path) == b"three"
-    assert storage.entry(name).size == 4
+    assert storage.file_info(name).size == 4
     storage.remove(name)
     storage.remove(name)
     assert not storage.exists(name)
     storage.remove_folder(place)
-    assert storage.listing(place) == []
+    assert storage.list_files(place) == []
 
 
 def test_a_stream_that_fails_leaves_what_was_there(place):
-    name = storage.inside(place, "b.txt")
+    name = storage.join_path(place, "b.txt")
     storage.write(b"old", name)
 
     def fail():
@@ -51,11 +51,11 @@ def test_a_stream_that_fails_leaves_what_was_there(place):
     with pytest.raises(RuntimeError):
         fail()
     assert storage.read(name) == b"old"
-    assert len(storage.listing(place)) == 1
+    assert len(storage.list_files(place)) == 1
 
 
 def test_what_is_not_there_is_named(place):
-    name = storage.inside(place, "none.txt")
+    name = storage.join_path(place, "none.txt")
     with pytest.raises(FileNotFoundError) as caught:
         storage.read(name)
     assert caught.value.filename == name

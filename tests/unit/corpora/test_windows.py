@@ -10,10 +10,10 @@ import pytest
 
 import mocpack
 from mocpack import _core, rotations
-from mocpack.corpora import DecodedCache, Packing, Stream, Windows, corpus, pack
-from mocpack.corpora.features import AS_STORED, FEATURES, feet, window_plan
+from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_corpus, pack
+from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import planted
+from mocpack.metrics.contacts import find_planted
 from mocpack.testing import markers, walk
 from naming import naming
 
@@ -35,7 +35,7 @@ def archive(tmp_path_factory):
 
 @pytest.fixture
 def walks(archive):
-    with corpus(archive) as found:
+    with open_corpus(archive) as found:
         yield found
 
 
@@ -49,7 +49,7 @@ def features_of(clip):
         "translations": np.asarray(clip.translations),
         "positions": positions,
         "velocities": clip.velocities(),
-        "contacts": planted(positions[:, feet(clip.skeleton)], clip.frame_rate),
+        "contacts": find_planted(positions[:, feet(clip.skeleton)], clip.frame_rate),
     }
     return {name: values.reshape(count, -1) for name, values in arrays.items()}
 
@@ -118,7 +118,7 @@ def test_mirroring_knows_rest_rotations_and_translated_joints():
     partner = mirroring.partners(skeleton, None)
     for axis in range(3):
         try:
-            expected, _ = mirroring.mirrored_pose(
+            expected, _ = mirroring.mirror_pose(
                 skeleton,
                 np.asarray(clip.rotations),
                 np.asarray(clip.translations),
@@ -128,7 +128,7 @@ def test_mirroring_knows_rest_rotations_and_translated_joints():
             )
         except UsageError:
             continue
-        before, after = mirroring.mirror_turns(skeleton, partner, axis)
+        before, after = mirroring.mirror_factors(skeleton, partner, axis)
         seen = np.asarray(clip.rotations)[:, partner] * np.where(
             np.arange(4) == axis, 1.0, np.where(np.arange(4) == 3, 1.0, -1.0)
         )
@@ -168,7 +168,7 @@ def test_a_cache_that_is_too_small_drops_and_decodes_again(walks):
     rng = np.random.default_rng(0)
     for number in rng.integers(0, len(plain), 60):
         np.testing.assert_array_equal(cached[int(number)], plain[int(number)])
-    assert 0 < cached.cache.held <= 2 * block
+    assert 0 < cached.cache.used_bytes <= 2 * block
 
 
 def test_a_cache_that_cannot_be_written_is_done_without(walks, monkeypatch):
@@ -177,7 +177,7 @@ def test_a_cache_that_cannot_be_written_is_done_without(walks, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mocpack.corpora.decoded._write", full)
+    monkeypatch.setattr("mocpack.corpora.decoded_cache._write_at", full)
     assert np.array_equal(cached[0], walks.windows(2)[0])
 
 
@@ -233,14 +233,14 @@ def test_windows_can_be_sent(walks):
     sent = walks.windows(1, fps=30, mirror=True, cache="1MB")
     expected = sent[3]
     found = pickle.loads(pickle.dumps(sent))
-    assert found.cache.held == sent.cache.held > 0
+    assert found.cache.used_bytes == sent.cache.used_bytes > 0
     assert np.array_equal(found[3], expected)
     found.corpus.close()
 
 
 def test_windows_that_outlive_their_sender_begin_with_an_empty_cache(walks):
     found = pickle.loads(pickle.dumps(walks.windows(1, cache="1MB")))
-    assert found.cache.held == 0
+    assert found.cache.used_bytes == 0
     assert np.array_equal(found[3], walks.windows(1)[3])
     path = Path(found.cache._path)
     found.corpus.close()
@@ -252,7 +252,7 @@ def test_a_block_that_is_not_marked_is_not_read():
     rows = np.arange(10 * 7, dtype=np.float32).reshape(10, 7)
     marks, used = np.zeros(3, np.int64), np.zeros(3, np.int64)
     blocks = _core.RowBlocks(rows, marks, used, 4)
-    plan = window_plan(markers(10, 1).header, AS_STORED)
+    plan = window_plan(markers(10, 1).header, STORED_FEATURES)
     out = np.full((4, plan.width), np.nan, np.float32)
     if plan.width != 7:
         pytest.fail(f"a row of one marker has {plan.width} numbers")
@@ -279,7 +279,7 @@ def test_a_stream_gives_every_window_once_each_epoch_in_another_order(walks):
     stream = Stream(windows, shuffle=16, seed=4)
     orders = []
     for _ in range(2):
-        order = stream.numbers()
+        order = stream.indices()
         assert sorted(order) == list(range(len(windows)))
         for number, got in zip(order, stream, strict=True):
             np.testing.assert_allclose(got, windows[number], atol=1e-6)
@@ -287,12 +287,12 @@ def test_a_stream_gives_every_window_once_each_epoch_in_another_order(walks):
     assert orders[0] != orders[1]
     assert stream.epoch == 2
     plain = Stream(walks.windows(1, stride=0.5), shuffle=0)
-    assert plain.numbers() == list(range(len(plain.windows)))
+    assert plain.indices() == list(range(len(plain.windows)))
 
 
 def test_shares_of_a_stream_are_all_of_it(walks):
     windows = walks.windows(1, stride=0.5)
-    numbers = [Stream(windows, share=(k, 3), seed=1).numbers() for k in range(3)]
+    numbers = [Stream(windows, share=(k, 3), seed=1).indices() for k in range(3)]
     assert sorted(n for part in numbers for n in part) == list(range(len(windows)))
 
 
@@ -336,8 +336,8 @@ def test_clips_that_differ_make_no_common_windows(tmp_path):
     for name, clip in (("a", walk(1.0)), ("b", markers(60, 4)), ("c", walk(1.0).resample(50))):
         (tmp_path / f"{name}.mocp").write_bytes(mocpack.encode(clip, max_error="5mm"))
         files[name] = tmp_path / f"{name}.mocp"
-    pack(files, tmp_path / "mixed.mocps", Packing())
-    with corpus(tmp_path / "mixed.mocps") as mixed:
+    pack(files, tmp_path / "mixed.mocps", PackOptions())
+    with open_corpus(tmp_path / "mixed.mocps") as mixed:
         with pytest.raises(UsageError, match=naming("50 100 fps=")):
             Windows(mixed, 0.5)
         with pytest.raises(UsageError, match=naming("'a' 'b' where=")):

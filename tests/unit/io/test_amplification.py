@@ -40,7 +40,7 @@ def accessor(view, count, kind):
 def test_a_buffer_beside_a_gltf_is_read_once():
     read = []
     data = chain(50, [accessor(0, 2, "SCALAR"), accessor(1, 2, "VEC3")], "a.bin")
-    assert gltf.read(data, beside=lambda name: read.append(name) or KEYS) is not None
+    assert gltf.read(data, read_external=lambda name: read.append(name) or KEYS) is not None
     assert read == ["a.bin"]
 
 
@@ -59,8 +59,8 @@ def test_frames_that_an_amc_leaves_empty_have_a_limit(tmp_path):
 
     mocpack.write(walk(0.1), tmp_path / "walk.amc")
     width = mocpack.read(tmp_path / "walk.amc").skeleton.channel_count
-    frames = amc.MAX_SPARSE // width + 1
-    assert 8 * amc.MAX_SPARSE <= 64 << 20
+    frames = amc.MAX_SPARSE_NUMBERS // width + 1
+    assert 8 * amc.MAX_SPARSE_NUMBERS <= 64 << 20
     numbers = b"".join(b"%d\n" % k for k in range(1, frames + 1))
     (tmp_path / "walk.amc").write_bytes(b":DEGREES\n" + numbers)
     with pytest.raises(FormatError, match=naming("walk.amc walk.asf 127101 66")):

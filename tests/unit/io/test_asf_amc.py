@@ -11,7 +11,7 @@ from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, read_bytes, write_bytes, write_file
-from mocpack.io.asf_fit import one_word
+from mocpack.io.asf_fit import to_acclaim_names
 from mocpack.testing.motions import hard_clips, walk
 from naming import names, naming
 from reference import amc as reference
@@ -478,7 +478,7 @@ def test_twenty_thousand_bones_are_read_and_written_in_time_that_grows_with_them
 
 def test_a_thousand_names_that_become_one_word_are_numbered():
     names = ("root", *(f"a{' ' * i}b" for i in range(1, 200)), "a_b_7")
-    words = one_word(names)
+    words = to_acclaim_names(names)
     assert words[1:4] == ("a_b", "a_b_2", "a_b_3")
     assert len(set(words)) == len(names)
 

@@ -8,7 +8,7 @@ from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, TruncatedError, UnsupportedClipError
 from mocpack.io import bvh, read_bytes, write_bytes
-from mocpack.io.text import decimals_of
+from mocpack.io.text import choose_decimals
 from mocpack.rotations import from_euler, rotate
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import hard_clips, walk
@@ -374,7 +374,7 @@ def test_text_moves_no_joint_by_a_micrometre_however_long_its_lever(bone, suffix
 
 def test_a_body_is_printed_with_no_more_digits_than_before():
     clip = Clip(walk(0.2).header, walk(0.2).rotations, walk(0.2).translations)
-    assert set(decimals_of(clip)) == {7}
+    assert set(choose_decimals(clip)) == {7}
 
 
 def test_a_chain_of_thousands_of_joints_is_no_file_of_tabs():

@@ -9,8 +9,8 @@ from command_line import run_text
 
 import mocpack
 from mocpack.errors import CorruptionError, FormatError, MocpackError, TruncatedError, UsageError
-from mocpack.io import c3d, clip_names_in, read_bytes
-from mocpack.io.losses import losses
+from mocpack.io import c3d, list_clips_in_bytes, read_bytes
+from mocpack.io.conversion_report import list_losses
 from naming import names, naming
 
 INTEL, DEC, MIPS = 84, 85, 86
@@ -158,7 +158,7 @@ def test_subjects_are_clips_of_one_clock_and_analogs_are_the_firsts(tmp_path):
 
 
 def test_one_subject_is_no_scene():
-    assert clip_names_in(recording(motion(), ["A:a", "A:b", "A:c"])) == []
+    assert list_clips_in_bytes(recording(motion(), ["A:a", "A:b", "A:c"])) == []
 
 
 def test_events_are_labels_by_context():
@@ -278,16 +278,16 @@ def test_many_markers_and_frames_are_written_in_parts():
     count, frames = 300, 70_000
     places = np.zeros((frames, 1, 3))
     places[:, 0, 0] = np.arange(frames) * 0.001
-    clip = mocpack.Clip.of_points(places, ["a"], frame_rate=100.0, unit=0.001, start_time=700.0)
+    clip = mocpack.Clip.from_points(places, ["a"], frame_rate=100.0, unit=0.001, start_time=700.0)
     back = read_bytes(c3d.write(clip))
     assert (back.frame_count, back.start_time) == (frames, 700.0)
     names = [f"marker{k}" for k in range(count)]
-    crowd = mocpack.Clip.of_points(np.zeros((3, count, 3)), names, unit=0.001)
+    crowd = mocpack.Clip.from_points(np.zeros((3, count, 3)), names, unit=0.001)
     assert read_bytes(c3d.write(crowd)).skeleton.names == tuple(names)
 
 
 def test_a_left_handed_source_is_written_as_it_is_inside():
-    clip = mocpack.Clip.of_points(
+    clip = mocpack.Clip.from_points(
         motion(count=2) / 1000, ["a", "b"], unit=0.001, up="z", handedness="left"
     )
     back = read_bytes(c3d.write(clip))
@@ -315,4 +315,4 @@ def test_the_command_line_writes_a_scene_as_one_recording(tmp_path):
     back = mocpack.read_scene(tmp_path / "b.c3d")
     assert list(back) == ["Anna", "box"]
     for name, clip in mocpack.read_scene(tmp_path / "a.mocp").items():
-        assert losses(clip, back[name]) == []
+        assert list_losses(clip, back[name]) == []

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import mocpack
-from mocpack.io import files_to_read, names_beside, robot_files
+from mocpack.io import files_to_read, list_external_files, list_robot_files
 from mocpack.testing import walk
 
 
@@ -16,7 +16,7 @@ def document(*uris):
 
 def test_a_gltf_names_its_buffers_once_each():
     uris = ["a.bin", "data:,x", "sub/b%20c.bin", "a.bin", "../secret"]
-    found = names_beside(document(*uris), name="a.gltf")
+    found = list_external_files(document(*uris), name="a.gltf")
     assert found == ["a.bin", "sub/b c.bin", "../secret"]
 
 
@@ -52,6 +52,6 @@ def test_files_that_a_usd_refers_to_are_found_through_others(tmp_path):
 def test_a_robot_names_the_files_that_it_includes(tmp_path):
     (tmp_path / "robot.xml").write_text('<mujoco><include file="arm.xml"/></mujoco>')
     missing = [tmp_path / "robot.xml", tmp_path / "arm.xml"]
-    assert robot_files(tmp_path / "robot.xml") == missing
+    assert list_robot_files(tmp_path / "robot.xml") == missing
     (tmp_path / "arm.xml").write_text('<mujoco><include file="hand.xml"/></mujoco>')
-    assert robot_files(tmp_path / "robot.xml") == [*missing, tmp_path / "hand.xml"]
+    assert list_robot_files(tmp_path / "robot.xml") == [*missing, tmp_path / "hand.xml"]

@@ -19,7 +19,7 @@ import mocpack
 from mocpack.cli.convert import read_back
 from mocpack.clip import Clip
 from mocpack.errors import MocpackError
-from mocpack.io import losses
+from mocpack.io import conversion_report
 
 KNOWN = Path(__file__).with_name("conversions.txt")
 TARGETS = (".bvh", ".amc", ".npz", ".glb", ".gltf", ".vrma", ".trc", ".c3d", ".csv", ".usdc")
@@ -52,8 +52,8 @@ def converted(clip, goal, options, bound):
     if goal.suffix == ".csv" and "robot" not in options:
         return "is written, and needs a robot to be read", 0.0
     back, guessed = read_back(clip, str(goal), options if goal.suffix == ".csv" else {})
-    words = losses.describe(clip, back, guessed).rpartition("; ")[0]
-    return words, losses.largest_move(clip, back)
+    words = conversion_report.describe(clip, back, guessed).rpartition("; ")[0]
+    return words, conversion_report.max_displacement(clip, back)
 
 
 def reach(clip):

@@ -7,7 +7,7 @@ import pytest
 
 from mocpack.errors import CorruptionError, FormatError, MocpackError
 from mocpack.io import read_bytes
-from mocpack.io.deepmimic import WIDTH, skeleton
+from mocpack.io.deepmimic import NUMBERS_PER_FRAME, skeleton
 from naming import naming
 
 
@@ -46,7 +46,7 @@ def test_a_hinge_turns_about_z_and_quaternions_begin_with_w():
 def test_durations_that_differ_are_uneven_times():
     clip = read_bytes(motion([frame(0.1), frame(0.3), frame(0)]))
     np.testing.assert_allclose(clip.times, [0, 0.1, 0.4])
-    assert read_bytes(motion([frame(0.033332), frame(0.033333), frame(0)])).extras.times is None
+    assert read_bytes(motion([frame(0.033332), frame(0.033333), frame(0)])).take_data.times is None
 
 
 def test_one_frame_is_a_pose():
@@ -62,7 +62,7 @@ def test_a_unit_scales_the_body_too():
     ("data", "named"),
     [
         (motion([]), "frames"),
-        (motion([frame()[:-1]]), f"{WIDTH} 43"),
+        (motion([frame()[:-1]]), f"{NUMBERS_PER_FRAME} 43"),
         (motion([frame(), frame()[:9]]), "9 44"),
         (motion([frame(0), frame(0)]), "frame 0 0"),
         (motion([["x", *frame()[1:]]]), "Frames"),

@@ -29,7 +29,7 @@ from fbx_file import (
 )
 from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import child, clip_names_in, fbx, read_bytes
+from mocpack.io import child, fbx, list_clips_in_bytes, read_bytes
 from naming import naming
 
 pytest.importorskip("ufbx")
@@ -174,12 +174,12 @@ def test_units_and_the_axis_that_is_up_are_those_of_the_scene():
     np.testing.assert_allclose(inches.positions()[0, 0], np.array([1, 2, 3]) * 0.0254, atol=1e-9)
 
 
-@pytest.mark.parametrize("hand", space.HANDS)
+@pytest.mark.parametrize("hand", space.HANDEDNESS)
 @pytest.mark.parametrize("up", space.UP_AXES)
 def test_scenes_of_any_axes_stand_upright_and_know_where_they_come_from(up, hand):
     records = swinging()
     axes = {}
-    for name, row in zip(("Coord", "Up", "Front"), space.basis(up, hand), strict=True):
+    for name, row in zip(("Coord", "Up", "Front"), space.conversion_matrix(up, hand), strict=True):
         axis = int(np.flatnonzero(row)[0])
         axes |= {f"{name}Axis": axis, f"{name}AxisSign": int(row[axis])}
     for entry in records[2].inside[0].inside:
@@ -188,7 +188,7 @@ def test_scenes_of_any_axes_stand_upright_and_know_where_they_come_from(up, hand
     clip = read_bytes(binary(records))
     usual = read_bytes(binary(swinging())).positions()
     assert (clip.header.up, clip.header.handedness) == (up, hand)
-    np.testing.assert_allclose(clip.positions(), space.inside(usual, up, hand), atol=1e-9)
+    np.testing.assert_allclose(clip.positions(), space.to_internal(usual, up, hand), atol=1e-9)
     np.testing.assert_allclose(clip.source_points(), usual, atol=1e-9)
 
 
@@ -201,7 +201,7 @@ def two_takes():
 
 def test_takes_that_move_something_are_listed_and_chosen():
     data = two_takes()
-    assert clip_names_in(data) == ["Walk", "Run"]
+    assert list_clips_in_bytes(data) == ["Walk", "Run"]
     assert read_bytes(data).metadata["animation"] == "Walk"
     assert read_bytes(data, clip="Run").frame_count == 16
     assert read_bytes(data, clip="1").metadata["animation"] == "Run"
@@ -416,7 +416,7 @@ def apart_from_ufbx(data, clip, times, folder):
     for row, nodes in enumerate(told["frames"]):
         for name, place in nodes:
             if name in clip.skeleton.names:
-                there = space.inside(np.array(place) * told["unit"], clip.header.up)
+                there = space.to_internal(np.array(place) * told["unit"], clip.header.up)
                 worst = max(worst, np.abs(ours[row, clip.skeleton.index(name)] - there).max())
     return worst
 
@@ -448,7 +448,7 @@ def test_frames_stay_even_where_lines_follow_the_curves():
     clip = read_bytes(
         binary(scene(arm(), [Take("a", [{(1, TURN, 2): KEYS["curves"]}])], frame_rate=25.0))
     )
-    assert clip.extras.times is None
+    assert clip.take_data.times is None
     assert clip.frame_rate % 25 == 0
     assert clip.frame_rate > 25
 
@@ -477,4 +477,4 @@ def test_whatever_places_a_bone_does_so_as_ufbx_has_it(name, tmp_path):
     assert {"Hips", "Spine", "Neck", "Leg", "Foot"} <= set(clip.skeleton.names)
     assert apart_from_ufbx(data, clip, clip.times[::5], tmp_path) < 1e-6
     if name == "two-takes":
-        assert clip_names_in(data) == ["Dance", "Sway"]
+        assert list_clips_in_bytes(data) == ["Dance", "Sway"]

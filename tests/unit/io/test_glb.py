@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from mocpack.bench.peers.gltf import read_motion
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.errors import CorruptionError
 from mocpack.io import glb, gltf_file, read_bytes
 from mocpack.testing import still, take, walk
@@ -59,7 +59,7 @@ def test_the_motion_comes_back_to_float32(name):
     clip = hard_clips()[name]
     back = read_motion(glb.write(clip), clip.header)
     reach = 1 + np.abs(clip.positions()).max()
-    assert promised_error(clip, back).max < 3e-6 * reach
+    assert measure_error(clip, back).max < 3e-6 * reach
 
 
 def test_a_broken_file_is_a_corruption_error():

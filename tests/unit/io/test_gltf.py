@@ -19,7 +19,7 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import clip_names_in, gltf, gltf_file, read_bytes, write_bytes
+from mocpack.io import gltf, gltf_file, list_clips_in_bytes, read_bytes, write_bytes
 from mocpack.testing import take
 from mocpack.testing.motions import hard_clips
 from naming import naming
@@ -109,7 +109,7 @@ def test_a_step_keeps_until_its_next_key():
 
 def test_steps_that_change_nothing_cost_no_even_times():
     clip = gltf.read(slide("STEP", ((1, 2, 3),) * 3).glb())
-    assert clip.extras.times is None
+    assert clip.take_data.times is None
 
 
 def test_a_cubic_follows_its_tangents():
@@ -140,14 +140,14 @@ def test_unnamed_and_repeated_names_are_kept_and_roots_may_be_several():
     clip = gltf.read(made.glb())
     assert clip.skeleton.names == ("", "a", "a")
     assert clip.skeleton.roots == (0, 1, 2)
-    assert clip_names_in(made.glb()) == ["animation 0", "animation 1"]
+    assert list_clips_in_bytes(made.glb()) == ["animation 0", "animation 1"]
 
 
 def test_animations_of_one_name_are_told_apart():
     made = slide()
     for _ in range(2):
         made.animate((0, "translation", (0.0, 1.0), ((0, 0, 0), (1, 0, 0)), "LINEAR"), name="go")
-    assert clip_names_in(made.glb()) == ["animation 0", "go", "go_2"]
+    assert list_clips_in_bytes(made.glb()) == ["animation 0", "go", "go_2"]
 
 
 def test_a_matrix_is_taken_apart():
@@ -300,7 +300,7 @@ def test_packed_views_that_contradict_themselves_are_refused(changes, named):
 
 
 def test_packed_views_together_have_a_limit(monkeypatch):
-    monkeypatch.setattr(gltf_file, "MAX_UNPACKED", 24)
+    monkeypatch.setattr(gltf_file, "MAX_UNPACKED_BYTES", 24)
     with pytest.raises(FormatError, match=naming("bufferViews[1].count 1 2 3")):
         gltf.read(packed_slide())
 
@@ -412,7 +412,7 @@ def test_any_value_of_the_wrong_kind_is_a_sentence_or_a_clip():
 
 def _outcome(data):
     try:
-        for name in clip_names_in(data, name="x.glb"):
+        for name in list_clips_in_bytes(data, name="x.glb"):
             read_bytes(data, name="x.glb", clip=name)
     except MocpackError as error:
         return type(error) if str(error).startswith("x.glb: ") else pytest.fail(str(error))

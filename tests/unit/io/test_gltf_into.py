@@ -14,7 +14,7 @@ import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import FormatError, MocpackError, UnsupportedClipError, UsageError
 from mocpack.io import gltf, gltf_file, gltf_into, read_bytes, vrm
-from mocpack.take import Track
+from mocpack.take_data import Track
 from mocpack.testing import walk
 from naming import naming
 
@@ -37,10 +37,10 @@ def test_joints_are_found_by_name_and_all_else_stays():
     clip = walk(0.3)
     made = character(clip)
     document = gltf_file.parse(gltf_into.write(clip, made.glb()))
-    assert gltf.animation_names(document) == ["own", "motion"]
+    assert gltf.list_animations(document) == ["own", "motion"]
     for name in ("nodes", "meshes", "scenes"):
         assert document.root[name] == made.document[name]
-    keys = gltf.channels(document, 1)
+    keys = gltf.parse_channels(document, 1)
     names = [node["name"] for node in document.items("nodes")]
     for j, name in enumerate(clip.skeleton.names):
         found = keys[names.index(name), "rotation"].at(clip.times)
@@ -51,7 +51,7 @@ def test_joints_without_a_node_are_named_and_none_at_all_is_refused():
     clip = walk(0.3)
     made = character(clip)
     made.document["nodes"][0]["name"] = "another"
-    found = gltf_into.match(clip, gltf_file.parse(made.glb()))
+    found = gltf_into.match_joints(clip, gltf_file.parse(made.glb()))
     assert found.missing == (clip.skeleton.names[-1],)
     for node in made.document["nodes"]:
         node["name"] = "x"
@@ -63,7 +63,7 @@ def test_an_animation_of_the_same_name_is_replaced_and_its_numbers_are_gone():
     clip = mocpack.read(FOX, clip="Survey")
     made = gltf_into.write(clip, FOX.read_bytes())
     document = gltf_file.parse(made)
-    assert gltf.animation_names(document) == ["Walk", "Run", "Survey"]
+    assert gltf.list_animations(document) == ["Walk", "Run", "Survey"]
     views = document.items("bufferViews")
     used = sum(view["byteLength"] for view in views)
     assert used <= len(document.body) <= used + 8 * len(views)

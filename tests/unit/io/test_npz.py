@@ -148,7 +148,7 @@ def test_a_zip_bomb_is_refused_before_it_is_read(monkeypatch):
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("vertices.npy", _header((300_000, 1, 3)) + bytes(7_200_000))
     assert read_bytes(file.getvalue()).frame_count == 300_000
-    monkeypatch.setattr(npz, "SMALL", 1 << 20)
+    monkeypatch.setattr(npz, "MIN_EXPANSION_LIMIT_BYTES", 1 << 20)
     with pytest.raises(FormatError, match=naming("bomb.npz memory")):
         read_bytes(file.getvalue(), name="bomb.npz")
 
@@ -204,7 +204,7 @@ def test_what_a_take_holds_besides_comes_back_from_npz(tmp_path, name):
     mocpack.write(clip, path)
     back = mocpack.read(path)
     assert back.header == clip.header
-    assert back.extras == clip.extras
+    assert back.take_data == clip.take_data
 
 
 def test_tracks_that_make_no_sense_are_a_format_error():

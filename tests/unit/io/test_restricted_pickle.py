@@ -16,16 +16,16 @@ import pytest
 from mocpack.errors import FormatError
 from mocpack.io import child
 from mocpack.io.robots import pickle_child, restricted_pickle, torch_file
-from mocpack.io.robots.restricted_pickle import array_of, rebuild
+from mocpack.io.robots.restricted_pickle import decode_response, to_array
 from naming import naming
 
 
 def load(data):
     """Read a pickle in this process, which is quicker than one for each."""
     blocks = []
-    answer = pickle_child.answer(data, blocks)
+    answer = pickle_child.respond(data, blocks)
     answer = json.loads(json.dumps(answer))
-    return rebuild(answer, b"".join(blocks))
+    return decode_response(answer, b"".join(blocks))
 
 
 VALUES = {
@@ -201,7 +201,7 @@ def test_ordered_dicts_are_read():
 def test_what_is_no_array_is_a_sentence():
     for value in ("text", {"a": 1}, [[1, 2], [3]], None, object):
         with pytest.raises(FormatError, match=naming("dof_pos")):
-            array_of(value, "dof_pos")
+            to_array(value, "dof_pos")
 
 
 def test_a_process_of_its_own_gives_the_same_values():
@@ -265,7 +265,7 @@ def test_tensors_that_share_their_numbers_share_memory():
 
 
 def test_a_pickle_that_computes_for_ever_is_ended(monkeypatch):
-    monkeypatch.setattr(child, "PATIENCE", 1)
+    monkeypatch.setattr(child, "WALL_TIME_RATIO", 1)
     quick = replace(restricted_pickle.PICKLE, seconds=1)
     monkeypatch.setattr(restricted_pickle, "PICKLE", quick)
     with pytest.raises(FormatError):
@@ -277,4 +277,4 @@ def test_a_pickle_that_fills_the_memory_is_ended():
     data = b"\x80\x02](" + b"]" * (20 << 20) + b"e."
     tight = replace(restricted_pickle.PICKLE, memory=-(1 << 30))
     with pytest.raises(FormatError):
-        rebuild(*child.ask(tight, data))
+        decode_response(*child.run_reader(tight, data))

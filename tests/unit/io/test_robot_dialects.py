@@ -20,7 +20,7 @@ from mocpack.io import npz, write_bytes
 from mocpack.io.robots.exports import DIALECTS
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
-from mocpack.io.robots.motion import make_clip
+from mocpack.io.robots.motion import build_clip
 from mocpack.io.robots.orders import bodies_breadth_first, breadth_first, depth_first
 from mocpack.testing import walk
 from naming import naming
@@ -44,12 +44,12 @@ def motion_of(robot, frames=50):
     time = np.arange(frames)[:, None] / 50
     turns = rotations.from_rotvec(0.4 * np.sin(time * [2, 3, 1] + rng.uniform(0, 6, 3)))
     places = np.concatenate([time, np.sin(time), 0.8 + 0 * time], axis=1)
-    return make_clip(robot, angles, places, turns, fps=50.0, source="test")
+    return build_clip(robot, angles, places, turns, fps=50.0, source="test")
 
 
 def poses(clip):
     motion = robot_motion(clip)
-    return motion.bodies
+    return motion.body_poses
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -177,7 +177,7 @@ def test_a_pickle_is_read_only_when_allowed(clip, robot_file):
 def test_asap_pickles_of_joblib_are_read_by_name(clip, robot_file):
     joblib = pytest.importorskip("joblib")
     motion = robot_motion(clip)
-    root, turned = motion.root
+    root, turned = motion.root_pose
     one = {
         "root_trans_offset": root.astype(np.float32),
         "root_rot": turned,

@@ -12,8 +12,8 @@ from mocpack import rotations
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
-from mocpack.io.robots.model import robot_of
-from mocpack.io.robots.qpos import clip_of_qpos
+from mocpack.io.robots.model import robot_from_metadata
+from mocpack.io.robots.qpos import clip_from_qpos
 from mocpack.io.robots.xml_tree import parse
 from mocpack.robots import QposWindows
 from mocpack.testing import walk
@@ -160,7 +160,7 @@ def test_the_packed_file_carries_the_robot(arm, tmp_path):
     width = robot_motion(rest_clip(robot)).qpos.shape[1]
     clip = rest_clip(robot)
     back = mocpack.decode(mocpack.encode(clip, "lossless"))
-    found = robot_of(back.skeleton, back.metadata)
+    found = robot_from_metadata(back.skeleton, back.metadata)
     assert found.name == "made"
     assert [b.name for b in found.bodies] == [b.name for b in robot.bodies]
     for body, expected in zip(found.bodies, robot.bodies, strict=True):
@@ -171,7 +171,7 @@ def test_the_packed_file_carries_the_robot(arm, tmp_path):
 
 
 def rest_clip(robot):
-    frames, balls = 5, len(robot.balls)
+    frames, balls = 5, len(robot.ball_joints)
     rng = np.random.default_rng(0)
     root = np.tile([0.1, 0.2, 0.9, 1, 0, 0, 0], (frames, 1))
     quaternions = np.tile([1.0, 0, 0, 0], (frames, balls))
@@ -179,7 +179,7 @@ def rest_clip(robot):
     angles = 0.1 * rng.normal(size=(frames, len(robot.hinges)))
     at_ball, at_row = 0, 0
     for j in range(len(robot.skeleton)):
-        if j in robot.balls:
+        if j in robot.ball_joints:
             order.append(quaternions[:, 4 * at_ball : 4 * at_ball + 4])
             at_ball += 1
         for h in robot.hinges.by_joint:
@@ -187,7 +187,7 @@ def rest_clip(robot):
                 order.append(angles[:, [at_row]])
                 at_row += 1
     numbers = np.concatenate([root, *order], axis=1)
-    return clip_of_qpos(robot, numbers, 50.0, source="test")
+    return clip_from_qpos(robot, numbers, 50.0, source="test")
 
 
 def test_full_turns_that_cannot_be_kept_are_said_in_the_metadata(arm):
@@ -295,9 +295,9 @@ def test_the_world_is_turned_and_links_are_not(arm):
     numbers = rows(np.array([[0.3, 0.2, 0.1]]), np.array([[1.0, 2.0, 3.0]]))
     clip = mocpack.read_data(table(numbers), name="a.csv", robot=arm)
     motion = robot_motion(clip)
-    np.testing.assert_allclose(motion.bodies[0][0, 0], [1, 2, 3], atol=1e-12)
-    np.testing.assert_allclose(motion.bodies[0][0, 1], [1, 2.1, 3.2], atol=1e-12)
-    assert rotations.angle_between(motion.root[1][0], np.array([0, 0, 0, 1.0])) < 1e-7
+    np.testing.assert_allclose(motion.body_poses[0][0, 0], [1, 2, 3], atol=1e-12)
+    np.testing.assert_allclose(motion.body_poses[0][0, 1], [1, 2.1, 3.2], atol=1e-12)
+    assert rotations.angle_between(motion.root_pose[1][0], np.array([0, 0, 0, 1.0])) < 1e-7
 
 
 def test_hinges_are_looked_for_on_the_command_line_and_named(tmp_path):
@@ -452,17 +452,17 @@ def test_windows_of_positions_are_those_of_the_motion(tmp_path, seed):
 
 
 def fixed_clip(robot):
-    width = 4 * len(robot.balls) + len(robot.hinges)
+    width = 4 * len(robot.ball_joints) + len(robot.hinges)
     numbers = np.zeros((5, width))
     at, by_joint = 0, [robot.hinges.joints[h] for h in robot.hinges.by_joint]
     for j in range(len(robot.skeleton)):
-        if j in robot.balls:
+        if j in robot.ball_joints:
             numbers[:, at] = 1
             at += 4
         count = by_joint.count(j)
         numbers[:, at : at + count] = 0.1 * np.arange(5)[:, np.newaxis]
         at += count
-    return clip_of_qpos(robot, numbers, 50.0, source="test")
+    return clip_from_qpos(robot, numbers, 50.0, source="test")
 
 
 def test_windows_of_positions_need_a_robot(tmp_path):

@@ -7,7 +7,7 @@ import robots
 from mocpack import rotations
 from mocpack.io.robots.files import read_robot
 from mocpack.io.robots.kinematics import robot_motion
-from mocpack.io.robots.qpos import clip_of_qpos
+from mocpack.io.robots.qpos import clip_from_qpos
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -59,14 +59,14 @@ def names_in_mujoco(model):
 
 def check_against_mujoco(model, robot, seed):
     numbers = positions_for(model, 24, seed)
-    clip = clip_of_qpos(robot, numbers, 30.0, order="wxyz", source="test")
+    clip = clip_from_qpos(robot, numbers, 30.0, order="wxyz", source="test")
     motion = robot_motion(clip)
     np.testing.assert_allclose(motion.qpos, numbers, atol=1e-9)
     assert [body.name for body in robot.bodies] == names_in_mujoco(model)
     speeds = velocities_for(model, numbers, 30.0)
     places, turns, linear, angular = bodies_in_mujoco(model, numbers, speeds)
-    np.testing.assert_allclose(motion.bodies[0], places, atol=1e-9)
-    assert rotations.angle_between(motion.bodies[1], turns).max() < 1e-7
+    np.testing.assert_allclose(motion.body_poses[0], places, atol=1e-9)
+    assert rotations.angle_between(motion.body_poses[1], turns).max() < 1e-7
     found_linear, found_angular = motion.body_velocities
     # angular velocities of the root and of balls are in other frames' differences, so a bit apart
     np.testing.assert_allclose(found_linear, linear, atol=2e-2 * np.abs(linear).max())
@@ -75,7 +75,7 @@ def check_against_mujoco(model, robot, seed):
         return
     if robot.floating:  # with the root's own, what follows from it is the same
         speeds[:, :3] = found_linear[:, 0]
-        back = rotations.conjugate(motion.bodies[1][:, 0])
+        back = rotations.conjugate(motion.body_poses[1][:, 0])
         speeds[:, 3:6] = rotations.rotate(back, found_angular[:, 0])
     _, _, linear, angular = bodies_in_mujoco(model, numbers, speeds)
     np.testing.assert_allclose(found_linear, linear, atol=1e-7)

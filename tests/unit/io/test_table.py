@@ -10,11 +10,11 @@ import mocpack
 from mocpack.errors import FormatError, UnsupportedClipError, UsageError
 from mocpack.io import (
     atomic,
-    extensions,
     files_to_write,
     read_bytes,
     read_file,
     reading,
+    supported_extensions,
     write_bytes,
     write_file,
 )
@@ -75,9 +75,9 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 
 def test_extensions_are_listed_once():
     known = ".amc .asf .bvh .c3d .csv .fbx .glb .gltf .mdd .motion .npz .pc2 .pickle .pkl .pt .trc"
-    assert extensions() == [*known.split(), ".usd", ".usda", ".usdc", ".usdz", ".vrma"]
+    assert supported_extensions() == [*known.split(), ".usd", ".usda", ".usdc", ".usdz", ".vrma"]
     written = ".amc .bvh .c3d .csv .glb .gltf .mdd .npz .pc2 .trc .usd .usda .usdc .usdz .vrma"
-    assert extensions(writable=True) == written.split()
+    assert supported_extensions(writable=True) == written.split()
 
 
 def test_case_of_the_extension_does_not_matter(tmp_path):
@@ -110,7 +110,7 @@ def test_other_formats_do_not_mind_a_skeleton(tmp_path):
 
 def test_a_file_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     write_file(walk(0.1), tmp_path / "clip.bvh")
-    monkeypatch.setattr(reading, "MAX_FILE", 100)
+    monkeypatch.setattr(reading, "MAX_FILE_BYTES", 100)
     with pytest.raises(FormatError, match=naming("clip.bvh")):
         read_file(tmp_path / "clip.bvh")
 
@@ -180,9 +180,9 @@ def test_several_roots_and_markers_hang_from_an_origin_where_a_format_has_one_ro
 def test_a_packed_clip_of_uneven_times_is_sampled_evenly_on_demand(tmp_path):
     path = tmp_path / "uneven.mocp"
     path.write_bytes(mocpack.encode(take(["times"]), max_error="1mm", effort="fast"))
-    assert mocpack.read(path).extras.times is not None
+    assert mocpack.read(path).take_data.times is not None
     clip = mocpack.read(path, fps=25.0)
-    assert clip.extras.times is None
+    assert clip.take_data.times is None
     assert clip.frame_rate == pytest.approx(25)
     for fps, named in ((-1.0, "long.mocp 100000 -1.0"), (1e5, "long.mocp 5e+08 21")):
         long = tmp_path / "long.mocp"

@@ -49,7 +49,7 @@ def test_times_that_are_not_even_are_kept_and_rounded_ones_are_even():
     np.testing.assert_allclose(read_bytes(table(uneven)).times, [0, 0.01, 0.5])
     rounded = [[n + 1, round(2 + n / 60, 3), *ROWS[0][2:]] for n in range(50)]
     clip = read_bytes(table(rounded, rate="60"))
-    assert (clip.extras.times, clip.start_time, clip.frame_rate) == (None, 2, 60)
+    assert (clip.take_data.times, clip.start_time, clip.frame_rate) == (None, 2, 60)
 
 
 def test_a_count_of_frames_that_is_wrong_is_noted():

@@ -12,9 +12,9 @@ import mocpack
 from mocpack import rotations
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import child, clip_names_in, read_bytes, write_bytes
+from mocpack.io import child, list_clips_in_bytes, read_bytes, write_bytes
 from mocpack.skeleton import Skeleton
-from mocpack.take import Track
+from mocpack.take_data import Track
 from mocpack.testing import walk
 from naming import naming
 
@@ -91,7 +91,7 @@ def test_uneven_times_and_a_late_start_are_kept():
     back = read_bytes(write_bytes(two_trees(times=times), ".usdc"))
     np.testing.assert_allclose(back.times, times, atol=1e-9)
     late = read_bytes(write_bytes(two_trees(frame_rate=30, start_time=1.5), ".usdc"))
-    assert (late.start_time, late.frame_rate, late.extras.times) == (1.5, 30, None)
+    assert (late.start_time, late.frame_rate, late.take_data.times) == (1.5, 30, None)
 
 
 @pytest.mark.parametrize("up", ["y", "z"])
@@ -187,7 +187,7 @@ def test_a_skeleton_that_something_carries_stands_in_the_world():
 
 def test_animations_are_listed_and_chosen_and_sampled():
     data = BY_HAND.encode()
-    assert clip_names_in(data) == ["Walk", "Run"]
+    assert list_clips_in_bytes(data) == ["Walk", "Run"]
     run = read_bytes(data, clip="Run")
     np.testing.assert_allclose(run.positions()[:3, 1, 1], [0.9, 0.91, 0.95], atol=1e-7)
     assert read_bytes(data, clip="Run", fps=96.0).frame_count == 9

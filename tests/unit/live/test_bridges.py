@@ -11,12 +11,12 @@ import pytest
 from mocpack import rotations
 from mocpack.errors import FormatError
 from mocpack.live.bridges.messages import (
-    frame_message,
-    header_message,
+    format_frame,
+    format_header,
     read_frame,
     read_header,
 )
-from mocpack.live.bridges.vmc import PARENTS, VmcSink, VmcSource, bone_names, bundles
+from mocpack.live.bridges.vmc import PARENTS, VmcSink, VmcSource, pack_bundles, vmc_bone_names
 from mocpack.live.bridges.zmq import ZmqSink, ZmqSource
 from mocpack.live.sources import LineSource
 from mocpack.testing import walk
@@ -35,10 +35,10 @@ def frame(t):
 
 
 def test_json_comes_back():
-    header = read_header(header_message(WALK.header))
+    header = read_header(format_header(WALK.header))
     assert header.skeleton.names == WALK.skeleton.unique_names
     np.testing.assert_array_equal(header.skeleton.offsets, WALK.skeleton.offsets)
-    time, turns, places = read_frame(frame_message(frame(7)), header)
+    time, turns, places = read_frame(format_frame(frame(7)), header)
     assert time == frame(7)[0]
     np.testing.assert_array_equal(turns, WALK.rotations[7])
     np.testing.assert_array_equal(places, WALK.translations[7])
@@ -62,7 +62,7 @@ def test_what_is_no_frame_is_a_format_error(message):
 
 
 def test_lines_of_a_pipe_are_frames():
-    text = "\n".join([header_message(WALK.header), *(frame_message(frame(t)) for t in range(5))])
+    text = "\n".join([format_header(WALK.header), *(format_frame(frame(t)) for t in range(5))])
 
     async def read():
         source = LineSource(io.StringIO(text + "\n"))
@@ -111,7 +111,7 @@ def test_every_vmc_bone_hangs_on_another():
 
 def test_vmc_datagrams_fit_an_ethernet_frame_and_end_with_ok():
     osc = pytest.importorskip("pythonosc.osc_packet")
-    made = bundles(WALK.skeleton, bone_names(WALK.skeleton), WALK.header, frame(3))
+    made = pack_bundles(WALK.skeleton, vmc_bone_names(WALK.skeleton), WALK.header, frame(3))
     assert max(map(len, made)) <= 1200
     messages = [m.message for data in made for m in osc.OscPacket(data).messages]
     assert messages[-1].address == "/VMC/Ext/OK"
@@ -122,7 +122,7 @@ def test_vmc_datagrams_fit_an_ethernet_frame_and_end_with_ok():
 def test_vmc_mirrors_x_as_unity_does():
     """A point turned and then mirrored stands where the mirrored point is turned to."""
     osc = pytest.importorskip("pythonosc.osc_packet")
-    made = bundles(WALK.skeleton, bone_names(WALK.skeleton), WALK.header, frame(3))
+    made = pack_bundles(WALK.skeleton, vmc_bone_names(WALK.skeleton), WALK.header, frame(3))
     (hips,) = [
         m.message
         for data in made
@@ -162,7 +162,7 @@ def test_vmc_comes_back_as_the_bones_that_unity_knows():
         return header, found
 
     header, (_, turns, _) = asyncio.run(asyncio.wait_for(both(), 60))
-    names = bone_names(WALK.skeleton)
+    names = vmc_bone_names(WALK.skeleton)
     known = [name for name in PARENTS if name in names]
     assert list(header.skeleton.names) == known
     at = [names.index(name) for name in known]
@@ -172,4 +172,4 @@ def test_vmc_comes_back_as_the_bones_that_unity_knows():
 
 
 def test_json_of_a_pipe_is_json():
-    assert json.loads(frame_message(frame(0)))["time"] == 0
+    assert json.loads(format_frame(frame(0)))["time"] == 0

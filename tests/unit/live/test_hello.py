@@ -19,7 +19,7 @@ def test_a_hello_gives_the_header_back(name):
     assert again.header.translated_joints == clip.header.translated_joints
     assert again.header.frame_time == clip.header.frame_time
     assert (again.max_error, again.session, again.model) == (0.003, 77, hello.model)
-    assert again.check == hello.check
+    assert again.checksum == hello.checksum
 
 
 def test_a_hello_of_a_person_is_small():
@@ -29,7 +29,7 @@ def test_a_hello_of_a_person_is_small():
 def test_a_new_stream_has_a_session_of_its_own():
     a, b = Sender(WALK.header).hello, Sender(WALK.header).hello
     assert a.session != b.session
-    assert a.check != b.check
+    assert a.checksum != b.checksum
 
 
 def test_a_hello_is_no_packet():

@@ -7,7 +7,7 @@ from live_damage import damage
 from live_network import Network
 from live_run import run_live
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.live import Answer, Hello, Player, RateControl, Receiver, Sender, Store
+from mocpack.live import Hello, PacketStatus, Player, RateControl, Receiver, Sender, StreamBuffer
 from mocpack.testing import walk
 
 CLIP = load_clip("cmu/49_02", COMMITTED).frames(0, 900)
@@ -54,21 +54,21 @@ def test_without_delay_every_packet_that_comes_is_shown(burst, kbits):
 
 def test_a_rate_is_kept_by_coarser_steps():
     free = run_live(CLIP, Network())
-    control = RateControl(47_000, coarsest=0.02)
-    run = run_live(CLIP, Network(), control=control)
+    rate_control = RateControl(47_000, coarsest=0.02)
+    run = run_live(CLIP, Network(), rate_control=rate_control)
     assert free.kbits > 48
     assert run.kbits < 47
     assert run.errors.max() <= 0.02 * (1 + 1e-6)
 
 
 def test_a_rate_that_steps_cannot_keep_takes_twist_and_then_frames():
-    control = RateControl(20_000, coarsest=0.02)
-    sender = Sender(Hello(CLIP.header, 0.005, 5), control=control)
+    rate_control = RateControl(20_000, coarsest=0.02)
+    sender = Sender(Hello(CLIP.header, 0.005, 5), rate_control=rate_control)
     sizes = []
     for t in range(CLIP.frame_count):
         packet = sender.send(CLIP.rotations[t], CLIP.translations[t])
         sizes.append(len(packet) + 28 if packet else 0)
-    assert (sender.mode.twist, sender.mode.every) == (False, 4)
+    assert (sender.mode.twist, sender.mode.frame_step) == (False, 4)
     assert 8 * 120 / 300 * sum(sizes[-300:]) < 20_000
 
 
@@ -77,8 +77,8 @@ def test_no_damaged_packet_is_ever_shown():
     assert found.false == 0
     assert found.packets > 4500
     assert found.answers["damaged"] > 1500
-    assert found.answers["other_hello"] > 50
-    assert found.answers["news"] > 500
+    assert found.answers["other_stream"] > 50
+    assert found.answers["new"] > 500
 
 
 def test_a_long_stream_neither_drifts_nor_grows():
@@ -98,72 +98,72 @@ def test_a_long_stream_neither_drifts_nor_grows():
 
 
 def test_a_store_gives_a_late_joiner_the_newest_frame_at_once():
-    sender = Sender(Hello(CLIP.header, 0.005, 5), intra=100)
-    store = Store(sender.hello)
-    assert store.whole() is None
+    sender = Sender(Hello(CLIP.header, 0.005, 5), keyframe_interval=100)
+    store = StreamBuffer(sender.hello)
+    assert store.snapshot() is None
     always = Receiver(sender.hello)
     for t in range(350):
         packet = sender.send(CLIP.rotations[t], CLIP.translations[t])
-        assert store.take(packet) is Answer.NEWS
+        assert store.add(packet) is PacketStatus.NEW
         always.receive(packet)
     late = Receiver(sender.hello)
-    poses = late.receive(store.whole())
-    assert [pose.number for pose in poses] == list(range(300, 350))
+    poses = late.receive(store.snapshot())
+    assert [pose.frame_number for pose in poses] == list(range(300, 350))
     assert late.checksum() == always.checksum()
     packet = sender.send(CLIP.rotations[350], CLIP.translations[350])
-    assert [pose.number for pose in late.receive(packet)] == [350]
+    assert [pose.frame_number for pose in late.receive(packet)] == [350]
 
 
 def test_a_store_without_frames_that_stand_by_themselves_stays_small_and_asks_for_one():
-    sender = Sender(Hello(CLIP.header, 0.005, 5), intra=10_000)
-    store = Store(sender.hello)
+    sender = Sender(Hello(CLIP.header, 0.005, 5), keyframe_interval=10_000)
+    store = StreamBuffer(sender.hello)
     for t in range(800):
-        store.take(sender.send(CLIP.rotations[t], CLIP.translations[t]))
-        assert store.ready == (t < 480)
+        store.add(sender.send(CLIP.rotations[t], CLIP.translations[t]))
+        assert store.is_ready == (t < 480)
     assert len(store._rows) <= 480
-    assert store.whole() is None
-    sender.restart()
-    store.take(sender.send(CLIP.rotations[0], CLIP.translations[0]))
-    assert store.ready
-    assert [p.number for p in Receiver(sender.hello).receive(store.whole())] == [800]
+    assert store.snapshot() is None
+    sender.request_keyframe()
+    store.add(sender.send(CLIP.rotations[0], CLIP.translations[0]))
+    assert store.is_ready
+    assert [p.frame_number for p in Receiver(sender.hello).receive(store.snapshot())] == [800]
 
 
 def test_a_store_that_misses_a_frame_is_ready_again_when_it_comes():
     sender = Sender(Hello(CLIP.header, 0.005, 5))
-    store = Store(sender.hello)
+    store = StreamBuffer(sender.hello)
     packets = [sender.send(CLIP.rotations[t], CLIP.translations[t]) for t in range(10)]
     for t in (0, 1, 2, 4, 5):
-        store.take(packets[t])
-    assert not store.ready
-    assert [p.number for p in Receiver(sender.hello).receive(store.whole())] == [0, 1, 2]
-    store.take(packets[3])
-    assert store.ready
+        store.add(packets[t])
+    assert not store.is_ready
+    assert [p.frame_number for p in Receiver(sender.hello).receive(store.snapshot())] == [0, 1, 2]
+    store.add(packets[3])
+    assert store.is_ready
 
 
 def test_a_store_checks_packets():
     sender = Sender(Hello(CLIP.header, 0.005, 5))
-    store = Store(sender.hello)
+    store = StreamBuffer(sender.hello)
     packet = sender.send(CLIP.rotations[0], CLIP.translations[0])
-    assert store.take(packet[:-1]) is Answer.DAMAGED
-    assert store.take(packet[:20] + b"x" + packet[21:]) is Answer.DAMAGED
-    assert store.take(packet) is Answer.NEWS
-    assert store.take(packet) is Answer.KNOWN
+    assert store.add(packet[:-1]) is PacketStatus.DAMAGED
+    assert store.add(packet[:20] + b"x" + packet[21:]) is PacketStatus.DAMAGED
+    assert store.add(packet) is PacketStatus.NEW
+    assert store.add(packet) is PacketStatus.REDUNDANT
 
 
 def test_a_player_waits_as_long_as_arrivals_spread():
     sender = Sender(Hello(CLIP.header, 0.005, 5))
     player = Player(Receiver(sender.hello))
     network = Network(seed=1, delay=0.03, jitter=0.02)
-    certain = []
+    is_exact = []
     for t in range(400):
         now = t * CLIP.header.frame_time
         network.send(sender.send(CLIP.rotations[t], CLIP.translations[t]), now)
         for came, packet in network.arrivals(now):
             player.receive(packet, came)
         pose = player.at(now)
-        certain.append(pose is not None and pose.certain)
+        is_exact.append(pose is not None and pose.is_exact)
     assert player.delay == pytest.approx(0.0273, abs=0.004)
-    assert 0.9 < np.mean(certain[100:]) <= 1
+    assert 0.9 < np.mean(is_exact[100:]) <= 1
     assert pose.time == pytest.approx(now - 0.03 - player.delay, abs=0.004)
 
 
@@ -175,8 +175,8 @@ def test_a_player_without_delay_shows_the_newest_then_guesses_and_then_stays():
         player.receive(
             sender.send(CLIP.rotations[t], CLIP.translations[t]), t * CLIP.header.frame_time
         )
-    assert player.at(49 * CLIP.header.frame_time).number == 49
-    assert player.at(49 * CLIP.header.frame_time).certain
-    assert not player.at(51.5 * CLIP.header.frame_time).certain
+    assert player.at(49 * CLIP.header.frame_time).frame_number == 49
+    assert player.at(49 * CLIP.header.frame_time).is_exact
+    assert not player.at(51.5 * CLIP.header.frame_time).is_exact
     late, later = player.at(5.0), player.at(9.0)
     np.testing.assert_allclose(late.rotations, later.rotations, atol=1e-12)

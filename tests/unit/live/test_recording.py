@@ -7,7 +7,7 @@ from mocpack import _core
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import FormatError
 from mocpack.live import Hello, Sender
-from mocpack.live.recording import MAX_FRAMES, MAX_GAP_S, clips_of
+from mocpack.live.recording import MAX_FRAMES, MAX_GAP_S, decode_clips
 from mocpack.live.spool import Spool, SpoolReader
 
 CLIP = load_clip("cmu/49_02", COMMITTED).frames(200, 320)
@@ -23,46 +23,48 @@ def stream(count=120, **options):
 def leaping(numbers):
     """A hello and whole packets with these numbers, increasing."""
     sender, (packet,) = stream(1)
-    row = _core.live_unpack(sender.hello.check, packet, None)[4][0][2]
+    row = _core.live_unpack(sender.hello.checksum, packet, None)[4][0][2]
     pack = _core.live_pack
-    return sender.hello, (pack(sender.hello.check, n, 0, True, [(0, True, row)]) for n in numbers)
+    return sender.hello, (
+        pack(sender.hello.checksum, n, 0, True, [(0, True, row)]) for n in numbers
+    )
 
 
 def test_what_was_not_received_is_marked_in_a_recording():
-    sender, packets = stream(intra=40)
-    (clip,) = clips_of(sender.hello, packets[:50] + packets[60:])
-    assert np.flatnonzero(~clip.extras.valid.all(1)).tolist() == list(range(50, 80))
+    sender, packets = stream(keyframe_interval=40)
+    (clip,) = decode_clips(sender.hello, packets[:50] + packets[60:])
+    assert np.flatnonzero(~clip.take_data.valid.all(1)).tolist() == list(range(50, 80))
 
 
 def test_nothing_received_makes_no_clip():
-    assert not list(clips_of(Hello(CLIP.header, 0.005, 3), []))
+    assert not list(decode_clips(Hello(CLIP.header, 0.005, 3), []))
 
 
 def test_a_long_gap_ends_a_clip_and_a_short_one_is_filled():
     most = int(MAX_GAP_S * RATE)
     hello, packets = leaping([0, most, 2 * most + 10])
-    assert [clip.frame_count for clip in clips_of(hello, packets)] == [most + 1, 1]
+    assert [clip.frame_count for clip in decode_clips(hello, packets)] == [most + 1, 1]
 
 
 @pytest.mark.parametrize("far", [10**6, 2**40, 2**47 - 1])
 def test_packets_far_apart_take_no_memory(far):
     hello, packets = leaping([0, far])
-    assert [clip.frame_count for clip in clips_of(hello, packets)] == [1, 1]
+    assert [clip.frame_count for clip in decode_clips(hello, packets)] == [1, 1]
 
 
 def test_a_long_recording_is_cut_into_clips_without_a_loss():
     sender, packets = stream()
     most = 50 * len(CLIP.skeleton)
-    clips = list(clips_of(sender.hello, packets, most))
+    clips = list(decode_clips(sender.hello, packets, most))
     assert [clip.frame_count for clip in clips] == [50, 50, 20]
-    (whole,) = clips_of(sender.hello, packets)
+    (whole,) = decode_clips(sender.hello, packets)
     np.testing.assert_array_equal(np.concatenate([c.rotations for c in clips]), whole.rotations)
 
 
 def test_gaps_cannot_make_more_frames_than_a_recording_may_have(monkeypatch):
     monkeypatch.setattr("mocpack.live.recording.MAX_FRAMES", 5000)
     hello, packets = leaping(range(0, 10**6, 1000))
-    clips = list(clips_of(hello, packets, 2100 * len(CLIP.skeleton)))
+    clips = list(decode_clips(hello, packets, 2100 * len(CLIP.skeleton)))
     assert max(clip.frame_count for clip in clips) <= 2100
     assert 4000 <= sum(clip.frame_count for clip in clips) <= 5000 < MAX_FRAMES
 

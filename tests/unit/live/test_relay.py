@@ -12,14 +12,14 @@ import pytest
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import UsageError
 from mocpack.live import Report, Sender
-from mocpack.live.client import perform, watch
+from mocpack.live.client import send_frames, watch
 from mocpack.live.limits import Limits
-from mocpack.live.recording import clips_of
+from mocpack.live.recording import decode_clips
 from mocpack.live.relay import CLOSE_TIMEOUT_S, Relay
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sources import ClipSource
-from mocpack.live.stage import Place, Tokens, item, items
-from mocpack.live.udp import perform_udp, watch_udp
+from mocpack.live.stage import StageAddress, Tokens, pack_item, unpack_items
+from mocpack.live.udp import send_frames_udp, watch_udp
 from naming import naming
 
 websockets = pytest.importorskip("websockets")
@@ -34,14 +34,14 @@ def frames(clip=CLIP):
 
 async def collected(url, wanted, **options):
     """Return the poses of a stage by performer, until `wanted` have left."""
-    poses, left = {}, 0
+    poses, on_leave = {}, 0
     async for event in watch(url, **options):
         if event.kind == "join":
             poses.setdefault(event.name, [])
         if event.pose is not None:
             poses[event.name].append(event.pose)
-        left += event.kind == "leave"
-        if left == wanted:
+        on_leave += event.kind == "leave"
+        if on_leave == wanted:
             break
     return poses
 
@@ -73,13 +73,13 @@ def test_an_audience_gets_the_poses_that_were_sent():
         senders = [Sender(CLIP.header, 0.005) for _ in range(2)]
         names = ("anna", "ben")
         sent = [
-            perform(f"{relay.url}/stage/{name}", sender, frames())
+            send_frames(f"{relay.url}/stage/{name}", sender, frames())
             for name, sender in zip(names, senders, strict=True)
         ]
         assert await asyncio.gather(*sent) == [120, 120]
         poses = await watching
         for name, sender in zip(names, senders, strict=True):
-            assert [p.number for p in poses[name]] == list(range(120))
+            assert [p.frame_number for p in poses[name]] == list(range(120))
             np.testing.assert_array_equal(poses[name][-1].rotations, sender.pose()[0])
 
     run(play)
@@ -94,10 +94,10 @@ def test_who_joins_late_has_the_newest_frame_at_once():
             await performer.send(sender.hello.to_bytes())
             for turns, places in zip(CLIP.rotations[:50], CLIP.translations[:50], strict=True):
                 await performer.send(sender.send(turns, places))
-            while relay.counts["news"] < 50:
+            while relay.counts["new"] < 50:
                 await asyncio.sleep(0)
             async for event in watch(f"{relay.url}/stage"):
-                if event.pose is not None and event.pose.number == 49:
+                if event.pose is not None and event.pose.frame_number == 49:
                     np.testing.assert_array_equal(event.pose.rotations, sender.pose()[0])
                     return
 
@@ -118,22 +118,27 @@ def test_a_slow_receiver_is_dropped_to_the_newest_and_holds_up_nobody():
         watcher.connection.transport.set_write_buffer_limits(high=1 << 30)
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
         await joined(relay, 2)
-        sender = Sender(CLIP.header, 0.0001, intra=1)
+        sender = Sender(CLIP.header, 0.0001, keyframe_interval=1)
         long = 60 * [frame async for frame in frames()]
 
         async def again():
             for frame in long:
                 yield frame
 
-        await perform(f"{relay.url}/stage/anna", sender, again())
+        await send_frames(f"{relay.url}/stage/anna", sender, again())
         poses = await watching
         assert len(poses["anna"]) == len(long)
         assert relay.counts["dropped_to_newest"] == 1
         waiting = watcher.connection.transport.get_write_buffer_size()
-        assert waiting < 3 * relay.limits.behind
+        assert waiting < 3 * relay.limits.max_backlog_bytes
         slow.transport.abort()
 
-    run(play, limits=Limits(behind=1 << 14, rate=1 << 30, messages=1 << 30))
+    run(
+        play,
+        limits=Limits(
+            max_backlog_bytes=1 << 14, max_bytes_per_s=1 << 30, max_messages_per_s=1 << 30
+        ),
+    )
 
 
 def test_packets_that_are_damaged_are_not_passed_on():
@@ -152,7 +157,7 @@ def test_packets_that_are_damaged_are_not_passed_on():
                 packet[9] ^= 4
                 await performer.send(bytes(packet))
         poses = await watching
-        assert [p.number for p in poses["anna"]] == list(range(20))
+        assert [p.frame_number for p in poses["anna"]] == list(range(20))
         assert relay.counts["damaged"] == 20
 
     run(play)
@@ -185,9 +190,9 @@ def test_a_hostile_performer_is_sent_away(messages, reason):
 def test_a_performer_that_floods_is_sent_away():
     async def play(relay):
         with pytest.raises(UsageError, match=naming("/stage/anna")):
-            await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
+            await send_frames(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
 
-    run(play, limits=Limits(messages=20))
+    run(play, limits=Limits(max_messages_per_s=20))
 
 
 def test_a_place_has_one_performer():
@@ -199,7 +204,7 @@ def test_a_place_has_one_performer():
             while not relay._performers:
                 await asyncio.sleep(0)
             with pytest.raises(UsageError, match=naming("/stage/anna")):
-                await perform(address, Sender(CLIP.header), frames())
+                await send_frames(address, Sender(CLIP.header), frames())
 
     run(play)
 
@@ -214,14 +219,14 @@ def test_tokens_open_their_own_role_only():
 
     async def play(relay):
         with pytest.raises(UsageError, match=naming("/stage/anna token send")):
-            await perform(
+            await send_frames(
                 f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), token=SECRET["watch"]
             )
         with pytest.raises(UsageError, match=naming("/stage token watch")):
             await collected(f"{relay.url}/stage", 1)
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1, token=SECRET["watch"]))
         await joined(relay)
-        await perform(
+        await send_frames(
             f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), token=SECRET["send"]
         )
         assert len((await watching)["anna"]) == 120
@@ -236,11 +241,11 @@ def test_off_the_loopback_a_relay_needs_tls_and_tokens():
 
 def test_off_the_loopback_clients_insist_on_tls_and_a_token():
     with pytest.raises(UsageError, match="wss://"):
-        asyncio.run(perform("ws://example.org/stage/anna", Sender(CLIP.header), frames()))
+        asyncio.run(send_frames("ws://example.org/stage/anna", Sender(CLIP.header), frames()))
     with pytest.raises(UsageError, match="token"):
-        asyncio.run(perform("wss://example.org/stage/anna", Sender(CLIP.header), frames()))
+        asyncio.run(send_frames("wss://example.org/stage/anna", Sender(CLIP.header), frames()))
     with pytest.raises(UsageError, match="--plain-udp"):
-        asyncio.run(perform_udp("udp://192.0.2.1:9", Sender(CLIP.header), frames()))
+        asyncio.run(send_frames_udp("udp://192.0.2.1:9", Sender(CLIP.header), frames()))
 
 
 @pytest.fixture
@@ -269,7 +274,7 @@ def test_streams_go_by_tls(certificate):
         assert relay.url.startswith("wss://")
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1, tls=theirs))
         await joined(relay)
-        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), tls=theirs)
+        await send_frames(f"{relay.url}/stage/anna", Sender(CLIP.header), frames(), tls=theirs)
         assert len((await watching)["anna"]) == 120
 
     run(play, tls=ours)
@@ -277,7 +282,7 @@ def test_streams_go_by_tls(certificate):
 
 def test_who_never_finishes_the_tls_handshake_is_sent_away_and_delays_no_end(certificate):
     async def play():
-        relay = Relay(tls=certificate[0], limits=Limits(opening=0.3))
+        relay = Relay(tls=certificate[0], limits=Limits(opening_timeout_s=0.3))
         await relay.start()
         early = await asyncio.open_connection("127.0.0.1", relay.port)
         assert await closed(early[0]) == b""
@@ -325,9 +330,9 @@ def test_who_never_finishes_asking_is_sent_away():
             assert b"101" not in await closed(reader)
             writer.close()
         sender = Sender(CLIP.header)
-        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+        assert await send_frames(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
 
-    run(play, limits=Limits(opening=0.2))
+    run(play, limits=Limits(opening_timeout_s=0.2))
 
 
 def test_those_who_ask_are_so_many_and_no_more():
@@ -337,11 +342,11 @@ def test_those_who_ask_are_so_many_and_no_more():
             assert await closed(reader) == b""
         assert len(relay.connections) <= 3
         sender = Sender(CLIP.header)
-        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+        assert await send_frames(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
         for _, writer in slow:
             writer.close()
 
-    run(play, limits=Limits(half_open=3))
+    run(play, limits=Limits(max_half_open=3))
 
 
 @pytest.mark.parametrize(
@@ -361,9 +366,9 @@ def test_what_is_no_request_is_answered_or_cut_off_and_the_relay_goes_on(head):
         assert b"101" not in (await closed(reader))[:16]
         writer.close()
         sender = Sender(CLIP.header)
-        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+        assert await send_frames(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
 
-    run(play, limits=Limits(opening=0.5))
+    run(play, limits=Limits(opening_timeout_s=0.5))
 
 
 @pytest.mark.parametrize("message", ["x" * 1000, b"x" * 20_000, "[" * 60, '{"ping": 1e999}'])
@@ -374,7 +379,7 @@ def test_an_audience_that_says_what_it_should_not_does_no_harm(message):
         await watcher.send(message)
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
         await joined(relay)
-        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
+        await send_frames(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
         assert len((await watching)["anna"]) == CLIP.frame_count
         await watcher.close()
 
@@ -472,7 +477,7 @@ def test_a_header_given_twice_is_refused_without_a_complaint(twice, caplog):
 
 def test_a_flood_of_half_open_and_slow_connections_does_not_delay_the_end():
     async def play():
-        limits = Limits(opening=60, half_open=200)
+        limits = Limits(opening_timeout_s=60, max_half_open=200)
         relay = Relay(limits=limits, pages={"/": ("text/plain", bytes(1 << 24))})
         await relay.start()
         flood = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(100)]
@@ -509,7 +514,7 @@ def test_who_is_gone_before_being_accepted_leaves_no_complaint(caplog):
                 own = f"GET /stage HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\n"
                 one.send((own + "\r\n".join([*HANDSHAKE, "", ""])).encode())
         sender = Sender(CLIP.header)
-        assert await perform(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
+        assert await send_frames(f"{relay.url}/stage/anna", sender, frames()) == CLIP.frame_count
 
     run(play)
     assert not caplog.records
@@ -526,7 +531,7 @@ def test_text_of_a_performer_counts_as_what_it_sends():
                 await performer.recv()
         assert closed.value.rcvd.code == 1008
 
-    run(play, limits=Limits(rate=10_000))
+    run(play, limits=Limits(max_bytes_per_s=10_000))
 
 
 def test_who_leaves_without_a_word_leaves_no_traceback(caplog):
@@ -560,7 +565,7 @@ def test_one_host_has_so_many_connections_and_no_more():
         for connection in kept:
             await connection.close()
 
-    run(play, limits=Limits(from_one_host=3))
+    run(play, limits=Limits(max_connections_per_host=3))
 
 
 def test_a_recording_holds_the_very_poses_that_were_received():
@@ -574,15 +579,15 @@ def test_a_recording_holds_the_very_poses_that_were_received():
     async def play(relay):
         watching = asyncio.ensure_future(collected(f"{relay.url}/stage", 1))
         await joined(relay)
-        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
+        await send_frames(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
         return await watching
 
     poses = run(play, recorder=begin)["anna"]
     ((place, hello, packets),) = recorded
-    (clip,) = clips_of(hello, packets)
-    assert place == Place("stage", "anna")
+    (clip,) = decode_clips(hello, packets)
+    assert place == StageAddress("stage", "anna")
     assert clip.frame_count == 120
-    assert clip.extras.valid is None
+    assert clip.take_data.valid is None
     received = np.array([pose.rotations for pose in poses])
     same = np.minimum(np.abs(clip.rotations - received), np.abs(clip.rotations + received))
     assert same.max() < 1e-15
@@ -595,7 +600,7 @@ def test_a_performer_comes_back_after_a_lost_connection():
         async def audience():
             async for event in watch(f"{relay.url}/stage"):
                 if event.pose is not None:
-                    poses.append(event.pose.number)
+                    poses.append(event.pose.frame_number)
                 if poses and poses[-1] == 119:
                     return
 
@@ -614,7 +619,7 @@ def test_a_performer_comes_back_after_a_lost_connection():
                     await asyncio.sleep(0)
 
         cut = []
-        await perform(f"{relay.url}/stage/anna", Sender(CLIP.header), interrupted())
+        await send_frames(f"{relay.url}/stage/anna", Sender(CLIP.header), interrupted())
         await watching
         assert cut
 
@@ -627,15 +632,15 @@ def test_straight_over_udp_poses_arrive_and_reports_come_back():
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
         url, numbers = f"udp://127.0.0.1:{port}", []
-        sender = Sender(CLIP.header, 0.005, intra=20)
+        sender = Sender(CLIP.header, 0.005, keyframe_interval=20)
         heard = []
-        sender.heed = heard.append
+        sender.apply_report = heard.append
         done = asyncio.Event()
 
         async def audience():
             async for event in watch_udp(url):
                 if event.pose is not None:
-                    numbers.append(event.pose.number)
+                    numbers.append(event.pose.frame_number)
                 if heard and len(numbers) > 50:
                     done.set()
                     return
@@ -649,7 +654,7 @@ def test_straight_over_udp_poses_arrive_and_reports_come_back():
                         return
 
         watching = asyncio.ensure_future(audience())
-        await perform_udp(url, sender, forever())
+        await send_frames_udp(url, sender, forever())
         await watching
         assert len(numbers) > 50
         assert heard[0].loss < 0.5
@@ -673,12 +678,12 @@ def test_a_report_is_read_as_it_was_written():
 @pytest.mark.parametrize("path", ["", "/", "/a/b/c", "/../x", "/a/..", "/a b", "/" + "x" * 65])
 def test_an_address_that_names_no_place_is_refused(path):
     with pytest.raises(UsageError, match="/stage"):
-        Place.parse(path)
+        StageAddress.parse(path)
 
 
 def test_messages_to_the_audience_come_apart_again():
-    message = item(3, b"abc") + item(65535, b"")
-    assert list(items(message)) == [(3, b"abc"), (65535, b"")]
+    message = pack_item(3, b"abc") + pack_item(65535, b"")
+    assert list(unpack_items(message)) == [(3, b"abc"), (65535, b"")]
 
 
 def test_token_files_are_read_and_their_mistakes_named(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mocpack.live import repeats_for
+from mocpack.live import choose_repeats
 
 FAR = 1000  # frames of a round trip: nobody waits for a retransmission
 
@@ -24,8 +24,8 @@ FAR = 1000  # frames of a round trip: nobody waits for a retransmission
 )
 def test_copies_follow_from_the_loss(loss, copies):
     expected = tuple(range(1, copies + 1))
-    assert repeats_for(loss, 1, 0, FAR) == expected
-    assert repeats_for(loss, 1, 60, FAR) == expected
+    assert choose_repeats(loss, 1, 0, FAR) == expected
+    assert choose_repeats(loss, 1, 60, FAR) == expected
 
 
 @pytest.mark.parametrize(
@@ -40,14 +40,14 @@ def test_copies_follow_from_the_loss(loss, copies):
     ],
 )
 def test_copies_reach_beyond_a_run_of_losses(burst, at_once, waiting):
-    assert repeats_for(0.05, burst, burst - 1, FAR) == at_once
-    assert repeats_for(0.05, burst, burst, FAR) == waiting
+    assert choose_repeats(0.05, burst, burst - 1, FAR) == at_once
+    assert choose_repeats(0.05, burst, burst, FAR) == waiting
 
 
 @pytest.mark.parametrize("burst", range(1, 16))
 @pytest.mark.parametrize("patience", [0, 60])
 def test_a_run_takes_no_frame_with_all_of_its_copies(burst, patience):
-    offsets = repeats_for(0.05, burst, patience, FAR)
+    offsets = choose_repeats(0.05, burst, patience, FAR)
     for first in range(burst):  # of the run's frames, counted from its first packet
         assert any(first + offset >= burst for offset in offsets)
 
@@ -58,8 +58,8 @@ def test_a_run_takes_no_frame_with_all_of_its_copies(burst, patience):
 )
 def test_nothing_is_repeated_where_retransmissions_come_in_time(loss, burst, round_trip, enough):
     """`enough` is the run and one round trip for each copy that the loss calls for."""
-    assert repeats_for(loss, burst, enough, round_trip) == ()
-    assert repeats_for(loss, burst, enough - 1, round_trip) != ()
+    assert choose_repeats(loss, burst, enough, round_trip) == ()
+    assert choose_repeats(loss, burst, enough - 1, round_trip) != ()
 
 
 @pytest.mark.parametrize(
@@ -67,4 +67,4 @@ def test_nothing_is_repeated_where_retransmissions_come_in_time(loss, burst, rou
     [(5, (1, 2, 3, 4, 5)), (4, (3, 5)), (2, (3, 5)), (1, (5,)), (0, ())],
 )
 def test_the_bit_rate_limits_copies_and_the_last_one_still_reaches_beyond_the_run(room, expected):
-    assert repeats_for(0.05, 5, 0, FAR, room) == expected
+    assert choose_repeats(0.05, 5, 0, FAR, room) == expected

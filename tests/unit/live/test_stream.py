@@ -4,8 +4,8 @@ import pytest
 from mocpack import _core, rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.kinematics import promised_error
-from mocpack.live import Answer, Hello, Mode, RateControl, Receiver, Report, Sender
+from mocpack.kinematics import measure_error
+from mocpack.live import Hello, Mode, PacketStatus, RateControl, Receiver, Report, Sender
 from mocpack.skeleton import rotation_order
 from mocpack.testing import hard_clips, walk
 from naming import naming
@@ -20,8 +20,8 @@ def stream(clip=WALK, max_error=0.005, **options):
 
 
 def error_of(clip, poses, frames=None):
-    frames = [pose.number for pose in poses] if frames is None else frames
-    return promised_error(
+    frames = [pose.frame_number for pose in poses] if frames is None else frames
+    return measure_error(
         clip.skeleton,
         (np.ascontiguousarray(clip.rotations[frames]), clip.translations[frames].copy()),
         (np.array([p.rotations for p in poses]), np.array([p.translations for p in poses])),
@@ -35,7 +35,7 @@ def received(receiver, packets):
 
 def rows_of(sender, packet):
     """What a packet of the sender's newest frames holds: offset, whether intra, bytes."""
-    return _core.live_unpack(sender.hello.check, packet, (sender.number - 1, 0))[4]
+    return _core.live_unpack(sender.hello.checksum, packet, (sender.frame_count - 1, 0))[4]
 
 
 @pytest.mark.parametrize("bound", [0.0005, 0.005, 0.05])
@@ -43,7 +43,7 @@ def test_every_frame_keeps_the_bound(bound):
     clip = load_clip("cmu/49_02", COMMITTED).frames(200, 440)
     sender, packets = stream(clip, bound)
     poses = received(Receiver(sender.hello.to_bytes()), packets)
-    assert [pose.number for pose in poses] == list(range(240))
+    assert [pose.frame_number for pose in poses] == list(range(240))
     assert error_of(clip, poses) <= bound * (1 + 1e-6)
 
 
@@ -65,7 +65,7 @@ def test_hard_clips_keep_the_bound(name):
 
 
 def test_both_ends_hold_the_same_numbers_after_every_frame():
-    sender = Sender(Hello(WALK.header, 0.005, 7), intra=50)
+    sender = Sender(Hello(WALK.header, 0.005, 7), keyframe_interval=50)
     receiver = Receiver(sender.hello.to_bytes())
     for local, places in zip(WALK.rotations, WALK.translations, strict=True):
         (pose,) = receiver.receive(sender.send(local, places))
@@ -111,7 +111,7 @@ def test_what_is_no_pose_is_refused_and_the_stream_goes_on():
 
 @pytest.mark.parametrize("start", [0.0, 1e6, 1.8e9])
 def test_times_are_those_of_the_sender(start):
-    sender = Sender(Hello(WALK.header, 0.005, 7), intra=10)
+    sender = Sender(Hello(WALK.header, 0.005, 7), keyframe_interval=10)
     receiver = Receiver(sender.hello)
     clock = np.cumsum(np.random.default_rng(1).uniform(0.004, 0.02, 100)) + start
     for t, now in enumerate(clock):
@@ -125,16 +125,16 @@ def test_a_duplicate_changes_nothing():
     for packet in packets[:20]:
         receiver.receive(packet)
         assert receiver.receive(packet) == []
-    assert receiver.counts == {Answer.NEWS: 20, Answer.KNOWN: 20}
-    assert [p.number for p in receiver.receive(packets[20])] == [20]
+    assert receiver.counts == {PacketStatus.NEW: 20, PacketStatus.REDUNDANT: 20}
+    assert [p.frame_number for p in receiver.receive(packets[20])] == [20]
 
 
 def test_a_late_packet_does_not_lose_the_stream():
     sender, packets = stream(repeat=(1,))
     receiver = Receiver(sender.hello)
     poses = received(receiver, [*packets[:5], *packets[6:9], packets[5], *packets[9:12]])
-    assert [pose.number for pose in poses] == list(range(12))
-    assert receiver.counts[Answer.KNOWN] == 1
+    assert [pose.frame_number for pose in poses] == list(range(12))
+    assert receiver.counts[PacketStatus.REDUNDANT] == 1
 
 
 def test_packets_out_of_order_are_put_in_order():
@@ -142,7 +142,7 @@ def test_packets_out_of_order_are_put_in_order():
     receiver = Receiver(sender.hello)
     order = [0, 1, 3, 2, 6, 5, 4, 7]
     poses = received(receiver, [packets[t] for t in order])
-    assert [pose.number for pose in poses] == list(range(8))
+    assert [pose.frame_number for pose in poses] == list(range(8))
     assert error_of(WALK, poses) <= 0.005 * (1 + 1e-6)
 
 
@@ -150,31 +150,31 @@ def test_a_lost_packet_costs_nothing_where_the_next_repeats_it():
     sender, packets = stream(repeat=(1,))
     receiver = Receiver(sender.hello)
     poses = received(receiver, [p for t, p in enumerate(packets) if t % 3 != 1])
-    assert [pose.number for pose in poses] == list(range(240))
+    assert [pose.frame_number for pose in poses] == list(range(240))
 
 
 def test_what_is_lost_for_good_costs_the_frames_up_to_the_next_that_stands_by_itself():
-    sender, packets = stream(intra=30)
+    sender, packets = stream(keyframe_interval=30)
     receiver = Receiver(sender.hello, patience=4)
     poses = received(receiver, packets[:40] + packets[41:])
-    assert [p.number for p in poses] == [t for t in range(240) if not 40 <= t < 60]
+    assert [p.frame_number for p in poses] == [t for t in range(240) if not 40 <= t < 60]
     assert error_of(WALK, poses) <= 0.005 * (1 + 1e-6)
 
 
 def test_who_joins_late_waits_for_a_frame_that_stands_by_itself():
-    sender, packets = stream(intra=30)
+    sender, packets = stream(keyframe_interval=30)
     receiver = Receiver(sender.hello)
     assert received(receiver, packets[10:30]) == []
-    assert receiver.counts == {Answer.UNPLACED: 20}
-    assert receiver.guess() is None
-    assert [p.number for p in received(receiver, packets[30:32])] == [30, 31]
+    assert receiver.counts == {PacketStatus.NEEDS_KEYFRAME: 20}
+    assert receiver.predict() is None
+    assert [p.frame_number for p in received(receiver, packets[30:32])] == [30, 31]
 
 
 @pytest.mark.parametrize("gap", [1, 2, 127, 128, 129, 255, 256, 4096, 65535, 65536, 65537, 131072])
 def test_a_gap_of_any_length_is_recognised(gap):
     """The sender's numbers go on; only what stands by itself is believed after the gap."""
-    sender, packets = stream(intra=1000)
-    check = sender.hello.check
+    sender, packets = stream(keyframe_interval=1000)
+    check = sender.hello.checksum
     later = []
     for t in range(20, 40):
         _, number, time, full, rows = _core.live_unpack(check, packets[t], (t, 0))
@@ -183,11 +183,11 @@ def test_a_gap_of_any_length_is_recognised(gap):
     assert len(received(receiver, packets[:20])) == 20
     assert received(receiver, later) == []
     assert receiver.waiting or gap >= 32768
-    sender.restart()
+    sender.request_keyframe()
     whole = sender.send(WALK.rotations[9], WALK.translations[9])
     _, number, time, _, rows = _core.live_unpack(check, whole, None)
     (pose,) = receiver.receive(_core.live_pack(check, number + gap, time, True, rows))
-    assert pose.number == number + gap
+    assert pose.frame_number == number + gap
     assert error_of(WALK, [pose], [9]) <= 0.005 * (1 + 1e-6)
 
 
@@ -198,24 +198,26 @@ def test_a_restarted_sender_is_recognised():
     received(receiver, packets[:5])
     again = [second.send(WALK.rotations[t], WALK.translations[t]) for t in range(5)]
     assert received(receiver, again) == []
-    assert receiver.counts[Answer.OTHER_HELLO] == 5
-    assert [p.number for p in receiver.receive(packets[5])] == [5]
+    assert receiver.counts[PacketStatus.OTHER_STREAM] == 5
+    assert [p.frame_number for p in receiver.receive(packets[5])] == [5]
 
 
 def test_a_receiver_with_another_bound_is_recognised():
     _sender, packets = stream(max_error=0.005)
     other = Receiver(Hello(WALK.header, 0.006, 7))
     assert received(other, packets) == []
-    assert other.counts[Answer.OTHER_HELLO] == len(packets)
+    assert other.counts[PacketStatus.OTHER_STREAM] == len(packets)
 
 
 def test_an_id_that_is_equal_by_chance_is_caught_by_the_checksum():
     _sender, packets = stream()
     receiver = Receiver(Hello(WALK.header, 0.006, 7))
-    wrong = receiver.hello.check & 0xFFFF
+    wrong = receiver.hello.checksum & 0xFFFF
     forged = [p[:1] + wrong.to_bytes(2, "little") + p[3:] for p in packets]
     assert received(receiver, forged) == []
-    assert receiver.counts[Answer.DAMAGED] + receiver.counts[Answer.UNPLACED] == len(packets)
+    assert receiver.counts[PacketStatus.DAMAGED] + receiver.counts[
+        PacketStatus.NEEDS_KEYFRAME
+    ] == len(packets)
 
 
 def test_every_single_flipped_bit_is_noticed():
@@ -227,7 +229,7 @@ def test_every_single_flipped_bit_is_noticed():
             bad = bytearray(packets[chosen])
             bad[bit // 8] ^= 1 << bit % 8
             assert receiver.receive(bytes(bad)) == []
-            assert not receiver.counts[Answer.NEWS] - chosen
+            assert not receiver.counts[PacketStatus.NEW] - chosen
 
 
 def test_rows_of_any_bytes_with_a_good_checksum_do_no_harm():
@@ -243,7 +245,7 @@ def test_rows_of_any_bytes_with_a_good_checksum_do_no_harm():
         if first:
             data = b"\x88\x27\x01\x08" + data
         rows = [(0, first, data)]
-        packet = _core.live_pack(sender.hello.check, 1, 0, True, rows)
+        packet = _core.live_pack(sender.hello.checksum, 1, 0, True, rows)
         for pose in receiver.receive(packet):
             assert np.isfinite(pose.rotations).all()
             assert np.isfinite(pose.translations).all()
@@ -254,10 +256,10 @@ def test_a_guess_goes_on_as_before_and_says_so():
     sender, packets = stream(clip)
     receiver = Receiver(sender.hello)
     received(receiver, packets[:60])
-    guess = receiver.guess(2)
-    assert (guess.number, guess.certain) == (61, False)
+    predict = receiver.predict(2)
+    assert (predict.frame_number, predict.is_exact) == (61, False)
     held = receiver.last
-    assert error_of(clip, [guess]) < error_of(clip, [held], [61])
+    assert error_of(clip, [predict]) < error_of(clip, [held], [61])
 
 
 def test_the_bound_can_change_where_a_frame_stands_by_itself():
@@ -283,7 +285,7 @@ def test_without_twist_joints_stay_within_the_bound():
     receiver = Receiver(sender.hello)
     packets = [sender.send(*f) for f in zip(clip.rotations, clip.translations, strict=True)]
     poses = received(receiver, packets)
-    found = promised_error(
+    found = measure_error(
         clip.skeleton,
         (clip.rotations, clip.translations),
         (np.array([p.rotations for p in poses]), np.array([p.translations for p in poses])),
@@ -295,14 +297,14 @@ def test_without_twist_joints_stay_within_the_bound():
 
 def test_half_the_frames_can_be_left_out():
     sender = Sender(Hello(WALK.header, 0.005, 7))
-    sender.mode = Mode(0.005, every=2)
+    sender.mode = Mode(0.005, frame_step=2)
     receiver = Receiver(sender.hello)
     sent = [sender.send(*f) for f in zip(WALK.rotations, WALK.translations, strict=True)]
     assert [packet is None for packet in sent[:6]] == [False, True, False, True, False, True]
     poses = received(receiver, [packet for packet in sent if packet])
-    assert receiver.every == 2
+    assert receiver.frame_step == 2
     assert poses[3].time == pytest.approx(6 * WALK.header.frame_time, abs=3e-4)
-    assert error_of(WALK, poses, [2 * p.number for p in poses]) <= 0.005 * (1 + 1e-6)
+    assert error_of(WALK, poses, [2 * p.frame_number for p in poses]) <= 0.005 * (1 + 1e-6)
 
 
 def test_reports_choose_what_is_repeated():
@@ -312,7 +314,7 @@ def test_reports_choose_what_is_repeated():
     report = receiver.report()
     assert report.loss == pytest.approx(0.15, abs=0.02)
     assert report.burst == 3
-    sender.heed(report)
+    sender.apply_report(report)
     assert sender.repeat == (1, 2, 3)
 
 
@@ -320,7 +322,7 @@ def test_the_first_packet_after_a_run_fills_the_gap():
     sender, packets = stream(repeat=(1, 2, 3, 4, 5))
     receiver = Receiver(sender.hello, patience=0)
     received(receiver, packets[:100])
-    assert [p.number for p in receiver.receive(packets[105])] == list(range(100, 106))
+    assert [p.frame_number for p in receiver.receive(packets[105])] == list(range(100, 106))
 
 
 def test_initial_repeats_stay_until_a_thousand_frames_show_that_nothing_is_lost():
@@ -329,7 +331,7 @@ def test_initial_repeats_stay_until_a_thousand_frames_show_that_nothing_is_lost(
         assert sender.repeat == (1, 2)
         k = t % WALK.frame_count
         sender.send(WALK.rotations[k], WALK.translations[k])
-        sender.heed(Report(newest=t, patience=1))
+        sender.apply_report(Report(newest=t, patience=1))
     assert sender.repeat == ()
 
 
@@ -340,7 +342,7 @@ def test_a_guess_after_a_leap_does_not_fly_on():
     for t in range(20):
         receiver.receive(sender.send(WALK.rotations[t], WALK.translations[t]))
     (pose,) = receiver.receive(sender.send(WALK.rotations[20], far))
-    assert np.abs(receiver.guess(5).translations - pose.translations).max() < 0.5
+    assert np.abs(receiver.predict(5).translations - pose.translations).max() < 0.5
 
 
 def test_a_report_brings_missing_frames_again():
@@ -348,9 +350,9 @@ def test_a_report_brings_missing_frames_again():
     receiver = Receiver(sender.hello)
     received(receiver, [*packets[:230], *packets[232:]])
     assert receiver.report().missing[:2] == (230, 231)
-    sender.heed(Report(0.0, 0, receiver.report().missing))
+    sender.apply_report(Report(0.0, 0, receiver.report().missing))
     poses = receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
-    assert [p.number for p in poses] == list(range(230, 241))
+    assert [p.frame_number for p in poses] == list(range(230, 241))
 
 
 def test_who_missed_the_first_packet_asks_for_another_that_stands_by_itself():
@@ -359,29 +361,29 @@ def test_who_missed_the_first_packet_asks_for_another_that_stands_by_itself():
     assert not receiver.report().lost
     assert received(receiver, packets[1:5]) == []
     assert receiver.report().lost
-    sender.heed(receiver.report())
+    sender.apply_report(receiver.report())
     (pose,) = receiver.receive(sender.send(WALK.rotations[0], WALK.translations[0]))
-    assert pose.number == 240
+    assert pose.frame_number == 240
 
 
 def test_nothing_is_repeated_for_a_receiver_that_waits_for_retransmissions():
     sender, _ = stream(repeat=(1, 2))
-    sender.heed(Report(0.05, 1, newest=sender.number - 3, patience=12))
+    sender.apply_report(Report(0.05, 1, newest=sender.frame_count - 3, patience=12))
     assert sender.repeat == ()
-    sender.heed(Report(0.05, 1, newest=sender.number - 3, patience=2))
+    sender.apply_report(Report(0.05, 1, newest=sender.frame_count - 3, patience=2))
     assert sender.repeat == (1, 2)
-    sender.heed(Report(0.05, 1, newest=sender.number - 30, patience=12))
+    sender.apply_report(Report(0.05, 1, newest=sender.frame_count - 30, patience=12))
     assert sender.repeat == (1, 2)
 
 
 @pytest.mark.parametrize(("kbits", "repeat"), [(50, (5,)), (60, (3, 5)), (80, (1, 2, 3, 4, 5))])
 def test_repeats_take_what_the_bit_rate_leaves_and_coarsen_no_frame(kbits, repeat):
     clip = load_clip("cmu/79_17", COMMITTED).frames(0, 600)  # 44 kbit/s without repeats
-    sender = Sender(clip.header, control=RateControl(1000 * kbits), repeat=(1, 2, 3))
+    sender = Sender(clip.header, rate_control=RateControl(1000 * kbits), repeat=(1, 2, 3))
     size = 0
     for t in range(clip.frame_count):
         size += len(sender.send(clip.rotations[t], clip.translations[t])) + 28
-        sender.heed(Report(0.05, 5, newest=t, patience=1))
+        sender.apply_report(Report(0.05, 5, newest=t, patience=1))
         assert sender.mode == Mode(0.005)
     assert 8 * size <= 1000 * kbits * clip.frame_count * clip.header.frame_time
     assert sender.repeat == repeat
@@ -389,7 +391,7 @@ def test_repeats_take_what_the_bit_rate_leaves_and_coarsen_no_frame(kbits, repea
 
 def test_initial_repeats_keep_the_bit_rate_too():
     clip = load_clip("cmu/79_17", COMMITTED).frames(0, 600)
-    sender = Sender(clip.header, control=RateControl(50_000), repeat=(1, 2, 3))
+    sender = Sender(clip.header, rate_control=RateControl(50_000), repeat=(1, 2, 3))
     packets = [sender.send(*f) for f in zip(clip.rotations, clip.translations, strict=True)]
     size = sum(len(packet) + 28 for packet in packets)
     assert 8 * size <= 50_000 * clip.frame_count * clip.header.frame_time
@@ -412,7 +414,7 @@ def test_rows_that_follow_one_another_need_no_offsets():
 def test_any_number_of_rows_is_read_as_it_was_written(count):
     rows = [(k, k % 3 == 0, bytes([k]) * (k * 7 % 90)) for k in range(count)]
     packet = _core.live_pack(77, 70000, 5_000_000, True, rows)
-    assert _core.live_unpack(77, packet, None) == (Answer.NEWS, 70000, 5_000_000, True, rows)
+    assert _core.live_unpack(77, packet, None) == (PacketStatus.NEW, 70000, 5_000_000, True, rows)
 
 
 def test_frames_that_wait_behind_a_gap_are_not_reported_missing():

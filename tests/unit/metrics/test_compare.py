@@ -126,17 +126,21 @@ def test_what_a_take_holds_besides_is_measured():
     same = compare(clip, clip).values
     keys = ("scale_max", "time_max_ms", "gaps_changed", "track_over_bound")
     assert [same[key] for key in keys] == [0, 0, 0, 0]
-    extras = clip.extras
+    take_data = clip.take_data
     late = replace(
-        extras,
-        scales=extras.scales + 0.25,
-        times=extras.times + np.array([0] + [0.001] * 11),
-        valid=~extras.valid,
-        tracks=extras.tracks
-        | {"smile": replace(extras.tracks["smile"], values=extras.tracks["smile"].values + 0.004)},
+        take_data,
+        scales=take_data.scales + 0.25,
+        times=take_data.times + np.array([0] + [0.001] * 11),
+        valid=~take_data.valid,
+        tracks=take_data.tracks
+        | {
+            "smile": replace(
+                take_data.tracks["smile"], values=take_data.tracks["smile"].values + 0.004
+            )
+        },
     )
     found = compare(clip, Clip(clip.header, clip.rotations, clip.translations, None, late)).values
-    expected = [0.25, 1.0, extras.valid.size, 2.0]
+    expected = [0.25, 1.0, take_data.valid.size, 2.0]
     assert [found[key] for key in keys] == pytest.approx(expected)
     assert found["max_error_mm"] > 1
     none = compare(walk(0.2), walk(0.2)).values

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from mocpack import Clip, Skeleton
-from mocpack.metrics import compare, foot_skate_excess, skates
-from mocpack.metrics.contacts import feet, planted
+from mocpack.metrics import compare, foot_skate_excess, has_foot_skate
+from mocpack.metrics.contacts import find_feet, find_planted
 from mocpack.rotations import IDENTITY
 from mocpack.testing import humanoid
 
@@ -65,7 +65,7 @@ def test_planted_is_low_and_slow():
     steps = np.arange(40)[:, np.newaxis] * x
     points = np.stack([steps, np.zeros_like(steps), np.zeros_like(steps)], axis=-1)
     points[30:, 2, 1] = high
-    on = planted(points, RATE)
+    on = find_planted(points, RATE)
     assert on[:, 0].all()
     assert not on[:, 1].any()
     assert on[:25, 2].all()
@@ -82,8 +82,8 @@ def test_a_body_that_never_stands_has_no_foot_skate():
 def test_slip_is_measured_against_a_fifth_of_the_bound_each_frame():
     # 1 mm at 100 frames a second: a foot may slip 0.2 mm a frame, 2 cm/s
     assert foot_skate_excess(sliding(0), sliding(0.1), 0.001) == pytest.approx(5)
-    assert skates(sliding(0), sliding(0.021), 0.001)
-    assert not skates(sliding(0), sliding(0.019), 0.001)
+    assert has_foot_skate(sliding(0), sliding(0.021), 0.001)
+    assert not has_foot_skate(sliding(0), sliding(0.019), 0.001)
     # and the source's own speed besides
     assert foot_skate_excess(sliding(0.03), sliding(0.05), 0.001) == pytest.approx(1)
 
@@ -107,7 +107,7 @@ def test_one_slipping_foot_of_two_is_enough():
 
 def test_feet_are_found_by_name():
     skeleton = humanoid()
-    names = [skeleton.names[j] for j in feet(skeleton, np.zeros((1, len(skeleton), 3)))]
+    names = [skeleton.names[j] for j in find_feet(skeleton, np.zeros((1, len(skeleton), 3)))]
     assert names == ["LeftFoot", "LeftToe", "RightFoot", "RightToe"]
 
 
@@ -116,4 +116,4 @@ def test_feet_without_a_name_are_the_lowest_leaves():
         ("a", "b", "c", "d"), (-1, 0, 1, 0), [[0, 0, 0], [0, -0.5, 0], [0, -0.5, 0], [0.5, 0, 0]]
     )
     clip = standing(path(3), skeleton)
-    assert feet(skeleton, clip.positions()) == [2]
+    assert find_feet(skeleton, clip.positions()) == [2]

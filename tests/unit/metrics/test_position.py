@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.metrics import compare
-from mocpack.metrics.pair import pair
+from mocpack.metrics.pair import pair_clips
 from mocpack.testing import hard_clips
 
 # the root moves by (3, 4, 0) mm, and with it the hand, in one of two frames: distances 0, 0, 5, 5
@@ -43,8 +43,8 @@ def test_a_turned_hand_moves_its_bone_end(arm):
 def test_displacements_agree_with_the_promised_error(name, noisy):
     clip = hard_clips()[name]
     other = noisy(clip)
-    found = pair(clip, other).displacements
-    promised = promised_error(clip, other)
+    found = pair_clips(clip, other).displacements
+    promised = measure_error(clip, other)
     np.testing.assert_allclose(found.max(0), promised.joints, atol=1e-9)
     np.testing.assert_allclose(found.max(1), promised.frames, atol=1e-9)
     assert compare(clip, other)["max_error_mm"] == 1e3 * promised.max

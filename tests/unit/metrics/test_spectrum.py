@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mocpack import Clip, Skeleton
-from mocpack.metrics import compare, jitter, jitters
+from mocpack.metrics import compare, has_jitter, jitter
 from mocpack.metrics.spectrum import welch
 from mocpack.rotations import IDENTITY
 
@@ -30,16 +30,16 @@ def test_a_clip_that_trembles_within_its_bound_shows():
     still, trembling = wave(0, 0), wave(0.0004, 45)
     assert compare(still, trembling)["max_error_mm"] < 1
     assert jitter(still, trembling, 0.001) == pytest.approx(0.08 / 0.0025, rel=1e-6)
-    assert jitters(still, trembling, 0.001)
-    assert not jitters(still, wave(0.0004, 10), 0.001)
+    assert has_jitter(still, trembling, 0.001)
+    assert not has_jitter(still, wave(0.0004, 10), 0.001)
 
 
 def test_a_source_that_trembles_may_be_kept_so():
     # 0.5 mm² of its own, so 0.525 + 0.0025 mm² are allowed: an amplitude of 1.0271 mm
     source = wave(0.001, 45)
-    assert not jitters(source, source, 0.001)
-    assert not jitters(source, wave(0.001027, 45), 0.001)
-    assert jitters(source, wave(0.001028, 45), 0.001)
+    assert not has_jitter(source, source, 0.001)
+    assert not has_jitter(source, wave(0.001027, 45), 0.001)
+    assert has_jitter(source, wave(0.001028, 45), 0.001)
 
 
 def test_the_allowance_is_for_each_joint():
@@ -58,7 +58,7 @@ def test_frequencies_that_the_frame_rate_cannot_hold_are_null():
     assert found["e15"] == pytest.approx(0.5, rel=1e-6)
     assert found["e30"] is None
     assert compare(wave(0, 0, 30), wave(0, 0, 30))["e15"] is None
-    assert not jitters(wave(0, 0, 60), wave(0.001, 20, 60), 0.001)
+    assert not has_jitter(wave(0, 0, 60), wave(0.001, 20, 60), 0.001)
 
 
 def test_a_few_frames_have_no_spectrum():

@@ -27,7 +27,7 @@ def test_the_verdict_says_whether_the_bound_is_kept():
     said = {mm: found.verdict(mm / 1000).replace(f"{mm} mm", "BOUND") for mm in (1, 2, 4, 5)}
     assert all("BOUND" in words for words in said.values())
     assert said[1] == said[2] != said[4] == said[5]
-    assert [found.keeps(mm / 1000) for mm in (2, 3, 4)] == [False, True, True]
+    assert [found.is_within(mm / 1000) for mm in (2, 3, 4)] == [False, True, True]
 
 
 def test_feet_that_stand_as_before_are_said_to():

@@ -19,8 +19,8 @@ def test_sted_in_space_is_the_unevenness_of_edges_around_a_vertex():
     # vertex 1 goes to (6, 0, 0): edges 3 -> 6 (+1), 4 -> 4 (0), 5 -> sqrt(52) (+0.442221).
     # Weighted by length, around vertex 0: mean 3/7, deviation sqrt(3/7 - 9/49) = 0.494872;
     # vertex 1: mean 0.651388, deviation 0.270034; vertex 2: mean 0.245678, deviation 0.219741
-    stretched = TRIANGLE * [2, 1, 1]
-    found = compare(mesh(TRIANGLE), mesh(stretched))
+    world_matrices = TRIANGLE * [2, 1, 1]
+    found = compare(mesh(TRIANGLE), mesh(world_matrices))
     assert found["sted_spatial"] == pytest.approx((0.494872 + 0.270034 + 0.219741) / 3, abs=1e-5)
     assert found["sted_temporal"] is None
     assert found["sted"] is None

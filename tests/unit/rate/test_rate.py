@@ -11,7 +11,7 @@ import pytest
 
 import mocpack
 from mocpack import rate
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.codec import Codec, Quality
 from mocpack.container import unpack
 from mocpack.dofs import from_dofs, to_dofs
@@ -155,7 +155,7 @@ def test_errors_of_a_long_clip_are_those_of_its_windows_together(monkeypatch):
     data = mocpack.encode(clip, "keysine", max_error="5mm", effort="fast")
     decoded = mocpack.decode(data)
     whole, moving = rate.measure(clip, decoded), rate.moving_channels(clip)
-    monkeypatch.setattr(rate, "WINDOW", 7)
+    monkeypatch.setattr(rate, "WINDOW_FRAMES", 7)
     assert rate.measure(clip, decoded) == whole
     assert rate.moving_channels(clip) == moving
 
@@ -165,7 +165,7 @@ def test_a_channel_that_moves_between_windows_is_counted(monkeypatch):
     places = clip.translations.copy()
     places[4:, 0, 1] += 1.0
     stepped = Clip(clip.header, clip.rotations, places)
-    monkeypatch.setattr(rate, "WINDOW", 4)
+    monkeypatch.setattr(rate, "WINDOW_FRAMES", 4)
     assert rate.moving_channels(stepped) == 1
 
 
@@ -182,7 +182,7 @@ import resource, sys
 import numpy as np
 import mocpack
 from dataclasses import replace
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip
 from mocpack.testing import walk
 
 def peak():
@@ -192,7 +192,7 @@ part = walk(5.0)
 mocpack.encode(part, max_error="1mm", effort="fast")
 before = peak()
 turns, places = (np.concatenate([a] * 160) for a in (part.rotations, part.translations))
-clip = Clip.adopt(replace(part.header, frame_count=len(turns)), turns, places)
+clip = Clip.from_owned_arrays(replace(part.header, frame_count=len(turns)), turns, places)
 mocpack.encode(clip, max_error="1mm", effort="fast")
 print((peak() - before) / (turns.nbytes + places.nbytes))
 """
@@ -276,7 +276,7 @@ def test_clips_of_keys_keep_their_bound_between_frames_too():
             clip, parse_codec("keysine:effort=fast"), rate.Target(max_error=0.02)
         )
         decoded = mocpack.decode(made.data)
-        return promised_error(clip.poses_at(at), decoded.poses_at(at)).max, made.errors.max
+        return measure_error(clip.poses_at(at), decoded.poses_at(at)).max, made.errors.max
 
     found, stated = errors(True)
     assert found <= stated <= 0.02
@@ -289,4 +289,4 @@ def test_a_knob_is_searched_for_what_is_between_keys_too():
     made = rate.encode_to_target(clip, Rounding(), rate.Target(max_error=0.005))
     decoded = made.codec.decode(unpack(made.data).payload, clip.header)
     at = np.linspace(0, 6, 500)
-    assert promised_error(clip.poses_at(at), decoded.poses_at(at)).max <= 0.005
+    assert measure_error(clip.poses_at(at), decoded.poses_at(at)).max <= 0.005

@@ -46,7 +46,7 @@ async function watch(token?: string): Promise<void> {
   message.textContent = WAITING;
   stage
     .on("join", ({ name, skeleton, player }) => {
-      player.wanted = wanted();
+      player.targetDelay = wanted();
       table.add(name, scene.add(name, skeleton));
       message.textContent = "";
     })
@@ -58,7 +58,7 @@ async function watch(token?: string): Promise<void> {
     .on("lost", () => (message.textContent = "the connection is lost; coming back"))
     .on("error", (error) => (message.textContent = error.message));
   setInterval(() => {
-    way.textContent = stage.way ? `by ${stage.way}` : "";
+    way.textContent = stage.transport ? `by ${stage.transport}` : "";
     stage.performers.forEach((performer) => table.update(performer));
   }, 500);
 }
@@ -78,7 +78,7 @@ function askForToken(): void {
 }
 
 delay.onchange = () =>
-  window.mocpackStage!.stage?.performers.forEach(({ player }) => (player.wanted = wanted()));
+  window.mocpackStage!.stage?.performers.forEach(({ player }) => (player.targetDelay = wanted()));
 
 function draw(): void {
   const now = performance.now() / 1000;

@@ -20,8 +20,8 @@ import { worldPositions, type LivePose, type Skeleton } from "./decoder";
 
 const FROM = new Vector3(2.6, 1.1, 4.2).normalize(); // where the camera stands, as seen from the performers
 const MARGIN = 1.1; // around all performers
-const SMALLEST = 1; // metres around one
-const FOLLOWED = 0.7; // seconds in which the camera comes most of the way to where performers are
+const MIN_RADIUS_M = 1; // metres around one
+const CAMERA_FOLLOW_S = 0.7; // seconds in which the camera comes most of the way to where performers are
 
 const COLOURS = ["#0b7285", "#c2255c", "#e67700", "#5f3dc4", "#2b8a3e", "#1864ab", "#a61e4d"];
 
@@ -122,9 +122,9 @@ export class LiveScene {
         .map(([name, { figure, shown }]) => [
           name,
           {
-            number: shown!.number,
+            number: shown!.frameNumber,
             time: shown!.time,
-            certain: shown!.certain,
+            certain: shown!.isExact,
             joints: figure.jointPositions(),
           },
         ]),
@@ -146,13 +146,13 @@ export class LiveScene {
   /** Keeps all performers in the picture, until the reader takes the camera. */
   private follow(): void {
     const now = performance.now();
-    const part = this.placed ? 1 - Math.exp((this.drawn - now) / 1000 / FOLLOWED) : 1;
+    const part = this.placed ? 1 - Math.exp((this.drawn - now) / 1000 / CAMERA_FOLLOW_S) : 1;
     this.drawn = now;
     const seen = [...this.actors.values()].filter(({ shown }) => shown);
     if (!seen.length || this.taken) return;
     const all = seen.reduce((box, { space }) => box.union(space), new Box3());
     const around = all.getBoundingSphere(new Sphere());
-    around.radius = Math.max(around.radius, SMALLEST);
+    around.radius = Math.max(around.radius, MIN_RADIUS_M);
     this.look(around, part);
     this.placed = true;
   }

@@ -29,10 +29,10 @@ export class Table {
     const cells = this.rows.get(performer.name);
     if (!cells) return;
     const texts = [
-      (performer.bits() / 1000).toFixed(1),
+      (performer.bitRate() / 1000).toFixed(1),
       `${(100 * performer.loss()).toFixed(1)} %`,
       `${(1000 * performer.delay()).toFixed(0)} ms`,
-      `${(1000 * performer.spread()).toFixed(0)} ms`,
+      `${(1000 * performer.jitter()).toFixed(0)} ms`,
       `${(1000 * performer.receiver.maxError).toPrecision(2)} mm`,
     ];
     texts.forEach((text, i) => (cells[i + 1].textContent = text));

@@ -42,7 +42,7 @@ struct Columns
 		return turn(track.joint) >= 0;
 	}
 	// Tracks up to the last that is wanted: those after it need not be read.
-	size_t tracks_wanted(const Plan& plan) const
+	size_t selected_track_count(const Plan& plan) const
 	{
 		size_t count = plan.track_count;
 		while (count && !wants(plan.tracks[count - 1]))

@@ -63,7 +63,7 @@ struct Costs
 	}
 
 	// Takes out the best move along `way` of half `from` (0: displacement, 3: turn), which costs `price`.
-	void take_out(int from, Vec3 way, double price) const
+	void eliminate(int from, Vec3 way, double price) const
 	{
 		double along[6], whole = price;
 		for (int r = 0; r < 6; ++r)
@@ -77,13 +77,13 @@ struct Costs
 	}
 
 	// Takes out all of one half, which costs `price` in each direction.
-	void take_out(int from, double price = 0.0) const
+	void eliminate(int from, double price = 0.0) const
 	{
 		for (int a = 0; a < 3; ++a)
 		{
 			double way[3] = {0, 0, 0};
 			way[a] = 1;
-			take_out(from, load_vec(way), price);
+			eliminate(from, load_vec(way), price);
 		}
 		for (int r = 0; r < 6 && !(price > 0); ++r)
 			for (int c = from; c < from + 3; ++c)

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "common/small.h"
-#include "common/wide.h"
+#include "common/small_build.h"
+#include "common/simd_clones.h"
 #include "keysine/decode/limits.h"
 #include "math/lanes.h"
 
@@ -20,7 +20,7 @@ namespace
 // How many terms the series of sine and cosine take to be exact to rounding while the square of the half
 // turn is at most so much: turns up to 0.6, 2 and 2π radians.
 const double NEAR = 0.09, FAR = 1.0;
-const int NEAR_TERMS = 6, FAR_TERMS = 9, MOST_TERMS = 13;
+const int NEAR_TERMS = 6, FAR_TERMS = 9, MAX_TERMS = 13;
 
 // sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by their Taylor series in s: sums and products alone, so that
 // every machine finds the same numbers, and no branch, so that the compiler can take several at once.
@@ -39,13 +39,13 @@ inline void sine_cosine(int terms, double s, double* sine_over, double* cosine)
 // Half the rotation vectors of several frames, and their squares.
 struct Halves
 {
-	double x[LONGEST_BLOCK], y[LONGEST_BLOCK], z[LONGEST_BLOCK], square[LONGEST_BLOCK];
+	double x[MAX_BLOCK_FRAMES], y[MAX_BLOCK_FRAMES], z[MAX_BLOCK_FRAMES], square[MAX_BLOCK_FRAMES];
 };
 
-MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_t count,
+MOCPACK_SIMD_CLONES void halve(const double* m, const double* x, int32_t stride, int32_t count,
 						Halves* __restrict out)
 {
-	if (SMALL) // by pairs, without a remainder: rows have room for one frame more
+	if (SMALL_BUILD) // by pairs, without a remainder: rows have room for one frame more
 		count = (count + 1) & ~1;
 	const double *x0 = x, *x1 = x + stride, *x2 = x + 2 * stride;
 	for (int32_t t = 0; t < count; ++t)
@@ -61,13 +61,13 @@ MOCPACK_WIDE void halve(const double* m, const double* x, int32_t stride, int32_
 // The parts by which the terms of the two series above are multiplied.
 struct SeriesParts
 {
-	double sine[MOST_TERMS + 1], cosine[MOST_TERMS + 1];
+	double sine[MAX_TERMS + 1], cosine[MAX_TERMS + 1];
 };
 
 constexpr SeriesParts series_parts()
 {
 	SeriesParts parts{};
-	for (int i = 1; i <= MOST_TERMS; ++i)
+	for (int i = 1; i <= MAX_TERMS; ++i)
 	{
 		parts.sine[i] = 1.0 / double(2 * i * (2 * i + 1));
 		parts.cosine[i] = 1.0 / double(2 * i * (2 * i - 1));
@@ -82,7 +82,7 @@ Lanes lanes_at(const double* from)
 	return lanes;
 }
 
-const int32_t WIDTH = int32_t(lane_count), MANY = SMALL ? 1 : 4; // chains that do not wait for one another
+const int32_t WIDTH = int32_t(lane_count), MANY = SMALL_BUILD ? 1 : 4; // chains that do not wait for one another
 
 // As sine_cosine, of several frames side by side, and the rotations from `base` that they mean.
 void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
@@ -94,18 +94,18 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 	for (int32_t from = 0; from < count; from += MANY * WIDTH)
 	{
 		Lanes square[MANY], sine[MANY], cosine[MANY];
-		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
+		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 		{
 			square[k] = lanes_at(halves.square + from + k * WIDTH);
 			sine[k] = cosine[k] = one;
 		}
 		for (int i = terms; i > 0; --i)
-			MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
+			MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 			{
 				sine[k] = one - sine[k] * square[k] * PARTS.sine[i];
 				cosine[k] = one - cosine[k] * square[k] * PARTS.cosine[i];
 			}
-		MOCPACK_WRITTEN_OUT for (int32_t k = 0; k < MANY; ++k)
+		MOCPACK_UNROLL for (int32_t k = 0; k < MANY; ++k)
 		{
 			const int32_t t = from + k * WIDTH;
 			const LaneQuat q =
@@ -135,7 +135,7 @@ MOCPACK_COLD void wrap(int32_t count, Halves* halves)
 }
 
 // Turns about an axis of a hinge, after the rotations that are there.
-MOCPACK_COLD void turn_about(const Track& track, int32_t c, const double* x, int32_t count, Quat* rotations)
+MOCPACK_COLD void rotate_about(const Track& track, int32_t c, const double* x, int32_t count, Quat* rotations)
 {
 	Vec3 axis = load_vec(track.axes + 3 * c);
 	double unit = std::sqrt(dot(axis, axis));
@@ -144,7 +144,7 @@ MOCPACK_COLD void turn_about(const Track& track, int32_t c, const double* x, int
 	{
 		double half = 0.5 * (track.angles[c] + unit * track.held(c, x[t])), sine_over, cosine;
 		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels turn many times
-		sine_cosine(MOST_TERMS, half * half, &sine_over, &cosine);
+		sine_cosine(MAX_TERMS, half * half, &sine_over, &cosine);
 		double sine = sine_over * half;
 		rotations[t] = multiply(rotations[t], Quat{sine * axis.x, sine * axis.y, sine * axis.z, cosine});
 	}
@@ -156,7 +156,7 @@ MOCPACK_COLD void hinge_rotations(const Track& track, const double* x, int32_t s
 	for (int32_t t = 0; t < count; ++t)
 		rotations[t] = load_quat(track.base);
 	for (int32_t c = 0; c < track.channels; ++c)
-		turn_about(track, c, x + c * stride, count, rotations);
+		rotate_about(track, c, x + c * stride, count, rotations);
 }
 
 void vector_rotations(const Track& track, const double* x, int32_t stride, int32_t count, Quat* rotations)
@@ -172,7 +172,7 @@ void vector_rotations(const Track& track, const double* x, int32_t stride, int32
 		halves.x[t] = halves.y[t] = halves.z[t] = halves.square[t] = 0;
 	exponentials(largest <= NEAR  ? NEAR_TERMS
 				 : largest <= FAR ? FAR_TERMS
-								  : MOST_TERMS,
+								  : MAX_TERMS,
 				 halves, track.base, count, rotations);
 }
 
@@ -219,14 +219,14 @@ namespace
 // Where the frequencies of a predictor's band begin and end, in half hertz.
 const int32_t SLOW = 5, FAST = 15;
 
-bool in_band(int32_t band, int32_t pace)
+bool in_band(int32_t band, int32_t normalized_frequency)
 {
-	return band == 0 || (band == 1 ? pace <= SLOW : band == 2 ? pace > SLOW : pace > FAST);
+	return band == 0 || (band == 1 ? normalized_frequency <= SLOW : band == 2 ? normalized_frequency > SLOW : normalized_frequency > FAST);
 }
 
 } // namespace
 
-MOCPACK_COLD size_t SeriesBlock::foretell(int32_t channel, int32_t n, size_t next) const
+MOCPACK_COLD size_t SeriesBlock::predict_series(int32_t channel, int32_t n, size_t next) const
 {
 	double* row = series + channel * width;
 	int32_t extent = 0;
@@ -238,11 +238,11 @@ MOCPACK_COLD size_t SeriesBlock::foretell(int32_t channel, int32_t n, size_t nex
 		const double* source = series + p.source * width;
 		double factor = double(p.factor) / 16.0;
 		int32_t end = lesser(extents[p.source], n), k = 1;
-		while (k <= end && !in_band(p.band, pace(k, tempo)))
+		while (k <= end && !in_band(p.band, normalized_frequency(k, tempo)))
 			++k;
 		for (; extent < end; ++extent)
 			row[extent + 1] = 0;
-		for (; k <= end && in_band(p.band, pace(k, tempo)); ++k)
+		for (; k <= end && in_band(p.band, normalized_frequency(k, tempo)); ++k)
 			row[k] += factor * source[k];
 	}
 	extents[channel] = extent;
@@ -253,7 +253,7 @@ size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, 
 						 size_t next) const
 {
 	double* row = series + channel * width;
-	next = foretell(channel, n, next);
+	next = predict_series(channel, n, next);
 	int32_t extent = extents[channel], last = step > 0 ? reach : 0;
 	for (; extent < last; ++extent)
 		row[extent + 1] = 0;
@@ -263,12 +263,12 @@ size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, 
 	return next;
 }
 
-MOCPACK_WIDE void block_values(double* __restrict values, const double* sines, int32_t length, int32_t first,
+MOCPACK_SIMD_CLONES void block_values(double* __restrict values, const double* sines, int32_t length, int32_t first,
 							   int32_t stop, double key, double next_key, const double* series,
 							   int32_t extent)
 {
 	int32_t stride = padded(length);
-	if (SMALL) // as in halve
+	if (SMALL_BUILD) // as in halve
 		first &= ~1, stop = (stop + 1) & ~1;
 	double slope = (next_key - key) / double(length);
 	for (int32_t t = first; t < stop; ++t)
@@ -299,8 +299,8 @@ void track_rotations(const Track& track, const double* values, int32_t stride, i
 		vector_rotations(track, values, stride, count, rotations);
 	else
 		quaternion_rotations(values, stride, count, rotations);
-	if (track.held_rows && track.kind != HINGE_TRACK)
-		clamp_rotations(*track.own, track.held_rows, count, rotations);
+	if (track.clamped_hinges && track.kind != HINGE_TRACK)
+		clamp_rotations(*track.own, track.clamped_hinges, count, rotations);
 }
 
 MOCPACK_COLD void track_translations(const Track& track, const double* values, int32_t stride, int32_t count,
@@ -319,8 +319,8 @@ MOCPACK_COLD void track_translations(const Track& track, const double* values, i
 	for (int32_t t = 0; t < count; ++t)
 		places[t] = {track.base[0] + scale * values[t], track.base[1] + scale * values[stride + t],
 					 track.base[2] + scale * values[2 * stride + t]};
-	if (track.held_rows)
-		clamp_places(*track.own, track.held_rows, count, places);
+	if (track.clamped_hinges)
+		clamp_places(*track.own, track.clamped_hinges, count, places);
 }
 
 } // namespace keysine

@@ -33,7 +33,7 @@ struct SeriesBlock
 	size_t fill(int32_t channel, const int32_t* values, int32_t reach, int32_t n, double step,
 				size_t next) const;
 	// Only what is foretold; the same return.
-	size_t foretell(int32_t channel, int32_t n, size_t next) const;
+	size_t predict_series(int32_t channel, int32_t n, size_t next) const;
 };
 
 // Values of one channel in frames first … stop - 1 of a block of `length`, each at its place: from key to

@@ -17,7 +17,7 @@ namespace
 {
 
 // The body of a chunk that begins with the checksum of its other bytes; null if that is wrong.
-const uint8_t* checked(const uint8_t* src, size_t size)
+const uint8_t* verify_checksum(const uint8_t* src, size_t size)
 {
 	if (size < 2 || !checksum_matches(crc16(src + 2, size - 2), uint16_t(src[0] | src[1] << 8)))
 		return nullptr;
@@ -44,7 +44,7 @@ struct Output
 	}
 };
 
-void store_still(const Plan& plan, size_t count, const Output& out)
+void store_constants(const Plan& plan, size_t count, const Output& out)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
 	for (int32_t j = 0; j < int32_t(s.joint_count); ++j)
@@ -88,30 +88,30 @@ void store_track(const Track& track, const double* values, int32_t stride, int32
 void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena* arena)
 {
 	size_t blocks = 1, row = 0; // at most
-	for (int splits = 0; splits <= MOST_SPLITS && size_t(1) << splits <= length; ++splits)
+	for (int splits = 0; splits <= MAX_SPLITS && size_t(1) << splits <= length; ++splits)
 	{
 		blocks = size_t(1) << splits;
 		size_t longest = longest_block(length, splits);
-		if (longest <= size_t(LONGEST_BLOCK) && blocks * size_t(row_stride(int32_t(longest))) > row)
+		if (longest <= size_t(MAX_BLOCK_FRAMES) && blocks * size_t(row_stride(int32_t(longest))) > row)
 			row = blocks * size_t(row_stride(int32_t(longest)));
 	}
 	size_t cells = plan.channel_count * row;
-	symbols->keys = arena->take<int32_t>((blocks + 1) * plan.channel_count);
+	symbols->keys = arena->allocate<int32_t>((blocks + 1) * plan.channel_count);
 	symbols->rows.keys = symbols->keys;
-	symbols->lengths = arena->take<int32_t>(blocks);
-	symbols->found = arena->take<uint8_t>(plan.channel_count);
-	symbols->rows.steps = arena->take<int32_t>(plan.track_count * blocks);
-	symbols->rows.reaches = arena->take<uint8_t>(plan.channel_count * blocks);
-	symbols->rows.extents = arena->take<int16_t>(plan.channel_count * blocks);
-	symbols->rows.levels = arena->take<uint8_t>(cells);
-	symbols->rows.values = arena->take<int32_t>(cells);
+	symbols->lengths = arena->allocate<int32_t>(blocks);
+	symbols->found = arena->allocate<uint8_t>(plan.channel_count);
+	symbols->rows.steps = arena->allocate<int32_t>(plan.track_count * blocks);
+	symbols->rows.reaches = arena->allocate<uint8_t>(plan.channel_count * blocks);
+	symbols->rows.extents = arena->allocate<int16_t>(plan.channel_count * blocks);
+	symbols->rows.levels = arena->allocate<uint8_t>(cells);
+	symbols->rows.values = arena->allocate<int32_t>(cells);
 }
 
 bool mocpack::keysine::shape_group(const Plan& plan, size_t length, int splits, int32_t tempo,
 								   GroupSymbols* symbols)
 {
 	size_t blocks = size_t(1) << splits, longest = longest_block(length, splits);
-	if (splits > MOST_SPLITS || blocks > length || longest > size_t(LONGEST_BLOCK))
+	if (splits > MAX_SPLITS || blocks > length || longest > size_t(MAX_BLOCK_FRAMES))
 		return false;
 	symbols->splits = splits;
 	symbols->shape = {int32_t(blocks), row_stride(int32_t(longest)), symbols->lengths, tempo << splits};
@@ -150,7 +150,7 @@ bool read_keys(const mocpack_KeysineHead& head, size_t length, const int32_t* ed
 mocpack_Status read_layer(const mocpack_KeysineHead& head, size_t length, size_t l, const int32_t* edges,
 						  const uint8_t* src, size_t size, size_t track_count, GroupSymbols* symbols)
 {
-	const uint8_t* body = checked(src, size);
+	const uint8_t* body = verify_checksum(src, size);
 	if (!body)
 		return MOCPACK_CORRUPT;
 	const Plan& plan = head.plan;
@@ -170,14 +170,14 @@ mocpack_Status read_layer(const mocpack_KeysineHead& head, size_t length, size_t
 }
 
 // Where finer layers are not read, coefficients stand in the middle of what they may be.
-void take_middles(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols)
+void use_midpoints(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols)
 {
 	for (size_t t = 0; t < plan.track_count; ++t)
 	{
 		size_t row = size_t(symbols->shape.blocks) * size_t(symbols->shape.stride);
 		int32_t* values = symbols->rows.values + size_t(plan.tracks[t].first_channel) * row;
 		for (size_t i = 0; i < size_t(plan.tracks[t].channels) * row; ++i)
-			values[i] = doubled_middle(values[i], shifts[t]);
+			values[i] = doubled_midpoint(values[i], shifts[t]);
 	}
 	symbols->part = 0.5;
 }
@@ -189,12 +189,12 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 											const size_t* sizes, size_t layer_count, size_t track_count,
 											GroupSymbols* symbols, void* scratch)
 {
-	if (head->grid && layer_count && head->cut.length(group) > 1)
+	if (head->grid && layer_count && head->grouping.length(group) > 1)
 		return MOCPACK_CORRUPT; // those who ask know sine series only
 	Arena arena(scratch);
 	const Plan& plan = head->plan;
-	lay_out_group(plan, head->cut.longest_group(), symbols, &arena);
-	size_t length = head->cut.length(group);
+	lay_out_group(plan, head->grouping.longest_group(), symbols, &arena);
+	size_t length = head->grouping.length(group);
 	if (length == 1) // which is the key alone
 	{
 		for (size_t l = 0; l < layer_count; ++l)
@@ -223,25 +223,25 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 			return status;
 	}
 	if (layer_count && layer_count < head->layer_count)
-		take_middles(plan, head->shifts + (layer_count - 1) * plan.track_count, symbols);
+		use_midpoints(plan, head->shifts + (layer_count - 1) * plan.track_count, symbols);
 	return MOCPACK_OK;
 }
 
-size_t mocpack_keysine_segment_scratch(const mocpack_KeysineHead* head)
+size_t mocpack_keysine_segment_scratch_size(const mocpack_KeysineHead* head)
 {
 	Arena arena(nullptr);
-	arena.take<uint8_t>(head->plan.channel_count);
+	arena.allocate<uint8_t>(head->plan.channel_count);
 	return arena.used();
 }
 
 mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
 											  const uint8_t* src, size_t size, int32_t* keys, void* scratch)
 {
-	const uint8_t* body = checked(src, size);
+	const uint8_t* body = verify_checksum(src, size);
 	if (!body)
 		return MOCPACK_CORRUPT;
 	Arena arena(scratch);
-	uint8_t* found = arena.take<uint8_t>(head->plan.channel_count);
+	uint8_t* found = arena.allocate<uint8_t>(head->plan.channel_count);
 	std::memset(keys, 0, key_count * head->plan.channel_count * sizeof(int32_t));
 	TableReader reader(body, size - 2);
 	bool good = KeySymbols<TableReader>(reader, head->plan, found).sequence(keys, key_count);
@@ -275,13 +275,13 @@ struct FrameSpan
 mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const int32_t* key,
 						   const uint8_t* src, size_t size, FrameSpan span, const Output& out, void* scratch)
 {
-	const uint8_t* body = checked(src, size);
+	const uint8_t* body = verify_checksum(src, size);
 	if (!body)
 		return MOCPACK_CORRUPT;
 	Arena arena(scratch);
 	GridGroup group(head, &arena);
-	Quat* turns = arena.take<Quat>(size_t(group.stride));
-	int32_t length = int32_t(head.cut.length(index));
+	Quat* turns = arena.allocate<Quat>(size_t(group.stride));
+	int32_t length = int32_t(head.grouping.length(index));
 	mocpack_Status status = read_grid(head, key, length, body, size - 2, &group);
 	if (status != MOCPACK_OK)
 		return status;
@@ -292,11 +292,11 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 		if (out.columns.wants(track))
 			store_track(track, curves + span.first, group.stride, int32_t(span.count()), turns, out);
 	}
-	store_still(head.plan, span.count(), out);
+	store_constants(head.plan, span.count(), out);
 	return MOCPACK_OK;
 }
 
-size_t lesser_size(size_t a, size_t b)
+size_t smaller_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -317,16 +317,16 @@ struct Synthesis
 
 	Synthesis(const mocpack_KeysineHead& head, Arena* arena)
 	{
-		size_t group = head.cut.longest_group(), longest = lesser_size(group, size_t(LONGEST_BLOCK));
+		size_t group = head.grouping.longest_group(), longest = smaller_size(group, size_t(MAX_BLOCK_FRAMES));
 		size_t width = size_t(padded(int32_t(longest)));
 		// a group that is not split has blocks of one length, others of two
-		size_t whole = sines_of(longest), halves = 2 * sines_of(lesser_size((group + 1) / 2, longest));
+		size_t whole = sines_of(longest), halves = 2 * sines_of(smaller_size((group + 1) / 2, longest));
 		sine_count = whole > halves ? whole : halves;
-		sines = arena->take<double>(sine_count);
-		series = arena->take<double>(head.plan.channel_count * width);
-		curve = arena->take<double>(4 * width);
-		extents = arena->take<int32_t>(head.plan.channel_count);
-		turns = arena->take<Quat>(width);
+		sines = arena->allocate<double>(sine_count);
+		series = arena->allocate<double>(head.plan.channel_count * width);
+		curve = arena->allocate<double>(4 * width);
+		extents = arena->allocate<int32_t>(head.plan.channel_count);
+		turns = arena->allocate<Quat>(width);
 	}
 };
 
@@ -338,7 +338,7 @@ struct Sines
 	int32_t* rows;
 };
 
-Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineSines* kept)
+Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineSineCache* kept)
 {
 	int32_t which = whole ? 0 : length & 1;
 	if (kept->halves == int32_t(whole)) // the tables stand elsewhere
@@ -349,8 +349,8 @@ Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineS
 }
 
 // Turns the symbols of a group into the motion of some of its frames, block by block.
-void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count,
-				FrameSpan span, const Output& out, const Synthesis& s, mocpack_KeysineSines* kept)
+void synthesize(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count,
+				FrameSpan span, const Output& out, const Synthesis& s, mocpack_KeysineSineCache* kept)
 {
 	const Plan& plan = head.plan;
 	const Shape& shape = symbols.shape;
@@ -393,22 +393,22 @@ void synthesise(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 		}
 		done += size_t(count);
 	}
-	store_still(plan, done, out);
+	store_constants(plan, done, out);
 }
 
 } // namespace
 
-size_t mocpack_keysine_group_scratch(const mocpack_KeysineHead* head)
+size_t mocpack_keysine_group_scratch_size(const mocpack_KeysineHead* head)
 {
-	if (!head->cut.groups)
+	if (!head->grouping.groups)
 		return 64;
 	Arena arena(nullptr);
 	GroupSymbols symbols;
-	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
+	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
 	Synthesis(*head, &arena);
 	Arena other(nullptr);
 	if (head->grid)
-		other.take<Quat>(size_t(GridGroup(*head, &other).stride));
+		other.allocate<Quat>(size_t(GridGroup(*head, &other).stride));
 	return arena.used() > other.used() ? arena.used() : other.used();
 }
 
@@ -418,8 +418,8 @@ mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, siz
 											const mocpack_KeysineColumns* columns, double* rotations,
 											double* translations, void* scratch)
 {
-	mocpack_KeysineSines kept = {};
-	return mocpack_keysine_decode_span(head, group, 0, head->cut.length(group), keys, layers, sizes,
+	mocpack_KeysineSineCache kept = {};
+	return mocpack_keysine_decode_span(head, group, 0, head->grouping.length(group), keys, layers, sizes,
 									   layer_count, columns, rotations, translations, &kept, scratch);
 }
 
@@ -427,23 +427,23 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
 										   const size_t* sizes, size_t layer_count,
 										   const mocpack_KeysineColumns* columns, double* rotations,
-										   double* translations, mocpack_KeysineSines* kept, void* scratch)
+										   double* translations, mocpack_KeysineSineCache* kept, void* scratch)
 {
 	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
 	FrameSpan span = {first, stop};
-	if (head->grid && layer_count && head->cut.length(group) > 1)
+	if (head->grid && layer_count && head->grouping.length(group) > 1)
 	{
 		*kept = {}; // the scratch is the grid's now
 		return decode_grid(*head, group, keys, layers[0], sizes[0], span, out, scratch);
 	}
 	Arena arena(scratch);
 	GroupSymbols symbols;
-	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
-	size_t track_count = out.columns.tracks_wanted(head->plan);
+	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
+	size_t track_count = out.columns.selected_track_count(head->plan);
 	mocpack_Status status =
 		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
 	if (status == MOCPACK_OK)
-		synthesise(*head, symbols, track_count, span, out, Synthesis(*head, &arena), kept);
+		synthesize(*head, symbols, track_count, span, out, Synthesis(*head, &arena), kept);
 	return status;
 }
 
@@ -455,7 +455,7 @@ void mocpack::keysine::shift_values(const Plan& plan, const GroupSymbols& whole,
 	{
 		size_t first = size_t(plan.tracks[t].first_channel) * row;
 		for (size_t i = first; i < first + size_t(plan.tracks[t].channels) * row; ++i)
-			out[i] = shifts ? shifted(whole.rows.values[i], shifts[t]) : whole.rows.values[i];
+			out[i] = shifts ? shift_magnitude(whole.rows.values[i], shifts[t]) : whole.rows.values[i];
 	}
 }
 
@@ -467,21 +467,21 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 	Arena arena(scratch);
 	GroupSymbols symbols;
 	const Plan& plan = head->plan;
-	lay_out_group(plan, head->cut.longest_group(), &symbols, &arena);
+	lay_out_group(plan, head->grouping.longest_group(), &symbols, &arena);
 	mocpack_Status status =
 		read_group(head, group, keys, &src, &size, 1, plan.track_count, &symbols, scratch);
 	if (status != MOCPACK_OK)
 		return status;
 	shift_values(plan, symbols, shifts, symbols.rows.values);
-	take_middles(plan, shifts, &symbols);
+	use_midpoints(plan, shifts, &symbols);
 	Output out = {{*plan.skeleton, nullptr}, rotations, translations};
-	mocpack_KeysineSines kept = {};
-	synthesise(*head, symbols, plan.track_count, {0, head->cut.length(group)}, out, Synthesis(*head, &arena),
+	mocpack_KeysineSineCache kept = {};
+	synthesize(*head, symbols, plan.track_count, {0, head->grouping.length(group)}, out, Synthesis(*head, &arena),
 			   &kept);
 	return MOCPACK_OK;
 }
 
-void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
+void mocpack_keysine_decode_key(const mocpack_KeysineHead* head, const int32_t* key,
 						  const mocpack_KeysineColumns* columns, double* rotations, double* translations)
 {
 	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
@@ -496,5 +496,5 @@ void mocpack_keysine_pose(const mocpack_KeysineHead* head, const int32_t* key,
 			values[c] = track.key_step * key[track.first_channel + c];
 		store_track(track, values, 1, 1, &turn, out);
 	}
-	store_still(head->plan, 1, out);
+	store_constants(head->plan, 1, out);
 }

@@ -12,11 +12,11 @@ namespace
 {
 
 const double BLEND_FORGETTING = 0.98, BLEND_PULL = 100.0;
-const size_t MOST_INPUTS =
+const size_t MAX_INPUTS =
 	4 + 2 * (3 + 4 + 4); // own, then two each of the track's, its parent's and grandparent's
 
 // A track has at most four channels, and each is looked at twice.
-size_t most_inputs(size_t own, size_t reach)
+size_t max_inputs(size_t own, size_t reach)
 {
 	return own + 2 * 3 + 2 * 4 * (reach - 1);
 }
@@ -40,8 +40,8 @@ int32_t track_above(const Plan& plan, int32_t t)
 struct Inputs
 {
 	size_t count = 0;
-	int32_t columns[MOST_INPUTS];
-	uint8_t lags[MOST_INPUTS];
+	int32_t columns[MAX_INPUTS];
+	uint8_t lags[MAX_INPUTS];
 
 	void add(int32_t column, int32_t lag)
 	{
@@ -86,21 +86,21 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_s
 {
 	const Forecast& f = forecast_of(thorough);
 	size_t channels = plan.channel_count, most = channels * f.predictors;
-	uint32_t* starts = arena->take<uint32_t>(most + 1);
-	int32_t* columns = arena->take<int32_t>(most * MOST_INPUTS);
-	uint8_t* lags = arena->take<uint8_t>(most * MOST_INPUTS);
-	above = arena->take<int32_t>(plan.track_count);
-	means = arena->take<uint32_t>(channels);
-	surprises = arena->take<int32_t>(channels);
-	uint32_t* sizes = arena->take<uint32_t>(channels);
+	uint32_t* starts = arena->allocate<uint32_t>(most + 1);
+	int32_t* columns = arena->allocate<int32_t>(most * MAX_INPUTS);
+	uint8_t* lags = arena->allocate<uint8_t>(most * MAX_INPUTS);
+	above = arena->allocate<int32_t>(plan.track_count);
+	means = arena->allocate<uint32_t>(channels);
+	surprises = arena->allocate<int32_t>(channels);
+	uint32_t* sizes = arena->allocate<uint32_t>(channels);
 	model = {channels, f.predictors, f.forgetting, f.periods, f.warm, f.caution, BLEND_FORGETTING, BLEND_PULL,
 			 1,		   starts,		 columns,	   lags,	  sizes};
 	if (!starts)
 	{
 		size_t doubles = 0; // at most
 		for (size_t p = 0; p < f.predictors; ++p)
-			doubles += channels * Recursive::doubles(most_inputs(f.own[p], f.reach[p]));
-		arena->take<uint8_t>(series::Forecaster::fixed_size(channels) + doubles * sizeof(double));
+			doubles += channels * RecursiveLeastSquares::doubles(max_inputs(f.own[p], f.reach[p]));
+		arena->allocate<uint8_t>(series::Forecaster::fixed_size(channels) + doubles * sizeof(double));
 		return;
 	}
 	for (size_t c = 0; c < channels; ++c)
@@ -115,24 +115,24 @@ GridSeries::GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_s
 			{
 				int32_t column = plan.tracks[t].first_channel + c;
 				Inputs inputs;
-				if (initial_scales[column] > QUIET)
+				if (initial_scales[column] > MAX_UNPREDICTED_SCALE)
 					inputs = inputs_of(plan, above, t, column, f.own[p], f.reach[p]);
 				*start++ = uint32_t(at);
 				for (size_t i = 0; i < inputs.count; ++i, ++at)
 					columns[at] = inputs.columns[i], lags[at] = inputs.lags[i];
 			}
 	*start = uint32_t(at);
-	scratch = arena->take<uint8_t>(series::Forecaster::scratch_size(&model));
+	scratch = arena->allocate<uint8_t>(series::Forecaster::scratch_size(&model));
 }
 
 GridGroup::GridGroup(const mocpack_KeysineHead& head, Arena* arena)
 	: series(head.plan, head.thorough, head.initial_scales, arena)
 {
 	size_t channels = head.plan.channel_count;
-	stride = padded(int32_t(head.cut.longest_group()));
-	numbers = arena->take<int32_t>(2 * channels);
-	finer = arena->take<uint8_t>(head.plan.track_count);
-	curves = arena->take<double>(channels * size_t(stride));
+	stride = padded(int32_t(head.grouping.longest_group()));
+	numbers = arena->allocate<int32_t>(2 * channels);
+	finer = arena->allocate<uint8_t>(head.plan.track_count);
+	curves = arena->allocate<double>(channels * size_t(stride));
 }
 
 mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, int32_t length,
@@ -151,7 +151,7 @@ mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, in
 		for (size_t t = 0; t < plan.track_count; ++t)
 		{
 			const Track& track = plan.tracks[t];
-			GridPlace place = {};
+			GridSample place = {};
 			if (f && !rows.track(t, group->numbers + channels, &place))
 				return reader.exhausted() ? MOCPACK_TRUNCATED : MOCPACK_CORRUPT;
 			double step = step_of(head.unit, head.grid_steps[t]);

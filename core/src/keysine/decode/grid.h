@@ -17,8 +17,8 @@ namespace mocpack
 namespace keysine
 {
 
-const int MOST_FINER = 15; // a frame's grid is at most 2^15 times as fine as its track's
-const int QUIET = 9;	   // channels of no larger initial scale are not predicted by least squares
+const int MAX_REFINEMENT = 15; // a frame's grid is at most 2^15 times as fine as its track's
+const int MAX_UNPREDICTED_SCALE = 9;	   // channels of no larger initial scale are not predicted by least squares
 
 // How the numbers are predicted: QUICK or THOROUGH of docs/series.md, without mirrored joints.
 struct Forecast
@@ -52,7 +52,7 @@ struct GridSeries
 };
 
 // A probability that learns: of a 1 in its upper 22 bits, and below them how often it was asked.
-struct Learning
+struct AdaptiveChoice
 {
 	uint32_t state = 1u << 31;
 
@@ -65,7 +65,7 @@ struct Learning
 	// Shares of a table that a 0 has.
 	uint32_t zero() const
 	{
-		return TABLE_WHOLE - (one() >> 4);
+		return TABLE_TOTAL - (one() >> 4);
 	}
 
 	void learn(int bit)
@@ -78,7 +78,7 @@ struct Learning
 };
 
 // One frame of one track, on its grid.
-struct GridPlace
+struct GridSample
 {
 	int32_t finer;	   // its steps are 2^-finer as large
 	int32_t number[4]; // in whole steps, rounded
@@ -112,19 +112,19 @@ struct GridModel
 	{
 		int64_t off = 16 * int64_t(value) - predicted;
 		uint64_t error = 16 * uint64_t(off < 0 ? -off : off);
-		levels.learn(channel, error < LARGEST_ERROR ? uint32_t(error) : LARGEST_ERROR);
+		levels.learn(channel, error < MAX_ERROR ? uint32_t(error) : MAX_ERROR);
 		forecast.learn(channel, double(value) - double(before));
 	}
 };
 
 // Where a prediction stands: the nearest number, how far from it, and whether above it or below.
-struct GridSide
+struct RoundedPrediction
 {
 	int64_t centre;
 	int fraction;
 	bool below;
 
-	explicit GridSide(int64_t predicted) : centre((predicted + 8) >> 4)
+	explicit RoundedPrediction(int64_t predicted) : centre((predicted + 8) >> 4)
 	{
 		int off = int(predicted - 16 * centre);
 		below = off < 0;
@@ -160,7 +160,7 @@ template <typename Coder> class GridRows
 
 	// numbers stand (rows, channels); `row` is that of this frame, and the one before stands above it.
 	// False where a number cannot be.
-	bool track(size_t t, int32_t* row, GridPlace* place)
+	bool track(size_t t, int32_t* row, GridSample* place)
 	{
 		const Track& track = plan_.tracks[t];
 		size_t first = size_t(track.first_channel), above = plan_.channel_count;
@@ -173,8 +173,8 @@ template <typename Coder> class GridRows
 			int32_t* value = row + channel;
 			const int32_t before = value[-ptrdiff_t(above)];
 			int64_t predicted = model_.predict(channel, before);
-			int64_t found = number(predicted, model_.levels.outlook(int32_t(t), c), place->number[c]);
-			if (found < -LARGEST || found > LARGEST)
+			int64_t found = number(predicted, model_.levels.context(int32_t(t), c), place->number[c]);
+			if (found < -MAX_MAGNITUDE || found > MAX_MAGNITUDE)
 				return false;
 			*value = place->number[c] = int32_t(found);
 			model_.learn(channel, predicted, before, *value);
@@ -190,21 +190,21 @@ template <typename Coder> class GridRows
 
   private:
 	// Beyond all numbers where it cannot be.
-	int64_t number(int64_t predicted, GridOutlook outlook, int32_t value)
+	int64_t number(int64_t predicted, GridContext context, int32_t value)
 	{
-		const GridSide side(predicted);
-		int64_t way = side.way(value), size = way < 0 ? -way : way, whole = size >> outlook.width;
-		int32_t folded = whole < LARGEST / 2 ? int32_t(2 * whole + (way < 0)) : LARGEST;
-		int symbol = coder_.symbol(grid_table(outlook.kind, side.fraction), SYMBOLS, symbol_of(folded, FINE));
+		const RoundedPrediction side(predicted);
+		int64_t way = side.way(value), size = way < 0 ? -way : way, whole = size >> context.width;
+		int32_t folded = whole < MAX_MAGNITUDE / 2 ? int32_t(2 * whole + (way < 0)) : MAX_MAGNITUDE;
+		int symbol = coder_.symbol(grid_table(context.kind, side.fraction), SYMBOLS, symbol_of(folded, FINE));
 		folded = rest_of(coder_, symbol, FINE, folded);
-		uint32_t low = coder_.bits(outlook.width, uint32_t(size) & ((1u << outlook.width) - 1));
-		if (folded < 0 || folded >= LARGEST)
-			return int64_t(LARGEST) + 1;
-		size = (int64_t(folded >> 1) << outlook.width) + low;
+		uint32_t low = coder_.bits(context.width, uint32_t(size) & ((1u << context.width) - 1));
+		if (folded < 0 || folded >= MAX_MAGNITUDE)
+			return int64_t(MAX_MAGNITUDE) + 1;
+		size = (int64_t(folded >> 1) << context.width) + low;
 		return side.value(folded & 1 ? -size : size);
 	}
 
-	int decide(Learning& state, int value)
+	int decide(AdaptiveChoice& state, int value)
 	{
 		int found = coder_.choice(state.zero(), value);
 		state.learn(found);
@@ -216,7 +216,7 @@ template <typename Coder> class GridRows
 		if (!decide(states_[context], value > 0))
 			return 0;
 		int32_t found = 1;
-		while (found < MOST_FINER && decide(states_[3 + found], value > found))
+		while (found < MAX_REFINEMENT && decide(states_[3 + found], value > found))
 			++found;
 		return found;
 	}
@@ -233,7 +233,7 @@ template <typename Coder> class GridRows
 	GridModel& model_;
 	uint8_t* finer_; // (tracks) whether each was finer in the row before
 	int any_ = 0;	 // whether a track before was, in this row
-	Learning states_[4 + MOST_FINER];
+	AdaptiveChoice states_[4 + MAX_REFINEMENT];
 };
 
 // Memory for the frames of a group that stand on a grid in time.

@@ -11,8 +11,8 @@ namespace keysine
 // Logarithms count sixteenths of an octave; two classes to each octave, of which the upper ones do not ask
 // where between two numbers the prediction stands.
 const int GRID_INPUTS = 6, GRID_CLASSES = 17, GRID_SIDED = 8;
-const int32_t FIRST_GRID_LEVEL = 72, WIDE_OCTAVE = 12, MOST_WIDTH = 16;
-const uint32_t LARGEST_ERROR = 1u << 28; // in 1/256 of a step, as all errors
+const int32_t FIRST_GRID_LEVEL = 72, WIDE_OCTAVE = 12, MAX_WIDTH = 16;
+const uint32_t MAX_ERROR = 1u << 28; // in 1/256 of a step, as all errors
 
 inline int32_t grid_level(uint32_t error)
 {
@@ -22,7 +22,7 @@ inline int32_t grid_level(uint32_t error)
 }
 
 // What is known of a number before it is coded.
-struct GridOutlook
+struct GridContext
 {
 	int kind;  // class of how far it will be from its prediction
 	int width; // digits at its end that any are as likely as others
@@ -53,7 +53,7 @@ class GridLevels
 		inputs[4] = c ? surprises_[at - 1] : 0, inputs[5] = above >> 2;
 	}
 
-	GridOutlook outlook(int32_t t, int32_t c) const
+	GridContext context(int32_t t, int32_t c) const
 	{
 		int32_t inputs[GRID_INPUTS], level = GRID_WEIGHTS[GRID_INPUTS];
 		look(t, c, inputs);
@@ -61,7 +61,7 @@ class GridLevels
 			level += GRID_WEIGHTS[i] * inputs[i];
 		level >>= 8;
 		int32_t width = (level >> 4) - WIDE_OCTAVE;
-		width = width < 0 ? 0 : lesser(width, MOST_WIDTH);
+		width = width < 0 ? 0 : lesser(width, MAX_WIDTH);
 		int32_t kind = (level - 16 * width - FIRST_GRID_LEVEL) >> 3;
 		return {kind < 0 ? 0 : lesser(kind, GRID_CLASSES - 1), width};
 	}

@@ -15,8 +15,8 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const uint32_t LARGEST_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
-const size_t MOST_LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
+const uint32_t MAX_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
+const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
 const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4; // bits of the mode
 
 // Bytes of the head, itself and its checksum included, and of this number; 0 where it is cut or too large.
@@ -28,23 +28,23 @@ size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 		uint8_t byte = src[*bytes];
 		value |= uint64_t(byte & 127) << 7 * (*bytes)++;
 		if (byte < 128)
-			return value <= LARGEST_NUMBER ? size_t(value) : 0;
+			return value <= MAX_NUMBER ? size_t(value) : 0;
 	}
 	return 0;
 }
 
-bool plausible(const mocpack_KeysineHead& h, mocpack_Fault* fault)
+bool check_fields(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 {
 	// the longest group is asked for only once there are enough groups to divide by
-	return within(fault, "unit", h.unit, MOCPACK_KEYSINE_LEAST_UNIT, MOCPACK_KEYSINE_MOST_UNIT) &&
-		   within(fault, "tempo", h.tempo, 1, 255) && within(fault, "fine bits", h.fine_bits, 0, 60) &&
-		   within(fault, "groups in a segment", double(h.groups_per_segment), 1, LARGEST_NUMBER) &&
-		   within(fault, "groups", double(h.cut.groups), h.cut.frames > 1 ? 1 + double(h.cut.lead) : 0,
-				  double(h.cut.frames - 1)) &&
-		   within(fault, "frames before the first group", double(h.cut.lead), 0, h.cut.frames > 2) &&
-		   within(fault, "frames in a group", double(h.cut.longest_group()), 0,
-				  h.grid ? MOCPACK_KEYSINE_LONGEST_BLOCK : MOCPACK_KEYSINE_LONGEST_GROUP) &&
-		   (!h.grid || within(fault, "layers of a grid", double(h.layer_count), 1, 1));
+	return check_range(fault, "unit", h.unit, MOCPACK_KEYSINE_MIN_UNIT, MOCPACK_KEYSINE_MAX_UNIT) &&
+		   check_range(fault, "tempo", h.tempo, 1, 255) && check_range(fault, "fine bits", h.fine_bits, 0, 60) &&
+		   check_range(fault, "groups in a segment", double(h.groups_per_segment), 1, MAX_NUMBER) &&
+		   check_range(fault, "groups", double(h.grouping.groups), h.grouping.frames > 1 ? 1 + double(h.grouping.lead) : 0,
+				  double(h.grouping.frames - 1)) &&
+		   check_range(fault, "frames before the first group", double(h.grouping.lead), 0, h.grouping.frames > 2) &&
+		   check_range(fault, "frames in a group", double(h.grouping.longest_group()), 0,
+				  h.grid ? MOCPACK_KEYSINE_MAX_BLOCK_FRAMES : MOCPACK_KEYSINE_MAX_GROUP_FRAMES) &&
+		   (!h.grid || check_range(fault, "layers of a grid", double(h.layer_count), 1, 1));
 }
 
 // What stands before anything is counted; the same text reads and writes.
@@ -68,7 +68,7 @@ template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_K
 // Segments, and groups of each layer.
 uint64_t part_count(const mocpack_KeysineHead& h)
 {
-	return h.segment_count + uint64_t(h.layer_count) * h.cut.groups;
+	return h.segment_count + uint64_t(h.layer_count) * h.grouping.groups;
 }
 
 // Reads what stands before the sizes, and leaves the reader there.
@@ -91,23 +91,23 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	h->tempo = int32_t(s.tempo), h->unit = double(s.unit);
 	std::memcpy(h->errors, s.errors, sizeof h->errors);
 	h->grid = s.mode & GRID_MODE, h->thorough = s.mode & THOROUGH_MODE;
-	h->cut = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0};
+	h->grouping = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0};
 	h->groups_per_segment = s.groups_per_segment, h->predictor_count = s.predictor_count;
 	uint32_t modes = h->grid ? 7 : 3;
-	if (!within(fault, "mode", s.mode, s.mode & modes, s.mode & modes) || !plausible(*h, fault) ||
+	if (!check_range(fault, "mode", s.mode, s.mode & modes, s.mode & modes) || !check_fields(*h, fault) ||
 		reader->exhausted())
 		return MOCPACK_CORRUPT;
 	h->segment_count =
-		h->cut.groups ? (h->cut.groups + h->groups_per_segment - 1) / h->groups_per_segment : 1;
+		h->grouping.groups ? (h->grouping.groups + h->groups_per_segment - 1) / h->groups_per_segment : 1;
 	// a size and a predictor cost at least a bit, so this many bytes bound how many there are
-	if (!within(fault, "parts", double(part_count(*h)), 0, 8.0 * double(bytes)) ||
-		!within(fault, "predictors", double(h->predictor_count), 0, 8.0 * double(bytes)))
+	if (!check_range(fault, "parts", double(part_count(*h)), 0, 8.0 * double(bytes)) ||
+		!check_range(fault, "predictors", double(h->predictor_count), 0, 8.0 * double(bytes)))
 		return MOCPACK_CORRUPT;
 	return MOCPACK_OK;
 }
 
 // What of a head stands in memory of its own.
-struct Rooms
+struct HeadMemory
 {
 	mocpack_KeysineHead* head;
 	int32_t* table;
@@ -116,17 +116,17 @@ struct Rooms
 	Predictor* predictors;
 	int32_t* first_channels;
 
-	Rooms(const mocpack_KeysineHead& h, size_t joints, Arena* arena)
+	HeadMemory(const mocpack_KeysineHead& h, size_t joints, Arena* arena)
 	{
-		head = arena->take<mocpack_KeysineHead>(1);
-		table = arena->take<int32_t>(joints * PLAN_COLUMNS);
-		sizes = arena->take<uint32_t>(size_t(part_count(h)));
-		shifts = arena->take<uint8_t>((h.layer_count - 1) * 2 * joints);
-		grid_steps = arena->take<uint8_t>(2 * joints);
-		initial_scales = arena->take<uint8_t>(7 * joints);
-		plan = arena->take<uint8_t>(plan_size(joints));
-		predictors = arena->take<Predictor>(h.predictor_count);
-		first_channels = arena->take<int32_t>(7 * joints);
+		head = arena->allocate<mocpack_KeysineHead>(1);
+		table = arena->allocate<int32_t>(joints * PLAN_COLUMNS);
+		sizes = arena->allocate<uint32_t>(size_t(part_count(h)));
+		shifts = arena->allocate<uint8_t>((h.layer_count - 1) * 2 * joints);
+		grid_steps = arena->allocate<uint8_t>(2 * joints);
+		initial_scales = arena->allocate<uint8_t>(7 * joints);
+		plan = arena->allocate<uint8_t>(plan_size(joints));
+		predictors = arena->allocate<Predictor>(h.predictor_count);
+		first_channels = arena->allocate<int32_t>(7 * joints);
 	}
 
 	void clear(const mocpack_KeysineHead& h, size_t joints)
@@ -143,7 +143,7 @@ struct Rooms
 
 } // namespace
 
-mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t frame_count,
+mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
 									mocpack_KeysineLayout* layout, mocpack_Fault* fault)
 {
 	mocpack_KeysineHead h = {};
@@ -154,14 +154,14 @@ mocpack_Status mocpack_keysine_peek(const uint8_t* src, size_t src_size, size_t 
 	return status;
 }
 
-size_t mocpack_keysine_head_memory(const uint8_t* src, size_t src_size, size_t joints, size_t frame_count)
+size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints, size_t frame_count)
 {
 	mocpack_KeysineHead h = {};
 	TableReader reader(nullptr, 0);
 	if (read_start(src, src_size, frame_count, &h, &reader, nullptr) != MOCPACK_OK)
 		return 0;
 	Arena arena(nullptr);
-	Rooms(h, joints, &arena);
+	HeadMemory(h, joints, &arena);
 	return arena.used();
 }
 
@@ -175,7 +175,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	if (status != MOCPACK_OK)
 		return status;
 	Arena arena(memory);
-	Rooms rooms(found, skeleton->joint_count, &arena);
+	HeadMemory rooms(found, skeleton->joint_count, &arena);
 	rooms.clear(found, skeleton->joint_count);
 	mocpack_KeysineHead* h = rooms.head;
 	*h = found;
@@ -192,8 +192,8 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	if (!build_plan(&h->plan, rooms.plan, fault) ||
 		!symbols.predictors(rooms.predictors, h->predictor_count, tracks) ||
 		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
-		(h->grid && !within(fault, "channels of a grid", double(h->plan.channel_count), 0,
-							MOCPACK_KEYSINE_MOST_GRID_CHANNELS)) ||
+		(h->grid && !check_range(fault, "channels of a grid", double(h->plan.channel_count), 0,
+							MOCPACK_KEYSINE_MAX_GRID_CHANNELS)) ||
 		(h->grid && !symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.initial_scales, tracks)) ||
 		reader.exhausted() || !reader.all_read())
 		return MOCPACK_CORRUPT;
@@ -204,7 +204,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
 	return {h->size,
-			h->cut.groups,
+			h->grouping.groups,
 			h->groups_per_segment,
 			h->segment_count,
 			h->sizes,
@@ -212,17 +212,17 @@ mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 			h->plan.track_count,
 			h->layer_count,
 			h->shifts,
-			h->cut.lead};
+			h->grouping.lead};
 }
 
 mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 {
 	mocpack_KeysineFields s = {};
 	s.mode =
-		(h->grid ? GRID_MODE : 0) | (h->cut.lead ? FIRST_FRAME_MODE : 0) | (h->thorough ? THOROUGH_MODE : 0);
+		(h->grid ? GRID_MODE : 0) | (h->grouping.lead ? FIRST_FRAME_MODE : 0) | (h->thorough ? THOROUGH_MODE : 0);
 	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits;
 	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
-	s.group_count = uint32_t(h->cut.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);
+	s.group_count = uint32_t(h->grouping.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);
 	s.predictor_count = uint32_t(h->predictor_count);
 	std::memcpy(s.errors, h->errors, sizeof h->errors);
 	return s;
@@ -230,12 +230,12 @@ mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 
 size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 {
-	return h->cut.key_frame(key);
+	return h->grouping.key_frame(key);
 }
 
 size_t mocpack_keysine_head_shares(size_t joints, size_t part_count, size_t predictor_count)
 {
-	return 128 + 4 * part_count + 16 * predictor_count + joints * (6 * PLAN_COLUMNS + 8 * MOST_LAYERS + 64);
+	return 128 + 4 * part_count + 16 * predictor_count + joints * (6 * PLAN_COLUMNS + 8 * MAX_LAYERS + 64);
 }
 
 size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,
@@ -246,14 +246,14 @@ size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const moc
 	size_t joints = skeleton->joint_count;
 	Arena arena(scratch);
 	size_t room = mocpack_keysine_head_shares(joints, part_count, start->predictor_count);
-	TableWriter writer(arena.take<Share>(room), room);
+	TableWriter writer(arena.allocate<SymbolInterval>(room), room);
 	HeadSymbols<TableWriter> symbols(writer);
 	mocpack_KeysineFields s = *start;
 	code_start(symbols, &s);
 	if (s.unit != start->unit || !symbols.sizes(sizes, part_count))
 		return 0;
 	symbols.plan(table, *skeleton, grid_steps != nullptr);
-	TrackChannels tracks(table, *skeleton, arena.take<int32_t>(7 * joints));
+	TrackChannels tracks(table, *skeleton, arena.allocate<int32_t>(7 * joints));
 	Predictor* list = reinterpret_cast<Predictor*>(predictors);
 	if (!symbols.predictors(list, start->predictor_count, tracks) ||
 		!symbols.shifts(shifts, start->layer_count - 1, size_t(tracks.track_count)) ||
@@ -262,13 +262,13 @@ size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const moc
 	return writer.finish(dst, dst_size);
 }
 
-size_t mocpack_keysine_head_scratch(size_t joints, size_t part_count, size_t predictor_count)
+size_t mocpack_keysine_head_scratch_size(size_t joints, size_t part_count, size_t predictor_count)
 {
-	return mocpack_keysine_head_shares(joints, part_count, predictor_count) * sizeof(Share) +
+	return mocpack_keysine_head_shares(joints, part_count, predictor_count) * sizeof(SymbolInterval) +
 		   7 * joints * sizeof(int32_t) + 2 * 64;
 }
 
-const int32_t* mocpack_keysine_table(const mocpack_KeysineHead* h)
+const int32_t* mocpack_keysine_plan(const mocpack_KeysineHead* h)
 {
 	return h->plan.table;
 }

@@ -6,7 +6,7 @@
 struct mocpack_KeysineHead
 {
 	mocpack::keysine::Plan plan;
-	mocpack::keysine::Cut cut;
+	mocpack::keysine::Grouping grouping;
 	size_t groups_per_segment;
 	size_t segment_count;
 	size_t layer_count;
@@ -15,7 +15,7 @@ struct mocpack_KeysineHead
 	size_t size;		   // of the head itself
 	double unit;
 	int32_t tempo;								 // 64 times half a second over the length of a group
-	uint8_t errors[MOCPACK_KEYSINE_MOST_LAYERS]; // of the keys alone, then of each layer but the last
+	uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // of the keys alone, then of each layer but the last
 	uint8_t fine_bits;
 	const mocpack::keysine::Predictor* predictors; // by channel
 	size_t predictor_count;
@@ -45,7 +45,7 @@ struct GroupSymbols
 // said of each block.
 inline size_t widest_row(size_t length)
 {
-	size_t blocks = length < size_t(1) << MOST_SPLITS ? length : size_t(1) << MOST_SPLITS;
+	size_t blocks = length < size_t(1) << MAX_SPLITS ? length : size_t(1) << MAX_SPLITS;
 	return length + blocks * (2 * MARGIN + 8);
 }
 
@@ -63,7 +63,7 @@ bool shape_group(const Plan& plan, size_t length, int splits, int32_t tempo, Gro
 
 // Checks a group's first layers and reads their first tracks: coefficients in halves of their steps where not
 // all layers are read. edges (2, channels) are the keys at its ends; scratch holds
-// mocpack_keysine_group_scratch bytes.
+// mocpack_keysine_group_scratch_size bytes.
 mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const int32_t* edges,
 						  const uint8_t* const* src, const size_t* sizes, size_t layer_count,
 						  size_t track_count, GroupSymbols* symbols, void* scratch);

@@ -20,7 +20,7 @@ struct TrackChannels
 		HingeCursor hinges(skeleton);
 		for (size_t j = 0; j < skeleton.joint_count; ++j, table += PLAN_COLUMNS)
 		{
-			JointHinges own = hinges.of(j);
+			JointHinges own = hinges.at(j);
 			add(table[TRANSLATION_KIND] == MOVING_TRANSLATION	 ? 3
 				: table[TRANSLATION_KIND] == SLIDING_TRANSLATION ? own.slides
 																 : 0);
@@ -91,7 +91,7 @@ template <typename Coder> class HeadSymbols
 		for (size_t j = 0; j < skeleton.joint_count; ++j)
 		{
 			int32_t* row = table + PLAN_COLUMNS * j;
-			JointHinges own = hinges.of(j);
+			JointHinges own = hinges.at(j);
 			if (!own.turns || !hinged(HINGE_ROTATION, row + ROTATION_KIND))
 				last_turn = row[ROTATION_KIND] = kind(KIND_STARTS[last_turn], row[ROTATION_KIND]);
 			turn(row, own, &last_step);
@@ -136,7 +136,7 @@ template <typename Coder> class HeadSymbols
 		{
 			int32_t before = i % tracks ? shifts[i - 1] : 0;
 			int32_t shift = before + number(KEY_STEP_NUMBER, true, shifts[i] - before);
-			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MOST_SHIFT))
+			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MAX_SHIFT))
 				return false;
 			shifts[i] = uint8_t(shift);
 		}
@@ -157,7 +157,7 @@ template <typename Coder> class HeadSymbols
 		}
 		for (int32_t c = 0; c < tracks.channel_count; ++c)
 		{
-			if (!Coder::READS && initial_scales[c] > MOCPACK_KEYSINE_MOST_INITIAL_SCALE)
+			if (!Coder::READS && initial_scales[c] > MOCPACK_KEYSINE_MAX_INITIAL_SCALE)
 				return false;
 			initial_scales[c] = uint8_t(direct(SCALE_NUMBER + c - tracks.first[c], initial_scales[c]));
 		}
@@ -168,7 +168,7 @@ template <typename Coder> class HeadSymbols
 	int32_t number(int what, bool has_sign, int32_t value)
 	{
 		int32_t found = coded_number(coder_, HEAD_TABLES[what], has_sign, value);
-		return found > -LARGEST && found < LARGEST ? found : 0;
+		return found > -MAX_MAGNITUDE && found < MAX_MAGNITUDE ? found : 0;
 	}
 
 	// A number from 0 to 31, which is its own symbol.
@@ -220,8 +220,8 @@ template <typename Coder> class HeadSymbols
 		if (vector)
 			axes(row + BASIS);
 		const bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
-		row[HELD] &= (1 << (own.slides + hinges)) - 1;
-		held(own, own.slides, hinges, moves, hinge, row + HELD);
+		row[CLAMPED_HINGES] &= (1 << (own.slides + hinges)) - 1;
+		held(own, own.slides, hinges, moves, hinge, row + CLAMPED_HINGES);
 		row[ROTATION_KEY_STEP] = key_step(moves, last_step, row[ROTATION_KEY_STEP]);
 	}
 
@@ -237,7 +237,7 @@ template <typename Coder> class HeadSymbols
 		{
 			const int shift = AXES_BITS - precision;
 			int32_t found = precision ? number(TURN_NUMBER + precision - 1, true, turn[a] >> shift) : 0;
-			turn[a] = magnitude(found) < LARGEST >> AXES_BITS ? found * (1 << shift) : 0;
+			turn[a] = magnitude(found) < MAX_MAGNITUDE >> AXES_BITS ? found * (1 << shift) : 0;
 		}
 	}
 
@@ -251,7 +251,7 @@ template <typename Coder> class HeadSymbols
 			row[ORIGIN + a] = still && (!hinges || a < hinges) ? number(PLACE_NUMBER, true, row[ORIGIN + a])
 							  : moves						   ? number(ORIGIN_NUMBER, true, row[ORIGIN + a])
 															   : 0;
-		held(own, 0, hinges, moves || slides, slides, row + HELD);
+		held(own, 0, hinges, moves || slides, slides, row + CLAMPED_HINGES);
 		row[TRANSLATION_KEY_STEP] = key_step(moves || slides, last_step, row[TRANSLATION_KEY_STEP]);
 	}
 

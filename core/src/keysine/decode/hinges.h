@@ -12,7 +12,7 @@ namespace mocpack
 namespace keysine
 {
 
-const int32_t MOST_TURNS = 2, MOST_SLIDES = 3;
+const int32_t MAX_TURNS = 2, MAX_SLIDES = 3;
 const double FULL_TURN = 6.28318530717958647692; // radians
 
 // The hinges of one joint: first those that slide, then those that turn.
@@ -56,7 +56,7 @@ class HingeCursor
 	{
 	}
 
-	JointHinges of(size_t joint)
+	JointHinges at(size_t joint)
 	{
 		const mocpack_Skeleton& s = skeleton_;
 		while (at_ < s.hinge_count && size_t(s.hinge_joints[at_]) < joint)

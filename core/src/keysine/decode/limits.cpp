@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "common/small.h"
+#include "common/small_build.h"
 #include "math/hinge_angle.h"
 
 namespace mocpack
@@ -35,7 +35,7 @@ HalfAngle half_of(double sine, double cosine)
 	return {length - cosine, sine}; // the same, and no difference of near numbers
 }
 
-MOCPACK_ONCE Quat turn_about(Vec3 axis, HalfAngle half)
+MOCPACK_NOINLINE Quat rotate_about(Vec3 axis, HalfAngle half)
 {
 	const double scale = 1.0 / std::sqrt(half.sine * half.sine + half.cosine * half.cosine);
 	return {scale * half.sine * axis.x, scale * half.sine * axis.y, scale * half.sine * axis.z,
@@ -97,14 +97,14 @@ MOCPACK_COLD void clamp_rotations(const JointHinges& hinges, int32_t held, int32
 		{
 			const Vec3 there = rotate(turn, axis);
 			outer = half_of(dot(cross(flat, there), first), dot(there, flat));
-			inside = multiply(turn_about(first, {-outer.sine, outer.cosine}), turn);
+			inside = multiply(rotate_about(first, {-outer.sine, outer.cosine}), turn);
 		}
 		const bool is_inner_passed = inner_limits.is_passed(twist_of(inside, axis), &back);
 		if (is_inner_passed)
-			turn = multiply(turn, turn_about(axis, back));
+			turn = multiply(turn, rotate_about(axis, back));
 		const bool is_outer_passed = outer_limits.is_passed(outer, &back);
 		if (is_outer_passed)
-			turn = multiply(turn_about(first, back), turn);
+			turn = multiply(rotate_about(first, back), turn);
 		if (is_inner_passed || is_outer_passed)
 			rotations[t] = multiply(hinges.rest, turn);
 	}
@@ -114,9 +114,9 @@ MOCPACK_COLD void clamp_places(const JointHinges& hinges, int32_t held, int32_t 
 {
 	for (int32_t t = 0; t < count; ++t)
 	{
-		double ways[MOST_SLIDES] = {};
+		double ways[MAX_SLIDES] = {};
 		Vec3 back = {0, 0, 0};
-		slid_ways(hinges.axes, size_t(hinges.slides),
+		solve_slider_positions(hinges.axes, size_t(hinges.slides),
 				  rotate(conjugate(hinges.rest), places[t] - hinges.offset), ways);
 		for (int32_t i = 0; i < hinges.slides; ++i)
 		{

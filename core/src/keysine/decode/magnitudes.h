@@ -8,7 +8,7 @@ namespace mocpack
 namespace keysine
 {
 
-const int32_t LONGEST_BLOCK = MOCPACK_KEYSINE_LONGEST_BLOCK;
+const int32_t MAX_BLOCK_FRAMES = MOCPACK_KEYSINE_MAX_BLOCK_FRAMES;
 
 // 16 · 2^(difference / 2), for differences of steps.
 inline int32_t step_ratio(int32_t difference)
@@ -19,7 +19,7 @@ inline int32_t step_ratio(int32_t difference)
 }
 
 // 8 · √length, rounded down: how much more a coefficient of a longer block stands for.
-inline int32_t root_of(int32_t length)
+inline int32_t scaled_square_root(int32_t length)
 {
 	int32_t root = 0;
 	while ((root + 1) * (root + 1) <= 64 * length)
@@ -28,7 +28,7 @@ inline int32_t root_of(int32_t length)
 }
 
 // How far keys are apart, in sixteenths of a coefficient's step, as a first coefficient might see it.
-inline int32_t seen_by_series(int64_t distance, int32_t step, int32_t key_step, int32_t root)
+inline int32_t key_distance_context(int64_t distance, int32_t step, int32_t key_step, int32_t root)
 {
 	const int64_t FARTHEST = 1 << 20, MOST = 1 << 14;
 	distance = distance < FARTHEST ? distance : FARTHEST;
@@ -37,17 +37,17 @@ inline int32_t seen_by_series(int64_t distance, int32_t step, int32_t key_step, 
 }
 
 // A row of coefficients, and what foretells it: levels around it, zeros where there are none.
-struct Foretelling
+struct LevelPredictor
 {
 	const uint8_t *before, *left, *second_left, *up, *first_up;
 	int32_t before_ratio, up_ratio; // sixteenths of the steps of those rows to this one's
-	int32_t distance, bend;			// of the keys at its ends: `seen_by_series`
+	int32_t distance, bend;			// of the keys at its ends: `key_distance_context`
 	int set;						// of weights, without that of the band
 	int32_t lifts[BAND_GROUPS];		// eighths of an octave
 };
 
 // Lifts of a row by what its track is, which channel it is, and its step.
-inline void set_lifts(Foretelling* row, int32_t family, int32_t c, int32_t step)
+inline void set_lifts(LevelPredictor* row, int32_t family, int32_t c, int32_t step)
 {
 	step = step < FIRST_LIFTED ? 0 : lesser(step - FIRST_LIFTED, LIFTED_STEPS - 1);
 	for (int group = 0; group < BAND_GROUPS; ++group)
@@ -57,7 +57,7 @@ inline void set_lifts(Foretelling* row, int32_t family, int32_t c, int32_t step)
 	}
 }
 
-// Sums of a row of at most LONGEST_BLOCK coefficients.
+// Sums of a row of at most MAX_BLOCK_FRAMES coefficients.
 class RowSums
 {
   public:
@@ -68,16 +68,16 @@ class RowSums
 		for (int32_t band = 0; band < BANDS; ++band)
 		{
 			band_from_[band] = k;
-			while (band < BANDS - 1 && k <= longest && pace(k, tempo) <= BAND_ENDS[band])
+			while (band < BANDS - 1 && k <= longest && normalized_frequency(k, tempo) <= BAND_ENDS[band])
 				++k;
 		}
-		band_from_[BANDS] = LONGEST_BLOCK + 1;
+		band_from_[BANDS] = MAX_BLOCK_FRAMES + 1;
 		for (k = 1; k <= longest; ++k)
 			parts_[k] = 65536u / uint32_t(k);
 	}
 
 	// Sums of all that is known before the row itself is, for coefficients 1 … reach.
-	void foretell(const Foretelling& row, int32_t reach)
+	void predict_level(const LevelPredictor& row, int32_t reach)
 	{
 		const uint8_t *before = row.before, *left = row.left, *second = row.second_left, *up = row.up,
 					  *first = row.first_up;
@@ -107,13 +107,13 @@ class RowSums
 	}
 
 	// The class of coefficient k where those before it are zero.
-	int class_of(const Foretelling& row, int32_t k) const
+	int class_of(const LevelPredictor& row, int32_t k) const
 	{
 		return class_of_sum(sums_[k], row.lifts[groups_[k]]);
 	}
 
 	// The class of coefficient k, whose row stands in `own` up to there.
-	int class_of(const Foretelling& row, const uint8_t* own, int32_t k) const
+	int class_of(const LevelPredictor& row, const uint8_t* own, int32_t k) const
 	{
 		const int group = groups_[k];
 		const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + row.set];
@@ -133,9 +133,9 @@ class RowSums
 	}
 
 	int32_t band_from_[BANDS + 1];
-	uint32_t parts_[LONGEST_BLOCK + 1]; // 65536 / k
-	int32_t sums_[LONGEST_BLOCK + 1];
-	uint8_t groups_[LONGEST_BLOCK + 1];
+	uint32_t parts_[MAX_BLOCK_FRAMES + 1]; // 65536 / k
+	int32_t sums_[MAX_BLOCK_FRAMES + 1];
+	uint8_t groups_[MAX_BLOCK_FRAMES + 1];
 };
 
 } // namespace keysine

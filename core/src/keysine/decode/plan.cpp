@@ -16,17 +16,17 @@ namespace
 {
 
 // Quaternions and vectors where they stand; `out` may be one of them.
-MOCPACK_ONCE void multiply(const double* a, const double* b, double* out)
+MOCPACK_NOINLINE void multiply(const double* a, const double* b, double* out)
 {
 	store(out, multiply(load_quat(a), load_quat(b)));
 }
 
-MOCPACK_ONCE void rotate(const double* q, const double* v, double* out)
+MOCPACK_NOINLINE void rotate(const double* q, const double* v, double* out)
 {
 	store(out, rotate(load_quat(q), load_vec(v)));
 }
 
-MOCPACK_ONCE void exponential(double x, double y, double z, double* out)
+MOCPACK_NOINLINE void exponential(double x, double y, double z, double* out)
 {
 	store(out, exponential(Vec3{x, y, z}));
 }
@@ -37,7 +37,7 @@ void turn_by(double grid, const int32_t* numbers, double* out)
 }
 
 // Turns `turn` about an axis.
-void turn_about(const double* axis, double angle, double* turn)
+void rotate_about(const double* axis, double angle, double* turn)
 {
 	double more[4];
 	exponential(angle * axis[0], angle * axis[1], angle * axis[2], more);
@@ -78,7 +78,7 @@ bool valid(const Plan& plan, mocpack_Fault* fault)
 		m += translated;
 		int32_t farthest = own.slides ? SLIDING_TRANSLATION : MOVING_TRANSLATION;
 		auto in_range = [&](PlanColumn column, const char* field, int32_t most)
-		{ return within(fault, "plan of joint", int64_t(j), field, row[column], 0, most); };
+		{ return check_range(fault, "plan of joint", int64_t(j), field, row[column], 0, most); };
 		if (!in_range(ROTATION_KIND, "rotation kind", own.turns ? HINGE_ROTATION : QUATERNION_ROTATION) ||
 			!in_range(TRANSLATION_KIND, "translation kind", translated ? farthest : 0) ||
 			!in_range(ROTATION_KEY_STEP, "rotation key step", STEPS - 1) ||
@@ -96,7 +96,7 @@ void still_turn(const JointHinges& hinges, const int32_t* row, double fine, doub
 	const bool hinged = hinges.turns && kind != VECTOR_ROTATION && kind != QUATERNION_ROTATION;
 	store(turn, hinged ? hinges.rest : Quat{0, 0, 0, 1});
 	for (int32_t i = 0; hinged && i < hinges.turns && kind != REST_ROTATION; ++i)
-		turn_about(hinges.axes + 3 * (hinges.slides + i), grid * row[MEAN + i], turn);
+		rotate_about(hinges.axes + 3 * (hinges.slides + i), grid * row[MEAN + i], turn);
 	if (!hinged && kind != REST_ROTATION)
 		turn_by(grid, row + MEAN, turn);
 }
@@ -166,7 +166,7 @@ void fill_carried(const Plan& plan)
 	}
 }
 
-MOCPACK_ONCE void add_inertia(double* matrix, double weight, const double* v)
+MOCPACK_NOINLINE void add_inertia(double* matrix, double weight, const double* v)
 {
 	double square = dot(load_vec(v), load_vec(v));
 	for (int a = 0; a < 3; ++a)
@@ -258,7 +258,7 @@ void put_inertia(const Costs& costs, const double* world, double* inertia)
 	for (int r = 0; r < 3; ++r)
 		for (int c = 0; c < 3; ++c)
 			inertia[3 * r + c] =
-				(turn[r] * half[c] + turn[3 + r] * half[3 + c] + turn[6 + r] * half[6 + c]) / USUAL_REST;
+				(turn[r] * half[c] + turn[3 + r] * half[3 + c] + turn[6 + r] * half[6 + c]) / TYPICAL_RESIDUAL;
 }
 
 // Takes out the best move along an axis that stands in `frame`.
@@ -266,7 +266,7 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 {
 	double way[3];
 	rotate(frame, axis, way);
-	costs.take_out(from, load_vec(way), 0.0);
+	costs.eliminate(from, load_vec(way), 0.0);
 }
 
 // Where hinges cannot take back everything: how far a small turn, or shift, of each joint moves what hangs on
@@ -296,16 +296,16 @@ void fill_hinged_inertia(const Plan& plan, double* work)
 			{
 				const double* axis = hinges.axes + 3 * (hinges.slides + i);
 				take_out_along(turned, axis, 3, costs);
-				turn_about(axis, MEAN_GRID * row[MEAN + i], turned);
+				rotate_about(axis, MEAN_GRID * row[MEAN + i], turned);
 			}
 		else if (turns(row))
-			costs.take_out(3);
-		plan.shift_cost[j] = (costs.at(0, 0) + costs.at(1, 1) + costs.at(2, 2)) / (3 * USUAL_REST);
+			costs.eliminate(3);
+		plan.shift_cost[j] = (costs.at(0, 0) + costs.at(1, 1) + costs.at(2, 2)) / (3 * TYPICAL_RESIDUAL);
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			for (int32_t i = 0; i < hinges.slides; ++i)
 				take_out_along(frame, hinges.axes + 3 * i, 0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
-			costs.take_out(0);
+			costs.eliminate(0);
 		if (parent >= 0)
 			Costs{work + 36 * parent}.add_child(costs, load_vec(pose.places + 3 * j) -
 														   load_vec(pose.places + 3 * parent));
@@ -327,10 +327,10 @@ void add_track(Plan* plan, const Track& track)
 }
 
 // The limits of the channel of hinge i, a unit of which is so much of an angle or way, from where it is zero.
-ChannelLimits channel_limits(const JointHinges& hinges, int32_t held_rows, int32_t i, double from,
+ChannelLimits channel_limits(const JointHinges& hinges, int32_t clamped_hinges, int32_t i, double from,
 							 double unit)
 {
-	if (!(held_rows >> i & 1))
+	if (!(clamped_hinges >> i & 1))
 		return {-HUGE_VAL, HUGE_VAL, 0};
 	const double* limits = hinges.limits + 2 * i;
 	return {(limits[0] - from) / unit, (limits[1] - from) / unit, hinges.narrow(i) ? FULL_TURN / unit : 0};
@@ -340,7 +340,7 @@ ChannelLimits channel_limits(const JointHinges& hinges, int32_t held_rows, int32
 void hold_free(const Plan& plan, size_t joint, int32_t first, int32_t count, Track* track)
 {
 	track->own = plan.hinges + joint;
-	track->held_rows = plan.table[PLAN_COLUMNS * joint + HELD] >> first & ((1 << count) - 1);
+	track->clamped_hinges = plan.table[PLAN_COLUMNS * joint + CLAMPED_HINGES] >> first & ((1 << count) - 1);
 }
 
 void add_position(Plan* plan, size_t j, const JointHinges& hinges)
@@ -361,7 +361,7 @@ void add_position(Plan* plan, size_t j, const JointHinges& hinges)
 			rotate(&hinges.rest.x, hinges.axes + 3 * i, track.axes + 3 * i);
 			for (int a = 0; a < 3; ++a)
 				track.axes[3 * i + a] *= unit;
-			track.limits[i] = channel_limits(hinges, row[HELD], i, 0.0, unit);
+			track.limits[i] = channel_limits(hinges, row[CLAMPED_HINGES], i, 0.0, unit);
 		}
 	}
 	else
@@ -427,7 +427,7 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 			Vec3 axis = hinge_axis(inertia, hinges.turn_axis(i));
 			store(track.axes + 3 * i, axis);
 			track.angles[i] = MEAN_GRID * row[MEAN + i];
-			track.limits[i] = channel_limits(hinges, row[HELD], hinges.slides + i, track.angles[i],
+			track.limits[i] = channel_limits(hinges, row[CLAMPED_HINGES], hinges.slides + i, track.angles[i],
 											 std::sqrt(dot(axis, axis)));
 		}
 	}
@@ -442,17 +442,17 @@ void add_rotation(Plan* plan, size_t j, int32_t parent_track, const JointHinges&
 // Lays out the arrays of a plan and what building it takes: returns work of (J, 43), then `tracks` (J).
 double* lay_out(Plan* plan, size_t joints, Arena* arena, int32_t** tracks)
 {
-	plan->still = arena->take<double>(7 * joints);
-	plan->carried_offset = arena->take<double>(3 * joints);
-	plan->carried_rotation = arena->take<double>(4 * joints);
-	plan->inertia = arena->take<double>(9 * joints);
-	plan->shift_cost = arena->take<double>(joints);
-	plan->tracks = arena->take<Track>(2 * joints);
-	plan->hinges = arena->take<JointHinges>(joints);
-	plan->descendants = arena->take<int32_t>(joints);
-	plan->carrier = arena->take<int32_t>(joints);
-	*tracks = arena->take<int32_t>(joints);
-	return arena->take<double>(43 * joints);
+	plan->still = arena->allocate<double>(7 * joints);
+	plan->carried_offset = arena->allocate<double>(3 * joints);
+	plan->carried_rotation = arena->allocate<double>(4 * joints);
+	plan->inertia = arena->allocate<double>(9 * joints);
+	plan->shift_cost = arena->allocate<double>(joints);
+	plan->tracks = arena->allocate<Track>(2 * joints);
+	plan->hinges = arena->allocate<JointHinges>(joints);
+	plan->descendants = arena->allocate<int32_t>(joints);
+	plan->carrier = arena->allocate<int32_t>(joints);
+	*tracks = arena->allocate<int32_t>(joints);
+	return arena->allocate<double>(43 * joints);
 }
 
 } // namespace
@@ -475,7 +475,7 @@ bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault)
 	plan->track_count = plan->channel_count = 0;
 	HingeCursor hinges(*plan->skeleton);
 	for (size_t j = 0; j < joints; ++j)
-		plan->hinges[j] = hinges.of(j);
+		plan->hinges[j] = hinges.at(j);
 	if (!valid(*plan, fault))
 		return false;
 	fill_still(*plan);

@@ -24,7 +24,7 @@ const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_ST
 // Weights of a joint's origin, of each of its shell points, which stand for one turn, and of its bone ends,
 // in what errors above hinges cost: chosen so that the sum over a limb is about its largest. And what may be
 // left.
-const double ORIGIN_WEIGHT = 0.25, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0, USUAL_REST = 1.5;
+const double ORIGIN_WEIGHT = 0.25, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0, TYPICAL_RESIDUAL = 1.5;
 
 enum RotationKind
 {
@@ -53,7 +53,7 @@ enum PlanColumn
 	ROTATION_KEY_STEP = BASIS + 3,
 	ORIGIN, // three: origin of a moving translation, or the still one; the ways of a still slider
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
-	HELD, // bit i: the joint's hinge i, slides before turns, is held within its limits
+	CLAMPED_HINGES, // bit i: the joint's hinge i, slides before turns, is held within its limits
 	PLAN_COLUMNS,
 };
 static_assert(int(PLAN_COLUMNS) == MOCPACK_KEYSINE_PLAN_COLUMNS, "columns of the plan");
@@ -98,11 +98,11 @@ struct Track
 	double angles[2];  // of a hinge, where its channels are zero
 	int32_t key_index; // of the keys' step
 	double key_step;
-	ChannelLimits limits[MOST_SLIDES]; // of a hinge's channels
+	ChannelLimits limits[MAX_SLIDES]; // of a hinge's channels
 	// Of a joint that moves freely: its hinges, and which of those that it slides along, or turns about, hold
 	// it within their limits all the same, a bit for each.
 	const JointHinges* own;
-	int32_t held_rows;
+	int32_t clamped_hinges;
 
 	// The value of a hinge's channel, held within its limits.
 	double held(int32_t c, double value) const
@@ -144,7 +144,7 @@ struct Plan
 
 // How a clip is cut into groups with a key at either end: evenly, after a first frame that stands apart (lead
 // is 1) or not (0).
-struct Cut
+struct Grouping
 {
 	size_t frames, groups, lead;
 
@@ -199,7 +199,7 @@ inline double key_step_of(double unit, int32_t index)
 }
 
 // Whether a number is in its range; where it is not, `fault`, which may be null, says so.
-inline bool within(mocpack_Fault* fault, const char* part, int64_t index, const char* field, double value,
+inline bool check_range(mocpack_Fault* fault, const char* part, int64_t index, const char* field, double value,
 				   double low, double high)
 {
 	if (value >= low && value <= high)
@@ -209,9 +209,9 @@ inline bool within(mocpack_Fault* fault, const char* part, int64_t index, const 
 	return false;
 }
 
-inline bool within(mocpack_Fault* fault, const char* field, double value, double low, double high)
+inline bool check_range(mocpack_Fault* fault, const char* field, double value, double low, double high)
 {
-	return within(fault, nullptr, 0, field, value, low, high);
+	return check_range(fault, nullptr, 0, field, value, low, high);
 }
 
 // Room for the arrays of a plan of so many joints, in bytes.

@@ -11,21 +11,21 @@ namespace mocpack
 namespace keysine
 {
 
-const int32_t MOST_SHIFT = MOCPACK_KEYSINE_MOST_SHIFT;
+const int32_t MAX_SHIFT = MOCPACK_KEYSINE_MAX_SHIFT;
 
-inline int32_t shifted(int32_t value, int32_t shift)
+inline int32_t shift_magnitude(int32_t value, int32_t shift)
 {
 	int32_t size = magnitude(value) >> shift;
 	return value < 0 ? -size : size;
 }
 
 // Twice the middle of what an integer of a layer may stand for.
-inline int32_t doubled_middle(int32_t value, int32_t shift)
+inline int32_t doubled_midpoint(int32_t value, int32_t shift)
 {
 	if (!value)
 		return 0;
 	int64_t size = (int64_t(magnitude(value)) << (shift + 1)) + (1 << shift) - 1;
-	size = size < LARGEST ? size : LARGEST;
+	size = size < MAX_MAGNITUDE ? size : MAX_MAGNITUDE;
 	return int32_t(value < 0 ? -size : size);
 }
 
@@ -64,17 +64,17 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 	{
 		const int32_t row = this->shape_.row(this->plan_.tracks[t].first_channel + c, b);
 		int32_t* values = this->rows_.values + row;
-		Foretelling near = this->near_.of(t, b, c);
+		LevelPredictor near = this->near_.at(t, b, c);
 		int32_t n = this->shape_.lengths[b], known = this->last_of(values, n);
 		int32_t reach = this->reach_value(t, b, c, near, known, this->last_of(source + row, n));
 		if (reach > n || reach < known)
 			return false;
 		this->rows_.extents[(this->plan_.tracks[t].first_channel + c) * this->shape_.blocks + b] =
 			int16_t(reach);
-		this->sums_.foretell(near, reach);
+		this->sums_.predict_level(near, reach);
 		for (int32_t k = 1; k <= reach; ++k)
 		{
-			if (magnitude(values[k]) >= LARGEST >> bits)
+			if (magnitude(values[k]) >= MAX_MAGNITUDE >> bits)
 				return false;
 			values[k] = refined(near, row, k, reach, bits, source[row + k]);
 		}
@@ -82,7 +82,7 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 	}
 
 	// A coefficient by so many bits finer, and its sign if that was not known.
-	int32_t refined(const Foretelling& near, int32_t row, int32_t k, int32_t reach, int32_t bits,
+	int32_t refined(const LevelPredictor& near, int32_t row, int32_t k, int32_t reach, int32_t bits,
 					int32_t wanted)
 	{
 		uint8_t* own = this->rows_.levels + row;

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "common/wide.h"
+#include "common/simd_clones.h"
 #include "keysine/decode/columns.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/head.h"
@@ -15,7 +15,7 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int32_t LANES = 8, WIDEST = LONGEST_BLOCK + LANES;
+const int32_t LANES = 8, MAX_WIDTH = MAX_BLOCK_FRAMES + LANES;
 const float NEAR = 1.0f; // square of the half turn up to which five terms are exact to a float's rounding
 
 // What turning symbols into rows needs, beside the symbols themselves.
@@ -30,17 +30,17 @@ struct Room
 
 	Room(const mocpack_KeysineHead& head, Arena* arena)
 	{
-		size_t group = head.cut.longest_group(), most = size_t(LONGEST_BLOCK);
+		size_t group = head.grouping.longest_group(), most = size_t(MAX_BLOCK_FRAMES);
 		longest = group < most ? group : most;
 		width = size_t(padded(int32_t(longest)));
-		sines = arena->take<float>(2 * table_size());
-		periods = arena->take<float>(4 * longest);
-		curve = arena->take<float>(4 * WIDEST);
-		quats = arena->take<float>(5 * WIDEST);
-		series = arena->take<double>(head.plan.channel_count * width);
-		wide = arena->take<double>(4 * WIDEST);
-		extents = arena->take<int32_t>(head.plan.channel_count);
-		turns = arena->take<Quat>(width);
+		sines = arena->allocate<float>(2 * table_size());
+		periods = arena->allocate<float>(4 * longest);
+		curve = arena->allocate<float>(4 * MAX_WIDTH);
+		quats = arena->allocate<float>(5 * MAX_WIDTH);
+		series = arena->allocate<double>(head.plan.channel_count * width);
+		wide = arena->allocate<double>(4 * MAX_WIDTH);
+		extents = arena->allocate<int32_t>(head.plan.channel_count);
+		turns = arena->allocate<Quat>(width);
 	}
 
 	size_t table_size() const
@@ -50,7 +50,7 @@ struct Room
 };
 
 // Rows from `first` up to `end` of a table: row k, column t, is number k t of the period.
-MOCPACK_WIDE void pick_sines(float* table, const float* period, int32_t length, int32_t first, int32_t end)
+MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t length, int32_t first, int32_t end)
 {
 	int32_t stride = padded(length), whole = 2 * length;
 	for (int32_t k = first; k < end; ++k)
@@ -71,7 +71,7 @@ MOCPACK_WIDE void pick_sines(float* table, const float* period, int32_t length, 
 
 // The table for blocks of `length` frames, with rows below `end` in it. Blocks of a group differ by at most
 // one frame, and so do groups of a clip: tables of even and of odd lengths change seldom.
-const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_KeysineSines* kept)
+const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_KeysineSineCache* kept)
 {
 	const double PI = 3.14159265358979323846;
 	const size_t which = size_t(length & 1);
@@ -95,7 +95,7 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 }
 
 // As block_values, of frames from … to - 1, both divisible by LANES.
-MOCPACK_WIDE void float_values(float* values, const float* sines, int32_t stride, int32_t from, int32_t to,
+MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t stride, int32_t from, int32_t to,
 							   float key, float slope, const double* series, int32_t extent)
 {
 	for (int32_t t = from; t < to; ++t)
@@ -122,7 +122,7 @@ MOCPACK_WIDE void float_values(float* values, const float* sines, int32_t stride
 // Quaternions (4, WIDEST) of a rotation track whose channels (3, WIDEST) are given, and the squares of half
 // turns; returns how many of these are beyond NEAR, where the quaternion does not hold. Distances that the
 // compiler knows let it take several frames at once.
-MOCPACK_WIDE int32_t near_quats(const Track& track, const float* __restrict x, int32_t from, int32_t to,
+MOCPACK_SIMD_CLONES int32_t near_quats(const Track& track, const float* __restrict x, int32_t from, int32_t to,
 								float* __restrict out)
 {
 	float m[9];
@@ -133,7 +133,7 @@ MOCPACK_WIDE int32_t near_quats(const Track& track, const float* __restrict x, i
 				bw = float(track.base[3]);
 	for (int32_t t = from; t < to; ++t)
 	{
-		float x0 = x[t], x1 = x[WIDEST + t], x2 = x[2 * WIDEST + t];
+		float x0 = x[t], x1 = x[MAX_WIDTH + t], x2 = x[2 * MAX_WIDTH + t];
 		float a = m[0] * x0 + m[3] * x1 + m[6] * x2;
 		float b = m[1] * x0 + m[4] * x1 + m[7] * x2;
 		float c = m[2] * x0 + m[5] * x1 + m[8] * x2;
@@ -145,12 +145,12 @@ MOCPACK_WIDE int32_t near_quats(const Track& track, const float* __restrict x, i
 		float w = 1 - s * 0.5f *
 						  (1 - s * (1.0f / 12) *
 								   (1 - s * (1.0f / 30) * (1 - s * (1.0f / 56) * (1 - s * (1.0f / 90)))));
-		out[4 * WIDEST + t] = s;
+		out[4 * MAX_WIDTH + t] = s;
 		a *= sine, b *= sine, c *= sine;
 		out[t] = bw * a + bx * w + by * c - bz * b;
-		out[WIDEST + t] = bw * b - bx * c + by * w + bz * a;
-		out[2 * WIDEST + t] = bw * c + bx * b - by * a + bz * w;
-		out[3 * WIDEST + t] = bw * w - bx * a - by * b - bz * c;
+		out[MAX_WIDTH + t] = bw * b - bx * c + by * w + bz * a;
+		out[2 * MAX_WIDTH + t] = bw * c + bx * b - by * a + bz * w;
+		out[3 * MAX_WIDTH + t] = bw * w - bx * a - by * b - bz * c;
 	}
 	return far;
 }
@@ -175,7 +175,7 @@ Four picked(Four a, Four b, FourPlaces places)
 // Quaternions (4, WIDEST), frames first … stop - 1, into a column of rows.
 void put_quats(const float* quats, int32_t first, int32_t stop, float* column, size_t apart)
 {
-	const float *x = quats, *y = x + WIDEST, *z = y + WIDEST, *w = z + WIDEST;
+	const float *x = quats, *y = x + MAX_WIDTH, *z = y + MAX_WIDTH, *w = z + MAX_WIDTH;
 	int32_t t = first;
 #if defined(__GNUC__)
 	for (; t + 4 <= stop; t += 4, column += 4 * apart) // turned round in registers
@@ -200,7 +200,7 @@ struct Rows32
 	Columns columns;
 	float* rows;
 	size_t stride;
-	bool turns_alone;
+	bool rotations_only;
 
 	float* turn(size_t t, int32_t column) const
 	{
@@ -212,7 +212,7 @@ struct Rows32
 	}
 	bool wants(const Track& track) const
 	{
-		return columns.wants(track) && (track.kind != POSITION_TRACK || !turns_alone);
+		return columns.wants(track) && (track.kind != POSITION_TRACK || !rotations_only);
 	}
 };
 
@@ -254,7 +254,7 @@ void put_still(const Plan& plan, size_t count, const Rows32& out)
 			for (size_t t = 0; t < count; ++t)
 				put(out.turn(t, column), load_quat(plan.still + 7 * j));
 	}
-	for (size_t m = 0; m < s.translated_count && !out.turns_alone; ++m)
+	for (size_t m = 0; m < s.translated_count && !out.rotations_only; ++m)
 	{
 		const size_t j = size_t(s.translated_joints[m]);
 		const int32_t column = out.columns.place(m);
@@ -267,7 +267,7 @@ void put_still(const Plan& plan, size_t count, const Rows32& out)
 // One block of a group: its frames first … stop - 1 into the rows from `row` on.
 void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, size_t b,
 			   int32_t first, int32_t stop, const Rows32& out, size_t row, const Room& room,
-			   mocpack_KeysineSines* kept)
+			   mocpack_KeysineSineCache* kept)
 {
 	const Plan& plan = head.plan;
 	const Shape& shape = symbols.shape;
@@ -280,7 +280,7 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 	for (size_t t = 0; t < track_count; ++t)
 	{
 		const Track& track = plan.tracks[t];
-		const bool single = track.kind == VECTOR_TRACK && !track.held_rows, wanted = out.wants(track);
+		const bool single = track.kind == VECTOR_TRACK && !track.clamped_hinges, wanted = out.wants(track);
 		if (!wanted && !head.predictor_count)
 			continue;
 		int32_t index = symbols.rows.steps[t * blocks + b];
@@ -296,25 +296,25 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 				continue;
 			double start = track.key_step * key[0], end = track.key_step * key[channels];
 			const float* sines = sines_of(room, length, room.extents[channel] + 1, kept);
-			float* values = room.curve + c * WIDEST;
+			float* values = room.curve + c * MAX_WIDTH;
 			// where a float would round off too much, the straight line is added in double precision
 			float_values(values, sines, stride, from, to, single ? float(start) : 0.0f,
 						 single ? float((end - start) / length) : 0.0f, room.series + channel * stride,
 						 room.extents[channel]);
 			for (int32_t i = first; i < stop && !single; ++i)
-				room.wide[c * WIDEST + i] = start + (end - start) / length * i + double(values[i]);
+				room.wide[c * MAX_WIDTH + i] = start + (end - start) / length * i + double(values[i]);
 		}
 		if (wanted && !single)
-			put_track(track, room.wide + first, WIDEST, stop - first, room.turns, out, row);
+			put_track(track, room.wide + first, MAX_WIDTH, stop - first, room.turns, out, row);
 		if (!wanted || !single)
 			continue;
 		int32_t far = near_quats(track, room.curve, from, to, room.quats);
 		put_quats(room.quats, first, stop, out.turn(row, out.columns.turn(track.joint)), out.stride);
 		// frame by frame, so that a row does not depend on which others are wanted
 		for (int32_t i = first; i < stop && far; ++i)
-			if (room.quats[4 * WIDEST + i] > NEAR)
+			if (room.quats[4 * MAX_WIDTH + i] > NEAR)
 			{
-				double turn[3] = {room.curve[i], room.curve[WIDEST + i], room.curve[2 * WIDEST + i]};
+				double turn[3] = {room.curve[i], room.curve[MAX_WIDTH + i], room.curve[2 * MAX_WIDTH + i]};
 				put_track(track, turn, 1, 1, room.turns, out, row + size_t(i - first));
 			}
 	}
@@ -322,13 +322,13 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 
 } // namespace
 
-size_t mocpack_keysine_rows_scratch(const mocpack_KeysineHead* head)
+size_t mocpack_keysine_rows_scratch_size(const mocpack_KeysineHead* head)
 {
-	if (!head->cut.groups)
+	if (!head->grouping.groups)
 		return 64;
 	Arena arena(nullptr);
 	GroupSymbols symbols;
-	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
+	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
 	Room(*head, &arena);
 	return arena.used();
 }
@@ -337,16 +337,16 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
 										   const size_t* sizes, size_t layer_count,
 										   const mocpack_KeysineColumns* columns, float* rows, size_t stride,
-										   int turns_alone, mocpack_KeysineSines* kept, void* scratch)
+										   int rotations_only, mocpack_KeysineSineCache* kept, void* scratch)
 {
 	if (head->grid)
 		return MOCPACK_UNSUPPORTED;
 	Arena arena(scratch);
 	GroupSymbols symbols;
-	lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
+	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
 	Room room(*head, &arena);
-	Rows32 out = {{*head->plan.skeleton, columns}, rows, stride, turns_alone != 0};
-	size_t track_count = out.columns.tracks_wanted(head->plan);
+	Rows32 out = {{*head->plan.skeleton, columns}, rows, stride, rotations_only != 0};
+	size_t track_count = out.columns.selected_track_count(head->plan);
 	mocpack_Status status =
 		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
 	if (status != MOCPACK_OK)
@@ -368,10 +368,10 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 	return MOCPACK_OK;
 }
 
-void mocpack_keysine_row(const mocpack_KeysineHead* head, const int32_t* key,
-						 const mocpack_KeysineColumns* columns, float* row, int turns_alone)
+void mocpack_keysine_decode_key_row(const mocpack_KeysineHead* head, const int32_t* key,
+						 const mocpack_KeysineColumns* columns, float* row, int rotations_only)
 {
-	Rows32 out = {{*head->plan.skeleton, columns}, row, 0, turns_alone != 0};
+	Rows32 out = {{*head->plan.skeleton, columns}, row, 0, rotations_only != 0};
 	for (size_t t = 0; t < head->plan.track_count; ++t)
 	{
 		const Track& track = head->plan.tracks[t];

@@ -16,8 +16,8 @@ namespace keysine
 const int FAMILIES = 10;
 const int SYMBOLS = 32; // of a magnitude; the last one escapes
 const int ESCAPE = SYMBOLS - 1;
-const int32_t LARGEST = 1 << 30;
-const int MOST_SPLITS = MOCPACK_KEYSINE_MOST_SPLITS;
+const int32_t MAX_MAGNITUDE = 1 << 30;
+const int MAX_SPLITS = MOCPACK_KEYSINE_MAX_SPLITS;
 
 // Symbols of magnitudes: those below 2^(m + 1) by themselves, then 2^m to each octave.
 const int FINE = 2;	  // m of coefficients
@@ -68,7 +68,7 @@ const int BANDS = 16, BAND_GROUP = 4, BAND_GROUPS = BANDS / BAND_GROUP;
 constexpr uint8_t BAND_ENDS[BANDS - 1] = {1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58};
 
 // Coefficient k of a block, as if blocks had half a second; `tempo` / 64 is half a second over its length.
-inline int32_t pace(int32_t k, int32_t tempo)
+inline int32_t normalized_frequency(int32_t k, int32_t tempo)
 {
 	return (k * tempo + 32) >> 6;
 }

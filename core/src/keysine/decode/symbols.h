@@ -120,7 +120,7 @@ template <typename Coder> class KeySymbols
 				int32_t apart = !after ? 0 : symbol_of(magnitude(after[at] - before[at]), COARSE);
 				int64_t value = guess + difference(plan_.tracks[t], c, state, apart,
 												   seen ? 4 * sum / seen : 0, int32_t(key[at] - guess));
-				if (failed_ || value > LARGEST || value < -LARGEST)
+				if (failed_ || value > MAX_MAGNITUDE || value < -MAX_MAGNITUDE)
 					return false;
 				key[at] = int32_t(value);
 				sum += found_[at], ++seen;
@@ -168,10 +168,10 @@ inline int step_symbol(int32_t step, int32_t guess)
 }
 
 // What is known around a track in a block of a group: the tables of its steps, reaches and coefficients.
-class Surroundings
+class CoefficientContext
 {
   public:
-	Surroundings(const Plan& plan, const Shape& shape, const Rows& rows)
+	CoefficientContext(const Plan& plan, const Shape& shape, const Rows& rows)
 		: plan_(plan), shape_(shape), rows_(rows)
 	{
 	}
@@ -181,7 +181,7 @@ class Surroundings
 	{
 		for (int32_t b = 0, seen = 0; b < shape_.blocks && seen != 3; ++b)
 			if (!(seen >> (shape_.lengths[b] & 1) & 1))
-				roots_[shape_.lengths[b] & 1] = root_of(shape_.lengths[b] + 1),
+				roots_[shape_.lengths[b] & 1] = scaled_square_root(shape_.lengths[b] + 1),
 										   seen |= 1 << (shape_.lengths[b] & 1);
 	}
 
@@ -216,13 +216,13 @@ class Surroundings
 	}
 
 	// What foretells a channel in a block, whose step is known.
-	Foretelling of(int32_t t, int32_t b, int32_t c) const
+	LevelPredictor at(int32_t t, int32_t b, int32_t c) const
 	{
-		return of(t, b, c, step_at(t, b));
+		return at(t, b, c, step_at(t, b));
 	}
-	Foretelling of(int32_t t, int32_t b, int32_t c, int32_t step) const
+	LevelPredictor at(int32_t t, int32_t b, int32_t c, int32_t step) const
 	{
-		static const uint8_t ZEROS[LONGEST_BLOCK + 3 * MARGIN] = {};
+		static const uint8_t ZEROS[MAX_BLOCK_FRAMES + 3 * MARGIN] = {};
 		const uint8_t* none = ZEROS + MARGIN;
 		const Track& track = plan_.tracks[t];
 		int32_t channel = track.first_channel + c, channel_stride = shape_.blocks * shape_.stride,
@@ -235,15 +235,15 @@ class Surroundings
 			first_up = rows_.levels + shape_.row(parent.first_channel, b);
 		}
 		int32_t was = b ? step_at(t, b - 1) : -1, above = up_step(t, b);
-		Foretelling row = {b ? levels - shape_.stride : none,
+		LevelPredictor row = {b ? levels - shape_.stride : none,
 						   c ? levels - channel_stride : none,
 						   c > 1 ? levels - 2 * channel_stride : none,
 						   up,
 						   first_up,
 						   was < 0 ? 0 : step_ratio(step - was),
 						   above < 0 ? 0 : step_ratio(step - above),
-						   seen_by_series(distance(channel, b), step, track.key_index, root),
-						   seen_by_series(bend(channel, b), step, track.key_index, root),
+						   key_distance_context(distance(channel, b), step, track.key_index, root),
+						   key_distance_context(bend(channel, b), step, track.key_index, root),
 						   2 * (b == 0) + (c == 0),
 						   {}};
 		set_lifts(&row, track.family, c, step);
@@ -251,7 +251,7 @@ class Surroundings
 	}
 
 	// left: the symbol of the reach of channel c - 1, 0 where there is none
-	const uint16_t* reach_table(int32_t t, int32_t b, int32_t c, const Foretelling& near, int32_t step,
+	const uint16_t* reach_table(int32_t t, int32_t b, int32_t c, const LevelPredictor& near, int32_t step,
 								int32_t left) const
 	{
 		const Track& track = plan_.tracks[t];
@@ -386,12 +386,12 @@ template <typename Coder> class CoefficientSymbols
 		const int32_t row = shape_.row(track.first_channel + c, b), n = shape_.lengths[b];
 		int32_t* values = rows_.values + row;
 		uint8_t* own = rows_.levels + row;
-		Foretelling near = near_.of(t, b, c);
+		LevelPredictor near = near_.at(t, b, c);
 		int32_t reach = reach_value(t, b, c, near, 0, Coder::READS ? 0 : last_of(values, n));
 		if (reach > n)
 			return false;
 		rows_.extents[(track.first_channel + c) * shape_.blocks + b] = int16_t(reach);
-		sums_.foretell(near, reach);
+		sums_.predict_level(near, reach);
 		for (int32_t k = 1; k <= reach; ++k)
 		{
 			int symbol =
@@ -411,7 +411,7 @@ template <typename Coder> class CoefficientSymbols
 	}
 
 	// A reach that is known to be at least `least`; its symbol goes to `reaches`.
-	int32_t reach_value(int32_t t, int32_t b, int32_t c, const Foretelling& near, int32_t least,
+	int32_t reach_value(int32_t t, int32_t b, int32_t c, const LevelPredictor& near, int32_t least,
 						int32_t value)
 	{
 		uint8_t* own = rows_.reaches + (plan_.tracks[t].first_channel + c) * shape_.blocks + b;
@@ -434,8 +434,8 @@ template <typename Coder> class CoefficientSymbols
 			int middle = (low + high) / 2;
 			uint32_t below = uint32_t(starts[middle + 1] - starts[low]),
 					 all = uint32_t(starts[high + 1] - starts[low]);
-			uint32_t zero = all ? below * TABLE_WHOLE / all : TABLE_WHOLE / 2;
-			zero = zero < 1 ? 1 : zero > TABLE_WHOLE - 1 ? TABLE_WHOLE - 1 : zero;
+			uint32_t zero = all ? below * TABLE_TOTAL / all : TABLE_TOTAL / 2;
+			zero = zero < 1 ? 1 : zero > TABLE_TOTAL - 1 ? TABLE_TOTAL - 1 : zero;
 			if (coder_.choice(zero, value > middle))
 				low = middle + 1;
 			else
@@ -444,7 +444,7 @@ template <typename Coder> class CoefficientSymbols
 		return low;
 	}
 
-	const uint16_t* table_of(const Foretelling& near, const uint8_t* own, int32_t k, int32_t reach) const
+	const uint16_t* table_of(const LevelPredictor& near, const uint8_t* own, int32_t k, int32_t reach) const
 	{
 		return MAGNITUDE_TABLES[sums_.class_of(near, own, k)][lesser(reach - k, REACH_LEFT - 1)];
 	}
@@ -452,7 +452,7 @@ template <typename Coder> class CoefficientSymbols
 	// What follows the symbols of a row: the rest of large magnitudes, then all signs.
 	bool finish_row(int32_t* values, int32_t reach)
 	{
-		const int CHUNK = MOST_PLAIN_BITS;
+		const int CHUNK = MAX_RAW_BITS;
 		for (int32_t k = 1; k <= reach; ++k)
 		{
 			int symbol = symbols_[k];
@@ -484,10 +484,10 @@ template <typename Coder> class CoefficientSymbols
 	const Plan& plan_;
 	const Shape& shape_;
 	const Rows& rows_;
-	Surroundings near_;
+	CoefficientContext near_;
 	RowSums sums_;
-	int32_t sizes_[LONGEST_BLOCK + 1];
-	uint8_t symbols_[LONGEST_BLOCK + 1];
+	int32_t sizes_[MAX_BLOCK_FRAMES + 1];
+	uint8_t symbols_[MAX_BLOCK_FRAMES + 1];
 };
 
 } // namespace keysine

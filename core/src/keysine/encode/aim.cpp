@@ -136,7 +136,7 @@ Squares remaining(const Track& track, const Scene& scene, int32_t t, const Aim& 
 	size_t at = scene.at(track.joint, t);
 	const Remainder& after = scene.after_turn[at];
 	Vec3 off = turn_between(scene.rotation[at], aim.world),
-		 moved = scene.decoded_position[at] - scene.position[at], moves[MOST_TURNS];
+		 moved = scene.decoded_position[at] - scene.position[at], moves[MAX_TURNS];
 	Squares squares = {track.channels};
 	for (int32_t c = 0; c < track.channels; ++c)
 		moves[c] = after.scaled(aim.turn[c]);
@@ -157,7 +157,7 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 	stand(track, base, &aim);
 	if (!compensate)
 		return aim;
-	double change[MOST_TURNS];
+	double change[MAX_TURNS];
 	remaining(track, scene, t, aim, scene.turn_price[t]).least(change);
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
@@ -190,7 +190,7 @@ void aim_slider(const Plan& plan, const Track& track, const Scene& scene, int32_
 {
 	size_t at = scene.at(track.joint, t);
 	const Remainder& after = scene.after_place[at];
-	Vec3 place = load_vec(track.base), moves[MOST_SLIDES];
+	Vec3 place = load_vec(track.base), moves[MAX_SLIDES];
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		Vec3 axis = load_vec(track.axes + 3 * c);
@@ -208,7 +208,7 @@ void aim_slider(const Plan& plan, const Track& track, const Scene& scene, int32_
 		r[c] = -dot(moves[c], off);
 	}
 	Vec3 change = solve(m, Vec3{r[0], r[1], r[2]});
-	const double changes[MOST_SLIDES] = {change.x, change.y, change.z};
+	const double changes[MAX_SLIDES] = {change.x, change.y, change.z};
 	for (int32_t c = 0; c < track.channels; ++c)
 		channels[c] = track.held(c, channels[c] + changes[c]);
 }
@@ -267,10 +267,10 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 		aim.world = near(scene.rotation[scene.at(track.joint, t)], aim.world, LEEWAY * leeway.world_angle);
 	else if (leeway.max_angle > 0 && compensate)
 		aim.world = near(faithful, aim.world, LEEWAY * leeway.max_angle);
-	if (track.held_rows)
+	if (track.clamped_hinges)
 	{
 		Quat local = multiply(conjugate(above), aim.world);
-		clamp_rotations(*track.own, track.held_rows, 1, &local);
+		clamp_rotations(*track.own, track.clamped_hinges, 1, &local);
 		aim.world = multiply(above, local);
 	}
 	if (track.kind == QUATERNION_TRACK)
@@ -328,8 +328,8 @@ void aim_position(const Plan& plan, const Track& track, const Scene& scene, int3
 	if (parent >= 0)
 		place = rotate(conjugate(scene.decoded_rotation[scene.at(parent, t)]),
 					   place - scene.decoded_position[scene.at(parent, t)]);
-	if (track.held_rows)
-		clamp_places(*track.own, track.held_rows, 1, &place);
+	if (track.clamped_hinges)
+		clamp_places(*track.own, track.clamped_hinges, 1, &place);
 	channels[0] = (place.x - track.base[0]) / track.axes[0];
 	channels[1] = (place.y - track.base[1]) / track.axes[0];
 	channels[2] = (place.z - track.base[2]) / track.axes[0];

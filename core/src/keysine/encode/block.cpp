@@ -27,41 +27,41 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig),
 	  near_(encoder->plan, symbols_.shape, symbols_.rows)
 {
-	size_t group = e_.cut.longest_group(),
-		   longest = group < size_t(LONGEST_BLOCK) ? group : size_t(LONGEST_BLOCK);
+	size_t group = e_.grouping.longest_group(),
+		   longest = group < size_t(MAX_BLOCK_FRAMES) ? group : size_t(MAX_BLOCK_FRAMES);
 	stride_ = padded(int32_t(longest));
 	size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
 	lay_out_scene(&scene_, arena, e_, int32_t(longest));
 	lay_out_group(plan_, group, &symbols_, arena);
-	frames_ = arena->take<size_t>(stride);
-	sines_ = arena->take<double>(longest * stride);
-	waves_ = arena->take<float>(longest * stride);
-	aims_ = arena->take<double>(4 * stride);
-	ahead_ = arena->take<double>(4 * stride);
-	curve_ = arena->take<double>(4 * stride);
-	series_ = arena->take<double>(plan_.channel_count * stride);
-	extents_ = arena->take<int32_t>(plan_.channel_count);
-	turns_ = arena->take<Quat>(stride);
-	start_ = arena->take<float>(3 * points * stride);
-	moves_ = arena->take<float>(12 * points * stride);
-	scaled_start_ = arena->take<float>(3 * points * stride);
-	scaled_moves_ = arena->take<float>(12 * points * stride);
-	wanted_ = arena->take<float>(4 * stride);
-	found_ = arena->take<int32_t>(4 * stride);
-	strained_ = arena->take<uint8_t>(stride);
-	strained_before_ = arena->take<uint8_t>(stride);
+	frames_ = arena->allocate<size_t>(stride);
+	sines_ = arena->allocate<double>(longest * stride);
+	waves_ = arena->allocate<float>(longest * stride);
+	aims_ = arena->allocate<double>(4 * stride);
+	ahead_ = arena->allocate<double>(4 * stride);
+	curve_ = arena->allocate<double>(4 * stride);
+	series_ = arena->allocate<double>(plan_.channel_count * stride);
+	extents_ = arena->allocate<int32_t>(plan_.channel_count);
+	turns_ = arena->allocate<Quat>(stride);
+	start_ = arena->allocate<float>(3 * points * stride);
+	moves_ = arena->allocate<float>(12 * points * stride);
+	scaled_start_ = arena->allocate<float>(3 * points * stride);
+	scaled_moves_ = arena->allocate<float>(12 * points * stride);
+	wanted_ = arena->allocate<float>(4 * stride);
+	found_ = arena->allocate<int32_t>(4 * stride);
+	strained_ = arena->allocate<uint8_t>(stride);
+	strained_before_ = arena->allocate<uint8_t>(stride);
 	hinges_before_ = lay_out_hinges(arena);
-	guards_ = arena->take<Guard>(size_t(most_guards(e_)));
-	search_ = arena->take<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
+	guards_ = arena->allocate<Guard>(size_t(most_guards(e_)));
+	search_ = arena->allocate<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 	if (e_.wanted)
-		seen_wanted_ = arena->take<float>(plan_.channel_count * group),
-		seen_series_ = arena->take<float>(plan_.channel_count * group),
-		seen_steps_ = arena->take<float>(plan_.channel_count * group);
+		seen_wanted_ = arena->allocate<float>(plan_.channel_count * group),
+		seen_series_ = arena->allocate<float>(plan_.channel_count * group),
+		seen_steps_ = arena->allocate<float>(plan_.channel_count * group);
 }
 
 bool BlockCoder::begin(size_t group, const int32_t* keys, int splits)
 {
-	group_ = group, length_of_group_ = e_.cut.length(group);
+	group_ = group, length_of_group_ = e_.grouping.length(group);
 	errors_ = 0, filled_ = nullptr;
 	if (!shape_group(plan_, length_of_group_, splits, e_.job.tempo, &symbols_))
 		return false;
@@ -81,14 +81,14 @@ void BlockCoder::set_way(const Way& way)
 KeptBlock BlockCoder::lay_out_kept(Arena* arena) const
 {
 	const size_t channels = plan_.channel_count, cells = channels * size_t(row_stride(stride_));
-	return {arena->take<int32_t>(plan_.track_count),
-			arena->take<int32_t>(cells),
-			arena->take<uint8_t>(cells),
-			arena->take<uint8_t>(channels),
-			arena->take<double>(channels * size_t(stride_)),
-			arena->take<int32_t>(channels),
-			arena->take<Vec3>(plan_.skeleton->joint_count * size_t(stride_)),
-			arena->take<Quat>(plan_.skeleton->joint_count * size_t(stride_))};
+	return {arena->allocate<int32_t>(plan_.track_count),
+			arena->allocate<int32_t>(cells),
+			arena->allocate<uint8_t>(cells),
+			arena->allocate<uint8_t>(channels),
+			arena->allocate<double>(channels * size_t(stride_)),
+			arena->allocate<int32_t>(channels),
+			arena->allocate<Vec3>(plan_.skeleton->joint_count * size_t(stride_)),
+			arena->allocate<Quat>(plan_.skeleton->joint_count * size_t(stride_))};
 }
 
 void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) const
@@ -120,7 +120,7 @@ void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) c
 
 KeptHinges BlockCoder::lay_out_hinges(Arena* arena) const
 {
-	return {arena->take<double>(size_t(stride_)), arena->take<double>(size_t(stride_))};
+	return {arena->allocate<double>(size_t(stride_)), arena->allocate<double>(size_t(stride_))};
 }
 
 void BlockCoder::keep_hinges(const KeptHinges& kept) const
@@ -147,7 +147,7 @@ void BlockCoder::report() const
 {
 	if (!e_.wanted)
 		return;
-	size_t from = e_.cut.key_frame(group_), length = length_of_group_;
+	size_t from = e_.grouping.key_frame(group_), length = length_of_group_;
 	for (size_t c = 0; c < plan_.channel_count; ++c)
 	{
 		size_t to = c * e_.job.frame_count + from;
@@ -159,7 +159,7 @@ void BlockCoder::report() const
 	{
 		size_t at = from + block_frame(length, symbols_.splits, size_t(b));
 		for (int32_t k = 0; k <= symbols_.lengths[b]; ++k)
-			e_.paces[at + size_t(k)] = k ? pace(k, symbols_.shape.tempo) : 0;
+			e_.paces[at + size_t(k)] = k ? normalized_frequency(k, symbols_.shape.tempo) : 0;
 	}
 }
 
@@ -171,7 +171,7 @@ bool BlockCoder::code(size_t b)
 	set_length(length);
 	scene_.count = length - 1;
 	for (int32_t t = 0; t + 1 < length; ++t)
-		frames_[t] = e_.cut.key_frame(group_) + from + size_t(t) + 1;
+		frames_[t] = e_.grouping.key_frame(group_) + from + size_t(t) + 1;
 	if (filled_ != keys_)
 		fill_scene(&scene_, e_, frames_);
 	filled_ = keys_;
@@ -515,9 +515,9 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, 
 
 void BlockCoder::prepare_channel(const Track& track, int32_t c)
 {
-	float rest[LONGEST_BLOCK + 8] = {};
+	float rest[MAX_BLOCK_FRAMES + 8] = {};
 	int32_t channel = track.first_channel + c;
-	series_block().foretell(channel, n_, next_predictor_);
+	series_block().predict_series(channel, n_, next_predictor_);
 	const double* foretold = series_ + channel * stride_;
 	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, foretold, extents_[channel]);
 	for (int32_t k = 0; k <= n_ && seen_wanted_; ++k)

@@ -184,7 +184,7 @@ class BlockCoder
 	const Rig& rig_;
 	Scene scene_;
 	GroupSymbols symbols_;
-	Surroundings near_;
+	CoefficientContext near_;
 	RowSums sums_[4];
 	// of the present group
 	size_t group_ = 0, length_of_group_ = 0;
@@ -197,7 +197,7 @@ class BlockCoder
 	const Span* spans_ = nullptr;
 	size_t span_count_ = 0, tracks_left_ = 0; // tracks that may still be coded in the present block
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
-	double foretold_[4][LONGEST_BLOCK];
+	double foretold_[4][MAX_BLOCK_FRAMES];
 	// of the present block and track
 	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
 	size_t from_ = 0, next_predictor_ = 0;

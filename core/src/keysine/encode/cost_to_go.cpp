@@ -107,9 +107,9 @@ const double LEAST_ROOM = 1e-12; // radians, metres
 
 // What it costs to count on a hinge that is held within limits: as much as an error of the bound, for all of
 // the way from where it stands to the nearer limit. Nothing can be taken back beyond.
-double limit_price(const JointHinges& hinges, int32_t held_rows, int32_t i, double value)
+double limit_price(const JointHinges& hinges, int32_t clamped_hinges, int32_t i, double value)
 {
-	if (!(held_rows >> i & 1))
+	if (!(clamped_hinges >> i & 1))
 		return 0.0;
 	const double lowest = hinges.limits[2 * i], highest = hinges.limits[2 * i + 1];
 	if (hinges.narrow(i))
@@ -124,13 +124,13 @@ double source_value(const JointHinges& hinges, const Scene& scene, int32_t i, in
 }
 
 // The same for a joint that moves freely: in every direction, what the dearest of its hinges costs.
-double free_price(const JointHinges& hinges, int32_t held_rows, int32_t first, int32_t count,
+double free_price(const JointHinges& hinges, int32_t clamped_hinges, int32_t first, int32_t count,
 				  const Scene& scene, int32_t t)
 {
 	double dearest = 0;
 	for (int32_t i = first; i < first + count; ++i)
 	{
-		const double price = limit_price(hinges, held_rows, i, source_value(hinges, scene, i, t));
+		const double price = limit_price(hinges, clamped_hinges, i, source_value(hinges, scene, i, t));
 		dearest = price > dearest ? price : dearest;
 	}
 	return dearest;
@@ -139,24 +139,24 @@ double free_price(const JointHinges& hinges, int32_t held_rows, int32_t first, i
 // The hinges whose limits have a price: none until a frame fails without, since a price takes bits.
 int32_t limiting_rows(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
 {
-	return scene.turn_price[t] > scene.strained_price ? plan.table[PLAN_COLUMNS * joint + HELD] : 0;
+	return scene.turn_price[t] > scene.strained_price ? plan.table[PLAN_COLUMNS * joint + CLAMPED_HINGES] : 0;
 }
 
 // World axes of a joint's hinges in a frame, as they stand in the source.
 void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& scene, int32_t joint,
 					 int32_t t, bool turns, double price, const Costs& costs)
 {
-	const int32_t held_rows = limiting_rows(plan, scene, joint, t);
+	const int32_t clamped_hinges = limiting_rows(plan, scene, joint, t);
 	int32_t parent = plan.skeleton->parents[joint];
 	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
 	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
-		costs.take_out(0, rotate(frame, hinges.slide_axis(i)),
-					   limit_price(hinges, held_rows, i, source_value(hinges, scene, i, t)));
+		costs.eliminate(0, rotate(frame, hinges.slide_axis(i)),
+					   limit_price(hinges, clamped_hinges, i, source_value(hinges, scene, i, t)));
 	for (int32_t i = 0; i < hinges.turns && turns; ++i)
 	{
 		double angle = source_value(hinges, scene, hinges.slides + i, t);
-		costs.take_out(3, rotate(frame, hinges.turn_axis(i)),
-					   price + limit_price(hinges, held_rows, hinges.slides + i, angle));
+		costs.eliminate(3, rotate(frame, hinges.turn_axis(i)),
+					   price + limit_price(hinges, clamped_hinges, hinges.slides + i, angle));
 		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
 	}
 }
@@ -175,21 +175,21 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
 		Costs costs = {work + 36 * j};
 		JointHinges hinges = plan.hinges[j];
-		const int32_t held_rows = limiting_rows(plan, scene, j, t);
+		const int32_t clamped_hinges = limiting_rows(plan, scene, j, t);
 		add_own(plan, rig, settings, scene, j, t, &end, costs);
 		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 			scene.after_turn[scene.at(j, t)] = remainder_of(costs, 3, over_square(settings.bound));
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			costs.take_out(3,
-						   turn_price + free_price(hinges, held_rows, hinges.slides, hinges.turns, scene, t));
+			costs.eliminate(3,
+						   turn_price + free_price(hinges, clamped_hinges, hinges.slides, hinges.turns, scene, t));
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
 			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
-			costs.take_out(0, free_price(hinges, held_rows, 0, hinges.slides, scene, t));
+			costs.eliminate(0, free_price(hinges, clamped_hinges, 0, hinges.slides, scene, t));
 		int32_t parent = skeleton.parents[j];
 		if (parent < 0)
 			continue;

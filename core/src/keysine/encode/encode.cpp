@@ -35,15 +35,15 @@ class GroupCoder
 	GroupCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), block_(encoder, arena), symbols_(*block_.symbols())
 	{
-		room_ = group_shares(plan_, e_.cut.longest_group());
-		shares_ = arena->take<Share>(room_);
-		spare_ = arena->take<uint8_t>(group_bytes(*encoder));
+		room_ = group_shares(plan_, e_.grouping.longest_group());
+		shares_ = arena->allocate<SymbolInterval>(room_);
+		spare_ = arena->allocate<uint8_t>(group_bytes(*encoder));
 		kept_ = block_.lay_out_kept(arena), kept_limb_ = block_.lay_out_kept(arena);
 		for (KeptWay& kept : kept_ways_)
 			kept = {{0, 0, {1, 1}}, Race::NOTHING, block_.lay_out_hinges(arena)};
-		spans_ = arena->take<Span>(plan_.skeleton->joint_count);
-		branches_ = arena->take<int32_t>(plan_.skeleton->joint_count);
-		spent_ = arena->take<double>(2 * plan_.track_count);
+		spans_ = arena->allocate<Span>(plan_.skeleton->joint_count);
+		branches_ = arena->allocate<int32_t>(plan_.skeleton->joint_count);
+		spent_ = arena->allocate<double>(2 * plan_.track_count);
 	}
 
 	// The smallest way found to write a group; keys (2^splits + 1, channels) are all that it may have.
@@ -51,7 +51,7 @@ class GroupCoder
 	size_t run(size_t group, const int32_t* keys, uint8_t* dst, size_t dst_size)
 	{
 		group_ = group, all_keys_ = keys, dst_ = dst, dst_size_ = dst_size;
-		length_of_group_ = e_.cut.length(group);
+		length_of_group_ = e_.grouping.length(group);
 		least_ = e_.least_splits, most_ = e_.usable_splits[group];
 		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
 			--most_;
@@ -118,7 +118,7 @@ class GroupCoder
 	// Every number of blocks; then with those that come near the smallest, every block in several ways.
 	void find_all()
 	{
-		double costs[MOST_SPLITS + 1];
+		double costs[MAX_SPLITS + 1];
 		for (int splits = least_; splits <= most_; ++splits)
 			attempt(splits, 0), costs[splits] = cost_;
 		double near = NEAR_BEST * best_cost_;
@@ -346,7 +346,7 @@ class GroupCoder
 	const Plan& plan_;
 	BlockCoder block_;
 	GroupSymbols& symbols_;
-	Share* shares_;
+	SymbolInterval* shares_;
 	size_t room_;
 	KeptBlock kept_, kept_limb_;
 	KeptWay kept_ways_[MOST_KEPT_WAYS];
@@ -392,7 +392,7 @@ mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encode
 											void* scratch)
 {
 	*size = 0;
-	if (encoder->cut.length(group) == 1) // which is the key alone
+	if (encoder->grouping.length(group) == 1) // which is the key alone
 		return MOCPACK_OK;
 	if (encoder->job.grid_steps)
 		*size = encode_grid(encoder, group, keys, dst, dst_size, scratch);
@@ -401,5 +401,5 @@ mocpack_Status mocpack_keysine_encode_group(const mocpack_KeysineEncoder* encode
 		Arena arena(scratch);
 		*size = GroupCoder(encoder, &arena).run(group, keys, dst, dst_size);
 	}
-	return *size ? MOCPACK_OK : MOCPACK_UNREACHABLE;
+	return *size ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
 }

@@ -87,7 +87,7 @@ extern "C"
 	 * (group_count * 2^splits + 1, channels), all that a group may have; a segment is given those at the ends
 	 * of its groups, a group all of its own.
 	 *
-	 * prepare returns null where a number of the table is out of range. encode_keys is MOCPACK_UNREACHABLE
+	 * prepare returns null where a number of the table is out of range. encode_keys is MOCPACK_BOUND_NOT_MET
 	 * where no key step keeps the allowances, and so is encode_group where nothing is found; a group of one
 	 * frame has no bytes. encode_segment returns the bytes written, 0 on failure. */
 	size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job);

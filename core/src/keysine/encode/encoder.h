@@ -8,7 +8,7 @@
 struct mocpack_KeysineEncoder
 {
 	mocpack_KeysineJob job;
-	mocpack::keysine::Cut cut;
+	mocpack::keysine::Grouping grouping;
 	mocpack::keysine::Plan plan;
 	mocpack::keysine::Rig rig;
 	double* inverse_axes; // (tracks, 9)
@@ -46,7 +46,7 @@ inline size_t group_shares(const Plan& plan, size_t length)
 // Bytes that a group takes at most: those of the grid are few, a number and digits for each channel.
 inline size_t group_bytes(const mocpack_KeysineEncoder& encoder)
 {
-	size_t length = encoder.cut.longest_group();
+	size_t length = encoder.grouping.longest_group();
 	return 256 + (encoder.job.grid_steps ? 12 * (encoder.plan.channel_count + 1) * (length + 8)
 										 : 2 * group_shares(encoder.plan, length));
 }

@@ -33,7 +33,7 @@ struct Proposal
 	int32_t way;
 	double bits; // of the way, with this track
 	double cost; // and what its errors are worth
-	GridPlace place;
+	GridSample place;
 };
 
 // Ways to write the tracks of a frame so far, (ways, …) each. Slot w of the scene is what way w decodes to.
@@ -42,7 +42,7 @@ struct Ways
 	Scene scene;
 	double* bits;		 // (ways)
 	double* differences; // (ways, channels) to the frame before, in steps
-	GridPlace* places;	 // (ways, tracks)
+	GridSample* places;	 // (ways, tracks)
 };
 
 class GridCoder
@@ -57,27 +57,27 @@ class GridCoder
 		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_guards(e_));
 		lay_out_scene(&now_.scene, arena, e_, most_);
 		then_.scene = now_.scene; // the same source, decoded otherwise
-		then_.scene.decoded_position = arena->take<Vec3>(joints * most);
-		then_.scene.decoded_rotation = arena->take<Quat>(joints * most);
+		then_.scene.decoded_position = arena->allocate<Vec3>(joints * most);
+		then_.scene.decoded_rotation = arena->allocate<Quat>(joints * most);
 		for (Ways* side : {&now_, &then_})
 		{
-			side->bits = arena->take<double>(most);
-			side->differences = arena->take<double>(most * channels);
-			side->places = arena->take<GridPlace>(most * plan_.track_count);
+			side->bits = arena->allocate<double>(most);
+			side->differences = arena->allocate<double>(most * channels);
+			side->places = arena->allocate<GridSample>(most * plan_.track_count);
 		}
 		lay_out_problem(&problem_, e_, arena);
-		frames_ = arena->take<size_t>(most);
-		proposals_ = arena->take<Proposal>(most * MOST_PLACES);
-		numbers_ = arena->take<int32_t>(2 * channels);
-		finer_ = arena->take<uint8_t>(plan_.track_count);
-		gap_ = arena->take<double>(3 * points);
-		units_ = arena->take<double>(12 * points);
+		frames_ = arena->allocate<size_t>(most);
+		proposals_ = arena->allocate<Proposal>(most * MOST_PLACES);
+		numbers_ = arena->allocate<int32_t>(2 * channels);
+		finer_ = arena->allocate<uint8_t>(plan_.track_count);
+		gap_ = arena->allocate<double>(3 * points);
+		units_ = arena->allocate<double>(12 * points);
 	}
 
 	// Writes the rows of a group; errors (channels) may be null.
 	bool run(size_t group, const int32_t* keys, TableWriter* writer, double* errors)
 	{
-		size_t from = e_.cut.key_frame(group), to = e_.cut.key_frame(group + 1),
+		size_t from = e_.grouping.key_frame(group), to = e_.grouping.key_frame(group + 1),
 			   channels = plan_.channel_count;
 		keys_ = keys;
 		GridModel model(plan_, series_);
@@ -148,7 +148,7 @@ class GridCoder
 	{
 		int32_t kept = 0;
 		// what seems inside may turn out not to be
-		for (int32_t finer = 0; finer <= MOST_FINER && !kept; ++finer)
+		for (int32_t finer = 0; finer <= MAX_REFINEMENT && !kept; ++finer)
 		{
 			proposed_ = 0;
 			for (int32_t w = 0; w < count_; ++w)
@@ -199,7 +199,7 @@ class GridCoder
 		std::memcpy(then_.differences + size_t(to) * channels, now_.differences + size_t(from) * channels,
 					channels * sizeof(double));
 		std::memcpy(then_.places + size_t(to) * tracks, now_.places + size_t(from) * tracks,
-					tracks * sizeof(GridPlace));
+					tracks * sizeof(GridSample));
 	}
 
 	Proposal take_best()
@@ -220,7 +220,7 @@ class GridCoder
 		predict(track, w);
 		size_t before = proposed_;
 		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED || e_.hinged);
-		for (; finer <= MOST_FINER && proposed_ == before; ++finer)
+		for (; finer <= MAX_REFINEMENT && proposed_ == before; ++finer)
 		{
 			if (finer == UNCOMPENSATED && !e_.hinged)
 				set_problem(&problem_, e_, now_.scene, track, w, false);
@@ -327,8 +327,8 @@ class GridCoder
 size_t most_shares(const mocpack_KeysineEncoder& encoder)
 {
 	const size_t number = 1 + 4 + 2 + 2;
-	return encoder.cut.longest_group() *
-		   (number * encoder.plan.channel_count + size_t(1 + MOST_FINER) * encoder.plan.track_count);
+	return encoder.grouping.longest_group() *
+		   (number * encoder.plan.channel_count + size_t(1 + MAX_REFINEMENT) * encoder.plan.track_count);
 }
 
 } // namespace
@@ -337,7 +337,7 @@ size_t mocpack::keysine::grid_scratch(const mocpack_KeysineEncoder* encoder)
 {
 	Arena arena(nullptr);
 	GridCoder(encoder, encoder->job.settings.beam_width, &arena);
-	arena.take<Share>(most_shares(*encoder));
+	arena.allocate<SymbolInterval>(most_shares(*encoder));
 	return arena.used();
 }
 
@@ -347,7 +347,7 @@ size_t mocpack::keysine::encode_grid(const mocpack_KeysineEncoder* encoder, size
 	Arena arena(scratch);
 	GridCoder coder(encoder, encoder->job.settings.beam_width, &arena);
 	size_t room = most_shares(*encoder);
-	TableWriter writer(arena.take<Share>(room), room);
+	TableWriter writer(arena.allocate<SymbolInterval>(room), room);
 	if (!coder.run(group, keys, &writer, nullptr))
 		return 0;
 	return sealed(dst, writer.finish(dst + 2, dst_size - 2));

@@ -11,7 +11,7 @@ namespace keysine
 // Guards that a track has at most.
 inline int32_t most_guards(const mocpack_KeysineEncoder& encoder)
 {
-	return encoder.most_hinged + 1 + MOST_TURNS;
+	return encoder.most_hinged + 1 + MAX_TURNS;
 }
 
 const int MOST_TRIES = 24;	  // of a block or key in which hinges cannot take back what was left above them

@@ -27,13 +27,13 @@ void list_hinged(mocpack_KeysineEncoder* e, Arena* arena)
 {
 	const mocpack_Skeleton& skeleton = *e->plan.skeleton;
 	int32_t joints = int32_t(skeleton.joint_count);
-	e->first_hinged = arena->take<int32_t>(size_t(joints));
-	e->next_hinged = arena->take<int32_t>(size_t(joints));
-	bool* hinged = arena->take<bool>(size_t(joints));
+	e->first_hinged = arena->allocate<int32_t>(size_t(joints));
+	e->next_hinged = arena->allocate<int32_t>(size_t(joints));
+	bool* hinged = arena->allocate<bool>(size_t(joints));
 	for (int32_t j = 0; j < joints; ++j)
 		e->first_hinged[j] = e->next_hinged[j] = -1, hinged[j] = false;
 	for (size_t t = 0; t < e->plan.track_count; ++t)
-		hinged[e->plan.tracks[t].joint] |= e->plan.tracks[t].hinge >= 0 || e->plan.tracks[t].held_rows;
+		hinged[e->plan.tracks[t].joint] |= e->plan.tracks[t].hinge >= 0 || e->plan.tracks[t].clamped_hinges;
 	for (int32_t j = joints; j-- > 0;)
 	{
 		int32_t parent = skeleton.parents[j];
@@ -88,33 +88,33 @@ size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
 mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)
 {
 	Arena arena(memory);
-	mocpack_KeysineEncoder* e = arena.take<mocpack_KeysineEncoder>(1);
+	mocpack_KeysineEncoder* e = arena.allocate<mocpack_KeysineEncoder>(1);
 	std::memset(static_cast<void*>(e), 0, sizeof(*e));
 	e->job = *job;
-	e->cut = {job->frame_count, job->group_count, job->first_frame_alone};
-	if (!e->cut.valid())
+	e->grouping = {job->frame_count, job->group_count, job->first_frame_alone};
+	if (!e->grouping.valid())
 		return nullptr;
 	e->plan.skeleton = job->skeleton;
 	e->plan.table = job->table;
 	e->plan.unit = job->unit;
 	e->plan.fine = job->fine;
 	size_t joints = job->skeleton->joint_count;
-	if (!build_plan(&e->plan, arena.take<uint8_t>(plan_size(joints)), nullptr))
+	if (!build_plan(&e->plan, arena.allocate<uint8_t>(plan_size(joints)), nullptr))
 		return nullptr;
-	e->inverse_axes = arena.take<double>(18 * joints);
+	e->inverse_axes = arena.allocate<double>(18 * joints);
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		if (e->plan.tracks[t].kind == VECTOR_TRACK)
 			inverse(e->plan.tracks[t].axes, e->inverse_axes + 9 * t);
 	for (size_t t = 0; t < e->plan.track_count; ++t)
-		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0 || e->plan.tracks[t].held_rows;
+		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0 || e->plan.tracks[t].clamped_hinges;
 	double most = job->settings.max_angle, inertia = job->settings.turn_price * SHELL * SHELL;
 	e->leeway = {most, inertia,
 				 inertia / (job->settings.bound * job->settings.bound) +
 					 (most > 0 ? job->settings.angle_price / (most * most) : 0.0),
 				 job->settings.world_angle};
-	e->usable_splits = arena.take<uint8_t>(job->group_count);
+	e->usable_splits = arena.allocate<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
-	while (e->cut.longest_group() > size_t(LONGEST_BLOCK) << e->least_splits)
+	while (e->grouping.longest_group() > size_t(MAX_BLOCK_FRAMES) << e->least_splits)
 		++e->least_splits;
 	fill_bits(&e->bits);
 	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
@@ -143,8 +143,8 @@ size_t mocpack_keysine_track_count(const mocpack_KeysineEncoder* encoder)
 size_t mocpack_keysine_segment_encode_scratch(const mocpack_KeysineEncoder* encoder, size_t count)
 {
 	Arena arena(nullptr);
-	arena.take<uint8_t>(encoder->plan.channel_count);
-	arena.take<Share>(KEY_SHARES * count * encoder->plan.channel_count);
+	arena.allocate<uint8_t>(encoder->plan.channel_count);
+	arena.allocate<SymbolInterval>(KEY_SHARES * count * encoder->plan.channel_count);
 	return arena.used();
 }
 
@@ -152,9 +152,9 @@ size_t mocpack_keysine_encode_segment(const mocpack_KeysineEncoder* encoder, int
 									  uint8_t* dst, size_t dst_size, void* scratch)
 {
 	Arena arena(scratch);
-	uint8_t* found = arena.take<uint8_t>(encoder->plan.channel_count);
+	uint8_t* found = arena.allocate<uint8_t>(encoder->plan.channel_count);
 	size_t room = KEY_SHARES * count * encoder->plan.channel_count;
-	TableWriter writer(arena.take<Share>(room), room);
+	TableWriter writer(arena.allocate<SymbolInterval>(room), room);
 	if (!KeySymbols<TableWriter>(writer, encoder->plan, found).sequence(keys, count))
 		return 0;
 	return sealed(dst, writer.finish(dst + 2, dst_size - 2));

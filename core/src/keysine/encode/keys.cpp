@@ -148,13 +148,13 @@ class KeyCoder
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig), count_(int32_t(count))
 	{
 		lay_out_scene(&scene_, arena, e_, count_);
-		frames_ = arena->take<size_t>(count);
+		frames_ = arena->allocate<size_t>(count);
 		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
 		lay_out_problem(&problem_, e_, arena);
-		gap_ = arena->take<double>(3 * points);
-		failed_ = arena->take<uint8_t>(encoder->job.group_count);
-		strained_ = arena->take<uint8_t>(count);
-		first_steps_ = arena->take<int32_t>(plan_.track_count);
+		gap_ = arena->allocate<double>(3 * points);
+		failed_ = arena->allocate<uint8_t>(encoder->job.group_count);
+		strained_ = arena->allocate<uint8_t>(count);
+		first_steps_ = arena->allocate<int32_t>(plan_.track_count);
 	}
 
 	bool run(int32_t* keys)
@@ -162,8 +162,8 @@ class KeyCoder
 		size_t blocks = size_t(1) << e_.job.splits;
 		for (int32_t k = 0; k < count_; ++k)
 		{
-			size_t group = size_t(k) / blocks, from = e_.cut.key_frame(group);
-			size_t length = size_t(k) % blocks ? e_.cut.length(group) : 0;
+			size_t group = size_t(k) / blocks, from = e_.grouping.key_frame(group);
+			size_t length = size_t(k) % blocks ? e_.grouping.length(group) : 0;
 			frames_[k] = from + (length ? block_frame(length, e_.job.splits, size_t(k) % blocks) : 0);
 		}
 		fill_scene(&scene_, e_, frames_);
@@ -246,7 +246,7 @@ class KeyCoder
 		for (int32_t k = 0; k < count_; k += blocks)
 			if (!code(track, k, k - blocks, k - blocks, compensate, keys))
 				return false;
-		std::memset(failed_, MOCPACK_KEYSINE_MOST_SPLITS, groups);
+		std::memset(failed_, MOCPACK_KEYSINE_MAX_SPLITS, groups);
 		size_t failures = 0;
 		for (int32_t half = blocks / 2; half; half /= 2, ++level)
 			for (int32_t k = half; k < count_; k += 2 * half)
@@ -383,5 +383,5 @@ mocpack_Status mocpack_keysine_encode_keys(mocpack_KeysineEncoder* encoder, int3
 {
 	Arena arena(scratch);
 	KeyCoder coder(encoder, key_count(*encoder), &arena);
-	return coder.run(keys) ? MOCPACK_OK : MOCPACK_UNREACHABLE;
+	return coder.run(keys) ? MOCPACK_OK : MOCPACK_BOUND_NOT_MET;
 }

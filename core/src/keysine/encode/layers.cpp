@@ -35,13 +35,13 @@ void still_steps(const Plan& plan, const GroupSymbols& whole, const int32_t* val
 
 size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head)
 {
-	if (!head->cut.groups)
+	if (!head->grouping.groups)
 		return 64;
 	Arena arena(nullptr);
 	GroupSymbols symbols;
 	for (int i = 0; i < 3; ++i)
-		lay_out_group(head->plan, head->cut.longest_group(), &symbols, &arena);
-	arena.take<Share>(group_shares(head->plan, head->cut.longest_group()));
+		lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
+	arena.allocate<SymbolInterval>(group_shares(head->plan, head->grouping.longest_group()));
 	return arena.used();
 }
 
@@ -51,21 +51,21 @@ mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t gro
 									 void* scratch)
 {
 	GroupSymbols whole, made, goal;
-	if (head->layer_count != 1 || group >= head->cut.groups)
-		return MOCPACK_UNREACHABLE;
+	if (head->layer_count != 1 || group >= head->grouping.groups)
+		return MOCPACK_BOUND_NOT_MET;
 	const Plan& plan = head->plan;
 	mocpack_Status status = read_group(head, group, keys, &src, &size, 1, plan.track_count, &whole, scratch);
 	for (size_t l = 0; l < layer_count; ++l)
 		sizes[l] = 0;
-	if (status != MOCPACK_OK || head->cut.length(group) == 1)
+	if (status != MOCPACK_OK || head->grouping.length(group) == 1)
 		return status;
 	Arena arena(scratch);
-	lay_out_group(plan, head->cut.longest_group(), &made, &arena); // where the whole stands
-	lay_out_group(plan, head->cut.longest_group(), &made, &arena);
-	lay_out_group(plan, head->cut.longest_group(), &goal, &arena);
-	size_t room = group_shares(plan, head->cut.longest_group());
-	Share* shares = arena.take<Share>(room);
-	shape_group(plan, head->cut.length(group), whole.splits, head->tempo, &made);
+	lay_out_group(plan, head->grouping.longest_group(), &made, &arena); // where the whole stands
+	lay_out_group(plan, head->grouping.longest_group(), &made, &arena);
+	lay_out_group(plan, head->grouping.longest_group(), &goal, &arena);
+	size_t room = group_shares(plan, head->grouping.longest_group());
+	SymbolInterval* shares = arena.allocate<SymbolInterval>(room);
+	shape_group(plan, head->grouping.length(group), whole.splits, head->tempo, &made);
 	made.rows.keys = whole.keys;
 	for (size_t l = 0; l < layer_count; ++l)
 	{

@@ -12,9 +12,9 @@ namespace keysine
 void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, Arena* arena)
 {
 	size_t points = size_t(e.rig.most > 1 ? e.rig.most : 1) + size_t(most_guards(e));
-	problem->start = arena->take<double>(3 * points);
-	problem->moves = arena->take<double>(12 * points);
-	problem->guards = arena->take<Guard>(size_t(most_guards(e)));
+	problem->start = arena->allocate<double>(3 * points);
+	problem->moves = arena->allocate<double>(12 * points);
+	problem->guards = arena->allocate<Guard>(size_t(most_guards(e)));
 }
 
 namespace

@@ -25,7 +25,7 @@ class BitCounter
 
 	int choice(uint32_t zero, int value)
 	{
-		const uint16_t starts[] = {0, uint16_t(zero), TABLE_WHOLE};
+		const uint16_t starts[] = {0, uint16_t(zero), TABLE_TOTAL};
 		return symbol(starts, 2, value);
 	}
 

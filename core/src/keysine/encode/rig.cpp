@@ -69,9 +69,9 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 {
 	double bound = settings.bound, shell = settings.shell_factor;
 	size_t joints = plan.skeleton->joint_count;
-	rig->points = arena->take<Point>(rig_point_limit(*plan.skeleton));
-	rig->first = arena->take<int32_t>(joints + 1);
-	rig->allowance = arena->take<double>(joints);
+	rig->points = arena->allocate<Point>(rig_point_limit(*plan.skeleton));
+	rig->first = arena->allocate<int32_t>(joints + 1);
+	rig->allowance = arena->allocate<double>(joints);
 	rig->shares = shares;
 	if (!rig->points)
 		return;

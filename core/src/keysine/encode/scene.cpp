@@ -13,24 +13,24 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 	const mocpack_Skeleton& skeleton = *encoder.plan.skeleton;
 	size_t size = skeleton.joint_count * size_t(count);
 	scene->count = count;
-	scene->position = arena->take<Vec3>(size);
-	scene->decoded_position = arena->take<Vec3>(size);
-	scene->rotation = arena->take<Quat>(size);
-	scene->decoded_rotation = arena->take<Quat>(size);
-	scene->local = arena->take<Quat>(size);
-	scene->places = arena->take<Vec3>(size_t(encoder.rig.first[skeleton.joint_count]) * size_t(count));
+	scene->position = arena->allocate<Vec3>(size);
+	scene->decoded_position = arena->allocate<Vec3>(size);
+	scene->rotation = arena->allocate<Quat>(size);
+	scene->decoded_rotation = arena->allocate<Quat>(size);
+	scene->local = arena->allocate<Quat>(size);
+	scene->places = arena->allocate<Vec3>(size_t(encoder.rig.first[skeleton.joint_count]) * size_t(count));
 	scene->angles = nullptr, scene->after_turn = scene->after_place = scene->below_parent = nullptr;
 	scene->work = scene->slack = scene->turn_price = nullptr, scene->first_hinged = nullptr;
 	scene->strained_price = 0;
 	if (!encoder.hinged)
 		return;
-	scene->angles = arena->take<double>(skeleton.hinge_count * size_t(count));
-	scene->after_turn = arena->take<Remainder>(size);
-	scene->after_place = arena->take<Remainder>(size);
-	scene->below_parent = arena->take<Remainder>(size);
-	scene->work = arena->take<double>(cost_work(skeleton.joint_count));
-	scene->slack = arena->take<double>(size_t(count));
-	scene->turn_price = arena->take<double>(size_t(count));
+	scene->angles = arena->allocate<double>(skeleton.hinge_count * size_t(count));
+	scene->after_turn = arena->allocate<Remainder>(size);
+	scene->after_place = arena->allocate<Remainder>(size);
+	scene->below_parent = arena->allocate<Remainder>(size);
+	scene->work = arena->allocate<double>(cost_work(skeleton.joint_count));
+	scene->slack = arena->allocate<double>(size_t(count));
+	scene->turn_price = arena->allocate<double>(size_t(count));
 	scene->first_hinged = encoder.first_hinged;
 }
 

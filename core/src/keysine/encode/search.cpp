@@ -63,7 +63,7 @@ class Block
 			changes += descend();
 			if (!changes)
 				break;
-			foretell(1);
+			predict_level(1);
 		}
 		return {price_ + all_bits(), worst(), step};
 	}
@@ -91,12 +91,12 @@ class Block
 	// A channel's coefficients as its coder sees them.
 	struct Row
 	{
-		Foretelling near;
+		LevelPredictor near;
 		int32_t reach;
 		bool zeros_known;
-		float zeros[LONGEST_BLOCK + 1]; // bits of zeros before each, where nothing is near
+		float zeros[MAX_BLOCK_FRAMES + 1]; // bits of zeros before each, where nothing is near
 		const float* reach_bits;
-		uint8_t levels[LONGEST_BLOCK + 3 * MARGIN], symbols[LONGEST_BLOCK], changed[LONGEST_BLOCK];
+		uint8_t levels[MAX_BLOCK_FRAMES + 3 * MARGIN], symbols[MAX_BLOCK_FRAMES], changed[MAX_BLOCK_FRAMES];
 
 		uint8_t* own()
 		{
@@ -203,7 +203,7 @@ class Block
 			std::memset(row.levels, 0, size_t(p_.n + 3 * MARGIN));
 			std::memset(row.symbols, 0, size_t(p_.n));
 			std::memset(row.changed, 1, size_t(p_.n));
-			row.near = p_.near->of(p_.t, p_.b, c, step);
+			row.near = p_.near->at(p_.t, p_.b, c, step);
 			row.near.left = c ? rows_[c - 1].own() : row.near.left;
 			row.near.second_left = c > 1 ? rows_[c - 2].own() : row.near.second_left;
 			row.reach = 0;
@@ -212,16 +212,16 @@ class Block
 					set_level(c, k), row.reach = k + 1;
 		}
 		step_ = step, grows_ = grows;
-		foretell();
+		predict_level();
 	}
 
 	// Sums by the rows as they are: channels look at those before them.
-	void foretell(int32_t from = 0)
+	void predict_level(int32_t from = 0)
 	{
 		for (int32_t c = from; c < p_.channels; ++c)
 		{
 			Row& row = rows_[c];
-			p_.sums[c].foretell(row.near, grows_ ? p_.n : row.reach);
+			p_.sums[c].predict_level(row.near, grows_ ? p_.n : row.reach);
 			row.zeros_known = false;
 			const uint16_t* table = p_.near->reach_table(p_.t, p_.b, c, row.near, step_,
 														 c ? reach_symbol(rows_[c - 1].reach) : 0);

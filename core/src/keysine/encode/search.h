@@ -33,7 +33,7 @@ struct Problem
 	const float* wanted; // (C, stride): coefficients that would leave none
 	int32_t jitter_from; // frequency from which what the source does not have is jitter
 	const Bits* bits;
-	const Surroundings* near; // whose track t in block b it is
+	const CoefficientContext* near; // whose track t in block b it is
 	int32_t t, b;
 	RowSums* sums; // (C)
 };

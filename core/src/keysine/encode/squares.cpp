@@ -1,7 +1,7 @@
 // Squared displacements of points over time: the loops that the search spends its time in.
 #include "keysine/encode/squares.h"
 
-#include "common/wide.h"
+#include "common/simd_clones.h"
 #include "math/vectors.h"
 
 namespace mocpack
@@ -43,7 +43,7 @@ inline float sum_of(const Eight& lanes)
 
 } // namespace
 
-MOCPACK_WIDE void add_wave(float* gap, const float* move, const float* wave, float size, int32_t stride,
+MOCPACK_SIMD_CLONES void add_wave(float* gap, const float* move, const float* wave, float size, int32_t stride,
 						   int32_t points)
 {
 	for (int32_t r = 0; r < 3 * points; ++r)
@@ -51,14 +51,14 @@ MOCPACK_WIDE void add_wave(float* gap, const float* move, const float* wave, flo
 			gap[r * stride + t] += move[r * stride + t] * (size * wave[t]);
 }
 
-MOCPACK_WIDE void add_row(float* sum, const float* row, float size, int32_t stride)
+MOCPACK_SIMD_CLONES void add_row(float* sum, const float* row, float size, int32_t stride)
 {
 	for (int32_t t = 0; t < stride; t += LANES)
 		for (int32_t l = t; l < t + LANES; ++l)
 			sum[l] += size * row[l];
 }
 
-MOCPACK_WIDE float inner_product(const float* a, const float* b, int32_t stride)
+MOCPACK_SIMD_CLONES float inner_product(const float* a, const float* b, int32_t stride)
 {
 	Eight lanes = {};
 	for (int32_t t = 0; t < stride; t += LANES)
@@ -66,14 +66,14 @@ MOCPACK_WIDE float inner_product(const float* a, const float* b, int32_t stride)
 	return sum_of(lanes);
 }
 
-MOCPACK_WIDE void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points, float* out)
+MOCPACK_SIMD_CLONES void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points, float* out)
 {
 	for (int32_t i = 0; i < points; ++i, a += 3 * stride, b += 3 * stride, out += stride)
 		for (int32_t t = 0; t < stride; ++t)
 			out[t] = a[t] * b[t] + a[stride + t] * b[stride + t] + a[2 * stride + t] * b[2 * stride + t];
 }
 
-MOCPACK_WIDE float price(const float* now, const float* along, const float* across, const float* wave,
+MOCPACK_SIMD_CLONES float price(const float* now, const float* along, const float* across, const float* wave,
 						 float size, int32_t stride, int32_t points, float excess, float quartic,
 						 float squared, float limit)
 {
@@ -96,7 +96,7 @@ MOCPACK_WIDE float price(const float* now, const float* along, const float* acro
 	return total;
 }
 
-MOCPACK_WIDE float price_of(const float* now, int32_t cells, float excess, float quartic, float squared)
+MOCPACK_SIMD_CLONES float price_of(const float* now, int32_t cells, float excess, float quartic, float squared)
 {
 	Eight lanes = {};
 	for (int32_t i = 0; i < cells; i += LANES)
@@ -108,7 +108,7 @@ MOCPACK_WIDE float price_of(const float* now, int32_t cells, float excess, float
 	return sum_of(lanes);
 }
 
-MOCPACK_WIDE void change_squares(float* now, const float* along, const float* across, const float* wave,
+MOCPACK_SIMD_CLONES void change_squares(float* now, const float* along, const float* across, const float* wave,
 								 float size, int32_t stride, int32_t points)
 {
 	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
@@ -119,7 +119,7 @@ MOCPACK_WIDE void change_squares(float* now, const float* along, const float* ac
 		}
 }
 
-MOCPACK_WIDE void change_products(float* along, const float* across, const float* wave, float size,
+MOCPACK_SIMD_CLONES void change_products(float* along, const float* across, const float* wave, float size,
 								  int32_t stride, int32_t points)
 {
 	for (int32_t i = 0; i < points; ++i, along += stride, across += stride)
@@ -127,7 +127,7 @@ MOCPACK_WIDE void change_products(float* along, const float* across, const float
 			along[t] += size * wave[t] * across[t];
 }
 
-MOCPACK_WIDE float largest(const float* now, int32_t cells)
+MOCPACK_SIMD_CLONES float largest(const float* now, int32_t cells)
 {
 	Eight lanes = {};
 	for (int32_t i = 0; i < cells; i += LANES)
@@ -138,7 +138,7 @@ MOCPACK_WIDE float largest(const float* now, int32_t cells)
 	return most;
 }
 
-MOCPACK_WIDE void pull_of(const float* now, const float* along, int32_t stride, int32_t points, float* pull)
+MOCPACK_SIMD_CLONES void pull_of(const float* now, const float* along, int32_t stride, int32_t points, float* pull)
 {
 	for (int32_t t = 0; t < stride; ++t)
 		pull[t] = 0;

@@ -51,12 +51,12 @@ mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, siz
 	GridRows<TableReader> rows(reader, plan, reading, own.finer);
 	size_t channels = plan.channel_count;
 	std::memset(own.numbers, 0, 2 * channels * sizeof(int32_t));
-	for (size_t f = 1; f < head->cut.length(group); ++f)
+	for (size_t f = 1; f < head->grouping.length(group); ++f)
 	{
 		rows.begin_row(), model.forecast.begin_row();
 		for (size_t t = 0; t < plan.track_count; ++t)
 		{
-			GridPlace place = {};
+			GridSample place = {};
 			if (!rows.track(t, own.numbers + channels, &place))
 				return MOCPACK_CORRUPT;
 			for (int32_t c = 0; c < plan.tracks[t].channels; ++c, found += MOCPACK_KEYSINE_GRID_COLUMNS)
@@ -64,7 +64,7 @@ mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, siz
 				size_t channel = size_t(plan.tracks[t].first_channel + c);
 				int32_t before = own.numbers[channel], inputs[GRID_INPUTS];
 				int64_t predicted = model.predict(channel, before);
-				GridSide side(predicted);
+				RoundedPrediction side(predicted);
 				model.levels.look(int32_t(t), c, inputs);
 				std::memcpy(found, inputs, sizeof(inputs));
 				found[GRID_INPUTS] = side.fraction;
@@ -99,7 +99,7 @@ template <typename Table> mocpack_KeysineTable table_of(const char* name, const 
 
 } // namespace
 
-int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table)
+int mocpack_keysine_trained_table(size_t index, mocpack_KeysineTable* table)
 {
 	const mocpack_KeysineTable tables[] = {
 		table_of("MAGNITUDE_WEIGHTS", MAGNITUDE_WEIGHTS),

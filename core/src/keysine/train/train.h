@@ -39,7 +39,7 @@ extern "C"
 		const int16_t* weights;
 		size_t size;
 	} mocpack_KeysineTable;
-	int mocpack_keysine_trained(size_t index, mocpack_KeysineTable* table);
+	int mocpack_keysine_trained_table(size_t index, mocpack_KeysineTable* table);
 	/* Of track t: channels, first channel, the track above or -1, family, index of the keys' step. */
 	void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* row);
 

@@ -35,7 +35,7 @@ bool is_below(const mocpack_Skeleton& skeleton, int32_t joint, int32_t ancestor)
 	return joint == ancestor;
 }
 
-Quat turn_about(Vec3 axis, double angle)
+Quat rotate_about(Vec3 axis, double angle)
 {
 	double s = std::sin(0.5 * angle);
 	return {s * axis.x, s * axis.y, s * axis.z, std::cos(0.5 * angle)};
@@ -63,7 +63,7 @@ Quat parent_world(const Pose& pose, int32_t joint)
 // Turn a joint by `angle` about a world axis: its local rotation, and whatever of `joints` hangs below.
 void apply_turn(Pose& pose, int32_t joint, Vec3 axis, double angle, const int32_t* joints, size_t count)
 {
-	Quat turn = turn_about(axis, angle);
+	Quat turn = rotate_about(axis, angle);
 	Vec3 centre = load_vec(pose.positions + 3 * joint);
 	Quat above = parent_world(pose, joint);
 	Quat world = unit(multiply(turn, load_quat(pose.world + 4 * joint)));
@@ -168,7 +168,7 @@ void reach(Pose& pose, const mocpack_IkLimb& limb, Vec3 target)
 
 } // namespace
 
-size_t mocpack_ik_scratch(size_t joint_count, size_t end_count)
+size_t mocpack_ik_scratch_size(size_t joint_count, size_t end_count)
 {
 	return 7 * joint_count + 3 * end_count;
 }

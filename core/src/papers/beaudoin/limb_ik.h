@@ -38,9 +38,9 @@ extern "C"
 	 *
 	 * ccd: multiple-constraint cyclic coordinate descent, at most 30 sweeps over `turns` in their order,
 	 * until every end is within 0.1 mm; joints names all from each end up to the highest that turns.
-	 * two_bone: in closed form. A target out of reach is approached. scratch holds mocpack_ik_scratch(J, E)
+	 * two_bone: in closed form. A target out of reach is approached. scratch holds mocpack_ik_scratch_size(J, E)
 	 * doubles. */
-	size_t mocpack_ik_scratch(size_t joint_count, size_t end_count);
+	size_t mocpack_ik_scratch_size(size_t joint_count, size_t end_count);
 	void mocpack_ik_ccd(const mocpack_Skeleton* skeleton, const mocpack_IkTurn* turns, size_t turn_count,
 						const int32_t* joints, size_t joint_count, const int32_t* ends, size_t end_count,
 						const double* shifts, const double* translations, size_t frames, double* scratch,

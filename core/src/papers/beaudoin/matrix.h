@@ -68,7 +68,7 @@ inline double inner(const Mat3& a, const Mat3& b)
 }
 
 // Turn the frame `a` about its own axis (0, 1, 2): its two other columns mix.
-inline void turn_about(Mat3& a, int axis, double cosine, double sine)
+inline void rotate_about(Mat3& a, int axis, double cosine, double sine)
 {
 	int p = (axis + 1) % 3, q = (axis + 2) % 3;
 	for (int i = 0; i < 3; ++i)

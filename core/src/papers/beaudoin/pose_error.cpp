@@ -126,7 +126,7 @@ Mat3 turned_frame(const mocpack_Signals& signals, size_t j, const Mat3& base, co
 	{
 		int k = signals.kinds[s] - MOCPACK_SIGNAL_ANGLE_X;
 		axes[s] = column(frame, k);
-		turn_about(frame, k, phases[2 * s], phases[2 * s + 1]);
+		rotate_about(frame, k, phases[2 * s], phases[2 * s + 1]);
 	}
 	return tilted ? multiply(frame, transpose(axis)) : frame;
 }
@@ -245,7 +245,7 @@ void add_changes(const mocpack_Skeleton& skeleton, const mocpack_Signals& signal
 
 } // namespace
 
-size_t mocpack_pose_error_scratch(size_t joint_count, size_t signal_count)
+size_t mocpack_pose_error_scratch_size(size_t joint_count, size_t signal_count)
 {
 	return joint_count * body_doubles + 3 * signal_count;
 }

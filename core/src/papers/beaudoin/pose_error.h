@@ -18,8 +18,8 @@ extern "C"
 	 * joints, then of the end sites, as they should be; weights (J + E) says how much each counts.
 	 * changes (S) receives, exactly, how much the sum over frames of the weighted squared distances grows
 	 * when that signal alone takes its steps. Returns the sum without any. scratch holds
-	 * mocpack_pose_error_scratch(J, S) doubles. */
-	size_t mocpack_pose_error_scratch(size_t joint_count, size_t signal_count);
+	 * mocpack_pose_error_scratch_size(J, S) doubles. */
+	size_t mocpack_pose_error_scratch_size(size_t joint_count, size_t signal_count);
 	double mocpack_pose_error_changes(const mocpack_Skeleton* skeleton, const mocpack_Signals* signals,
 									  const double* values, const double* phases, const double* steps,
 									  const double* targets, const double* weights, size_t frames,

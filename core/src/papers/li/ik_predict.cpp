@@ -16,7 +16,7 @@ using namespace mocpack;
 namespace
 {
 
-const double LARGEST = 1073741824.0; // what a coded plane can hold
+const double MAX_CODED_VALUE = 1073741824.0; // what a coded plane can hold
 
 // What both sides know of the frame before, then room to work in.
 struct State
@@ -68,9 +68,9 @@ struct Writer
 	{
 		double value = std::floor(std::fabs(wanted) / step + rounding);
 		value = wanted < 0 ? -value : value;
-		if (!(std::fabs(value) <= LARGEST))
+		if (!(std::fabs(value) <= MAX_CODED_VALUE))
 		{
-			value = value > 0 ? LARGEST : -LARGEST;
+			value = value > 0 ? MAX_CODED_VALUE : -MAX_CODED_VALUE;
 			fits = false;
 		}
 		*row++ = int32_t(value);
@@ -126,7 +126,7 @@ template <typename Code> struct Frame
 	// What was changing is expected to go on changing: by its last change, or a fading mean of all.
 	void remember(double* rate, Vec3 change)
 	{
-		store(rate, snapped(limbs.memory * load_vec(rate) + (1 - limbs.memory) * change));
+		store(rate, snap(limbs.memory * load_vec(rate) + (1 - limbs.memory) * change));
 	}
 
 	Vec3 expectation(const double* rate) const
@@ -145,7 +145,7 @@ template <typename Code> struct Frame
 				 asked = {};
 			if (Code::encodes)
 				asked = load_vec(true_translations + 3 * m) - before - expected;
-			Vec3 now = snapped(before + expected + code(asked, limbs.slide_step));
+			Vec3 now = snap(before + expected + code(asked, limbs.slide_step));
 			store(s.translations + 3 * m, now);
 			remember(s.slips + 3 * m, now - before);
 			at = at + rotate(load_quat(limbs.frames + 4 * b), now);
@@ -192,14 +192,14 @@ template <typename Code> struct Frame
 		if (!limbs.compensate || limbs.twist_places[b] || limbs.lengths[b] <= NEAR)
 			return truth;
 		Vec3 end = load_vec(s.true_places + 3 * b) + limbs.lengths[b] * truth;
-		return unit_or(end - load_vec(s.places + 3 * b), truth);
+		return normalize_or(end - load_vec(s.places + 3 * b), truth);
 	}
 
 	// The twist to code for body b, whose direction is known and whose rotation without it is `turn`.
 	double wanted_twist(int32_t b, Quat turn, Vec3 found) const
 	{
 		Quat truth = load_quat(s.true_world + 4 * b);
-		Quat aimed = multiply(shortest_turn(true_direction(b), found), truth);
+		Quat aimed = multiply(shortest_rotation(true_direction(b), found), truth);
 		Quat left = multiply(conjugate(turn), aimed);
 		double sine = dot({left.x, left.y, left.z}, axis(b));
 		double angle = 2 * angle_of(std::fabs(sine), std::fabs(left.w));
@@ -209,11 +209,11 @@ template <typename Code> struct Frame
 	// Gives body b the direction `found`, turned there the shortest way, and its twist.
 	void settle(int32_t b, Vec3 found)
 	{
-		found = unit_or(snapped(found), found);
+		found = normalize_or(snap(found), found);
 		store(s.ways + 3 * b, found);
 		remember(s.velocities + 3 * b, found - direction_before(b));
 		Quat before = load_quat(s.world + 4 * b);
-		Quat turn = multiply(shortest_turn(unit_or(rotate(before, axis(b)), found), found), before);
+		Quat turn = multiply(shortest_rotation(normalize_or(rotate(before, axis(b)), found), found), before);
 		if (Code* coder = limbs.twist_places[b] ? &places : twists)
 		{
 			double expected = limbs.extrapolate ? s.spins[b] : 0;
@@ -224,9 +224,9 @@ template <typename Code> struct Frame
 				Vec3 part = std::sin(half) * axis(b);
 				turn = multiply(turn, {part.x, part.y, part.z, std::cos(half)});
 			}
-			s.spins[b] = snapped(limbs.memory * s.spins[b] + (1 - limbs.memory) * angle, GRID);
+			s.spins[b] = snap(limbs.memory * s.spins[b] + (1 - limbs.memory) * angle, GRID);
 		}
-		store(s.world + 4 * b, unit(snapped(turn)));
+		store(s.world + 4 * b, unit(snap(turn)));
 	}
 
 	// Change of a bone's direction that the frame before suggests.
@@ -240,7 +240,7 @@ template <typename Code> struct Frame
 	{
 		place(b);
 		Vec3 before = direction_before(b);
-		Vec3 predicted = unit_or(before + tangent(before, expectation(s.velocities + 3 * b)), before);
+		Vec3 predicted = normalize_or(before + tangent(before, expectation(s.velocities + 3 * b)), before);
 		settle(b, code_direction(b, predicted, Code::encodes ? wanted(b) : predicted));
 	}
 
@@ -272,7 +272,7 @@ template <typename Code> struct Frame
 		{
 			Vec3 u = direction_before(chain[j]);
 			Vec3 move = momentum(chain[j]) + limbs.lengths[chain[j]] * tangent(u, pull);
-			store(s.predicted + 3 * chain[j], unit_or(u + move, u));
+			store(s.predicted + 3 * chain[j], normalize_or(u + move, u));
 		}
 	}
 
@@ -303,7 +303,7 @@ template <typename Code> struct Frame
 		if (coded)
 			found = code_direction(b, predicted, Code::encodes ? wanted(b) : predicted);
 		else
-			found = unit_or(end - load_vec(s.places + 3 * b), predicted);
+			found = normalize_or(end - load_vec(s.places + 3 * b), predicted);
 		settle(b, found);
 	}
 
@@ -358,13 +358,13 @@ void mocpack_ik_reset(const mocpack_Limbs* limbs, double* state, const double* w
 	State s = state_of(*limbs, state);
 	for (size_t b = 0; b < limbs->body_count; ++b)
 	{
-		Quat turn = unit(snapped(unit(load_quat(world + 4 * b))));
+		Quat turn = unit(snap(unit(load_quat(world + 4 * b))));
 		Vec3 way = rotate(turn, load_vec(limbs->axes + 3 * b));
 		store(s.world + 4 * b, turn);
-		store(s.ways + 3 * b, unit_or(snapped(way), way));
+		store(s.ways + 3 * b, normalize_or(snap(way), way));
 	}
 	for (size_t m = 0; m < limbs->translated_count; ++m)
-		store(s.translations + 3 * m, snapped(load_vec(translations + 3 * m)));
+		store(s.translations + 3 * m, snap(load_vec(translations + 3 * m)));
 }
 
 mocpack_Status mocpack_ik_encode(const mocpack_Limbs* limbs, double* state, const double* rotations,

@@ -24,8 +24,8 @@ from mocpack.bench.report.assets import asset, own_ids
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.errors import MocpackError
-from mocpack.extras import require
 from mocpack.io.atomic import write_atomically
+from mocpack.optional_packages import require
 
 FINISHED = "finished.json"
 ABOUT_VERDICTS = """\

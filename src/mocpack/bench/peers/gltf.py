@@ -107,7 +107,7 @@ def read_motion(data: bytes, header: ClipHeader) -> Clip:
     """Return the motion of the nodes that bear the names of the header's joints."""
     try:
         document = gltf_file.parse(data)
-        nodes, keys = gltf.tree(document), gltf.channels(document, 0)
+        nodes, keys = gltf.parse_nodes(document), gltf.parse_channels(document, 0)
     except (FormatError, IndexError) as error:
         raise CorruptionError(f"glTF: {error}") from error
     # glTF's times are float32: ask for the very ones that the keys have

@@ -13,8 +13,8 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.errors import CorruptionError, UnsupportedClipError
-from mocpack.io.robots.model import Robot, robot_of
-from mocpack.io.robots.qpos import clip_of_qpos
+from mocpack.io.robots.model import Robot, robot_from_metadata
+from mocpack.io.robots.qpos import clip_from_qpos
 from mocpack.robots import robot_motion
 
 ANGLE_STEPS = 2.0  # times those of root places (metres) and quaternions
@@ -50,8 +50,8 @@ class RoundedXz(Codec):
         return min(ways, key=len)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        robot = robot_of(header.skeleton, header.metadata)
-        columns = 7 * (robot.floating is not False) + 4 * len(robot.balls) + len(robot.hinges)
+        robot = robot_from_metadata(header.skeleton, header.metadata)
+        columns = 7 * (robot.floating is not False) + 4 * len(robot.ball_joints) + len(robot.hinges)
         order, width, by_column = int(payload[:1]), payload[1:4].decode(), payload[4:5] == b"1"
         try:
             flat = np.frombuffer(lzma.decompress(payload[5:]), width).astype(np.int64)
@@ -64,7 +64,9 @@ class RoundedXz(Codec):
 
     def rounded(self, clip: Clip) -> Clip:
         """Return what comes back of a clip, without the work of packing it."""
-        return self._clip(self._whole(clip), robot_of(clip.skeleton, clip.metadata), clip.header)
+        return self._clip(
+            self._whole(clip), robot_from_metadata(clip.skeleton, clip.metadata), clip.header
+        )
 
     def _whole(self, clip: Clip) -> npt.NDArray[np.int64]:
         motion = robot_motion(clip)
@@ -72,14 +74,14 @@ class RoundedXz(Codec):
 
     def _clip(self, rows: npt.NDArray[np.int64], robot: Robot, header: ClipHeader) -> Clip:
         numbers = _unit(rows * self._steps(robot), robot)
-        found = clip_of_qpos(robot, numbers, header.frame_rate, order="wxyz", source="")
+        found = clip_from_qpos(robot, numbers, header.frame_rate, order="wxyz", source="")
         return Clip(header, found.rotations, found.translations)
 
     def _steps(self, robot: Robot) -> F64:
         hinges, steps = robot.hinges, [self.step] * 7 * (robot.floating is not False)
-        rows = dict(hinges.of_joints())
+        rows = dict(hinges.rows_by_joint())
         for j in range(len(robot.skeleton)):
-            steps += [self.step] * 4 * (j in robot.balls)
+            steps += [self.step] * 4 * (j in robot.ball_joints)
             for h in rows.get(j, []):
                 steps.append(self.step * (1.0 if hinges.slides[h] else ANGLE_STEPS))
         return np.array(steps)
@@ -92,11 +94,11 @@ def _fits(numbers: npt.NDArray[np.int64], width: str) -> bool:
 
 def _unit(numbers: F64, robot: Robot) -> F64:
     """Bring the quaternions of rows (T, nq) back to unit length."""
-    at, rows = 3, dict(robot.hinges.of_joints())
+    at, rows = 3, dict(robot.hinges.rows_by_joint())
     starts = [at] if robot.floating is not False else []
     at = 7 * (robot.floating is not False)
     for j in range(len(robot.skeleton)):
-        if j in robot.balls:
+        if j in robot.ball_joints:
             starts.append(at)
             at += 4
         at += len(rows.get(j, []))

@@ -24,8 +24,8 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.dofs import from_dofs, moving_dofs, to_dofs
 from mocpack.errors import CorruptionError, UnknownCodecError
-from mocpack.extras import require
 from mocpack.io import bvh
+from mocpack.optional_packages import require
 from mocpack.registry import codec_class, codec_ids, parse_assignments
 
 

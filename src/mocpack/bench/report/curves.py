@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.extras import require
+from mocpack.optional_packages import require
 
 Curve = tuple[F64, F64]
 """Bits a frame, increasing, and the error at each."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mocpack.extras import require
+from mocpack.optional_packages import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,9 +16,9 @@ from mocpack.bench.report.assets import asset, own_ids
 from mocpack.bench.report.curves import bd_rate, curves
 from mocpack.bench.report.verdict import verdict
 from mocpack.errors import UsageError
-from mocpack.extras import require
 from mocpack.io.atomic import write_atomically
 from mocpack.metrics import METRICS
+from mocpack.optional_packages import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ import numpy as np
 
 from mocpack.bench.report.curves import curves
 from mocpack.bench.report.figures import new_figure
-from mocpack.extras import require
+from mocpack.optional_packages import require
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64
 from mocpack.codec import Goal, Trial
-from mocpack.extras import require
+from mocpack.optional_packages import require
 
 WIDTH, HEIGHT = 60, 16  # characters of a sketch
 SHADES = "█▓▒░·"  # from the least error to the largest

@@ -13,7 +13,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from mocpack.errors import UsageError
-from mocpack.workers import Lost, end_with_parent, fresh_processes
+from mocpack.workers import LostJob, exit_with_parent, spawn_context
 
 Work = Callable[..., Iterator[Any]]
 """``work(subject, items)`` yields one result for each item, in order; importable by name."""
@@ -56,7 +56,7 @@ def run_apart(
     workers: int = 1,
     limits: Limits = Limits(),
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Do each (subject, items) in a process; yield (subject, item, result or `Lost`) as they come.
+    """Do each (subject, items) in a process; yield (subject, item, result or `LostJob`) as they come.
 
     The items after a lost one are done in a new process.
     """
@@ -74,7 +74,7 @@ def run_apart(
                     continue
                 running.remove(one)
                 if one.items:
-                    yield one.subject, one.items.popleft(), Lost(why)
+                    yield one.subject, one.items.popleft(), LostJob(why)
                 if one.items:
                     waiting.append((one.subject, one.items))
     finally:
@@ -83,7 +83,7 @@ def run_apart(
 
 
 def _start(work: Work, subject: Any, items: deque[Any], limits: Limits) -> _Running:
-    context = fresh_processes()
+    context = spawn_context()
     ours, theirs = context.Pipe(duplex=False)
     arguments = (work, subject, list(items), theirs, limits)
     process = context.Process(target=_serve, args=arguments, daemon=True)
@@ -96,7 +96,7 @@ def _serve(
     work: Work, subject: Any, items: Sequence[Any], results: Connection, limits: Limits
 ) -> None:
     _limit_this_process(limits)
-    end_with_parent()
+    exit_with_parent()
     results.send(READY)
     for result in work(subject, items):
         results.send(result)

@@ -15,12 +15,12 @@ from mocpack import _api, rate
 from mocpack.arrays import F64
 from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.memory import peak_memory
-from mocpack.clip import AnyClip, Clip, promised_error
+from mocpack.clip import AnyClip, Clip, measure_error
 from mocpack.codec import Codec
+from mocpack.codec_clip import drop_take_data
 from mocpack.errors import MocpackError, UsageError
 from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
-from mocpack.plain import plain
 
 T = TypeVar("T")
 Clock = Callable[[], float]
@@ -123,7 +123,7 @@ def measure_cost(
     codec: Codec, clip: AnyClip, *, clock: Clock = time.perf_counter
 ) -> tuple[dict[str, float | None], bytes]:
     """Return the time that encoding and decoding take, the memory of each, and the payload."""
-    clip = plain(clip) if isinstance(clip, Clip) else clip
+    clip = drop_take_data(clip) if isinstance(clip, Clip) else clip
     encoding, encode_mb, payload = _timed(lambda: codec.encode(clip), clock)
     decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header), clock)
     cost = {
@@ -178,7 +178,7 @@ def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
     """Return what the report draws: error over time and by joint, the worst pose."""
     if not isinstance(clip, Clip) or not isinstance(decoded, Clip):
         return None
-    error = promised_error(clip, decoded)
+    error = measure_error(clip, decoded)
     over_time = _largest_in_bins(error.frames, BINS)
     frame = error.worst_frame
     return {

@@ -25,10 +25,10 @@ from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
 from mocpack.cores import core_count
 from mocpack.errors import MocpackError, UsageError
-from mocpack.io import extensions
+from mocpack.io import supported_extensions
 from mocpack.io.atomic import write_atomically
-from mocpack.units import frame_range
-from mocpack.workers import Lost
+from mocpack.units import parse_frame_range
+from mocpack.workers import LostJob
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
@@ -46,7 +46,9 @@ def find_clips(data: Sequence[Path]) -> list[Path]:
     found: list[Path] = []
     for place in data:
         if place.is_dir():
-            inside = [p for p in sorted(place.rglob("*")) if p.suffix.lower() in extensions()]
+            inside = [
+                p for p in sorted(place.rglob("*")) if p.suffix.lower() in supported_extensions()
+            ]
             packed = [] if inside else sorted(place.rglob("*.mocp"))
             found += [p for p in inside if p.suffix.lower() != ".asf"] + packed
         elif place.exists():
@@ -89,7 +91,7 @@ def run_bench(
     for source, setting, found in run_apart(
         measure_clip, jobs, workers=workers or core_count(), limits=limits
     ):
-        lost = isinstance(found, Lost)
+        lost = isinstance(found, LostJob)
         row = {**(_lost_row(source, setting, found) if lost else found), "commit": commit}
         known[key(source, setting)] = row
         if not lost:
@@ -118,19 +120,19 @@ def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
     try:
         clip = _api.read(source.path)
         if source.frames is not None:
-            start, stop, _ = frame_range(source.frames).indices(clip.frame_count)
+            start, stop, _ = parse_frame_range(source.frames).indices(clip.frame_count)
             clip = clip.frames(start, stop)
     except (MocpackError, OSError) as error:
-        yield from (_lost_row(source, s, Lost(str(error))) for s in settings)
+        yield from (_lost_row(source, s, LostJob(str(error))) for s in settings)
         return
     size = source_size(source.path)
     for setting in settings:
         yield measure_row(clip, setting, name=source.name, source_bytes=size, timed=source.timed)
 
 
-def _lost_row(source: Source, setting: Setting, lost: Lost) -> Row:
+def _lost_row(source: Source, setting: Setting, lost: LostJob) -> Row:
     target = None if setting.target is None else "=".join(setting.target)
-    return {"clip": source.name, "codec": setting.spec, "target": target, "failure": lost.why}
+    return {"clip": source.name, "codec": setting.spec, "target": target, "failure": lost.reason}
 
 
 def clip_names(paths: Sequence[Path]) -> dict[Path, str]:

@@ -13,7 +13,7 @@ from mocpack.cli.pack_parts import (
     pack_parts,
     parts_folder,
     read_plan,
-    refused_before,
+    read_rejected,
 )
 from mocpack.cli.terminal import complain
 from mocpack.corpora import parts
@@ -35,18 +35,18 @@ def run(
     whole = read_plan(plan, output)
     share, folder = whole.shard(number, count), parts_folder(output)
     total = sum(len(part.files) for part in share)
-    before = refused_before(whole.parts, output, may_write=may_write(output, force=force))
+    before = read_rejected(whole.parts, output, may_write=may_write(output, force=force))
     if before is not None:
         own = {file.path for part in share for file in part.files}
         refused = [file for file in before if file.path in own]
         done = f"{total} files, {output} has them already"
     else:
-        new = len(parts.missing(share, folder))
+        new = len(parts.missing_parts(share, folder))
         pack_parts(share, folder, local_engine(jobs))
         refused = [file for part in share for file in parts.read_part(part, folder).refused]
         done = f"{total} files in {len(share)} parts, {len(share) - new} were there already"
     for file in refused:
-        complain(file.why)
+        complain(file.reason)
     files.stdout().print(f"shard {shard}: {done}", soft_wrap=True)
     return 2 if refused else 0
 

@@ -12,7 +12,7 @@ from mocpack.cli.pack_inputs import find_inputs
 from mocpack.cli.pack_parts import check_free
 from mocpack.cli.reading import Reading
 from mocpack.corpora import storage
-from mocpack.corpora.packing import Packing
+from mocpack.corpora.packing import PackOptions
 from mocpack.errors import UsageError
 from mocpack.units import format_size
 
@@ -27,7 +27,7 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    found = find_inputs(inputs, Packing(*encoding.parse(), reading.given(), keys))
+    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.given(), keys))
     files.check_apart(output, found.files.values())
     if not output.endswith(".jsonl"):
         raise UsageError(f"the name of a plan must end in .jsonl, got {output}")

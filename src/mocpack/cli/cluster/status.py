@@ -8,14 +8,14 @@ from datetime import timedelta
 from mocpack.cli import files, options
 from mocpack.cli.pack_parts import parts_folder, read_plan
 from mocpack.cli.terminal import print_json
-from mocpack.corpora import finished, parts
+from mocpack.corpora import pack_record, parts
 
 
 def run(plan: options.PlanFile, output: options.Archive, as_json: options.Json = False) -> int:
     """Show how much of a plan is packed, and the estimated time left."""
     whole = read_plan(plan, output)
     those, count = whole.parts, len(whole.files)
-    if finished.refused_before(those, output) is None:
+    if pack_record.read_rejected(those, output) is None:
         now = parts.status(those, parts_folder(output), time.time())
     else:
         now = parts.Status(len(those), count, 0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from mocpack.clip import Clip
 from mocpack.codec import Encoded
-from mocpack.metrics.contacts import skate_of_feet
+from mocpack.metrics.contacts import skate_per_foot
 from mocpack.metrics.spectrum import jitter
 
 BOUND_SHARES = (1.0, 0.97, 0.9, 0.85, 0.75, 0.65, 0.5, 0.4)  # that retries aim at, in turn
@@ -38,7 +38,7 @@ class Artefacts:
 
     @classmethod
     def measure(cls, original: Clip, decoded: Clip, max_error: float) -> Artefacts:
-        skates = skate_of_feet(original, decoded, max_error)
+        skates = skate_per_foot(original, decoded, max_error)
         return cls(jitter(original, decoded, max_error), skates)
 
     @property

@@ -17,8 +17,8 @@ import numpy as np
 
 from mocpack import progress
 from mocpack.arrays import I32
-from mocpack.clip import Clip, ClipHeader, promised_error
-from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload, checking_own_payload
+from mocpack.clip import Clip, ClipHeader, measure_error
+from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload, verify_own_payload
 from mocpack.codecs.keysine import planning, prediction, search
 from mocpack.codecs.keysine.artefacts import (
     BOUND_SHARES,
@@ -142,7 +142,7 @@ class Keysine(Codec):
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
     @property
-    def promised(self) -> float | None:
+    def error_bound(self) -> float | None:
         """`max_error`, where it is what the encoder keeps."""
         return self.max_error if self.mean_error is None and self.step is None else None
 
@@ -158,7 +158,7 @@ class Keysine(Codec):
         return replace(self, max_error=bound, mean_error=mean_error, max_angle=max_angle, step=None)
 
     @property
-    def promised_angle(self) -> float | None:
+    def angle_bound(self) -> float | None:
         """`max_angle`."""
         return self.max_angle
 
@@ -167,7 +167,7 @@ class Keysine(Codec):
 
     def encode_verified(self, clip: Clip) -> Encoded:
         """Return the payload, and what the decoder makes of these very bytes."""
-        with checking_own_payload(self):
+        with verify_own_payload(self):
             return (self._best(clip) if self.effort == "best" else self._encoded(clip)).encoded
 
     def _best(self, clip: Clip) -> BoundedEncoding:
@@ -177,7 +177,7 @@ class Keysine(Codec):
         the work: then only a grid in time is searched further.
         """
         progress.expect(1 + BEST_WORK)
-        with progress.doing():
+        with progress.stage():
             usual = replace(self, effort="default")._encoded(clip)
         # artefacts that no retry of the default search removes, the longest one need not retry
         retries = usual.artefacts.worst <= 1
@@ -186,7 +186,7 @@ class Keysine(Codec):
             if not self._is_grid(clip, usual):
                 return usual
             longest = replace(self, mode="grid", layers=1)
-        with progress.doing(BEST_WORK):
+        with progress.stage(BEST_WORK):
             best = _unless_unreachable(longest, clip, retries=retries)
         if best is None:
             return usual
@@ -312,9 +312,9 @@ class Keysine(Codec):
         limit = self.max_error - min(search.MARGIN, 0.01 * self.max_error)
 
         def attempt(policy: RetryPolicy) -> BoundedEncoding | None:
-            with progress.doing(work):
+            with progress.stage(work):
                 made = self._written(clip, make(policy))
-            made = made and replace(made, error=promised_error(clip, made.decoded))
+            made = made and replace(made, error=measure_error(clip, made.decoded))
             if made is None or made.error is None or made.error.max > limit:
                 return None
             if self.max_angle and largest_angle(clip, made.decoded) > self.max_angle:
@@ -412,7 +412,7 @@ class Keysine(Codec):
         found = prediction.choose(seen, repeats=repeats)
         if not len(found):
             return None
-        with progress.doing(0.0):  # little beside the rest, and no more for long clips
+        with progress.stage(0.0):  # little beside the rest, and no more for long clips
             made = draft(part, settings, groups, outline, threads=1, predictors=found)
         listed = prediction.LISTED_BITS / 8 * len(found) / repeats
         smaller = made and sum(map(len, made.groups)) + listed < WORTHWHILE * seen.size
@@ -456,9 +456,9 @@ class Keysine(Codec):
         for _ in range(MEAN_TRIES):
             if not seen / OTHER_STEP <= step <= seen * OTHER_STEP:
                 predictors, seen = self._free_predictors(clip, step), step
-            with progress.doing():
+            with progress.stage():
                 made = self._free(clip, step, predictors)
-            made = replace(made, error=promised_error(clip, made.decoded))
+            made = replace(made, error=measure_error(clip, made.decoded))
             error = max(made.error.joint_mean if made.error else 0.0, 1e-3 * bound)
             if error <= bound:
                 saved = best is None or len(made.payload) < len(best.payload)

@@ -37,16 +37,16 @@ def thread_count(threads: int, frame_count: int) -> int:
 class KeysineDecoder(Decoder):
     """Reads the head once, and decodes only the groups and joints that are asked for."""
 
-    plays_cut = True
+    decodes_truncated = True
     is_indexed = True
 
     @cached_property
     def native(self) -> _core.KeysinePayload:
         """The open payload."""
-        return open_payload(self.payload, self.header, partial=self.payload.is_cut)
+        return open_payload(self.payload, self.header, partial=self.payload.is_truncated)
 
     def clip(self) -> Clip:
-        self.payload.whole()  # which checks the file's checksum
+        self.payload.read_all()  # which checks the file's checksum
         return self.frames(0, self.header.frame_count)
 
     def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Clip:
@@ -88,7 +88,7 @@ class KeysineDecoder(Decoder):
         time = header.frame_time * (header.frame_count - 1) / max(1, self.native.group_count)
         count = self.native.group_count + 1
         keys = replace(header, frame_count=count, frame_time=time or header.frame_time)
-        return Clip.decoded(keys, rotations, translations)
+        return Clip.from_decoded(keys, rotations, translations)
 
     def partial(self) -> Clip:
         """Return what the layers that are whole give, and where there are none, the keys alone.
@@ -109,7 +109,7 @@ class KeysineDecoder(Decoder):
         header = self.header if joints is None else self.header.joints(joints)
         wanted = None if joints is None else self.header.skeleton.with_ancestors(joints)
         turns, places = native.decode(start, stop, wanted, self._threads(stop - start))
-        return Clip.decoded(header.with_frame_count(stop - start), turns, places)
+        return Clip.from_decoded(header.with_frame_count(stop - start), turns, places)
 
     def _threads(self, frame_count: int) -> int:
         return thread_count(getattr(self.codec, "threads", 0), frame_count)

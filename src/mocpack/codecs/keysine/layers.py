@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.arrays import F64, U8
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine.payload import MOST_SHIFT, head_of, open_payload, write_payload
 
 MEASURED_FRAMES = 600  # from the middle, by which the error of each track is measured
@@ -104,7 +104,7 @@ class _Layering:
         turns, places = self._payload.decode(
             start, stop, threads=self._threads, shifts=shifts.tolist()
         )
-        return promised_error(part, Clip.decoded(part.header, turns, places)).max
+        return measure_error(part, Clip.from_decoded(part.header, turns, places)).max
 
     def errors_alone(self, goal: float) -> F64:
         """Return the error (tracks, shifts) of a stretch in which one track is coarse.

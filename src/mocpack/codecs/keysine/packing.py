@@ -10,7 +10,7 @@ import numpy as np
 
 from mocpack import _core, progress
 from mocpack.arrays import I32
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine import planning, search
 from mocpack.codecs.keysine.payload import (
     Grid,
@@ -46,8 +46,8 @@ class Draft:
         start = b"".join((written_head(self.head, *parts), *self.segments))
         keys = open_payload(start, clip.header, partial=True)
         turns, places = keys.decode(0, clip.frame_count, threads=threads, layers=0)
-        lines = Clip.decoded(clip.header, turns, places)
-        coarse = self.head.statement(promised_error(clip, lines).max)
+        lines = Clip.from_decoded(clip.header, turns, places)
+        coarse = self.head.statement(measure_error(clip, lines).max)
         stated = written_head(replace(self.head, coarse=coarse), *parts)
         return b"".join((stated, *self.segments, *self.groups))
 
@@ -84,7 +84,7 @@ def draft(
         **task,
         grid_steps=None if steps is None else list(steps),
         shares=shares,
-        progress=progress.teller(),
+        progress=progress.reporter(),
     )
     if made is None:
         return None

@@ -239,7 +239,7 @@ def open_payload(
         given.source,
         given.offset,
         given.size,
-        given.missing,
+        given.missing_bytes,
         partial,
         given.memory_limit,
     )

@@ -240,13 +240,13 @@ def _hinged(
     found, seen = {}, clip.hinge_angles()
     angles = seen.angles.copy()
     angles[:, ~hinges.slides] = np.unwrap(angles[:, ~hinges.slides], axis=0)
-    leaves = np.asarray((seen.off > np.where(hinges.slides, fine, leaving)).any(axis=0))
+    leaves = np.asarray((seen.off_axis > np.where(hinges.slides, fine, leaving)).any(axis=0))
     # of a joint that moves freely, a pose alone must say whether it is past a limit
     wide = ~hinges.slides & ~(np.ptp(hinges.limits, axis=1) < 2 * np.pi)
     # to clamp a source that rounds may not cost more of the bound than to write what is still
     excess = min(MAX_EXCESS, fine * math.sqrt(len(clip.skeleton)))
     held = _kept(seen.angles, hinges.limits, excess) & ~(leaves & wide)
-    for joint, rows in hinges.of_joints():
+    for joint, rows in hinges.rows_by_joint():
         table[joint, HELD] = sum(1 << i for i, h in enumerate(rows) if held[h])
         for slides in (True, False):
             own = [h for h in rows if hinges.slides[h] == slides]

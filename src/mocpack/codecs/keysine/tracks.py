@@ -71,7 +71,7 @@ def hinges_of(skeleton: Skeleton) -> list[JointHinges]:
     if skeleton.hinges is not None:
         axes, slides = skeleton.hinges.axes, skeleton.hinges.slides
         limits = skeleton.hinges.limits
-        for joint, rows in skeleton.hinges.of_joints():
+        for joint, rows in skeleton.hinges.rows_by_joint():
             sliding, turning = ([h for h in rows if slides[h] == s] for s in (True, False))
             found[joint] = JointHinges(
                 axes[sliding], axes[turning], limits[sliding], limits[turning]

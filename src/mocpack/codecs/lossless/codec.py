@@ -20,11 +20,11 @@ from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, Verte
 from mocpack.codec import Codec, Decoder, Payload, as_payload
 from mocpack.codecs.lossless.curves import Curve, find_curves, residual
 from mocpack.codecs.lossless.decimals import (
-    LARGEST_WHOLE,
+    MAX_WHOLE,
     Scale,
     choose_scale,
     count_digits,
-    take_apart,
+    split_values,
 )
 from mocpack.codecs.lossless.relations import (
     MatrixColumns,
@@ -33,7 +33,7 @@ from mocpack.codecs.lossless.relations import (
     motion_columns,
 )
 from mocpack.codecs.lossless.remainders import write_remainders
-from mocpack.codecs.lossless.turns import unwrap
+from mocpack.codecs.lossless.unwrapping import unwrap
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.coding.planes import encode_plane
 from mocpack.coding.series import encode_series
@@ -42,12 +42,14 @@ from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.header import array_bytes
 
 CHANNELS, MOTION = 1, 2  # what a payload holds
-BINARY = 31  # in place of a number of digits
-TURN_DIGITS = 6  # with more, a full turn is beyond the largest whole number
-WORKING_MEMORY = 1_000_000_000  # bytes that decoding may take of any clip, as in libmocpack
-JOINT_COLUMN_MEMORY = 16_000  # bytes of the predictors of a column that is related to others
-VERTEX_COLUMN_MEMORY = 4_000  # bytes of the predictors of a column of a mesh
-JUMP = 8  # a first frame this many times as far from the second as that from the third stands apart
+BINARY_SCALE = 31  # in place of a number of digits
+MAX_TURN_DIGITS = 6  # with more, a full turn is beyond the largest whole number
+WORKING_MEMORY_BYTES = 1_000_000_000  # bytes that decoding may take of any clip, as in libmocpack
+JOINT_COLUMN_BYTES = 16_000  # bytes of the predictors of a column that is related to others
+VERTEX_COLUMN_BYTES = 4_000  # bytes of the predictors of a column of a mesh
+LEADING_FRAME_RATIO = (
+    8  # a first frame this many times as far from the second as that from the third stands apart
+)
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,9 @@ class Lossless(Codec):
                 out, clip.vertices.reshape(clip.frame_count, -1), mesh_columns(clip.header)
             )
             return out.bytes()
-        held = (CHANNELS if clip.channels is not None else 0) | (0 if _implied(clip) else MOTION)
+        held = (CHANNELS if clip.channels is not None else 0) | (
+            0 if _channels_imply_motion(clip) else MOTION
+        )
         out.u8(held)
         if clip.channels is not None:
             write_matrix(out, clip.channels, channel_columns(clip.skeleton))
@@ -79,7 +83,7 @@ class Lossless(Codec):
         return LosslessDecoder(self, as_payload(payload), header)
 
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
-        limit = max(WORKING_MEMORY, _memory_needed(header))
+        limit = max(WORKING_MEMORY_BYTES, _memory_needed(header))
         try:
             with np.errstate(all="ignore"):  # what broken bytes overflow, the clip refuses
                 if isinstance(header, VertexHeader):
@@ -100,12 +104,12 @@ def _memory_needed(header: AnyHeader) -> int:
     """Return about how many bytes decoding takes, if every column moves."""
     arrays = int(Lossless.decode_memory * array_bytes(header))
     if isinstance(header, VertexHeader):
-        return arrays + VERTEX_COLUMN_MEMORY * 3 * header.vertex_count
+        return arrays + VERTEX_COLUMN_BYTES * 3 * header.vertex_count
     columns = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
-    return arrays + JOINT_COLUMN_MEMORY * (columns + header.skeleton.channel_count)
+    return arrays + JOINT_COLUMN_BYTES * (columns + header.skeleton.channel_count)
 
 
-def _implied(clip: Clip) -> bool:
+def _channels_imply_motion(clip: Clip) -> bool:
     """Say whether a clip's channels tell its motion, up to rounding and quaternion signs."""
     if clip.channels is None:
         return False
@@ -182,7 +186,7 @@ def _leading_frames(matrix: F64) -> int:
     if len(matrix) < 4:
         return 0
     first, second = np.abs(np.diff(matrix[:3] / 2, axis=0)).sum(axis=1)
-    return int(first > JUMP * second)
+    return int(first > LEADING_FRAME_RATIO * second)
 
 
 def _write_block(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
@@ -194,7 +198,7 @@ def _write_block(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
     columns = [np.ascontiguousarray(column) for column in matrix[:, moving].T]
     digits = [count_digits(column) for column in columns]
     scales = [choose_scale(*pair) for pair in zip(columns, digits, strict=True)]
-    parts = [take_apart(*given) for given in zip(columns, scales, digits, strict=True)]
+    parts = [split_values(*given) for given in zip(columns, scales, digits, strict=True)]
     whole, kinds, amounts = (np.stack(part, axis=1) for part in zip(*parts, strict=True))
     intervals = _unwrap_all(whole, scales, layout.angles[moving])
     _write_scales(out, scales, intervals)
@@ -204,30 +208,30 @@ def _write_block(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
 
 def _write_whole(out: FieldWriter, whole: I64, moving: Mask, layout: MatrixColumns) -> None:
     """Curves; the columns that follow none, as a series; how far the others lie from theirs."""
-    curves = find_curves(whole, _families(layout, moving))
+    curves = find_curves(whole, _group_angles(layout, moving))
     out.varint(len(curves))
     for curve in curves:
         _write_curve(out, curve)
-    free = _free_columns(curves, whole.shape[1])
-    out.sized(encode_series(whole[:, free], layout.groups(_only(moving, free))))
+    free = _select_free_columns(curves, whole.shape[1])
+    out.sized(encode_series(whole[:, free], layout.groups(_combine_masks(moving, free))))
     if curves:
         distances = np.stack([residual(curve, whole) for curve in curves], axis=1)
         out.sized(encode_plane(distances, np.arange(len(curves))))
 
 
-def _families(layout: MatrixColumns, moving: Mask) -> list[list[int]]:
+def _group_angles(layout: MatrixColumns, moving: Mask) -> list[list[int]]:
     """Return the moving angles of each joint, numbered among the moving columns."""
     angles = layout.angles[moving]
     return [[c for c in group.columns if angles[c]] for group in layout.groups(moving)]
 
 
-def _free_columns(curves: Sequence[Curve], count: int) -> Mask:
+def _select_free_columns(curves: Sequence[Curve], count: int) -> Mask:
     free = np.ones(count, bool)
     free[[curve.column for curve in curves]] = False
     return free
 
 
-def _only(moving: Mask, free: Mask) -> Mask:
+def _combine_masks(moving: Mask, free: Mask) -> Mask:
     """Return the mask of the columns that move and follow no curve."""
     mask = moving.copy()
     mask[moving] = free
@@ -251,9 +255,9 @@ def _unwrap_all(whole: I64, scales: list[Scale], angles: Mask) -> list[int]:
     intervals = []
     for c, scale in enumerate(scales):
         interval = 0
-        if angles[c] and scale.decimal and scale.exponent <= TURN_DIGITS:
+        if angles[c] and scale.decimal and scale.exponent <= MAX_TURN_DIGITS:
             turn = 360 * 10**scale.exponent
-            interval, whole[:, c] = unwrap(whole[:, c], turn, LARGEST_WHOLE)
+            interval, whole[:, c] = unwrap(whole[:, c], turn, MAX_WHOLE)
         intervals.append(interval)
     return intervals
 
@@ -262,7 +266,7 @@ def _write_scales(out: FieldWriter, scales: list[Scale], intervals: list[int]) -
     """One byte a column, deflated: digits in five bits, interval in two; then binary exponents."""
     fields = FieldWriter()
     for scale, interval in zip(scales, intervals, strict=True):
-        fields.u8((scale.exponent if scale.decimal else BINARY) | interval << 5)
+        fields.u8((scale.exponent if scale.decimal else BINARY_SCALE) | interval << 5)
     for scale in scales:
         if not scale.decimal:
             fields.signed(scale.exponent)

@@ -15,12 +15,12 @@ import numpy as np
 
 from mocpack.arrays import F64, I64
 
-FINENESS = 16  # coefficients are in this fraction of a unit
+COEFFICIENT_SCALE = 16  # coefficients are in this fraction of a unit
 DEGREES = {1: (2, 4, 6, 8, 10, 12, 16, 20), 2: (3, 4, 5, 6, 8, 10)}
-FIRST_LOOK = {1: 8, 2: 6}  # degrees at which a true curve is already closer than the past
-SAMPLE = 400  # frames that a first look takes
+PROBE_DEGREES = {1: 8, 2: 6}  # degrees at which a true curve is already closer than the past
+SAMPLE_FRAMES = 400  # frames that a first look takes
 COEFFICIENT_BITS = 20  # about what one costs in a file
-FARTHEST = 2.0**40  # no value of a curve that a file can hold lies beyond
+MAX_CURVE_VALUE = 2.0**40  # no value of a curve that a file can hold lies beyond
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +53,20 @@ class Curve:
 def evaluate(curve: Curve, columns: I64) -> F64:
     """Return the curve's value for each row of `columns` (T, C)."""
     spans = zip(curve.drivers, curve.low, curve.high, strict=True)
-    at = [_scaled(columns[:, d], low, high) for d, low, high in spans]
-    inner = curve.coefficients / FINENESS
+    at = [_scale_to_unit(columns[:, d], low, high) for d, low, high in spans]
+    inner = curve.coefficients / COEFFICIENT_SCALE
     rows: list[F64 | float]
     if len(at) == 2:
         rows = [_clenshaw(row[: len(inner) - p], at[1]) for p, row in enumerate(inner)]
     else:
         rows = [float(row[0]) for row in inner]
-    return np.clip(_clenshaw(rows, at[0]), -FARTHEST, FARTHEST)
+    return np.clip(_clenshaw(rows, at[0]), -MAX_CURVE_VALUE, MAX_CURVE_VALUE)
 
 
 def residual(curve: Curve, columns: I64) -> I64:
     """Return how far the column lies from the curve, positive on the side of the exact value."""
     value = evaluate(curve, columns)
-    return np.asarray((columns[:, curve.column] - _rounded(value)) * _side(value))
+    return np.asarray((columns[:, curve.column] - _round(value)) * _rounding_side(value))
 
 
 def find_curves(columns: I64, families: Sequence[Sequence[int]]) -> list[Curve]:
@@ -83,11 +83,11 @@ def find_curves(columns: I64, families: Sequence[Sequence[int]]) -> list[Curve]:
         # a column may move by its remainders alone; it has no range to scale by
         family = [c for c in candidates if np.ptp(columns[:, c])]
         if len(family) > 1:
-            found += _hinge(columns, family) or _two_axes(columns, family)
+            found += _find_one_axis(columns, family) or _find_two_axes(columns, family)
     return found
 
 
-def _hinge(columns: I64, family: Sequence[int]) -> list[Curve]:
+def _find_one_axis(columns: I64, family: Sequence[int]) -> list[Curve]:
     """Look for one column that drives all the others: the one that moves most."""
     ranges = np.ptp(columns[:, list(family)], axis=0)
     driver = family[int(np.argmax(ranges))]
@@ -99,7 +99,7 @@ def _hinge(columns: I64, family: Sequence[int]) -> list[Curve]:
     return [_least_squares(columns, columns, c, (driver,), degree) for c, degree in pairs]
 
 
-def _two_axes(columns: I64, family: Sequence[int]) -> list[Curve]:
+def _find_two_axes(columns: I64, family: Sequence[int]) -> list[Curve]:
     """Look for one column that the other two drive."""
     if len(family) != 3:
         return []
@@ -120,12 +120,12 @@ def _cheapest_degree(columns: I64, column: int, drivers: tuple[int, ...]) -> tup
         return _bits(residual(curve, sample)) * len(columns)
 
     best = (0.0, 0)
-    for degree in (FIRST_LOOK[len(drivers)], *DEGREES[len(drivers)]):
+    for degree in (PROBE_DEGREES[len(drivers)], *DEGREES[len(drivers)]):
         count = len(_terms(degree, len(drivers))[0])
         if 2 * count > len(sample):
             continue
         bits = cost(degree)
-        if degree == FIRST_LOOK[len(drivers)] and bits > in_time:
+        if degree == PROBE_DEGREES[len(drivers)] and bits > in_time:
             break
         best = max(best, (in_time - bits - COEFFICIENT_BITS * count, degree))
     return best
@@ -137,12 +137,14 @@ def _least_squares(
     low = tuple(int(columns[:, d].min()) for d in drivers)
     high = tuple(int(columns[:, d].max()) for d in drivers)
     p, q = _terms(degree, len(drivers))
-    at = [_scaled(sample[:, d], a, b) for d, a, b in zip(drivers, low, high, strict=True)]
+    at = [_scale_to_unit(sample[:, d], a, b) for d, a, b in zip(drivers, low, high, strict=True)]
     basis = [np.polynomial.chebyshev.chebvander(x, degree) for x in at]
     matrix = basis[0][:, p] * (basis[1][:, q] if len(drivers) == 2 else 1.0)
     fitted = _solve(np.asarray(matrix, np.float64), sample[:, column].astype(np.float64))
     coefficients = np.zeros((degree + 1, degree + 1 if len(drivers) == 2 else 1), np.int64)
-    coefficients[p, q] = np.rint(np.clip(fitted * FINENESS, -FARTHEST, FARTHEST))
+    coefficients[p, q] = np.rint(
+        np.clip(fitted * COEFFICIENT_SCALE, -MAX_CURVE_VALUE, MAX_CURVE_VALUE)
+    )
     return Curve(column, drivers, low, high, coefficients)
 
 
@@ -169,7 +171,7 @@ def _terms(degree: int, drivers: int) -> tuple[list[int], list[int]]:
 
 def _sample(columns: I64, family: list[int]) -> I64:
     """Return rows spread over the clip, with those where a column is least or greatest."""
-    spread = np.linspace(0, len(columns) - 1, min(SAMPLE, len(columns))).astype(np.intp)
+    spread = np.linspace(0, len(columns) - 1, min(SAMPLE_FRAMES, len(columns))).astype(np.intp)
     ends = [f(columns[:, c]) for c in family for f in (np.argmin, np.argmax)]
     return np.asarray(columns[np.unique([*spread, *ends])])
 
@@ -181,7 +183,7 @@ def _bits(values: I64) -> float:
     return float(np.log2(1 + 2 * np.abs(values).mean()))
 
 
-def _scaled(column: I64, low: int, high: int) -> F64:
+def _scale_to_unit(column: I64, low: int, high: int) -> F64:
     return np.asarray((2.0 * column - float(low + high)) / float(high - low))
 
 
@@ -193,10 +195,10 @@ def _clenshaw(coefficients: Sequence[F64 | float] | F64, x: F64) -> F64:
     return np.asarray(coefficients[0] + x * later - latest)
 
 
-def _rounded(values: F64) -> I64:
+def _round(values: F64) -> I64:
     return np.asarray(np.floor(values + 0.5).astype(np.int64))
 
 
-def _side(values: F64) -> I64:
+def _rounding_side(values: F64) -> I64:
     """Return on which side of its whole number the value lies: there the next guess is."""
     return np.where(values >= np.floor(values + 0.5), 1, -1)

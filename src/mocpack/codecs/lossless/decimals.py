@@ -15,14 +15,16 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I64, U64
 
-MOST_DIGITS = 22  # 10^22 is the last power of ten that is a double
-LARGEST_DECIMAL = 10**15  # any decimal of so many digits is told apart by a double
-LARGEST_WHOLE = 2**29
-BINARY_EXPONENT = 960  # largest magnitude of a column's binary scale
-BY_ULPS = MOST_DIGITS + 1  # in place of a number of further digits
-POWERS = 10.0 ** np.arange(MOST_DIGITS + 1)
+MAX_DIGITS = 22  # 10^22 is the last power of ten that is a double
+MAX_DECIMAL = 10**15  # any decimal of so many digits is told apart by a double
+MAX_WHOLE = 2**29
+MAX_BINARY_EXPONENT = 960  # largest magnitude of a column's binary scale
+BY_ULPS = MAX_DIGITS + 1  # in place of a number of further digits
+POWERS = 10.0 ** np.arange(MAX_DIGITS + 1)
 WHOLE_POWERS = 10 ** np.arange(16, dtype=np.int64)
-RARE = 64  # a decade with fewer than one in this many numbers does not decide a column's digits
+RARE_RATIO = (
+    64  # a decade with fewer than one in this many numbers does not decide a column's digits
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Scale:
     exponent: int
 
     def __post_init__(self) -> None:
-        low, high = (0, MOST_DIGITS) if self.decimal else (-BINARY_EXPONENT, BINARY_EXPONENT)
+        low, high = (0, MAX_DIGITS) if self.decimal else (-MAX_BINARY_EXPONENT, MAX_BINARY_EXPONENT)
         if not low <= self.exponent <= high:
             raise ValueError(f"exponent must be in {low}..{high}, got {self.exponent}")
 
@@ -50,7 +52,7 @@ class Scale:
                 scaled = values * POWERS[self.exponent]
             else:
                 scaled = np.ldexp(values, self.exponent)
-        limited = np.clip(scaled, -LARGEST_WHOLE, LARGEST_WHOLE)
+        limited = np.clip(scaled, -MAX_WHOLE, MAX_WHOLE)
         return np.asarray(np.rint(limited).astype(np.int64))
 
 
@@ -60,22 +62,22 @@ def choose_scale(values: F64, digits: npt.NDArray[np.uint8]) -> Scale:
     Numbers printed to a fixed count of significant digits have fewer decimals the larger they
     are. The column takes those of its largest numbers: more would waste bits on zeros there.
     """
-    decimal = digits <= MOST_DIGITS
+    decimal = digits <= MAX_DIGITS
     largest = float(np.abs(values).max(initial=0.0))
-    if 2 * decimal.sum() < len(values) or largest > LARGEST_WHOLE:
+    if 2 * decimal.sum() < len(values) or largest > MAX_WHOLE:
         _, top = np.frexp(largest)
-        return Scale(False, int(np.clip(29 - top, -BINARY_EXPONENT, BINARY_EXPONENT)))
+        return Scale(False, int(np.clip(29 - top, -MAX_BINARY_EXPONENT, MAX_BINARY_EXPONENT)))
     decimal &= values != 0  # 0 has no digits in any format
     if not decimal.any():
         return Scale(True, 0)
     sizes = np.searchsorted(POWERS[:10], np.abs(values[decimal]), side="right")
     kinds, counts = np.unique(sizes, return_counts=True)
-    common = counts >= max(8, len(values) // RARE)
+    common = counts >= max(8, len(values) // RARE_RATIO)
     decades = kinds[common] if common.any() else kinds
     found = min(int(digits[decimal][sizes == decade].max()) for decade in decades)
     if not common.any():
         found = int(digits[decimal].max())
-    while found and largest * POWERS[found] > LARGEST_WHOLE:
+    while found and largest * POWERS[found] > MAX_WHOLE:
         found -= 1
     return Scale(True, found)
 
@@ -90,15 +92,15 @@ def count_digits(values: F64) -> npt.NDArray[np.uint8]:
     digits = np.full(len(flat), BY_ULPS, np.uint8)
     left = np.flatnonzero(~((flat == 0) & np.signbit(flat)))
     with np.errstate(over="ignore", invalid="ignore"):
-        for count in range(MOST_DIGITS + 1):
+        for count in range(MAX_DIGITS + 1):
             whole = np.rint(flat[left] * POWERS[count])
-            good = (whole / POWERS[count] == flat[left]) & (np.abs(whole) <= LARGEST_DECIMAL)
+            good = (whole / POWERS[count] == flat[left]) & (np.abs(whole) <= MAX_DECIMAL)
             digits[left[good]] = count
             left = left[~good]
     return digits.reshape(values.shape)
 
 
-def take_apart(
+def split_values(
     values: F64, scale: Scale, digits: npt.NDArray[np.uint8]
 ) -> tuple[I64, npt.NDArray[np.uint8], I64]:
     """Return a column's whole numbers and what they leave over: its kind, and its amount.
@@ -110,16 +112,16 @@ def take_apart(
     amounts = (_order(values) - _order(scale.values(whole))).view(np.int64)
     kinds = np.where(amounts == 0, 0, BY_ULPS).astype(np.uint8)
     if scale.decimal:
-        longer = (kinds > 0) & (digits <= MOST_DIGITS) & (digits > scale.exponent)
-        longer &= np.abs(whole) < LARGEST_WHOLE
+        longer = (kinds > 0) & (digits <= MAX_DIGITS) & (digits > scale.exponent)
+        longer &= np.abs(whole) < MAX_WHOLE
         count = digits[longer]
         total = np.rint(values[longer] * POWERS[count]).astype(np.int64)
         kinds[longer] = count - scale.exponent
-        amounts[longer] = total - _shifted(whole[longer], kinds[longer])
+        amounts[longer] = total - _append_zeros(whole[longer], kinds[longer])
     return whole, kinds, amounts
 
 
-def _shifted(whole: I64, count: npt.NDArray[np.uint8]) -> I64:
+def _append_zeros(whole: I64, count: npt.NDArray[np.uint8]) -> I64:
     """Append zeros to whole numbers; none but 0 is followed by more than fifteen digits."""
     return whole * WHOLE_POWERS[np.minimum(count, len(WHOLE_POWERS) - 1)]
 

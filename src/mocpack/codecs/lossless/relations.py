@@ -10,7 +10,7 @@ import numpy as np
 from mocpack.arrays import Mask
 from mocpack.coding.series import ColumnGroup
 from mocpack.header import ClipHeader, VertexHeader
-from mocpack.mirroring import mirrored_joints
+from mocpack.mirroring import find_mirrored_joints
 from mocpack.skeleton import Skeleton
 
 Owner = tuple[int, bool]
@@ -69,7 +69,7 @@ def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGro
     columns: list[list[int]] = [[] for _ in kinds]
     for column, owner in enumerate(owners):
         columns[index[owner]].append(column)
-    mirrored = mirrored_joints(skeleton.unique_names)
+    mirrored = find_mirrored_joints(skeleton.unique_names)
     groups = []
     for (joint, moves), own in zip(kinds, columns, strict=True):
         parent = _above(skeleton, joint, moves, index)

@@ -27,11 +27,11 @@ def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
     lengths[kinds > 0] = _bit_lengths(folded)
     out.sized(encode_plane(kinds, classes))
     out.sized(encode_plane(lengths, classes))
-    for k, longer in enumerate(_longer(lengths[kinds > 0])):
+    for k, longer in enumerate(_iterate_bits(lengths[kinds > 0])):
         out.mask((folded[longer] >> np.uint64(k)) & np.uint64(1))
 
 
-def _longer(lengths: I64) -> Iterator[npt.NDArray[np.intp]]:
+def _iterate_bits(lengths: I64) -> Iterator[npt.NDArray[np.intp]]:
     """Yield, for each bit below the top one, which numbers have it."""
     for k in range(int(lengths.max(initial=1)) - 1):
         yield np.flatnonzero(lengths - 1 > k)

@@ -16,18 +16,18 @@ from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
-    angles_of,
-    counted_columns,
-    joint_columns,
-    make_clip,
-    root_rotations,
+    build_clip,
+    match_columns_by_count,
+    match_columns_by_name,
+    parse_quaternions,
     split_root,
+    to_angles,
 )
 
-FPS = 30.0
-USUAL = "xyzw"
-ROOT = ("x", "y", "z", "qx", "qy", "qz", "qw")
-CLOCKS = ("frame", "time", "timestamp")
+DEFAULT_FPS = 30.0
+DEFAULT_ORDER = "xyzw"
+ROOT_COLUMNS = ("x", "y", "z", "qx", "qy", "qz", "qw")
+TIME_COLUMNS = ("frame", "time", "timestamp")
 DECIMALS = 6  # of metres and radians: a micrometre
 
 
@@ -40,24 +40,24 @@ def read(
     quaternion: str | None = None,
 ) -> Clip:
     """Read a table of a robot's motion; `unit` is the length of one of its metres."""
-    header, numbers = _table(data)
+    header, numbers = _parse_table(data)
     what = "the table"
     if header is None:
         places, quaternions, angles = split_root(robot, numbers, what)
-        columns = counted_columns(robot, angles.shape[1], what)
+        columns = match_columns_by_count(robot, angles.shape[1], what)
     else:
-        places, quaternions, angles, columns = _named(robot, header, numbers)
+        places, quaternions, angles, columns = _split_named_columns(robot, header, numbers)
     turns = None
     if quaternions is not None:
-        order = quaternion if header is None else USUAL  # a header has named them
-        turns = root_rotations(quaternions, order, USUAL, "the root's quaternions")
+        order = quaternion if header is None else DEFAULT_ORDER  # a header has named them
+        turns = parse_quaternions(quaternions, order, DEFAULT_ORDER, "the root's quaternions")
     metres = 1.0 if unit is None else unit
-    return make_clip(
+    return build_clip(
         robot,
-        angles_of(robot, angles, columns),
+        to_angles(robot, angles, columns),
         None if places is None else places * metres,
         turns,
-        fps=FPS if fps is None else fps,
+        fps=DEFAULT_FPS if fps is None else fps,
         source="robot csv",
     )
 
@@ -69,7 +69,7 @@ def write(numbers: F64) -> bytes:
     return out.getvalue()
 
 
-def _table(data: bytes) -> tuple[list[str] | None, F64]:
+def _parse_table(data: bytes) -> tuple[list[str] | None, F64]:
     """Return the header of a table, if it has one, and its numbers (T, N)."""
     first, _, rest = data.partition(b"\n")
     words = [word.strip() for word in first.decode("utf-8-sig", "replace").split(",")]
@@ -86,26 +86,30 @@ def _table(data: bytes) -> tuple[list[str] | None, F64]:
     return header, np.asarray(numbers, np.float64)
 
 
-def _named(
+def _split_named_columns(
     robot: Robot, header: list[str], numbers: F64
 ) -> tuple[F64 | None, F64 | None, F64, list[int]]:
     """Return places, quaternions (x, y, z, w), angles and their columns of a named table."""
     own = {name.lower(): at for at, name in enumerate(header)}
-    found = [own.get(name) for part in ROOT for name in _root_names(part) if name in own]
+    found = [
+        own.get(name) for part in ROOT_COLUMNS for name in _list_root_names(part) if name in own
+    ]
     root = [at for at in found if at is not None]
-    others = [at for at, name in enumerate(header) if at not in root and name.lower() not in CLOCKS]
-    if len(root) not in (0, len(ROOT)):
+    others = [
+        at for at, name in enumerate(header) if at not in root and name.lower() not in TIME_COLUMNS
+    ]
+    if len(root) not in (0, len(ROOT_COLUMNS)):
         raise CorruptionError(
-            f"the table names {len(root)} of the root's columns; they are: {', '.join(ROOT)}"
+            f"the table names {len(root)} of the root's columns; they are: {', '.join(ROOT_COLUMNS)}"
         )
-    columns = joint_columns(robot, [header[at] for at in others], "the table")
+    columns = match_columns_by_name(robot, [header[at] for at in others], "the table")
     angles = numbers[:, others]
     if not root:
         return None, None, angles, columns
     return numbers[:, root[:3]], numbers[:, root[3:]], angles, columns
 
 
-def _root_names(part: str) -> tuple[str, ...]:
+def _list_root_names(part: str) -> tuple[str, ...]:
     axis = part[-1]
     if part.startswith("q"):
         return f"q{axis}", f"root_q{axis}", f"root_quat_{axis}", f"root_rot_{axis}", f"base_q{axis}"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.clip import OFF_HINGE, AnyClip, Clip
+from mocpack.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
 from mocpack.errors import HingeWarning, UnsupportedClipError, UsageError
 from mocpack.io import npz
 from mocpack.io.robots import csv, torch_file, tracking_npz
@@ -34,40 +34,40 @@ class Dialect:
     holds: str
 
 
-def _mjlab(motion: RobotMotion) -> bytes:
+def _write_mjlab(motion: RobotMotion) -> bytes:
     return tracking_npz.write(motion, depth_first(motion.robot), bodies_depth_first(motion.robot))
 
 
-def _beyondmimic(motion: RobotMotion) -> bytes:
+def _write_beyondmimic(motion: RobotMotion) -> bytes:
     rows, bodies = breadth_first(motion.robot), bodies_breadth_first(motion.robot)
     return tracking_npz.write(motion, rows, bodies)
 
 
-def _qpos(motion: RobotMotion) -> bytes:
+def _write_qpos(motion: RobotMotion) -> bytes:
     names = motion.robot.hinges.names
     return npz.pack(
         {
             "qpos": motion.qpos,
-            "fps": motion.rate,
+            "fps": motion.frame_rate,
             "joint_names": np.array([names[h] for h in depth_first(motion.robot)], np.str_),
             "quaternion_order": "wxyz",
         }
     )
 
 
-def _csv(motion: RobotMotion) -> bytes:
+def _write_csv(motion: RobotMotion) -> bytes:
     if motion.robot.floating is False:
         return csv.write(motion.angles)
-    return csv.write(np.concatenate([*motion.root, motion.angles], axis=1))
+    return csv.write(np.concatenate([*motion.root_pose, motion.angles], axis=1))
 
 
-def _gmr(motion: RobotMotion) -> bytes:
-    root, turned = motion.root
+def _write_gmr(motion: RobotMotion) -> bytes:
+    root, turned = motion.root_pose
     back = rotations.conjugate(turned)[:, np.newaxis]
-    local = rotations.rotate(back, motion.bodies[0] - root[:, np.newaxis])
+    local = rotations.rotate(back, motion.body_poses[0] - root[:, np.newaxis])
     rows, names = depth_first(motion.robot), motion.robot.hinges.names
     found = {
-        "fps": motion.rate,
+        "fps": motion.frame_rate,
         "root_pos": root,
         "root_rot": turned,
         "dof_pos": motion.angles[:, rows],
@@ -78,9 +78,9 @@ def _gmr(motion: RobotMotion) -> bytes:
     return pickle.dumps(found, protocol=4)
 
 
-def _protomotions(motion: RobotMotion) -> bytes:
+def _write_protomotions(motion: RobotMotion) -> bytes:
     rows, names = depth_first(motion.robot), motion.robot.hinges.names
-    places, turns = motion.bodies
+    places, turns = motion.body_poses
     linear, angular = motion.body_velocities
 
     def single(values: F64) -> npt.NDArray[np.float32]:
@@ -88,9 +88,9 @@ def _protomotions(motion: RobotMotion) -> bytes:
 
     return torch_file.pack(
         {
-            "fps": motion.rate,
+            "fps": motion.frame_rate,
             "dof_pos": single(motion.angles[:, rows]),
-            "dof_vel": single(motion.speeds[:, rows]),
+            "dof_vel": single(motion.joint_velocities[:, rows]),
             "rigid_body_pos": single(places),
             "rigid_body_rot": single(turns),
             "rigid_body_vel": single(linear),
@@ -102,16 +102,20 @@ def _protomotions(motion: RobotMotion) -> bytes:
 
 
 DIALECTS = {
-    "mjlab": Dialect((".npz",), _mjlab, "angles, every body's pose and velocity, MuJoCo's order"),
-    "beyondmimic": Dialect((".npz",), _beyondmimic, "the same, in Isaac's order"),
-    "gmr": Dialect((".pkl", ".pickle"), _gmr, "root and angles, a pickle"),
-    "protomotions": Dialect((".motion", ".pt"), _protomotions, "tensors of every body"),
-    "qpos": Dialect((".npz",), _qpos, "MuJoCo's positions"),
-    "csv": Dialect((".csv",), _csv, "root and angles as text, in the order of the robot's file"),
+    "mjlab": Dialect(
+        (".npz",), _write_mjlab, "angles, every body's pose and velocity, MuJoCo's order"
+    ),
+    "beyondmimic": Dialect((".npz",), _write_beyondmimic, "the same, in Isaac's order"),
+    "gmr": Dialect((".pkl", ".pickle"), _write_gmr, "root and angles, a pickle"),
+    "protomotions": Dialect((".motion", ".pt"), _write_protomotions, "tensors of every body"),
+    "qpos": Dialect((".npz",), _write_qpos, "MuJoCo's positions"),
+    "csv": Dialect(
+        (".csv",), _write_csv, "root and angles as text, in the order of the robot's file"
+    ),
 }
 
 
-def dialect(name: str, extension: str | None = None) -> Dialect:
+def find_robot_dialect(name: str, extension: str | None = None) -> Dialect:
     """Return the dialect of that name; complains of one that is not, or has other files."""
     if name not in DIALECTS:
         raise UsageError(f"no dialect {name[:40]!r}; mocpack writes: {', '.join(DIALECTS)}")
@@ -124,17 +128,17 @@ def dialect(name: str, extension: str | None = None) -> Dialect:
 
 def write(clip: AnyClip, name: str, extension: str) -> bytes:
     """Return the clip as a file of that dialect."""
-    chosen = dialect(name, extension)
+    chosen = find_robot_dialect(name, extension)
     if not isinstance(clip, Clip) or clip.skeleton.hinges is None:
         raise UnsupportedClipError(f"{name} is for robots, and this clip has no hinges")
-    if clip.header.is_scaled or clip.extras.times is not None or len(clip.skeleton.roots) > 1:
+    if clip.header.is_scaled or clip.take_data.times is not None or len(clip.skeleton.roots) > 1:
         raise UnsupportedClipError(
             f"{name} holds one robot at even times, without scales, and this clip is more"
         )
     motion = robot_motion(clip)
-    if motion.off > OFF_HINGE:
+    if motion.max_hinge_error > MAX_QUIET_ANGLE_RAD:
         warnings.warn(
-            f"joints stood up to {motion.off:.3g} rad off their hinges, as the codec left them; "
+            f"joints stood up to {motion.max_hinge_error:.3g} rad off their hinges, as the codec left them; "
             "written are the nearest turns about them",
             HingeWarning,
             stacklevel=2,

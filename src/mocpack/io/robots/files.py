@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mocpack.errors import FormatError
-from mocpack.io.beside import find_beside, read_beside
+from mocpack.io.external_files import find_external_file, read_external_file
 from mocpack.io.robots import mjcf, urdf
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.xml_tree import MAX_BYTES, parse
@@ -20,7 +20,7 @@ def read_robot(path: str | Path, *, allow_outside: bool = False) -> Robot:
     return _read(Path(path), [], allow_outside=allow_outside)
 
 
-def robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
+def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
     """Return the files that reading a robot opens: its own, and those that it includes."""
     opened: list[Path] = []
     with suppress(FormatError, OSError):  # of one that cannot be read: it was to be opened anyway
@@ -32,13 +32,13 @@ def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
     """Read a robot; what is opened for it is appended to a list."""
 
     def included(name: str) -> bytes:
-        find_beside(path, name, allow_outside=allow_outside)
+        find_external_file(path, name, allow_outside=allow_outside)
         opened.append(path.parent / name)
-        return read_beside(path, name, allow_outside=allow_outside, limit=MAX_BYTES)
+        return read_external_file(path, name, allow_outside=allow_outside, limit=MAX_BYTES)
 
     opened.append(path)
     try:
-        top = parse(_contents(path))
+        top = parse(_read_limited(path))
         if top.tag == "robot":
             return urdf.read(top)
         if top.tag == "mujoco":
@@ -48,7 +48,7 @@ def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
         raise type(error)(f"robot {path}: {error}") from error
 
 
-def _contents(path: Path) -> bytes:
+def _read_limited(path: Path) -> bytes:
     with path.open("rb") as file:
         found = file.read(MAX_BYTES + 1)
     if len(found) > MAX_BYTES:

@@ -15,9 +15,15 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import UnsupportedClipError
-from mocpack.hinges import Hinges, turn_about
-from mocpack.io.robots.model import UP, Robot, floats, free_joints, robot_of
-from mocpack.space import basis
+from mocpack.hinges import Hinges, rotation_about
+from mocpack.io.robots.model import (
+    UP,
+    Robot,
+    find_ball_joints,
+    has_floating_base,
+    robot_from_metadata,
+)
+from mocpack.space import conversion_matrix
 
 
 @dataclass(frozen=True)
@@ -35,15 +41,15 @@ class RobotMotion:
     angles: F64
 
     @property
-    def off(self) -> float:
+    def max_hinge_error(self) -> float:
         """How far joints of the source stand off their hinges, at most: radians."""
-        found = self.source.hinge_angles().off
+        found = self.source.hinge_angles().off_axis
         return float(found[:, ~self.hinges.slides].max(initial=0.0))
 
     @cached_property
     def robot(self) -> Robot:
         """Its bodies, and what its file said of them."""
-        return robot_of(self.source.skeleton, self.source.metadata)
+        return robot_from_metadata(self.source.skeleton, self.source.metadata)
 
     @property
     def hinges(self) -> Hinges:
@@ -51,7 +57,7 @@ class RobotMotion:
         return self.source.skeleton.hinges
 
     @property
-    def rate(self) -> float:
+    def frame_rate(self) -> float:
         """Frames a second."""
         return self.source.frame_rate
 
@@ -72,7 +78,7 @@ class RobotMotion:
         return Clip(settled.with_header(up=UP), settled.rotations, places)
 
     @cached_property
-    def root(self) -> tuple[F64, F64]:
+    def root_pose(self) -> tuple[F64, F64]:
         """Place (T, 3) and rotation (T, 4) of the root."""
         return (self.clip if 0 in self.hinges.joints else self.source).source_root()
 
@@ -81,13 +87,13 @@ class RobotMotion:
         """MuJoCo's positions (T, nq): root, balls and angles, quaternions (w, x, y, z)."""
         skeleton, hinges = self.source.skeleton, self.hinges
         parts: list[F64] = []
-        if floats(self.source.metadata):
-            places, turns = self.root
+        if has_floating_base(self.source.metadata):
+            places, turns = self.root_pose
             parts += [places, turns[:, [3, 0, 1, 2]]]
-        balls = free_joints(skeleton)
+        balls = find_ball_joints(skeleton)
         if not balls:
             return np.concatenate([*parts, self.angles[:, list(hinges.by_joint)]], axis=1)
-        rows = dict(hinges.of_joints())
+        rows = dict(hinges.rows_by_joint())
         for j in range(len(skeleton)):
             if j in balls:
                 rest = rotations.conjugate(skeleton.rest[j])
@@ -97,43 +103,43 @@ class RobotMotion:
         return np.concatenate(parts, axis=1)
 
     @cached_property
-    def world(self) -> tuple[F64, F64]:
+    def joint_poses(self) -> tuple[F64, F64]:
         """Places (T, J, 3) and rotations (T, J, 4) of the skeleton's joints."""
         places, turns = self.clip.world()
-        upright = basis(UP, "right")
+        upright = conversion_matrix(UP, "right")
         back = rotations.conjugate(rotations.from_matrix(upright))
         return places @ upright, rotations.multiply(back, turns)
 
     @cached_property
-    def bodies(self) -> tuple[F64, F64]:
+    def body_poses(self) -> tuple[F64, F64]:
         """Places (T, B, 3) and rotations (T, B, 4) of the robot's bodies."""
         at = [body.joint for body in self.robot.bodies]
-        places, turns = self.world[0][:, at], self.world[1][:, at]
+        places, turns = self.joint_poses[0][:, at], self.joint_poses[1][:, at]
         offsets = np.array([body.position for body in self.robot.bodies])
         fixed = np.array([body.rotation for body in self.robot.bodies])
         return places + rotations.rotate(turns, offsets), rotations.multiply(turns, fixed)
 
     @cached_property
-    def speeds(self) -> F64:
+    def joint_velocities(self) -> F64:
         """Velocities (T, H) of the angles, radians or metres a second."""
-        return rates(self.angles, self.rate)
+        return differentiate(self.angles, self.frame_rate)
 
     @cached_property
     def body_velocities(self) -> tuple[F64, F64]:
         """Velocities (T, B, 3) of the bodies' origins, and angular ones (T, B, 3), in the world."""
-        linear, angular = self._joint_velocities
+        linear, angular = self._world_velocities
         at = [body.joint for body in self.robot.bodies]
-        lever = self.bodies[0] - self.world[0][:, at]
+        lever = self.body_poses[0] - self.joint_poses[0][:, at]
         return linear[:, at] + rotations.cross(angular[:, at], lever), angular[:, at]
 
     @cached_property
-    def _joint_velocities(self) -> tuple[F64, F64]:
-        skeleton, (places, turns) = self.clip.skeleton, self.world
+    def _world_velocities(self) -> tuple[F64, F64]:
+        skeleton, (places, turns) = self.clip.skeleton, self.joint_poses
         linear, angular = np.zeros_like(places), np.zeros_like(places)
-        rows = dict(self.hinges.of_joints())
+        rows = dict(self.hinges.rows_by_joint())
         for j, parent in enumerate(skeleton.parents):
             if parent < 0:
-                base = rotations.conjugate(rotations.from_matrix(basis(UP, "right")))
+                base = rotations.conjugate(rotations.from_matrix(conversion_matrix(UP, "right")))
                 turned = np.broadcast_to(base, (len(places), 4))
             else:
                 turned = turns[:, parent]
@@ -142,9 +148,9 @@ class RobotMotion:
                 linear[:, j] += rotations.cross(angular[:, parent], lever)
             if j not in rows:
                 if parent < 0:
-                    linear[:, j] = rates(places[:, j], self.rate)
+                    linear[:, j] = differentiate(places[:, j], self.frame_rate)
                 own = self.clip.rotations[:, j]
-                angular[:, j] += rotations.rotate(turned, turn_rates(own, self.rate))
+                angular[:, j] += rotations.rotate(turned, angular_velocities(own, self.frame_rate))
                 continue
             frame = rotations.multiply(turned, skeleton.rest[j])
             slid, spun = self._row_velocities(self.hinges, rows[j], frame)
@@ -157,12 +163,12 @@ class RobotMotion:
         slid, spun = np.zeros((len(frame), 3)), np.zeros((len(frame), 3))
         for h in rows:
             axis = rotations.rotate(frame, np.broadcast_to(hinges.axes[h], (len(frame), 3)))
-            part = axis * self.speeds[:, h, np.newaxis]
+            part = axis * self.joint_velocities[:, h, np.newaxis]
             if hinges.slides[h]:
                 slid += part
             else:
                 spun += part
-                frame = rotations.multiply(frame, turn_about(hinges.axes[h], self.angles[:, h]))
+                frame = rotations.multiply(frame, rotation_about(hinges.axes[h], self.angles[:, h]))
         return slid, spun
 
 
@@ -170,17 +176,17 @@ def robot_motion(clip: Clip) -> RobotMotion:
     """Return a clip with hinges as a robot's motion, its joints brought back onto their hinges."""
     if clip.skeleton.hinges is None:
         raise UnsupportedClipError("this clip has no hinges, so that it is no robot's motion")
-    return RobotMotion(clip, clip.hinge_angles(measured=False).angles)
+    return RobotMotion(clip, clip.hinge_angles(measure_off_axis=False).angles)
 
 
-def rates(values: F64, rate: float) -> F64:
+def differentiate(values: F64, rate: float) -> F64:
     """Return how fast values (T, …) change, a second, by central differences; one-sided at ends."""
     if len(values) < 2:
         return np.zeros_like(values)
     return np.asarray(np.gradient(values, axis=0) * rate)
 
 
-def turn_rates(turns: F64, rate: float) -> F64:
+def angular_velocities(turns: F64, rate: float) -> F64:
     """Return angular velocities (T, 3) of rotations (T, 4), in the frame they turn in."""
     if len(turns) < 2:
         return np.zeros((len(turns), 3))

@@ -14,13 +14,13 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError
-from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, assemble
-from mocpack.io.robots.urdf import distinct_names, unit_axis
+from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, build_robot
+from mocpack.io.robots.urdf import check_distinct_names, normalize_axis
 from mocpack.io.robots.xml_tree import MAX_ELEMENTS, Element, parse
 
-TYPES = ("hinge", "slide", "ball", "free")
-REFUSED = ("replicate", "attach", "composite", "flexcomp")
-MAX_INCLUDED = 100
+JOINT_TYPES = ("hinge", "slide", "ball", "free")
+UNSUPPORTED_TAGS = ("replicate", "attach", "composite", "flexcomp")
+MAX_INCLUDED_FILES = 100
 MAX_BODIES = 10_000
 Defaults = Mapping[str, Mapping[str, str]]
 
@@ -39,25 +39,27 @@ class _Settings:
 
 
 @dataclass
-class _Left:
+class _IncludeBudget:
     """How many files may still be included, and how many elements they may have together."""
 
     files: int
     elements: int
 
 
-def read(top: Element, beside: Callable[[str], bytes]) -> Robot:
-    """Return the robot of a file's outermost element; `beside` opens the files that it includes."""
-    left = _Left(MAX_INCLUDED, MAX_ELEMENTS - top.size)
-    top = Element(top.tag, top.attributes, list(_included(top.children, beside, left)))
-    settings = _settings(top)
+def read(top: Element, read_external: Callable[[str], bytes]) -> Robot:
+    """Return the robot of a file's outermost element; `read_external` opens the files that it includes."""
+    budget = _IncludeBudget(MAX_INCLUDED_FILES, MAX_ELEMENTS - top.size)
+    top = Element(
+        top.tag, top.attributes, list(_expand_includes(top.children, read_external, budget))
+    )
+    settings = _parse_settings(top)
     world = Element("worldbody", {}, [e for w in top.all("worldbody") for e in w.children])
     bodies: list[RobotBody] = []
-    for tree in _trees(world, settings):
+    for tree in _iterate_trees(world, settings):
         if tree:
             bodies += [replace(b, parent=b.parent + len(bodies) * (b.parent >= 0)) for b in tree]
-    distinct_names([body.name for body in bodies if body.name], "body")
-    bodies = _with_named_joints(bodies)
+    check_distinct_names([body.name for body in bodies if body.name], "body")
+    bodies = _name_joints(bodies)
     roots = [body for body in bodies if body.parent < 0]
     if len(roots) != 1:
         words = ", ".join(body.name for body in roots) or "none"
@@ -68,13 +70,13 @@ def read(top: Element, beside: Callable[[str], bytes]) -> Robot:
     if free and len(roots[0].joints) > 1:
         raise CorruptionError(f"body {roots[0].name!r} is free and has other joints")
     name = top.attributes.get("model", "")
-    return assemble(name, bodies, fixed_bodies=True, floating=bool(free))
+    return build_robot(name, bodies, fixed_bodies=True, floating=bool(free))
 
 
-def _with_named_joints(bodies: list[RobotBody]) -> list[RobotBody]:
+def _name_joints(bodies: list[RobotBody]) -> list[RobotBody]:
     """Return the bodies with a name for every joint: their own, or one after their body."""
     moving = [j.name for body in bodies for j in body.joints if j.kind in ("hinge", "slide")]
-    taken = distinct_names([name for name in moving if name], "joint")
+    taken = check_distinct_names([name for name in moving if name], "joint")
     named = []
     for body in bodies:
         joints = list(body.joints)
@@ -88,27 +90,27 @@ def _with_named_joints(bodies: list[RobotBody]) -> list[RobotBody]:
     return named
 
 
-def _included(
-    elements: list[Element], beside: Callable[[str], bytes], left: _Left
+def _expand_includes(
+    elements: list[Element], read_external: Callable[[str], bytes], budget: _IncludeBudget
 ) -> Iterator[Element]:
     """Yield elements with those of included files in place of the instructions to include them."""
     for element in elements:
-        if element.tag in REFUSED:
+        if element.tag in UNSUPPORTED_TAGS:
             raise CorruptionError(f"<{element.tag}> is not read; save the compiled model as MJCF")
         if element.tag != "include":
-            inside = list(_included(element.children, beside, left))
+            inside = list(_expand_includes(element.children, read_external, budget))
             yield Element(element.tag, element.attributes, inside)
             continue
-        left.files -= 1
+        budget.files -= 1
         path = element.word("file")
-        if left.files < 0:
-            raise CorruptionError(f"more than {MAX_INCLUDED} files are included")
-        found = parse(beside(path), left.elements)
-        left.elements -= found.size
-        yield from _included(found.children, beside, left)
+        if budget.files < 0:
+            raise CorruptionError(f"more than {MAX_INCLUDED_FILES} files are included")
+        found = parse(read_external(path), budget.elements)
+        budget.elements -= found.size
+        yield from _expand_includes(found.children, read_external, budget)
 
 
-def _settings(top: Element) -> _Settings:
+def _parse_settings(top: Element) -> _Settings:
     compiler: dict[str, str] = {}
     for element in top.all("compiler"):
         compiler |= element.attributes
@@ -137,9 +139,9 @@ def _collect_defaults(
         _collect_defaults(inner, own, "", found)
 
 
-def _trees(world: Element, settings: _Settings) -> Iterator[list[RobotBody]]:
+def _iterate_trees(world: Element, settings: _Settings) -> Iterator[list[RobotBody]]:
     """Yield the bodies of each tree in the world that moves at all."""
-    for element, place, turned, kind in _bodies_in(world, _nowhere(), "main", settings):
+    for element, place, turned, kind in _iterate_bodies(world, _identity_pose(), "main", settings):
         bodies: list[RobotBody] = []
         # bodies wait with where they are, and the class of what is inside them
         waiting = [(element, -1, place, turned, kind)]
@@ -147,34 +149,36 @@ def _trees(world: Element, settings: _Settings) -> Iterator[list[RobotBody]]:
             element, parent, place, turned, kind = waiting.pop()
             if len(bodies) >= MAX_BODIES:
                 raise CorruptionError(f"a robot has at most {MAX_BODIES} bodies")
-            joints = tuple(_joints(element, kind, settings))
+            joints = tuple(_iterate_joints(element, kind, settings))
             name = element.attributes.get("name") or f"body{len(bodies)}"
             bodies.append(RobotBody(name, parent, place, turned, joints))
             inside = [
                 (child, len(bodies) - 1, at, turn, inner)
-                for child, at, turn, inner in _bodies_in(element, _nowhere(), kind, settings)
+                for child, at, turn, inner in _iterate_bodies(
+                    element, _identity_pose(), kind, settings
+                )
             ]
             waiting += reversed(inside)
         if any(body.joints for body in bodies):
             yield bodies
 
 
-def _bodies_in(
+def _iterate_bodies(
     element: Element, frame: tuple[F64, F64], kind: str, settings: _Settings
 ) -> Iterator[tuple[Element, F64, F64, str]]:
     """Yield the bodies inside an element, frames opened, with their place, rotation and class."""
     for child in element.all("body", "frame"):
-        place, turned = _pose(child, settings)
+        place, turned = _parse_pose(child, settings)
         place = frame[0] + rotations.rotate(frame[1], place)
         turned = rotations.multiply(frame[1], turned)
         inner = child.attributes.get("childclass", kind)
         if child.tag == "frame":
-            yield from _bodies_in(child, (place, turned), inner, settings)
+            yield from _iterate_bodies(child, (place, turned), inner, settings)
         else:
             yield child, place, turned, inner
 
 
-def _joints(body: Element, kind: str, settings: _Settings) -> Iterator[RobotJoint]:
+def _iterate_joints(body: Element, kind: str, settings: _Settings) -> Iterator[RobotJoint]:
     for element in body.all("joint", "freejoint"):
         given = Element("joint", settings.defaults.get("main", {}))
         for name in (kind, element.attributes.get("class")):
@@ -183,13 +187,15 @@ def _joints(body: Element, kind: str, settings: _Settings) -> Iterator[RobotJoin
             elif name not in (None, "main"):
                 raise CorruptionError(f"no default class {name[:60]!r} is there")
         given = Element("joint", {**given.attributes, **element.attributes})
-        yield _joint(given, "free" if element.tag == "freejoint" else "", settings)
+        yield _parse_joint(given, "free" if element.tag == "freejoint" else "", settings)
 
 
-def _joint(given: Element, kind: str, settings: _Settings) -> RobotJoint:
+def _parse_joint(given: Element, kind: str, settings: _Settings) -> RobotJoint:
     name, kind = given.attributes.get("name", ""), kind or given.attributes.get("type", "hinge")
-    if kind not in TYPES:
-        raise CorruptionError(f"joint {name!r} is {kind[:40]!r}; MuJoCo has: {', '.join(TYPES)}")
+    if kind not in JOINT_TYPES:
+        raise CorruptionError(
+            f"joint {name!r} is {kind[:40]!r}; MuJoCo has: {', '.join(JOINT_TYPES)}"
+        )
     if kind in ("ball", "free"):
         return RobotJoint(name, kind, anchor=given.numbers("pos", 3, [0, 0, 0]))
     turns = kind == "hinge"
@@ -204,40 +210,42 @@ def _joint(given: Element, kind: str, settings: _Settings) -> RobotJoint:
     return RobotJoint(
         name,
         kind,
-        unit_axis(given.numbers("axis", 3, [0, 0, 1]), name),
+        normalize_axis(given.numbers("axis", 3, [0, 0, 1]), name),
         given.numbers("pos", 3, [0, 0, 0]),
         limits,
         settings.angle(reference) if turns else reference,
     )
 
 
-def _pose(element: Element, settings: _Settings) -> tuple[F64, F64]:
+def _parse_pose(element: Element, settings: _Settings) -> tuple[F64, F64]:
     """Return position and rotation of a body or frame, whichever way its rotation is written."""
     place = element.numbers("pos", 3, [0, 0, 0])
     given = element.attributes
     turned = rotations.IDENTITY
     if "quat" in given:
         w, x, y, z = element.numbers("quat", 4, [])
-        turned = _unit(np.array([x, y, z, w]), element)
+        turned = _normalize(np.array([x, y, z, w]), element)
     elif "axisangle" in given:
         x, y, z, angle = element.numbers("axisangle", 4, [])
-        axis = unit_axis(np.array([x, y, z]), given.get("name", ""))
+        axis = normalize_axis(np.array([x, y, z]), given.get("name", ""))
         turned = rotations.from_rotvec(axis * settings.angle(angle))
     elif "euler" in given:
-        turned = _euler(element.numbers("euler", 3, []), settings)
+        turned = _euler_to_quaternion(element.numbers("euler", 3, []), settings)
     elif "xyaxes" in given:
         numbers = element.numbers("xyaxes", 6, [])
-        x_axis = unit_axis(numbers[:3], given.get("name", ""))
-        y_axis = unit_axis(numbers[3:] - (numbers[3:] @ x_axis) * x_axis, given.get("name", ""))
+        x_axis = normalize_axis(numbers[:3], given.get("name", ""))
+        y_axis = normalize_axis(
+            numbers[3:] - (numbers[3:] @ x_axis) * x_axis, given.get("name", "")
+        )
         axes = np.array([x_axis, y_axis, rotations.cross(x_axis, y_axis)])
         turned = rotations.from_matrix(axes.T)
     elif "zaxis" in given:
-        axis = unit_axis(element.numbers("zaxis", 3, []), given.get("name", ""))
-        turned = _shortest(axis)
+        axis = normalize_axis(element.numbers("zaxis", 3, []), given.get("name", ""))
+        turned = _rotation_from_z(axis)
     return place, turned
 
 
-def _euler(angles: F64, settings: _Settings) -> F64:
+def _euler_to_quaternion(angles: F64, settings: _Settings) -> F64:
     """Return the rotation of Euler angles: about turned axes in lower case, fixed in upper."""
     if len(settings.euler) != 3 or set(settings.euler.lower()) - set("xyz"):
         raise CorruptionError(f"eulerseq must be three of xyzXYZ, got {settings.euler[:20]!r}")
@@ -250,7 +258,7 @@ def _euler(angles: F64, settings: _Settings) -> F64:
     return turned
 
 
-def _shortest(axis: F64) -> F64:
+def _rotation_from_z(axis: F64) -> F64:
     """Return the shortest rotation that takes z to an axis."""
     if axis[2] < -1 + 1e-12:
         return np.array([1.0, 0.0, 0.0, 0.0])
@@ -258,12 +266,12 @@ def _shortest(axis: F64) -> F64:
     return np.asarray(turned / np.linalg.norm(turned))
 
 
-def _unit(turned: F64, element: Element) -> F64:
+def _normalize(turned: F64, element: Element) -> F64:
     length = float(np.linalg.norm(turned))
     if not length > 1e-9:
         raise CorruptionError(f"quat of <{element.tag}> must not be zero")
     return turned if abs(length - 1) < 1e-12 else turned / length
 
 
-def _nowhere() -> tuple[F64, F64]:
+def _identity_pose() -> tuple[F64, F64]:
     return np.zeros(3), rotations.IDENTITY

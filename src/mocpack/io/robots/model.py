@@ -16,12 +16,12 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.hinges import MOST_SLIDES, MOST_TURNS, NEARLY_PARALLEL, Hinges, turn_about
+from mocpack.hinges import MAX_SLIDE_AXES, MAX_TURN_AXES, MIN_AXIS_SINE, Hinges, rotation_about
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
-from mocpack.space import basis
+from mocpack.space import conversion_matrix
 
 UP = "z"
-SAME_PLACE = 1e-9  # metres
+SAME_POSITION_M = 1e-9  # metres
 UNLIMITED = (-np.inf, np.inf)
 
 
@@ -101,12 +101,12 @@ class Robot:
         return self.skeleton.hinges
 
     @property
-    def balls(self) -> set[int]:
+    def ball_joints(self) -> set[int]:
         """Joints of the skeleton that turn every way."""
-        return free_joints(self.skeleton)
+        return find_ball_joints(self.skeleton)
 
     def metadata(self) -> dict[str, Any]:
-        """Return what a packed file must say beside the skeleton, for `robot_of`."""
+        """Return what a packed file must say beside the skeleton, for `robot_from_metadata`."""
         found: dict[str, Any] = {"name": self.name}
         if self.floating is False:
             found["floating"] = False
@@ -117,7 +117,7 @@ class Robot:
         fixed = [
             [at, body.name, body.joint, *map(float, (*body.position, *body.rotation))]
             for at, body in enumerate(self.bodies)
-            if (body.joint, body.name) not in own or not _at_home(body)
+            if (body.joint, body.name) not in own or not _is_at_origin(body)
         ]
         if fixed:
             found["fixed"] = fixed
@@ -126,7 +126,7 @@ class Robot:
         return {"robot": found}
 
 
-def robot_of(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
+def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
     """Return the robot of a clip; of one that came from no robot's file, what its skeleton says."""
     said = metadata.get("robot")
     said = said if isinstance(said, Mapping) else {}
@@ -134,11 +134,14 @@ def robot_of(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
     try:
         fixed = {
             int(at): Frame(
-                str(name), _joint_index(joint, skeleton), np.array(pose[:3]), np.array(pose[3:])
+                str(name),
+                _check_joint_index(joint, skeleton),
+                np.array(pose[:3]),
+                np.array(pose[3:]),
             )
             for at, name, joint, *pose in said.get("fixed", [])
         }
-        between = {_joint_index(joint, skeleton) for joint in said.get("between", [])}
+        between = {_check_joint_index(joint, skeleton) for joint in said.get("between", [])}
         mimics = {
             str(name): (str(of), float(factor), float(added))
             for name, (of, factor, added) in said.get("mimics", {}).items()
@@ -156,22 +159,22 @@ def robot_of(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
             raise CorruptionError(f"metadata of the robot: body {fixed[at].name!r} has no pose")
         bodies.insert(at, fixed[at])
     name = str(said.get("name", ""))
-    return Robot(name, skeleton, tuple(bodies), floats(metadata), mimics)
+    return Robot(name, skeleton, tuple(bodies), has_floating_base(metadata), mimics)
 
 
-def floats(metadata: Mapping[str, Any]) -> bool:
+def has_floating_base(metadata: Mapping[str, Any]) -> bool:
     """Whether the root of a clip's robot moves freely."""
     said = metadata.get("robot")
     return not isinstance(said, Mapping) or said.get("floating") is not False
 
 
-def free_joints(skeleton: Skeleton) -> set[int]:
+def find_ball_joints(skeleton: Skeleton) -> set[int]:
     """Return the joints below the root that turn every way."""
     hinged = set(skeleton.hinges.joints) if skeleton.hinges else set()
     return set(range(1, len(skeleton))) - hinged
 
 
-def assemble(
+def build_robot(
     name: str,
     bodies: Sequence[RobotBody],
     *,
@@ -230,7 +233,7 @@ class _Builder:
     def add(self, body: RobotBody) -> None:
         if body.parent < 0:
             # the world is turned so that y is up, which a root that does not float turns with
-            turn = rotations.from_matrix(basis(UP, "right"))
+            turn = rotations.from_matrix(conversion_matrix(UP, "right"))
             above, place, turned = -1, rotations.rotate(turn, body.position), turn
             turned = rotations.multiply(turn, body.rotation)
         else:
@@ -242,10 +245,10 @@ class _Builder:
             self.frames.append(Frame(body.name, above, place, turned))
             self._end(above, place)
             return
-        groups = _groups(body.joints) or [[]]
+        groups = _group_joints(body.joints) or [[]]
         anchor = np.zeros(3)
         for k, group in enumerate(groups):
-            moved = _anchor_of(group)
+            moved = _find_anchor(group)
             if k:
                 place, turned = moved - anchor, rotations.IDENTITY
             else:
@@ -267,7 +270,7 @@ class _Builder:
                 place = place - rotations.rotate(turned, joint.reference * joint.axis)
             elif joint.kind == "hinge" and joint.reference:
                 turned = rotations.multiply(
-                    turned, turn_about(joint.axis, np.array(-joint.reference))
+                    turned, rotation_about(joint.axis, np.array(-joint.reference))
                 )
             if joint.kind in ("hinge", "slide"):
                 self.rows.append((index, joint))
@@ -279,7 +282,7 @@ class _Builder:
 
     def _end(self, joint: int, place: F64) -> None:
         """A bone ends where a body is, unless that is a joint, or one ends there already."""
-        there = (joint, *map(int, np.rint(place / SAME_PLACE)))
+        there = (joint, *map(int, np.rint(place / SAME_POSITION_M)))
         if any(there[1:]) and there not in self._taken:
             self._taken.add(there)
             self.ends.append((joint, place))
@@ -306,48 +309,48 @@ class _Builder:
         )
 
 
-def _groups(joints: Sequence[RobotJoint]) -> list[list[RobotJoint]]:
+def _group_joints(joints: Sequence[RobotJoint]) -> list[list[RobotJoint]]:
     """Split the ways in which a body moves into those that one joint of a skeleton can have."""
     groups: list[list[RobotJoint]] = []
     for joint in joints:
-        if groups and _fits(groups[-1], joint):
+        if groups and _can_share_joint(groups[-1], joint):
             groups[-1].append(joint)
         else:
             groups.append([joint])
     return groups
 
 
-def _fits(group: list[RobotJoint], joint: RobotJoint) -> bool:
+def _can_share_joint(group: list[RobotJoint], joint: RobotJoint) -> bool:
     if joint.kind in ("ball", "free") or any(other.kind in ("ball", "free") for other in group):
         return False
     turns = [other for other in group if other.kind == "hinge"]
     if joint.kind == "slide":
         axes = [other.axis for other in group]
-        return not turns and len(group) < MOST_SLIDES and _independent([*axes, joint.axis])
+        return not turns and len(group) < MAX_SLIDE_AXES and _is_independent([*axes, joint.axis])
     if not turns:  # where it stands at its reference turns the frame that sliders slide in
         return not (group and joint.reference)
     return (
-        len(turns) < MOST_TURNS
+        len(turns) < MAX_TURN_AXES
         and not joint.reference
-        and bool(np.abs(turns[0].anchor - joint.anchor).max() <= SAME_PLACE)
-        and _independent([turns[0].axis, joint.axis])
+        and bool(np.abs(turns[0].anchor - joint.anchor).max() <= SAME_POSITION_M)
+        and _is_independent([turns[0].axis, joint.axis])
     )
 
 
-def _independent(axes: list[F64]) -> bool:
-    return bool(np.linalg.svd(np.array(axes), compute_uv=False)[-1] >= 2 * NEARLY_PARALLEL)
+def _is_independent(axes: list[F64]) -> bool:
+    return bool(np.linalg.svd(np.array(axes), compute_uv=False)[-1] >= 2 * MIN_AXIS_SINE)
 
 
-def _anchor_of(group: Sequence[RobotJoint]) -> F64:
+def _find_anchor(group: Sequence[RobotJoint]) -> F64:
     """Return the point about which a group turns; sliders turn about none."""
     return next((joint.anchor for joint in group if joint.kind in ("hinge", "ball")), np.zeros(3))
 
 
-def _at_home(body: Frame) -> bool:
+def _is_at_origin(body: Frame) -> bool:
     return not body.position.any() and bool((body.rotation == rotations.IDENTITY).all())
 
 
-def _joint_index(value: Any, skeleton: Skeleton) -> int:
+def _check_joint_index(value: Any, skeleton: Skeleton) -> int:
     index = int(value)
     if not 0 <= index < len(skeleton):
         raise ValueError(f"joint {index} of {len(skeleton)}")

@@ -18,16 +18,16 @@ from mocpack.errors import CorruptionError
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
-    angles_of,
-    counted_columns,
-    joint_columns,
-    listed,
-    make_clip,
-    root_rotations,
+    build_clip,
+    list_names,
+    match_columns_by_count,
+    match_columns_by_name,
+    parse_quaternions,
+    to_angles,
 )
 
-NEAR = 0.01  # metres that a body may stand off where the angles put it
-LOOKED_AT = 16  # frames
+MAX_BODY_OFFSET_M = 0.01  # metres that a body may stand off where the angles put it
+MAX_PROBE_FRAMES = 16  # frames
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class BodyMotion:
     joint_names: list[str] | None
     body_names: list[str] | None
     order: str | None
-    usual: str
+    default_order: str
 
     def frames(self, at: Sequence[int]) -> BodyMotion:
         kept = list(at)
@@ -69,7 +69,7 @@ def depth_first(robot: Robot) -> list[int]:
 
 def breadth_first(robot: Robot) -> list[int]:
     """Return the rows of the hinges in Isaac's order."""
-    depth = _depths(robot)
+    depth = _body_depths(robot)
     return sorted(depth_first(robot), key=lambda h: depth[robot.hinges.joints[h]])
 
 
@@ -79,7 +79,7 @@ def bodies_depth_first(robot: Robot) -> list[int]:
 
 def bodies_breadth_first(robot: Robot) -> list[int]:
     """Return the bodies in Isaac's order, without those fixed to others, which it merges."""
-    depth, seen, kept = _depths(robot), set[int](), []
+    depth, seen, kept = _body_depths(robot), set[int](), []
     for b, body in enumerate(robot.bodies):
         if body.joint not in seen:
             seen.add(body.joint)
@@ -93,34 +93,34 @@ ORDERS = {
 }
 
 
-def clip_of_bodies(robot: Robot, given: BodyMotion, fps: float, source: str) -> Clip:
+def clip_from_bodies(robot: Robot, given: BodyMotion, fps: float, source: str) -> Clip:
     """Return the clip of a motion; in which order its columns are is found by kinematics."""
     check_shapes(given)
-    few = given.frames(range(0, len(given.numbers), max(1, len(given.numbers) // LOOKED_AT)))
+    few = given.frames(range(0, len(given.numbers), max(1, len(given.numbers) // MAX_PROBE_FRAMES)))
     tries = []
     for name, (rows, bodies) in ORDERS.items():
         for order in (given.order,) if given.order else ("wxyz", "xyzw"):
-            columns = _columns(robot, given, rows(robot))
-            found = _bodies(robot, given, bodies(robot))
+            columns = _match_columns(robot, given, rows(robot))
+            found = _match_bodies(robot, given, bodies(robot))
             if found is None:
                 continue
             body, at = found
-            apart = _apart(robot, few, columns, order, body, at)
+            apart = _measure_offsets(robot, few, columns, order, body, at)
             worst = int(apart.argmax())
             tries.append((float(apart.max()), name, order, columns, robot.bodies[body[worst]].name))
     if not tries:
         raise CorruptionError(
             f"the file has {given.places.shape[1]} bodies without names, the robot {robot.name!r} "
-            f"has {len(robot.bodies)}: {listed([body.name for body in robot.bodies])}"
+            f"has {len(robot.bodies)}: {list_names([body.name for body in robot.bodies])}"
         )
     near, name, order, columns, worst_body = min(tries, key=lambda one: one[0])
-    if near > NEAR:
+    if near > MAX_BODY_OFFSET_M:
         raise CorruptionError(
             f"in no order do the bodies stand where the angles put them: {worst_body!r} is "
             f"{near:.3g} m off, at best, in {name} order; the robot {robot.name!r} has "
-            f"{listed(robot.hinges.names)}"
+            f"{list_names(robot.hinges.names)}"
         )
-    return _clip(robot, given, columns, order, fps, source)
+    return _build_clip(robot, given, columns, order, fps, source)
 
 
 def check_shapes(given: BodyMotion) -> None:
@@ -138,25 +138,25 @@ def check_shapes(given: BodyMotion) -> None:
             raise CorruptionError("angles and poses of bodies must be finite")
 
 
-def _columns(robot: Robot, given: BodyMotion, rows: Sequence[int]) -> list[int]:
+def _match_columns(robot: Robot, given: BodyMotion, rows: Sequence[int]) -> list[int]:
     if given.joint_names is not None:
         if len(given.joint_names) != given.numbers.shape[1]:
             raise CorruptionError(
                 f"{len(given.joint_names)} joints are named, {given.numbers.shape[1]} are there"
             )
-        return joint_columns(robot, given.joint_names, "the file")
-    return ordered_columns(robot, given.numbers.shape[1], rows, "the file")
+        return match_columns_by_name(robot, given.joint_names, "the file")
+    return match_columns_by_order(robot, given.numbers.shape[1], rows, "the file")
 
 
-def ordered_columns(robot: Robot, count: int, rows: Sequence[int], what: str) -> list[int]:
+def match_columns_by_order(robot: Robot, count: int, rows: Sequence[int], what: str) -> list[int]:
     """Return the column of each row of hinges where columns are in the order of `rows`."""
-    counted_columns(robot, count, what)  # complains
+    match_columns_by_count(robot, count, what)  # complains
     names = robot.hinges.names
     kept = list(rows) if count == len(rows) else [h for h in rows if names[h] not in robot.mimics]
     return [kept.index(h) if h in kept else -1 for h in range(len(names))]
 
 
-def _bodies(
+def _match_bodies(
     robot: Robot, given: BodyMotion, order: Sequence[int]
 ) -> tuple[list[int], list[int]] | None:
     """Return which of the robot's bodies are compared, and where the file has each."""
@@ -166,7 +166,7 @@ def _bodies(
         missing = [body.name for body in robot.bodies if body.name not in place]
         if robot.bodies[0].name in missing or len(missing) > len(known):
             raise CorruptionError(
-                f"the file has no body {listed(missing)}; it has: {listed(given.body_names)}"
+                f"the file has no body {list_names(missing)}; it has: {list_names(given.body_names)}"
             )
         return known, [place[robot.bodies[b].name] for b in known]
     if given.places.shape[1] != len(order):
@@ -174,7 +174,7 @@ def _bodies(
     return list(order), list(range(len(order)))
 
 
-def _apart(
+def _measure_offsets(
     robot: Robot,
     given: BodyMotion,
     columns: Sequence[int],
@@ -183,8 +183,8 @@ def _apart(
     at: Sequence[int],
 ) -> F64:
     """Return how far (B,) the file's bodies are from where its angles put them."""
-    motion = robot_motion(_clip(robot, given, columns, order, 30.0, ""))
-    places, turns = (part[:, list(bodies)] for part in motion.bodies)
+    motion = robot_motion(_build_clip(robot, given, columns, order, 30.0, ""))
+    places, turns = (part[:, list(bodies)] for part in motion.body_poses)
     apart = np.linalg.norm(places - given.places[:, list(at)], axis=2)
     quaternions = given.quaternions[:, list(at)]
     other = np.roll(quaternions, -1, axis=2) if order == "wxyz" else quaternions
@@ -193,21 +193,23 @@ def _apart(
     return np.asarray((apart + 0.1 * turned).max(axis=0))
 
 
-def _clip(
+def _build_clip(
     robot: Robot, given: BodyMotion, columns: Sequence[int], order: str, fps: float, source: str
 ) -> Clip:
-    angles = angles_of(robot, given.numbers, columns)
+    angles = to_angles(robot, given.numbers, columns)
     root = 0
     if given.body_names is not None:
         root = given.body_names.index(robot.bodies[0].name)
-    turns = root_rotations(given.quaternions[:, root], order, given.usual, "quaternions of bodies")
+    turns = parse_quaternions(
+        given.quaternions[:, root], order, given.default_order, "quaternions of bodies"
+    )
     places: F64 | None = given.places[:, root]
     if robot.floating is False:
-        return make_clip(robot, angles, None, None, fps=fps, source=source)
-    return make_clip(robot, angles, places, turns, fps=fps, source=source)
+        return build_clip(robot, angles, None, None, fps=fps, source=source)
+    return build_clip(robot, angles, places, turns, fps=fps, source=source)
 
 
-def _depths(robot: Robot) -> list[int]:
+def _body_depths(robot: Robot) -> list[int]:
     """Return how many bodies lie above each joint; joints between two bodies count as theirs."""
     bodies = {body.joint for body in robot.bodies}
     depths: list[int] = []

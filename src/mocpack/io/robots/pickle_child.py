@@ -29,10 +29,10 @@ import zlib
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-MAX_INFLATED = 2 << 30
-MAX_SWELL = 200
+MAX_INFLATED_BYTES = 2 << 30
+MAX_EXPANSION = 200
 MAX_DEPTH = 40
-MORE_VALUES = 1 << 18  # beyond one for each byte: shared values count wherever they stand
+EXTRA_VALUES = 1 << 18  # beyond one for each byte: shared values count wherever they stand
 DTYPE = re.compile(r"f[248]|[iu][1248]|b1|[US]\d{1,6}")
 NUMBERS = {"f2": "e", "f4": "f", "f8": "d"}
 STORAGES = {
@@ -47,7 +47,7 @@ STORAGES = {
     "BoolStorage": "|b1",
 }
 # what a broken zip file or deflate stream can make the standard library raise
-BROKEN_ZIP = (
+ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     EOFError,
@@ -61,23 +61,23 @@ BROKEN_ZIP = (
 )
 
 
-class Refused(Exception):  # noqa: N818 - not an error of the file
+class UnsupportedPickle(Exception):  # noqa: N818 - not an error of the file
     """The pickle does what is not read."""
 
 
-class Broken(Exception):  # noqa: N818 - as above
+class BrokenPickle(Exception):  # noqa: N818 - as above
     """The pickle contradicts itself."""
 
 
-def answer(data: bytes, blocks: list[bytes]) -> dict[str, Any]:
+def respond(data: bytes, blocks: list[bytes]) -> dict[str, Any]:
     """Return what a pickle holds; bytes of arrays are put behind the blocks."""
     try:
         made, size = _load(data)
-        value = _Encoder(blocks, size + MORE_VALUES).encode(made, 0)
+        value = _Encoder(blocks, size + EXTRA_VALUES).encode(made, 0)
         return {"value": value, "blocks": [len(block) for block in blocks]}
-    except Refused as error:
+    except UnsupportedPickle as error:
         return {"refused": str(error)}
-    except Broken as error:
+    except BrokenPickle as error:
         return {"broken": str(error)}
 
 
@@ -87,7 +87,7 @@ def _load(data: bytes) -> tuple[Any, int]:
         return _load_torch(data)
     if data[:1] == b"\x78":  # joblib's zlib
         data = _inflate(data)
-    return _run(_Machine(io.BytesIO(data))), len(data)
+    return _run(_RestrictedUnpickler(io.BytesIO(data))), len(data)
 
 
 class _Encoder:
@@ -100,9 +100,11 @@ class _Encoder:
     def encode(self, value: Any, depth: int) -> Any:
         self._left -= 1
         if self._left < 0:
-            raise Refused("the pickle repeats shared values more often than a motion needs")
+            raise UnsupportedPickle(
+                "the pickle repeats shared values more often than a motion needs"
+            )
         if depth > MAX_DEPTH:
-            raise Broken(f"values of the pickle are nested more than {MAX_DEPTH} deep")
+            raise BrokenPickle(f"values of the pickle are nested more than {MAX_DEPTH} deep")
         kind, inside = type(value), depth + 1
         if value is None or kind in (bool, float, str):
             return value
@@ -133,14 +135,14 @@ class _Dtype:
 
     def __init__(self, name: Any = "f8", *_: Any) -> None:
         if not isinstance(name, str) or not DTYPE.fullmatch(name):
-            raise Refused(f"an array of {str(name)[:40]!r} is not read")
+            raise UnsupportedPickle(f"an array of {str(name)[:40]!r} is not read")
         self.name, self.order = name, "<"
         self.size = int(name[1:]) * (4 if name[0] == "U" else 1)
 
     def set_state(self, state: Any) -> None:
         order = state[1] if isinstance(state, tuple) and len(state) > 1 else "<"
         if order not in ("<", ">", "|", "="):
-            raise Broken(f"bytes of an array in an unknown order {str(order)[:10]!r}")
+            raise BrokenPickle(f"bytes of an array in an unknown order {str(order)[:10]!r}")
         self.order = ">" if order == ">" else "<"
 
 
@@ -153,19 +155,19 @@ class _Array:
 
     def set_state(self, state: Any) -> None:
         if not isinstance(state, tuple) or len(state) != 5:
-            raise Broken("an array without shape, type and numbers")
+            raise BrokenPickle("an array without shape, type and numbers")
         _, shape, dtype, fortran, raw = state
         if not isinstance(dtype, _Dtype):
-            raise Broken("an array without a type")
+            raise BrokenPickle("an array without a type")
         if isinstance(raw, list):
-            raise Refused("an array of objects is not read")
+            raise UnsupportedPickle("an array of objects is not read")
         self.fill(raw, dtype, shape, fortran=bool(fortran))
 
     def fill(self, raw: Any, dtype: _Dtype, shape: Any, *, fortran: bool) -> None:
         raw = _encode(raw) if isinstance(raw, str) else raw
-        sizes = _shape(shape)
+        sizes = _check_shape(shape)
         if not isinstance(raw, bytes) or len(raw) != math.prod(sizes) * dtype.size:
-            raise Broken(f"an array of shape {sizes} does not fill its bytes")
+            raise BrokenPickle(f"an array of shape {sizes} does not fill its bytes")
         self.raw = raw
         self.form = {"dtype": dtype.order + dtype.name, "shape": sizes, "fortran": fortran}
 
@@ -175,12 +177,12 @@ class _JoblibArray(_Array):
 
     def read(self, state: Any, file: io.BytesIO) -> None:
         if not isinstance(state, dict) or not isinstance(state.get("dtype"), _Dtype):
-            raise Broken("a joblib array without a type")
+            raise BrokenPickle("a joblib array without a type")
         dtype = state["dtype"]
         if state.get("numpy_array_alignment_bytes") is not None:
             padding = file.read(1)
             file.read(padding[0] if padding else 0)
-        shape = _shape(state.get("shape"))
+        shape = _check_shape(state.get("shape"))
         raw = file.read(math.prod(shape) * dtype.size)
         self.fill(raw, dtype, shape, fortran=state.get("order") == "F")
 
@@ -192,7 +194,7 @@ class _Storage:
         self.raw, self.dtype = raw, dtype
 
 
-class _Machine(pickle._Unpickler):
+class _RestrictedUnpickler(pickle._Unpickler):
     """Python's own reader of pickles, without what could run or reach anything."""
 
     dispatch: ClassVar[Any] = dict(pickle._Unpickler.dispatch)
@@ -204,11 +206,11 @@ class _Machine(pickle._Unpickler):
         self._own_file, self._storages = file, storages
 
     def find_class(self, module: str, name: str) -> Any:
-        found = KNOWN.get((module.replace("numpy._core", "numpy.core"), name))
+        found = ALLOWED_GLOBALS.get((module.replace("numpy._core", "numpy.core"), name))
         if found is None and module == "torch" and name in STORAGES:
             return name
         if found is None:
-            raise Refused(
+            raise UnsupportedPickle(
                 f"the pickle names {module[:60]}.{name[:60]}, which is not read: only numbers, "
                 "texts, lists, dicts and arrays are"
             )
@@ -216,10 +218,10 @@ class _Machine(pickle._Unpickler):
 
     def persistent_load(self, pid: Any) -> Any:
         if self._storages is None or not isinstance(pid, tuple) or len(pid) < 5:
-            raise Refused("the pickle refers to things outside it")
+            raise UnsupportedPickle("the pickle refers to things outside it")
         kind, storage, key = pid[0], pid[1], pid[2]
         if kind != "storage" or not isinstance(key, str) or storage not in STORAGES:
-            raise Refused("a tensor of an unknown kind is not read")
+            raise UnsupportedPickle("a tensor of an unknown kind is not read")
         return _Storage(self._storages(key), STORAGES[storage])
 
     def load_build(self) -> None:
@@ -230,13 +232,15 @@ class _Machine(pickle._Unpickler):
         elif isinstance(made, (_Array, _Dtype)):
             made.set_state(state)
         else:
-            raise Refused("the pickle changes what it may not")
+            raise UnsupportedPickle("the pickle changes what it may not")
 
     def load_reduce(self) -> None:
         words = self.stack.pop()
         made = self.stack[-1]
-        if not any(made is known for known in KNOWN.values()) or not isinstance(words, tuple):
-            raise Refused("the pickle calls what it may not")
+        if not any(made is known for known in ALLOWED_GLOBALS.values()) or not isinstance(
+            words, tuple
+        ):
+            raise UnsupportedPickle("the pickle calls what it may not")
         self.stack[-1] = made(*words)
 
     def load_newobj(self) -> None:
@@ -247,17 +251,17 @@ class _Machine(pickle._Unpickler):
         (size,) = struct.unpack("<Q", self.read(8))
         raw = self.read(size)
         if len(raw) != size:
-            raise Broken(f"the pickle ends {size - len(raw)} bytes too early")
+            raise BrokenPickle(f"the pickle ends {size - len(raw)} bytes too early")
         self.stack.append(bytes(raw))
 
-    def refuse(self) -> None:
-        raise Refused("the pickle has instructions that are not read")
+    def reject(self) -> None:
+        raise UnsupportedPickle("the pickle has instructions that are not read")
 
 
-_Machine.dispatch[pickle.BUILD[0]] = _Machine.load_build
-_Machine.dispatch[pickle.REDUCE[0]] = _Machine.load_reduce
-_Machine.dispatch[pickle.NEWOBJ[0]] = _Machine.load_newobj
-_Machine.dispatch[pickle.BYTEARRAY8[0]] = _Machine.load_bytearray8
+_RestrictedUnpickler.dispatch[pickle.BUILD[0]] = _RestrictedUnpickler.load_build
+_RestrictedUnpickler.dispatch[pickle.REDUCE[0]] = _RestrictedUnpickler.load_reduce
+_RestrictedUnpickler.dispatch[pickle.NEWOBJ[0]] = _RestrictedUnpickler.load_newobj
+_RestrictedUnpickler.dispatch[pickle.BYTEARRAY8[0]] = _RestrictedUnpickler.load_bytearray8
 for _code in (
     pickle.INST,
     pickle.OBJ,
@@ -268,16 +272,16 @@ for _code in (
     pickle.NEXT_BUFFER,
     pickle.READONLY_BUFFER,
 ):
-    _Machine.dispatch[_code[0]] = _Machine.refuse
+    _RestrictedUnpickler.dispatch[_code[0]] = _RestrictedUnpickler.reject
 
 
-def _scalar(dtype: Any, raw: Any = b"") -> Any:
+def _decode_scalar(dtype: Any, raw: Any = b"") -> Any:
     """A number or text of numpy's."""
     if not isinstance(dtype, _Dtype):
-        raise Broken("a number without a type")
+        raise BrokenPickle("a number without a type")
     raw = _encode(raw) if isinstance(raw, str) else raw
     if not isinstance(raw, bytes) or len(raw) != dtype.size:
-        raise Broken("a number does not fill its bytes")
+        raise BrokenPickle("a number does not fill its bytes")
     kind, order = dtype.name[0], "little" if dtype.order == "<" else "big"
     if kind == "f":
         return struct.unpack(dtype.order + NUMBERS[dtype.name], raw)[0]
@@ -291,21 +295,21 @@ def _scalar(dtype: Any, raw: Any = b"") -> Any:
 def _encode(text: Any, encoding: Any = "latin1") -> bytes:
     """Bytes, as the second protocol has them."""
     if not isinstance(text, str) or encoding != "latin1":
-        raise Refused("bytes in an unknown manner are not read")
+        raise UnsupportedPickle("bytes in an unknown manner are not read")
     return text.encode("latin1")
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> _Array:
+def _build_tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> _Array:
     """A tensor of PyTorch's, which looks at a part of its numbers."""
     if not isinstance(storage, _Storage) or not isinstance(offset, int):
-        raise Broken("a tensor without its numbers")
-    shape, strides = _shape(size), _shape(stride)
+        raise BrokenPickle("a tensor without its numbers")
+    shape, strides = _check_shape(size), _check_shape(stride)
     if len(shape) != len(strides) or offset < 0:
-        raise Broken("a tensor of no shape")
+        raise BrokenPickle("a tensor of no shape")
     count = len(storage.raw) // int(storage.dtype[2:])
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     if math.prod(shape) > count or last >= max(count, 1):
-        raise Broken(f"tensor of shape {tuple(shape)} exceeds its storage of {count} numbers")
+        raise BrokenPickle(f"tensor of shape {tuple(shape)} exceeds its storage of {count} numbers")
     found = _Array()
     found.raw = storage.raw
     found.form = {"dtype": storage.dtype, "shape": shape, "offset": offset, "strides": strides}
@@ -323,57 +327,57 @@ def _from_buffer(raw: Any, dtype: Any, shape: Any, order: Any = "C") -> _Array:
     return found
 
 
-def _bytes(*parts: Any) -> bytes:
+def _build_bytes(*parts: Any) -> bytes:
     if parts:
-        raise Refused("bytes in an unknown manner are not read")
+        raise UnsupportedPickle("bytes in an unknown manner are not read")
     return b""
 
 
-def _ordered(*pairs: Any) -> dict[Any, Any]:
+def _build_dict(*pairs: Any) -> dict[Any, Any]:
     return dict(*pairs[:1]) if pairs and isinstance(pairs[0], list) else {}
 
 
-KNOWN: dict[tuple[str, str], Any] = {
+ALLOWED_GLOBALS: dict[tuple[str, str], Any] = {
     ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
-    ("numpy.core.multiarray", "scalar"): _scalar,
+    ("numpy.core.multiarray", "scalar"): _decode_scalar,
     ("numpy.core.numeric", "_frombuffer"): _from_buffer,
     ("numpy", "ndarray"): _Array,
     ("numpy", "dtype"): _Dtype,
     ("_codecs", "encode"): _encode,
-    ("__builtin__", "bytes"): _bytes,
-    ("builtins", "bytes"): _bytes,
-    ("collections", "OrderedDict"): _ordered,
+    ("__builtin__", "bytes"): _build_bytes,
+    ("builtins", "bytes"): _build_bytes,
+    ("collections", "OrderedDict"): _build_dict,
     ("joblib.numpy_pickle", "NumpyArrayWrapper"): _JoblibArray,
-    ("torch._utils", "_rebuild_tensor_v2"): _tensor,
+    ("torch._utils", "_rebuild_tensor_v2"): _build_tensor,
 }
 
 
-def _run(machine: _Machine) -> Any:
+def _run(machine: _RestrictedUnpickler) -> Any:
     try:
         return machine.load()
     except (
         pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, KeyError,
         OverflowError, RecursionError, TypeError, UnicodeError, ValueError, struct.error,
     ) as error:  # fmt: skip
-        raise Broken(f"not a whole pickle: {str(error)[:200]}") from error
+        raise BrokenPickle(f"not a whole pickle: {str(error)[:200]}") from error
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
+def _check_shape(shape: Any) -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if len(sizes) > 8 or not all(type(n) is int and 0 <= n < 2**40 for n in sizes):
-        raise Broken("an array of an impossible shape")
+        raise BrokenPickle("an array of an impossible shape")
     return sizes
 
 
 def _inflate(data: bytes) -> bytes:
-    limit = min(MAX_INFLATED, max(MAX_SWELL * len(data), 1 << 24))
+    limit = min(MAX_INFLATED_BYTES, max(MAX_EXPANSION * len(data), 1 << 24))
     stream = zlib.decompressobj()
     try:
         found = stream.decompress(data, limit + 1)
     except zlib.error as error:
-        raise Broken(f"not a whole pickle: {error}") from error
+        raise BrokenPickle(f"not a whole pickle: {error}") from error
     if len(found) > limit:
-        raise Refused("a pickle that swells beyond what such a file can need")
+        raise UnsupportedPickle("a pickle that swells beyond what such a file can need")
     return found
 
 
@@ -382,24 +386,24 @@ def _load_torch(data: bytes) -> tuple[Any, int]:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = {info.filename: info for info in archive.infolist()}
-        limit = max(MAX_SWELL * len(data), 1 << 24)
-        if sum(info.file_size for info in members.values()) > min(limit, MAX_INFLATED):
-            raise Refused("its tensors would fill more memory than such a file can need")
+        limit = max(MAX_EXPANSION * len(data), 1 << 24)
+        if sum(info.file_size for info in members.values()) > min(limit, MAX_INFLATED_BYTES):
+            raise UnsupportedPickle("its tensors would fill more memory than such a file can need")
         inside = next((name for name in members if name.endswith("/data.pkl")), None)
         if inside is None:
-            raise Refused("a zip file without data.pkl is no file of PyTorch's")
+            raise UnsupportedPickle("a zip file without data.pkl is no file of PyTorch's")
         stem = inside.removesuffix("data.pkl")
         read: dict[str, bytes] = {}
 
         def storage(key: str) -> bytes:
             name = f"{stem}data/{key}"
             if name not in members:
-                raise Broken(f"the numbers {key[:40]!r} of a tensor are not there")
+                raise BrokenPickle(f"the numbers {key[:40]!r} of a tensor are not there")
             if name not in read:
                 read[name] = archive.read(members[name])
             return read[name]
 
         program = archive.read(members[inside])
-        return _run(_Machine(io.BytesIO(program), storage)), len(program)
-    except BROKEN_ZIP as error:
-        raise Broken(f"not a whole file of PyTorch's: {str(error)[:200]}") from error
+        return _run(_RestrictedUnpickler(io.BytesIO(program), storage)), len(program)
+    except ZIP_ERRORS as error:
+        raise BrokenPickle(f"not a whole file of PyTorch's: {str(error)[:200]}") from error

@@ -14,12 +14,12 @@ from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
 from mocpack.io.npz import Arrays
 from mocpack.io.robots.model import Robot
-from mocpack.io.robots.motion import joint_columns, make_clip, root_rotations
+from mocpack.io.robots.motion import build_clip, match_columns_by_name, parse_quaternions
 
-USUAL = "wxyz"
-FPS = 30.0
-RATES = ("fps", "frame_rate", "framerate", "frequency")
-STEPS = ("dt", "timestep", "frame_time")
+DEFAULT_ORDER = "wxyz"
+DEFAULT_FPS = 30.0
+RATE_KEYS = ("fps", "frame_rate", "framerate", "frequency")
+STEP_KEYS = ("dt", "timestep", "frame_time")
 
 
 def read(
@@ -27,17 +27,17 @@ def read(
 ) -> Clip:
     """Read an .npz file of `qpos` (T, nq), and `fps` where it has one."""
     arrays = Arrays(data)
-    return clip_of_qpos(
+    return clip_from_qpos(
         robot,
-        table(arrays, "qpos"),
-        frame_rate_of(arrays, fps),
-        names=words(arrays, "joint_names"),
-        order=quaternion or stated_order(arrays),
+        read_table(arrays, "qpos"),
+        read_frame_rate(arrays, fps),
+        names=read_words(arrays, "joint_names"),
+        order=quaternion or read_quaternion_order(arrays),
         source="qpos npz",
     )
 
 
-def clip_of_qpos(
+def clip_from_qpos(
     robot: Robot,
     numbers: F64,
     fps: float,
@@ -47,7 +47,7 @@ def clip_of_qpos(
     source: str,
 ) -> Clip:
     """Return the clip of rows (T, nq); `names` are those of the angles, where a file has them."""
-    rows, balls = list(robot.hinges.by_joint), robot.balls
+    rows, balls = list(robot.hinges.by_joint), robot.ball_joints
     root = 0 if robot.floating is False else 7
     width = root + 4 * len(balls) + len(rows)
     if robot.floating is None and numbers.shape[1] == width - root:
@@ -61,14 +61,16 @@ def clip_of_qpos(
     places = numbers[:, :3] if root else None
     turns = None
     if root:
-        turns = root_rotations(numbers[:, 3:7], order, USUAL, "the root's quaternions")
+        turns = parse_quaternions(numbers[:, 3:7], order, DEFAULT_ORDER, "the root's quaternions")
     angles = np.zeros((len(numbers), len(rows)))
     local = np.tile(robot.skeleton.rest, (len(numbers), 1, 1))
     at = root
     columns: list[int] = []
     for j in range(len(robot.skeleton)):
         if j in balls:
-            ball = root_rotations(numbers[:, at : at + 4], order or USUAL, USUAL, "a ball's turns")
+            ball = parse_quaternions(
+                numbers[:, at : at + 4], order or DEFAULT_ORDER, DEFAULT_ORDER, "a ball's turns"
+            )
             local[:, j] = rotations.multiply(robot.skeleton.rest[j], ball)
             at += 4
         for h in rows:
@@ -79,35 +81,35 @@ def clip_of_qpos(
     if names is not None:
         if len(names) != len(rows):
             names = names[-len(rows) :] if len(names) == len(rows) + 1 else names  # the root's own
-        found = joint_columns(robot, names, "joint_names")
+        found = match_columns_by_name(robot, names, "joint_names")
         angles = numbers[:, [columns[column] for column in found]]
-    return make_clip(robot, angles, places, turns, fps=fps, source=source, local=local)
+    return build_clip(robot, angles, places, turns, fps=fps, source=source, local=local)
 
 
-def frame_rate_of(arrays: Arrays, fps: float | None) -> float:
+def read_frame_rate(arrays: Arrays, fps: float | None) -> float:
     """Return the frames a second that the user or the file says, else 30."""
     if fps is not None:
         return fps
-    for name in RATES:
+    for name in RATE_KEYS:
         if name in arrays:
-            return arrays.number(name, FPS)
-    for name in STEPS:
+            return arrays.number(name, DEFAULT_FPS)
+    for name in STEP_KEYS:
         if name in arrays:
-            step = arrays.number(name, 1 / FPS)
+            step = arrays.number(name, 1 / DEFAULT_FPS)
             if not step > 0:
                 raise CorruptionError(f"{name} must be above 0, got {step}")
             return 1 / step
-    return FPS
+    return DEFAULT_FPS
 
 
-def table(arrays: Arrays, name: str) -> F64:
+def read_table(arrays: Arrays, name: str) -> F64:
     found = arrays.read(name).astype(np.float64)
     if found.ndim != 2 or not len(found):
         raise CorruptionError(f"{name} must be a table of one row a frame, got {found.shape}")
     return found
 
 
-def words(arrays: Arrays, name: str) -> list[str] | None:
+def read_words(arrays: Arrays, name: str) -> list[str] | None:
     """Return the names in an array of texts, None where there is none."""
     if name not in arrays:
         return None
@@ -115,5 +117,5 @@ def words(arrays: Arrays, name: str) -> list[str] | None:
     return [w.decode("utf-8", "replace") if isinstance(w, bytes) else str(w) for w in found]
 
 
-def stated_order(arrays: Arrays) -> str | None:
-    return "".join(words(arrays, "quaternion_order") or []) or None
+def read_quaternion_order(arrays: Arrays) -> str | None:
+    return "".join(read_words(arrays, "quaternion_order") or []) or None

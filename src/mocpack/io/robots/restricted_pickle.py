@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.errors import CorruptionError, FormatError
-from mocpack.io.child import Reader, ask
-from mocpack.io.npz import LAST_CHARACTER
+from mocpack.io.child import Reader, run_reader
+from mocpack.io.npz import MAX_CODE_POINT
 from mocpack.io.robots import pickle_child
 
 PICKLE = Reader(pickle_child.__file__, "", "", "a pickle", memory=256 << 20, seconds=10)
-NUMERIC = "fiub"
+NUMERIC_KINDS = "fiub"
 
 
-class Unread:
+class UnreadValue:
     """A value of a kind that is not read."""
 
     def __init__(self, kind: str) -> None:
@@ -29,54 +29,58 @@ class Unread:
 
 def load(data: bytes) -> Any:
     """Return what a pickle holds; what is no number, text, list, dict or array is refused."""
-    return rebuild(*ask(PICKLE, data))
+    return decode_response(*run_reader(PICKLE, data))
 
 
-def rebuild(answer: dict[str, Any], body: bytes) -> Any:
+def decode_response(response: dict[str, Any], body: bytes) -> Any:
     """Return the value of an answer of `pickle_child`; `body` is the bytes of its arrays."""
-    if "refused" in answer:
-        raise FormatError(answer["refused"])
-    if "broken" in answer:
-        raise CorruptionError(answer["broken"])
-    ends = np.cumsum([0, *answer["blocks"]])
+    if "refused" in response:
+        raise FormatError(response["refused"])
+    if "broken" in response:
+        raise CorruptionError(response["broken"])
+    ends = np.cumsum([0, *response["blocks"]])
     view = memoryview(body)
     blocks = [view[a:b] for a, b in pairwise(ends)]
     try:
-        return _value(answer["value"], blocks)
+        return _decode_value(response["value"], blocks)
     except TypeError as error:  # of an array, which cannot be a key
         raise CorruptionError(f"not a whole pickle: {error}") from error
 
 
-def array_of(value: Any, what: str) -> npt.NDArray[np.float64]:
+def to_array(value: Any, what: str) -> npt.NDArray[np.float64]:
     """Return an array, or a list of numbers, as float64."""
     try:
         found = np.asarray(value)
-        if found.dtype.kind not in NUMERIC:
+        if found.dtype.kind not in NUMERIC_KINDS:
             raise CorruptionError(f"{what} must be an array of numbers, got {type(value).__name__}")
         return found.astype(np.float64)
     except (TypeError, ValueError, AttributeError) as error:
         raise CorruptionError(f"{what} must be an array of numbers: {error}") from error
 
 
-def _value(encoded: Any, blocks: list[memoryview]) -> Any:
+def _decode_value(encoded: Any, blocks: list[memoryview]) -> Any:
     if isinstance(encoded, list):
-        return [_value(part, blocks) for part in encoded]
+        return [_decode_value(part, blocks) for part in encoded]
     if not isinstance(encoded, dict):
         return encoded
     if "array" in encoded:
-        return _array(encoded, blocks[encoded["array"]])
+        return _decode_array(encoded, blocks[encoded["array"]])
     if "dict" in encoded:
-        return {_value(key, blocks): _value(part, blocks) for key, part in encoded["dict"]}
+        return {
+            _decode_value(key, blocks): _decode_value(part, blocks) for key, part in encoded["dict"]
+        }
     if "tuple" in encoded:
-        return tuple(_value(part, blocks) for part in encoded["tuple"])
-    return encoded["bytes"].encode("latin1") if "bytes" in encoded else Unread(encoded["other"])
+        return tuple(_decode_value(part, blocks) for part in encoded["tuple"])
+    return (
+        encoded["bytes"].encode("latin1") if "bytes" in encoded else UnreadValue(encoded["other"])
+    )
 
 
-def _array(encoded: dict[str, Any], raw: memoryview) -> npt.NDArray[Any]:
+def _decode_array(encoded: dict[str, Any], raw: memoryview) -> npt.NDArray[Any]:
     dtype, shape = np.dtype(encoded["dtype"]), tuple(encoded["shape"])
     count = len(raw) // dtype.itemsize if dtype.itemsize else 0
     flat = np.frombuffer(raw, dtype, count) if count else np.zeros(0, dtype)
-    if dtype.kind == "U" and (flat.view(f"{dtype.byteorder}u4") > LAST_CHARACTER).any():
+    if dtype.kind == "U" and (flat.view(f"{dtype.byteorder}u4") > MAX_CODE_POINT).any():
         raise CorruptionError("an array has characters that no text has")
     if "strides" in encoded:
         strides = [step * dtype.itemsize for step in encoded["strides"]]

@@ -14,50 +14,52 @@ from typing import Any
 import numpy as np
 
 STORAGES = {"<f4": "FloatStorage", "|b1": "BoolStorage", "<i8": "LongStorage"}
-MOMENT = (1980, 1, 1, 0, 0, 0)  # so that the same motion gives the same bytes
+ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # so that the same motion gives the same bytes
 
 
 def pack(values: Mapping[str, Any]) -> bytes:
     """Return the file of a dict; arrays of float32, bool and int64 become tensors."""
     out, storages = [b"\x80\x02}("], list[bytes]()
     for name, value in values.items():
-        out += [_text(name), _value(value, storages)]
+        out += [_encode_text(name), _encode_value(value, storages)]
     out.append(b"u.")
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         members = {"data.pkl": b"".join(out), "byteorder": b"little", "version": b"3\n"}
         members |= {f"data/{k}": raw for k, raw in enumerate(storages)}
         for name, raw in members.items():
-            archive.writestr(zipfile.ZipInfo(f"archive/{name}", MOMENT), raw)
+            archive.writestr(zipfile.ZipInfo(f"archive/{name}", ZIP_TIMESTAMP), raw)
     return file.getvalue()
 
 
-def _value(value: Any, storages: list[bytes]) -> bytes:
+def _encode_value(value: Any, storages: list[bytes]) -> bytes:
     if isinstance(value, np.ndarray):
-        return _tensor(np.ascontiguousarray(value), storages)
+        return _encode_tensor(np.ascontiguousarray(value), storages)
     if isinstance(value, (list, tuple)):
-        return b"](" + b"".join(_value(part, storages) for part in value) + b"e"
+        return b"](" + b"".join(_encode_value(part, storages) for part in value) + b"e"
     if isinstance(value, str):
-        return _text(value)
+        return _encode_text(value)
     if isinstance(value, int):
         return b"J" + struct.pack("<i", value)
     return b"G" + struct.pack(">d", float(value))
 
 
-def _tensor(array: np.ndarray[Any, Any], storages: list[bytes]) -> bytes:
+def _encode_tensor(array: np.ndarray[Any, Any], storages: list[bytes]) -> bytes:
     """Return the call that makes a tensor of the numbers that are put beside the pickle."""
     kind = STORAGES[array.dtype.str]
-    place = b"(" + _text("storage") + f"ctorch\n{kind}\n".encode()
-    place += _text(str(len(storages))) + _text("cpu") + _whole(array.size) + b"tQ"
+    place = b"(" + _encode_text("storage") + f"ctorch\n{kind}\n".encode()
+    place += (
+        _encode_text(str(len(storages))) + _encode_text("cpu") + _encode_int(array.size) + b"tQ"
+    )
     storages.append(array.tobytes())
     strides = [stride // array.itemsize for stride in array.strides]
-    sizes = b"(" + b"".join(map(_whole, array.shape)) + b"t"
-    steps = b"(" + b"".join(map(_whole, strides)) + b"t"
+    sizes = b"(" + b"".join(map(_encode_int, array.shape)) + b"t"
+    steps = b"(" + b"".join(map(_encode_int, strides)) + b"t"
     hooks = b"ccollections\nOrderedDict\n)R"
     return (
         b"ctorch._utils\n_rebuild_tensor_v2\n("
         + place
-        + _whole(0)
+        + _encode_int(0)
         + sizes
         + steps
         + b"\x89"
@@ -66,11 +68,11 @@ def _tensor(array: np.ndarray[Any, Any], storages: list[bytes]) -> bytes:
     )
 
 
-def _whole(number: int) -> bytes:
+def _encode_int(number: int) -> bytes:
     raw = number.to_bytes(9, "little", signed=True)
     return b"\x8a" + bytes([len(raw)]) + raw
 
 
-def _text(text: str) -> bytes:
+def _encode_text(text: str) -> bytes:
     raw = text.encode()
     return b"X" + struct.pack("<I", len(raw)) + raw

@@ -17,10 +17,10 @@ from mocpack.io import npz
 from mocpack.io.npz import Arrays
 from mocpack.io.robots.kinematics import RobotMotion
 from mocpack.io.robots.model import Robot
-from mocpack.io.robots.orders import BodyMotion, clip_of_bodies
-from mocpack.io.robots.qpos import frame_rate_of, stated_order, table, words
+from mocpack.io.robots.orders import BodyMotion, clip_from_bodies
+from mocpack.io.robots.qpos import read_frame_rate, read_quaternion_order, read_table, read_words
 
-USUAL = "wxyz"
+DEFAULT_ORDER = "wxyz"
 
 
 def read(
@@ -29,34 +29,34 @@ def read(
     """Read a tracking file, in the order of columns that its own bodies tell."""
     arrays = Arrays(data)
     given = BodyMotion(
-        table(arrays, "joint_pos"),
+        read_table(arrays, "joint_pos"),
         arrays.read("body_pos_w").astype(np.float64),
         arrays.read("body_quat_w").astype(np.float64),
-        words(arrays, "joint_names"),
-        words(arrays, "body_names"),
-        quaternion or stated_order(arrays),
-        USUAL,
+        read_words(arrays, "joint_names"),
+        read_words(arrays, "body_names"),
+        quaternion or read_quaternion_order(arrays),
+        DEFAULT_ORDER,
     )
-    return clip_of_bodies(robot, given, frame_rate_of(arrays, fps), "tracking npz")
+    return clip_from_bodies(robot, given, read_frame_rate(arrays, fps), "tracking npz")
 
 
 def write(motion: RobotMotion, rows: Sequence[int], bodies: Sequence[int]) -> bytes:
     """Return a tracking file with angles and bodies in these orders."""
     at, body = list(rows), list(bodies)
-    places, turns = motion.bodies
+    places, turns = motion.body_poses
     linear, angular = motion.body_velocities
     names = motion.robot.hinges.names
     return npz.pack(
         {
-            "fps": np.array([motion.rate], np.float32),
+            "fps": np.array([motion.frame_rate], np.float32),
             "joint_pos": motion.angles[:, at].astype(np.float32),
-            "joint_vel": motion.speeds[:, at].astype(np.float32),
+            "joint_vel": motion.joint_velocities[:, at].astype(np.float32),
             "body_pos_w": places[:, body].astype(np.float32),
             "body_quat_w": np.roll(turns[:, body], 1, axis=2).astype(np.float32),
             "body_lin_vel_w": linear[:, body].astype(np.float32),
             "body_ang_vel_w": angular[:, body].astype(np.float32),
             "joint_names": np.array([names[h] for h in at], np.str_),
             "body_names": np.array([motion.robot.bodies[b].name for b in body], np.str_),
-            "quaternion_order": USUAL,
+            "quaternion_order": DEFAULT_ORDER,
         }
     )

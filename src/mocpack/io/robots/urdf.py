@@ -13,42 +13,42 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.errors import CorruptionError
-from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, assemble
+from mocpack.io.robots.model import UNLIMITED, Robot, RobotBody, RobotJoint, build_robot
 from mocpack.io.robots.xml_tree import Element
 
-KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": ""}
+JOINT_KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "fixed": ""}
 MAX_JOINTS = 10_000
 
 
 def read(top: Element) -> Robot:
     """Return the robot of a file's outermost element."""
-    links = distinct_names([link.word("name") for link in top.all("link")], "link")
+    links = check_distinct_names([link.word("name") for link in top.all("link")], "link")
     joints = list(top.all("joint"))
     if len(joints) > MAX_JOINTS or len(links) > MAX_JOINTS:
         raise CorruptionError(f"a robot has at most {MAX_JOINTS} links and joints")
-    distinct_names([joint.word("name") for joint in joints], "joint")
-    above = {_end(joint, "child", links): joint for joint in joints}
+    check_distinct_names([joint.word("name") for joint in joints], "joint")
+    above = {_find_link(joint, "child", links): joint for joint in joints}
     if len(above) != len(joints):
         raise CorruptionError("a link is the child of two joints")
     roots = [link for link in links if link not in above]
     if len(roots) != 1:
         words = ", ".join(roots[:5]) or "none"
         raise CorruptionError(f"a robot has one link without a parent, got: {words}")
-    root, floating = _floating_root(roots[0], joints, links)
+    root, floating = _find_floating_root(roots[0], joints, links)
     below: dict[str, list[Element]] = {}
     for joint in joints:
-        below.setdefault(_end(joint, "parent", links), []).append(joint)
+        below.setdefault(_find_link(joint, "parent", links), []).append(joint)
     bodies = [RobotBody(root, -1, np.zeros(3), rotations.IDENTITY)]
     # depth first, in the order of the file
     waiting = [(joint, 0) for joint in reversed(below.get(root, []))]
     while waiting:
         joint, parent = waiting.pop()
-        bodies.append(_body(joint, parent, links))
+        bodies.append(_parse_body(joint, parent, links))
         child = bodies[-1].name
         waiting += [(further, len(bodies) - 1) for further in reversed(below.get(child, []))]
     if len(bodies) + (root != roots[0]) != len(links):
         raise CorruptionError("links hang from one another in a circle")
-    return assemble(
+    return build_robot(
         top.attributes.get("name", ""),
         bodies,
         order=[joint.word("name") for joint in joints],
@@ -57,21 +57,21 @@ def read(top: Element) -> Robot:
     )
 
 
-def _floating_root(
+def _find_floating_root(
     root: str, joints: list[Element], links: Collection[str]
 ) -> tuple[str, bool | None]:
     """Return the link that floats in the world, where a file says so, else the root."""
-    own = [joint for joint in joints if _end(joint, "parent", links) == root]
+    own = [joint for joint in joints if _find_link(joint, "parent", links) == root]
     if len(own) == 1 and own[0].word("type") == "floating":
-        return _end(own[0], "child", links), True
+        return _find_link(own[0], "child", links), True
     return root, None
 
 
-def _body(joint: Element, parent: int, links: Collection[str]) -> RobotBody:
+def _parse_body(joint: Element, parent: int, links: Collection[str]) -> RobotBody:
     name, kind = joint.word("name"), joint.word("type")
-    if kind not in KINDS:
+    if kind not in JOINT_KINDS:
         raise CorruptionError(
-            f"joint {name!r} is {kind[:40]!r}; read are: {', '.join(KINDS)}, "
+            f"joint {name!r} is {kind[:40]!r}; read are: {', '.join(JOINT_KINDS)}, "
             "and floating at the root"
         )
     origin = joint.first("origin") or Element("origin")
@@ -79,12 +79,12 @@ def _body(joint: Element, parent: int, links: Collection[str]) -> RobotBody:
     turned = rotations.IDENTITY
     if roll or pitch or yaw:
         turned = rotations.from_euler(np.array([yaw, pitch, roll]), "ZYX")
-    moves = () if not KINDS[kind] else (_joint(joint, name, kind),)
+    moves = () if not JOINT_KINDS[kind] else (_parse_joint(joint, name, kind),)
     place = origin.numbers("xyz", 3, [0, 0, 0])
-    return RobotBody(_end(joint, "child", links), parent, place, turned, moves)
+    return RobotBody(_find_link(joint, "child", links), parent, place, turned, moves)
 
 
-def _joint(joint: Element, name: str, kind: str) -> RobotJoint:
+def _parse_joint(joint: Element, name: str, kind: str) -> RobotJoint:
     axis = (joint.first("axis") or Element("axis")).numbers("xyz", 3, [1, 0, 0])
     limit, mimic = joint.first("limit"), joint.first("mimic")
     limits = UNLIMITED
@@ -95,10 +95,12 @@ def _joint(joint: Element, name: str, kind: str) -> RobotJoint:
     follows = None
     if mimic is not None:
         follows = mimic.word("joint"), mimic.number("multiplier", 1.0), mimic.number("offset", 0.0)
-    return RobotJoint(name, KINDS[kind], unit_axis(axis, name), limits=limits, mimics=follows)
+    return RobotJoint(
+        name, JOINT_KINDS[kind], normalize_axis(axis, name), limits=limits, mimics=follows
+    )
 
 
-def unit_axis(axis: F64, name: str) -> F64:
+def normalize_axis(axis: F64, name: str) -> F64:
     """Return an axis at unit length; one that has it already, and one along a frame's, as it is."""
     length = float(np.linalg.norm(axis))
     if not length > 1e-9:
@@ -106,7 +108,7 @@ def unit_axis(axis: F64, name: str) -> F64:
     return axis if abs(length - 1) < 1e-12 else axis / length
 
 
-def _end(joint: Element, which: str, links: Collection[str]) -> str:
+def _find_link(joint: Element, which: str, links: Collection[str]) -> str:
     end = joint.first(which)
     name = "" if end is None else end.word("link")
     if name not in links:
@@ -116,7 +118,7 @@ def _end(joint: Element, which: str, links: Collection[str]) -> str:
     return name
 
 
-def distinct_names(names: list[str], what: str) -> dict[str, None]:
+def check_distinct_names(names: list[str], what: str) -> dict[str, None]:
     """Return the names, to be looked up; one that stands twice is an error."""
     seen: dict[str, None] = {}
     for name in names:

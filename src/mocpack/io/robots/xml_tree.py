@@ -44,7 +44,7 @@ class Element:
         """Return an attribute; one that is not there and has no default is an error."""
         found = self.attributes.get(name, default)
         if found is None:
-            raise CorruptionError(f"<{self.tag}> {self._called()}has no {name}")
+            raise CorruptionError(f"<{self.tag}> {self._quote_name()}has no {name}")
         return found
 
     def number(self, name: str, default: float) -> float:
@@ -61,17 +61,17 @@ class Element:
         if len(found) != count or not np.isfinite(found).all() or (np.abs(found) > 1e6).any():
             words = "a number" if count == 1 else f"{count} numbers"
             raise CorruptionError(
-                f"{name} of <{self.tag}> {self._called()}must be {words} within ±1e6, "
+                f"{name} of <{self.tag}> {self._quote_name()}must be {words} within ±1e6, "
                 f"got {self.attributes[name][:60]!r}"
             )
         return found
 
-    def _called(self) -> str:
+    def _quote_name(self) -> str:
         name = self.attributes.get("name")
         return "" if name is None else f"{name[:60]!r} "
 
 
-def parse(data: bytes, most: int = MAX_ELEMENTS) -> Element:
+def parse(data: bytes, max_elements: int = MAX_ELEMENTS) -> Element:
     """Return the outermost element of an XML file, which has at most so many elements."""
     if len(data) > MAX_BYTES:
         raise FormatError(f"XML of more than {MAX_BYTES >> 20} MiB is not read")
@@ -82,7 +82,7 @@ def parse(data: bytes, most: int = MAX_ELEMENTS) -> Element:
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
         count += 1
-        if len(open_elements) > MAX_DEPTH or count > most:
+        if len(open_elements) > MAX_DEPTH or count > max_elements:
             raise FormatError(
                 f"XML has at most {MAX_ELEMENTS} elements, {MAX_DEPTH} inside one another"
             )

@@ -16,10 +16,10 @@ from mocpack.errors import FormatError, InvalidClipError
 from mocpack.live.client import Frame
 from mocpack.skeleton import Skeleton
 
-LONGEST = 1 << 20  # bytes of one message
+MAX_MESSAGE_BYTES = 1 << 20  # bytes of one message
 
 
-def header_message(header: ClipHeader) -> str:
+def format_header(header: ClipHeader) -> str:
     """Return the first message of a stream."""
     skeleton = header.skeleton
     tree = {
@@ -31,7 +31,7 @@ def header_message(header: ClipHeader) -> str:
     return json.dumps({"skeleton": tree, "frame_time": header.frame_time})
 
 
-def frame_message(frame: Frame) -> str:
+def format_frame(frame: Frame) -> str:
     """Return the message of a frame."""
     time, turns, places = frame
     numbers = {"rotations": turns.tolist(), "translations": places.tolist()}
@@ -45,7 +45,7 @@ def is_header(message: str | bytes) -> bool:
 
 def read_header(message: str | bytes) -> ClipHeader:
     """Read the first message; what is wrong with it is a `FormatError`."""
-    told = _object(message)
+    told = _parse_object(message)
     try:
         tree = told["skeleton"]
         names = [str(name) for name in tree["names"]]
@@ -60,7 +60,7 @@ def read_header(message: str | bytes) -> ClipHeader:
 
 def read_frame(message: str | bytes, header: ClipHeader) -> Frame:
     """Read the message of a frame."""
-    told = _object(message)
+    told = _parse_object(message)
     try:
         time = float(told["time"])
         turns = np.array(told["rotations"], np.float64).reshape(len(header.skeleton), 4)
@@ -70,9 +70,9 @@ def read_frame(message: str | bytes, header: ClipHeader) -> Frame:
         raise FormatError(f"a message is no frame of this skeleton: {error!r}") from error
 
 
-def _object(message: str | bytes) -> dict[str, Any]:
-    if len(message) > LONGEST:
-        raise FormatError(f"a message has at most {LONGEST} bytes, got {len(message)}")
+def _parse_object(message: str | bytes) -> dict[str, Any]:
+    if len(message) > MAX_MESSAGE_BYTES:
+        raise FormatError(f"a message has at most {MAX_MESSAGE_BYTES} bytes, got {len(message)}")
     try:
         told = json.loads(message)
     except ValueError as error:

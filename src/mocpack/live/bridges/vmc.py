@@ -17,18 +17,18 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
-from mocpack.extras import require
 from mocpack.live.address import split_address
 from mocpack.live.client import Frame
+from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
 
 BONE, ROOT, TIME, OK = (f"/VMC/Ext/{n}" for n in ("Bone/Pos", "Root/Pos", "T", "OK"))
-PORT = 39539
-MOST_BUNDLE = 1200  # bytes, so that a datagram is not cut in two on its way
+DEFAULT_PORT = 39539
+MAX_BUNDLE_BYTES = 1200  # bytes, so that a datagram is not cut in two on its way
 MIRROR = np.array([-1.0, 1.0, 1.0])
-MIRROR_TURN = np.array([1.0, -1.0, -1.0, 1.0])
-SETTLED = 30  # frames in which bones may still turn up
-MOST_BONES = 256
+MIRROR_ROTATION = np.array([1.0, -1.0, -1.0, 1.0])
+SKELETON_FRAMES = 30  # frames in which bones may still turn up
+MAX_BONES = 256
 
 # Unity's bones, each with the one above it
 PARENTS = {
@@ -52,7 +52,7 @@ PARENTS = {
     },
 }  # fmt: skip
 # names of joints that other skeletons have for them
-NAMES = {
+UNITY_NAMES = {
     "hips": "Hips", "root": "Hips", "lowerback": "Spine", "spine": "Spine", "spine1": "Chest",
     "spine2": "UpperChest", "neck": "Neck", "head": "Head",
     **{
@@ -67,18 +67,20 @@ NAMES = {
 }  # fmt: skip
 
 
-def bone_names(skeleton: Skeleton) -> list[str]:
+def vmc_bone_names(skeleton: Skeleton) -> list[str]:
     """Return what each joint is called in VMC: Unity's name where it is known, else its own."""
     taken: set[str] = set()
     found = []
     for own in skeleton.unique_names:
-        name = NAMES.get(own.rpartition(":")[2].lower(), own)
+        name = UNITY_NAMES.get(own.rpartition(":")[2].lower(), own)
         found.append(name if name not in taken else own)
         taken.add(found[-1])
     return found
 
 
-def bundles(skeleton: Skeleton, names: list[str], header: ClipHeader, frame: Frame) -> list[bytes]:
+def pack_bundles(
+    skeleton: Skeleton, names: list[str], header: ClipHeader, frame: Frame
+) -> list[bytes]:
     """Return the datagrams of a frame: the root, all bones, then that they are all."""
     builder = require("pythonosc.osc_message_builder", extra="live", purpose="VMC")
     bundler = require("pythonosc.osc_bundle_builder", extra="live", purpose="VMC")
@@ -87,9 +89,9 @@ def bundles(skeleton: Skeleton, names: list[str], header: ClipHeader, frame: Fra
     local[list(header.translated_joints)] = places
     rows: list[tuple[str, list[Any]]] = [(TIME, [float(time)])]
     still = (np.zeros(3), rotations.IDENTITY)
-    rows.append((ROOT, ["root", *_mirrored(*still)]))
+    rows.append((ROOT, ["root", *_mirror(*still)]))
     for j, name in enumerate(names):
-        rows.append((BONE, [name, *_mirrored(local[j], turns[j])]))
+        rows.append((BONE, [name, *_mirror(local[j], turns[j])]))
     rows.append((OK, [1]))
     made = [bundler.OscBundleBuilder(bundler.IMMEDIATELY)]
     size = 16
@@ -98,7 +100,7 @@ def bundles(skeleton: Skeleton, names: list[str], header: ClipHeader, frame: Fra
         for argument in arguments:
             message.add_arg(argument)
         built = message.build()
-        if size + built.size + 4 > MOST_BUNDLE:
+        if size + built.size + 4 > MAX_BUNDLE_BYTES:
             made.append(bundler.OscBundleBuilder(bundler.IMMEDIATELY))
             size = 16
         size += built.size + 4
@@ -116,8 +118,8 @@ class VmcSink:
         self._names: dict[int, list[str]] = {}
 
     def show(self, header: ClipHeader, frame: Frame) -> None:
-        names = self._names.setdefault(id(header), bone_names(header.skeleton))
-        for datagram in bundles(header.skeleton, names, header, frame):
+        names = self._names.setdefault(id(header), vmc_bone_names(header.skeleton))
+        for datagram in pack_bundles(header.skeleton, names, header, frame):
             self._client._sock.sendto(datagram, (self._client._address, self._client._port))
 
     def close(self) -> None:
@@ -134,7 +136,7 @@ class VmcSource(asyncio.DatagramProtocol):
         self._address = _address(address)
         self._frame_time = frame_time
         self._bones: dict[str, tuple[F64, F64]] = {}
-        self._whole: asyncio.Queue[dict[str, tuple[F64, F64]]] = asyncio.Queue(8)
+        self._frames: asyncio.Queue[dict[str, tuple[F64, F64]]] = asyncio.Queue(8)
         self._order: list[str] = []
         self._clock = -1.0
         self._transport: asyncio.DatagramTransport | None = None
@@ -145,13 +147,13 @@ class VmcSource(asyncio.DatagramProtocol):
             lambda: self, local_addr=self._address
         )
         bones: dict[str, tuple[F64, F64]] = {}
-        for _ in range(SETTLED):
-            bones |= await self._whole.get()
+        for _ in range(SKELETON_FRAMES):
+            bones |= await self._frames.get()
         self._order = [name for name in PARENTS if name in bones]
         if not self._order or self._order[0] != "Hips":
             raise UsageError("the VMC stream has no Hips, on which everything hangs")
         offsets = np.array([bones[name][0] for name in self._order])
-        parents = [self._above(name) for name in self._order]
+        parents = [self._parent_index(name) for name in self._order]
         skeleton = Skeleton(tuple(self._order), tuple(parents), offsets)
         return ClipHeader(skeleton, 1, self._frame_time, (0,))
 
@@ -159,7 +161,7 @@ class VmcSource(asyncio.DatagramProtocol):
         clock = asyncio.get_running_loop().time
         start = clock()
         while True:
-            bones = await self._whole.get()
+            bones = await self._frames.get()
             turns = np.array([bones[name][1] for name in self._order])
             yield clock() - start, turns, bones["Hips"][0][np.newaxis]
 
@@ -176,37 +178,37 @@ class VmcSource(asyncio.DatagramProtocol):
             return
         for message in messages:
             if message.address == BONE:
-                self._bone(list(message.params))
+                self._add_bone(list(message.params))
             elif message.address == OK and self._bones:
-                self._end()
+                self._finish_frame()
 
-    def _bone(self, words: list[Any]) -> None:
+    def _add_bone(self, words: list[Any]) -> None:
         numbers = words[1:8]
         if len(numbers) != 7 or not all(isinstance(n, float) for n in numbers):
             return
         place, turn = np.array(numbers[:3]), np.array(numbers[3:])
         length = float(np.linalg.norm(turn))
-        usable = np.isfinite(place).all() and 0.5 < length < 2 and len(self._bones) < MOST_BONES
+        usable = np.isfinite(place).all() and 0.5 < length < 2 and len(self._bones) < MAX_BONES
         if usable:
-            self._bones[str(words[0])] = (place * MIRROR, turn / length * MIRROR_TURN)
+            self._bones[str(words[0])] = (place * MIRROR, turn / length * MIRROR_ROTATION)
 
-    def _end(self) -> None:
+    def _finish_frame(self) -> None:
         # bones may come in several datagrams, or only those that changed: what was known stays
-        if self._whole.full():
-            self._whole.get_nowait()
-        self._whole.put_nowait(dict(self._bones))
+        if self._frames.full():
+            self._frames.get_nowait()
+        self._frames.put_nowait(dict(self._bones))
 
-    def _above(self, name: str) -> int:
+    def _parent_index(self, name: str) -> int:
         above = PARENTS[name]
         while above and above not in self._order:
             above = PARENTS[above]
         return self._order.index(above) if above else -1
 
 
-def _mirrored(place: F64, turn: F64) -> list[float]:
-    return [*map(float, place * MIRROR), *map(float, turn * MIRROR_TURN)]
+def _mirror(place: F64, turn: F64) -> list[float]:
+    return [*map(float, place * MIRROR), *map(float, turn * MIRROR_ROTATION)]
 
 
 def _address(address: str) -> tuple[str, int]:
     parts = split_address(address)
-    return parts.hostname or "127.0.0.1", parts.port or PORT
+    return parts.hostname or "127.0.0.1", parts.port or DEFAULT_PORT

@@ -10,18 +10,18 @@ from typing import Any
 
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
-from mocpack.extras import require
 from mocpack.live.address import split_address
 from mocpack.live.bridges.messages import (
-    frame_message,
-    header_message,
+    format_frame,
+    format_header,
     is_header,
     read_frame,
     read_header,
 )
 from mocpack.live.client import Frame
+from mocpack.optional_packages import require
 
-REMIND = 1.0  # seconds
+HEADER_INTERVAL_S = 1.0  # seconds
 
 
 class ZmqSource:
@@ -33,7 +33,7 @@ class ZmqSource:
         self._socket.setsockopt(_zmq().SUBSCRIBE, b"")
         self._socket.setsockopt(_zmq().MAXMSGSIZE, 1 << 20)
         self._socket.setsockopt(_zmq().RCVHWM, 256)
-        self._socket.connect(_tcp(address))
+        self._socket.connect(_to_tcp_address(address))
 
     async def header(self) -> ClipHeader:
         while True:
@@ -58,20 +58,20 @@ class ZmqSink:
         zmq = require("zmq", extra="live", purpose="a ZMQ stream")
         self._socket = zmq.Context.instance().socket(zmq.PUB)
         self._socket.setsockopt(zmq.SNDHWM, 64)
-        self._socket.bind(_tcp(address))
-        self._told = -REMIND
+        self._socket.bind(_to_tcp_address(address))
+        self._header_sent_at = -HEADER_INTERVAL_S
 
     def show(self, header: ClipHeader, frame: Frame) -> None:
-        if not 0 <= frame[0] - self._told < REMIND:
-            self._told = frame[0]
-            self._socket.send_string(header_message(header))
-        self._socket.send_string(frame_message(frame))
+        if not 0 <= frame[0] - self._header_sent_at < HEADER_INTERVAL_S:
+            self._header_sent_at = frame[0]
+            self._socket.send_string(format_header(header))
+        self._socket.send_string(format_frame(frame))
 
     def close(self) -> None:
         self._socket.close(100)
 
 
-def _tcp(address: str) -> str:
+def _to_tcp_address(address: str) -> str:
     """Return an address as ZMQ writes it."""
     if split_address(address).port is None:
         raise UsageError(f"name a port, as in zmq://127.0.0.1:5556, got {address}")

@@ -21,14 +21,14 @@ import numpy.typing as npt
 from mocpack import _api, rotations
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
-from mocpack.container import Packed, pack, unpack
+from mocpack.codec_clip import codec_header
+from mocpack.container import FileContents, pack, unpack
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import planted
+from mocpack.metrics.contacts import find_planted
 from mocpack.papers.mukai.codec import bspline, handles
 from mocpack.papers.mukai.codec.latent import Band, SplineModel
 from mocpack.papers.mukai.codec.latent_spline import LatentSpline, read_payload, write_payload
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm
-from mocpack.plain import plain_header
 from mocpack.registry import non_default_params
 
 FALLOFF = 0.5  # seconds to either side of a handle that its change reaches
@@ -233,7 +233,7 @@ class EditableSpline:
         payload = write_payload(self.form, self.model, self.header.frame_count, self.rounding)
         version = self.codec.bitstream_version
         params = non_default_params(replace(self.codec, tolerance=self.rounding))
-        return pack(Packed(self.header, self.codec.codec_id, version, params, payload))
+        return pack(FileContents(self.header, self.codec.codec_id, version, params, payload))
 
     def _change(self, tau: float, pulls: Sequence[Handle], keep: F64, likeness: float) -> F64:
         """Return the change (M,) of the pose at a time that reaches the handles."""
@@ -283,7 +283,7 @@ class EditableSpline:
             return [usual.copy() for _ in times]
         clip = self.clip()
         assert isinstance(clip, Clip)
-        ground = planted(clip.positions(), clip.frame_rate)
+        ground = find_planted(clip.positions(), clip.frame_rate)
         frames = [round(tau * (clip.frame_count - 1)) for tau in times]
         return [np.where(ground[f], np.maximum(PLANTED, usual), usual) for f in frames]
 
@@ -343,7 +343,9 @@ class EditableSpline:
             return rows.reshape(len(rows), -1, 3), np.zeros((len(rows), 0, 4))
         assert isinstance(self.header, ClipHeader)
         turned, places = self.form.pose(rows)
-        return Clip.adopt(replace(self.header, frame_count=len(rows)), turned, places).world()
+        return Clip.from_owned_arrays(
+            replace(self.header, frame_count=len(rows)), turned, places
+        ).world()
 
     def _band(self, band: int) -> Band:
         if not 0 <= band < self.band_count:
@@ -365,7 +367,7 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
     if not isinstance(codec, LatentSpline):
         raise UsageError(f"only latent-spline files have handles; this one is {packed.codec_id}")
     header = packed.header
-    several = isinstance(header, ClipHeader) and plain_header(header) is not header
+    several = isinstance(header, ClipHeader) and codec_header(header) is not header
     if packed.chunks or several:
         raise UsageError("this take holds more than poses (tracks, scales, …), which editing loses")
     form, model = read_payload(packed.payload, packed.header)

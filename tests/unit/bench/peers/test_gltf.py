@@ -4,7 +4,7 @@ import pytest
 
 from mocpack import rate
 from mocpack.bench.peers.table import parse_any_codec
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.container import unpack
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.testing import walk
@@ -27,7 +27,7 @@ def tool():
 
 
 def error_of(codec):
-    return promised_error(CLIP, codec.decode(codec.encode(CLIP), CLIP.header)).max
+    return measure_error(CLIP, codec.decode(codec.encode(CLIP), CLIP.header)).max
 
 
 def test_more_bits_of_gltfpack_are_less_error(tool):

@@ -5,7 +5,7 @@ import signal
 import time
 
 from mocpack.bench.runner.isolated import Limits, run_apart
-from mocpack.workers import Lost
+from mocpack.workers import LostJob
 from naming import names
 
 
@@ -23,8 +23,8 @@ def act(subject, items):
 
 
 def lost(result):
-    assert isinstance(result, Lost)
-    return result.why
+    assert isinstance(result, LostJob)
+    return result.reason
 
 
 def outcome(jobs, **settings):

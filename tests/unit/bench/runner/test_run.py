@@ -12,10 +12,10 @@ import robots
 from mocpack.bench.datasets import COMMITTED
 from mocpack.bench.peers.table import PEERS, parse_any_codec
 from mocpack.bench.runner import run as bench_run
-from mocpack.bench.runner.isolated import Lost
+from mocpack.bench.runner.isolated import LostJob
 from mocpack.bench.runner.measure import Setting, measure_row, parse_targets
 from mocpack.bench.runner.run import find_clips, run_bench, write_tables
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.errors import UnknownCodecError, UsageError
 from mocpack.robots import read_robot
 from mocpack.testing import walk
@@ -68,7 +68,7 @@ def test_changed_code_or_a_changed_clip_is_measured_again(clip_file, tmp_path, m
 
 def test_a_row_that_is_lost_has_failed_and_says_why(clip_file, tmp_path, monkeypatch):
     def lose(_, jobs, **__):
-        return ((s, item, Lost("out of time")) for s, items in jobs for item in items)
+        return ((s, item, LostJob("out of time")) for s, items in jobs for item in items)
 
     monkeypatch.setattr(bench_run, "run_apart", lose)
     row = run_bench([clip_file], [Setting("raw", ("ratio", "2"))], tmp_path)[0]
@@ -167,7 +167,7 @@ def test_peers_give_the_motion_back_within_what_they_promise(name, tmp_path):
         payload = codec.encode(clip)
     except UsageError as missing:
         pytest.skip(str(missing))
-    assert promised_error(clip, codec.decode(payload, clip.header)).max < 0.02
+    assert measure_error(clip, codec.decode(payload, clip.header)).max < 0.02
 
 
 def test_the_modules_that_decide_a_row_are_where_the_stamp_looks_for_them():

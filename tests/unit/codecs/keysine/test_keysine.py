@@ -9,7 +9,7 @@ import pytest
 import mocpack
 from mocpack import _core, rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import Clip, ClipHeader, promised_error
+from mocpack.clip import Clip, ClipHeader, measure_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine, search
 from mocpack.codecs.keysine.payload import checksum, head_of, read_head, write_payload, written_head
@@ -21,7 +21,7 @@ from mocpack.skeleton import Skeleton
 from mocpack.testing import hard_clips, jump, turn, walk
 from naming import naming
 from reference import keysine as reference
-from reference.keysine import resealed
+from reference.keysine import fix_checksums
 from reference.keysine_plan import descendants, step_size
 
 CLIPS = hard_clips()
@@ -37,14 +37,14 @@ def reader(payload):
 def test_the_bound_holds(clip, bound, effort):
     codec = Keysine(max_error=bound, effort=effort)
     back = codec.decode(codec.encode(clip), clip.header)
-    assert promised_error(clip, back).max <= bound
+    assert measure_error(clip, back).max <= bound
 
 
 @pytest.mark.parametrize("clip", CLIPS.values(), ids=CLIPS.keys())
 def test_the_bound_holds_on_hard_clips(clip):
     codec = Keysine(max_error=2e-3, effort="fast")
     back = codec.decode(codec.encode(clip), clip.header)
-    assert promised_error(clip, back).max <= 2e-3
+    assert measure_error(clip, back).max <= 2e-3
 
 
 @pytest.mark.parametrize("clip", [walk(0.6), turn(0.5), CLIPS["one frame"]])
@@ -70,7 +70,7 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     assert not read_head(usual, walking.header).first_frame_alone
     assert len(payload) < len(usual) + 250
     whole = codec.decode(payload, clip.header)
-    assert promised_error(clip, whole).max <= 5e-3
+    assert measure_error(clip, whole).max <= 5e-3
     again = reference.decode(payload, clip.header)
     np.testing.assert_allclose(again.rotations, whole.rotations, atol=1e-9)
     for start, stop in ((0, 1), (0, 2), (1, 3), (50, 70), (clip.frame_count - 1, clip.frame_count)):
@@ -178,7 +178,7 @@ def test_the_last_key_step_is_read_and_the_next_is_not(joint, column):
 def test_the_mean_bound_holds():
     clip = jump(1.0)
     codec = Keysine(mean_error="1mm", effort="fast")
-    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).joint_mean <= 1e-3
+    assert measure_error(clip, codec.decode(codec.encode(clip), clip.header)).joint_mean <= 1e-3
 
 
 @pytest.mark.parametrize("bound", [1e-2, 3e-4])
@@ -186,7 +186,7 @@ def test_most_of_a_mean_bound_is_used(bound):
     clip = walk(4.0)
     codec = Keysine(mean_error=bound)
     back = codec.decode(codec.encode(clip), clip.header)
-    assert 0.95 * bound < promised_error(clip, back).joint_mean <= bound
+    assert 0.95 * bound < measure_error(clip, back).joint_mean <= bound
 
 
 def test_where_a_mean_is_bounded_joints_that_carry_more_are_nearer_to_their_places():
@@ -204,7 +204,7 @@ def test_ten_minutes_at_rest_are_packed(joints, effort):
     clip = at_rest(joints, 6000, frame_rate=10)
     data = mocpack.encode(clip, "keysine", max_error="1mm", effort=effort)
     back = mocpack.decode(data)
-    assert promised_error(clip, back).max <= 1e-3
+    assert measure_error(clip, back).max <= 1e-3
 
 
 def test_both_decoders_read_many_groups_of_one_size():
@@ -237,7 +237,7 @@ def test_the_mean_bound_holds_for_clips_that_do_not_move(pose):
     clip = Clip(clip.header, turns, places)
     for bound in (1e-4, 1e-2):
         data = mocpack.encode(clip, "keysine", mean_error=mocpack.mm(1000 * bound))
-        assert promised_error(clip, mocpack.decode(data)).joint_mean <= bound
+        assert measure_error(clip, mocpack.decode(data)).joint_mean <= bound
 
 
 def at_rest(joints, frames, frame_rate=30.0):
@@ -285,7 +285,7 @@ def test_joints_behind_the_wanted_ones_are_not_even_read():
     payload = Keysine(max_error=5e-3, effort="fast").encode(clip)
     bad = bytearray(payload)
     bad[-1] ^= 1
-    spoilt = resealed(bytes(bad))
+    spoilt = fix_checksums(bytes(bad))
     first = Keysine().open(spoilt, clip.header).frames(0, clip.frame_count, [0])
     true = Keysine().open(payload, clip.header).frames(0, clip.frame_count, [0])
     np.testing.assert_array_equal(first.rotations, true.rotations)
@@ -349,7 +349,7 @@ def test_a_file_cut_after_its_keys_plays_within_the_error_it_states():
     head = read_head(payload, clip.header)
     keys = sum(head.segments_at(0, len(head.segment_sizes)))
     part = codec.open(payload[:keys], clip.header).partial()
-    error = promised_error(clip, part).max
+    error = measure_error(clip, part).max
     assert 5e-3 < error <= head.coarse_error <= 1.1 * error
 
 
@@ -386,7 +386,7 @@ def test_spoilt_bytes_are_a_clip_or_a_format_error(how):
         for at in rng.integers(0, len(payload), rng.integers(1, 5)):
             bad[at] = rng.integers(256)
         try:
-            ways[number % 4](resealed(bytes(bad)))
+            ways[number % 4](fix_checksums(bytes(bad)))
             taken += 1
         except FormatError:
             continue
@@ -415,7 +415,7 @@ def test_both_decoders_refuse_the_same_payloads_and_give_the_same_motion_of_othe
         bad = bytearray(payload)
         for at in rng.integers(*spans[number % 3], rng.integers(1, 3)):
             bad[at] = rng.integers(256)
-        bad = resealed(bytes(bad))
+        bad = fix_checksums(bytes(bad))
         native = outcome(Keysine().decode, bad, clip.header)
         readable = outcome(reference.decode, bad, clip.header)
         assert isinstance(native, FormatError) == isinstance(readable, FormatError)
@@ -444,7 +444,7 @@ def test_what_slides_along_a_turning_joint_keeps_the_bound():
         skeleton, rotations.from_rotvec(turns), places, frame_rate=60, translated_joints=(0, 1)
     )
     codec = Keysine(max_error=1e-3, effort="fast")
-    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
+    assert measure_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
 
 
 def test_what_stays_far_from_its_parent_keeps_the_bound():
@@ -457,7 +457,7 @@ def test_what_stays_far_from_its_parent_keeps_the_bound():
         translated_joints=(0, 1),
     )
     codec = Keysine(max_error=1e-3, effort="fast")
-    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
+    assert measure_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 1e-3
 
 
 def test_a_joint_that_never_moves_costs_next_to_nothing():
@@ -515,7 +515,7 @@ def test_bad_parameters_are_refused(field, value):
 def test_the_bound_holds_on_real_clips(name):
     clip = load_clip(name, COMMITTED).frames(0, 100)
     codec = Keysine(max_error=5e-3, effort="fast")
-    assert promised_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 5e-3
+    assert measure_error(clip, codec.decode(codec.encode(clip), clip.header)).max <= 5e-3
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.codec import Encoded
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.artefacts import (
@@ -90,5 +90,5 @@ def test_where_no_retry_helps_the_least_of_size_and_artefacts_is_taken():
 def test_planted_feet_of_a_real_walk_do_not_skate(bound):
     clip = load_clip("cmu/07_01", COMMITTED).frames(1, 241)
     made = Keysine(max_error=bound).encode_verified(clip)
-    assert promised_error(clip, made.decoded).max <= bound
+    assert measure_error(clip, made.decoded).max <= bound
     assert Artefacts.measure(clip, made.decoded, bound).worst <= 1

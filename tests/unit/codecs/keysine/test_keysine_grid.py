@@ -10,7 +10,7 @@ import pytest
 import mocpack
 from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine import codec as codec_module
@@ -47,7 +47,7 @@ def payload():
 @pytest.mark.parametrize("clip", CLIPS.values(), ids=CLIPS.keys())
 def test_the_bound_holds_on_hard_clips(clip):
     back = CODEC.decode(CODEC.encode(clip), clip.header)
-    assert promised_error(clip, back).max <= BOUND
+    assert measure_error(clip, back).max <= BOUND
 
 
 @pytest.mark.parametrize("check", [*CLIP_CHECKS, *CODEC_CHECKS], ids=lambda c: c.__name__)
@@ -95,7 +95,7 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     payload = CODEC.encode(clip)
     assert mode_of(payload, clip) == GRID | FIRST_FRAME_ALONE
     back = CODEC.decode(payload, clip.header)
-    assert promised_error(clip, back).max <= BOUND
+    assert measure_error(clip, back).max <= BOUND
     np.testing.assert_array_equal(
         CODEC.open(payload, clip.header).frames(0, 1).rotations[0],
         back.rotations[0],
@@ -135,7 +135,7 @@ def test_a_cut_payload_plays_to_its_end_within_the_error_it_states(payload):
     cut = payload[: sum(head.groups_at(0, 1)) + 5]
     back = CODEC.open(cut, LONG.header).partial()
     assert back.frame_count == LONG.frame_count
-    assert promised_error(LONG, back).max <= head.coarse_error
+    assert measure_error(LONG, back).max <= head.coarse_error
     whole = CODEC.decode(payload, LONG.header)
     first = head.key_frame(1, LONG.frame_count)
     np.testing.assert_array_equal(back.rotations[:first], whole.rotations[:first])
@@ -219,7 +219,7 @@ def test_a_leap_from_frame_to_frame_is_kept():
     clip = walk(0.5)
     far = Clip(clip.header, clip.rotations, clip.translations + 1e3 * rng.normal(size=(30, 1, 3)))
     for codec in (CODEC, Keysine(max_error=BOUND)):
-        assert promised_error(far, codec.decode(codec.encode(far), far.header)).max <= BOUND
+        assert measure_error(far, codec.decode(codec.encode(far), far.header)).max <= BOUND
 
 
 def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():

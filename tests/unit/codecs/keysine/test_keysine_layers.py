@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine import layers as layering
 from mocpack.codecs.keysine.payload import read_head
@@ -33,7 +33,7 @@ def test_a_file_cut_after_any_layer_plays_within_the_error_it_states():
     for end, error in zip(layer_ends(payload, clip.header), stated, strict=True):
         part = LAYERED.open(payload[:end], clip.header).partial()
         assert part.frame_count == clip.frame_count
-        assert promised_error(clip, part).max <= error * (1 + 1e-9)
+        assert measure_error(clip, part).max <= error * (1 + 1e-9)
 
 
 def test_a_layer_is_as_coarse_as_was_asked():

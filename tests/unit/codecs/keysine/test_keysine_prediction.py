@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine, prediction
 from mocpack.codecs.keysine.payload import read_head, written_head
 from reference import keysine as reference
@@ -62,7 +62,7 @@ def test_real_motion_has_predictors_and_is_smaller_with_them(clip, payload, monk
 def test_predictors_are_read_alike_by_the_readable_decoder(clip, payload):
     ours, plain = Keysine().decode(payload, clip.header), reference.decode(payload, clip.header)
     np.testing.assert_allclose(ours.rotations, plain.rotations, rtol=0, atol=1e-12)
-    assert promised_error(clip, ours).max <= 1e-3
+    assert measure_error(clip, ours).max <= 1e-3
 
 
 def test_some_joints_are_those_of_the_whole_motion_with_predictors(clip, payload):

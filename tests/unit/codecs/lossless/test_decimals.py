@@ -6,7 +6,7 @@ from mocpack.codecs.lossless.decimals import (
     Scale,
     choose_scale,
     count_digits,
-    take_apart,
+    split_values,
 )
 from naming import naming
 from reference.lossless import put_together
@@ -16,7 +16,7 @@ def there_and_back(values, scale=None):
     values = np.asarray(values, np.float64)
     digits = count_digits(values)
     scale = scale or choose_scale(values, digits)
-    whole, kinds, amounts = take_apart(values, scale, digits)
+    whole, kinds, amounts = split_values(values, scale, digits)
     return scale, whole, kinds, put_together(whole, scale, kinds, amounts)
 
 

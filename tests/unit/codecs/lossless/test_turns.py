@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from mocpack.codecs.lossless.turns import FROM_MINUS_HALF, FROM_ZERO, NOWHERE, TO_HALF, unwrap, wrap
+from mocpack.codecs.lossless.unwrapping import (
+    FROM_MINUS_HALF,
+    FROM_ZERO,
+    NO_INTERVAL,
+    TO_HALF,
+    unwrap,
+    wrap,
+)
 
 
 def test_a_jump_of_a_turn_is_taken_out():
@@ -25,10 +32,10 @@ def test_angles_from_zero_have_an_interval_too():
 
 @pytest.mark.parametrize("angles", [[180, -180, 170], [0, 200, 719, -500]])
 def test_angles_of_no_interval_stay_as_they_are(angles):
-    assert unwrap(np.array(angles), 360, 10**6) == (NOWHERE, pytest.approx(angles))
+    assert unwrap(np.array(angles), 360, 10**6) == (NO_INTERVAL, pytest.approx(angles))
 
 
 def test_a_spin_beyond_the_largest_number_stays_as_it_is():
     spin = wrap(np.arange(0, 36000, 100), 360, FROM_MINUS_HALF)
-    assert unwrap(spin, 360, 1000)[0] == NOWHERE
+    assert unwrap(spin, 360, 1000)[0] == NO_INTERVAL
     assert unwrap(spin, 360, 40000)[0] == FROM_MINUS_HALF

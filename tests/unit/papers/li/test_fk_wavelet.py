@@ -5,7 +5,7 @@ import pytest
 
 from mocpack import decode, encode, rotations
 from mocpack.bench.datasets import load_clip
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.container import pack, unpack
@@ -88,7 +88,7 @@ def test_each_layer_states_the_error_that_a_cut_after_it_leaves(params):
     assert layout.layers == len(layout.layer_errors) + 1
     assert len(layout.layer_errors) >= 4
     for error, end in zip(layout.layer_errors, layout.layer_ends, strict=True):
-        found = promised_error(WALK, codec.open(payload[:end], WALK.header).partial()).max
+        found = measure_error(WALK, codec.open(payload[:end], WALK.header).partial()).max
         assert found <= error
         assert found == pytest.approx(error, rel=1e-5)
     assert np.all(np.diff(layout.layer_ends) > 0)

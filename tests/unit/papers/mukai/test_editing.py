@@ -6,7 +6,7 @@ import pytest
 import mocpack
 from mocpack import rotations
 from mocpack.errors import UsageError
-from mocpack.metrics.contacts import planted
+from mocpack.metrics.contacts import find_planted
 from mocpack.papers.mukai.editing import Handle, open_spline
 from mocpack.samples import JUMP
 from mocpack.testing import walk
@@ -76,7 +76,7 @@ def test_the_root_goes_as_far_as_it_is_asked_to(jump):
 def test_planted_feet_stay_while_the_hips_sink(jump):
     before = places(jump)
     feet = [CLIP.skeleton.index(name) for name in ("LeftFoot", "RightFoot")]
-    standing = int(np.flatnonzero(planted(before, 120)[:, feet].all(axis=1))[0])
+    standing = int(np.flatnonzero(find_planted(before, 120)[:, feet].all(axis=1))[0])
     handle = Handle("Hips", standing / 120, by=(0.0, -0.1, 0.0))
     kept, loose = (
         open_spline(jump).pulled([handle], contacts=on).changes_at_handles[feet].max()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mocpack.clip import promised_error
+from mocpack.clip import measure_error
 from mocpack.coding.planes import encode_plane
 from mocpack.dofs import dof_names, from_dofs, to_dofs
 from mocpack.papers.vasa.codec.equalisation import (
@@ -26,7 +26,7 @@ def distances(a, b):
 METRICS = {
     "mean": (lambda a, b: distances(a, b).mean(), "joints", 16),
     "rms": (lambda a, b: np.sqrt((distances(a, b) ** 2).mean()), "joints", 16),
-    "max": (lambda a, b: promised_error(a, b).max, "shell", 16),
+    "max": (lambda a, b: measure_error(a, b).max, "shell", 16),
 }
 
 

@@ -9,7 +9,7 @@ from mocpack.papers.vasa.tables import reproduce as vasa
 from mocpack.papers.vasa.tables import sk_ted_and_sted
 from mocpack.papers.vasa.tables.reproduce import Printed
 from mocpack.testing import walk
-from mocpack.tuning import Tuned
+from mocpack.tuning import TuningResult
 
 ME = Printed("17_10", "me", "Lin 2011", 16.5, 2.57, 17.2, 0.99)
 SKTED = Printed("17_10", "skted", "Lin 2011", 16.5, 1.01, 16.9, 0.74)
@@ -17,7 +17,7 @@ SKTED = Printed("17_10", "skted", "Lin 2011", 16.5, 1.01, 16.9, 0.74)
 
 def tuned(error):
     trial = Trial(RdPca(), 16_000, 15_500, error)
-    return Tuned(trial, (trial,))
+    return TuningResult(trial, (trial,))
 
 
 def test_a_mean_error_is_compared_with_the_papers():

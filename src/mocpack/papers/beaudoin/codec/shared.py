@@ -92,7 +92,7 @@ class WaveletDecoder(Decoder):
     codec: WaveletCodec
 
     def joints(self, joints: Sequence[int]) -> Clip:
-        return self.codec.decode_joints(self.payload.whole(), self.header, joints)
+        return self.codec.decode_joints(self.payload.read_all(), self.header, joints)
 
     def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
         if joints is None or start == stop:

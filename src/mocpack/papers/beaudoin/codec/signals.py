@@ -231,7 +231,7 @@ def _euler_angles(clip: Clip) -> F64:
     for channels in clip.skeleton.channels:
         columns = [start + k for k in rotation_order(channels)[1]]
         own = matrix[:, columns]
-        angles.append(rotations.nearest_euler(own) if len(columns) == 3 else own)
+        angles.append(rotations.unwrap_euler(own) if len(columns) == 3 else own)
         start += len(channels)
     return np.concatenate(angles, axis=1).T
 

@@ -159,7 +159,7 @@ class BapIndex(Codec):
         """
         fixed, rows, least = self.search_grid(clip)
         search = grid_search.from_the_limit(
-            fixed, rows, least, lambda outcome: goal.merit(*outcome), goal.size
+            fixed, rows, least, lambda outcome: goal.objective(*outcome), goal.size
         )
         if effort == "best":
             search = grid_search.every_point(fixed, rows)

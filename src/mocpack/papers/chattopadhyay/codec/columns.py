@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader
-from mocpack.dofs import coded_dofs, from_dofs, to_dofs
+from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
 
@@ -50,7 +50,7 @@ class Columns:
 def split_columns(clip: Clip, *, order: str = "file") -> Columns:
     """Return the clip's columns, in the file's order or the most influential first."""
     whole = to_dofs(clip) / column_units(clip.skeleton)
-    moving = coded_dofs(whole)
+    moving = select_coded_dofs(whole)
     places = np.arange(int(moving.sum()))
     if order == "by_influence":
         places = np.argsort(-_influence(clip.skeleton)[moving], kind="stable")

@@ -19,7 +19,7 @@ from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, Read, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.coding.floats import finite_floats
+from mocpack.coding.floats import read_finite_floats
 from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
@@ -275,7 +275,7 @@ def _decode_floats(data: bytes, rows: int, header: ClipHeader) -> F64:
     changes = np.ascontiguousarray(planes).view("<u4").astype(np.uint32)
     ordered = np.cumsum(changes, axis=0, dtype=np.uint32)
     bits = np.where(ordered >> 31, ordered & np.uint32(2**31 - 1), ~ordered)
-    return finite_floats(bits, WHAT).astype(np.float64)
+    return read_finite_floats(bits, WHAT).astype(np.float64)
 
 
 def _byte_classes(columns: int) -> npt.NDArray[np.intp]:

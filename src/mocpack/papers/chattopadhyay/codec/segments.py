@@ -14,7 +14,7 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.arrays import F64, I32
 from mocpack.coding.fields import FieldReader, FieldWriter
-from mocpack.coding.floats import finite_floats
+from mocpack.coding.floats import read_finite_floats
 from mocpack.errors import CorruptionError, TruncatedError
 
 NO_TABLE = np.zeros(0, np.float32)
@@ -129,7 +129,7 @@ def decode_rows(data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
     for start, stop in layout.segments(rows):
         table = NO_TABLE
         if layout.bits:
-            table = finite_floats(read.raw(4 << layout.bits), "a table")
+            table = read_finite_floats(read.raw(4 << layout.bits), "a table")
         values, used = _core.bap_decode_rows(
             data,
             read.at,
@@ -231,4 +231,4 @@ def _lookup(
 
 
 def _floats(read: FieldReader, count: int) -> F64:
-    return finite_floats(read.raw(4 * count), "a pose").astype(np.float64)
+    return read_finite_floats(read.raw(4 * count), "a pose").astype(np.float64)

@@ -38,7 +38,7 @@ def code(codec: BapIndex, clip: Clip) -> Coded:
 
 def code_all(codecs: Sequence[BapIndex], clip: Clip, title: str) -> list[Coded]:
     """Code a clip with many settings, on all cores, under a bar with a title."""
-    with worker_pool(0, begin=_share, given=(clip,)) as pool:
+    with worker_pool(0, initializer=_share, initargs=(clip,)) as pool:
         coded = pool.map(_code_shared, codecs, chunksize=TOGETHER)
         return list(track(coded, title, len(codecs), console=Console(stderr=True)))
 

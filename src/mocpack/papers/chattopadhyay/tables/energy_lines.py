@@ -16,7 +16,7 @@ from mocpack.bench.papers.verdicts import NONE, Line
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
-from mocpack.metrics.pair import pair
+from mocpack.metrics.pair import pair_clips
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
 from mocpack.papers.chattopadhyay.energy import DECODING, RECEIVING, SLEEPING
 from mocpack.tuning import find_metric
@@ -99,7 +99,7 @@ def _won(where: str, what: str, won: int, count: int) -> Line:
 
 def _compared(name: str, clip: Clip, codec: BapIndex) -> Compared:
     file = _api.encode(clip, codec)
-    error = find_metric("max").measure(pair(clip, _api.decode(file)))
+    error = find_metric("max").measure(pair_clips(clip, _api.decode(file)))
     assert error is not None
     rival = _api.encode(clip, "keysine", max_error=f"{error}mm")
     payload = codec.encode(clip)

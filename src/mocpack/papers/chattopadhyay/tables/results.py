@@ -94,7 +94,7 @@ def search(
     clip: Clip,
     codec: BapIndex,
     limit: float,
-    merit: Callable[[grid_search.Outcome], float],
+    objective: Callable[[grid_search.Outcome], float],
     tried: dict[grid_search.Point, grid_search.Outcome],
     *,
     exhaustive: bool = False,
@@ -106,7 +106,7 @@ def search(
     """
 
     def value(outcome: grid_search.Outcome) -> float:
-        return merit(outcome) if outcome[0] <= limit else float("inf")
+        return objective(outcome) if outcome[0] <= limit else float("inf")
 
     fixed, rows, least = codec.search_grid(clip)
     rounds = grid_search.from_the_limit(fixed, rows, least, value, limit)

@@ -14,7 +14,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64, I32, Mask
 from mocpack.clip import Clip, ClipHeader
-from mocpack.kinematics import SHELL
+from mocpack.kinematics import SHELL_RADIUS_M
 from mocpack.skeleton import Skeleton, rotation_order
 
 NO_LENGTH = 1e-4  # metres; a shorter bone gives no direction
@@ -229,7 +229,7 @@ def _levers(
     skeleton: Skeleton, heads: I32, axes: F64, places: F64, frames: F64, owners: I32
 ) -> tuple[F64, F64, Mask]:
     """Return how far each body's points lie from its joint and its axis, and if any is off it."""
-    levers, twist_levers = np.full((2, len(heads)), SHELL)
+    levers, twist_levers = np.full((2, len(heads)), SHELL_RADIUS_M)
     twisted = np.zeros(len(heads), bool)
     points = _points(skeleton, heads, places, frames, owners)
     for j in heads[1:]:
@@ -237,8 +237,8 @@ def _levers(
         points[b] = np.concatenate([points[b], places[j][np.newaxis]])
     for b, ends in enumerate(points):
         across = np.linalg.norm(np.cross(ends, axes[b]), axis=1)
-        levers[b] = max(SHELL, np.linalg.norm(ends, axis=1).max(initial=0.0))
-        twist_levers[b] = max(SHELL, across.max(initial=0.0))
+        levers[b] = max(SHELL_RADIUS_M, np.linalg.norm(ends, axis=1).max(initial=0.0))
+        twist_levers[b] = max(SHELL_RADIUS_M, across.max(initial=0.0))
         twisted[b] = across.max(initial=0.0) > ALONG
     return levers, twist_levers, twisted
 

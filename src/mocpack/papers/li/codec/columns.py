@@ -17,7 +17,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import decode_plane, encode_plane
-from mocpack.dofs import coded_dofs, from_dofs, to_dofs
+from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.papers.li.codec.channel_grid import channel_steps
 
@@ -96,7 +96,7 @@ class ColumnCodec(Codec):
 
     def angle_columns(self, clip: Clip) -> Mask:
         """Return which columns of `symbols` are angles."""
-        return np.asarray(clip.skeleton.columns.is_angle[coded_dofs(to_dofs(clip))])
+        return np.asarray(clip.skeleton.columns.is_angle[select_coded_dofs(to_dofs(clip))])
 
 
 def write_row(out: FieldWriter, row: I64) -> None:

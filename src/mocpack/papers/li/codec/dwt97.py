@@ -14,7 +14,7 @@ import numpy as np
 from mocpack.arrays import F64, I32, I64, Mask
 from mocpack.clip import Clip
 from mocpack.codec import Quality
-from mocpack.dofs import coded_dofs, to_dofs
+from mocpack.dofs import select_coded_dofs, to_dofs
 from mocpack.papers.li.codec.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.papers.li.codec.columns import ColumnCodec, Columns
 from mocpack.papers.li.codec.wavelet97 import forward, inverse, level_count
@@ -48,7 +48,7 @@ class Dwt97(ColumnCodec):
     def quantize(self, clip: Clip) -> Columns:
         matrix = to_dofs(clip)
         steps = channel_steps(clip.skeleton, self.step, self.lever)
-        moving = coded_dofs(matrix)
+        moving = select_coded_dofs(matrix)
         first = to_grid(matrix[0], steps)
         rest = matrix[:, moving] / steps[moving] - first[moving]
         coefficients = np.rint(forward(rest, level_count(len(matrix), self.levels)))

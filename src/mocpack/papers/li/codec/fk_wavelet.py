@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from mocpack import rotations
 from mocpack.arrays import F64, I64, U8, Mask
-from mocpack.clip import Clip, ClipHeader, promised_error
+from mocpack.clip import Clip, ClipHeader, measure_error
 from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
-from mocpack.metrics.contacts import planted
+from mocpack.metrics.contacts import find_planted
 from mocpack.papers.li.codec import wavelet97
 from mocpack.papers.li.codec.bit_planes import (
     MOST_SHIFTS,
@@ -233,7 +233,7 @@ class FkWavelet(Codec):
             # twist that places nothing comes last, in a region too
             known[:, np.setdiff1d(np.arange(rig.signal_count), columns)] = 0.0
             coarse_clip = self._clip(clip.header, rig, first, known * scale)
-            errors.append(promised_error(clip, coarse_clip).max)
+            errors.append(measure_error(clip, coarse_clip).max)
         return errors
 
     def _clip(self, header: ClipHeader, rig: _Rig, first: I64, bands: F64) -> Clip:
@@ -248,7 +248,7 @@ class FkWavelet(Codec):
             return clip
         local = clip.rotations.copy()
         local[:, ranged] = within_ranges(local[:, ranged], rig.ranges)
-        return Clip.adopt(header, local, clip.translations.copy())
+        return Clip.from_owned_arrays(header, local, clip.translations.copy())
 
     def _decode(self, read: FieldReader, header: ClipHeader, *, cut: bool) -> Clip:
         try:
@@ -316,7 +316,7 @@ class FkWavelet(Codec):
         named = [skeleton.index(name.strip()) for name in filter(None, self.roi_joints.split(";"))]
         joints = named or effectors(skeleton)
         if self.roi == "contacts":
-            frames = planted(clip.positions()[:, joints], clip.frame_rate)
+            frames = find_planted(clip.positions()[:, joints], clip.frame_rate)
         else:
             frames = np.tile(given_frames(self.roi, clip.frame_count)[:, np.newaxis], len(joints))
         levels = wavelet97.level_count(clip.frame_count, self.levels)
@@ -333,10 +333,10 @@ class FkWaveletDecoder(Decoder):
     """Plays the bit planes that are whole, directions before twist."""
 
     codec: FkWavelet
-    plays_cut = True
+    decodes_truncated = True
 
     def partial(self) -> Clip:
-        return self.codec.decode_partial(self.payload.whole(), self.header)
+        return self.codec.decode_partial(self.payload.read_all(), self.header)
 
     def layout(self) -> PayloadLayout:
         """Return the largest error after each layer but the last: bit planes, then twist."""

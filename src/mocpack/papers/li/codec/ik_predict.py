@@ -193,10 +193,10 @@ class IkPredictDecoder(Decoder):
     """Plays a payload of which the twist may be missing."""
 
     codec: IkPredict
-    plays_cut = True
+    decodes_truncated = True
 
     def partial(self) -> Clip:
-        return self.codec.decode_partial(self.payload.whole(), self.header)
+        return self.codec.decode_partial(self.payload.read_all(), self.header)
 
     def layout(self) -> PayloadLayout:
         """Twist refines the positions of joints."""

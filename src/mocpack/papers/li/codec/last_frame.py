@@ -14,7 +14,7 @@ import numpy as np
 from mocpack.arrays import F64, I32, I64, Mask
 from mocpack.clip import Clip
 from mocpack.codec import Quality
-from mocpack.dofs import coded_dofs, to_dofs
+from mocpack.dofs import select_coded_dofs, to_dofs
 from mocpack.papers.li.codec.channel_grid import channel_steps, check_plane, to_grid
 from mocpack.papers.li.codec.columns import ColumnCodec, Columns
 
@@ -49,7 +49,7 @@ class LastFrame(ColumnCodec):
     def quantize(self, clip: Clip) -> Columns:
         matrix = to_dofs(clip)
         steps = channel_steps(clip.skeleton, self.step, self.lever)
-        moving = coded_dofs(matrix)
+        moving = select_coded_dofs(matrix)
         # with this predictor, a closed loop is the same as the change of the rounded value
         changes = (
             np.rint(np.diff(matrix, axis=0) / steps).astype(np.int64)

@@ -9,7 +9,7 @@ import numpy as np
 from mocpack import _core, progress
 from mocpack.arrays import F64
 from mocpack.errors import UnsupportedClipError
-from mocpack.extras import require
+from mocpack.optional_packages import require
 from mocpack.papers.mukai.codec.bspline import (
     clamped,
     evaluate,
@@ -56,7 +56,7 @@ def search(points: F64, control_points: int, degree: int) -> F64:
     progress.expect(len(starts))
     ends = []
     for knots in starts:
-        with progress.doing():
+        with progress.stage():
             ends.append(refine(points, knots, degree))
     best = min(ends, key=lambda knots: fit(knots, degree, points)[1])
     least = fit(best, degree, points)[1]
@@ -107,14 +107,14 @@ def evolve(
     best, least = start, np.inf
     cma = require("cma", extra="papers", purpose="a search of knots by CMA-ES")
     search = cma.CMAEvolutionStrategy(_widths(best, degree), FIRST_SPREAD / spans, options)
-    times, tell = even_times(len(points)), progress.teller()
+    times, report = even_times(len(points)), progress.reporter()
     while not search.stop():
-        if tell is not None:
-            tell(search.countiter, generations)
+        if report is not None:
+            report(search.countiter, generations)
         widths = np.array(search.ask())
         knots = knots_from_increments(widths, degree)
         errors = np.asarray(_core.bspline_errors(knots, degree, times, points, 0))
-        search.tell(list(widths), errors.tolist())
+        search.report(list(widths), errors.tolist())
         if errors.min() < least:
             best, least = knots[errors.argmin()], float(errors.min())
     return best

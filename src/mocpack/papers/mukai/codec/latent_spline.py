@@ -142,7 +142,7 @@ class LatentSpline(Codec):
         for band in parts:
             points = np.ascontiguousarray(scores[:, band])
             share = np.sqrt(CURVE * points.shape[1] / count) * budget
-            with progress.doing():
+            with progress.stage():
                 searched = self._knots(points, degree, share)
             # rounded before the fit: control points of knots that lie close are only right for
             # those very knots
@@ -179,7 +179,7 @@ class LatentSplineDecoder(Decoder):
 
     @cached_property
     def _spline(self) -> tuple[Form, SplineModel]:
-        return read_payload(self.payload.whole(), self.header)
+        return read_payload(self.payload.read_all(), self.header)
 
     def sample(self, at: float) -> AnyClip:
         last = max(self.header.frame_count - 1, 1)
@@ -332,7 +332,7 @@ def _clip(form: Form, model: SplineModel, times: F64, header: AnyHeader) -> AnyC
             rows = model.evaluate(times)
             if isinstance(header, ClipHeader):
                 assert isinstance(form, SkeletonForm)
-                return Clip.adopt(header, *form.pose(rows))
+                return Clip.from_owned_arrays(header, *form.pose(rows))
             return VertexClip(header, rows.reshape(len(rows), -1, 3))
     except InvalidClipError as error:
         raise CorruptionError(f"latent-spline payload: {error}") from error

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip, VertexClip
-from mocpack.kinematics import SHELL
+from mocpack.kinematics import SHELL_RADIUS_M
 from mocpack.papers.mukai.codec import geodesic
 
 
@@ -65,7 +65,7 @@ class SkeletonForm:
         means[still] = clip.rotations[0, still]
         arms = np.ones(len(clip.skeleton))
         if weights == "kinematic":
-            arms = geodesic.levers(clip.positions(), clip.skeleton.parents, SHELL)
+            arms = geodesic.levers(clip.positions(), clip.skeleton.parents, SHELL_RADIUS_M)
             arms = np.maximum(arms.astype("<f4").astype(np.float64), 1e-6)
         spread = np.ptp(clip.translations, axis=0)
         moving = tuple(bool(m) for m in (spread > 0).any(axis=1))

@@ -12,11 +12,11 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import adds_to_offset
-from mocpack.kinematics import SHELL, end_positions
+from mocpack.kinematics import SHELL_RADIUS_M, end_positions
 from mocpack.skeleton import Skeleton, position_axes, rotation_order
 
 Points = Literal["joints", "ends", "shell"]
-"""Joint centres; those and bone ends; those and the points `SHELL` metres along each axis."""
+"""Joint centres; those and bone ends; those and the points `SHELL_RADIUS_M` metres along each axis."""
 
 
 def position_jacobian(clip: Clip, matrix: F64, *, points: Points = "joints") -> F64:
@@ -113,7 +113,7 @@ def body_points(
         carriers.append(np.array(skeleton.end_site_joints, np.intp))
     if points == "shell":
         for axis in np.eye(3):
-            out = rotations.rotate(world, SHELL * axis)
+            out = rotations.rotate(world, SHELL_RADIUS_M * axis)
             places.append(centres + out)
             carriers.append(everyone)
     return np.concatenate(places, axis=1), np.concatenate(carriers)

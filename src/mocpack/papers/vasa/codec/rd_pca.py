@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.arrays import F64, I64
-from mocpack.clip import Clip, ClipHeader, promised_error
+from mocpack.clip import Clip, ClipHeader, measure_error
 from mocpack.codec import (
     Codec,
     Decoder,
@@ -34,10 +34,10 @@ from mocpack.errors import (
     UnsupportedClipError,
     UsageError,
 )
-from mocpack.metrics.contacts import feet, foot_skate, planted
+from mocpack.metrics.contacts import find_feet, find_planted, foot_skate
 from mocpack.metrics.papers import (
-    TED_DISTANCE,
-    TED_WINDOW,
+    TED_DISTANCE_M,
+    TED_WINDOW_FRAMES,
     sk_ted,
     temporal_edges,
     windowed_mean,
@@ -250,7 +250,7 @@ class RdPcaDecoder(Decoder):
         )
 
     def clip(self) -> Clip:
-        payload = Payload.of(self.payload.whole())
+        payload = Payload.from_bytes(self.payload.read_all())
         if self._head.offsets[-1] < payload.size:
             raise CorruptionError("rd-pca payload has bytes too many")
         last = len(self._head.offsets) - 1
@@ -327,12 +327,12 @@ def _emphasis(clip: Clip, metric: str) -> F64:
     positions = clip.positions()
     if metric == "skate":
         felt = np.zeros(positions.shape[:2])
-        standing = feet(clip.skeleton, positions)
-        felt[:, standing] = planted(positions[:, standing], clip.frame_rate)
+        standing = find_feet(clip.skeleton, positions)
+        felt[:, standing] = find_planted(positions[:, standing], clip.frame_rate)
         if not felt.any():
             raise UnsupportedClipError("rd-pca: no foot of this clip is ever planted")
     elif len(positions) > 1:
-        lengths = windowed_mean(temporal_edges(positions, TED_DISTANCE), TED_WINDOW)
+        lengths = windowed_mean(temporal_edges(positions, TED_DISTANCE_M), TED_WINDOW_FRAMES)
         felt = 1 / np.concatenate([lengths, lengths[-1:]]) ** 2
     else:
         felt = np.ones(positions.shape[:2])
@@ -347,7 +347,7 @@ def _metric(clip: Clip, name: str) -> Any:
         return float(np.linalg.norm(noisy.positions() - source, axis=-1).mean())
 
     def largest(original: Clip, noisy: Clip) -> float:
-        return promised_error(original, noisy).max
+        return measure_error(original, noisy).max
 
     def skted(_: Clip, noisy: Clip) -> float:
         return sk_ted(source, noisy.positions()) or 0.0

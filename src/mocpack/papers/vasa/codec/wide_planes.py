@@ -10,7 +10,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.arrays import I64, U8
-from mocpack.coding.planes import LARGEST, decode_plane, encode_plane
+from mocpack.coding.planes import MAX_VALUE, decode_plane, encode_plane
 from mocpack.errors import CorruptionError
 
 SPLIT = 1 << 20
@@ -19,7 +19,7 @@ WIDEST = 2**50
 
 def is_wide(plane: I64) -> bool:
     """Say whether a plane needs two parts."""
-    return bool(np.abs(plane).max(initial=0) > LARGEST)
+    return bool(np.abs(plane).max(initial=0) > MAX_VALUE)
 
 
 def encode_numbers(plane: I64, classes: I64, *, start: U8, wide: bool) -> bytes:

@@ -25,13 +25,13 @@ from mocpack.bench.papers.verdicts import Line, claim, compare, write_lines
 from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip, promised_error
+from mocpack.clip import Clip, measure_error
 from mocpack.codec import Codec, Goal, Trial
 from mocpack.metrics.papers import sk_ted
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.papers.vasa.codec.equalisation import kinematic_gram, noise_sensitivities
 from mocpack.papers.vasa.tables.sk_ted_and_sted import correlations, evaluation_times
-from mocpack.tuning import Tuned, try_setting, tune
+from mocpack.tuning import TuningResult, try_setting, tune
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def reproduce(data: Path | None, out: Path) -> None:
 def table_1(data: Path | None, out: Path) -> list[Line]:
     """Search the parameters at each of the paper's sizes."""
     rows, lines = [], []
-    found: dict[tuple[str, str, float], Tuned] = {}
+    found: dict[tuple[str, str, float], TuningResult] = {}
     for line in TABLE_1:
         clip = _clip(data, line.clip)
         if clip is None:
@@ -125,7 +125,7 @@ def table_1(data: Path | None, out: Path) -> list[Line]:
     return lines
 
 
-def _table_1_line(line: Printed, found: Tuned | None) -> Line:
+def _table_1_line(line: Printed, found: TuningResult | None) -> Line:
     what = f"{line.clip} at {line.size} kB (beside {line.rival}), {METRICS[line.metric]}"
     if found is None:
         return compare("Table 1", what, None, line.error, why="the clip is not in the repository")
@@ -136,7 +136,7 @@ def _table_1_line(line: Printed, found: Tuned | None) -> Line:
     return Line("Table 1", what, str(line.error), f"{error:.3g}", verdict)
 
 
-def _table_1_row(line: Printed, found: Tuned | None) -> dict[str, Any]:
+def _table_1_row(line: Printed, found: TuningResult | None) -> dict[str, Any]:
     row: dict[str, Any] = {
         "clip": line.clip,
         "metric": line.metric,
@@ -270,7 +270,7 @@ def any_accuracy(data: Path | None, out: Path) -> list[Line]:
         made = _api.encode_measured(clip, RdPca(), max_error=wanted)
         back = _api.decode(made.data)
         assert isinstance(back, Clip)
-        reached = promised_error(clip, back).max
+        reached = measure_error(clip, back).max
         mean = _mean_error(clip, back)
         rows.append(
             {"clip": ACCURATE, "frames": clip.frame_count, "largest error": wanted}

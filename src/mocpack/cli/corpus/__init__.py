@@ -1,0 +1,1 @@
+"""``mocpack corpus``: commands that make, read and check archives of many clips."""

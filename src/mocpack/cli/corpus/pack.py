@@ -1,0 +1,91 @@
+"""``mocpack corpus pack``: folders of motion files into one archive with a catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+from mocpack.cli import files, options
+from mocpack.cli.archive import ArchiveOptions, report_archive
+from mocpack.cli.encoding import Encoding
+from mocpack.cli.pack_inputs import PackInputs, find_inputs
+from mocpack.cli.pack_parts import check_free, hashes_file, make_archive, may_write
+from mocpack.cli.progress import counted
+from mocpack.cli.reading import Reading
+from mocpack.corpora import pack_record
+from mocpack.corpora.engines import make_engine
+from mocpack.corpora.packing import PackOptions, RejectedFile, append, pack
+from mocpack.errors import UsageError
+
+
+def run(
+    inputs: options.PackInputs,
+    output: options.Archive,
+    *,
+    encoding: Encoding,
+    archive: ArchiveOptions,
+    keys: options.KeyPoses = False,
+    add: Annotated[
+        bool, typer.Option("--append", help="Add to an archive that is there; its clips stay.")
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Pack in parts, and go on with those of a stopped run.")
+    ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="Pack in parts, on this machine (local) or on a ray cluster (ray)."),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Of the ray cluster; else RAY_ADDRESS, or a new one here.")
+    ] = None,
+    report: options.Report = None,
+    reading: Reading,
+    jobs: options.Workers = 1,
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> int:
+    """Pack motion files into one archive with a catalogue of its clips."""
+    packing = PackOptions(*encoding.parse(), reading.given(), keys)
+    in_parts = resume or engine is not None
+    if add and in_parts:
+        raise UsageError("--append works in one run: leave out --resume and --engine")
+    if address is not None and engine is None:
+        raise UsageError("--address is for --engine ray")
+    found = find_inputs(inputs, packing)
+    files.check_apart(output, found.files.values())
+    ending, kept = archive.parse(), False
+    if in_parts:
+        workers = make_engine(engine or "local", workers=jobs, address=address)
+        allowed = may_write(output, force=force)  # raises before files are hashed
+        known = [pack_record.record_path(output), hashes_file(output)]
+        plan, hashes = found.plan(known, everywhere=engine == "ray")
+        refused, kept = make_archive(
+            plan, output, ending, may_write=allowed, engine=workers, hashes=hashes
+        )
+    else:
+        refused = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
+    return report_archive(
+        output, refused, count=len(found.files), kept=kept, report=report, as_json=as_json
+    )
+
+
+def _pack_at_once(
+    found: PackInputs, output: str, ending: dict[str, Any], *, add: bool, workers: int, force: bool
+) -> list[RejectedFile]:
+    """Pack into a new archive, or to the end of one that is there, in one run."""
+    if not add:
+        check_free(output, force=force)
+    work: Callable[..., list[RejectedFile]] = append if add else pack
+    shares = [0.0] * len(found.files)
+    with counted() as bar:
+        task = bar.add_task("packing", total=len(shares))
+
+        def on_progress(place: int, share: float) -> None:
+            shares[place] = max(share, shares[place])
+            bar.update(task, completed=sum(shares))
+
+        return work(
+            found.files, output, found.packing, workers=workers, on_progress=on_progress, **ending
+        )

@@ -1,0 +1,1 @@
+"""``mocpack live``: commands that relay, send and record motion over a network."""

@@ -1,0 +1,166 @@
+"""Clips as codecs see them: one tree of unscaled joints at even times, and the way back.
+
+Codecs know rotations and translations of a skeleton with one root. What else a take holds is taken
+off by `drop_take_data` and put back by `restore_take_data`; a clip that holds nothing else is its own plain clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import Clip, ClipHeader
+from mocpack.errors import InvalidClipError, UnsupportedClipError
+from mocpack.hinges import Hinges
+from mocpack.kinematics import add_origin, scale_exponents
+from mocpack.skeleton import DEFAULT_ROOT, Skeleton
+from mocpack.take_data import TakeData
+
+CODEC_FIELDS = ("skeleton", "frame_count", "frame_time", "translated_joints", "unit", "metadata")
+# what the header of a plain clip says of all else
+CODEC_DEFAULTS: dict[str, Any] = {
+    f.name: f.default for f in fields(ClipHeader) if f.name not in CODEC_FIELDS
+}
+
+
+def codec_header(header: ClipHeader) -> ClipHeader:
+    """Return the header that a codec gets in place of this one."""
+    skeleton = _codec_skeleton(header.skeleton)
+    if skeleton is header.skeleton and CODEC_DEFAULTS.items() <= vars(header).items():
+        return header
+    shift = len(skeleton) - len(header.skeleton)
+    translated = tuple(j + shift for j in header.translated_joints)
+    return replace(header, skeleton=skeleton, translated_joints=translated, **CODEC_DEFAULTS)
+
+
+def drop_take_data(clip: Clip) -> Clip:
+    """Return the clip that a codec gets in place of this one.
+
+    Raises
+    ------
+    UnsupportedClipError
+        If scales make the skeleton too large for any codec.
+    """
+    try:
+        header = codec_header(clip.header)
+        if header is clip.header and not clip.take_data:
+            return clip
+        several = len(clip.skeleton.roots) > 1
+        turns = add_origin(clip.rotations) if several else clip.rotations
+        places = clip.translations * np.exp2(_scale_steps(clip.header))[:, np.newaxis]
+        return Clip(header, turns, places, clip.channels)
+    except InvalidClipError as error:
+        raise UnsupportedClipError(f"with its scales this clip is too large: {error}") from error
+
+
+def restore_take_data(
+    found: Clip, header: ClipHeader, take_data: TakeData, joints: Sequence[int] | None = None
+) -> Clip:
+    """Return a decoded plain clip as a clip of `header`, or of some of its joints and ancestors.
+
+    The header's frames and the extras are those of `found`.
+    """
+    if header is found.header and not take_data:
+        return found
+    kept = list(range(len(header.skeleton)))
+    target = header
+    if joints is not None:
+        kept = header.skeleton.with_ancestors(joints)
+        target = header.joints(joints)
+        scaled = [s for s, j in enumerate(header.scaled_joints) if j in kept]
+        take_data = take_data.joints(kept, scaled)
+    moving = [m for m, j in enumerate(header.translated_joints) if j in kept]
+    turns, places = found.rotations, found.translations
+    if header.skeleton.is_scaled:
+        places = places * np.exp2(-_scale_steps(header)[moving])[:, np.newaxis]
+    if len(header.skeleton.roots) > 1:
+        turns, places = _remove_origin(turns, places, target)
+    if target.frame_count != len(turns):
+        target = replace(target, frame_count=len(turns))
+    return Clip(target, turns, places, found.channels, take_data)
+
+
+def bake_scales(clip: Clip) -> Clip:
+    """Return a clip whose joints stand where the scales of `clip` put them, and has none.
+
+    For those who know no scales: every joint moves in its parent's frame. End sites are not
+    stretched.
+    """
+    if not clip.header.is_scaled:
+        return clip
+    positions, world = clip.world()
+    places = positions.copy()
+    for j, parent in enumerate(clip.skeleton.parents):
+        if parent >= 0:
+            apart = positions[:, j] - positions[:, parent]
+            places[:, j] = rotations.rotate(rotations.conjugate(world[:, parent]), apart)
+    header = replace(
+        clip.header,
+        skeleton=replace(
+            clip.skeleton,
+            scales=np.ones((len(clip.skeleton), 3)),
+            channels=(DEFAULT_ROOT,) * len(clip.skeleton),
+        ),
+        translated_joints=tuple(range(len(clip.skeleton))),
+        scaled_joints=(),
+    )
+    return Clip(header, clip.rotations, places, None, replace(clip.take_data, scales=None))
+
+
+def _codec_skeleton(skeleton: Skeleton) -> Skeleton:
+    tree = skeleton.as_single_tree
+    needless = skeleton.has_rest and not skeleton.hinges
+    if tree.unique_names == tree.names and not (needless or skeleton.is_scaled):
+        return tree
+    exponents = np.exp2(scale_exponents(tree).astype(np.float64))
+    above = [exponents[parent] if parent >= 0 else 1.0 for parent in tree.parents]
+    return Skeleton(
+        tree.unique_names,
+        tree.parents,
+        tree.offsets * np.array(above)[:, np.newaxis],
+        tree.end_sites * exponents[list(tree.end_site_joints), np.newaxis],
+        tree.end_site_joints,
+        tree.channels,
+        tree.axes,
+        # what a hinge turns from; codecs overlook the rest rotations of a skeleton without hinges
+        rest=tree.rest if tree.hinges else np.zeros((0, 4)),
+        hinges=_codec_hinges(tree, above),
+    )
+
+
+def _codec_hinges(tree: Skeleton, above: Sequence[float]) -> Hinges | None:
+    """Return the hinges of a tree whose lengths grow by what is `above` each joint."""
+    hinges = tree.hinges
+    if hinges is None or not hinges.slides.any():
+        return hinges
+    sizes = np.where(hinges.slides, [above[j] for j in hinges.joints], 1.0)
+    return replace(hinges, limits=hinges.limits * sizes[:, np.newaxis])
+
+
+def _scale_steps(header: ClipHeader) -> F64:
+    """Return the power of two (M,) by which translations of a plain clip are larger."""
+    if not header.skeleton.is_scaled:
+        return np.zeros(len(header.translated_joints))
+    exponents = scale_exponents(header.skeleton).astype(np.float64)
+    parents = [header.skeleton.parents[j] for j in header.translated_joints]
+    return np.array([exponents[parent] if parent >= 0 else 0.0 for parent in parents])
+
+
+def _remove_origin(turns: F64, places: F64, header: ClipHeader) -> tuple[F64, F64]:
+    """Take the origin joint off a plain clip; how far a codec turned it goes to the roots."""
+    origin, turns = turns[:, 0], turns[:, 1:]
+    if (origin == rotations.IDENTITY).all():
+        return turns, places
+    turns, places = turns.copy(), places.copy()
+    roots = set(header.skeleton.roots)
+    for j in roots:
+        turns[:, j] = rotations.multiply(origin, turns[:, j])
+    for m, j in enumerate(header.translated_joints):
+        if j in roots:
+            places[:, m] = rotations.rotate(origin, places[:, m])
+    return turns, places

@@ -1,0 +1,197 @@
+"""The catalogue of an archive: a Parquet table, a row a clip, with what its user wants to know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mocpack.clip import ClipHeader
+from mocpack.container import base_id
+from mocpack.errors import CorruptionError, UsageError
+from mocpack.motion import Motion
+from mocpack.optional_packages import require
+from mocpack.units import to_millimeters
+
+PURPOSE = "the catalogue of an archive"
+CLIP_COLUMN = "clip"
+# types of our own columns, so that an empty one has the type of a full one
+COLUMN_TYPES = {
+    CLIP_COLUMN: "string",
+    "frames": "int64",
+    "fps": "float64",
+    "seconds": "float64",
+    "joints": "int32",
+    "skeleton": "string",
+    "codec": "string",
+    "bytes": "int64",
+    "bound_mm": "float64",
+    "max_error_mm": "float64",
+    "mean_error_mm": "float64",
+    "source": "string",
+    "source_sha256": "string",
+}
+
+Row = dict[str, Any]
+
+
+def describe_clip(name: str, data: bytes, base: bytes) -> Row:
+    """Return what a .mocp file says of itself, as its row of the catalogue."""
+    with Motion(data, memory_limit=None) as motion:
+        header, errors = motion.header, motion.errors
+        first, last = motion.span
+        return {
+            CLIP_COLUMN: name,
+            "frames": header.frame_count,
+            "fps": float(header.frame_rate),
+            "seconds": float(last - first),
+            "joints": len(header.skeleton)
+            if isinstance(header, ClipHeader)
+            else header.vertex_count,
+            "skeleton": base_id(base).hex(),
+            "codec": motion.codec.codec_id,
+            "bytes": len(data),
+            "bound_mm": to_millimeters(errors.declared),
+            "max_error_mm": to_millimeters(errors.max),
+            "mean_error_mm": to_millimeters(errors.mean),
+        }
+
+
+def import_arrow() -> Any:
+    return require("pyarrow", extra="corpus", purpose=PURPOSE)
+
+
+def make_table(rows: Sequence[Row], meta: Any = None) -> Any:
+    """Return rows as an Arrow table, with the columns of `meta`, which has one named ``clip``."""
+    pa = import_arrow()
+    fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in COLUMN_TYPES.items()]
+    own = pa.Table.from_pylist(
+        [{n: row.get(n) for n in COLUMN_TYPES} for row in rows], pa.schema(fields)
+    )
+    return own if meta is None else join_columns(own, meta)
+
+
+def join_columns(own: Any, meta: Any) -> Any:
+    """Return a catalogue with a user's columns; null for clips that the user does not name."""
+    pa = import_arrow()
+    if CLIP_COLUMN not in meta.column_names:
+        raise UsageError(f"the table of --meta has no column {CLIP_COLUMN!r}: {meta.column_names}")
+    both = sorted((set(own.column_names) & set(meta.column_names)) - {CLIP_COLUMN})
+    if both:
+        raise UsageError(f"columns {', '.join(both)} are the catalogue's own: name yours otherwise")
+    keys = meta.column(CLIP_COLUMN).to_pylist()
+    rows = {key: place for place, key in enumerate(keys)}
+    if len(rows) < len(keys):
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise UsageError(f"the table of --meta has clip {twice!r} twice")
+    places = pa.array([rows.get(name) for name in own.column(CLIP_COLUMN).to_pylist()], pa.int64())
+    for name in meta.column_names:
+        if name != CLIP_COLUMN:
+            own = own.append_column(name, meta.column(name).take(places))
+    return own
+
+
+def concat_tables(tables: Sequence[Any]) -> Any:
+    """Return the rows of several catalogues; columns that one lacks are null there."""
+    pa = import_arrow()
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except pa.ArrowInvalid as error:
+        raise UsageError(f"catalogues do not fit together: {error}") from error
+
+
+def names_to_columns(names: Sequence[str], pattern: str) -> Any:
+    """Return a table of the named groups of `pattern` in each name, such as subject and take."""
+    try:
+        found = re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--name-pattern {pattern!r}: {error}") from error
+    if not found.groupindex:
+        raise UsageError(f"--name-pattern {pattern!r} has no named group like (?P<subject>…)")
+    rows = []
+    for name in names:
+        match = found.search(name)
+        rows.append({CLIP_COLUMN: name, **(match.groupdict() if match else {})})
+    pa = import_arrow()
+    columns = [CLIP_COLUMN, *found.groupindex]
+    return pa.Table.from_pylist(rows, pa.schema([(column, pa.string()) for column in columns]))
+
+
+def read_meta(path: str | Path) -> Any:
+    """Read a user's table: Parquet, CSV, or JSON lines, by its extension."""
+    path, suffix = str(path), Path(path).suffix.lower()
+    pa = import_arrow()
+    try:
+        if suffix == ".csv":
+            # names of clips such as 0123 are names, whatever they look like
+            csv = require("pyarrow.csv", extra="corpus", purpose=PURPOSE)
+            options = csv.ConvertOptions(column_types={CLIP_COLUMN: pa.string()})
+            return csv.read_csv(path, convert_options=options)
+        if suffix in (".jsonl", ".ndjson"):
+            return require("pyarrow.json", extra="corpus", purpose=PURPOSE).read_json(path)
+        if suffix in (".parquet", ".pq"):
+            return import_parquet().read_table(path)
+    except pa.ArrowException as error:
+        raise UsageError(f"{path}: {error}") from error
+    raise UsageError(f"{path}: a table is .parquet, .csv or .jsonl")
+
+
+def import_parquet() -> Any:
+    return require("pyarrow.parquet", extra="corpus", purpose=PURPOSE)
+
+
+def table_to_bytes(table: Any) -> bytes:
+    """Return a table as Parquet; the same rows give the same bytes with one release of pyarrow."""
+    out = import_arrow().BufferOutputStream()
+    import_parquet().write_table(
+        # in one piece: pages would else end where parts did
+        table.replace_schema_metadata(None).combine_chunks(),
+        out,
+        compression="zstd",
+        compression_level=9,
+        write_statistics=False,
+        store_schema=False,
+    )
+    return bytes(out.getvalue())
+
+
+def read_table(data: bytes) -> Any:
+    """Read a catalogue's bytes."""
+    pa = import_arrow()
+    try:
+        # in this thread: a process that ends while pyarrow's threads still work is aborted
+        table = import_parquet().ParquetFile(pa.BufferReader(data)).read(use_threads=False)
+    except (pa.ArrowException, OSError) as error:
+        raise CorruptionError(f"archive's catalogue: {error}") from error
+    if CLIP_COLUMN not in table.column_names:
+        raise CorruptionError(f"archive's catalogue has no column {CLIP_COLUMN!r}")
+    return table
+
+
+def filter_rows(table: Any, where: str | None) -> Any:
+    """Return the rows for which an SQL condition holds, in their order."""
+    if where is None:
+        return table
+    duckdb = require("duckdb", extra="corpus", purpose="choosing clips by a condition")
+    connection = duckdb.connect(config={"enable_external_access": "false"})
+    try:
+        number = import_arrow().array(np.arange(table.num_rows))
+        connection.register("catalogue", table.append_column("row number", number))
+        # in parentheses and alone: a condition, and no other statement
+        query = f'SELECT "row number" FROM catalogue WHERE ({where}\n) ORDER BY "row number"'
+        kept = connection.sql(query).fetchnumpy()["row number"]
+    except duckdb.Error as error:
+        first = str(error).splitlines()[0]
+        raise UsageError(f"the condition {where!r} cannot be used: {first}") from error
+    finally:
+        connection.close()
+    return table.take(import_arrow().array(np.asarray(kept, np.int64)))
+
+
+def check_clips(table: Any, names: Sequence[str]) -> None:
+    """Complain about a catalogue that does not list the clips of the index, in their order."""
+    if table.column(CLIP_COLUMN).to_pylist() != list(names):
+        raise CorruptionError("archive's catalogue and index list different clips")

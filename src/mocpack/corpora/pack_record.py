@@ -1,0 +1,99 @@
+"""What stays beside an archive that was packed in parts, by which the same command finds it done.
+
+It is a hidden file of JSON: of which parts the archive was made and what its catalogue got besides,
+which file it is by size and time, what was refused, and the hashes of the files that were read, so
+that looking again reads none of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mocpack.corpora import catalog, storage
+from mocpack.corpora.packing import RejectedFile
+from mocpack.corpora.planning import Part
+from mocpack.corpora.reading import open_corpus
+from mocpack.errors import MocpackError
+
+
+def record_path(archive: str) -> str:
+    """Return the name of an archive's record.
+
+    >>> record_path("s3://corpora/all.mocps")
+    's3://corpora/.all.mocps.packed'
+    """
+    return storage.sibling(archive, f".{storage.base_name(archive)}.packed")
+
+
+def has_record(archive: str) -> bool:
+    """Say whether an archive has a record, whether or not it is true."""
+    return storage.exists(record_path(archive))
+
+
+def write_record(
+    parts: Sequence[Part],
+    archive: str,
+    ending: Mapping[str, Any],
+    refused: Sequence[RejectedFile],
+    hashes: Mapping[str, Any],
+) -> None:
+    """Write the record of an archive that was just joined; `ending` is what `join` was given."""
+    said = {
+        "parts": _parts_digest(parts),
+        "ending": _join_options_digest(ending),
+        "archive": _file_identity(archive),
+        "refused": [{"input": one.path, "error": one.reason} for one in refused],
+        "hashes": hashes,
+    }
+    storage.write(json.dumps(said, sort_keys=True).encode(), record_path(archive))
+
+
+def read_rejected(
+    parts: Sequence[Part], archive: str, ending: Mapping[str, Any] | None = None
+) -> list[RejectedFile] | None:
+    """Return what was refused when these parts became the archive that is there.
+
+    None if it is not there, was changed, or became of other parts or with another `ending`; without
+    one, any ending will do.
+    """
+    try:
+        said = json.loads(storage.read(record_path(archive)))
+        rows = [RejectedFile(str(row["input"]), str(row["error"])) for row in said["refused"]]
+        same = said["parts"] == _parts_digest(parts) and said["archive"] == _file_identity(archive)
+        same = same and (ending is None or said["ending"] == _join_options_digest(ending))
+        return rows if same and _shards_exist(archive) else None
+    except (OSError, MocpackError, ValueError, KeyError, TypeError, RecursionError):
+        return None  # whatever is wrong with it, it does not say that all is done
+
+
+def remove_record(archive: str) -> None:
+    """Remove the record: the archive is to be made anew."""
+    storage.remove(record_path(archive))
+
+
+def _parts_digest(parts: Sequence[Part]) -> str:
+    names = "\n".join(part.file_name for part in parts)
+    return hashlib.sha256(names.encode()).hexdigest()
+
+
+def _join_options_digest(ending: Mapping[str, Any]) -> str:
+    meta = ending.get("meta")
+    labels = None if meta is None else hashlib.sha256(catalog.table_to_bytes(meta)).hexdigest()
+    said = json.dumps([labels, ending.get("name_pattern"), ending.get("shard_size")])
+    return hashlib.sha256(said.encode()).hexdigest()
+
+
+def _file_identity(archive: str) -> list[Any]:
+    found = storage.file_info(archive)
+    return [found.size, found.mark or found.time]
+
+
+def _shards_exist(archive: str) -> bool:
+    with open_corpus(archive) as made:
+        shards = made.index.files
+    return all(
+        storage.file_info(storage.sibling(archive, name)).size == size for name, size in shards
+    )

@@ -1,0 +1,44 @@
+"""Errors of writing that name the file: a failed write itself names none."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+@contextmanager
+def add_path_to_errors(path: str | Path, *, keep: bool = False) -> Iterator[None]:
+    """Make `OSError`s of the block name `path`.
+
+    An error that names a file already, often a temporary one that means nothing to the user, is
+    renamed too, unless `keep` is set.
+    """
+    try:
+        yield
+    except OSError as error:
+        if keep and error.filename is not None:
+            raise
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+
+
+class NamedWriter(io.BufferedWriter):
+    """A buffered stream to an open descriptor, whose errors name `path`.
+
+    The names are added above the buffer: if Ctrl-C interrupted Python code below it, between the
+    write and its return, the buffer would write the same bytes again.
+    """
+
+    def __init__(self, descriptor: int, path: str | Path, *, closefd: bool = True) -> None:
+        super().__init__(io.FileIO(descriptor, "wb", closefd=closefd))
+        self._path = path
+
+    def write(self, data: Any) -> int:
+        with add_path_to_errors(self._path):
+            return super().write(data)
+
+    def flush(self) -> None:
+        with add_path_to_errors(self._path):
+            super().flush()

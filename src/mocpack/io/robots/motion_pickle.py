@@ -1,0 +1,189 @@
+"""Motions of robots in pickles: GMR's, ASAP's (joblib) and ProtoMotions' (PyTorch).
+
+| | root | angles | bodies |
+|---|---|---|---|
+| GMR | ``root_pos``, ``root_rot`` | ``dof_pos`` | ``local_body_pos`` of ``link_body_list`` |
+| ASAP | ``root_trans_offset``, ``root_rot`` | ``dof`` | |
+| ProtoMotions | the first body | ``dof_pos`` | ``rigid_body_pos``, ``rigid_body_rot`` |
+
+Quaternions are (x, y, z, w), angles in MuJoCo's order, or as ``joint_names`` or ``dof_names`` say.
+A pickle may hold several motions by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mocpack import rotations
+from mocpack.arrays import F64
+from mocpack.clip import Clip
+from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.io.robots import restricted_pickle
+from mocpack.io.robots.kinematics import robot_motion
+from mocpack.io.robots.model import Robot
+from mocpack.io.robots.motion import (
+    build_clip,
+    list_names,
+    match_columns_by_name,
+    parse_quaternions,
+    to_angles,
+)
+from mocpack.io.robots.orders import (
+    MAX_BODY_OFFSET_M,
+    BodyMotion,
+    clip_from_bodies,
+    depth_first,
+    match_columns_by_order,
+)
+from mocpack.io.robots.restricted_pickle import to_array
+
+DEFAULT_ORDER = "xyzw"
+DEFAULT_FPS = 30.0
+ANGLE_KEYS = ("dof_pos", "dof")
+POSITION_KEYS = ("root_pos", "root_trans_offset", "root_trans")
+ROTATION_KEYS = ("root_rot", "root_quat")
+NAME_KEYS = ("joint_names", "dof_names")
+PICKLE_REFUSAL = (
+    "this is a pickle, and pickles are programs: --allow-pickle (allow_pickle=True) reads it in a "
+    "reader that knows arrays and plain values alone, and runs nothing"
+)
+
+
+def read(
+    data: bytes,
+    robot: Robot,
+    *,
+    fps: float | None = None,
+    quaternion: str | None = None,
+    clip: str | None = None,
+    allow_pickle: bool | None = None,
+) -> Clip:
+    """Read a motion from a pickle, one of those that it holds."""
+    if not allow_pickle:
+        raise FormatError(PICKLE_REFUSAL)
+    motion = _choose_motion(restricted_pickle.load(data), clip)
+    rate = DEFAULT_FPS if fps is None else fps
+    if fps is None and "fps" in motion:
+        rate = float(to_array(motion["fps"], "fps").reshape(-1)[:1].sum())
+    if "rigid_body_pos" in motion:
+        return _read_body_motion(robot, motion, rate, quaternion)
+    angles = _read_angles(robot, motion)
+    turns = parse_quaternions(
+        _read_rows(motion, ROTATION_KEYS, 4, len(angles)),
+        quaternion,
+        DEFAULT_ORDER,
+        "the root's quaternions",
+    )
+    places = _read_rows(motion, POSITION_KEYS, 3, len(angles))
+    made = build_clip(robot, angles, places, turns, fps=rate, source="pickle")
+    _check_bodies(made, motion)
+    return made
+
+
+def _choose_motion(found: Any, clip: str | None) -> Mapping[str, Any]:
+    """Return the motion of a pickle that holds one, or the one of that name or number."""
+    if not isinstance(found, Mapping):
+        raise CorruptionError(f"a pickled motion is a dict, got {type(found).__name__}")
+    if any(name in found for name in ANGLE_KEYS):
+        return found
+    inside = {str(k): v for k, v in found.items() if isinstance(v, Mapping) and _is_motion(v)}
+    if not inside:
+        keys = list_names([str(key) for key in found])
+        raise CorruptionError(f"no motion is in it (dof_pos, or dof): it has {keys}")
+    if clip is None and len(inside) == 1:
+        return next(iter(inside.values()))
+    if clip is not None and clip in inside:
+        return inside[clip]
+    if clip is not None and clip.isdecimal() and int(clip) < len(inside):
+        return list(inside.values())[int(clip)]
+    raise UsageError(
+        f"it has {len(inside)} motions; --animation takes one by name or number from 0: "
+        f"{list_names(list(inside))}"
+    )
+
+
+def _is_motion(value: Mapping[str, Any]) -> bool:
+    return any(name in value for name in ANGLE_KEYS)
+
+
+def _read_angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
+    name = next(name for name in ANGLE_KEYS if name in motion)
+    numbers = to_array(motion[name], name)
+    if numbers.ndim == 3 and numbers.shape[2] == 1:
+        numbers = numbers[..., 0]
+    if numbers.ndim != 2 or not len(numbers):
+        raise CorruptionError(f"{name} must be a table of one row a frame, got {numbers.shape}")
+    names = _read_names(motion, NAME_KEYS)
+    if names is not None:
+        columns = match_columns_by_name(robot, names, "the pickle")
+    else:
+        columns = match_columns_by_order(robot, numbers.shape[1], depth_first(robot), "the pickle")
+    if max(columns) >= numbers.shape[1]:
+        raise CorruptionError(
+            f"{name} has {numbers.shape[1]} columns, {len(names or [])} are named"
+        )
+    return to_angles(robot, numbers, columns)
+
+
+def _read_rows(motion: Mapping[str, Any], names: tuple[str, ...], width: int, frames: int) -> F64:
+    name = next((name for name in names if name in motion), None)
+    if name is None:
+        raise CorruptionError(f"the motion has none of: {', '.join(names)}")
+    found = to_array(motion[name], name)
+    if found.shape != (frames, width):
+        raise CorruptionError(f"{name} must have shape ({frames}, {width}), got {found.shape}")
+    return found
+
+
+def _read_names(motion: Mapping[str, Any], names: tuple[str, ...]) -> list[str] | None:
+    for name in names:
+        found = motion.get(name)
+        if found is not None and len(found):
+            return [str(word) for word in found]
+    return None
+
+
+def _read_body_motion(
+    robot: Robot, motion: Mapping[str, Any], fps: float, quaternion: str | None
+) -> Clip:
+    name = next(name for name in ANGLE_KEYS if name in motion)
+    given = BodyMotion(
+        to_array(motion[name], name),
+        to_array(motion["rigid_body_pos"], "rigid_body_pos"),
+        to_array(motion.get("rigid_body_rot", []), "rigid_body_rot"),
+        _read_names(motion, NAME_KEYS),
+        _read_names(motion, ("body_names",)),
+        quaternion,
+        DEFAULT_ORDER,
+    )
+    if given.numbers.ndim != 2 or not len(given.numbers):
+        raise CorruptionError(f"{name} must be a table of one row a frame")
+    return clip_from_bodies(robot, given, fps, "pickle")
+
+
+def _check_bodies(clip: Clip, motion: Mapping[str, Any]) -> None:
+    """Complain about bodies of a motion that are not where its angles put them."""
+    names = _read_names(motion, ("link_body_list",))
+    local = motion.get("local_body_pos")
+    if names is None or local is None:
+        return
+    places = to_array(local, "local_body_pos")
+    if places.shape != (clip.frame_count, len(names), 3):
+        return
+    found = robot_motion(clip)
+    root, turned = found.root_pose
+    for b, body in enumerate(found.robot.bodies):
+        if body.name not in names:
+            continue
+        at = found.body_poses[0][:, b] - root
+        own = rotations.rotate(rotations.conjugate(turned), at)
+        apart = np.linalg.norm(own - places[:, names.index(body.name)], axis=1).max()
+        if apart > MAX_BODY_OFFSET_M:
+            raise CorruptionError(
+                f"body {body.name!r} stands {apart:.3g} m from where the angles put it: another "
+                f"order of joints, or another robot than {found.robot.name!r}, which has "
+                f"{list_names(found.robot.hinges.names)}"
+            )

@@ -1,0 +1,123 @@
+"""What a relay keeps of a stream: the last frame that stands by itself, and all since.
+
+Nothing is decoded; packets are checked, taken apart and put together anew.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from mocpack import _core
+from mocpack.live.hello import Hello
+from mocpack.live.packet_loss import PacketLoss
+from mocpack.live.receiver import PacketStatus
+from mocpack.live.report import Report
+
+MAX_FRAMES = 480  # kept, so that a sender without intra frames fills no memory
+MAX_BYTES = 1 << 20
+MAX_MISSING = 16  # of one report
+
+Row = tuple[int, bool, bytes]
+"""Number of the frame, whether it stands by itself, its bytes."""
+
+
+class StreamBuffer:
+    """Checks packets of a stream and keeps what a late joiner needs.
+
+    Attributes
+    ----------
+    newest : int
+        Of the newest frame; -1 before the first.
+    new_frames : tuple of int
+        Frames that the last packet made known.
+    """
+
+    def __init__(self, hello: Hello) -> None:
+        self.hello = hello
+        self.newest = -1
+        self.new_frames: tuple[int, ...] = ()
+        self._time = 0
+        self._rows: dict[int, Row] = {}
+        self._bytes = 0
+        self._packet_loss = PacketLoss()
+        self._keyframe = (
+            self._last_decodable
+        ) = -1  # the frames that stand on the last intra one, without a gap
+
+    def add(self, packet: bytes) -> PacketStatus:
+        """Keep what a packet holds."""
+        near = (self.newest, self._time) if self.newest >= 0 else None
+        answer, number, time, _, rows = _core.live_unpack(self.hello.checksum, packet, near)
+        if answer != PacketStatus.NEW:
+            return PacketStatus(answer)
+        self._packet_loss.count(self.newest, number)
+        if number > self.newest:
+            self.newest, self._time = number, time
+        oldest_first = [
+            (number - o, is_keyframe, data) for o, is_keyframe, data in sorted(rows, reverse=True)
+        ]
+        kept = [row[0] for row in oldest_first if self._add_row(*row)]
+        self.new_frames = tuple(kept)
+        return PacketStatus.NEW if kept else PacketStatus.REDUNDANT
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a late joiner could have the newest frame."""
+        return self._keyframe >= 0 and self._last_decodable == self.newest
+
+    def report(self) -> Report:
+        """Return what the sender should know: who passes frames on waits for none."""
+        lost = self.newest >= 0 and self._keyframe < 0
+        # numbers leap as far as a performer likes: only the first few that are missing are listed
+        after = (n for n in range(self._last_decodable + 1, self.newest) if n not in self._rows)
+        missing = () if lost else tuple(islice(after, MAX_MISSING))
+        losses = self._packet_loss
+        return Report(losses.rate, losses.burst, missing, lost, self.newest, patience=1)
+
+    def snapshot(self) -> bytes | None:
+        """Return a packet with all that a receiver needs to have the newest frame at once."""
+        rows = self._rows_since_keyframe()
+        if not rows:
+            return None
+        newest = rows[-1][0]
+        since = round(1e6 * self.hello.header.frame_time * max(0, self.newest - newest))
+        time = max(0, self._time - since)
+        told = [(newest - number, is_keyframe, data) for number, is_keyframe, data in rows]
+        return _core.live_pack(self.hello.checksum, newest, time, True, told)
+
+    def packet(self, offsets: tuple[int, ...]) -> bytes | None:
+        """Return a packet of the newest frame, with those of so many frames before it."""
+        rows = [(o, *self._rows[self.newest - o][1:]) for o in (0, *offsets) if self._has_row(o)]
+        if not rows or rows[0][0]:
+            return None
+        return _core.live_pack(self.hello.checksum, self.newest, self._time, rows[0][1], rows)
+
+    def _has_row(self, offset: int) -> bool:
+        # rows from before a leap in numbers are further back than a packet can say
+        return offset <= MAX_FRAMES and self.newest - offset in self._rows
+
+    def _add_row(self, number: int, is_keyframe: bool, data: bytes) -> bool:
+        if number in self._rows or number < self.newest - MAX_FRAMES or number < 0:
+            return False
+        if is_keyframe and number == self.newest:
+            # what stood before it is no longer needed, but for late copies of the last frames
+            self._rows = {n: row for n, row in self._rows.items() if n > number - 64}
+            self._bytes = sum(len(row[2]) for row in self._rows.values())
+        self._rows[number] = (number, is_keyframe, data)
+        self._bytes += len(data)
+        if is_keyframe and number > self._keyframe:
+            self._keyframe = self._last_decodable = number
+        while self._keyframe >= 0 and self._last_decodable + 1 in self._rows:
+            self._last_decodable += 1
+        while self._bytes > MAX_BYTES or len(self._rows) > MAX_FRAMES:
+            oldest = min(self._rows)
+            self._bytes -= len(self._rows.pop(oldest)[2])
+            if oldest == self._keyframe:  # too long ago: nobody can join until the next
+                self._keyframe = self._last_decodable = -1
+        return True
+
+    def _rows_since_keyframe(self) -> list[Row]:
+        """Return the frames from the last that stands by itself, as far as none is missing."""
+        if self._keyframe not in self._rows:
+            return []
+        return [self._rows[number] for number in range(self._keyframe, self._last_decodable + 1)]

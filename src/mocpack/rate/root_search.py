@@ -1,0 +1,120 @@
+"""Finding the place of a knob at which a falling margin is just used up, in few looks.
+
+Places run from 0, the end at which a target is surely kept if anywhere, to 1, the end that one
+would like best. Knows neither codecs' bytes nor errors: `rate` looks, this chooses where.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from mocpack.codec import Quality
+
+MAX_EVALUATIONS = 24  # at most, after the target lies between two places
+TARGET_TOLERANCE = (
+    2e-3  # of the target left unused, or of the file: what more looks could still win
+)
+FIRST_STEP = 1 / 16
+MIN_EDGE_DISTANCE = 0.05  # of the interval: the nearest that a guess may come to its ends
+
+
+@dataclass(frozen=True)
+class ParameterScale:
+    """A knob's values along 0..1, even in their logarithm.
+
+    With `finest`, 0 is the coarse end, else the fine one.
+    """
+
+    parameter: Quality
+    finest: bool
+
+    def value(self, place: float) -> float:
+        safe, wanted = self._ends()
+        if place in (0.0, 1.0):  # the ends exactly, not to rounding
+            return wanted if place else safe
+        found = math.exp(self._log(safe) + place * (self._log(wanted) - self._log(safe)))
+        found -= self._shift()
+        found = min(max(found, self.parameter.low), self.parameter.high)
+        return float(round(found)) if self.parameter.integer else found
+
+    def place(self, value: float | None) -> float:
+        """Return where a value lies; the middle for one that is not on the scale."""
+        if value is None or not self.parameter.low <= value <= self.parameter.high:
+            return 0.5
+        safe, wanted = self._ends()
+        return (self._log(value) - self._log(safe)) / (self._log(wanted) - self._log(safe))
+
+    def apart(self, a: float, b: float) -> bool:
+        """Return whether there is a setting between two places."""
+        if self.parameter.integer:
+            return abs(self.value(a) - self.value(b)) > 1
+        return abs(a - b) > 1e-4
+
+    def _ends(self) -> tuple[float, float]:
+        up = self.parameter.low, self.parameter.high
+        return up if (self.parameter.grows > 0) != self.finest else up[::-1]
+
+    def _log(self, value: float) -> float:
+        return math.log(value + self._shift())
+
+    def _shift(self) -> float:
+        return 0.0 if self.parameter.low > 0 else 1.0
+
+
+def search_root(
+    evaluate: Callable[[float], float],
+    start: float,
+    *,
+    is_worthwhile: Callable[[float, float], bool],
+) -> None:
+    """Call `evaluate` (0 or less: kept) at ever better places until the target is nearly used up.
+
+    `is_worthwhile` says whether anything between a place that keeps it and one that does not is worth
+    another look: errors jump, and the target may lie within a jump.
+
+    Strides of twice the length each time find two places with the target between them, so that
+    the ends of the knob, where codecs are slowest, are looked at only if need be; the false
+    position of Illinois closes in on it.
+    """
+    found = _bracket(evaluate, start)
+    if found is None:
+        return
+    (kept, under), (missed, over) = found
+    excess, last = under, 0
+    for _ in range(MAX_EVALUATIONS):
+        if -TARGET_TOLERANCE < excess <= 0 or not is_worthwhile(kept, missed):
+            return
+        place = _interpolate((kept, under), (missed, over))
+        excess = evaluate(place)
+        if excess <= 0:
+            over = over / 2 if last < 0 else over
+            kept, under, last = place, excess, -1
+        else:
+            under = under / 2 if last > 0 else under
+            missed, over, last = place, excess, 1
+
+
+def _interpolate(kept: tuple[float, float], missed: tuple[float, float]) -> float:
+    """Return where a straight line between two (place, excess) leaves half of `TARGET_TOLERANCE`."""
+    share = (-TARGET_TOLERANCE / 2 - kept[1]) / (missed[1] - kept[1])
+    return kept[0] + min(max(share, MIN_EDGE_DISTANCE), 1 - MIN_EDGE_DISTANCE) * (
+        missed[0] - kept[0]
+    )
+
+
+def _bracket(
+    evaluate: Callable[[float], float], start: float
+) -> tuple[tuple[float, float], tuple[float, float]] | None:
+    """Return a place that keeps the target and one that misses it, each with its excess."""
+    place, excess, stride = start, evaluate(start), FIRST_STEP
+    goal = 1.0 if excess <= 0 else 0.0
+    while place != goal:
+        ahead = min(place + stride, 1.0) if goal else max(place - stride, 0.0)
+        found = evaluate(ahead)
+        if (found <= 0) != (excess <= 0):
+            pair = (place, excess), (ahead, found)
+            return pair if goal else pair[::-1]
+        place, excess, stride = ahead, found, 2 * stride
+    return None

@@ -1,0 +1,77 @@
+"""Motions that were dropped on the page, packed here for it at any bound it asks for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from threading import Lock
+
+from mocpack import _api, rate
+from mocpack.clip import Clip
+from mocpack.errors import UsageError
+from mocpack.units import Length
+from mocpack.viewing.motions import ShownMotion, show_source
+
+MAX_SOURCES = 8  # kept; the page shows one at a time
+MAX_PACKED_FILES = 64  # answers kept: a slider comes back to where it was
+MIN_BOUND_UM, MAX_BOUND_UM = 10, 200_000  # micrometres
+
+
+@dataclass
+class DroppedFiles:
+    """The motions that a page was given, by number, and what they were packed to.
+
+    The oldest go when there are too many; their numbers are not given again.
+    """
+
+    sources: OrderedDict[int, ShownMotion] = field(default_factory=OrderedDict)
+    packed: OrderedDict[tuple[int, int], bytes] = field(default_factory=OrderedDict)
+    count: int = 0
+    sources_lock: Lock = field(default_factory=Lock)
+    encoder_lock: Lock = field(default_factory=Lock)
+
+    def add(self, name: str, data: bytes) -> tuple[int, ShownMotion]:
+        """Read a motion file of any kind; return its number and what the page is to know."""
+        plain = PurePosixPath(name.replace("\\", "/")).name or "motion"
+        shown = show_source(plain, _api.read_data(data, name=plain), data)
+        with self.sources_lock:
+            self.count += 1
+            self.sources[self.count] = shown
+            while len(self.sources) > MAX_SOURCES:
+                self.sources.popitem(last=False)
+            return self.count, shown
+
+    def clip(self, number: int) -> Clip | None:
+        """Return the motion of that number, None if there is none."""
+        shown = self.sources.get(number)
+        return None if shown is None else shown.clip
+
+    def skin(self, number: int) -> bytes | None:
+        """Return the mesh of the motion of that number, None if it has none."""
+        shown = self.sources.get(number)
+        return None if shown is None else shown.skin
+
+    def pack(self, number: int, micrometers: int) -> bytes | None:
+        """Return the .mocp file of a motion within a bound, None if there is no such motion."""
+        if not MIN_BOUND_UM <= micrometers <= MAX_BOUND_UM:
+            raise UsageError(
+                f"the bound must be {MIN_BOUND_UM} to {MAX_BOUND_UM} µm, got {micrometers}"
+            )
+        clip = self.clip(number)
+        if clip is None:
+            return None
+        key = number, micrometers
+        # one at a time: who moves a slider wants the last of its places soon, not all at once
+        with self.encoder_lock:
+            if key not in self.packed:
+                bound = Length(micrometers * 1e-6)
+                self.packed[key] = _api.encode(clip, max_error=bound, effort="fast")
+                while len(self.packed) > MAX_PACKED_FILES:
+                    self.packed.popitem(last=False)
+            return self.packed[key]
+
+    @staticmethod
+    def raw_bytes(shown: ShownMotion) -> int:
+        """Return the bytes of the motion as float32 of the channels that move."""
+        return rate.raw_size(shown.clip)
