@@ -1,0 +1,180 @@
+// keysine's encoder: a clip's arrays in, a payload and its decoded motion out. Converts arrays, errors, progress
+// and cancellation; the core does the rest.
+#include "keysine.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "keysine/encode/encode_clip.h"
+#include "reader/memory.h"
+
+namespace
+{
+
+const auto POLL_TIME = std::chrono::milliseconds(50); // between looks at signals
+
+// Threads for the core, and its progress told to Python. Only the thread that made it calls Python; what a
+// Python function or a signal handler raises stops the work and is raised when all threads are back.
+class Work
+{
+  public:
+	Work(nb::handle on_progress, size_t threads)
+		: view{mocpack::default_allocator(), this, std::max<size_t>(threads, 1), parallel_for, progress},
+		  on_progress_(on_progress)
+	{
+	}
+
+	void raise_if_stopped() const
+	{
+		if (raised_)
+			std::rethrow_exception(raised_);
+	}
+
+	mocpack_KeysineWork view;
+
+  private:
+	static void parallel_for(void* user, size_t count, void (*run)(void*, size_t, size_t), void* context)
+	{
+		Work& self = *static_cast<Work*>(user);
+		std::atomic<size_t> next{0};
+		std::mutex mutex;
+		std::condition_variable finished;
+		size_t running = std::min(self.view.workers, count);
+		auto work = [&](size_t worker)
+		{
+			for (size_t i = next++; i < count; i = next++)
+				run(context, i, worker);
+			std::lock_guard<std::mutex> held(mutex);
+			--running;
+			finished.notify_one();
+		};
+		std::vector<std::thread> others;
+		for (size_t worker = 1, workers = running; worker < workers; ++worker)
+			others.emplace_back(work, worker);
+		if (running)
+			work(0);
+		// one long piece of another thread must not hold up Ctrl-C
+		for (std::unique_lock<std::mutex> held(mutex); running; held.lock())
+		{
+			finished.wait_for(held, POLL_TIME, [&] { return !running; });
+			held.unlock();
+			progress(user, self.told_);
+		}
+		for (std::thread& thread : others)
+			thread.join();
+	}
+
+	static int progress(void* user, double share)
+	{
+		Work& self = *static_cast<Work*>(user);
+		if (std::this_thread::get_id() == self.caller_ && !self.ended_)
+			self.tell(share);
+		return self.ended_;
+	}
+
+	void tell(double share)
+	{
+		const auto now = std::chrono::steady_clock::now();
+		const bool is_new = share != told_ && !on_progress_.is_none();
+		if (!is_new && now < next_look_)
+			return;
+		told_ = share, next_look_ = now + POLL_TIME;
+		nb::gil_scoped_acquire acquire;
+		try
+		{
+			if (PyErr_CheckSignals())
+				throw nb::python_error();
+			if (is_new)
+				on_progress_(share, 1.0);
+		}
+		catch (nb::python_error&)
+		{
+			raised_ = std::current_exception();
+			ended_ = true;
+		}
+	}
+
+	nb::handle on_progress_;
+	std::thread::id caller_ = std::this_thread::get_id();
+	std::chrono::steady_clock::time_point next_look_ = std::chrono::steady_clock::now() + POLL_TIME;
+	double told_ = 0;
+	std::atomic<bool> ended_{false};
+	std::exception_ptr raised_;
+};
+
+using Motion = std::tuple<nb::bytes, NewArray<double, 3>, NewArray<double, 3>>;
+
+NewArray<double, 3> copied(const double* numbers, size_t frames, size_t columns, size_t width)
+{
+	auto array = new_array<double, 3>({frames, columns, width});
+	std::copy(numbers, numbers + array.size(), array.data());
+	return array;
+}
+
+// A payload, and the rotations and translations that the decoder makes of it; None where nothing keeps the target.
+std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector<std::string>& names,
+									 Rotations rotations, Translations translations, double frame_rate,
+									 double max_error, double mean_error, double step, double max_angle,
+									 int effort, int mode, double group_seconds, double block_seconds,
+									 int layers, double layer_ratio, size_t threads, nb::object progress,
+									 const std::optional<std::vector<double>>& constants)
+{
+	skeleton.check_motion(rotations, translations);
+	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
+	if (!frames || names.size() != joints || !(frame_rate > 0) || effort < 0 || effort > MOCPACK_KEYSINE_BEST)
+		throw nb::value_error("frames, names, frame rate or effort do not fit");
+	std::vector<const char*> texts;
+	for (const std::string& name : names)
+		texts.push_back(name.c_str());
+	const mocpack_KeysineClip clip = {&skeleton.view,		texts.data(), rotations.data(),
+									  translations.data(), frames,		  frame_rate};
+	const mocpack_KeysineTarget target = {max_error, mean_error,	step,		   max_angle, effort,
+										  mode,		 group_seconds, block_seconds, layers,	  layer_ratio};
+	Work work(progress, threads);
+	mocpack_KeysineEncoded made;
+	mocpack_Status status;
+	{
+		nb::gil_scoped_release release;
+		status = mocpack_keysine_encode_clip(&clip, &target, &work.view, constants ? constants->data() : nullptr, &made);
+	}
+	work.raise_if_stopped();
+	if (status == MOCPACK_UNREACHABLE)
+		return std::nullopt;
+	check_status(status, "keysine's own payload");
+	Motion found(nb::bytes(made.payload, made.payload_size), copied(made.rotations, frames, joints, 4),
+				 copied(made.translations, frames, skeleton.view.translated_count, 3));
+	mocpack_keysine_release(&work.view, &made);
+	return found;
+}
+
+// The encoder's table of constants: name, what it is, values.
+std::vector<std::tuple<std::string, std::string, std::vector<double>>> keysine_constants()
+{
+	std::vector<std::tuple<std::string, std::string, std::vector<double>>> rows;
+	const char *name, *text;
+	double values[64];
+	for (size_t i = 0; size_t count = mocpack_keysine_constant(i, &name, &text, values); ++i)
+		rows.emplace_back(name, text, std::vector<double>(values, values + count));
+	return rows;
+}
+
+} // namespace
+
+void register_keysine_encode(nb::module_& m)
+{
+	m.def("keysine_encode_clip", &keysine_encode, "skeleton"_a, "names"_a, "rotations"_a, "translations"_a,
+		  "frame_rate"_a, "max_error"_a, "mean_error"_a, "step"_a, "max_angle"_a, "effort"_a, "mode"_a,
+		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "layer_ratio"_a, "threads"_a,
+		  "progress"_a.none() = nb::none(), "constants"_a.none() = nb::none());
+	m.def("keysine_constants", &keysine_constants);
+}
