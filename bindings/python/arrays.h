@@ -54,7 +54,6 @@ void register_limb_ik(nb::module_& m);
 void register_live(nb::module_& m);
 void register_lossless(nb::module_& m);
 void register_keysine(nb::module_& m);
-void register_keysine_encode(nb::module_& m);
 void register_keysine_decode(nb::module_& m);
 void register_meshopt(nb::module_& m);
 void register_numbers(nb::module_& m);

@@ -79,7 +79,6 @@ NB_MODULE(_core, m)
 	register_live(m);
 	register_lossless(m);
 	register_keysine(m);
-	register_keysine_encode(m);
 	register_keysine_decode(m);
 	register_meshopt(m);
 	register_numbers(m);

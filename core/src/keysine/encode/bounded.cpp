@@ -121,7 +121,7 @@ void BoundedEncoder::encode_without_artifacts(Method method, int levels, Encodin
 		for (int tried = 0; tried < int(c_.max_retries); ++tried)
 		{
 			Encoding made;
-			if (!next_policy(by_cause, seen, &policy) || !attempt(method, policy, &made))
+			if (!next_policy(&task_, by_cause, seen, &policy) || !attempt(method, policy, &made))
 				break;
 			const bool is_clean = made.artifacts.worst() <= 1;
 			seen.jitter = made.artifacts.jitter;
@@ -133,31 +133,6 @@ void BoundedEncoder::encode_without_artifacts(Method method, int levels, Encodin
 				return;
 		}
 	}
-}
-
-// What to try after these artifacts, by their cause or against any of them; false after the last.
-bool BoundedEncoder::next_policy(bool by_cause, const Artifacts& artifacts, RetryPolicy* policy) const
-{
-	const int levels = int(std::size(c_.bound_shares)), jitter_levels = int(std::size(c_.jitter_factors));
-	if (!by_cause)
-		return ++policy->jitter_level, ++policy->level < levels;
-	policy->jitter_level += artifacts.jitter > 1;
-	if (policy->jitter_level == jitter_levels)
-		return false;
-	for (size_t j = 0; j < artifacts.skates.size(); ++j)
-	{
-		if (artifacts.skates[j] <= 1)
-			continue;
-		if (!policy->shares.size())
-		{
-			if (!task_.take(&policy->shares, task_.skeleton.joint_count))
-				return false;
-			std::fill(policy->shares.data(), policy->shares.data() + policy->shares.size(), 1.0);
-		}
-		policy->shares[j] *=
-			std::min(std::max(c_.foot_margin / artifacts.skates[j], c_.max_foot_cut), c_.min_foot_cut);
-	}
-	return true;
 }
 
 // Encodes by a policy and measures; false where the search finds nothing within the bound.

@@ -1,10 +1,6 @@
-/* Encodings within a bound, without artifacts where that is possible.
- *
- * Each artifact has a remedy of its own, which costs few bytes: jitter is penalized higher, and a planted foot that
- * skates is a matter of its leg alone, so that its joint is given a smaller share of the bound. Only where these do
- * not help, all joints aim at a smaller bound. */
+// Encodings within a bound, without artifacts where that is possible.
 #pragma once
-#include "keysine/encode/artifacts.h"
+#include "keysine/encode/retries.h"
 #include "keysine/encode/settings.h"
 
 namespace mocpack
@@ -27,14 +23,6 @@ struct Encoding
 	}
 	// Size, and more where artifacts are seen.
 	double cost() const;
-};
-
-// How a try differs from a plain one.
-struct RetryPolicy
-{
-	int level = 0;		  // which of bound_shares all joints aim at
-	int jitter_level = 0; // which of jitter_factors applies; the last one from there on
-	Buffer<double> shares; // (J) of the bound, for feet that skated; empty: all have all
 };
 
 class BoundedEncoder
@@ -69,7 +57,6 @@ class BoundedEncoder
 	void encode_grid(Encoding* best);
 	void encode_strictly(bool grid_failed, Encoding* best);
 	void encode_without_artifacts(Method method, int levels, Encoding* best);
-	bool next_policy(bool by_cause, const Artifacts& artifacts, RetryPolicy* policy) const;
 	bool attempt(Method method, const RetryPolicy& policy, Encoding* made);
 	bool draft_transform(const RetryPolicy& policy, Draft* draft);
 	const Draft* draft_grid(const RetryPolicy& policy);

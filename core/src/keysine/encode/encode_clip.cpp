@@ -135,6 +135,11 @@ void mocpack_keysine_release(const mocpack_KeysineWork* work, mocpack_KeysineEnc
 	*encoded = {};
 }
 
+size_t mocpack_keysine_constant_count(void)
+{
+	return sizeof(Constants) / sizeof(double);
+}
+
 size_t mocpack_keysine_constant(size_t index, const char** name, const char** text, double* values)
 {
 	const size_t count = sizeof CONSTANT_ROWS / sizeof *CONSTANT_ROWS;
@@ -146,19 +151,4 @@ size_t mocpack_keysine_constant(size_t index, const char** name, const char** te
 	const double* first = reinterpret_cast<const double*>(&constants) + row.first;
 	std::copy(first, first + row.count, values);
 	return row.count;
-}
-
-mocpack_Status mocpack_keysine_clip_plan(const mocpack_KeysineClip* clip, double size,
-										 const mocpack_KeysineWork* work, int32_t* table)
-{
-	mocpack_KeysineTarget target = {};
-	EncodeTask task(*clip, target, *work, nullptr);
-	Buffer<double> angles;
-	ClipStatistics statistics;
-	ClipPlan plan;
-	if (!prepare(&task, &angles) || !statistics.measure(&task) ||
-		!statistics.make_plan(&task, size, UNIT_STEP, int(task.constants.axes_precision), false, &plan))
-		return task.status();
-	std::copy(plan.table.data(), plan.table.data() + plan.table.size(), table);
-	return MOCPACK_OK;
 }

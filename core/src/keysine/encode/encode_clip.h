@@ -89,14 +89,11 @@ extern "C"
 											   mocpack_KeysineEncoded* encoded);
 	void mocpack_keysine_release(const mocpack_KeysineWork* work, mocpack_KeysineEncoded* encoded);
 
+	// Numbers of the table of constants.
+	size_t mocpack_keysine_constant_count(void);
 	/* Row `index` of the table of constants: name, what it is, values as they are by default. Returns how many
 	 * values it has, 0 past the last row. */
 	size_t mocpack_keysine_constant(size_t index, const char** name, const char** text, double* values);
-
-	/* The plan (J, 14) that the encoder makes of a clip for a unit of `size` meters: what moves, about which
-	 * mean, in which axes. For tests and tools. */
-	mocpack_Status mocpack_keysine_clip_plan(const mocpack_KeysineClip* clip, double size,
-											 const mocpack_KeysineWork* work, int32_t* table);
 
 #ifdef __cplusplus
 }
