@@ -1,12 +1,15 @@
 """Measure what each constant of keysine's encoder is worth, on the clips of `cmu-train` alone.
 
-    python tools/tune_keysine.py [NAME ...] [--clips 12] [--frames 360] [--jobs 1] [--set NAME=VALUES ...]
+    python tools/tune_keysine.py [NAME ...] [--clips 12] [--frames 360] [--jobs 1]
+        [--set NAME=VALUES ...]
+    python tools/tune_keysine.py --count
 
-Encodes stretches from the middle of clips, evenly chosen, at 10, 1 and 0.1 mm. For each constant of
-`core/src/keysine/encode/constants.inc` (or those named) it prints the value, and by how many per cent
-the bytes change when the constant is smaller (x 0.8), larger (x 1.25) and neutral: the value at which
-what it is for does nothing. Whole numbers change by one. `--set` changes constants for all of this, such as
-`--set rounding=0.4 sweeps=0,3,6`, and prints first what that costs; `--count` only counts the numbers.
+Encodes stretches from the middle of clips, evenly chosen, at 10, 1 and 0.1 mm. For each constant
+of `core/src/keysine/encode/constants.inc` (or those named) it prints the value, and by how many per
+cent the bytes change when the constant is smaller (x 0.8), larger (x 1.25) and neutral: the value
+at which what it is for does nothing. Whole numbers change by one. `--set` changes constants for all
+of this, such as `--set rounding=0.4 sweeps=0,3,6`, and prints first what that costs. `--count`
+counts the numbers of the encoder.
 """
 
 from __future__ import annotations
@@ -97,7 +100,8 @@ def changes(sizes: Sequence[int], usual: Sequence[int]) -> str:
 
 def other_numbers() -> int:
     """Return how many named numbers the encoder's sources hold beside the table."""
-    line = re.compile(r"^\s*(?:static )?const(?:expr)? (?:double|float|int|size_t|u?int\d+_t|HingeWay) [A-Z]")
+    kinds = r"(?:double|float|int|size_t|u?int\d+_t|HingeWay)"
+    line = re.compile(rf"^\s*(?:static )?const(?:expr)? {kinds} [A-Z]")
     number = re.compile(r"(?<![\w.])\d+\.?\d*(?:e-?\d+)?f?")
     found = 0
     for path in sorted([*ENCODER.glob("*.cpp"), *ENCODER.glob("*.h")]):

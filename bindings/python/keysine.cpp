@@ -1,5 +1,5 @@
-// keysine's encoder: a clip's arrays in, a payload and its decoded motion out. Converts arrays, errors, progress
-// and cancellation; the core does the rest.
+// keysine's encoder: a clip's arrays in, a payload and its decoded motion out. Converts arrays, errors,
+// progress and cancellation; the core does the rest.
 #include "keysine.h"
 
 #include <nanobind/stl/optional.h>
@@ -121,7 +121,8 @@ NewArray<double, 3> copied(const double* numbers, size_t frames, size_t columns,
 	return array;
 }
 
-// A payload, and the rotations and translations that the decoder makes of it; None where nothing keeps the target.
+// A payload, and the rotations and translations that the decoder makes of it; None where nothing keeps the
+// target.
 std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector<std::string>& names,
 									 Rotations rotations, Translations translations, double frame_rate,
 									 double max_error, double mean_error, double step, double max_angle,
@@ -131,14 +132,14 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 {
 	skeleton.check_motion(rotations, translations);
 	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
-	if (!frames || names.size() != joints || !(frame_rate > 0) || effort < 0 || effort > MOCPACK_KEYSINE_BEST ||
-		(constants && constants->size() != mocpack_keysine_constant_count()))
+	if (!frames || names.size() != joints || !(frame_rate > 0) || effort < 0 ||
+		effort > MOCPACK_KEYSINE_BEST || (constants && constants->size() != mocpack_keysine_constant_count()))
 		throw nb::value_error("frames, names, frame rate, effort or constants do not fit");
 	std::vector<const char*> texts;
 	for (const std::string& name : names)
 		texts.push_back(name.c_str());
-	const mocpack_KeysineClip clip = {&skeleton.view,		texts.data(), rotations.data(),
-									  translations.data(), frames,		  frame_rate};
+	const mocpack_KeysineClip clip = {&skeleton.view,	   texts.data(), rotations.data(),
+									  translations.data(), frames,		 frame_rate};
 	const mocpack_KeysineTarget target = {max_error, mean_error,	step,		   max_angle, effort,
 										  mode,		 group_seconds, block_seconds, layers,	  layer_ratio};
 	Work work(progress, threads);
@@ -146,7 +147,8 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 	mocpack_Status status;
 	{
 		nb::gil_scoped_release release;
-		status = mocpack_keysine_encode_clip(&clip, &target, &work.view, constants ? constants->data() : nullptr, &made);
+		status = mocpack_keysine_encode_clip(&clip, &target, &work.view,
+											 constants ? constants->data() : nullptr, &made);
 	}
 	work.raise_if_stopped();
 	if (status == MOCPACK_UNREACHABLE)

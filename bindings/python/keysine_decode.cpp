@@ -267,8 +267,8 @@ class Payload
 
 	// ---- motion
 
-	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named. Rotations
-	// are made unit and of one sign in time, unless `settled` is false.
+	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named.
+	// Rotations are made unit and of one sign in time, unless `settled` is false.
 	Motion decode(size_t start, size_t stop, const Joints& joints, size_t threads, bool settled)
 	{
 		check_frames(start, stop);

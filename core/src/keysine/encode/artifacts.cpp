@@ -22,7 +22,7 @@ const double PLANTED_HEIGHT = 0.03; // meters above the joint's own floor
 const double PLANTED_SPEED = 0.15;	// meters per second
 const double PLANTED_SPAN = 0.05;	// seconds to each side over which that speed is taken
 const double LOWEST_SHARE = 0.1;	// of the body's height: leaves this near to the lowest are feet
-const double FREE_SKATE = 0.2;		// of the bound, per frame: what a planted foot may slide besides the source
+const double FREE_SKATE = 0.2; // of the bound, per frame: what a planted foot may slide besides the source
 const size_t SEGMENT = 256, MIN_SEGMENT = 16; // frames
 const double JITTER_HERTZ = 30;
 const double JITTER_RATIO = 1.05; // of the source's energy, what a decoded motion may have
@@ -62,8 +62,8 @@ double quantile(double* numbers, size_t count, double share)
 	return below + (*std::min_element(numbers + low + 1, numbers + count) - below) * (at - double(low));
 }
 
-// Energy of one segment (length, width) of signals above the first bin, in units of the window's energy. work:
-// (length + 3, width).
+// Energy of one segment (length, width) of signals above the first bin, in units of the window's energy.
+// work: (length + 3, width).
 MOCPACK_WIDE double segment_energy(const double* signals, size_t length, size_t width, size_t first_bin,
 								   const double* waves, double* work)
 {
@@ -138,9 +138,9 @@ bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energ
 					   [&](size_t i, size_t worker)
 					   {
 						   if (!task->poll())
-							   energies[i] = segment_energy(points.data() + i * step * width, length, width,
-															first_bin, waves.data(),
-															static_cast<double*>(work.of(worker)));
+							   energies[i] =
+								   segment_energy(points.data() + i * step * width, length, width, first_bin,
+												  waves.data(), static_cast<double*>(work.of(worker)));
 					   });
 	for (size_t i = 0; i < count; ++i)
 		*energy += energies[i] / (double(count) * double(length) * window_energy);

@@ -1,5 +1,5 @@
-/* Artifacts that a motion may have within its bound: jitter, and planted feet that skate. docs/metrics.md defines
- * both; mocpack.metrics measures them in Python. */
+/* Artifacts that a motion may have within its bound: jitter, and planted feet that skate. docs/metrics.md
+ * defines both; mocpack.metrics measures them in Python. */
 #pragma once
 #include "keysine/encode/own_payload.h"
 

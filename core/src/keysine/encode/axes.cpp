@@ -19,7 +19,8 @@ namespace
 const double PI = 3.14159265358979323846;
 
 // Cosine series of signals (frames, width) in place, width numbers per frame: coefficient k of a signal is
-// sqrt(2 / frames) * sum of x[n] cos(pi (n + 1/2) k / frames). `work` has as many numbers, `cosines` 4 * frames.
+// sqrt(2 / frames) * sum of x[n] cos(pi (n + 1/2) k / frames). `work` has as many numbers, `cosines` 4 *
+// frames.
 MOCPACK_WIDE void cosine_series(double* signals, size_t frames, size_t width, double* work, double* cosines)
 {
 	const size_t period = 4 * frames, half = frames / 2;
@@ -102,8 +103,10 @@ Quat rotation_of(const double* m)
 							   1 + m[0] + m[4] + m[8]};
 	const double yz = m[7] - m[5], zx = m[2] - m[6], xy = m[3] - m[1];
 	const double sxy = m[1] + m[3], sxz = m[2] + m[6], syz = m[5] + m[7];
-	const double rows[4][4] = {
-		{squares[0], sxy, sxz, yz}, {sxy, squares[1], syz, zx}, {sxz, syz, squares[2], xy}, {yz, zx, xy, squares[3]}};
+	const double rows[4][4] = {{squares[0], sxy, sxz, yz},
+							   {sxy, squares[1], syz, zx},
+							   {sxz, syz, squares[2], xy},
+							   {yz, zx, xy, squares[3]}};
 	const size_t best = size_t(std::max_element(squares, squares + 4) - squares);
 	const double* q = rows[best];
 	const double length = std::sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
@@ -137,27 +140,28 @@ Vec3 principal_turn(const double* covariance)
 
 bool AxesChooser::measure(EncodeTask* task, const int32_t* table, size_t frames)
 {
-	const size_t joints = task->skeleton.joint_count, every = std::max<size_t>(1, task->motion.frames / frames),
+	const size_t joints = task->skeleton.joint_count,
+				 every = std::max<size_t>(1, task->motion.frames / frames),
 				 count = (task->motion.frames + every - 1) / every;
 	Buffer<double> means, signals, work, cosines;
 	Buffer<int32_t> vectors; // joints that turn about a mean
-	if (!task->take(&means, 4 * joints) || !task->take(&vectors, joints) ||
-		!task->take(&cosines, 4 * count))
+	if (!task->take(&means, 4 * joints) || !task->take(&vectors, joints) || !task->take(&cosines, 4 * count))
 		return false;
 	size_t width = 0;
 	for (size_t j = 0; j < joints; ++j)
 		if (table[PLAN_COLUMNS * j + ROTATION_KIND] == VECTOR_ROTATION)
 		{
 			const int32_t* mean = table + PLAN_COLUMNS * j + MEAN;
-			store(means.data() + 4 * width, exponential(MEAN_GRID * Vec3{double(mean[0]), double(mean[1]),
-																		 double(mean[2])}));
+			store(means.data() + 4 * width,
+				  exponential(MEAN_GRID * Vec3{double(mean[0]), double(mean[1]), double(mean[2])}));
 			vectors[width++] = int32_t(j);
 		}
 	frame_factor_ = std::sqrt(double(every));
 	size_t edges[MAX_BANDS + 1], edge_count = 0;
 	for (int i = 0; i < 20; ++i)
 	{
-		size_t edge = std::min<size_t>(count, size_t(std::nearbyint(std::pow(task->constants.band_ratio, i))));
+		size_t edge =
+			std::min<size_t>(count, size_t(std::nearbyint(std::pow(task->constants.band_ratio, i))));
 		if (!edge_count || edge > edges[edge_count - 1])
 			edges[edge_count++] = edge;
 	}

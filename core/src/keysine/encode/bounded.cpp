@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include "keysine/encode/payload_writer.h"
 #include "keysine/encode/predictors.h"
@@ -34,21 +33,21 @@ bool BoundedEncoder::run(Encoding* best)
 	const bool grid_may_pay = target.max_error <= c_.grid_bound && target.effort != MOCPACK_KEYSINE_FAST &&
 							  target.layers == 1 && target.mode == MOCPACK_KEYSINE_AUTO && fits_grid();
 	const bool on_grid = grid_alone || grid_may_pay;
-	task_.progress.expect(double(!grid_alone) + c_.grid_work * on_grid);
+	task_.progress.expect(double(!grid_alone) + on_grid);
 	if (!grid_alone)
 	{
 		Predictors predictors;
 		ClipPlan plan;
 		const double bound = target.max_error;
 		if (target.effort != MOCPACK_KEYSINE_FAST &&
-			(!statistics_.make_plan(&task_, bound, UNIT_STEP, int(c_.axes_precision), false, &plan) ||
+			(!statistics_.make_plan(&task_, bound, UNIT_STEP, int(c_.axes_precision), &plan) ||
 			 !find_predictors(&task_, plan,
-							  bounded_settings(task_, MOCPACK_KEYSINE_FAST, bound, 1.0, USUAL_STRICTNESS), bound,
-							  &predictors)))
+							  bounded_settings(task_, MOCPACK_KEYSINE_FAST, bound, 1.0, USUAL_STRICTNESS),
+							  bound, &predictors)))
 			return false;
-		encode_transform(&predictors, USUAL_STRICTNESS, int(c_.bound_levels), best);
+		encode_transform(&predictors, USUAL_STRICTNESS, int(c_.max_retries), best);
 		if (!best->found() && predictors.count)
-			encode_transform(nullptr, USUAL_STRICTNESS, int(c_.bound_levels), best);
+			encode_transform(nullptr, USUAL_STRICTNESS, int(c_.max_retries), best);
 	}
 	const bool failed = !grid_alone && !best->found();
 	if (on_grid)
@@ -70,26 +69,25 @@ void BoundedEncoder::encode_transform(const Predictors* predictors, Strictness s
 void BoundedEncoder::encode_grid(Encoding* best)
 {
 	Encoding grid;
-	encode_without_artifacts(GRID, int(std::size(c_.bound_shares)), &grid);
+	encode_without_artifacts(GRID, int(c_.max_retries), &grid);
 	if (grid.found() && (!best->found() || grid.cost() < best->cost()))
 		*best = std::move(grid);
 }
 
-/* What stricter settings find, for clips that the usual ones cannot encode. Each setting is stricter, and its files
- * are larger, than the one before: the first that succeeds is the last to be tried. A grid in time, which effort
- * `fast` and loose bounds do not try otherwise, competes with the first. */
+/* What stricter settings find, for clips that the usual ones cannot encode. Each setting is stricter, and its
+ * files are larger, than the one before: the first that succeeds is the last to be tried. A grid in time,
+ * which effort `fast` and loose bounds do not try otherwise, competes with the first. */
 void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 {
 	Encoding grid;
 	if (!grid_failed && task_.target.mode == MOCPACK_KEYSINE_AUTO && fits_grid())
 		encode_grid(&grid);
 	const bool by_angle = task_.target.max_angle > 0;
-	for (size_t i = 0; i < std::size(c_.strict_shares) && !task_.stopped(); ++i)
+	for (int i = 0; i < int(c_.strict_levels) && !task_.stopped(); ++i)
 	{
-		encode_transform(nullptr,
-						 by_angle ? Strictness{c_.strict_angle_shares[i], c_.strict_world_share}
-								  : Strictness{c_.strict_shares[i], 0},
-						 1, best);
+		// a limit of rotations in the world may do by itself
+		const double share = std::pow(c_.strict_ratio, by_angle ? i : i + 1);
+		encode_transform(nullptr, {share, by_angle ? c_.strict_world_share : 0}, 1, best);
 		if (grid.found() && (!best->found() || grid.cost() <= best->cost()))
 			*best = std::move(grid);
 		if (best->found())
@@ -97,14 +95,14 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 	}
 }
 
-// The first encoding without visible artifacts, else the one of least cost. `levels` of bound_shares are tried until
-// the bound is kept.
+// The first encoding without visible artifacts, else the one of least cost. Up to `levels` shares of the bound
+// are aimed at until the bound is kept.
 void BoundedEncoder::encode_without_artifacts(Method method, int levels, Encoding* best)
 {
 	RetryPolicy start;
 	Artifacts first;
-	while (start.level < levels && !attempt(method, start, best))
-		if (++start.level == levels || task_.stopped())
+	while (!attempt(method, start, best))
+		if (++start.level >= levels || task_.stopped())
 			return;
 	if (!retries_ || best->artifacts.worst() <= 1 ||
 		!task_.copy(&first.skates, best->artifacts.skates.data(), best->artifacts.skates.size()))
@@ -142,7 +140,7 @@ bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding*
 	const double limit = target.max_error - std::min(c_.decoder_margin, 0.01 * target.max_error);
 	Draft own;
 	const Draft* draft = &own;
-	task_.progress.begin(method == GRID ? c_.grid_work : 1.0);
+	task_.progress.begin(1);
 	bool good = method == GRID ? (draft = draft_grid(policy)) != nullptr : draft_transform(policy, &own);
 	good = good && write_and_decode(&task_, *draft, made);
 	task_.progress.end();
@@ -157,19 +155,15 @@ bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding*
 
 bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 {
-	const int jitter = std::min(policy.jitter_level, int(std::size(c_.jitter_factors)) - 1);
-	const double bound = c_.bound_shares[policy.level] * strictness_.bound_share * task_.target.max_error;
-	const bool quick = task_.target.effort == MOCPACK_KEYSINE_FAST;
+	const double jitter = std::pow(c_.jitter_ratio, std::min(policy.jitter_level, int(c_.jitter_levels) - 1));
+	const double bound =
+		std::pow(c_.bound_ratio, policy.level) * strictness_.bound_share * task_.target.max_error;
 	ClipPlan plan;
-	DraftRequest request = {task_.motion,
-							&plan,
-							bounded_settings(task_, task_.target.effort, bound, c_.jitter_factors[jitter], strictness_),
-							{},
-							predictors_,
-							policy.shares.data(),
-							false,
-							false};
-	return statistics_.make_plan(&task_, bound, UNIT_STEP, int(c_.axes_precision), quick, &plan) &&
+	DraftRequest request = {
+		task_.motion, &plan,	   bounded_settings(task_, task_.target.effort, bound, jitter, strictness_),
+		{},			  predictors_, policy.shares.data(),
+		false,		  false};
+	return statistics_.make_plan(&task_, bound, UNIT_STEP, int(c_.axes_precision), &plan) &&
 		   cut_for(&task_, task_.motion, bound, &request.settings, &request.groups) &&
 		   make_draft(&task_, request, draft);
 }
@@ -177,8 +171,7 @@ bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 // A finer grid is what helps against jitter, too: so that several policies are one try.
 const Draft* BoundedEncoder::draft_grid(const RetryPolicy& policy)
 {
-	const size_t finer = size_t(
-		std::min(std::max(policy.level, policy.jitter_level), int(std::size(c_.grid_steps)) - 1));
+	const int finer = std::max(policy.level, policy.jitter_level);
 	const double *shares = policy.shares.data(), *end = shares + policy.shares.size();
 	for (size_t i = 0; i < grid_count_; ++i)
 		if (grids_[i].finer == finer && grids_[i].shares.size() == policy.shares.size() &&
@@ -191,8 +184,9 @@ const Draft* BoundedEncoder::draft_grid(const RetryPolicy& policy)
 	ClipPlan plan;
 	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {}, nullptr, shares, true, false};
 	made.found = task_.copy(&made.shares, shares, policy.shares.size()) &&
-				 statistics_.make_plan(&task_, c_.grid_steps[finer] * task_.target.max_error, UNIT_STEP, AXES_BITS,
-									   false, &plan) &&
+				 statistics_.make_plan(
+					 &task_, c_.grid_step * std::pow(c_.grid_step_ratio, finer) * task_.target.max_error,
+					 UNIT_STEP, AXES_BITS, &plan) &&
 				 cut_motion(&task_, task_.motion, MOCPACK_KEYSINE_LONGEST_BLOCK, &request.groups) &&
 				 make_draft(&task_, request, &made.draft);
 	return made.found ? &made.draft : nullptr;

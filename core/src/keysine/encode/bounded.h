@@ -33,8 +33,8 @@ class BoundedEncoder
 	{
 	}
 
-	// The smallest of all modes that are to be tried; not found where none keeps the bound. False where the task
-	// is stopped.
+	// The smallest of all modes that are to be tried; not found where none keeps the bound. False where the
+	// task is stopped.
 	bool run(Encoding* best);
 
   private:
@@ -46,7 +46,7 @@ class BoundedEncoder
 	static const size_t MAX_GRIDS = 24;
 	struct GridTry
 	{
-		size_t finer;
+		int finer;
 		Buffer<double> shares;
 		Draft draft;
 		bool found;
@@ -79,8 +79,8 @@ bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* made);
 bool cut_for(EncodeTask* task, const Motion& motion, double size, mocpack_KeysineSettings* settings,
 			 Groups* groups);
 
-/* The predictors that make a quickly encoded sample smaller, none if none do. settings: of the fast effort; size:
- * the bound or step. */
+/* The predictors that make a quickly encoded sample smaller, none if none do. settings: of the fast effort;
+ * size: the bound or step. */
 bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSettings settings, double size,
 					 Predictors* predictors);
 

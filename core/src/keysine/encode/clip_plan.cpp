@@ -19,7 +19,7 @@ namespace
 
 const double FULL_CIRCLE = 6.28318530717958647692; // radians
 const double MAX_STILL = 536870912.0;			   // 2^29, of the numbers of what is still
-const double MIN_UNIT = 1e-30; // meters: far below any precision, and no denormal number
+const double MIN_UNIT = 1e-30;					   // meters: far below any precision, and no denormal number
 const double MAX_FINE_BITS = 40;
 
 // The unit nearest to a size that a head can state: eight bits of it count.
@@ -205,7 +205,8 @@ void ClipStatistics::measure_turns(const EncodeTask& task)
 		for (size_t t = 0; t < frames; ++t)
 		{
 			const Quat q = load_quat(first + 4 * t * joints);
-			nearness = std::min(nearness, std::fabs(q.x * about.x + q.y * about.y + q.z * about.z + q.w * about.w));
+			nearness =
+				std::min(nearness, std::fabs(q.x * about.x + q.y * about.y + q.z * about.z + q.w * about.w));
 		}
 		// the angle between two rotations is twice that between their quaternions
 		turn.farthest = 2 * std::acos(nearness);
@@ -286,10 +287,11 @@ bool ClipStatistics::measure_hinges(EncodeTask* task)
 		{
 			const double* place = task->motion.translations + 3 * (t * s.translated_count + column);
 			const double now =
-				slides ? way_left_over(rotate(back, load_vec(place) - offset), s.hinge_axes + 3 * h, end - h)
-					   : turn_left_over(
-							 multiply(back, load_quat(task->motion.rotations + 4 * (t * s.joint_count + joint))),
-							 s.hinge_axes + 3 * h, end - h);
+				slides
+					? way_left_over(rotate(back, load_vec(place) - offset), s.hinge_axes + 3 * h, end - h)
+					: turn_left_over(
+						  multiply(back, load_quat(task->motion.rotations + 4 * (t * s.joint_count + joint))),
+						  s.hinge_axes + 3 * h, end - h);
 			off = std::max(off, now);
 		}
 		for (; h < end; ++h)
@@ -298,8 +300,7 @@ bool ClipStatistics::measure_hinges(EncodeTask* task)
 	return true;
 }
 
-bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, int precision, bool quick,
-							   ClipPlan* plan)
+bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, int precision, ClipPlan* plan)
 {
 	const Constants& c = task->constants;
 	const mocpack_Skeleton& s = task->skeleton;
@@ -308,8 +309,7 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 		return false;
 	plan->unit = stated_unit(size);
 	// fine enough that what is still does not matter at any limb's end
-	const double grid =
-		c.still_share * size / std::max(reach_, 1.0) / std::sqrt(double(s.joint_count));
+	const double grid = c.still_share * size / std::max(reach_, 1.0) / std::sqrt(double(s.joint_count));
 	plan->fine_bits = uint32_t(std::min(std::max(std::ceil(-std::log2(grid)), 0.0), MAX_FINE_BITS));
 	int32_t* table = plan->table.data();
 	const double fine = plan->fine();
@@ -346,15 +346,13 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			row[TRANSLATION_KEY_STEP] = key_step;
 	}
-	AxesChooser& axes = axes_[quick];
-	if (!axes.is_measured() &&
-		!measure_axes(task, size_t(quick ? c.fast_axes_frames : c.axes_frames), &axes))
+	if (!axes_.is_measured() && !measure_axes(task))
 		return false;
-	return axes.choose(task, plan->unit, fine, precision, table);
+	return axes_.choose(task, plan->unit, fine, precision, table);
 }
 
 // Of all joints that turn about a mean, whatever the plan makes of them: which ones do depends on the bound.
-bool ClipStatistics::measure_axes(EncodeTask* task, size_t frames, AxesChooser* axes) const
+bool ClipStatistics::measure_axes(EncodeTask* task)
 {
 	const size_t joints = task->skeleton.joint_count;
 	Buffer<int32_t> table;
@@ -367,7 +365,7 @@ bool ClipStatistics::measure_axes(EncodeTask* task, size_t frames, AxesChooser* 
 			turns_[j].farthest > task->constants.max_vector_turn ? QUATERNION_ROTATION : VECTOR_ROTATION;
 		std::copy(turns_[j].mean, turns_[j].mean + 3, row + MEAN);
 	}
-	return axes->measure(task, table.data(), frames);
+	return axes_.measure(task, table.data(), size_t(task->constants.axes_frames));
 }
 
 // Rotations of joints that do not turn about hinges.
@@ -404,15 +402,15 @@ void ClipStatistics::choose_turns(const EncodeTask& task, double fine, const boo
 	}
 }
 
-/* How joints are written that move along hinges, and which hinges of what moves are held within their limits. A
- * joint that leaves its hinges moves freely: what is still is written as angles and ways, which cannot say where
- * it is. */
+/* How joints are written that move along hinges, and which hinges of what moves are held within their limits.
+ * A joint that leaves its hinges moves freely: what is still is written as angles and ways, which cannot say
+ * where it is. */
 void ClipStatistics::choose_hinges(const EncodeTask& task, double unit, double fine, int32_t* table,
 								   bool* is_hinged) const
 {
 	const mocpack_Skeleton& s = task.skeleton;
 	const Constants& c = task.constants;
-	const double leaving = std::max(fine, c.leaving_share * unit);
+	const double leaving = std::max(fine, c.still_share * unit);
 	// to clamp a source that rounds may not cost more of the bound than to write what is still
 	const double excess = std::min(c.max_excess, fine * std::sqrt(double(s.joint_count)));
 	for (size_t h = 0, own = 0; h < s.hinge_count;)
@@ -454,8 +452,8 @@ void ClipStatistics::choose_hinges(const EncodeTask& task, double unit, double f
 				round_to(ORIGIN_GRID, places_[m].mean, origin);
 			else if (is_still)
 				std::copy(numbers, numbers + 3, origin);
-			row[TRANSLATION_KIND] = is_free			 ? MOVING_TRANSLATION
-									: !is_still		 ? SLIDING_TRANSLATION
+			row[TRANSLATION_KIND] = is_free		   ? MOVING_TRANSLATION
+									: !is_still	   ? SLIDING_TRANSLATION
 									: any(numbers) ? STILL_TRANSLATION
 												   : REST_TRANSLATION;
 			put(row + ORIGIN, origin);
@@ -473,7 +471,9 @@ void ClipStatistics::choose_hinges(const EncodeTask& task, double unit, double f
 			}
 			else
 			{
-				row[ROTATION_KIND] = !is_still ? HINGE_ROTATION : any(numbers) ? STILL_ROTATION : REST_ROTATION;
+				row[ROTATION_KIND] = !is_still		? HINGE_ROTATION
+									 : any(numbers) ? STILL_ROTATION
+													: REST_ROTATION;
 				put(row + MEAN, is_still ? numbers : means);
 			}
 		}

@@ -42,17 +42,15 @@ class ClipStatistics
 	bool measure(EncodeTask* task);
 
 	/* The plan for a unit of `size` meters (the bound, or a plain step). key_step: index of the keys' step to
-	 * begin with; precision: bits below a radian of turns of axes, at most; quick: axes are chosen by few
-	 * frames. */
-	bool make_plan(EncodeTask* task, double size, int32_t key_step, int precision, bool quick,
-				   ClipPlan* plan);
+	 * begin with; precision: bits below a radian of turns of axes, at most. */
+	bool make_plan(EncodeTask* task, double size, int32_t key_step, int precision, ClipPlan* plan);
 
 	// Of a rotation, or of a translation, over time.
 	struct Turn
 	{
-		double first[4], spread;  // largest change of a component since the first frame
-		int32_t mean[3];		  // rotation vector, in units of MEAN_GRID
-		double farthest;		  // radians from that mean
+		double first[4], spread; // largest change of a component since the first frame
+		int32_t mean[3];		 // rotation vector, in units of MEAN_GRID
+		double farthest;		 // radians from that mean
 	};
 	struct Place
 	{
@@ -60,8 +58,8 @@ class ClipStatistics
 	};
 	struct Hinge
 	{
-		double lowest, highest;		   // angle or way
-		double first, mean, off;	   // without jumps; how far the joint stands from its hinges, at most
+		double lowest, highest;	 // angle or way
+		double first, mean, off; // without jumps; how far the joint stands from its hinges, at most
 		double unwrapped_lowest, unwrapped_highest;
 	};
 
@@ -69,7 +67,7 @@ class ClipStatistics
 	void measure_turns(const EncodeTask& task);
 	void measure_places(const EncodeTask& task);
 	bool measure_hinges(EncodeTask* task);
-	bool measure_axes(EncodeTask* task, size_t frames, AxesChooser* axes) const;
+	bool measure_axes(EncodeTask* task);
 	void choose_hinges(const EncodeTask& task, double unit, double fine, int32_t* table,
 					   bool* is_hinged) const;
 	void choose_turns(const EncodeTask& task, double fine, const bool* is_hinged, int32_t* table) const;
@@ -78,7 +76,7 @@ class ClipStatistics
 	Buffer<Place> places_;
 	Buffer<Hinge> hinges_;
 	double reach_ = 0; // meters from the root to the end of the longest limb, at most
-	AxesChooser axes_[2]; // by all frames, and by few
+	AxesChooser axes_;
 };
 
 } // namespace keysine

@@ -40,8 +40,7 @@ class Drafting
 	{
 		const mocpack_Skeleton& s = task_.skeleton;
 		const ClipPlan& plan = *request_.plan;
-		const size_t group_count = request_.groups.count,
-					 per = size_t(task_.constants.groups_per_segment);
+		const size_t group_count = request_.groups.count, per = size_t(task_.constants.groups_per_segment);
 		draft_.groups = request_.groups;
 		draft_.unit = plan.unit, draft_.fine_bits = plan.fine_bits;
 		draft_.is_grid = request_.on_grid, draft_.is_thorough = request_.settings.thorough;
@@ -53,7 +52,8 @@ class Drafting
 			!task_.take(&draft_.initial_scales, 7 * s.joint_count) || !take_grid_steps() ||
 			!draft_.parts.take(&task_, draft_.segment_count + group_count))
 			return false;
-		std::fill(draft_.initial_scales.data(), draft_.initial_scales.data() + 7 * s.joint_count, FIRST_SCALE);
+		std::fill(draft_.initial_scales.data(), draft_.initial_scales.data() + 7 * s.joint_count,
+				  FIRST_SCALE);
 		splits_ = request_.on_grid ? 0 : request_.groups.splits;
 		mocpack_KeysineJob job = {&s,
 								  request_.motion.rotations,
@@ -111,9 +111,9 @@ class Drafting
 		const size_t frames = request_.motion.frames;
 		if (!seen)
 			return true;
-		if (!task_.take(&seen->wanted, channels_ * frames) || !task_.take(&seen->series, channels_ * frames) ||
-			!task_.take(&seen->steps, channels_ * frames) || !task_.take(&seen->paces, frames) ||
-			!task_.take(&seen->first_channels, channels_))
+		if (!task_.take(&seen->wanted, channels_ * frames) ||
+			!task_.take(&seen->series, channels_ * frames) || !task_.take(&seen->steps, channels_ * frames) ||
+			!task_.take(&seen->paces, frames) || !task_.take(&seen->first_channels, channels_))
 			return false;
 		seen->channel_count = channels_;
 		for (size_t t = 0; t < encoder_->plan.track_count; ++t)
@@ -147,21 +147,21 @@ class Drafting
 			!own_keys.take(&task_, workers, 4 * most * channels_) || !bytes.take(&task_, workers, room))
 			return false;
 		std::atomic<bool> good{true};
-		task_.parallel_for(
-			count, request_.alone,
-			[&](size_t i, size_t worker)
-			{
-				const size_t first = i * per, keys = std::min(per, request_.groups.count - first) + 1;
-				int32_t* own = static_cast<int32_t*>(own_keys.of(worker));
-				uint8_t* dst = static_cast<uint8_t*>(bytes.of(worker));
-				for (size_t k = 0; k < keys; ++k)
-					std::copy_n(keys_.data() + ((first + k) << splits_) * channels_, channels_,
-								own + k * channels_);
-				const size_t size = mocpack_keysine_encode_segment(encoder_, own, keys, dst, room,
-																   scratch.of(worker));
-				if (!size || !draft_.parts.set(i, dst, size))
-					good = false;
-			});
+		task_.parallel_for(count, request_.alone,
+						   [&](size_t i, size_t worker)
+						   {
+							   const size_t first = i * per,
+											keys = std::min(per, request_.groups.count - first) + 1;
+							   int32_t* own = static_cast<int32_t*>(own_keys.of(worker));
+							   uint8_t* dst = static_cast<uint8_t*>(bytes.of(worker));
+							   for (size_t k = 0; k < keys; ++k)
+								   std::copy_n(keys_.data() + ((first + k) << splits_) * channels_, channels_,
+											   own + k * channels_);
+							   const size_t size = mocpack_keysine_encode_segment(encoder_, own, keys, dst,
+																				  room, scratch.of(worker));
+							   if (!size || !draft_.parts.set(i, dst, size))
+								   good = false;
+						   });
 		return good;
 	}
 
@@ -183,10 +183,9 @@ class Drafting
 						   [&](size_t i, size_t worker)
 						   {
 							   const size_t group = i * groups / count;
-							   if (task_.poll() ||
-								   !mocpack_keysine_grid_errors(encoder_, group, keys_.data() + group * channels_,
-																errors.data() + i * channels_,
-																scratch.of(worker)))
+							   if (task_.poll() || !mocpack_keysine_grid_errors(
+													   encoder_, group, keys_.data() + group * channels_,
+													   errors.data() + i * channels_, scratch.of(worker)))
 								   good = false;
 						   });
 		for (size_t c = 0; good && c < channels_; ++c)
@@ -195,8 +194,8 @@ class Drafting
 			for (size_t i = 0; i < count; ++i)
 				sum += errors[i * channels_ + c];
 			const double octaves = std::log2(std::max(sum / (8.0 * double(count)), 1.0));
-			draft_.initial_scales[c] = uint8_t(
-				std::min(std::floor(2 * octaves + 0.5), double(MOCPACK_KEYSINE_MOST_INITIAL_SCALE)));
+			draft_.initial_scales[c] =
+				uint8_t(std::min(std::floor(2 * octaves + 0.5), double(MOCPACK_KEYSINE_MOST_INITIAL_SCALE)));
 		}
 		return good;
 	}

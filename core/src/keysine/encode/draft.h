@@ -83,8 +83,8 @@ struct Observation
 {
 	// (C, T): what coefficients should be, what they are, and the quantizer's steps there
 	Buffer<float> wanted, series, steps;
-	Buffer<int32_t> paces;			// (T) frequencies, in half hertz
-	Buffer<int32_t> first_channels; // (C) the first channel of the same track
+	Buffer<int32_t> paces;				// (T) frequencies, in half hertz
+	Buffer<int32_t> first_channels;		// (C) the first channel of the same track
 	size_t channel_count = 0, size = 0; // bytes of the groups
 };
 

@@ -37,7 +37,8 @@ struct ClipEncoder
 		return split_into_layers(&task, &made->payload) && check_layers(made);
 	}
 
-	// The layers hold the same symbols, so they add up to the same motion, and a promise is never taken on trust.
+	// The layers hold the same symbols, so they add up to the same motion, and a promise is never taken on
+	// trust.
 	bool check_layers(Encoding* made)
 	{
 		OwnPayload own;
@@ -51,9 +52,9 @@ struct ClipEncoder
 		return true;
 	}
 
-	/* What the longest search finds, unless the default one finds a smaller file. Where the default search of a
-	 * transform fails, the longest one fails too, after many times the work: then only a grid in time is searched
-	 * further. */
+	/* What the longest search finds, unless the default one finds a smaller file. Where the default search of
+	 * a transform fails, the longest one fails too, after many times the work: then only a grid in time is
+	 * searched further. */
 	bool encode_best(Encoding* made)
 	{
 		task.progress.expect(1 + task.constants.best_work);
@@ -97,7 +98,8 @@ struct Result
 
 } // namespace
 
-mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip, const mocpack_KeysineTarget* target,
+mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
+										   const mocpack_KeysineTarget* target,
 										   const mocpack_KeysineWork* work, const double* constants,
 										   mocpack_KeysineEncoded* encoded)
 {

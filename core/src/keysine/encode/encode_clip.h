@@ -79,8 +79,8 @@ extern "C"
 
 	/* Encodes a clip, decodes the very bytes and measures them against the target.
 	 *
-	 * MOCPACK_UNREACHABLE where nothing keeps the target; MOCPACK_UNSUPPORTED where mode grid is asked for and
-	 * the clip has more channels than a grid may have; MOCPACK_CORRUPT where the decoder refuses what was
+	 * MOCPACK_UNREACHABLE where nothing keeps the target; MOCPACK_UNSUPPORTED where mode grid is asked for
+	 * and the clip has more channels than a grid may have; MOCPACK_CORRUPT where the decoder refuses what was
 	 * written; MOCPACK_CANCELLED; MOCPACK_NO_MEMORY. `constants`, in the order of constants.inc, are for
 	 * tools; null: those of the table. */
 	mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
@@ -91,8 +91,8 @@ extern "C"
 
 	// Numbers of the table of constants.
 	size_t mocpack_keysine_constant_count(void);
-	/* Row `index` of the table of constants: name, what it is, values as they are by default. Returns how many
-	 * values it has, 0 past the last row. */
+	/* Row `index` of the table of constants: name, what it is, values as they are by default. Returns how
+	 * many values it has, 0 past the last row. */
 	size_t mocpack_keysine_constant(size_t index, const char** name, const char** text, double* values);
 
 #ifdef __cplusplus

@@ -14,8 +14,8 @@ namespace keysine
 namespace
 {
 
-const size_t MIN_GROUP_BYTES = 3;	   // of a layer of a group: its checksum, and the end of its coder
-const size_t MAX_KNOWN_ERRORS = 4096;  // that are not measured twice
+const size_t MIN_GROUP_BYTES = 3;	  // of a layer of a group: its checksum, and the end of its coder
+const size_t MAX_KNOWN_ERRORS = 4096; // that are not measured twice
 const size_t SHIFTS = MOCPACK_KEYSINE_MOST_SHIFT + 1;
 const size_t LAYERS = MOCPACK_KEYSINE_MOST_LAYERS;
 
@@ -97,7 +97,8 @@ class Layering
 		return error;
 	}
 
-	// Errors (tracks, shifts) of the middle in which one track is coarse; infinite beyond the first above goal.
+	// Errors (tracks, shifts) of the middle in which one track is coarse; infinite beyond the first above
+	// goal.
 	void measure_alone(double goal)
 	{
 		uint8_t* shifts = work_.data() + tracks_;
@@ -202,7 +203,8 @@ class Layering
 		Buffer<uint8_t> scratch, dst;
 		Parts parts;
 		Buffer<Bytes> views;
-		if (!copy_head(&draft) || !parts.take(&task_, count * groups) || !task_.take(&views, count * groups) ||
+		if (!copy_head(&draft) || !parts.take(&task_, count * groups) ||
+			!task_.take(&views, count * groups) ||
 			!task_.take(&scratch, mocpack_keysine_split_scratch(own_.head())))
 			return false;
 		for (size_t g = 0; g < groups; ++g)
@@ -223,7 +225,8 @@ class Layering
 		for (size_t i = 0; i < views.size(); ++i)
 			views[i] = parts[i];
 		const LayerStatements statements = {count, shifts_.data(), tracks_, stated};
-		return write_payload(&task_, draft, views.data(), views.size(), own_.fields().errors[0], statements, made);
+		return write_payload(&task_, draft, views.data(), views.size(), own_.fields().errors[0], statements,
+							 made);
 	}
 
 	// What the payload's head says, and its segments.

@@ -20,8 +20,7 @@ struct Known
 
 bool free_plan(EncodeTask* task, ClipStatistics* statistics, double step, ClipPlan* plan)
 {
-	const bool quick = task->target.effort == MOCPACK_KEYSINE_FAST;
-	return statistics->make_plan(task, step, free_key_step(*task, step), int(task->constants.axes_precision), quick,
+	return statistics->make_plan(task, step, free_key_step(*task, step), int(task->constants.axes_precision),
 								 plan);
 }
 
@@ -40,14 +39,9 @@ bool encode_with(EncodeTask* task, ClipStatistics* statistics, double step, cons
 {
 	ClipPlan plan;
 	Draft draft;
-	DraftRequest request = {task->motion,
-							&plan,
-							free_settings(*task, task->target.effort, step),
-							{},
-							&predictors,
-							nullptr,
-							false,
-							false};
+	DraftRequest request = {task->motion, &plan,	   free_settings(*task, task->target.effort, step),
+							{},			  &predictors, nullptr,
+							false,		  false};
 	return free_plan(task, statistics, step, &plan) &&
 		   cut_for(task, task->motion, step, &request.settings, &request.groups) &&
 		   make_draft(task, request, &draft) && write_and_decode(task, draft, made);
@@ -76,15 +70,16 @@ bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Enco
 		   encode_with(task, statistics, step, predictors, made);
 }
 
-/* The mean error grows about as the step to the power of mean_slope, and between a step that keeps the bound and one
- * that does not, about as the line between. A clip that hardly moves may never come near: there, a coarser step that
- * saves no byte is the last. */
+/* The mean error grows about as the step to the power of mean_slope, and between a step that keeps the bound
+ * and one that does not, about as the line between. A clip that hardly moves may never come near: there, a
+ * coarser step that saves no byte is the last. */
 bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* best)
 {
 	const Constants& c = task->constants;
 	const double bound = task->target.mean_error;
 	double step = c.mean_step * bound, fitted = 0;
-	Known inside = {0, 0}, outside = {0, 0}; // the coarsest step that keeps the bound, the finest that does not
+	Known inside = {0, 0},
+		  outside = {0, 0}; // the coarsest step that keeps the bound, the finest that does not
 	Predictors predictors;
 	task->progress.expect(c.mean_work);
 	for (int i = 0; i < int(c.mean_tries); ++i)

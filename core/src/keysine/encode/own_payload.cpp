@@ -38,7 +38,8 @@ bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 	const size_t memory = mocpack_keysine_head_memory(bytes, size, joints, frames);
 	if (!task->take(&memory_, memory))
 		return false;
-	if (mocpack_keysine_open(bytes, size, &task->skeleton, frames, memory_.data(), &head_, nullptr) != MOCPACK_OK)
+	if (mocpack_keysine_open(bytes, size, &task->skeleton, frames, memory_.data(), &head_, nullptr) !=
+		MOCPACK_OK)
 		return task->stop(MOCPACK_CORRUPT);
 	layout_ = mocpack_keysine_layout(head_);
 	fields_ = mocpack_keysine_fields(head_);
@@ -66,8 +67,8 @@ Bytes OwnPayload::group(size_t layer, size_t group) const
 bool OwnPayload::decode_keys(EncodeTask* task)
 {
 	const size_t count = layout_.segment_count, per = layout_.groups_per_segment,
-				 channels = layout_.channel_count,
-				 most = std::min(per, layout_.group_count) + 1, workers = task->worker_count(count, false);
+				 channels = layout_.channel_count, most = std::min(per, layout_.group_count) + 1,
+				 workers = task->worker_count(count, false);
 	WorkerScratch scratch, own_keys;
 	if (!task->take(&keys_, (layout_.group_count + 1) * channels) ||
 		!scratch.take(task, workers, mocpack_keysine_segment_scratch(head_)) ||
@@ -92,7 +93,8 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 						DecodedMotion* motion) const
 {
 	const mocpack_Skeleton& s = task->skeleton;
-	const size_t joints = s.joint_count, moving = s.translated_count, workers = task->worker_count(count, false);
+	const size_t joints = s.joint_count, moving = s.translated_count,
+				 workers = task->worker_count(count, false);
 	const size_t start = key_frame(first), stop = key_frame(first + count) + 1;
 	motion->first = start, motion->frames = stop - start;
 	WorkerScratch scratch;
@@ -113,10 +115,11 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 			for (size_t l = 0; l < std::max<size_t>(layers, 1) && l < layout_.layer_count; ++l)
 				bytes[l] = group(l, own).data, sizes[l] = group(l, own).size;
 			const mocpack_Status status =
-				shifts ? mocpack_keysine_decode_coarse(head_, own, keys_of(own), bytes[0], sizes[0], shifts, turn,
-													   place, scratch.of(worker))
-					   : mocpack_keysine_decode_span(head_, own, 0, length, keys_of(own), bytes, sizes, layers,
-													 nullptr, turn, place, &sines[worker], scratch.of(worker));
+				shifts
+					? mocpack_keysine_decode_coarse(head_, own, keys_of(own), bytes[0], sizes[0], shifts,
+													turn, place, scratch.of(worker))
+					: mocpack_keysine_decode_span(head_, own, 0, length, keys_of(own), bytes, sizes, layers,
+												  nullptr, turn, place, &sines[worker], scratch.of(worker));
 			if (status != MOCPACK_OK)
 				task->stop(MOCPACK_CORRUPT);
 			task->poll();

@@ -45,8 +45,9 @@ class OwnPayload
 	Bytes segment(size_t segment) const;
 	Bytes group(size_t layer, size_t group) const;
 
-	/* Decodes groups `first` to `first + count - 1` and the key after them, by so many layers (0: what the keys
-	 * alone give). shifts (tracks): as a coarse layer of one-layer payloads knows them; null: as they are. */
+	/* Decodes groups `first` to `first + count - 1` and the key after them, by so many layers (0: what the
+	 * keys alone give). shifts (tracks): as a coarse layer of one-layer payloads knows them; null: as they
+	 * are. */
 	bool decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
 				DecodedMotion* motion) const;
 

@@ -51,7 +51,8 @@ uint8_t error_statement(double unit, double error)
 bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* groups, size_t group_parts,
 				   uint8_t keys_error, const LayerStatements& layers, Buffer<uint8_t>* payload)
 {
-	const size_t joints = task->skeleton.joint_count, parts = draft.segment_count + layers.count * draft.groups.count;
+	const size_t joints = task->skeleton.joint_count,
+				 parts = draft.segment_count + layers.count * draft.groups.count;
 	mocpack_KeysineFields fields = {(draft.is_grid ? GRID_MODE : 0) |
 										(draft.groups.first_frame_alone ? FIRST_FRAME_ALONE_MODE : 0) |
 										(draft.is_grid && draft.is_thorough ? THOROUGH_MODE : 0),
@@ -83,7 +84,9 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* groups, si
 	{
 		// groups that are not given yet have no bytes
 		const size_t g = i - draft.segment_count;
-		const size_t size = i < draft.segment_count ? draft.parts[i].size : g < group_parts ? groups[g].size : 0;
+		const size_t size = i < draft.segment_count ? draft.parts[i].size
+							: g < group_parts		? groups[g].size
+													: 0;
 		sizes[i] = uint32_t(size), whole += size;
 	}
 	std::copy(layers.shifts, layers.shifts + (layers.count - 1) * layers.track_count, shifts.data());
@@ -117,8 +120,9 @@ bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload)
 	if (!keys.open(task, start.data(), start.size()) || !keys.decode(task, 0, groups, 0, nullptr, &lines))
 		return false;
 	const uint8_t error = error_statement(draft.unit, largest_error(task, 0, lines));
-	return !task->stopped() && write_payload(task, draft, groups ? &draft.parts[draft.segment_count] : nullptr,
-											 groups, error, ONE_LAYER, payload);
+	return !task->stopped() &&
+		   write_payload(task, draft, groups ? &draft.parts[draft.segment_count] : nullptr, groups, error,
+						 ONE_LAYER, payload);
 }
 
 } // namespace keysine

@@ -7,7 +7,8 @@ namespace mocpack
 namespace keysine
 {
 
-// What a head states of layers: how coarse each is but the last (layers - 1, tracks), and which error it leaves.
+// What a head states of layers: how coarse each is but the last (layers - 1, tracks), and which error it
+// leaves.
 struct LayerStatements
 {
 	size_t count; // layers

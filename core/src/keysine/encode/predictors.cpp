@@ -39,8 +39,8 @@ MOCPACK_WIDE void weighted_products(const double* const* weights, const double* 
 				lanes[l] += w[t + l] * a[t + l] * b[t + l];
 		for (; t < count; ++t)
 			lanes[0] += w[t] * a[t] * b[t];
-		sums[band] = ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-					 ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+		sums[band] =
+			((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 	}
 }
 
@@ -143,7 +143,8 @@ class PredictorSearch
 			const int32_t pace = seen_.paces[t];
 			if (pace <= 0)
 				continue;
-			const bool in_band[BANDS] = {true, pace <= c_.slow_pace, pace > c_.slow_pace, pace > c_.fast_pace};
+			const bool in_band[BANDS] = {true, pace <= c_.slow_pace, pace > c_.slow_pace,
+										 pace > c_.fast_pace};
 			for (size_t b = 0; b < BANDS; ++b)
 				bands_[b * count_ + at] = in_band[b];
 			for (size_t c = 0; c < channels; ++c)
@@ -165,7 +166,7 @@ class PredictorSearch
 		for (size_t t = 0; t < count_; ++t)
 			energies[paces_[t]] += y[t] * y[t], counts[paces_[t]] += 1;
 		for (int32_t p = 0; p <= MAX_PACE; ++p)
-			energies[p] = 1 / (energies[p] / std::max(counts[p], 1.0) + c_.energy_offset);
+			energies[p] = 1 / (energies[p] / std::max(counts[p], 1.0) + c_.min_square);
 		for (size_t b = 0; b < BANDS; ++b)
 			for (size_t t = 0; t < count_; ++t)
 				weights_[b * count_ + t] = bands_[b * count_ + t] * energies[paces_[t]];
@@ -191,8 +192,8 @@ class PredictorSearch
 				{
 					if (tried.factor == 0)
 						continue;
-					subtract(y, source(tried.source), bands_.data() + band * count_, tried.factor / SIXTEENTHS,
-							 count_, trial);
+					subtract(y, source(tried.source), bands_.data() + band * count_,
+							 tried.factor / SIXTEENTHS, count_, trial);
 					const double bits = bits_of(trial, count_, c_.min_square);
 					if (bits < least)
 						least = bits, winner = tried, std::swap(trial, best);
@@ -206,8 +207,8 @@ class PredictorSearch
 		}
 	}
 
-	// The sources in a band whose best factors explain most of the energy; a factor of 0 for those that cannot
-	// be.
+	// The sources in a band whose best factors explain most of the energy; a factor of 0 for those that
+	// cannot be.
 	struct Nearest
 	{
 		Candidate found[MAX_SOURCES];
@@ -254,8 +255,8 @@ class PredictorSearch
 	EncodeTask& task_;
 	const Constants& c_;
 	const Observation& seen_;
-	size_t frames_, count_ = 0; // seen, and of those, not the mean
-	double least_;				// bits that a predictor saves
+	size_t frames_, count_ = 0;		  // seen, and of those, not the mean
+	double least_;					  // bits that a predictor saves
 	Buffer<double> wanted_, decoded_; // (C, count)
 	Buffer<double> bands_, weights_;  // (4, count)
 	Buffer<double> residuals_;		  // (3, count)

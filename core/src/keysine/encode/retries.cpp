@@ -2,7 +2,6 @@
 #include "keysine/encode/retries.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace mocpack
 {
@@ -15,10 +14,10 @@ bool next_policy(EncodeTask* task, bool by_cause, const Artifacts& artifacts, Re
 	if (!by_cause)
 	{
 		++policy->level, ++policy->jitter_level;
-		return policy->level < int(std::size(c.bound_shares));
+		return policy->level < int(c.max_retries);
 	}
 	policy->jitter_level += artifacts.jitter > 1;
-	if (policy->jitter_level == int(std::size(c.jitter_factors)))
+	if (policy->jitter_level == int(c.jitter_levels))
 		return false;
 	for (size_t j = 0; j < artifacts.skates.size(); ++j)
 	{
@@ -30,8 +29,7 @@ bool next_policy(EncodeTask* task, bool by_cause, const Artifacts& artifacts, Re
 				return false;
 			std::fill(policy->shares.data(), policy->shares.data() + policy->shares.size(), 1.0);
 		}
-		policy->shares[j] *=
-			std::min(std::max(c.foot_margin / artifacts.skates[j], c.max_foot_cut), c.min_foot_cut);
+		policy->shares[j] *= c.foot_margin / artifacts.skates[j];
 	}
 	return true;
 }

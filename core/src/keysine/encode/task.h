@@ -70,8 +70,8 @@ class EncodeTask
 	// Stops all; false, for callers to return. The first reason counts.
 	bool stop(mocpack_Status status);
 
-	// Tells how far the innermost unit of work is, or nothing new, and returns whether all must stop. Called by
-	// all workers.
+	// Tells how far the innermost unit of work is, or nothing new, and returns whether all must stop. Called
+	// by all workers.
 	bool poll(double share);
 	bool poll();
 
