@@ -155,7 +155,7 @@ def test_resampling_uneven_times_makes_them_even(clip):
     times = clip.times + 0.3 * clip.frame_time * np.sin(np.arange(len(clip)))
     uneven = clip.replace(times=times)
     even = uneven.resample(60)
-    assert even.extras.times is None
+    assert even.take_data.times is None
     assert even.start_time == times[0]
     np.testing.assert_allclose(
         even.sample(times[0] + 0.2).positions(),
@@ -259,7 +259,7 @@ def test_replacing_a_pose_drops_the_sources_numbers_and_nothing_else():
     same = held.replace()
     assert same.header == held.header
     np.testing.assert_array_equal(same.rotations, held.rotations)
-    assert same.extras == held.extras
+    assert same.take_data == held.take_data
     with pytest.raises(UsageError, match=naming("'rotation' skeleton rotations")):
         held.replace(rotation=1)
 
@@ -287,7 +287,7 @@ def test_a_notebook_shows_a_picture_with_safe_names(clip):
 
 def test_markers_show_the_share_that_was_not_seen():
     points = markers()
-    assert f"{1 - points.extras.valid.mean():.1%} not seen" in repr(points)
+    assert f"{1 - points.take_data.valid.mean():.1%} not seen" in repr(points)
 
 
 def test_mirrored_markers_exchange_places_and_gaps():
@@ -296,7 +296,7 @@ def test_mirrored_markers_exchange_places_and_gaps():
     exchanged = [0, 4, 3, 2, 1, 5]
     seen = points.mirror(axis="x", pairs=pairs)
     np.testing.assert_array_equal(seen.positions(), points.positions()[:, exchanged] * (-1, 1, 1))
-    np.testing.assert_array_equal(seen.extras.valid, points.extras.valid[:, exchanged])
+    np.testing.assert_array_equal(seen.take_data.valid, points.take_data.valid[:, exchanged])
     np.testing.assert_array_equal(
         seen.mirror(axis="x", pairs=pairs).positions(), points.positions()
     )

@@ -150,7 +150,7 @@ def test_a_clip_without_any_of_it_is_its_own_plain_clip():
     assert drop_take_data(clip) is clip
     assert restore_take_data(clip, clip.header, TakeData()) is clip
     assert not unpack(mocpack.encode(clip, "raw")).chunks
-    assert rate.prepare_clip(clip).drop_take_data is clip
+    assert rate.prepare_clip(clip).codec_clip is clip
 
 
 @pytest.mark.parametrize("name", ["keysine", "raw"])

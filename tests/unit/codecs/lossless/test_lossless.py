@@ -145,7 +145,7 @@ def test_a_small_payload_that_takes_much_memory_is_refused(monkeypatch):
     assert Lossless().open(payload, header).memory_needed(0, 2) > 20_000_000
     with pytest.raises(TruncatedError):
         Lossless().decode(payload, header)
-    monkeypatch.setattr(codec, "WORKING_MEMORY", 10_000_000)
+    monkeypatch.setattr(codec, "WORKING_MEMORY_BYTES", 10_000_000)
     monkeypatch.setattr(codec, "JOINT_COLUMN_MEMORY", 0)
     with pytest.raises(MemoryLimitError):
         Lossless().decode(payload, header)
