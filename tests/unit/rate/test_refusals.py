@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import mocpack
+from keysine_payload import stated_unit
 from mocpack import _api, rotations
 from mocpack.clip import Clip, measure_error
 from mocpack.codec import Quality
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import stated_unit
 from mocpack.codecs.raw import Raw
 from mocpack.errors import (
     BoundError,

@@ -152,7 +152,7 @@ class GroupCoder
 		if (!begin_attempt(splits))
 			return false;
 		for (size_t b = 0; b < size_t(symbols_.shape.blocks); ++b)
-			if (!block_.code(b))
+			if (is_stopped(e_) || !block_.code(b))
 				return false;
 		return finish_attempt();
 	}
@@ -197,6 +197,8 @@ class GroupCoder
 		const Span whole = whole_span(plan_);
 		auto cheaper = [&](const Way& way)
 		{
+			if (is_stopped(e_))
+				return false;
 			block_.set_way(way);
 			block_.set_errors(errors);
 			// where hinges strain, a block is begun anew, and none falls behind
@@ -312,6 +314,8 @@ class GroupCoder
 			block_.put_aside(kept_limb_, span, true);
 			auto cheaper = [&](const Way& other)
 			{
+				if (is_stopped(e_))
+					return false;
 				race.begin(b, least);
 				bool found = block_.code_span(span, other);
 				race.end();
