@@ -45,7 +45,7 @@ bool positions_of(EncodeTask* task, const double* rotations, const double* trans
 						   mocpack_forward_kinematics(&s, rotations + 4 * joints * first,
 													  translations + 3 * s.translated_count * first, own,
 													  positions->data() + 3 * joints * first,
-													  static_cast<double*>(world.at(worker)));
+													  static_cast<double*>(world.of(worker)));
 					   });
 	return true;
 }
@@ -140,7 +140,7 @@ bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energ
 						   if (!task->poll())
 							   energies[i] =
 								   segment_energy(points.data() + i * step * width, length, width, first_bin,
-												  waves.data(), static_cast<double*>(work.at(worker)));
+												  waves.data(), static_cast<double*>(work.of(worker)));
 					   });
 	for (size_t i = 0; i < count; ++i)
 		*energy += energies[i] / (double(count) * double(length) * window_energy);

@@ -131,7 +131,7 @@ class Drafting
 	{
 		Buffer<uint8_t> scratch;
 		return task_.take(&keys_, channels_ * ((request_.groups.count << splits_) + 1)) &&
-			   task_.take(&scratch, mocpack_keysine_keys_scratch(encoder_)) &&
+			   task_.take_room(&scratch, mocpack_keysine_keys_scratch(encoder_)) &&
 			   mocpack_keysine_encode_keys(encoder_, keys_.data(), scratch.data()) == MOCPACK_OK &&
 			   !task_.poll();
 	}
@@ -152,13 +152,13 @@ class Drafting
 						   {
 							   const size_t first = i * per,
 											keys = std::min(per, request_.groups.count - first) + 1;
-							   int32_t* own = static_cast<int32_t*>(own_keys.at(worker));
-							   uint8_t* dst = static_cast<uint8_t*>(bytes.at(worker));
+							   int32_t* own = static_cast<int32_t*>(own_keys.of(worker));
+							   uint8_t* dst = static_cast<uint8_t*>(bytes.of(worker));
 							   for (size_t k = 0; k < keys; ++k)
 								   std::copy_n(keys_.data() + ((first + k) << splits_) * channels_, channels_,
 											   own + k * channels_);
 							   const size_t size = mocpack_keysine_encode_segment(encoder_, own, keys, dst,
-																				  room, scratch.at(worker));
+																				  room, scratch.of(worker));
 							   if (!size || !draft_.parts.set(i, dst, size))
 								   good = false;
 						   });
@@ -185,7 +185,7 @@ class Drafting
 							   const size_t group = i * groups / count;
 							   if (task_.poll() || !mocpack_keysine_grid_errors(
 													   encoder_, group, keys_.data() + group * channels_,
-													   errors.data() + i * channels_, scratch.at(worker)))
+													   errors.data() + i * channels_, scratch.of(worker)))
 								   good = false;
 						   });
 		for (size_t c = 0; good && c < channels_; ++c)
@@ -217,9 +217,9 @@ class Drafting
 				if (!good || task_.stopped())
 					return;
 				size_t size;
-				uint8_t* dst = static_cast<uint8_t*>(bytes.at(worker));
+				uint8_t* dst = static_cast<uint8_t*>(bytes.of(worker));
 				if (mocpack_keysine_encode_group(encoder_, i, keys_.data() + (i << splits_) * channels_, dst,
-												 room, &size, scratch.at(worker)) != MOCPACK_OK ||
+												 room, &size, scratch.of(worker)) != MOCPACK_OK ||
 					!draft_.parts.set(draft_.segment_count + i, dst, size))
 					good = false;
 				task_.poll(double(++done) / double(count));

@@ -79,9 +79,9 @@ bool OwnPayload::decode_keys(EncodeTask* task)
 		[&](size_t i, size_t worker)
 		{
 			const size_t first = i * per, own = std::min(per, layout_.group_count - first) + 1;
-			int32_t* keys = static_cast<int32_t*>(own_keys.at(worker));
+			int32_t* keys = static_cast<int32_t*>(own_keys.of(worker));
 			if (mocpack_keysine_decode_segment(head_, own, bytes_ + offsets_[i], layout_.sizes[i], keys,
-											   scratch.at(worker)) != MOCPACK_OK)
+											   scratch.of(worker)) != MOCPACK_OK)
 				task->stop(MOCPACK_CORRUPT);
 			// the last key is the next segment's to write, where there is one
 			std::copy_n(keys, (i + 1 < count ? own - 1 : own) * channels, keys_.data() + first * channels);
@@ -99,9 +99,9 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 	motion->first = start, motion->frames = stop - start;
 	WorkerScratch scratch;
 	Buffer<mocpack_KeysineSineCache> sines;
-	if (!task->take(&motion->rotations, 4 * joints * motion->frames) ||
-		!task->take(&motion->translations, 3 * moving * motion->frames) || !task->take(&sines, workers) ||
-		!scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
+	if (!task->take_room(&motion->rotations, 4 * joints * motion->frames) ||
+		!task->take_room(&motion->translations, 3 * moving * motion->frames) ||
+		!task->take(&sines, workers) || !scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
 		return false;
 	double *turns = motion->rotations.data(), *places = motion->translations.data();
 	task->parallel_for(
@@ -117,9 +117,9 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 			const mocpack_Status status =
 				shifts
 					? mocpack_keysine_decode_coarse(head_, own, keys_of(own), bytes[0], sizes[0], shifts,
-													turn, place, scratch.at(worker))
+													turn, place, scratch.of(worker))
 					: mocpack_keysine_decode_span(head_, own, 0, length, keys_of(own), bytes, sizes, layers,
-												  nullptr, turn, place, &sines[worker], scratch.at(worker));
+												  nullptr, turn, place, &sines[worker], scratch.of(worker));
 			if (status != MOCPACK_OK)
 				task->stop(MOCPACK_CORRUPT);
 			task->poll();
