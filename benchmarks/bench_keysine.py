@@ -212,7 +212,7 @@ def without():
         ("with all", {}),
         ("without lengths of blocks by group", {"split_tries": (0.0, 0.0, 0.0)}),
         ("without a price of errors by group", {"weight_tries": (0.0, 0.0, 0.0)}),
-        ("without prediction across channels", {"predictor_ratio": 0.0}),
+        ("without prediction across channels", {"predictor_bits": 1e9}),
         ("without a price of turning away", {"turn_price": 0.0, "free_turn_prices": (0.0, 0.0)}),
         ("without descent, rounding and repair alone", {"sweeps": (0.0, 0.0, 0.0)}),
     ):

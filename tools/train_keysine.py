@@ -172,8 +172,7 @@ def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
     """
     clips = [stretch(path, *RATES[index % len(RATES)])]
     unit = float(UNIT_STEP), float(UNIT_STEP)
-    steps = {"free_range": unit, "rough_range": unit}
-    found = [[symbols_of(clip, settings, **steps) for clip in clips] for settings in PLAIN]
+    found = [[symbols_of(clip, settings, free_range=unit) for clip in clips] for settings in PLAIN]
     found[-1] += grids_of(clips, index)  # whose search asks no table
     return [[without_sizes(symbols) for symbols in part] for part in found]
 

@@ -36,6 +36,15 @@ template <typename T> class Buffer
 	// Room for `count` elements, all zero; what was there before is gone. False where there is no memory.
 	bool take(const mocpack_Allocator& allocator, size_t count)
 	{
+		if (!take_room(allocator, count))
+			return false;
+		std::memset(static_cast<void*>(data_), 0, count * sizeof(T));
+		return true;
+	}
+
+	// The same, with whatever stands there.
+	bool take_room(const mocpack_Allocator& allocator, size_t count)
+	{
 		release();
 		if (count > (SIZE_MAX - PADDING) / sizeof(T))
 			return false;
@@ -46,13 +55,12 @@ template <typename T> class Buffer
 		memory_ = memory, count_ = count;
 		uintptr_t start = reinterpret_cast<uintptr_t>(memory);
 		data_ = reinterpret_cast<T*>((start + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-		std::memset(static_cast<void*>(data_), 0, count * sizeof(T));
 		return true;
 	}
 
 	bool copy(const mocpack_Allocator& allocator, const T* source, size_t count)
 	{
-		if (!take(allocator, count))
+		if (!take_room(allocator, count))
 			return false;
 		if (count)
 			std::memcpy(static_cast<void*>(data_), source, count * sizeof(T));

@@ -95,8 +95,8 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 	}
 }
 
-// The first encoding without visible artifacts, else the one of least cost. Up to `levels` shares of the bound
-// are aimed at until the bound is kept.
+// The first encoding without visible artifacts, else the one of least cost. Up to `levels` shares of the
+// bound are aimed at until the bound is kept.
 void BoundedEncoder::encode_without_artifacts(Method method, int levels, Encoding* best)
 {
 	RetryPolicy start;
@@ -165,7 +165,7 @@ bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 		false,		  false};
 	return statistics_.make_plan(&task_, bound, UNIT_STEP, int(c_.axes_precision), &plan) &&
 		   cut_for(&task_, task_.motion, bound, &request.settings, &request.groups) &&
-		   make_draft(&task_, request, draft);
+		   make_draft_of_few_keys(&task_, request, draft);
 }
 
 // A finer grid is what helps against jitter, too: so that several policies are one try.
@@ -201,6 +201,19 @@ bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* made)
 		   own.decode(task, 0, draft.groups.count, 1, nullptr, &made->decoded);
 }
 
+bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft, Observation* seen)
+{
+	const int32_t most = request.groups.splits;
+	if (!request.settings.split_tries)
+		request.groups.splits = request.settings.splits;
+	if (make_draft(task, request, draft, seen))
+		return true;
+	if (request.groups.splits == most || task->stopped())
+		return false;
+	request.groups.splits = most;
+	return make_draft(task, request, draft, seen);
+}
+
 bool cut_for(EncodeTask* task, const Motion& motion, double size, mocpack_KeysineSettings* settings,
 			 Groups* groups)
 {
@@ -232,25 +245,15 @@ bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSett
 	}
 	DraftRequest request = {part, &plan, settings, {}, nullptr, nullptr, false, true};
 	Observation seen;
-	Draft without, with;
+	Draft draft;
 	const double repeats = double(whole) / double(part.frames);
 	predictors->count = 0;
 	if (!cut_for(task, part, size, &request.settings, &request.groups))
 		return false;
 	task->progress.begin(0); // little beside the rest, and no more for long clips
-	bool smaller = make_draft(task, request, &without, &seen) &&
-				   choose_predictors(task, seen, part.frames, repeats, predictors) && predictors->count;
-	request.predictors = predictors;
-	if (smaller && make_draft(task, request, &with))
-	{
-		const double listed = c.predictor_bits / 8 * double(predictors->count) / repeats;
-		smaller = double(with.group_bytes()) + listed < c.predictor_ratio * double(seen.size);
-	}
-	else
-		smaller = false;
+	if (make_draft_of_few_keys(task, request, &draft, &seen))
+		choose_predictors(task, seen, part.frames, repeats, predictors);
 	task->progress.end();
-	if (!smaller)
-		predictors->count = 0;
 	return !task->stopped();
 }
 

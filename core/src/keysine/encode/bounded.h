@@ -75,12 +75,15 @@ class BoundedEncoder
 // Writes a draft and decodes the very bytes.
 bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* made);
 
+// Makes a draft; where blocks of one length are tried, with no more keys than these have, unless that fails.
+bool make_draft_of_few_keys(EncodeTask* task, DraftRequest request, Draft* draft,
+							Observation* seen = nullptr);
+
 // Settings that split groups as the target says, or as usual first, and the groups.
 bool cut_for(EncodeTask* task, const Motion& motion, double size, mocpack_KeysineSettings* settings,
 			 Groups* groups);
 
-/* The predictors that make a quickly encoded sample smaller, none if none do. settings: of the fast effort;
- * size: the bound or step. */
+// The predictors of a quickly encoded sample. settings: of the fast effort; size: the bound or step.
 bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSettings settings, double size,
 					 Predictors* predictors);
 

@@ -131,7 +131,7 @@ class Drafting
 	{
 		Buffer<uint8_t> scratch;
 		return task_.take(&keys_, channels_ * ((request_.groups.count << splits_) + 1)) &&
-			   task_.take(&scratch, mocpack_keysine_keys_scratch(encoder_)) &&
+			   task_.take_room(&scratch, mocpack_keysine_keys_scratch(encoder_)) &&
 			   mocpack_keysine_encode_keys(encoder_, keys_.data(), scratch.data()) == MOCPACK_OK &&
 			   !task_.poll();
 	}

@@ -44,7 +44,7 @@ bool encode_with(EncodeTask* task, ClipStatistics* statistics, double step, cons
 							false,		  false};
 	return free_plan(task, statistics, step, &plan) &&
 		   cut_for(task, task->motion, step, &request.settings, &request.groups) &&
-		   make_draft(task, request, &draft) && write_and_decode(task, draft, made);
+		   make_draft_of_few_keys(task, request, &draft) && write_and_decode(task, draft, made);
 }
 
 // The step whose error is likely to be `aim`, by steps on either side of it; a step of 0 is not known.

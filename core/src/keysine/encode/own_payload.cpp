@@ -99,9 +99,9 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 	motion->first = start, motion->frames = stop - start;
 	WorkerScratch scratch;
 	Buffer<mocpack_KeysineSineCache> sines;
-	if (!task->take(&motion->rotations, 4 * joints * motion->frames) ||
-		!task->take(&motion->translations, 3 * moving * motion->frames) || !task->take(&sines, workers) ||
-		!scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
+	if (!task->take_room(&motion->rotations, 4 * joints * motion->frames) ||
+		!task->take_room(&motion->translations, 3 * moving * motion->frames) ||
+		!task->take(&sines, workers) || !scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
 		return false;
 	double *turns = motion->rotations.data(), *places = motion->translations.data();
 	task->parallel_for(

@@ -79,6 +79,10 @@ class EncodeTask
 	{
 		return buffer->take(work.allocator, count) || stop(MOCPACK_NO_MEMORY);
 	}
+	template <typename T> bool take_room(Buffer<T>* buffer, size_t count)
+	{
+		return buffer->take_room(work.allocator, count) || stop(MOCPACK_NO_MEMORY);
+	}
 	template <typename T> bool copy(Buffer<T>* buffer, const T* source, size_t count)
 	{
 		return buffer->copy(work.allocator, source, count) || stop(MOCPACK_NO_MEMORY);
@@ -122,7 +126,7 @@ class WorkerScratch
 	bool take(EncodeTask* task, size_t workers, size_t size)
 	{
 		stride_ = (size + 63) / 64 * 64;
-		return task->take(&memory_, workers * stride_);
+		return task->take_room(&memory_, workers * stride_);
 	}
 	void* of(size_t worker)
 	{

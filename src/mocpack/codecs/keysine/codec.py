@@ -14,7 +14,7 @@ from itertools import chain
 from typing import ClassVar, Self
 
 from mocpack import _core, progress
-from mocpack.clip import Clip, ClipHeader, measure_error
+from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload, verify_own_payload
 from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.codecs.keysine.payload import MAX_GRID_CHANNELS, MAX_LAYERS
@@ -187,8 +187,7 @@ def encode_natively(
     if made is None:
         raise BoundError(_missed(codec))
     payload, rotations, translations = made
-    decoded = Clip.from_decoded(clip.header, rotations, translations)
-    return Encoded(payload, decoded, measure_error(clip, decoded))
+    return Encoded(payload, Clip.from_decoded(clip.header, rotations, translations))
 
 
 def _listed(changed: Mapping[str, float | tuple[float, ...]]) -> list[float]:

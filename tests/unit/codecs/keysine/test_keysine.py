@@ -102,7 +102,6 @@ def test_what_is_returned_is_what_the_decoder_makes_of_the_payload():
         back = codec.decode(made.payload, clip.header)
         np.testing.assert_array_equal(made.decoded.rotations, back.rotations)
         np.testing.assert_array_equal(made.decoded.translations, back.translations)
-        assert made.error.max == measure_error(clip, back).max
 
 
 def test_constants_of_the_encoder_are_listed_and_can_be_changed_by_name():
