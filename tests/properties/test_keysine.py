@@ -16,7 +16,7 @@ from mocpack.codecs.keysine import Keysine
 from strategies import motions
 
 EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))
-BOUNDS = {"loose": (5e-3, 20e-3), "middling": (1e-3, 5e-3), "tight": (5e-5, 1e-3)}  # metres
+BOUNDS = {"loose": (5e-3, 20e-3), "middling": (1e-3, 5e-3), "tight": (5e-5, 1e-3)}  # meters
 EFFORTS = st.sampled_from(["fast"] * 7 + ["default"])
 
 

@@ -1,4 +1,4 @@
-"""The symbols of `keysine` in plain Python: what foretells each, and so by which table it is read.
+"""The symbols of `keysine` in plain Python: the context of each, which selects its table.
 
 Integers throughout; `keysine.py` makes motion of them, `keysine/decode/symbols.h` is the native
 twin.
@@ -254,7 +254,7 @@ class CoefficientSymbols:
         return int(abs(keys[b + 1] - keys[b]))
 
     def _bend(self, channel: int, b: int) -> int:
-        """Return how far those within the group are off their neighbours' middle, twice."""
+        """Return how far those within the group are off their neighbors' middle, twice."""
         keys = self._group.keys[:, channel].tolist()
         inner = [e for e in (b, b + 1) if 0 < e < len(keys) - 1]
         return int(sum(abs(keys[e - 1] - 2 * keys[e] + keys[e + 1]) for e in inner))
@@ -324,7 +324,7 @@ class CoefficientSymbols:
         return low
 
     def _starts(self, t: int, b: int, c: int, k: int, reach: int) -> list[int]:
-        """Return the table of a coefficient: by a weighted sum of its neighbours."""
+        """Return the table of a coefficient: by a weighted sum of its neighbors."""
         levels, track = self._group.levels, self._plan.tracks[t]
         channel = track.first_channel + c
         none = np.zeros_like(levels[0, 0])

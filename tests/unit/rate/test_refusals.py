@@ -148,7 +148,7 @@ def test_a_search_passes_over_settings_that_a_codec_cannot_encode():
     assert made.codec.step == pytest.approx(0.01, rel=0.1)
 
 
-def test_a_bound_of_nanometres_is_kept_without_a_warning():
+def test_a_bound_of_nanometers_is_kept_without_a_warning():
     clip = hard_clips()["joints with fewer axes"]
     data = mocpack.encode(clip, max_error="0.01um", effort="fast")
     assert measure_error(clip, mocpack.decode(data)).max <= 1e-8
