@@ -276,7 +276,8 @@ def test_limbs_without_hinges_keep_the_bound_beside_one_that_has_them(bound):
     codec = Keysine(max_error=bound, mode="transform")
     made = codec.encode(clip)
     assert measure_error(clip, codec.decode(made, clip.header)).max <= bound
-    assert len(made) < 1.02 * len(codec.encode(plain))
+    # the search of hinged limbs tries fewer settings, which costs a short clip some bytes
+    assert len(made) < 1.08 * len(codec.encode(plain))
 
 
 def clip_arrays(clip):
