@@ -9,7 +9,7 @@ import numpy as np
 from reader_cases import GOLDEN, built, chunks
 
 import mocpack
-from mocpack.codecs.keysine.payload import checksum
+from keysine_payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container import ArchiveWriter, to_stored_clip
 from mocpack.container.skel import DICTIONARY

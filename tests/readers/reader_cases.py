@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import mocpack
+from keysine_payload import checksum
 from mocpack import samples
 from mocpack.clip import Clip
-from mocpack.codecs.keysine.payload import checksum
 from mocpack.codecs.lossless.codec import CHANNELS, MOTION, motion_matrix, write_matrix
 from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, rotations
-from mocpack.arrays import F64, I32
-from mocpack.clip import ClipHeader
-from mocpack.codecs.keysine.tracks import (
+from keysine_tracks import (
     AXES_GRID,
     BASIS,
     CHANNELS,
@@ -29,6 +26,9 @@ from mocpack.codecs.keysine.tracks import (
     Translation,
     hinges_of,
 )
+from mocpack import _core, rotations
+from mocpack.arrays import F64, I32
+from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
 
 SHELL_RADIUS_M = 0.03  # meters
