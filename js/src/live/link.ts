@@ -41,7 +41,10 @@ export interface ConnectOptions {
   WebSocket: typeof WebSocket | undefined;
 }
 
-export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptions, listener: LinkListener): Promise<Link> {
+export function connectWebSocket(
+  { url, token, WebSocket: Socket }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link> {
   const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
   return new Promise((resolve, reject) => {
     const socket = new (Socket ?? globalThis.WebSocket)(url, words);
@@ -63,7 +66,10 @@ export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptio
 }
 
 /** Returns null if the relay, the network or this browser does not support WebTransport. */
-export async function connectWebTransport({ url, token }: ConnectOptions, listener: LinkListener): Promise<Link | null> {
+export async function connectWebTransport(
+  { url, token }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link | null> {
   if (typeof WebTransport === "undefined") return null;
   const stage = new URL(url.replace(/^ws/, "http"));
   const answer = await fetch(new URL("/webtransport.json", stage)).catch(() => null);
@@ -126,7 +132,8 @@ class DatagramLink implements Link {
       this.send({ join: path, role: "watch", token: token ?? "" });
       const wait = new Promise<null>((resolve) => setTimeout(() => resolve(null), JOIN_RETRY_MS));
       const told = await Promise.race([answer, wait]);
-      if (told?.refused) throw new MocpackError("network", `the relay refuses the connection: ${told.refused}`);
+      if (told?.refused)
+        throw new MocpackError("network", `the relay refuses the connection: ${told.refused}`);
       if (told) break;
       if (tried === MAX_TRIES - 1) throw new MocpackError("network", "the relay does not answer");
     }
@@ -177,7 +184,8 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
     if (done) break;
     parts.push(value);
     size += value.length;
-    if (size > MAX_MESSAGE_BYTES) throw new MocpackError("corrupt", "message of the relay: it exceeds 4 MB");
+    if (size > MAX_MESSAGE_BYTES)
+      throw new MocpackError("corrupt", "message of the relay: it exceeds 4 MB");
   }
   const all = new Uint8Array(size);
   parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);

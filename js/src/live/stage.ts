@@ -105,7 +105,8 @@ class StagePerformer implements Performer {
     this.decoded += poses.length;
     this.player.addPoses(poses, now / 1000);
     this.arrivals.push({ at: now, bytes: packet.length });
-    while (this.arrivals.length && this.arrivals[0].at < now - RATE_WINDOW_MS) this.arrivals.shift();
+    while (this.arrivals.length && this.arrivals[0].at < now - RATE_WINDOW_MS)
+      this.arrivals.shift();
     return poses;
   }
 
@@ -139,7 +140,7 @@ class RelayStage implements Stage {
   private failed = 0;
   private readonly trips = { own: 0 };
   private timers: ReturnType<typeof setInterval>[] = [];
-  private work: Promise<void> = Promise.resolve(); // messages are handled in order, though hellos are inflated asynchronously
+  private work: Promise<void> = Promise.resolve(); // handles messages in order
 
   constructor(
     private readonly url: string,
@@ -173,7 +174,9 @@ class RelayStage implements Stage {
         if (own.link && own.link === this.link && !this.closed) this.reconnect();
       },
     };
-    const link = (webTransport && (await connectWebTransport(transport, listener))) || (await connectWebSocket(transport, listener));
+    const link =
+      (webTransport && (await connectWebTransport(transport, listener))) ||
+      (await connectWebSocket(transport, listener));
     own.link = this.link = link;
     this.failed = 0;
     early.forEach(([message, now]) => this.queue(link, message, now));
@@ -203,7 +206,11 @@ class RelayStage implements Stage {
     const report = (): void => {
       const now = performance.now();
       for (const [of, { receiver }] of this.byNumber) {
-        if (now - (told.get(receiver) ?? 0) < (receiver.waiting ? URGENT_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS)) continue;
+        if (
+          now - (told.get(receiver) ?? 0) <
+          (receiver.waiting ? URGENT_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS)
+        )
+          continue;
         told.set(receiver, now);
         link.send({ of, ...receiver.report() });
       }
@@ -293,7 +300,9 @@ class RelayStage implements Stage {
     const own =
       error instanceof MocpackError
         ? error
-        : new MocpackError("corrupt", "message of the relay: it cannot be parsed", { cause: error });
+        : new MocpackError("corrupt", "message of the relay: it cannot be parsed", {
+            cause: error,
+          });
     this.emit("error", own);
   }
 
