@@ -99,7 +99,10 @@ async function inflate(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
       size += value.length;
       if (size > MAX_HELLO_BYTES) {
         void reader.cancel();
-        throw new MocpackError("corrupt", `hello: it inflates to more than ${MAX_HELLO_BYTES} bytes`);
+        throw new MocpackError(
+          "corrupt",
+          `hello: it inflates to more than ${MAX_HELLO_BYTES} bytes`,
+        );
       }
     }
   } catch (error) {

@@ -41,7 +41,10 @@ export interface ConnectOptions {
   WebSocket: typeof WebSocket | undefined;
 }
 
-export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptions, listener: LinkListener): Promise<Link> {
+export function connectWebSocket(
+  { url, token, WebSocket: Socket }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link> {
   const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
   return new Promise((resolve, reject) => {
     const socket = new (Socket ?? globalThis.WebSocket)(url, words);
@@ -63,14 +66,17 @@ export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptio
 }
 
 /** Returns null if the relay, the network or this browser does not support WebTransport. */
-export async function connectWebTransport({ url, token }: ConnectOptions, listener: LinkListener): Promise<Link | null> {
+export async function connectWebTransport(
+  { url, token }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link | null> {
   if (typeof WebTransport === "undefined") return null;
   const stage = new URL(url.replace(/^ws/, "http"));
   const answer = await fetch(new URL("/webtransport.json", stage)).catch(() => null);
   if (!answer?.ok) return null;
-  const told = (await answer.json()) as { port: number; sha256: string } | null;
-  if (!told) return null;
-  const { port, sha256 } = told;
+  const info = (await answer.json()) as { port: number; sha256: string } | null;
+  if (!info) return null;
+  const { port, sha256 } = info;
   const value = Uint8Array.from(sha256.match(/../g) ?? [], (byte) => parseInt(byte, 16));
   const transport = new WebTransport(`https://${stage.hostname}:${port}${stage.pathname}`, {
     serverCertificateHashes: [{ algorithm: "sha-256", value }],
@@ -94,7 +100,7 @@ export async function connectWebTransport({ url, token }: ConnectOptions, listen
 class DatagramLink implements Link {
   readonly transport = "WebTransport";
   private readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-  private answered: ((told: RelayMessage) => void) | undefined;
+  private answered: ((reply: RelayMessage) => void) | undefined;
   private done = false;
 
   constructor(
@@ -125,9 +131,10 @@ class DatagramLink implements Link {
       const answer = new Promise<RelayMessage>((resolve) => (this.answered = resolve));
       this.send({ join: path, role: "watch", token: token ?? "" });
       const wait = new Promise<null>((resolve) => setTimeout(() => resolve(null), JOIN_RETRY_MS));
-      const told = await Promise.race([answer, wait]);
-      if (told?.refused) throw new MocpackError("network", `the relay refuses the connection: ${told.refused}`);
-      if (told) break;
+      const reply = await Promise.race([answer, wait]);
+      if (reply?.refused)
+        throw new MocpackError("network", `the relay refuses the connection: ${reply.refused}`);
+      if (reply) break;
       if (tried === MAX_TRIES - 1) throw new MocpackError("network", "the relay does not answer");
     }
     this.answered = undefined;
@@ -147,10 +154,10 @@ class DatagramLink implements Link {
     const now = performance.now();
     if (message[0] === ITEMS) this.listener.onMessage(message.slice(1).buffer, now);
     else {
-      const told = parseMessage(new TextDecoder().decode(message));
-      if (this.answered && (told.welcome !== undefined || told.refused)) this.answered(told);
-      else if (told.refused || told.join === false) this.session.close();
-      else this.listener.onMessage(told, now);
+      const reply = parseMessage(new TextDecoder().decode(message));
+      if (this.answered && (reply.welcome !== undefined || reply.refused)) this.answered(reply);
+      else if (reply.refused || reply.join === false) this.session.close();
+      else this.listener.onMessage(reply, now);
     }
   }
 
@@ -177,7 +184,8 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
     if (done) break;
     parts.push(value);
     size += value.length;
-    if (size > MAX_MESSAGE_BYTES) throw new MocpackError("corrupt", "message of the relay: it exceeds 4 MB");
+    if (size > MAX_MESSAGE_BYTES)
+      throw new MocpackError("corrupt", "message of the relay: it exceeds 4 MB");
   }
   const all = new Uint8Array(size);
   parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);
@@ -187,8 +195,8 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
 /** Parses a JSON message; returns an empty one if it is invalid. */
 function parseMessage(text: string): RelayMessage {
   try {
-    const told: unknown = JSON.parse(text);
-    return typeof told === "object" && told !== null ? (told as RelayMessage) : {};
+    const reply: unknown = JSON.parse(text);
+    return typeof reply === "object" && reply !== null ? (reply as RelayMessage) : {};
   } catch {
     return {};
   }

@@ -65,7 +65,7 @@ export class Player {
     const time = now - this.minLatency - this.delay;
     const after = this.poses.findIndex((pose) => pose.time > time + 1e-6);
     if (after === 0) return this.poses[0];
-    if (after > 0) return interpolate(this.poses[after - 1], this.poses[after], time);
+    if (after > 0) return interpolatePose(this.poses[after - 1], this.poses[after], time);
     return this.predictAt(time);
   }
 
@@ -81,11 +81,11 @@ export class Player {
     const ahead = Math.min(time - last.time, MAX_PREDICTION_S) / frameTime;
     const [near, far] = [0, 1].map((k) => this.receiver.predict(Math.floor(ahead) + k));
     if (!near || !far) return last;
-    return interpolate(near, far, near.time + (ahead - Math.floor(ahead)) * frameTime);
+    return interpolatePose(near, far, near.time + (ahead - Math.floor(ahead)) * frameTime);
   }
 }
 
-function interpolate(a: LivePose, b: LivePose, time: number): LivePose {
+function interpolatePose(a: LivePose, b: LivePose, time: number): LivePose {
   const share = Math.min(1, Math.max(0, (time - a.time) / Math.max(b.time - a.time, 1e-9)));
   if (share < 1e-3) return a;
   const isExact = a.isExact && b.isExact && b.frameNumber === a.frameNumber + 1;

@@ -25,7 +25,7 @@ interface Exports {
   has_frame(number: number): number;
 }
 
-/** Result of receiving a packet: `redundant` is a duplicate or late, `needsKeyframe` cannot be decoded before a keyframe. */
+/** Result of receiving a packet. `redundant`: duplicate or late. `needsKeyframe`: decodable only after a keyframe. */
 export type PacketStatus = "new" | "redundant" | "needsKeyframe" | "damaged" | "otherStream";
 const STATUSES: PacketStatus[] = ["new", "redundant", "needsKeyframe", "damaged", "otherStream"];
 const MAX_PACKET_BYTES = 1 << 20;

@@ -140,7 +140,7 @@ class RelayStage implements Stage {
   private failed = 0;
   private readonly trips = { own: 0 };
   private timers: ReturnType<typeof setInterval>[] = [];
-  private work: Promise<void> = Promise.resolve(); // messages are handled in order, though hellos are inflated asynchronously
+  private work: Promise<void> = Promise.resolve(); // handles messages in order
 
   constructor(
     private readonly url: string,
@@ -202,21 +202,21 @@ class RelayStage implements Stage {
     this.timers.push(setInterval(ping, PING_INTERVAL_MS));
     ping();
     if (link.transport === "WebSocket") return;
-    const told = new Map<Receiver, number>();
+    const reportedAt = new Map<Receiver, number>();
     const report = (): void => {
       const now = performance.now();
       for (const [of, { receiver }] of this.byNumber) {
         if (
-          now - (told.get(receiver) ?? 0) <
+          now - (reportedAt.get(receiver) ?? 0) <
           (receiver.waiting ? URGENT_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS)
         )
           continue;
-        told.set(receiver, now);
+        reportedAt.set(receiver, now);
         link.send({ of, ...receiver.report() });
       }
-      for (const receiver of told.keys())
+      for (const receiver of reportedAt.keys())
         if (![...this.byNumber.values()].some((one) => one.receiver === receiver))
-          told.delete(receiver);
+          reportedAt.delete(receiver);
     };
     this.timers.push(setInterval(report, URGENT_REPORT_INTERVAL_MS));
   }
@@ -243,7 +243,7 @@ class RelayStage implements Stage {
 
   private async onMessage(data: RelayMessage | ArrayBuffer, now: number): Promise<void> {
     if (!(data instanceof ArrayBuffer)) {
-      this.told(data, now);
+      this.applyMessage(data, now);
       return;
     }
     for (const { number, bytes } of items(data)) {
@@ -256,7 +256,7 @@ class RelayStage implements Stage {
     }
   }
 
-  private told({ join, name, leave, here, pong, trips }: RelayMessage, now: number): void {
+  private applyMessage({ join, name, leave, here, pong, trips }: RelayMessage, now: number): void {
     if (here) {
       const known = Object.entries(here).map(([n, who]) => [Number(n), String(who)] as const);
       known.forEach(([n, who]) => this.names.set(n, who));
@@ -300,7 +300,9 @@ class RelayStage implements Stage {
     const own =
       error instanceof MocpackError
         ? error
-        : new MocpackError("corrupt", "message of the relay: it cannot be parsed", { cause: error });
+        : new MocpackError("corrupt", "message of the relay: it cannot be parsed", {
+            cause: error,
+          });
     this.emit("error", own);
   }
 

@@ -41,9 +41,8 @@ class StreamBuffer:
         self._rows: dict[int, Row] = {}
         self._bytes = 0
         self._packet_loss = PacketLoss()
-        self._keyframe = (
-            self._last_decodable
-        ) = -1  # the frames that stand on the last intra one, without a gap
+        # the last keyframe, and the last frame that follows it without a gap
+        self._keyframe = self._last_decodable = -1
 
     def add(self, packet: bytes) -> PacketStatus:
         """Add the frames of a packet."""
