@@ -353,7 +353,7 @@ def test_a_wrong_checksum_is_found():
     clip = walk(1.0)
     payload = bytearray(Keysine(effort="fast").encode(clip))
     payload[-1] ^= 1
-    with pytest.raises(CorruptionError, match=r"keysine group \d+ is corrupt"):
+    with pytest.raises(CorruptionError, match=naming("keysine group")):
         Keysine().decode(bytes(payload), clip.header)
 
 
