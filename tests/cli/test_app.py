@@ -130,10 +130,10 @@ def test_an_unknown_option_names_the_help_of_the_command_and_a_close_option(comm
 
 
 @pytest.mark.parametrize("words", [[], ["corpus"], *(name.split() for name in app.COMMANDS)])
-def test_help_shows_no_type_beside_a_flag(words):
+def test_help_shows_plain_types_and_none_for_flags(words):
     listed = run(*words, "--help", COLUMNS="200")
     assert listed.returncode == 0
-    assert not re.search("<bool>|BOOLEAN", listed.stdout)
+    assert not re.search(r"<bool>|BOOLEAN|list\[|range", listed.stdout)
 
 
 def test_help_lists_everyday_commands_then_groups_then_the_rest():

@@ -152,13 +152,13 @@ def _simplify_types(parameters: Any) -> Any:
 def _plain_type(option: Any, ctx: Any) -> str | None:
     """Return ``<str>`` for an option of type ``list[str]``, ``<int>`` for one with a range."""
     shown = type(option).display_type_rich(option, ctx)
-    return shown and re.sub(r"list\[(\w+)\]| range(?=>).*", r"\1", shown)
+    return shown and re.sub(r"list\[(\w+)\]| range(?=>)", r"\1", shown)
 
 
 def _help_panel(words: str) -> str:
     """Return the title of the help section that lists a command or a group."""
     if words in GROUPS:
-        return "Groups of commands"
+        return "Command groups"
     return "More commands" if words in MORE_COMMANDS else "Commands"
 
 

@@ -34,7 +34,7 @@ def run(
     data: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Measure on these clips or folders; repeatable. Default: the bundled CMU clips."
+            help="Measure on these clips or folders; repeatable. Default: cmu of the repository."
         ),
     ] = None,
     target: Annotated[

@@ -65,7 +65,7 @@ def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[s
 
 
 def describe_ignored(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
-    """Describe what the bytes of `path` contain besides the motion."""
+    """Describe what the bytes of `path` contain in addition to the motion."""
     if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
         return []
     read_external = (

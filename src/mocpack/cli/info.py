@@ -286,7 +286,7 @@ def _truncation_facts(motion: _api.Motion, layout: PayloadLayout) -> dict[str, A
 
 
 def _take_data_facts(motion: _api.Motion) -> dict[str, Any]:
-    """Return what a file contains besides its poses; every key is present, some are empty."""
+    """Return what a file contains in addition to its poses; every key is present, some are empty."""
     header = motion.header
     first, last = motion.span
     if not isinstance(header, ClipHeader):
@@ -380,7 +380,7 @@ def _table(facts: dict[str, Any]) -> Table:
 
 
 def _take_data_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return table rows for the data of a take besides its poses."""
+    """Return table rows for the data of a take other than its poses."""
     rows = []
     facts = facts | {"hinge_count": len(facts.get("hinges", []))}
     if facts["start_time"] or not facts.get("even_times", True):

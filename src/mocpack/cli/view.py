@@ -57,7 +57,7 @@ def run(
     port: Annotated[
         int,
         typer.Option(
-            help="Set the port of the local server; a busy port is replaced.",
+            help="Set the port of the local server; if it is busy, another is chosen.",
             min=0,
             max=options.MAX_PORT,
         ),

@@ -54,7 +54,7 @@ def run(
     max_error: Annotated[
         str | None,
         typer.Option(
-            help="Compress the recording to this maximum error, like 1mm; default: lossless."
+            help="Compress the recording to this maximum error, like 1mm; default: no further loss."
         ),
     ] = None,
     token_file: Annotated[

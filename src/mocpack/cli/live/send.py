@@ -40,11 +40,13 @@ def run(
     ] = 1.0,
     loop: Annotated[bool, typer.Option("--loop", help="Repeat the file until Ctrl-C.")] = False,
     bitrate: Annotated[
-        str | None, typer.Option(help="Limit the bit rate with packet headers, like 20kbps.")
+        str | None, typer.Option(help="Limit the bit rate, including packet headers, like 20kbps.")
     ] = None,
     coarsest: Annotated[
         str,
-        typer.Option(help="Let --bitrate raise the error up to this limit before it drops twist."),
+        typer.Option(
+            help="Let --bitrate raise the error to this limit before it drops bone twist."
+        ),
     ] = "20mm",
     token_file: Annotated[
         str | None, typer.Option(help="Read the access token from this file.")

@@ -58,7 +58,7 @@ def run(
     max_error: Annotated[
         str | None,
         typer.Option(
-            help="Compress recordings to this maximum error, like 1mm; default: lossless."
+            help="Compress recordings to this maximum error, like 1mm; default: no further loss."
         ),
     ] = None,
     udp: Annotated[
