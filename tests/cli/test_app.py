@@ -62,7 +62,7 @@ def test_a_command_begins_its_help_with_the_line_of_the_table(name):
 
 
 def test_no_command_function_takes_more_than_20_parameters():
-    runs = {name: importlib.import_module(app.module_of(name)).run for name in app.COMMANDS}
+    runs = {name: importlib.import_module(app.module_name(name)).run for name in app.COMMANDS}
     counts = {name: len(inspect.signature(run).parameters) for name, run in runs.items()}
     assert {name: count for name, count in counts.items() if count > 20} == {}
 
@@ -130,17 +130,17 @@ def test_an_unknown_option_names_the_help_of_the_command_and_a_close_option(comm
 
 
 @pytest.mark.parametrize("words", [[], ["corpus"], *(name.split() for name in app.COMMANDS)])
-def test_help_shows_no_type_beside_a_flag(words):
+def test_help_shows_plain_types_and_none_for_flags(words):
     listed = run(*words, "--help", COLUMNS="200")
     assert listed.returncode == 0
-    assert not re.search("<bool>|BOOLEAN", listed.stdout)
+    assert not re.search(r"<bool>|BOOLEAN|list\[|range", listed.stdout)
 
 
 def test_help_lists_everyday_commands_then_groups_then_the_rest():
     listed = run("--help", COLUMNS="200").stdout
     places = [
         re.search(rf"^│ {name} ", listed, re.MULTILINE).start()
-        for name in ("compress", "codecs", "corpus", "cluster", "live", *app.SPECIAL)
+        for name in ("compress", "codecs", "corpus", "cluster", "live", *app.MORE_COMMANDS)
     ]
     assert places == sorted(places)
 
@@ -151,13 +151,13 @@ def test_option_groups_are_the_options_of_their_fields():
         return 0
 
     seen: list[tuple[str, Reading, bool]] = []
-    shielded = app._shielded(command)
+    shielded = app._wrap_command(command)
     fields = [one.name for one in dataclasses.fields(Reading)]
     assert [*inspect.signature(shielded).parameters] == ["name", *fields, "force", "quiet"]
     values = dataclasses.asdict(Reading(fps=0.0, allow_pickle=True))
     assert shielded(name="a", quiet=False, force=True, **values) == 0
     assert seen == [("a", Reading(fps=0.0, allow_pickle=True), True)]
-    assert seen[0][1].given() == {"fps": 0.0, "allow_pickle": True}
+    assert seen[0][1].to_arguments() == {"fps": 0.0, "allow_pickle": True}
 
 
 def test_importing_mocpack_loads_none_of_its_modules_and_not_numpy():
@@ -177,7 +177,7 @@ def test_reading_and_writing_loads_no_metrics_no_search_and_no_package_metadata(
 )
 def test_what_runs_no_command_imports_no_command(words):
     found = modules_of(*words)
-    assert not set(map(app.module_of, app.COMMANDS)) & found
+    assert not set(map(app.module_name, app.COMMANDS)) & found
     assert "numpy" not in found
 
 
@@ -186,8 +186,8 @@ def test_what_runs_no_command_imports_no_command(words):
 )
 def test_a_command_imports_its_own_module_and_no_other_command(name):
     found = modules_of(*name.split(), "--help")
-    commands = set(map(app.module_of, app.COMMANDS)) & found
-    assert commands == {app.module_of(name)}
+    commands = set(map(app.module_name, app.COMMANDS)) & found
+    assert commands == {app.module_name(name)}
     assert not found & {"mocpack.bench", "mocpack.viewing", *HEAVY}
 
 

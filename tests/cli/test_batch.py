@@ -13,7 +13,7 @@ from command_line import run_text
 import mocpack
 from child_processes import start
 from mocpack.cli import batch
-from mocpack.cli.journal import NAME
+from mocpack.cli.journal import JOURNAL_NAME
 from mocpack.testing import walk
 from naming import names
 
@@ -53,7 +53,7 @@ def folder(tmp_path):
 
 
 def made(folder):
-    return {p.name: p.read_bytes() for p in (folder / "out").iterdir() if p.name != NAME}
+    return {p.name: p.read_bytes() for p in (folder / "out").iterdir() if p.name != JOURNAL_NAME}
 
 
 def rows_of(folder, *words):
@@ -174,9 +174,9 @@ def test_an_error_that_is_not_ours_is_a_sentence_and_not_the_end():
         raise ZeroDivisionError("by nothing")
 
     outcome = batch.attempt(defective, batch.Job("walk.bvh", ("walk.mocp",)))
-    assert (outcome.fate, outcome.code) == ("failed", 2)
-    assert outcome.complaint.startswith("walk.bvh: ")
-    assert names(outcome.complaint, "mocpack ZeroDivisionError: by nothing test_batch.py")
+    assert (outcome.status, outcome.code) == ("failed", 2)
+    assert outcome.error.startswith("walk.bvh: ")
+    assert names(outcome.error, "mocpack ZeroDivisionError: by nothing test_batch.py")
 
 
 def test_resume_trusts_checksums_and_not_names(folder):
@@ -217,7 +217,7 @@ def test_resume_overwrites_nothing_that_no_batch_has_made(folder):
 def test_resume_reads_a_journal_that_was_cut(folder):
     names = ("a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")
     rows_of(folder, *names)
-    journal = folder / "out" / NAME
+    journal = folder / "out" / JOURNAL_NAME
     journal.write_bytes(journal.read_bytes()[:-20] + b'\nnull\n[1]\n{"output": 3}\n{"out')
     code, rows = rows_of(folder, *names)
     assert code == 0
@@ -227,7 +227,7 @@ def test_resume_reads_a_journal_that_was_cut(folder):
 
 def test_resume_puts_away_what_a_killed_writer_has_left(folder):
     (folder / "out").mkdir()
-    (folder / "out" / NAME).write_text('{"output": "a.mocp"}\n')
+    (folder / "out" / JOURNAL_NAME).write_text('{"output": "a.mocp"}\n')
     (folder / "out" / ".a.mocp.x1y2z3_4").write_bytes(b"half")
     (folder / "out" / ".a.mocp.backup").write_bytes(b"another's")
     assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")[0] == 0

@@ -10,7 +10,7 @@ from command_line import run_text as run
 
 import mocpack
 from child_processes import start
-from mocpack.cli.inputs import find_sources, outputs_for
+from mocpack.cli.inputs import find_sources, output_paths
 from mocpack.errors import UsageError
 from mocpack.testing import walk
 from naming import names, naming
@@ -99,7 +99,7 @@ def test_what_names_no_file_is_said(folder, word, named):
 def test_files_that_would_become_one_are_refused(folder):
     words = [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
     with pytest.raises(UsageError, match=naming("a.bvh two/a.bvh a.mocp")):
-        outputs_for(find_sources(words, SUFFIXES), "out", ".mocp")
+        output_paths(find_sources(words, SUFFIXES), "out", ".mocp")
 
 
 @pytest.mark.parametrize(
