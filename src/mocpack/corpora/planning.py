@@ -200,7 +200,7 @@ class Plan:
         files = [_parse_row(row, f"{name}, line {n}") for n, row in enumerate(rows[1:], 2)]
         names = [one.name for one in files]
         if names != sorted(set(names)):
-            raise CorruptionError(f"{name}: clips must be in the order of their names, without duplicates")
+            raise CorruptionError(f"{name}: clips must be sorted by name, without duplicates")
         return cls(tuple(files), packing)
 
 
