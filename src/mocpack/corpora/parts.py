@@ -47,7 +47,7 @@ class PackedPart:
 
     clips: tuple[StoredClip, ...]
     rows: tuple[Row, ...]
-    refused: tuple[RejectedFile, ...]
+    rejected: tuple[RejectedFile, ...]
 
 
 def pack_part(part: Part, folder: str) -> str | None:
@@ -149,14 +149,14 @@ def join(
     if absent:
         numbers = _format_numbers(absent)
         raise UsageError(f"{len(absent)} of {len(parts)} parts are not packed yet: {numbers}")
-    refused: list[RejectedFile] = []
+    rejected: list[RejectedFile] = []
     given = {"meta": meta, "name_pattern": name_pattern, "shard_size": shard_size}
     with CorpusWriter(path, **given) as writer:
         for packed in _read_ahead(parts, folder):
-            refused += packed.refused
+            rejected += packed.rejected
             for clip, row in zip(packed.clips, packed.rows, strict=True):
                 writer.add(clip, row)
-    return refused
+    return rejected
 
 
 def read_part(part: Part, folder: str) -> PackedPart:
@@ -183,7 +183,7 @@ def to_bytes(packed: PackedPart) -> bytes:
     said = {
         "sha256": hashlib.sha256(made).hexdigest(),
         "rows": list(packed.rows),
-        "refused": [{"input": one.path, "error": one.reason} for one in packed.refused],
+        "rejected": [{"input": one.path, "error": one.reason} for one in packed.rejected],
     }
     return json.dumps(said).encode() + b"\n" + made
 
@@ -194,7 +194,7 @@ def from_bytes(data: bytes) -> PackedPart:
     try:
         said = json.loads(line)
         same = said["sha256"] == hashlib.sha256(made).hexdigest()
-        refused = tuple(RejectedFile(row["input"], row["error"]) for row in said["refused"])
+        rejected = tuple(RejectedFile(row["input"], row["error"]) for row in said["rejected"])
         rows = tuple(said["rows"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptionError("first line: expected the JSON header of a part") from error
@@ -202,20 +202,20 @@ def from_bytes(data: bytes) -> PackedPart:
         raise CorruptionError("its checksum is wrong")
     source = open_source(made)
     return PackedPart(
-        tuple(read_stored_clips(source, read_trailer(source).index.places())), rows, refused
+        tuple(read_stored_clips(source, read_trailer(source).index.places())), rows, rejected
     )
 
 
-def rejected_to_json_lines(refused: Sequence[RejectedFile]) -> bytes:
+def rejected_to_json_lines(rejected: Sequence[RejectedFile]) -> bytes:
     """Return the report of rejected files as JSON lines."""
-    rows = [json.dumps({"input": one.path, "error": one.reason}) for one in refused]
+    rows = [json.dumps({"input": one.path, "error": one.reason}) for one in rejected]
     return "".join(row + "\n" for row in rows).encode()
 
 
 def _pack_files(part: Part) -> PackedPart:
     clips: list[StoredClip] = []
     rows: list[Row] = []
-    refused = []
+    rejected = []
     changed = _reject_changed_companions(part)
     progress.expect(len(part.files))
     for file in part.files:
@@ -227,11 +227,11 @@ def _pack_files(part: Part) -> PackedPart:
             # do not write the part, so that a machine with the package can pack it
             raise MissingExtraError(found.reason)
         if isinstance(found, RejectedFile):
-            refused.append(found)
+            rejected.append(found)
             continue
         clips += [clip for clip, _ in found]
         rows += [row for _, row in found]
-    return PackedPart(tuple(clips), tuple(rows), tuple(refused))
+    return PackedPart(tuple(clips), tuple(rows), tuple(rejected))
 
 
 def _reject_changed_companions(part: Part) -> dict[str, RejectedFile]:
@@ -252,8 +252,8 @@ def _combine_files(part: Part, folder: str) -> None:
         made = [read_part(one, folder) for one in part.split_by_file()]
         clips = tuple(clip for one in made for clip in one.clips)
         rows = tuple(row for one in made for row in one.rows)
-        refused = tuple(found for one in made for found in one.refused)
-        whole = to_bytes(PackedPart(clips, rows, refused))
+        rejected = tuple(found for one in made for found in one.rejected)
+        whole = to_bytes(PackedPart(clips, rows, rejected))
         storage.write(whole, storage.join_path(folder, part.file_name))
 
 
@@ -265,9 +265,9 @@ def _pack_singly(singles: Sequence[Part], folder: str, engine: Engine) -> None:
         reason = _run_parts(left, folder, engine)
         left = [left[index] for index in reason]
     for part, lost in zip(left, reason.values(), strict=True):
-        refused = reject_after_crashes(part.files[0].path, lost)
+        rejected = reject_after_crashes(part.files[0].path, lost)
         storage.write(
-            to_bytes(PackedPart((), (), (refused,))), storage.join_path(folder, part.file_name)
+            to_bytes(PackedPart((), (), (rejected,))), storage.join_path(folder, part.file_name)
         )
 
 
