@@ -26,9 +26,9 @@ namespace
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 using Joints = std::optional<std::vector<int32_t>>;
 
-const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
-const double MAX_DECODED_M = 2e7; // metres
-const size_t MOST_KEPT = 1 << 14;	 // numbers of keys that are kept for the next call
+const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
+const double MAX_DECODED_M = 2e7;	// metres
+const size_t MOST_KEPT = 1 << 14;	// numbers of keys that are kept for the next call
 
 // The first part, in the file's order, that some thread could not read.
 class Failures
@@ -302,8 +302,9 @@ class Payload
 		auto rotations = new_array<double, 3>({count, joints, 4});
 		auto translations = new_array<double, 3>({count, moving, 3});
 		for (size_t k = 0; k < count; ++k)
-			mocpack_keysine_decode_key(motion->head, keys->numbers.data() + k * layout().channel_count, nullptr,
-								 rotations.data() + 4 * k * joints, translations.data() + 3 * k * moving);
+			mocpack_keysine_decode_key(motion->head, keys->numbers.data() + k * layout().channel_count,
+									   nullptr, rotations.data() + 4 * k * joints,
+									   translations.data() + 3 * k * moving);
 		if (!settle(rotations, translations))
 			raise_corrupt("a key of the keysine payload is no pose");
 		return {rotations, translations};
@@ -519,7 +520,8 @@ class Payload
 		const size_t end = motion->key_frame(groups.first + groups.count);
 		if (end >= start && end < stop)
 			mocpack_keysine_decode_key(head, keys + groups.count * channels, &columns.view,
-								 turns + (end - start) * turn_width, places + (end - start) * place_width);
+									   turns + (end - start) * turn_width,
+									   places + (end - start) * place_width);
 	}
 
 	// Makes rotations unit and of one sign in time. False where this is no motion.
@@ -527,7 +529,7 @@ class Payload
 	{
 		return are_near(translations.data(), translations.size()) &&
 			   mocpack_normalize_rotations(rotations.data(), rotations.shape(0), rotations.shape(1),
-										UNIT_TOLERANCE) < 0;
+										   UNIT_TOLERANCE) < 0;
 	}
 
 	// Rows that are the frames themselves: straight into the caller's array.
@@ -554,7 +556,7 @@ class Payload
 		const size_t end = motion->key_frame(groups.first + groups.count);
 		if (end >= start && end < stop)
 			mocpack_keysine_decode_key_row(motion->head, keys + groups.count * channels, nullptr,
-								out.data() + (end - start) * width, rotations_only);
+										   out.data() + (end - start) * width, rotations_only);
 	}
 
 	// Anything else: by way of the frames in double precision.

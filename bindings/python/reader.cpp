@@ -373,7 +373,8 @@ class File
 	nb::tuple skeleton_chunks() const
 	{
 		const Chunks& c = *motion().chunks;
-		return nb::make_tuple(chunk_body(c.skeleton), chunk_body(c.rest), chunk_body(c.hinges), chunk_body(c.scales));
+		return nb::make_tuple(chunk_body(c.skeleton), chunk_body(c.rest), chunk_body(c.hinges),
+							  chunk_body(c.scales));
 	}
 	// Vertex count and triangles (faces, 3).
 	nb::tuple mesh() const
@@ -440,7 +441,8 @@ class File
 		check(mocpack_track_labels(&motion(), index, &count, &size, nullptr, nullptr, &error), error);
 		std::vector<mocpack_Text> words(count + 1);
 		std::vector<char> text(size + 1);
-		check(mocpack_track_labels(&motion(), index, &count, &size, words.data(), text.data(), &error), error);
+		check(mocpack_track_labels(&motion(), index, &count, &size, words.data(), text.data(), &error),
+			  error);
 		nb::list found;
 		for (size_t i = 0; i < count; ++i)
 			found.append(to_str(words[i]));
@@ -526,9 +528,9 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 		names.append(to_str(entry.name));
 		int64_t bits;
 		std::memcpy(&bits, &entry.frame_time, 8);
-		const int64_t row[] = {int64_t(clip.base_number), int64_t(entry.shard),
-							   int64_t(entry.offset),	  int64_t(entry.stored_size),
-							   int64_t(entry.base_offset),	  int64_t(clip.front.size),
+		const int64_t row[] = {int64_t(clip.base_number),  int64_t(entry.shard),
+							   int64_t(entry.offset),	   int64_t(entry.stored_size),
+							   int64_t(entry.base_offset), int64_t(clip.front.size),
 							   int64_t(entry.frame_count), bits};
 		std::copy(row, row + 8, columns.data() + 8 * n);
 		fronts.append(reinterpret_cast<const char*>(clip.front.bytes), size_t(clip.front.size));

@@ -59,7 +59,8 @@ struct WindowPlan
 		if (!(step > 0) || !(step < 1e9) || !(rate > 0))
 			throw nb::value_error("step and rate must be above 0, and step below 1e9");
 		if (!good || (partners && !check_partners()))
-			throw nb::value_error("parents, offsets, translated joints, fields, feet or partners are out of range");
+			throw nb::value_error(
+				"parents, offsets, translated joints, fields, feet or partners are out of range");
 	}
 
 	bool check_partners() const

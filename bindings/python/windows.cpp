@@ -12,7 +12,7 @@ using RowArray = Array<float, nb::ndim<2>>;
 
 // Writes a window of decoded arrays.
 void write_window_from_arrays(const WindowPlan& plan, Rotations turns, Translations places, double first,
-					  WindowOut out)
+							  WindowOut out)
 {
 	size_t joints = plan.parents.size(), moving = plan.translated.size();
 	if (turns.shape(1) != joints || places.shape(1) != moving || turns.shape(0) != places.shape(0))
@@ -33,7 +33,7 @@ void check_rows(const WindowPlan& plan, const RowArray& rows)
 
 // Writes a window of rows (T, 4 J + 3 M) from frame `start`, without the GIL.
 void write_window(const WindowPlan& plan, const RowArray& rows, size_t start, size_t frames, double first,
-				const WindowOut& out)
+				  const WindowOut& out)
 {
 	size_t turn = 4 * plan.parents.size(), width = rows.shape(1);
 	const float* from = rows.data() + start * width;
@@ -114,8 +114,8 @@ void register_windows(nb::module_& m)
 			 "partners"_a.none(), "before"_a.none(), "after"_a.none(), "axis"_a, "relative"_a, "step"_a,
 			 "rate"_a)
 		.def_prop_ro("width", &WindowPlan::width);
-	m.def("write_window_from_arrays", write_window_from_arrays, "plan"_a, "rotations"_a, "translations"_a, "first"_a,
-		  "out"_a);
+	m.def("write_window_from_arrays", write_window_from_arrays, "plan"_a, "rotations"_a, "translations"_a,
+		  "first"_a, "out"_a);
 	m.def("write_window_from_rows", write_window_from_rows, "plan"_a, "rows"_a, "first"_a, "out"_a);
 	nb::class_<RowBlocks>(m, "RowBlocks")
 		.def(nb::init<RowArray, MutableArray<int64_t, nb::ndim<1>>, MutableArray<int64_t, nb::ndim<1>>,

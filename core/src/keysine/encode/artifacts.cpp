@@ -64,8 +64,8 @@ double quantile(double* numbers, size_t count, double share)
 
 // Energy of one segment (length, width) of signals above the first bin, in units of the window's energy.
 // work: (length + 3, width).
-MOCPACK_SIMD_CLONES double segment_energy(const double* signals, size_t length, size_t width, size_t first_bin,
-								   const double* waves, double* work)
+MOCPACK_SIMD_CLONES double segment_energy(const double* signals, size_t length, size_t width,
+										  size_t first_bin, const double* waves, double* work)
 {
 	// each signal without its mean, in a Hann window
 	double *mean = work, *real = work + width, *imaginary = work + 2 * width, *x = work + 3 * width;

@@ -21,7 +21,8 @@ const double PI = 3.14159265358979323846;
 // Cosine series of signals (frames, width) in place, width numbers per frame: coefficient k of a signal is
 // sqrt(2 / frames) * sum of x[n] cos(pi (n + 1/2) k / frames). `work` has as many numbers, `cosines` 4 *
 // frames.
-MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t width, double* work, double* cosines)
+MOCPACK_SIMD_CLONES void cosine_series(double* signals, size_t frames, size_t width, double* work,
+									   double* cosines)
 {
 	const size_t period = 4 * frames, half = frames / 2;
 	for (size_t i = 0; i < period; ++i)

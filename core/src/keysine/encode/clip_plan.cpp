@@ -256,7 +256,8 @@ bool ClipStatistics::measure_hinges(EncodeTask* task)
 		return true;
 	if (!task->take(&angles, frames * s.hinge_count))
 		return false;
-	mocpack_compute_hinge_angles(&s, task->motion.rotations, task->motion.translations, frames, angles.data());
+	mocpack_compute_hinge_angles(&s, task->motion.rotations, task->motion.translations, frames,
+								 angles.data());
 	for (size_t h = 0; h < s.hinge_count; ++h)
 	{
 		Hinge& hinge = hinges_[h];

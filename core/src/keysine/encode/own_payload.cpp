@@ -101,7 +101,8 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 	Buffer<mocpack_KeysineSineCache> sines;
 	if (!task->take_room(&motion->rotations, 4 * joints * motion->frames) ||
 		!task->take_room(&motion->translations, 3 * moving * motion->frames) ||
-		!task->take(&sines, workers) || !scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
+		!task->take(&sines, workers) ||
+		!scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
 		return false;
 	double *turns = motion->rotations.data(), *places = motion->translations.data();
 	task->parallel_for(
@@ -124,8 +125,9 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 				task->stop(MOCPACK_CORRUPT);
 			task->poll();
 		});
-	mocpack_keysine_decode_key(head_, keys_of(first + count), nullptr, turns + 4 * joints * (stop - 1 - start),
-						 places + 3 * moving * (stop - 1 - start));
+	mocpack_keysine_decode_key(head_, keys_of(first + count), nullptr,
+							   turns + 4 * joints * (stop - 1 - start),
+							   places + 3 * moving * (stop - 1 - start));
 	if (task->stopped())
 		return false;
 	if (!are_near(motion->translations) ||
@@ -163,8 +165,10 @@ double largest_angle(EncodeTask* task, const DecodedMotion& decoded)
 	if (!task->take(&angles, frames * s.hinge_count) || !task->take(&source, frames * s.hinge_count) ||
 		!task->take(&is_hinged, joints))
 		return 0;
-	mocpack_compute_hinge_angles(&s, decoded.rotations.data(), decoded.translations.data(), frames, angles.data());
-	mocpack_compute_hinge_angles(&s, task->motion.rotations, task->motion.translations, frames, source.data());
+	mocpack_compute_hinge_angles(&s, decoded.rotations.data(), decoded.translations.data(), frames,
+								 angles.data());
+	mocpack_compute_hinge_angles(&s, task->motion.rotations, task->motion.translations, frames,
+								 source.data());
 	for (size_t h = 0; h < s.hinge_count; ++h)
 	{
 		if (s.hinge_slides[h])

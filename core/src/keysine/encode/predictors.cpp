@@ -27,7 +27,7 @@ struct Candidate
 
 // Sums by band of weights times a times b: weights[band] is zero outside the band.
 MOCPACK_SIMD_CLONES void weighted_products(const double* const* weights, const double* a, const double* b,
-									size_t count, double* sums)
+										   size_t count, double* sums)
 {
 	for (size_t band = 0; band < BANDS; ++band)
 	{
@@ -62,7 +62,7 @@ MOCPACK_SIMD_CLONES double bits_of(const double* y, size_t count, double floor)
 }
 
 MOCPACK_SIMD_CLONES void subtract(const double* y, const double* source, const double* band, double factor,
-						   size_t count, double* left)
+								  size_t count, double* left)
 {
 	for (size_t t = 0; t < count; ++t)
 		left[t] = y[t] - factor * band[t] * source[t];
@@ -143,7 +143,8 @@ class PredictorSearch
 			const int32_t normalized_frequency = seen_.paces[t];
 			if (normalized_frequency <= 0)
 				continue;
-			const bool in_band[BANDS] = {true, normalized_frequency <= c_.slow_pace, normalized_frequency > c_.slow_pace,
+			const bool in_band[BANDS] = {true, normalized_frequency <= c_.slow_pace,
+										 normalized_frequency > c_.slow_pace,
 										 normalized_frequency > c_.fast_pace};
 			for (size_t b = 0; b < BANDS; ++b)
 				bands_[b * count_ + at] = in_band[b];
