@@ -137,27 +137,32 @@ def _only_folder(data: list[Path] | None) -> Path | None:
 
 
 def _paper(name: str, data: Path | None, out: Path) -> int:
+    from mocpack.bench.papers.page import write_summary
+
     _require_for_papers()
-    module = find_paper(name).module()
+    paper = find_paper(name)
     out.mkdir(parents=True, exist_ok=True)
-    module.reproduce(data, out)
+    paper.module().reproduce(data, out)
+    files.stdout().print(f"wrote {write_summary(paper, out)}")
     return 0
 
 
 def _require_for_papers() -> None:
     for package in ("matplotlib", "scipy", "cma"):
-        require(package, extra="papers", purpose="making a paper's tables again")
+        require(package, extra="papers", purpose="reproducing a paper's tables")
 
 
 def _all_papers(data: Path | None, out: Path) -> int:
-    from mocpack.bench.papers.page import reproduce_all, write_page
+    from mocpack.bench.papers.page import ALL_LINES, PAGE, reproduce_all, write_page
 
     _require_for_papers()
     out.mkdir(parents=True, exist_ok=True)
-    made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
+    made = reproduce_all(PAPERS, data, out, on_progress=files.stderr().print)
     page = write_page(made, out)
-    files.stdout().print(f"wrote {page}, {out}/papers.md and {out}/verdicts.md")
+    files.stdout().print(f"wrote {page}, {out}/papers.md, {out}/{PAGE} and {out}/{ALL_LINES}")
     failed = [one for one in made if one.failure]
     for one in failed:
-        files.stderr().print(f"{one.paper.authors} {one.paper.year} was not made: {one.failure}")
+        files.stderr().print(
+            f"{one.paper.authors} {one.paper.year} was not reproduced: {one.failure}"
+        )
     return 1 if failed else 0
