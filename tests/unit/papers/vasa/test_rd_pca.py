@@ -349,3 +349,21 @@ def test_at_the_papers_size_the_default_beats_the_paper_on_17_10():
     data = mocpack.encode(clip, codec)
     assert len(data) <= 17_200
     assert 100 * mean_error(codec, clip) < 0.99
+
+
+def test_a_file_of_an_untrained_coder_decodes_to_the_same_clip_and_is_larger():
+    trained, untrained = (mocpack.encode(SHORT, RdPca(trained=t)) for t in (True, False))
+    assert len(untrained) > len(trained)
+    same = (mocpack.decode(file).rotations for file in (trained, untrained))
+    assert np.array_equal(*same)
+
+
+def test_an_open_loop_leaves_more_error_than_a_closed_one():
+    closed = RdPca(lam=0.01, Q_l=3.0, Q_g=3.0)
+    assert mean_error(replace(closed, closed_loop=False)) > mean_error(closed)
+
+
+@pytest.mark.parametrize("name", ["closed_loop", "trained"])
+def test_a_switch_that_is_no_boolean_is_refused(name):
+    with pytest.raises(ValueError, match=naming(f"{name} 'yes'")):
+        RdPca(**{name: "yes"})

@@ -23,7 +23,7 @@ class Wavelet(WaveletCodec):
     ----------
     selection : {"joint", "per-signal"}
         The largest coefficients of all signals together, or the same number of each.
-    ratio, rotation, update, bits, deflate
+    ratio, rotation, update, bits, deflate, step_per_signal
         As in `WaveletCodec`.
     """
 

@@ -37,7 +37,7 @@ class WaveletOpt(SearchingCodec):
     ----------
     metric : str
         What the search minimises: eps_x_cm of the paper, or any other metric of `mocpack compare`.
-    ratio, rotation, update, bits, deflate, search, seed, patience
+    ratio, rotation, update, bits, deflate, step_per_signal, search, seed, patience
         As in `SearchingCodec`.
     """
 

@@ -101,13 +101,19 @@ class RdPca(Codec):
         Subtract the mean of all channels in temporal PCA, as the paper does.
     pose_floor, trajectory_floor : float
         See `K` and `P`.
+    closed_loop : bool
+        Fit coefficients to the quantized bases, which the decoder has; without it to the bases
+        before quantization, as the paper does.
+    trained : bool
+        Start the arithmetic coder from trained statistics; without it from even odds, as the paper
+        does.
     """
 
     codec_id = "rd-pca"
     bitstream_version = 2
     oldest_bitstream = 2
     quality: ClassVar[Quality] = Quality("lam", 1e-9, 1.0)
-    decoder_params = ()
+    decoder_params = ("trained",)
     tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
 
     lam: float = 0.003
@@ -125,6 +131,8 @@ class RdPca(Codec):
     pose_floor: float = 0.15
     trajectory_floor: float = 8.0
     truncation: Truncated = "variance"
+    closed_loop: bool = True
+    trained: bool = True
 
     def __post_init__(self) -> None:
         _check_range("lam", self.lam, 1e-10, 1e3)
@@ -138,6 +146,9 @@ class RdPca(Codec):
         _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
         _check_word("le", self.le, get_args(Equalisation))
         _check_word("truncation", self.truncation, get_args(Truncated))
+        for name in ("closed_loop", "trained"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
         if not callable(self.metric):
             _check_word("metric", self.metric, get_args(Metric))
         elif self.le in ("noise", "literal"):
@@ -156,7 +167,7 @@ class RdPca(Codec):
         weighted = matrix * 2.0 ** (weights / bitstream.WEIGHT_STEPS)
         means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))
         centred = (weighted - means * bitstream.mean_step(len(matrix)))[:, moving]
-        poses, exponents = self._poses(centred, gram)
+        poses, exponents, exact = self._poses(centred, gram)
         model = bitstream.Model(
             self.L,
             self.tpca,
@@ -169,8 +180,9 @@ class RdPca(Codec):
             exponents,
             poses,
         )
-        channels = _project(centred, model.basis(), gram)
-        return bitstream.pack(model, self._chunks(channels))
+        basis = model.basis() if self.closed_loop or exact is None else exact
+        channels = _project(centred, basis, gram)
+        return bitstream.pack(model, self._chunks(channels), trained=self.trained)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         return self.open(payload, header).clip()
@@ -209,11 +221,14 @@ class RdPca(Codec):
         found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
         return np.where(moving, found, known), None
 
-    def _poses(self, centred: F64, gram: F64 | None) -> tuple[I64 | None, I64]:
-        """Return the principal poses (K, N) of weighted columns (T, N), and their exponents."""
+    def _poses(self, centred: F64, gram: F64 | None) -> tuple[I64 | None, I64, F64 | None]:
+        """Return the principal poses (K, N) of weighted columns (T, N), and their exponents.
+
+        The last result are the poses before quantization.
+        """
         count = centred.shape[1]
         if not self.ppca or not count:
-            return None, np.zeros(0, np.int64)
+            return None, np.zeros(0, np.int64), None
         energies, poses = _principal_poses(centred, gram)
         # what cannot be told from rounding beside the largest may matter, so it stays
         unsure = ROUNDING * count * energies.max(initial=0.0)
@@ -222,7 +237,7 @@ class RdPca(Codec):
         K = min(self.K or felt, len(energies))
         exponents = cobra.importance_exponents(np.sqrt(energies[:K]), poses[:, :K])
         whole = np.round(poses[:, :K] / cobra.steps(self.Q_g, exponents))
-        return whole.astype(np.int64).T, exponents
+        return whole.astype(np.int64).T, exponents, poses[:, :K].T
 
     def _chunks(self, channels: F64) -> list[temporal_pca.Trajectories | I64]:
         parts = [channels[a : a + self.L] for a in range(0, len(channels), self.L)]
@@ -233,7 +248,12 @@ class RdPca(Codec):
         truncation = temporal_pca.Truncation(self.trajectory_floor, budget, share)
         return [
             temporal_pca.quantise(
-                part, s=self.s, Q_l=self.Q_l, truncation=truncation, centred=self.centred
+                part,
+                s=self.s,
+                Q_l=self.Q_l,
+                truncation=truncation,
+                centred=self.centred,
+                closed_loop=self.closed_loop,
             )
             for part in parts
         ]
@@ -242,11 +262,15 @@ class RdPca(Codec):
 class RdPcaDecoder(Decoder):
     """Decodes chunks by themselves."""
 
+    codec: RdPca
+
     @cached_property
     def _head(self) -> bitstream.RdPcaHead:
-        header = self.header
         return bitstream.read_head(
-            self.payload.read, header.frame_count, header.skeleton.channel_count
+            self.payload.read,
+            self.header.frame_count,
+            self.header.skeleton.channel_count,
+            trained=self.codec.trained,
         )
 
     def clip(self) -> Clip:

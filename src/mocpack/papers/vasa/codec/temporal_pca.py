@@ -93,7 +93,13 @@ class Trajectories:
 
 
 def quantise(
-    chunk: F64, *, s: int | None, Q_l: float, truncation: Truncation, centred: bool
+    chunk: F64,
+    *,
+    s: int | None,
+    Q_l: float,
+    truncation: Truncation,
+    centred: bool,
+    closed_loop: bool = True,
 ) -> Trajectories:
     """Return the trajectories of a chunk (length, K), and its channels' coefficients of them.
 
@@ -107,6 +113,8 @@ def quantise(
     centred : bool
         Subtract the mean of all channels first; it becomes the first trajectory, whose
         coefficients are all 1 and stand as 0.
+    closed_loop : bool
+        Fit the coefficients to the quantized trajectories.
     """
     length, channels = chunk.shape
     if s is None:
@@ -120,8 +128,8 @@ def quantise(
     exponents = cobra.importance_exponents(sizes[:count], knots)
     steps = cobra.steps(Q_l / np.sqrt(s), exponents)
     whole = np.round(knots / steps).astype(np.int64)
-    # the quantised trajectories are what the decoder has, so the coefficients are fitted to them
-    seen = cobra.interpolation(length, s) @ (whole * steps)
+    # the decoder has the quantized trajectories, so a closed loop fits the coefficients to them
+    seen = cobra.interpolation(length, s) @ (whole * steps if closed_loop else knots)
     coefficients = np.round(_fit(seen, rest)).astype(np.int64)
     if mean is None:
         return Trajectories(s, exponents, whole, coefficients)
