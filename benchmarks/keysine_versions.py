@@ -7,7 +7,7 @@ OTHER/src is the `src` folder of another checkout whose native core has been bui
 runs in processes of its own, in turns, on one core; processor time, best of several. The words
 `cmu` (T-pose dropped), `bandai` and `dog` (where `MOCPACK_DATA` has them) give payload bytes over
 all of these clips, default effort, a seek point every second. `means` gives payload bytes at equal
-mean errors of joint centres, and those of the other version's `fk-wavelet` beside them; `heads`
+mean errors of joint centers, and those of the other version's `fk-wavelet` beside them; `heads`
 those of heads alone, of two seconds from each of the clips of cmu.
 """
 
@@ -103,29 +103,29 @@ def in_turns(other, path, skip, what, rounds=ROUNDS):
 
 def sizes(name, other):
     paths = clips(name)
-    for millimetres in (10, 1, 0.1):
-        what = {"kind": "size", "codec": {"max_error": millimetres / 1000}}
+    for millimeters in (10, 1, 0.1):
+        what = {"kind": "size", "codec": {"max_error": millimeters / 1000}}
         total = np.zeros(2)
         for path in paths:
             skip = int(name == "cmu")
             total += [run(source, path, skip, what)["size"] for source in (other, HERE)]
         if total[0]:
             print(
-                f"{name} at {millimetres:g} mm: {total[0]:.0f} -> {total[1]:.0f} bytes: "
+                f"{name} at {millimeters:g} mm: {total[0]:.0f} -> {total[1]:.0f} bytes: "
                 f"{total[1] / total[0]:.3f}",
                 flush=True,
             )
 
 
 def heads(other):
-    for millimetres in (10, 1, 0.1):
-        what = {"kind": "head", "frames": 240, "codec": {"max_error": millimetres / 1000}}
+    for millimeters in (10, 1, 0.1):
+        what = {"kind": "head", "frames": 240, "codec": {"max_error": millimeters / 1000}}
         made = [[run(side, path, 1, what) for side in (other, HERE)] for path in clips("cmu")]
         if made:
             before, after = (np.mean([pair[i]["head"] for pair in made]) for i in range(2))
             whole = np.mean([pair[1]["size"] for pair in made])
             print(
-                f"heads of 240 frames at {millimetres:g} mm: {before:.0f} -> {after:.0f} bytes: "
+                f"heads of 240 frames at {millimeters:g} mm: {before:.0f} -> {after:.0f} bytes: "
                 f"{after / before:.3f}; of payloads of {whole:.0f}",
                 flush=True,
             )

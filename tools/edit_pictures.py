@@ -39,14 +39,14 @@ def main(folder: Path) -> None:
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     for place, frame in enumerate(frames):
         axes = figure.add_subplot(1, len(frames), place + 1)
-        for motion, colour in ((before, BEFORE), (after, AFTER)):
+        for motion, color in ((before, BEFORE), (after, AFTER)):
             for line in _bones(motion, frame):
-                axes.plot(line[:, 0], line[:, 1], color=colour, linewidth=2)
+                axes.plot(line[:, 0], line[:, 1], color=color, linewidth=2)
         if frame == top:
             axes.plot(goal[0], goal[1], "o", color=GOAL, markersize=9, fillstyle="none")
         axes.set(title=f"{AWAY[place]:+.2f} s", aspect="equal", xlim=(-0.3, 1.4), ylim=(0, 2.6))
         axes.axis("off")
-    figure.suptitle("grey: before; blue: after; circle: where the left hand was asked to be")
+    figure.suptitle("gray: before; blue: after; circle: where the left hand was asked to be")
     path = folder / "edit-handles.png"
     figure.savefig(path, dpi=100)
     print(f"{path}: {path.stat().st_size} bytes")

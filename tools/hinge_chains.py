@@ -1,7 +1,7 @@
 """Captured motion on serial hinges, as a robot has it: what keysine's training knows of robots.
 
 Each joint of a clip that turns about more than one axis becomes three in a row, a hinge each, a few
-centimetres apart, as hips and shoulders of humanoid robots are built. Small limbs (fingers, toes)
+centimeters apart, as hips and shoulders of humanoid robots are built. Small limbs (fingers, toes)
 are left out, as robots do. The angles are the captured ones; where links end up is not.
 """
 
@@ -15,8 +15,8 @@ from mocpack.arrays import F64, Mask
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
-APART = 0.04  # metres between the hinges of one captured joint
-SMALLEST = 0.05  # metres: limbs whose joints all stand nearer together are left out
+APART = 0.04  # meters between the hinges of one captured joint
+SMALLEST = 0.05  # meters: limbs whose joints all stand nearer together are left out
 STILL = 1e-3  # radians: what turns less is fixed
 ORDERS = ("YXZ", "ZXY", "XYZ")  # by depth, so that not all chains are alike
 AXES = dict(zip("XYZ", np.eye(3), strict=True))

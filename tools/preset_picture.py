@@ -1,7 +1,7 @@
 """Draw what each preset looks like and what it costs: docs/pictures/presets.png and a table.
 
 ``python tools/preset_picture.py docs/pictures [clips or folders]``. The poses are those of the
-bundled jump at its worst frame and joint, the original in grey; the costs are of all clips given,
+bundled jump at its worst frame and joint, the original in gray; the costs are of all clips given,
 or of that one. The table goes to standard output, for docs/cli.md.
 """
 
@@ -26,7 +26,7 @@ from mocpack.samples import JUMP
 from mocpack.units import format_length, format_size
 
 ORIGINAL, DECODED = "#b8b8b8", "#c0392b"
-AROUND = 0.16  # metres shown to each side of the worst joint
+AROUND = 0.16  # meters shown to each side of the worst joint
 
 
 def bones(clip: mocpack.Clip, frame: int) -> tuple[F64, F64]:
@@ -43,16 +43,16 @@ def bones(clip: mocpack.Clip, frame: int) -> tuple[F64, F64]:
 def draw_pose(
     axes: Any, clip: mocpack.Clip, decoded: mocpack.Clip, frame: int, joint: int, *, close: bool
 ) -> None:
-    for shown, colour, width in ((clip, ORIGINAL, 5 if close else 3), (decoded, DECODED, 1.2)):
+    for shown, color, width in ((clip, ORIGINAL, 5 if close else 3), (decoded, DECODED, 1.2)):
         lines, joints = bones(shown, frame)
         for line in lines:
-            axes.plot(*line.T, color=colour, linewidth=width, solid_capstyle="round")
+            axes.plot(*line.T, color=color, linewidth=width, solid_capstyle="round")
         if close:
-            axes.plot(*joints.T, ".", color=colour, markersize=5)
+            axes.plot(*joints.T, ".", color=color, markersize=5)
     if close:
-        centre = bones(clip, frame)[1][joint]
-        axes.set_xlim(centre[0] - AROUND, centre[0] + AROUND)
-        axes.set_ylim(centre[1] - AROUND, centre[1] + AROUND)
+        center = bones(clip, frame)[1][joint]
+        axes.set_xlim(center[0] - AROUND, center[0] + AROUND)
+        axes.set_ylim(center[1] - AROUND, center[1] + AROUND)
     axes.set_aspect("equal")
     axes.set_axis_off()
 

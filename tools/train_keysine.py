@@ -44,7 +44,7 @@ Settings = dict[str, Any]  # of a codec
 Tables = dict[str, Array]  # by their names in the core
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
-# bounds and plain steps in millimetres, and lengths of blocks in seconds where they are not chosen
+# bounds and plain steps in millimeters, and lengths of blocks in seconds where they are not chosen
 # by the encoder: statistics must know those that are rarely taken, too
 SETTINGS = tuple(
     {name: value / 1000, "block_seconds": seconds}
@@ -58,7 +58,7 @@ SETTINGS = tuple(
 )
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
-# metres, within which grids in time are made, each at one of the rates
+# meters, within which grids in time are made, each at one of the rates
 GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
@@ -72,7 +72,7 @@ BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
 REACHES, STEP_SYMBOLS, STEP_GUESSES, FIRST_GUESS = 24, 24, 8, 5
 LEVELS_CUT = 255
-NEIGHBOURS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
+NEIGHBORS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
@@ -91,14 +91,14 @@ GRID_INPUTS, GRID_CLASSES, GRID_SIDED, GRID_FRACTIONS = 6, 17, 8, 4
 FIRST_GRID_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 72, 12, 16
 LEAST_ERROR = 16.0  # in 1/256 of a step: smaller ones count as much
 # of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
-# (millimetres) and lengths of blocks (seconds) that are rounded to
+# (millimeters) and lengths of blocks (seconds) that are rounded to
 ROUNDS = (4, 8, 1)
 PLAIN = tuple(
     {"step": step / 1000, "block_seconds": seconds, "effort": "fast"}
     for step, seconds in ((60, 1.0), (20, 0.5), (6, 0.5), (2, 0.25), (0.9, 0.25), (3, 0.125))
 )
 SAMPLE = 60_000  # coefficients that a set of weights is fitted to
-PRIOR = 8.0  # symbols that a class is lent by its neighbours
+PRIOR = 8.0  # symbols that a class is lent by its neighbors
 CALM = 1e-4  # keeps lifts near nothing where the data say little
 
 
@@ -297,7 +297,7 @@ def reach_symbol(reach: Array) -> tuple[Array, Array]:
 
 
 class Channels:
-    """Where the neighbours of each channel stand; a row of zeros follows the last."""
+    """Where the neighbors of each channel stand; a row of zeros follows the last."""
 
     def __init__(self, tracks: list[Track]) -> None:
         count = sum(track.channels for track in tracks)
@@ -386,7 +386,7 @@ class Coefficients:
 
     def inputs(self) -> Array:
         """Return what weights apply to (N, 13)."""
-        ratios = np.ones((len(self.sizes), NEIGHBOURS))
+        ratios = np.ones((len(self.sizes), NEIGHBORS))
         ratios[:, 3:5] = self.ratios[:, :1] / 16
         ratios[:, 8:] = self.ratios[:, 1:] / 16
         seen = self.keys / 16 / self.frequencies[:, np.newaxis]
@@ -450,7 +450,7 @@ def fit_magnitudes(rows: Coefficients, rng: np.random.Generator) -> tuple[Array,
 
     Weights and constants are in 1/256, lifts in eighths of an octave.
     """
-    inputs = NEIGHBOURS + KEY_INPUTS
+    inputs = NEIGHBORS + KEY_INPUTS
     weights, constants = np.zeros((16, inputs)), np.full((BANDS, 4), 0.3)
     lifts = np.zeros((16, LIFTS))
     for group in range(4):
@@ -508,7 +508,7 @@ def magnitude_classes(rows: Coefficients, weights: Array, constants: Array, lift
         for columns, ratio in (((3, 4), ratios[:, 0]), ((8, 9, 10), ratios[:, 1])):
             for column in columns:
                 sums += (w[column] * ratio >> 4) * levels[:, column]
-        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBOURS:] >> 8, 65535)
+        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBORS:] >> 8, 65535)
         sums += keys * (65536 // part.frequencies.astype(np.int64)) >> 12
         sums |= 1
         bits = np.frexp(sums.astype(float))[1]

@@ -31,12 +31,12 @@ from mocpack.papers.vasa.codec import payload as bitstream
 Array = npt.NDArray[Any]  # of whole numbers
 
 TARGET = Path(starts.__file__)
-LAMS = (0.0003, 0.001, 0.003, 0.01)  # metres
+LAMS = (0.0003, 0.001, 0.003, 0.01)  # meters
 LENGTHS = (120, 240, 600)  # frames
 ACTIVITIES, UNARY = 12, 14  # of the coder's models, as docs/coding.md has them
 LEVELS, EVEN = 64, 32  # of a start
 STEPS = 4.5  # levels to a factor of e in the odds
-FEWEST_SEEN = 4  # a model that was used less often takes its neighbour's level
+FEWEST_SEEN = 4  # a model that was used less often takes its neighbor's level
 NAMES = ("COLUMNS", "POSES", "TRAJECTORIES", "FRAMES")
 HEAD = '''\
 """What every encoder and decoder of `rd-pca` knows of its planes beforehand; part of the format.

@@ -61,7 +61,7 @@ def _picture_of_mesh(scratch: Path, path: Path) -> None:
     """Write a character with its mesh, packed, against its source."""
     clip = _api.read(FOX)
     packed = scratch / "fox.mocp"
-    packed.write_bytes(_api.encode(clip, max_error="1.5m"))  # the fox's metres are centimetres
+    packed.write_bytes(_api.encode(clip, max_error="1.5m"))  # the fox's meters are centimeters
     page = scratch / "view.html"
     page.write_bytes(export_page(select(str(packed), str(FOX)), {"theme": "light"}))
     with Browser(1180, 740) as browser:
@@ -127,16 +127,16 @@ def _selection(folder: Path) -> Selection:
 
 
 def _small(png: bytes) -> bytes:
-    """Return the picture with 256 colours, a third of the bytes.
+    """Return the picture with 256 colors, a third of the bytes.
 
-    Most of them go to what has colour, the bones; the grey around them is content with fewer.
+    Most of them go to what has color, the bones; the gray around them is content with fewer.
     """
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     pixels = np.asarray(picture).reshape(-1, 3)
     vivid = np.ptp(pixels.astype(np.int16), axis=1) > 24
-    colours = _palette(pixels[vivid], 176) + _palette(pixels[~vivid], 80)
+    colors = _palette(pixels[vivid], 176) + _palette(pixels[~vivid], 80)
     table = Image.new("P", (1, 1))
-    table.putpalette(colours)
+    table.putpalette(colors)
     out = io.BytesIO()
     few = picture.quantize(palette=table, dither=Image.Dither.NONE)
     few.save(out, "PNG", optimize=True)
@@ -144,7 +144,7 @@ def _small(png: bytes) -> bytes:
 
 
 def _palette(pixels: npt.NDArray[np.uint8], count: int) -> list[int]:
-    """Return `count` colours, r, g, b each, that stand for these pixels."""
+    """Return `count` colors, r, g, b each, that stand for these pixels."""
     found = Image.fromarray(pixels[np.newaxis]).quantize(count).getpalette() or []
     return (found + [0] * 3 * count)[: 3 * count]
 

@@ -142,7 +142,7 @@ void a_callback_stops_it()
 	for (size_t at = 0; at < calls; at += calls / 20 + 1)
 	{
 		encoder.stopper.calls = 0, encoder.stopper.stop_at = at;
-		check(encoder.run(PLAIN, &payload, &errors) == MOCPACK_CANCELLED, "the encoder stops");
+		check(encoder.run(PLAIN, &payload, &errors) == MOCPACK_CANCELED, "the encoder stops");
 		check(encoder.stopper.calls <= at + 2, "at once");
 	}
 }

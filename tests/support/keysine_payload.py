@@ -96,12 +96,12 @@ class PayloadHead:
 
     @property
     def coarse_error(self) -> float:
-        """Largest error, in metres, of the motion that the keys alone give."""
+        """Largest error, in meters, of the motion that the keys alone give."""
         return self.stated(self.coarse)
 
     @property
     def layer_errors(self) -> tuple[float, ...]:
-        """Largest errors, in metres, with each layer but the last."""
+        """Largest errors, in meters, with each layer but the last."""
         return tuple(map(self.stated, self.refined))
 
     def stated(self, coarse: int) -> float:

@@ -40,7 +40,7 @@ def picture(selection, **start):
 
 
 def vivid(picture):
-    """Which pixels have a colour, as bones have and the ground has not."""
+    """Which pixels have a color, as bones have and the ground has not."""
     return np.ptp(picture, axis=2) > 30
 
 

@@ -384,7 +384,7 @@ def test_acclaim_and_bvh_of_the_same_motion_agree():
             offsets[j] = motion.skeleton.offsets[j]
     skeleton = mocpack.Skeleton(bvh.skeleton.names, bvh.skeleton.parents, offsets)
     whole = Clip(bvh.with_header(skeleton=skeleton), bvh.rotations, bvh.translations)
-    # the BVH's numbers have four decimals, 2.8 micrometres
+    # the BVH's numbers have four decimals, 2.8 micrometers
     assert np.abs(whole.positions() - motion.positions()).max() < 1e-5
 
 

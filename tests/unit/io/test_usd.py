@@ -20,7 +20,7 @@ from naming import naming
 
 pytest.importorskip("pxr")
 
-ROUNDING = 1e-6  # metres: numbers of UsdSkel are 32-bit floats
+ROUNDING = 1e-6  # meters: numbers of UsdSkel are 32-bit floats
 
 
 def posed_by_usd(data, ending, path="/Clip/Skeleton"):

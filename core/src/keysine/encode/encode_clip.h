@@ -6,7 +6,7 @@
 #include "common/skeleton.h"
 
 // A callback asked the encoder to stop.
-#define MOCPACK_CANCELLED ((mocpack_Status) - 10)
+#define MOCPACK_CANCELED ((mocpack_Status) - 10)
 
 #ifdef __cplusplus
 extern "C"
@@ -81,7 +81,7 @@ extern "C"
 	 *
 	 * MOCPACK_BOUND_NOT_MET where nothing keeps the target; MOCPACK_UNSUPPORTED where mode grid is asked for
 	 * and the clip has more channels than a grid may have; MOCPACK_CORRUPT where the decoder refuses what was
-	 * written; MOCPACK_CANCELLED; MOCPACK_NO_MEMORY. `constants`, in the order of constants.inc, are for
+	 * written; MOCPACK_CANCELED; MOCPACK_NO_MEMORY. `constants`, in the order of constants.inc, are for
 	 * tools; null: those of the table. */
 	mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 											   const mocpack_KeysineTarget* target,

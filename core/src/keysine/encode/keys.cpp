@@ -1,4 +1,4 @@
-// The key poses of a `keysine` clip: quantised joint by joint, each pulled towards what it is foretold from
+// The key poses of a `keysine` clip: quantized joint by joint, each pulled towards what it is foretold from
 // as far as its allowance lets it. They are all that groups may have: how many a group takes is decided
 // later, and changes none of them.
 #include <cmath>
@@ -319,7 +319,7 @@ class KeyCoder
 		return uint8_t(strain);
 	}
 
-	// Looks for a key within allowances among the neighbours of the rounded one.
+	// Looks for a key within allowances among the neighbors of the rounded one.
 	bool nudge(const Track& track, int32_t k, const int32_t* rounded, int32_t* key)
 	{
 		double best = 1e300;

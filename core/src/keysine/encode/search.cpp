@@ -1,4 +1,4 @@
-// Quantisation that knows the bound: rounding, repair of what leaves its allowance, descent in bits.
+// Quantization that knows the bound: rounding, repair of what leaves its allowance, descent in bits.
 #include "keysine/encode/search.h"
 
 #include <cmath>

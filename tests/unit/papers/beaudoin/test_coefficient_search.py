@@ -16,7 +16,7 @@ from mocpack.papers.beaudoin.codec.coefficient_search import (
     random_descent,
 )
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError
-from mocpack.papers.beaudoin.codec.selection import analyse
+from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.signals import from_signals
 from mocpack.testing import walk
 from mocpack.testing.motions import chain
@@ -43,7 +43,7 @@ class Table:
 
 
 def setup(clip, ratio=8.0, stride=1):
-    found = analyse(clip, rotation="euler", update="4-4")
+    found = analyze(clip, rotation="euler", update="4-4")
     weights = point_weights(clip.skeleton, "eps_x_cm")
     error = CountedError(PositionError(clip, found.plan, weights, stride=stride), found.ranking)
     return found, error, found.standard_counts(ratio)

@@ -3,7 +3,7 @@ import pytest
 
 from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.selection import (
-    analyse,
+    analyze,
     check_parameters,
     choose_counts,
     rank,
@@ -54,7 +54,7 @@ def test_constants_cost_one_coefficient_beside_the_budget():
 
 
 def test_a_ratio_of_one_keeps_everything():
-    found = analyse(walk(0.4), rotation="euler", update="4-4")
+    found = analyze(walk(0.4), rotation="euler", update="4-4")
     assert (found.standard_counts(1.0)[found.moving] == 24).all()
 
 

@@ -55,19 +55,19 @@ def test_errors_that_the_knob_does_not_reach_are_not_measured():
 
 
 def test_a_curve_is_measured_by_the_reading_it_is_told():
-    ends, centres = (
+    ends, centers = (
         curve("09_01", RUNNING, "wavelet", Wavelet(), [15], metric)[0]
         for metric in beaudoin.READINGS
     )
-    assert ends.size == centres.size
-    assert centres.eps_x < 0.95 * ends.eps_x
+    assert ends.size == centers.size
+    assert centers.eps_x < 0.95 * ends.eps_x
 
 
 def test_bits_are_as_few_as_what_is_searched_for_allows():
-    centres = WaveletOpt(metric="eps_x_centre_cm", ratio=20)
+    centers = WaveletOpt(metric="eps_x_centre_cm", ratio=20)
     few, all_ = (
-        measure(centres.metric, RUNNING, c.decode(c.encode(RUNNING), RUNNING.header))
-        for c in (centres, replace(centres, bits=16))
+        measure(centers.metric, RUNNING, c.decode(c.encode(RUNNING), RUNNING.header))
+        for c in (centers, replace(centers, bits=16))
     )
     assert few < 1.021 * all_
 

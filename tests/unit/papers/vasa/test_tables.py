@@ -70,7 +70,7 @@ def test_a_part_that_hardly_pays_is_said_not_to():
     assert lines[2].ours.startswith("10.00 ")
 
 
-def test_the_finest_accuracy_that_is_tried_is_a_micrometre():
+def test_the_finest_accuracy_that_is_tried_is_a_micrometer():
     assert vasa.ACCURACIES[-1] == "0.001mm"
 
 

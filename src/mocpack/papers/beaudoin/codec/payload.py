@@ -25,7 +25,7 @@ from mocpack.papers.beaudoin.codec.coefficients import (
 from mocpack.papers.beaudoin.codec.lifting import Update
 from mocpack.papers.beaudoin.codec.position_error import PositionError
 from mocpack.papers.beaudoin.codec.precision import Bits, round_to_fit
-from mocpack.papers.beaudoin.codec.selection import Analysis, analyse
+from mocpack.papers.beaudoin.codec.selection import Analysis, analyze
 from mocpack.papers.beaudoin.codec.signals import (
     Rotation,
     SignalPlan,
@@ -45,8 +45,8 @@ class WaveletForm:
     deflate: bool
     step_per_signal: bool = False
 
-    def analyse(self, clip: Clip) -> Analysis:
-        return analyse(clip, rotation=self.rotation, update=self.update)
+    def analyze(self, clip: Clip) -> Analysis:
+        return analyze(clip, rotation=self.rotation, update=self.update)
 
     def encode(
         self,

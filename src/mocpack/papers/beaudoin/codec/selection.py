@@ -84,7 +84,7 @@ class Analysis:
     ranking : Ranking
     moving : array of bool, shape (S,)
     weights : array, shape (S,)
-        Metres for a unit of each signal.
+        Meters for a unit of each signal.
     """
 
     plan: SignalPlan
@@ -97,7 +97,7 @@ class Analysis:
         return choose_counts(self.ranking, self.moving, self.weights, ratio, selection=selection)
 
 
-def analyse(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
+def analyze(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
     """Transform a clip's signals and rank their coefficients."""
     plan = layout(clip.header, rotation)
     signals = to_signals(clip, plan)

@@ -36,5 +36,5 @@ class Wavelet(WaveletCodec):
         check_choice("selection", self.selection, SELECTIONS)
 
     def encode(self, clip: Clip) -> bytes:
-        found = self.form.analyse(clip)
+        found = self.form.analyze(clip)
         return self.form.encode(clip, found, found.standard_counts(self.ratio, self.selection))

@@ -164,7 +164,7 @@ class WaveletIk(SearchingCodec):
         return lifting.inverse(coefficients, update=self.update).T.reshape(frames, -1, 3)
 
     def _encode_pose(self, clip: Clip) -> bytes:
-        found = self.form.analyse(clip)
+        found = self.form.analyze(clip)
         outcome = self.choose_for_position(clip, found, "eps_x_cm")
         return self.form.encode(clip, found, outcome.counts)
 

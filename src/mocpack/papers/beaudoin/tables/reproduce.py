@@ -19,7 +19,7 @@ from mocpack.clip import Clip
 from mocpack.codec import Codec
 from mocpack.metrics import measure
 from mocpack.papers.beaudoin.codec.pca import Pca
-from mocpack.papers.beaudoin.codec.selection import analyse
+from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.wavelet import Wavelet
 from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
@@ -469,7 +469,7 @@ def _ratio_at(points: Sequence[Point], clip: str, eps_x: float) -> float | None:
 
 def _search_time(codec: WaveletOpt, clip: Clip) -> tuple[float, float, int]:
     """Return ms a frame of one search, by the wall and of one core, and its iterations."""
-    found = analyse(clip, rotation=codec.rotation, update=codec.update)
+    found = analyze(clip, rotation=codec.rotation, update=codec.update)
     wall, core = time.perf_counter(), time.process_time()
     outcome = codec.choose(clip, found)
     scale = 1000 / clip.frame_count

@@ -1,4 +1,4 @@
-"""Pose PCA over the clip, temporal PCA by chunk, both after Lagrangian equalisation.
+"""Pose PCA over the clip, temporal PCA by chunk, both after Lagrangian equalization.
 
 L. Váša and G. Brunnett, "Rate-distortion optimized compression of motion capture data", Computer
 Graphics Forum 33 (2014). `docs/codecs/rd-pca.md` says what we changed and specifies the payload.
@@ -44,17 +44,17 @@ from mocpack.metrics.papers import (
 )
 from mocpack.papers.vasa.codec import cobra, temporal_pca
 from mocpack.papers.vasa.codec import payload as bitstream
-from mocpack.papers.vasa.codec.equalisation import kinematic_gram, noise_sensitivities
+from mocpack.papers.vasa.codec.equalization import kinematic_gram, noise_sensitivities
 from mocpack.papers.vasa.codec.search import EXPECTED_TRIALS, equal_slopes
 
-Equalisation = Literal["full", "diagonal", "noise", "literal", "off"]
+Equalization = Literal["full", "diagonal", "noise", "literal", "off"]
 Metric = Literal["me", "max", "skted", "skate"]
 Truncated = Literal["variance", "magnitudes"]
 QuadraticForm = Callable[[Clip], npt.ArrayLike]
 """From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
-its degrees of freedom: positions in metres, angles in radians, in the order of its channels."""
+its degrees of freedom: positions in meters, angles in radians, in the order of its channels."""
 
-STILL = 1e-8  # metres or radians: a column that moves less only rounds
+STILL = 1e-8  # meters or radians: a column that moves less only rounds
 LARGEST = 2.0**40  # steps of a weighted chunk: what a wide plane takes, with room to grow
 SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
 MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
@@ -66,12 +66,12 @@ LEAST_ENERGY = 1e-7  # of the whole: below it a direction is not told from round
 
 @dataclass(frozen=True)
 class RdPca(Codec):
-    """Lagrangian equalisation, pose PCA, temporal PCA by chunk, arithmetic coding.
+    """Lagrangian equalization, pose PCA, temporal PCA by chunk, arithmetic coding.
 
     Parameters
     ----------
     lam : float
-        λ in metres: how far one step of a coefficient moves the body. The quality knob.
+        λ in meters: how far one step of a coefficient moves the body. The quality knob.
     K : int, optional
         Poses kept; by default those of more than `pose_floor` steps RMS.
     P : float, optional
@@ -88,11 +88,11 @@ class RdPca(Codec):
     L : int
         Frames of a chunk, the unit of random access.
     metric : {"me", "max", "skted", "skate"} or callable
-        The error that equalisation serves: mean joint error, the promised largest error, SkTED,
+        The error that equalization serves: mean joint error, the promised largest error, SkTED,
         sliding of planted feet; or a function of one's own that gives a quadratic form, see
         `QuadraticForm`. Files name such a function and do not need it.
     le : {"full", "diagonal", "noise", "literal", "off"}
-        Lagrangian equalisation: from the kinematics, with the cross terms between columns or
+        Lagrangian equalization: from the kinematics, with the cross terms between columns or
         column by column; by noise, as in the paper; by noise and its equation 5 to the letter;
         none, every column in the source's own unit.
     ppca, tpca : bool
@@ -124,7 +124,7 @@ class RdPca(Codec):
     s: int | None = None
     L: int = 120
     metric: Metric | QuadraticForm = "me"
-    le: Equalisation = "full"
+    le: Equalization = "full"
     ppca: bool = True
     tpca: bool = True
     centred: bool = False
@@ -144,7 +144,7 @@ class RdPca(Codec):
         _check_range("L", self.L, 2, bitstream.LONGEST_CHUNK)
         _check_range("pose_floor", self.pose_floor, 0, 1e6)
         _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
-        _check_word("le", self.le, get_args(Equalisation))
+        _check_word("le", self.le, get_args(Equalization))
         _check_word("truncation", self.truncation, get_args(Truncated))
         for name in ("closed_loop", "trained"):
             if not isinstance(getattr(self, name), bool):
@@ -199,7 +199,7 @@ class RdPca(Codec):
     def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
         """Return how far each column moves the body, and the Gram matrix of those that move.
 
-        The first is in metres by metre or radian; the second is that of weighted columns, or None
+        The first is in meters by meter or radian; the second is that of weighted columns, or None
         where columns count one by one.
         """
         gram = _gram(clip, self.metric)
@@ -247,7 +247,7 @@ class RdPca(Codec):
         share = self.P if self.truncation == "magnitudes" else None
         truncation = temporal_pca.Truncation(self.trajectory_floor, budget, share)
         return [
-            temporal_pca.quantise(
+            temporal_pca.quantize(
                 part,
                 s=self.s,
                 Q_l=self.Q_l,
@@ -310,7 +310,7 @@ def metric_name(metric: Metric | QuadraticForm) -> str:
 
 
 def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
-    """Return what a change of all columns moves, in square metres, shape (C, C)."""
+    """Return what a change of all columns moves, in square meters, shape (C, C)."""
     if callable(metric):
         gram = _own_form(clip, metric)
     elif metric == "max":
@@ -411,7 +411,7 @@ def _principal_poses(centred: F64, gram: F64 | None) -> tuple[F64, F64]:
 
 
 def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
-    """Return the channels (T, K) by which the quantised basis comes nearest to the columns."""
+    """Return the channels (T, K) by which the quantized basis comes nearest to the columns."""
     felt = basis if gram is None else basis @ gram
     square = felt @ basis.T
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)

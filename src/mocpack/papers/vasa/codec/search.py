@@ -25,7 +25,7 @@ EXPECTED_TRIALS = {"fast": 65, "default": 130, "best": 140}  # about; short clip
 FINALISTS = 3
 SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # of log size and log error over log λ, to begin with
 STRIDES = (3, 4, 5, 6, 8, 10, 12)
-METRICS = frozenset({"me", "skted", "max"})  # which equalisation serves a goal best is tried too
+METRICS = frozenset({"me", "skted", "max"})  # which equalization serves a goal best is tried too
 LAM_RANGE = (1e-9, 10.0)
 
 Asking = Generator[Sequence[Codec], Sequence[Trial], Trial]

@@ -64,7 +64,7 @@ def _from_the_end(values: F64) -> F64:
 
 @dataclass(frozen=True)
 class Trajectories:
-    """A chunk, quantised.
+    """A chunk, quantized.
 
     Attributes
     ----------
@@ -92,7 +92,7 @@ class Trajectories:
         return np.asarray(cobra.interpolation(length, self.s) @ knots)
 
 
-def quantise(
+def quantize(
     chunk: F64,
     *,
     s: int | None,
@@ -119,7 +119,7 @@ def quantise(
     length, channels = chunk.shape
     if s is None:
         s = best_stride(chunk, truncation)
-    mean = _quantised_mean(chunk, s, Q_l) if centred else None
+    mean = _quantized_mean(chunk, s, Q_l) if centred else None
     rest = chunk if mean is None else chunk - mean.paths(length, Q_l)
     axes, to_knots = cobra.knot_axes(length, s)
     paths, sizes, mixes = np.linalg.svd(axes.T @ rest, full_matrices=False)
@@ -170,7 +170,7 @@ def _spectrum(seen: F64, *, with_mixes: bool) -> tuple[F64, F64]:
     return np.sqrt(np.maximum(np.linalg.eigvalsh(small)[::-1], 0)), np.zeros((0, 0))
 
 
-def _quantised_mean(chunk: F64, s: int, Q_l: float) -> Trajectories:
+def _quantized_mean(chunk: F64, s: int, Q_l: float) -> Trajectories:
     """Return the mean of all channels as a trajectory that each has once."""
     length, channels = chunk.shape
     axes, to_knots = cobra.knot_axes(length, s)

@@ -23,7 +23,7 @@ from mocpack.clip import Clip, measure_error
 from mocpack.codec import Codec, Goal, Trial
 from mocpack.metrics.papers import sk_ted
 from mocpack.papers.vasa.codec import RdPca
-from mocpack.papers.vasa.codec.equalisation import kinematic_gram, noise_sensitivities
+from mocpack.papers.vasa.codec.equalization import kinematic_gram, noise_sensitivities
 from mocpack.papers.vasa.tables.sk_ted_and_sted import correlations, evaluation_times
 from mocpack.tuning import TuningResult, try_setting, tune
 
@@ -73,7 +73,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "without TPCA": {"tpca": False},
     "without LE": {"le": "off"},
 }
-LAMS = [0.0007 * 2**k for k in range(9)]  # metres
+LAMS = [0.0007 * 2**k for k in range(9)]  # meters
 METRICS = {"me": "ME, cm", "skted": "SkTED"}
 LITERAL = RdPca(le="literal", centred=True)
 STRICT = replace(LITERAL, closed_loop=False, trained=False)
