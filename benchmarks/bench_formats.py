@@ -1,4 +1,4 @@
-"""Seconds to read a minute of motion from each format: 120 frames a second, 60 joints or markers.
+"""Seconds to read a minute of motion from each format: 120 frames per second, 60 joints or markers.
 
     python benchmarks/bench_formats.py [EXTENSION ...]
 

@@ -1,8 +1,8 @@
-"""Frames a second of forward kinematics and of the promised error, beside plain numpy.
+"""Frames per second of forward kinematics and of the maximum error, beside plain numpy.
 
     python benchmarks/bench_kinematics.py
 
-Asked of one core, for 31 joints: 1 000 000 frames a second of forward kinematics (positions and
+Asked of one core, for 31 joints: 1 000 000 frames per second of forward kinematics (positions and
 rotations), 500 000 of the error of two clips.
 """
 
@@ -32,7 +32,7 @@ def main() -> None:
     other = moved(clip)
     motion = (clip.skeleton, clip.rotations, clip.translations, clip.translated_joints)
     print(f"calibration: zlib inflates {inflate_speed():.0f} MB/s here")
-    print(f"{len(clip.skeleton)} joints, {FRAMES} frames; frames a second, best of many runs")
+    print(f"{len(clip.skeleton)} joints, {FRAMES} frames; frames per second, best of many runs")
     report(
         "forward kinematics",
         FRAMES / fastest(lambda: forward_kinematics(*motion), 100),

@@ -160,7 +160,7 @@ def page():
         "![Time and memory against frames and joints, logarithmic](pictures/growth.svg)",
         "",
         "Where time grows a little faster than frames, it is memory's: arrays beyond some 30 MB",
-        "are given back to the system and fetched anew, page by page, with every step.",
+        "are given back to the system and fetched again, page by page, with every step.",
         "`fk-wavelet` encodes 60,000 frames in 6.5 times the processor's own time of 10,000, but",
         "the system's share rises from a twentieth to a quarter; `wavelet` sorts besides.",
         "",

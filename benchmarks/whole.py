@@ -94,7 +94,7 @@ def named_apart(folder, number, file):
 
 
 def length(path):
-    """Return seconds and frames a second of a packed file."""
+    """Return seconds and frames per second of a packed file."""
     with mocpack.open(path) as motion:
         header = motion.header
     return header.frame_count * header.frame_time, round(header.frame_rate)

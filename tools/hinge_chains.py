@@ -32,7 +32,7 @@ def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
     axes: list[F64] = []
     angles: list[F64] = []
     last = {0: 0}  # of each joint, the link that its children hang on
-    kept = _kept(clip.skeleton)
+    kept = _find_used(clip.skeleton)
 
     def add(name: str, parent: int, offset: F64) -> int:
         names.append(name)
@@ -79,7 +79,7 @@ def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
     )
 
 
-def _kept(skeleton: Skeleton) -> Mask:
+def _find_used(skeleton: Skeleton) -> Mask:
     """Return which joints belong to limbs that are not small (J)."""
     kept = np.zeros(len(skeleton), bool)
     for j in range(len(skeleton) - 1, 0, -1):

@@ -69,7 +69,7 @@ def clips_of(words: Iterable[str]) -> list[mocpack.Clip]:
 
 
 def costs(clips: list[mocpack.Clip], preset: str) -> dict[str, float]:
-    """Return bytes, bytes a frame, ratio and the largest errors over all clips."""
+    """Return bytes, bytes per frame, ratio and the largest errors over all clips."""
     packed = [mocpack.encode(clip, preset=preset) for clip in clips]
     size, frames = sum(map(len, packed)), sum(clip.frame_count for clip in clips)
     found = [mocpack.compare(c, mocpack.decode(p)) for c, p in zip(clips, packed, strict=True)]
@@ -87,7 +87,7 @@ def main(folder: str, *words: str) -> None:
     clips = clips_of(words) or [jump]
     figure = Figure(figsize=(11, 5.2), layout="constrained")
     grid = figure.subplots(2, len(PRESETS), height_ratios=[1.5, 1])
-    print("| preset | within | bytes a frame | times smaller | an hour | mean error |")
+    print("| preset | within | bytes per frame | times smaller | an hour | mean error |")
     print("|---|--:|--:|--:|--:|--:|")
     for column, (preset, bound) in enumerate(PRESETS.items()):
         decoded = mocpack.decode(mocpack.encode(jump, preset=preset))
@@ -97,7 +97,7 @@ def main(folder: str, *words: str) -> None:
         draw_pose(grid[1, column], jump, decoded, *place, close=True)
         cost = costs(clips, preset)
         grid[0, column].set_title(
-            f"{preset}\nwithin {1000 * bound:g} mm\n{cost['rate']:.0f} bytes a frame,\n"
+            f"{preset}\nwithin {1000 * bound:g} mm\n{cost['rate']:.0f} bytes per frame,\n"
             f"{cost['ratio']:.0f} times smaller",
             fontsize=9,
         )

@@ -3,7 +3,7 @@
     python tools/train_keysine.py [--clips N] [--jobs N]
 
 Encodes a stretch of each clip at several frame rates, bounds and steps, some also with the hinges
-that are found in them and on chains of hinges, fits the weights of what foretells each symbol,
+that are found in them and on chains of hinges, fits the weights of what predicts each symbol,
 counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
 subject are held out to say what their symbols would cost by tables that never saw them.
 
@@ -86,10 +86,10 @@ HEAD_NUMBERS = (
 )
 DIRECT = ("band", "precision", "scale")  # which are their own symbols
 KIND_TABLES, KINDS = 8, 8
-# of a grid: what foretells a number; classes, of which the first ask for the side of the prediction
+# of a grid: what predicts a number; classes, of which the first ask for the side of the prediction
 GRID_INPUTS, GRID_CLASSES, GRID_SIDED, GRID_FRACTIONS = 6, 17, 8, 4
 FIRST_GRID_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 72, 12, 16
-LEAST_ERROR = 16.0  # in 1/256 of a step: smaller ones count as much
+MIN_ERROR = 16.0  # in 1/256 of a step: smaller ones count as much
 # of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
 # (millimeters) and lengths of blocks (seconds) that are rounded to
 ROUNDS = (4, 8, 1)
@@ -165,7 +165,7 @@ def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
 
 
 def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
-    """Return the symbols of a clip by plain rounding: no table is asked for any of them.
+    """Return the symbols of a clip by plain rounding: no table is requested any of them.
 
     How many bytes they take depends on the tables, so that sizes are left out, and a number of
     symbols stands for the bytes of the whole.
@@ -353,7 +353,7 @@ def seen_by_series(distance: Array, step: Array, key_index: Array, length: Array
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Every coefficient up to the reach of its row, and what foretells it.
+    """Every coefficient up to the reach of its row, and what predicts it.
 
     Attributes
     ----------
@@ -775,7 +775,7 @@ def fit_levels(numbers: Array) -> Array:
     inputs = numbers[:, :GRID_INPUTS] / 16.0
     inputs = np.concatenate([inputs, np.ones((len(numbers), 1))], axis=1)
     # a number that is as predicted may be up to an eighth of a step from there
-    off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + LEAST_ERROR
+    off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + MIN_ERROR
 
     def cost(weights: Array) -> tuple[float, Array]:
         level = np.clip(inputs @ weights, 2, 30)  # octaves

@@ -206,7 +206,7 @@ def test_quiet_may_stand_before_the_command(tmp_path):
     assert run("compress", "walk.bvh", "-f", folder=tmp_path).stdout
 
 
-def test_quiet_still_complains():
+def test_quiet_still_prints_errors():
     result = run("info", "nowhere.mocp", "--quiet")
     assert result.returncode == 2
     assert result.stdout == ""

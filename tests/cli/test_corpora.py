@@ -93,7 +93,7 @@ def test_verify_info_repair_and_merge_tell_what_is_there(folder):
     assert "3 clips" in both.stdout
 
 
-def test_refused_files_are_complaints_and_exit_2_and_the_rest_is_packed(folder):
+def test_refused_files_are_errors_and_exit_2_and_the_rest_is_packed(folder):
     (folder / "some").mkdir()
     (folder / "some/bad.bvh").write_text("no motion")
     mocpack.write(walk(0.3), folder / "some/good.bvh")

@@ -77,14 +77,14 @@ def test_a_file_is_sent_relayed_recorded_and_received(relay, tmp_path, up, down)
     assert messages[0]["skeleton"]["names"] == list(clip.skeleton.names)
     assert [set(m) for m in messages[1:]] == 39 * [{"time", "rotations", "translations"}]
     sender.send_signal(signal.SIGINT)
-    _, complaint = sender.communicate(timeout=60)
-    assert sender.returncode == 0, complaint
+    _, message = sender.communicate(timeout=60)
+    assert sender.returncode == 0, message
     assert lines.communicate(timeout=60)[1] == ""
-    told, complaint = receiver.communicate(timeout=60)
-    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), complaint
+    told, message = receiver.communicate(timeout=60)
+    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), message
     process.send_signal(signal.SIGINT)
-    told, complaint = process.communicate(timeout=60)
-    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    told, message = process.communicate(timeout=60)
+    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), message
     day = mocpack.decode((tmp_path / "day.mocp").read_bytes())
     assert error_of(clip, day) <= 0.005 * (1 + 1e-6)
     got = mocpack.decode((tmp_path / "got.mocp").read_bytes())
@@ -104,8 +104,8 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
     for _ in range(40):
         assert lines.stdout.readline()
     receiver.send_signal(signal.SIGINT)
-    told, complaint = receiver.communicate(timeout=60)
-    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), complaint
+    told, message = receiver.communicate(timeout=60)
+    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), message
     for process in (sender, lines):
         process.kill()
         process.communicate()
@@ -150,8 +150,8 @@ def test_sigterm_finishes_the_file(relay, tmp_path):
         assert "recording anna" in receiver.stderr.readline()
         for one, name in ((receiver, "got.mocp"), (process, "day.mocp")):
             one.send_signal(signal.SIGTERM)
-            told, complaint = one.communicate(timeout=60)
-            assert (one.returncode, told.strip()) == (0, f"wrote {name}"), complaint
+            told, message = one.communicate(timeout=60)
+            assert (one.returncode, told.strip()) == (0, f"wrote {name}"), message
             assert mocpack.decode((tmp_path / name).read_bytes()).frame_count == count
     assert not list(tmp_path.glob("*.spool"))
 
@@ -165,8 +165,8 @@ def test_a_relay_that_was_started_with_sigint_ignored_keeps_ignoring_it(tmp_path
     with performing(address) as count:
         pass
     process.send_signal(signal.SIGTERM)
-    told, complaint = process.communicate(timeout=60)
-    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    told, message = process.communicate(timeout=60)
+    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), message
     assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == count
 
 
@@ -179,8 +179,8 @@ def test_a_killed_relay_loses_nothing_and_the_next_one_finishes_the_recording(re
     again = start("live", "serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
     again.stdout.readline()
     again.send_signal(signal.SIGTERM)
-    told, complaint = again.communicate(timeout=60)
-    assert (again.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    told, message = again.communicate(timeout=60)
+    assert (again.returncode, told.strip()) == (0, "wrote day.mocp"), message
     assert [path.name for path in tmp_path.iterdir()] == ["day.mocp"]
     assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == count
 
@@ -205,11 +205,11 @@ def test_a_relay_that_breaks_the_protocol_does_not_cost_the_recording(tmp_path):
         port = server.socket.getsockname()[1]
         url = f"ws://127.0.0.1:{port}/stage"
         process = start("live", "receive", url, "-o", "got.mocp", cwd=tmp_path)
-        told, complaint = process.communicate(timeout=60)
+        told, message = process.communicate(timeout=60)
         server.shutdown()
         thread.join()
-    assert (process.returncode, told.strip()) == (2, "wrote got.mocp"), complaint
-    assert "Traceback" not in complaint
+    assert (process.returncode, told.strip()) == (2, "wrote got.mocp"), message
+    assert "Traceback" not in message
     assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count == len(packets)
 
 
@@ -310,10 +310,10 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
 def test_what_cannot_be_is_a_sentence(tmp_path, words, named):
     mocpack.write(walk(0.2), tmp_path / "walk.bvh")
     process = start(*words, cwd=tmp_path)
-    _, complaint = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert names(complaint, named)
-    assert "Traceback" not in complaint
+    assert names(message, named)
+    assert "Traceback" not in message
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_an_address_that_is_none_is_a_sentence(words, tmp_path):
 )
 def test_who_finds_no_relay_says_so_and_tries_again(words, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "walk.bvh")
-    with socket.socket() as taken:  # bound, and not listening: whoever comes is refused
+    with socket.socket() as taken:  # bound, and not listening: anyone who comes is refused
         taken.bind(("127.0.0.1", 0))
         url = f"ws://127.0.0.1:{taken.getsockname()[1]}/stage"
         process = start(*words.replace("URL", url).split(), cwd=tmp_path)
@@ -415,6 +415,6 @@ def test_no_input_from_the_network_prints_a_traceback(tmp_path, request):
                 one.send(message)
                 one.send(message)
     process.send_signal(signal.SIGTERM)
-    _, complaint = process.communicate(timeout=60)
-    assert complaint == ""
+    _, message = process.communicate(timeout=60)
+    assert message == ""
     assert process.returncode == 0

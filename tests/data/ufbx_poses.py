@@ -3,7 +3,7 @@
 python ufbx_poses.py FILE TIMES
 
 Prints JSON: meters of a unit, and for each time [name, place in the file's unit] of every node. No
-option is given, so that pivots and inherited scales are handled by ufbx at every time anew.
+option is given, so that pivots and inherited scales are handled by ufbx at every time again.
 """
 
 import gc

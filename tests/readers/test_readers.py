@@ -167,7 +167,7 @@ def test_libmocpack_previews_what_python_previews_and_frames_a_second_apart_with
 
 
 def frames_a_second_apart(clip):
-    """Return the indices of frames a second apart, and of the last one."""
+    """Return the indices of frames per second apart, and of the last one."""
     last = clip.frame_count - 1
     return [*range(0, last, round(1 / clip.frame_time)), last]
 

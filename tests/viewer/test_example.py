@@ -43,21 +43,21 @@ def serving(motion):
 
 @contextlib.contextmanager
 def looking(browser, url):
-    """Open the page in a browser; fail on any complaint in its console."""
+    """Open the page in a browser; fail on any error in its console."""
     context = browser.new_context(viewport={"width": 720, "height": 480})
     tab = context.new_page()
     tab.set_default_timeout(1000 * PATIENCE)
-    complaints = []
+    errors = []
     tab.on(
         "console",
-        lambda note: complaints.append(note.text) if note.type in ("error", "warning") else None,
+        lambda note: errors.append(note.text) if note.type in ("error", "warning") else None,
     )
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(url)
     until(tab, "!!window.example")
     yield tab
     context.close()
-    assert [text for text in complaints if "GPU stall" not in text] == []
+    assert [text for text in errors if "GPU stall" not in text] == []
 
 
 @pytest.fixture(scope="module")

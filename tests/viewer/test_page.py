@@ -598,7 +598,7 @@ def test_a_file_that_cannot_be_packed_is_a_sentence(empty_tab, tmp_path):
     drop(empty_tab, tmp_path / "notes.txt")
     until(empty_tab, "!document.getElementById('message').hidden")
     assert "notes.txt" in empty_tab.locator("#message-text").inner_text()
-    empty_tab.complaints.clear()  # the browser notes the refusal
+    empty_tab.errors.clear()  # the browser notes the refusal
 
 
 def test_a_bound_on_angles_is_told_with_what_was_measured(chromium, motion, tmp_path):

@@ -14,7 +14,7 @@ MAX_NUMBER_LENGTH = 15  # digits of a frame's number
 def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
     """Return the numbers (frames, columns) of a motion, as the file prints them.
 
-    Complaints name the first line at fault; of a frame with a bone twice, or without one, it is
+    Errors name the first line at fault; of a frame with a bone twice, or without one, it is
     the line of the frame's number.
     """
     columns, width = _columns(bones)

@@ -21,7 +21,7 @@ struct ClipEncoder
 	ClipStatistics statistics;
 	ArtifactMeter meter;
 
-	// In as many layers as are asked for; a grid in time has one.
+	// In as many layers as are requested; a grid in time has one.
 	bool encode(bool retries, Encoding* made)
 	{
 		const mocpack_KeysineTarget& target = task.target;

@@ -62,7 +62,7 @@ extern "C"
 		void (*parallel_for)(void* user, size_t count, void (*run)(void* context, size_t i, size_t worker),
 							 void* context);
 		/* Told the share of the work that is done, 0 to 1, which may fall: work that has to be done again was
-		 * not expected. Called by all workers, many times a second. Nonzero stops the encoder. May be null.
+		 * not expected. Called by all workers, many times per second. Nonzero stops the encoder. May be null.
 		 */
 		int (*progress)(void* user, double share);
 	} mocpack_KeysineWork;
@@ -79,7 +79,7 @@ extern "C"
 
 	/* Encodes a clip, decodes the very bytes and measures them against the target.
 	 *
-	 * MOCPACK_BOUND_NOT_MET where nothing keeps the target; MOCPACK_UNSUPPORTED where mode grid is asked for
+	 * MOCPACK_BOUND_NOT_MET where nothing keeps the target; MOCPACK_UNSUPPORTED where mode grid is requested
 	 * and the clip has more channels than a grid may have; MOCPACK_CORRUPT where the decoder refuses what was
 	 * written; MOCPACK_CANCELED; MOCPACK_NO_MEMORY. `constants`, in the order of constants.inc, are for
 	 * tools; null: those of the table. */

@@ -193,7 +193,7 @@ class Block
 						s_.squared_penalty);
 	}
 
-	// What foretells the rows at a step, and the rows as they are rounded; beyond their reaches only if they
+	// What predicts the rows at a step, and the rows as they are rounded; beyond their reaches only if they
 	// may grow.
 	void begin(int32_t step, bool grows)
 	{

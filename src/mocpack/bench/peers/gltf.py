@@ -40,7 +40,7 @@ class GltfPeer(Codec):
 
     @abstractmethod
     def request(self) -> dict[str, Any]:
-        """Return what is asked of the tool."""
+        """Return the options of the tool."""
 
     def encode(self, clip: Clip) -> bytes:
         return rewritten(glb.write(clip, figure=False), self.request())

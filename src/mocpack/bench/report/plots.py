@@ -31,7 +31,7 @@ PALETTE = (
 RED, GRAY = "#c0392b", "#b0b0b0"
 HEAT = "magma_r"
 EXACT = 1e-6  # millimeters, or of any unit: below it is rounding, not error
-MOST_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
+MAX_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
 JOINT_HEIGHT = 0.19  # inches of a joint's name
 PART_COLORS = {
     "samples": "#2563a8",
@@ -64,7 +64,7 @@ def plain_numbers(axis: Any, *, logarithmic: bool = False) -> None:
     tickers = require("matplotlib.ticker", extra="bench", purpose="drawing what was measured")
     if logarithmic:
         low, high = axis.get_view_interval()
-        subs = (1.0, 2.0, 5.0) if high / low < MOST_FOLDS else (1.0,)
+        subs = (1.0, 2.0, 5.0) if high / low < MAX_FOLDS else (1.0,)
         axis.set_major_locator(tickers.LogLocator(subs=subs))
         axis.set_minor_formatter(tickers.NullFormatter())
     axis.set_major_formatter(tickers.FuncFormatter(lambda value, _: tick_words(value)))
@@ -91,7 +91,7 @@ def failed_words(rows: Sequence[Row], codec: str) -> str:
 def rate_distortion(
     rows: Sequence[Row], metric: str, label: str, *, reference: Sequence[Row] = ()
 ) -> Figure:
-    """Bits a frame against an error, both logarithmic; clips thin, their geometric mean bold.
+    """Bits per frame against an error, both logarithmic; clips thin, their geometric mean bold.
 
     What has no error at all stands on no such axis: a dotted line marks its size. Codecs that
     failed everywhere are named without a curve.
@@ -119,7 +119,7 @@ def rate_distortion(
         y = [r[metric] for r in reference if r.get(metric) is not None]
         if len(y) == len(x):
             axes.scatter(x, y, marker="x", color="#777777", label="ACL 2.1")
-    axes.set(xscale="log", yscale="log", xlabel="bits a frame, whole file", ylabel=label)
+    axes.set(xscale="log", yscale="log", xlabel="bits per frame, whole file", ylabel=label)
     for axis in (axes.xaxis, axes.yaxis):
         plain_numbers(axis, logarithmic=True)
     axes.grid(alpha=0.3, which="major", linewidth=0.4)
@@ -129,7 +129,7 @@ def rate_distortion(
 
 
 def size_bars(rows: Sequence[Row]) -> Figure:
-    """Mean bits a frame of each codec at each target, side by side; failures have a place too."""
+    """Mean bits per frame of each codec at each target, side by side; failures have a place too."""
     codecs, good = _codecs(rows), _good(rows)
     bars = []
     for target in dict.fromkeys(r["target"] for r in rows if r.get("target")):
@@ -149,7 +149,7 @@ def size_bars(rows: Sequence[Row]) -> Figure:
     axes.bar_label(drawn, words, padding=3, fontsize=9)
     axes.invert_yaxis()
     axes.margins(x=0.25, y=0.01)
-    axes.set(xlabel="bits a frame, whole file, mean over clips")
+    axes.set(xlabel="bits per frame, whole file, mean over clips")
     plain_numbers(axes.xaxis)
     axes.tick_params(axis="y", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)

@@ -177,7 +177,7 @@ class EditableSpline:
         places, _ = self._world(self._rows(np.array([self._tau(time)])))
         return np.asarray(places[0, self._index(joint)])
 
-    def pulled(
+    def apply_handles(
         self,
         pulls: Sequence[Handle],
         *,

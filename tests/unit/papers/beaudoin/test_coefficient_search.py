@@ -115,7 +115,7 @@ def test_any_metric_can_be_the_target():
     screened = MetricJudge(found.ranking, rotation_error, receivers, PositionJudge(error))
 
     def error_of(counts):
-        return rotation_error(lifting.inverse(found.ranking.kept(counts)))
+        return rotation_error(lifting.inverse(found.ranking.strongest(counts)))
 
     for judge in (every, screened):
         outcome = random_descent(start, found.moving, 40, judge, seed=0)

@@ -21,7 +21,7 @@ def two_signals():
 
 def test_kept_are_the_strongest_of_each_signal():
     ranking = rank(two_signals(), "4-4")
-    kept = ranking.kept(np.array([3, 0]))
+    kept = ranking.strongest(np.array([3, 0]))
     assert np.count_nonzero(kept[0]) == 3
     assert not kept[1].any()
     dropped = ranking.strengths[0][kept[0] == 0]
@@ -30,7 +30,7 @@ def test_kept_are_the_strongest_of_each_signal():
 
 def test_what_lies_between_two_ranks_is_the_difference_of_two_truncations():
     ranking = rank(two_signals(), "4-4")
-    few, many = (lifting.inverse(ranking.kept(np.array([0, m]))) for m in (2, 7))
+    few, many = (lifting.inverse(ranking.strongest(np.array([0, m]))) for m in (2, 7))
     step = ranking.between(np.array([1]), np.array([2]), np.array([7]))
     np.testing.assert_allclose(step[0], (many - few)[1], atol=1e-12)
 

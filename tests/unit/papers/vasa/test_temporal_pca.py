@@ -39,13 +39,13 @@ def test_the_mean_of_all_channels_becomes_the_first_trajectory():
 
 def test_truncation_by_budget_drops_the_most_that_it_allows():
     sizes = np.sqrt([100.0, 10.0, 3.0, 2.0])
-    assert Truncation(0.0, budget=5.1).kept(sizes, NO_MIXES) == 2
-    assert Truncation(0.0, budget=4.9).kept(sizes, NO_MIXES) == 3
-    assert Truncation(0.0, budget=0.0).kept(sizes, NO_MIXES) == 4
+    assert Truncation(0.0, budget=5.1).count_kept(sizes, NO_MIXES) == 2
+    assert Truncation(0.0, budget=4.9).count_kept(sizes, NO_MIXES) == 3
+    assert Truncation(0.0, budget=0.0).count_kept(sizes, NO_MIXES) == 4
 
 
 def test_truncation_by_floor_drops_what_is_below_it():
-    assert Truncation(5.0).kept(np.sqrt([100.0, 10.0, 3.0, 2.0]), NO_MIXES) == 2
+    assert Truncation(5.0).count_kept(np.sqrt([100.0, 10.0, 3.0, 2.0]), NO_MIXES) == 2
 
 
 def test_truncation_by_magnitudes_counts_a_spread_trajectory_for_more_than_a_lone_one():
@@ -53,9 +53,9 @@ def test_truncation_by_magnitudes_counts_a_spread_trajectory_for_more_than_a_lon
     lone = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     spread = np.array([[1.0, 0.0], [0.0, 1.0], [np.sqrt(0.5), np.sqrt(0.5)]])
     half = Truncation(0.0, share=0.21)
-    assert half.kept(sizes, lone) == 2  # 2 of 10 may go
-    assert half.kept(sizes, spread) == 3  # 2.8 of 10.8 may not
-    assert Truncation(0.0, share=0.0).kept(sizes, lone) == 3
+    assert half.count_kept(sizes, lone) == 2  # 2 of 10 may go
+    assert half.count_kept(sizes, spread) == 3  # 2.8 of 10.8 may not
+    assert Truncation(0.0, share=0.0).count_kept(sizes, lone) == 3
 
 
 def test_truncation_by_magnitudes_of_a_chunk_keeps_its_promise():

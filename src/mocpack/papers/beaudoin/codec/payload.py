@@ -61,7 +61,7 @@ class WaveletForm:
         """
         error = PositionError(clip, found.plan, point_weights(clip.skeleton, metric))
         rounded = round_to_fit(
-            found.ranking.kept(counts),
+            found.ranking.strongest(counts),
             self.bits,
             partial(
                 round_coefficients,

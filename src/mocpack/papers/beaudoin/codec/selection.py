@@ -56,7 +56,7 @@ class Ranking:
         signals, length = self.coefficients.shape
         return signals, length
 
-    def kept(self, counts: Counts) -> F64:
+    def strongest(self, counts: Counts) -> F64:
         """Return the coefficients (S, n) with all but the strongest of each signal zero."""
         out = np.zeros_like(self.coefficients)
         for i, count in enumerate(counts):
@@ -107,7 +107,7 @@ def analyze(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
 
 
 def check_parameters(*, ratio: float, rotation: str, update: str, bits: Bits) -> None:
-    """Complain about parameters that the wavelet codecs share."""
+    """Check the parameters that the wavelet codecs share."""
     if not 1 <= ratio < np.inf:
         raise ValueError(f"ratio must be at least 1, got {ratio}")
     check_choice("rotation", rotation, ROTATIONS)

@@ -178,7 +178,7 @@ class WaveletIk(SearchingCodec):
             return float(np.sum(missing**2))
 
         rounded = round_to_fit(
-            ranking.kept(counts),
+            ranking.strongest(counts),
             self.bits,
             partial(
                 round_coefficients,

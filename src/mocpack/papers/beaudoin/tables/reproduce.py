@@ -468,7 +468,7 @@ def _ratio_at(points: Sequence[Point], clip: str, eps_x: float) -> float | None:
 
 
 def _search_time(codec: WaveletOpt, clip: Clip) -> tuple[float, float, int]:
-    """Return ms a frame of one search, by the wall and of one core, and its iterations."""
+    """Return ms per frame of one search, by the wall and of one core, and its iterations."""
     found = analyze(clip, rotation=codec.rotation, update=codec.update)
     wall, core = time.perf_counter(), time.process_time()
     outcome = codec.choose(clip, found)

@@ -25,7 +25,7 @@ from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.papers.chattopadhyay.codec.byte_planes import decode_bytes, encode_bytes
 from mocpack.papers.chattopadhyay.codec.columns import column_levels, parse_levels
-from mocpack.papers.chattopadhyay.codec.units import MOST_STEPS, IntegerUnits, integer_units
+from mocpack.papers.chattopadhyay.codec.units import MAX_STEPS, IntegerUnits, integer_units
 
 FILLS = ("linear", "hold")
 WHAT = "mpeg4-bap payload"
@@ -152,7 +152,7 @@ class Mpeg4Bap(Codec):
     def _integer_groups(self, clip: Clip) -> Iterator[bytes]:
         units = self._units(clip.header)
         matrix = to_dofs(clip)[kept_frames(clip.frame_count, self.keep)]
-        if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > MOST_STEPS:
+        if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > MAX_STEPS:
             raise UnsupportedClipError(
                 "mpeg4-bap counts up to 2^30 steps; this clip is further from its origin"
             )

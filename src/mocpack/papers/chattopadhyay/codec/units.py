@@ -17,7 +17,7 @@ from mocpack.skeleton import Skeleton
 ANGLE_UNIT = 1e-5  # radians
 LENGTH_UNIT = 1e-3  # meters
 ANGLE_STEP, LENGTH_STEP = 128, 1  # in those units
-MOST_STEPS = 2**30  # what the arithmetic coder takes
+MAX_STEPS = 2**30  # what the arithmetic coder takes
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.metrics.contacts import find_planted
 from mocpack.papers.li.codec import wavelet97
 from mocpack.papers.li.codec.bit_planes import (
-    MOST_SHIFTS,
+    MAX_SHIFTS,
     choose_shift,
     coarse,
     lacking_bits,
@@ -253,7 +253,7 @@ class FkWavelet(Codec):
     def _decode(self, read: FieldReader, header: ClipHeader, *, cut: bool) -> Clip:
         try:
             shift = read.u8()
-            if shift > MOST_SHIFTS:
+            if shift > MAX_SHIFTS:
                 raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
             read.raw(STATED.itemsize * (shift + int(self.twist)))
             rig = _read_rig(read, header)
@@ -342,7 +342,7 @@ class FkWaveletDecoder(Decoder):
         """Return the largest error after each layer but the last: bit planes, then twist."""
         read = self.payload.read
         shift = read(0, 1)[0]
-        if shift > MOST_SHIFTS:
+        if shift > MAX_SHIFTS:
             raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
         stated = shift + int(self.codec.twist)
         table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)

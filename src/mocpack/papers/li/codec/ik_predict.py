@@ -36,7 +36,7 @@ from mocpack.papers.li.codec.columns import read_row, write_row
 from mocpack.papers.li.codec.still_fields import read_still, write_still
 from mocpack.skeleton import rotation_order
 
-ACCELERATION = 10.0  # meters a second squared: what limbs do
+ACCELERATION = 10.0  # meters per second squared: what limbs do
 FOLLOW = 0.17  # share of a new change, where a frame's acceleration equals the step
 SLOWEST = 0.01
 

@@ -31,7 +31,7 @@ Norm = Literal["mean", "rms", "max"]
 
 NOISE_SHARE = 0.01  # the paper's: a hundredth of the standard deviation of the column
 STILL = 1e-10  # meters or radians of noise: a column that moves so little only rounds
-MOST_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
+MAX_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
 BLOCK = 1 << 22  # numbers of a Jacobian held at once
 
 
@@ -80,7 +80,7 @@ def kinematic_sensitivities(
     *,
     norm: Norm = "mean",
     points: Points = "joints",
-    frames: int | None = MOST_FRAMES,
+    frames: int | None = MAX_FRAMES,
 ) -> F64:
     """Return what `noise_sensitivities` would find for an error of position, without noise.
 
@@ -138,7 +138,7 @@ def kinematic_gram(
     points: Points = "joints",
     skin: float = 0.0,
     emphasis: F64 | None = None,
-    frames: int | None = MOST_FRAMES,
+    frames: int | None = MAX_FRAMES,
 ) -> F64:
     """Return the mean of JᵀJ over poses and points, shape (C, C).
 

@@ -27,8 +27,8 @@ from mocpack.papers.vasa.codec.wide_planes import (
 )
 
 TPCA, CENTRED, STEPS, WIDE = 1, 2, 4, 8  # bits of the flags
-LONGEST_CHUNK = 4096
-LARGEST_EXPONENT = 400  # of weights and steps: nothing that decodes can overflow a float
+MAX_CHUNK_FRAMES = 4096
+MAX_EXPONENT = 400  # of weights and steps: nothing that decodes can overflow a float
 WEIGHT_STEPS = 4  # of a weight's exponent to a factor of two
 COLUMN_CLASSES = [0, 1, 2, 3]  # of the table of columns: moves, weight, far and near part of a mean
 HEAD_LENGTH = 4  # bytes of the number that comes first: how long the head is
@@ -160,7 +160,7 @@ def read_head(read: Read, frame_count: int, columns: int, *, trained: bool = Tru
     """Read the head of a payload that holds so many frames and degrees of freedom."""
     length = int.from_bytes(read(0, HEAD_LENGTH), "little")
     fields = FieldReader(read(HEAD_LENGTH, length), "rd-pca head")
-    L = fields.varint(LONGEST_CHUNK)
+    L = fields.varint(MAX_CHUNK_FRAMES)
     flags = fields.u8()
     Q_l, Q_g = (fields.f32(), fields.f32()) if flags & STEPS else (1.0, 1.0)
     _check_parameters(L, flags, Q_l, Q_g)
@@ -179,7 +179,7 @@ def read_head(read: Read, frame_count: int, columns: int, *, trained: bool = Tru
 
 def _check_parameters(L: int, flags: int, Q_l: float, Q_g: float) -> None:
     if not L:
-        raise CorruptionError(f"rd-pca head: chunks of {L} frames, 1 to {LONGEST_CHUNK} can be")
+        raise CorruptionError(f"rd-pca head: chunks of {L} frames, 1 to {MAX_CHUNK_FRAMES} can be")
     if flags > TPCA | CENTRED | STEPS | WIDE:
         raise CorruptionError(f"rd-pca head: flags {flags}, at most 15 can stand")
     for name, value in (("Q_l", Q_l), ("Q_g", Q_g)):
@@ -300,9 +300,9 @@ def pose_classes(columns: int) -> I64:
 
 def _check_exponents(exponents: I64, what: str) -> None:
     largest = int(np.abs(exponents).max(initial=0))
-    if largest > LARGEST_EXPONENT:
+    if largest > MAX_EXPONENT:
         raise CorruptionError(
-            f"rd-pca: the {what} has exponent {largest}, at most {LARGEST_EXPONENT} can stand"
+            f"rd-pca: the {what} has exponent {largest}, at most {MAX_EXPONENT} can stand"
         )
 
 

@@ -61,7 +61,7 @@ MORE_FRAMES = 192  # poses to look at where the error is felt at some times more
 POSE_COST = 0.2  # squared steps by column: a pose of less energy costs more bytes than it is worth
 REFINEMENTS = 3  # of a fit; the first is right to 1e-7
 ROUNDING = 1e-15  # of the largest energy, for each column
-LEAST_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
+MIN_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class RdPca(Codec):
         _check_range("Q_l", self.Q_l, 1e-3, 1e3)
         _check_range("Q_g", self.Q_g, 1e-3, 1e3)
         _check_range("s", self.s, 1, 255)
-        _check_range("L", self.L, 2, bitstream.LONGEST_CHUNK)
+        _check_range("L", self.L, 2, bitstream.MAX_CHUNK_FRAMES)
         _check_range("pose_floor", self.pose_floor, 0, 1e6)
         _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
         _check_word("le", self.le, get_args(Equalization))
@@ -326,7 +326,7 @@ def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
 
 
 def _own_form(clip: Clip, metric: QuadraticForm) -> F64:
-    """Return the form that a user's function gives, or complain about it."""
+    """Return the form that a user's function gives, or raise an error."""
     form, name = np.asarray(metric(clip), np.float64), metric_name(metric)
     wanted = (clip.skeleton.channel_count,) * 2
     if form.shape != wanted:
@@ -401,11 +401,11 @@ def _principal_poses(centred: F64, gram: F64 | None) -> tuple[F64, F64]:
     if frames < columns:
         energies, sides = np.linalg.eigh(centred @ metric @ centred.T)
         energies, sides = energies[::-1], sides[:, ::-1]
-        count = np.count_nonzero(energies > LEAST_ENERGY * max(energies[0], LEAST_ENERGY))
+        count = np.count_nonzero(energies > MIN_ENERGY * max(energies[0], MIN_ENERGY))
         poses = centred.T @ sides[:, :count] / np.sqrt(energies[:count])
         return energies[:count], poses
     # a change that moves nothing has no energy, but its pose must not be infinite
-    root = np.linalg.cholesky(metric + LEAST_ENERGY * columns * np.eye(columns))
+    root = np.linalg.cholesky(metric + MIN_ENERGY * columns * np.eye(columns))
     energies, axes = np.linalg.eigh(root.T @ (centred.T @ centred) @ root)
     return np.maximum(energies[::-1], 0), np.linalg.solve(root.T, axes[:, ::-1])
 

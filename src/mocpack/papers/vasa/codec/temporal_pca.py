@@ -39,7 +39,7 @@ class Truncation:
     budget: float | None = None
     share: float | None = None
 
-    def kept(self, sizes: F64, mixes: F64) -> int:
+    def count_kept(self, sizes: F64, mixes: F64) -> int:
         """Return how many of the trajectories stay.
 
         Parameters
@@ -123,7 +123,7 @@ def quantize(
     rest = chunk if mean is None else chunk - mean.paths(length, Q_l)
     axes, to_knots = cobra.knot_axes(length, s)
     paths, sizes, mixes = np.linalg.svd(axes.T @ rest, full_matrices=False)
-    count = truncation.kept(sizes, mixes)
+    count = truncation.count_kept(sizes, mixes)
     knots = np.linalg.solve(to_knots, paths[:, :count])
     exponents = cobra.importance_exponents(sizes[:count], knots)
     steps = cobra.steps(Q_l / np.sqrt(s), exponents)
@@ -154,7 +154,7 @@ def best_stride(chunk: F64, truncation: Truncation) -> int:
             continue
         seen = axes.T @ chunk
         sizes, mixes = _spectrum(seen, with_mixes=truncation.share is not None)
-        count = truncation.kept(sizes, mixes)
+        count = truncation.count_kept(sizes, mixes)
         missed = total - float(np.sum(sizes[:count] ** 2))
         cost = missed + SLOPE * BITS_OF_KNOT * count * axes.shape[1]
         if cost < least:
