@@ -79,10 +79,10 @@ extern "C"
 
 	/* Encodes a clip, decodes the very bytes and measures them against the target.
 	 *
-	 * MOCPACK_BOUND_NOT_MET where nothing keeps the target; MOCPACK_UNSUPPORTED where mode grid is requested
-	 * and the clip has more channels than a grid may have; MOCPACK_CORRUPT where the decoder refuses what was
-	 * written; MOCPACK_CANCELED; MOCPACK_NO_MEMORY. `constants`, in the order of constants.inc, are for
-	 * tools; null: those of the table. */
+	 * MOCPACK_BAD_ARGUMENT if the target makes no sense; MOCPACK_BOUND_NOT_MET if nothing keeps it;
+	 * MOCPACK_UNSUPPORTED if mode grid is requested and the clip has too many channels for a grid;
+	 * MOCPACK_CORRUPT if the decoder rejects the result; MOCPACK_CANCELED; MOCPACK_NO_MEMORY.
+	 * `constants`, in the order of constants.inc, are for tools; null: those of the table. */
 	mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 											   const mocpack_KeysineTarget* target,
 											   const mocpack_KeysineWork* work, const double* constants,
