@@ -116,6 +116,7 @@ lint: python-lint .venv/.group-lint  ## ruff, mypy, import contract, clang-forma
 	@echo "==> types of the Python in docs/"; $(BIN)/python -m pytest -q tests/unit/test_docs.py -k well_typed
 	@echo "==> clang-format"; find core bindings examples tests/readers tests/library benchmarks/poses.c -name '*.cpp' -o -name '*.h' -o -name '*.hpp' -o -name '*.c' | xargs $(BIN)/clang-format --dry-run --Werror
 	@echo "==> codespell"; $(BIN)/codespell README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md docs src core bindings js/src viewer/src tests/support
+	@echo "==> vocabulary"; $(BIN)/python tools/vocabulary.py
 	@echo "==> workflows"; $(BIN)/zizmor --offline --quiet .github
 	@for kind in "github-workflows .github/workflows/*.yml" "dependabot .github/dependabot.yml" "citation-file-format CITATION.cff" \
 	  "github-issue-config .github/ISSUE_TEMPLATE/config.yml" "github-issue-forms .github/ISSUE_TEMPLATE/bug.yml .github/ISSUE_TEMPLATE/wish.yml"; do \

@@ -329,7 +329,7 @@ def ask_windows(name: str, path: Path, options: dict[str, Any], log: Path) -> No
     import mocpack.corpora.remote as remote
 
     with open_corpus(path) as local:
-        remote.TAIL = local.trailer_size  # nothing of the clips comes along with the trailer
+        remote.TAIL_BYTES = local.trailer_size  # nothing of the clips comes along with the trailer
     url = f"s3://data/{name}.mocps"
     for kept, count in ((False, 300), (True, 1000)):
         with mocpack.open_corpus(url, storage_options=options) as clips:

@@ -142,13 +142,13 @@ def encode(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     for effort, runs in (("fast", 9), ("default", 2), ("best", 1)):
         what = {"kind": "encode", "runs": runs, "codec": {"max_error": 5e-3, "effort": effort}}
-        told(f"encode 49_02, {effort}", 5e-3, *in_turns(other, path, 1, what, rounds=1))
+        told(f"encode 49_02, {effort}", 5e-3, *in_turns(other, path, 1, what, rounds=3))
 
 
 def window(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     what = {"kind": "window", "codec": {"max_error": 5e-3, "effort": "fast"}}
-    told("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=1))
+    told("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=3))
 
 
 def means(other):

@@ -28,7 +28,7 @@ from mocpack.bench.datasets import COMMITTED, collection
 from mocpack.corpora import PackOptions, open_corpus
 from mocpack.corpora.packing import pack_file
 from mocpack.corpora.parts import join, pack_parts
-from mocpack.corpora.planning import MOST_BYTES, MOST_FILES, Plan
+from mocpack.corpora.planning import MAX_PART_BYTES, MAX_PART_FILES, Plan
 from mocpack.units import format_size
 
 PAGE = Path(__file__).parents[1] / "docs" / "cluster.md"
@@ -164,8 +164,8 @@ def _fit(columns: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 
 def predict(rates: Rates, clips: int, frames: float) -> Prediction:
     source = rates.source_frame * frames
-    by_bytes = source / MOST_BYTES
-    parts = int(max(clips / MOST_FILES, by_bytes)) if clips >= 512 else clips
+    by_bytes = source / MAX_PART_BYTES
+    parts = int(max(clips / MAX_PART_FILES, by_bytes)) if clips >= 512 else clips
     return Prediction(
         rates.frame * frames + rates.clip * clips,
         (rates.planned_clip + rates.joined_clip) * clips,

@@ -23,7 +23,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +31,13 @@ from scipy.optimize import minimize
 
 import mocpack
 from mocpack.bench.datasets import collection
-from mocpack.codecs.keysine import Keysine, planning, search
-from mocpack.codecs.keysine.payload import head_of, open_payload
-from mocpack.codecs.keysine.tracks import UNIT_STEP, hinges_of
+from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.codec import encode_natively
+from mocpack.codecs.keysine.payload import open_payload
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from keysine_payload import head_of
+from keysine_tracks import UNIT_STEP, first_channels, hinges_of
 
 Array = npt.NDArray[Any]  # of whole numbers or real ones; the docstrings say which
 Settings = dict[str, Any]  # of a codec
@@ -168,9 +171,8 @@ def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
     symbols stands for the bytes of the whole.
     """
     clips = [stretch(path, *RATES[index % len(RATES)])]
-    unit = UNIT_STEP, UNIT_STEP
-    with mock.patch.multiple(search, FREE_STEPS=unit, ROUGH_FREE_STEPS=unit):
-        found = [[symbols_of(clip, settings) for clip in clips] for settings in PLAIN]
+    unit = float(UNIT_STEP), float(UNIT_STEP)
+    found = [[symbols_of(clip, settings, free_range=unit) for clip in clips] for settings in PLAIN]
     found[-1] += grids_of(clips, index)  # whose search asks no table
     return [[without_sizes(symbols) for symbols in part] for part in found]
 
@@ -181,12 +183,11 @@ def without_sizes(symbols: Symbols) -> Symbols:
     return replace(symbols, head=symbols.head | {"size": []}, size=coefficients + keys)
 
 
-def symbols_of(clip: mocpack.Clip, settings: Settings) -> Symbols:
-    """Return the symbols that a codec makes of a clip."""
+def symbols_of(clip: mocpack.Clip, settings: Settings, **constants: tuple[float, ...]) -> Symbols:
+    """Return the symbols that a codec makes of a clip, with some constants of the encoder."""
     codec = Keysine(mode="transform", threads=1, **settings)
-    plain = replace(search.EFFORTS["default"], weight_tries=0)
-    with mock.patch.dict(search.EFFORTS, {"default": plain}):
-        payload = codec.encode(clip)
+    changed = {"weight_tries": (0.0, 0.0, 3.0), **constants}
+    payload = encode_natively(codec, clip, changed).payload
     opened = open_payload(payload, clip.header)
     head = head_of(opened)
     made: tuple[Any, ...] = opened.symbols()
@@ -212,7 +213,7 @@ def grid_of(clip: mocpack.Clip, bound: float) -> Symbols:
     payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
     opened = open_payload(payload, clip.header)
     head = head_of(opened)
-    firsts = planning.first_channels(head.table, clip.skeleton)
+    firsts = first_channels(head.table, clip.skeleton)
     groups = opened.grid_numbers()
     numbers = np.concatenate([np.asarray(group).reshape(-1, GRID_INPUTS + 2) for group in groups])
     return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)

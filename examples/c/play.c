@@ -1,4 +1,4 @@
-// Plays a .mocp file: what it holds, a few poses in sequence, then one found by seeking.
+// Plays a .mocp file: prints its description, a few poses in sequence, and one after seeking.
 //
 //     cc play.c $(pkg-config --cflags --libs mocpack) -lm -o play
 //     ./play walk.mocp

@@ -1,4 +1,4 @@
-"""Pack motion capture: name an error in millimetres, get the smallest file that keeps it."""
+"""Compress motion capture: give a maximum error in millimeters, get the smallest file within it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from mocpack.take_data import TakeData, Track
     from mocpack.units import Angle, Length, cm, deg, m, mm, rad
 
-# where each public name comes from; nothing is loaded before it is used, so that a program which
-# reads files does not wait for the metrics, nor one that asks for the version for anything
+# The module of each public name. Modules load on first use, so importing mocpack is fast.
 _HOMES = {
     "Angle": "units",
     "Clip": "clip",
@@ -39,11 +38,11 @@ _HOMES = {
     "Codec": "codec",
     "Comparison": "metrics",
     "Corpus": "corpora",
-    "TakeData": "take_data",
     "Hinges": "hinges",
     "Length": "units",
     "Motion": "motion",
     "Skeleton": "skeleton",
+    "TakeData": "take_data",
     "Track": "take_data",
     "VertexClip": "clip",
     "VertexHeader": "clip",
@@ -51,7 +50,6 @@ _HOMES = {
     "cm": "units",
     "codec_ids": "registry",
     "compare": "metrics",
-    "open_corpus": "corpora",
     "decode": "_api",
     "decode_scene": "_api",
     "deg": "units",
@@ -60,6 +58,7 @@ _HOMES = {
     "m": "units",
     "mm": "units",
     "open": "_api",
+    "open_corpus": "corpora",
     "parse_codec": "registry",
     "rad": "units",
     "read": "_api",
@@ -108,7 +107,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name, or a module such as ``mocpack.errors``, when it is first asked for."""
+    """Import a public name, or a module such as ``mocpack.errors``, on first use."""
     if name in _HOMES:
         found = getattr(import_module(f"mocpack.{_HOMES[name]}"), name)
         globals()[name] = found

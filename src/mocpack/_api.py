@@ -1,4 +1,4 @@
-"""The straight line: clip -> codec -> container -> bytes, and back."""
+"""Read, write, encode and decode clips: the functions that `mocpack` exports."""
 
 from __future__ import annotations
 
@@ -83,33 +83,33 @@ def read(
     allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
-    """Read a motion file of any known kind, .mocp included.
+    """Read a motion file of any supported format, including .mocp.
 
     Parameters
     ----------
     path : path
     kind : {"skeleton", "vertices"}, optional
-        What the file must hold; by default whatever it does. Type checkers take it for a `Clip`,
-        as nearly every file holds, unless this says "vertices".
+        Required content; a file with other content is a `UsageError`. By default any content is
+        accepted. Type checkers assume a `Clip` unless this is "vertices".
     unit : str or Length, optional
         Length of one unit of the file ("cm", "5.644cm", `mocpack.mm(1)`), for formats that do not
-        say.
+        state it.
     skeleton : path, optional
-        The .asf of an .amc, where it is not the one beside it.
+        The .asf file of an .amc file. By default mocpack looks for it in the same folder.
     clip : str, optional
-        Which clip of a scene; needed where it has several. Of other formats, such as glTF, which
-        animation, the first by default.
+        Name of the clip to read from a scene with several clips. For other formats, such as glTF,
+        name of the animation; the first by default.
     memory_limit : str or int, optional
-        Of a .mocp file, as in `open`.
+        For .mocp files, as in `open`.
     allow_outside : bool
-        Whether a file may name others outside its folder (buffers of a glTF, layers of a USD,
-        includes of a robot's MJCF). By default that is a `FormatError`.
+        Whether the file may refer to files outside its folder (glTF buffers, USD layers, MJCF
+        includes). By default such a reference is a `FormatError`.
     options
-        What some formats take: `fps`, the frames a second at which to sample a glTF, FBX, USD or
-        .mocp, or that a robot's table has; `body_model`, the file of the body of an AMASS motion;
-        `robot`, the URDF or MJCF of the robot that a .csv, .npz or .pkl file moves; `quaternion`,
-        the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read a pickle's arrays
-        and nothing else.
+        Options of some formats: `fps`, frames per second at which to sample a glTF, FBX, USD or
+        .mocp file, or the frame rate of a robot table; `body_model`, the body model file of an
+        AMASS motion; `robot`, the URDF or MJCF file of the robot that a .csv, .npz or .pkl file
+        moves; `quaternion`, the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to
+        read arrays from a pickle (nothing else in it is executed).
     """
     check_path("path", path)
     found = read_contents(
@@ -123,7 +123,7 @@ def read(
         **options,
     )
     if kind not in (None, found.header.kind):
-        raise UsageError(f"{path}: the file holds {found.header.kind}, not {kind}")
+        raise UsageError(f"{path}: expected {kind}, but the file contains {found.header.kind}")
     return found
 
 
@@ -138,11 +138,11 @@ def read_contents(
     allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
-    """Read a motion file of these bytes; what belongs to it is looked for beside `path`."""
+    """Read a motion file from its bytes; `path` locates the files that it refers to."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
-    metres = None if unit is None else _parse_unit(unit)
-    options |= {"unit": metres, "skeleton": skeleton, "clip": clip}
+    meters = None if unit is None else _parse_unit(unit)
+    options |= {"unit": meters, "skeleton": skeleton, "clip": clip}
     return read_file(path, data=data, allow_outside=allow_outside, **options)
 
 
@@ -157,15 +157,15 @@ def read_data(
     allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
-    """Read a motion file's bytes; `name` is for complaints and, if need be, for its extension."""
+    """Read a motion file from bytes; errors start with `name`, whose extension names the format."""
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise UsageError(f"data must be the bytes of a file, got {data!r:.80}")
+        raise UsageError(f"data must be bytes, got {data!r:.80}")
     data = bytes(data)
     if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
         fps = options.pop("fps", None)
         given = [option for option, value in options.items() if value is not None]
         if given:
-            raise UsageError(f"{name}: a .mocp file is read without {', '.join(given)}")
+            raise UsageError(f"{name}: .mocp files do not support the options {', '.join(given)}")
         try:
             found = decode(data, clip=clip, memory_limit=memory_limit)
             return found if fps is None else _resample(found, fps)
@@ -173,20 +173,25 @@ def read_data(
             raise UsageError(f"{name}: {error}") from error
         except (FormatError, MemoryLimitError, SceneError) as error:
             raise type(error)(f"{name}: {error}") from error
-    metres = None if unit is None else _parse_unit(unit)
+    meters = None if unit is None else _parse_unit(unit)
     bones = None if skeleton is None else read_file_bytes(skeleton)
-    options |= {"unit": metres, "skeleton": bones, "clip": clip}
+    options |= {"unit": meters, "skeleton": bones, "clip": clip}
     return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 
 def _resample(clip: AnyClip, fps: float) -> Clip:
-    """Return a skeletal clip with frames at an even rate."""
+    """Resample a skeleton clip to a constant frame rate."""
     if isinstance(clip, VertexClip):
-        raise UsageError("a vertex animation has frames of its own and is not sampled anew")
+        raise UsageError(
+            "fps applies to skeleton clips; a vertex animation cannot be resampled while reading"
+        )
     check_fps(fps)
     frames = (clip.times[-1] - clip.times[0]) * fps
     if frames * len(clip.skeleton) > MAX_POSES:
-        raise UsageError(f"{frames:.6g} frames of {len(clip.skeleton)} joints are too many")
+        raise UsageError(
+            f"fps={fps:g} gives {frames:.6g} frames of {len(clip.skeleton)} joints, "
+            f"at most {MAX_POSES} joint poses are allowed"
+        )
     return clip.resample(fps)
 
 
@@ -198,12 +203,12 @@ def write(
     into: str | Path | None = None,
     allow_outside: bool = False,
 ) -> None:
-    """Write a clip, atomically, in the format that the path's extension names.
+    """Write a clip atomically, in the format of the path's extension.
 
-    An .amc comes with its .asf beside it. A `dialect` is how some program that trains robots wants
-    its files: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv"; or "amass", for
-    bodies of SMPL-H and SMPL-X. `into` names a glTF file of a character, which is written with the
-    clip as one of its animations. `allow_outside` lets that file name others outside its folder.
+    An .amc file gets an .asf file in the same folder. `dialect` selects the layout that a training
+    program expects: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv"; or "amass" for
+    SMPL-H and SMPL-X bodies. `into` names a glTF file of a character; the output is that file with
+    the clip added as an animation. `allow_outside` lets it refer to files outside its folder.
     """
     check_clip("clip", clip)
     check_path("path", path)
@@ -222,36 +227,37 @@ def encode(
     effort: str | None = None,
     max_angle: str | Angle | None = None,
 ) -> bytes:
-    """Return the bytes of a .mocp file.
+    """Compress a clip to the bytes of a .mocp file.
 
-    Without a target the codec runs with its own parameters.
+    Without a target, the codec uses its own parameters.
 
     Parameters
     ----------
     clip : Clip or VertexClip
     codec : Codec or str
         A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``. By default ``"auto"``:
-        ``keysine``, or ``lossless`` for the rare clip whose bound that cannot keep.
+        ``keysine``, or ``lossless`` for the rare clip that keysine cannot encode within the bound.
     max_error : str or Length, optional
-        Bound on the promised error: text with a unit ("1mm"), or `mocpack.mm(1)`.
+        Maximum error of any joint, bone end or skin point in any frame: text with a unit ("1mm"),
+        or `mocpack.mm(1)`.
     mean_error : str or Length, optional
-        Bound on the mean joint error.
+        Maximum of the mean joint error.
     ratio, size : optional
-        Of the whole file, against float32 of the moving channels; in bytes or as "20kB".
+        Compression ratio against float32 of the moving channels, or maximum file size in bytes or
+        as "20kB".
     preset : {"archive", "edit", "train", "game", "web"}, optional
-        A bound on the promised error by purpose (docs/cli.md), in place of the others.
+        Maximum error by purpose (docs/cli.md), instead of the targets above.
     effort : {"fast", "default", "best"}, optional
-        How long the encoder may search, where it can; by default as the codec's own parameter
-        says.
+        How long the encoder searches, if the codec supports it. By default the codec decides.
     max_angle : str or Angle, optional
-        Bound on the error of every hinge's angle, and of the local rotation of every other joint:
-        text with a unit ("0.3deg", "5mrad"), or `mocpack.deg(0.3)`. Beside `max_error` or a
-        preset, or alone: a codec then keeps its own `max_error` too, if it has one.
+        Maximum error of every hinge angle, and of the local rotation of every other joint: text
+        with a unit ("0.3deg", "5mrad"), or `mocpack.deg(0.3)`. It can be combined with `max_error`
+        or a preset. Alone, the codec's own `max_error` applies as well.
 
     Raises
     ------
     BoundError
-        If the target cannot be met; nothing that misses it is ever returned.
+        If the codec cannot meet the target.
     """
     return encode_measured(
         clip,
@@ -267,7 +273,7 @@ def encode(
 
 
 class TargetOptions(TypedDict, total=False):
-    """What `encode` may be asked to reach, as it takes it."""
+    """The target options of `encode`."""
 
     max_error: str | Length | None
     mean_error: str | Length | None
@@ -284,11 +290,11 @@ def encode_measured(
     effort: str | None = None,
     **target_options: Unpack[TargetOptions],
 ) -> rate.Attempt:
-    """Do as `encode` does, and return the file with its measured errors and its codec."""
+    """Encode as `encode` does; return the file with its measured errors and its codec."""
     may_choose = codec == AUTO_CODEC
     codec = parse_codec(codec) if isinstance(codec, str) else codec
     if not isinstance(codec, Codec):
-        raise UsageError(f"codec must be a codec or its name, got {codec!r:.80}")
+        raise UsageError(f"codec must be a Codec or a spec such as 'keysine', got {codec!r:.80}")
     check_clip("clip", clip)
     if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
@@ -297,7 +303,7 @@ def encode_measured(
     if preset is not None:
         angle = target_options.pop("max_angle", None)
         if any(value is not None for value in target_options.values()):
-            raise UsageError(f"preset {preset!r} is a target itself: give no other beside it")
+            raise UsageError(f"preset {preset!r} cannot be combined with another target")
         target_options = {"max_error": preset_bound(preset, clip), "max_angle": angle}
     target = parse_target(**target_options)
     try:
@@ -310,7 +316,7 @@ def encode_measured(
 
 
 def parse_target(**target_options: Unpack[TargetOptions]) -> rate.Target:
-    """Return the target that `encode` is asked for; what makes none is a `UsageError`."""
+    """Parse the target options of `encode`; an invalid one is a `UsageError`."""
     max_error, mean_error = target_options.get("max_error"), target_options.get("mean_error")
     size, max_angle = target_options.get("size"), target_options.get("max_angle")
     return rate.Target(
@@ -329,10 +335,10 @@ def read_scene(
     allow_outside: bool = False,
     **reading: Any,
 ) -> dict[str, AnyClip]:
-    """Read every clip of a file, by name: those of a scene, the animations of a glTF, or the one.
+    """Read all clips of a file by name: the clips of a scene, or the animations of a glTF.
 
-    The clips of a scene share a clock: `start_time` of each says when it begins. `reading` is what
-    `read` takes for other formats.
+    A file with one clip gives one entry, named after the file. The clips of a scene share a clock:
+    `start_time` says when each begins. `reading` are the options of `read` for other formats.
     """
     check_path("path", path)
     data = read_file_bytes(path)
@@ -350,15 +356,16 @@ def read_scene(
 
 
 def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -> None:
-    """Write a scene, atomically: as a .mocp file, where `target` is what `encode` takes, or a .c3d.
+    """Write several clips to one file atomically: .mocp or .c3d.
 
-    The clips of a .c3d are markers, and its subjects.
+    For .mocp, `target` are the options of `encode`. For .c3d, every clip must consist of markers;
+    it becomes a subject of the file.
     """
     check_path("path", path)
     extension = Path(path).suffix
     if supports_scenes(extension):
         if target:
-            raise UsageError(f"{path}: {', '.join(target)} is for .mocp files")
+            raise UsageError(f"{path}: only .mocp files support {', '.join(target)}")
         write_atomically(write_scene_bytes(clips, extension), path)
     else:
         write_atomically(encode_scene(clips, **target), path)
@@ -367,21 +374,21 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
 def encode_scene(
     clips: Mapping[str, AnyClip], codec: Codec | str = AUTO_CODEC, **target: Any
 ) -> bytes:
-    """Return the bytes of a .mocp file of several clips, each encoded as `encode` does."""
+    """Encode several clips to the bytes of one .mocp file, each as `encode` does."""
     if not isinstance(clips, Mapping):
         raise UsageError(f"clips must be a mapping of names to clips, got {clips!r:.80}")
     for name in clips:
         if not isinstance(name, str):
-            raise UsageError(f"names of clips must be texts, got {name!r:.80}")
+            raise UsageError(f"names of clips must be strings, got {name!r:.80}")
     return pack_scene({name: encode(clip, codec, **target) for name, clip in clips.items()})
 
 
 def decode_scene(
     data: bytes, *, name: str = "clip", memory_limit: str | int | None = DEFAULT_LIMIT
 ) -> dict[str, AnyClip]:
-    """Return every clip of a .mocp file's bytes; one that is no scene has one, named `name`.
+    """Decode all clips of a .mocp file; a file with a single clip gives one entry, named `name`.
 
-    All of them together keep to `memory_limit`.
+    `memory_limit` applies to all clips together.
     """
     source = open_source(data)
     parts = scene_parts(source) or {name: source}
@@ -394,7 +401,7 @@ def decode_scene(
         except MemoryLimitError as error:
             if not found:
                 raise
-            sentence = f"clip {part!r}, after {len(found)} others of the scene: {error}"
+            sentence = f"clip {part!r}, after {len(found)} other clips of the scene: {error}"
             raise MemoryLimitError(sentence) from error
         if left is not None:
             left = max(1, left - array_bytes(found[part].header))
@@ -402,7 +409,7 @@ def decode_scene(
 
 
 def clip_names(source: Openable) -> list[str]:
-    """Return the names of a scene's clips; none of a file that is no scene."""
+    """Return the clip names of a scene; an empty list for a file with a single clip."""
     opened = open_source(source)
     try:
         return list(scene_parts(opened) or ())
@@ -411,7 +418,7 @@ def clip_names(source: Openable) -> list[str]:
 
 
 def extract_clip(data: bytes, name: str | None = None) -> bytes:
-    """Return the .mocp file of one clip of a scene's bytes; of another file, that file."""
+    """Return one clip of a scene as a .mocp file; a single-clip file is returned as it is."""
     source = select_clip(open_source(data), name)
     return source.read(0, source.size)
 
@@ -423,12 +430,12 @@ def decode(
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> Clip:
-    """Return the clip of a .mocp file's bytes, or the named one of a scene's.
+    """Decode the bytes of a .mocp file, or one named clip of a scene.
 
-    It is said to be a `Clip`, as nearly every file holds; one of vertices gives a `VertexClip`.
+    The result is a `VertexClip` if the file contains a vertex animation.
 
-    A file that was cut is a `TruncatedError`, unless `partial` asks for what is whole of it.
-    `memory_limit` is that of `open`.
+    A truncated file is a `TruncatedError`. With `partial`, the part that can be decoded is returned
+    instead. `memory_limit` is as in `open`.
     """
     with Motion(data, partial=partial, clip=clip, memory_limit=memory_limit) as motion:
         return motion.clip()
@@ -440,18 +447,18 @@ def open(
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> Motion:
-    """Open a .mocp file to read parts of it; use as a context manager.
+    """Open a .mocp file for random access; use it as a context manager.
 
     Parameters
     ----------
     source : path, bytes or file object
-        Any threads and forked processes may read from what is open. A motion that was opened by
-        its path can be sent to another process, which opens the file again.
+        Threads and forked processes may share an open motion. A motion opened by path can be
+        pickled; the other process opens the file again.
     clip : str, optional
-        Which clip of a scene; needed where it has several.
+        Name of the clip; required for a scene with several clips.
     memory_limit : str or int, optional
-        The most memory that any one call may take, in bytes or as "2GB"; None for no limit. What
-        would take more is a `MemoryLimitError`, before any of it is taken. By default 1 GB.
+        Maximum memory of any one call, in bytes or as "2GB"; None for no limit. A call that needs
+        more raises `MemoryLimitError` before it allocates. By default 1 GB.
     """
     if not isinstance(source, str | Path):
         return Motion(source, clip=clip, memory_limit=memory_limit)
@@ -462,23 +469,23 @@ def open(
 
 
 def check_clip(name: str, clip: Any) -> None:
-    """Complain about an argument that is no clip."""
+    """Raise `UsageError` if an argument is not a clip."""
     if not isinstance(clip, Clip | VertexClip):
         raise UsageError(f"{name} must be a Clip or a VertexClip, got {clip!r:.80}")
 
 
 def check_kind(codec: Codec, kind: str) -> None:
-    """Complain if the codec does not take this kind of clip."""
+    """Raise `UnsupportedClipError` if the codec cannot encode this kind of clip."""
     if kind not in codec.kinds:
         able = [i for i in BUILTIN if kind in codec_class(i).kinds]
         raise UnsupportedClipError(
-            f"{codec.codec_id} packs {' and '.join(codec.kinds)} clips, this one is of {kind}; "
-            f"{kind} are packed by: {', '.join(able)}"
+            f"{codec.codec_id} encodes {' and '.join(codec.kinds)}, but the clip contains {kind}; "
+            f"codecs for {kind}: {', '.join(able)}"
         )
 
 
 def _parse_unit(unit: str | Length) -> float:
-    """Read "cm" as one centimetre, "5.644cm" as that length."""
+    """Return the length in meters; "cm" without a number is one centimeter."""
     if isinstance(unit, str) and unit.strip() in LENGTHS:
         return LENGTHS[unit.strip()]
     return parse_length_argument("unit", unit)

@@ -1,6 +1,6 @@
-"""Arguments of public functions, checked: errors name the argument, its value and what it must be.
+"""Check arguments of public functions; errors name the argument, its value and what is expected.
 
-Each function takes the class of the error, which says whose fault it is.
+Each function takes the class of the error to raise.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from mocpack.errors import InvalidClipError, MocpackError, UsageError
 
 MAX_FLOAT = sys.float_info.max
 TYPE_NAMES = {
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "bool": "true or false",
-    "str": "a text",
+    "str": "a string",
     "None": "null",
 }
-# the annotations that fit a value, by the first of these kinds that it is of
+# The annotations that accept a value, by the first of these types that it is an instance of.
 ACCEPTED_TYPES: tuple[tuple[Any, set[str]], ...] = (
     ((bool, np.bool_), {"bool"}),
     (Integral, {"int", "float"}),
@@ -45,12 +45,12 @@ def check_number(
     *,
     error: type[MocpackError] = UsageError,
 ) -> float:
-    """Return a real number from `low` to `high`; NaN is none.
+    """Return a real number from `low` to `high`; NaN is an error.
 
     >>> check_number("fps", 30, 1, 1000)
     30.0
     """
-    with suppress(OverflowError):  # of a whole number beyond all floats
+    with suppress(OverflowError):  # an integer too large for a float
         if isinstance(value, Real) and low <= float(value) <= high:
             return float(value)
     limits = "" if (low, high) == (-math.inf, math.inf) else f" from {low:g} to {high:g}"
@@ -58,7 +58,7 @@ def check_number(
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value is a real number, and neither NaN nor infinite nor beyond all floats."""
+    """Return whether a value is a finite real number that a float can represent."""
     try:
         return isinstance(value, Real) and math.isfinite(value)
     except OverflowError:
@@ -73,28 +73,28 @@ def check_integer(
     *,
     error: type[MocpackError] = UsageError,
 ) -> int:
-    """Return a whole number from `low` to `high`."""
+    """Return an integer from `low` to `high`."""
     if isinstance(value, Integral) and low <= int(value) <= high:
         return int(value)
-    raise error(f"{name} must be a whole number from {low} to {high}, got {value!r:.80}")
+    raise error(f"{name} must be an integer from {low} to {high}, got {value!r:.80}")
 
 
 def check_array(
     name: str, values: Any, *, error: type[MocpackError] = InvalidClipError
 ) -> npt.NDArray[Any]:
-    """Return an array of real numbers or truth values, of whatever shape."""
+    """Return an array of real numbers or booleans, of any shape."""
     try:
         array: npt.NDArray[Any] = np.asanyarray(values)
     except (TypeError, ValueError, OverflowError) as fault:
         raise error(f"{name} must be an array of numbers: {fault}") from fault
-    # an empty list is one of numbers too
+    # an empty list is accepted too
     if array.dtype.kind not in "fiub":
         raise error(f"{name} must be an array of numbers, got {values!r:.80}")
     return array
 
 
 def check_path(name: str, value: Any) -> None:
-    """Complain about what is no path: a text, or an object that stands for one."""
+    """Raise `UsageError` if a value is neither a string nor a path object."""
     if not isinstance(value, str | os.PathLike):
         raise UsageError(f"{name} must be a path, got {value!r:.80}")
 
@@ -102,7 +102,7 @@ def check_path(name: str, value: Any) -> None:
 def check_sequence(
     name: str, values: Any, *, error: type[MocpackError] = InvalidClipError
 ) -> list[Any]:
-    """Return the members of what can be gone through; a text is taken for a mistake."""
+    """Return the items of an iterable as a list; a string or bytes is an error."""
     try:
         if not isinstance(values, str | bytes):
             return list(values)
@@ -112,9 +112,9 @@ def check_sequence(
 
 
 def check_fields(owner: str, record: Any) -> None:
-    """Check a dataclass's fields whose annotations are such as ``float | None``, and no others.
+    """Check those fields of a dataclass whose annotations are simple types (``float | None``).
 
-    NaN and whole numbers beyond all floats are refused.
+    NaN and integers too large for a float are errors.
     """
     for one in fields(record):
         words = str(one.type).replace(" ", "").split("|")

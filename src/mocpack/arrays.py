@@ -1,4 +1,4 @@
-"""Short names for arrays by what they hold; shapes are said where they are used."""
+"""Short names for array types; docstrings state the shapes."""
 
 from __future__ import annotations
 

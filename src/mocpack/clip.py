@@ -1,7 +1,7 @@
-"""The data types that travel through the package: a skeleton in motion, or vertices in motion.
+"""Clips: the motion of a skeleton or of a mesh, as every part of the package exchanges it.
 
-Metres, seconds, radians; right-handed, y up; quaternions (x, y, z, w). Everything is frozen and
-validated once, in the constructors; the rest of the package trusts what it is given.
+Meters, seconds, radians; right-handed, y up; quaternions (x, y, z, w). Clips are immutable.
+Constructors validate them, so the rest of the package does not check again.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from mocpack.space import HANDEDNESS, MAX_COORDINATE_M, MAX_DECODED_COORDINATE_M
 from mocpack.take_data import NO_TAKE_DATA, TakeData, Track, check_take_data, split_scales
 from mocpack.vertex_clip import VertexClip as VertexClip
 
-UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length than this is a mistake, not rounding
-MAX_QUIET_ANGLE_RAD = 1e-4  # radians, and
-MAX_QUIET_SLIDE_M = 1e-5  # metres, that a joint may stand off its hinge before `angles` warns
+UNIT_TOLERANCE = 1e-3  # a quaternion further from unit length is an error, not rounding
+MAX_QUIET_ANGLE_RAD = 1e-4  # `angles` warns if a joint is further off its hinge axis
+MAX_QUIET_SLIDE_M = 1e-5  # likewise for sliders
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +53,15 @@ class Clip(HasHeader, FrozenPickle):
     ----------
     header : ClipHeader
     rotations : array, shape (T, J, 4)
-        Local unit quaternions (x, y, z, w). Stored unit to rounding, each in the hemisphere of
-        the frame before.
+        Local unit quaternions (x, y, z, w). They are normalized, and their signs are chosen so that
+        each lies in the hemisphere of the frame before.
     translations : array, shape (T, M, 3)
-        Positions in the parent's frame, in metres, of the M translated joints.
+        Positions of the M translated joints in the frame of their parents, in meters.
     channels : array, shape (T, C), optional
-        The source's own numbers (its units, degrees), in the order of its channels.
+        The numbers of the source file (in its units and degrees), in the order of its channels.
     take_data : Extras, optional
-        What the take holds beside its poses; `scales`, `times`, `valid` and `tracks` read it.
+        Data besides poses: animated scales, uneven times, gaps and tracks. The properties `scales`,
+        `times`, `valid` and `tracks` read it.
     """
 
     header: ClipHeader
@@ -74,17 +75,17 @@ class Clip(HasHeader, FrozenPickle):
         self._check()
 
     def _check(self) -> None:
-        """Complain about anything but the rotations that does not fit."""
+        """Check all fields except the rotations."""
         object.__setattr__(self, "translations", freeze_array(self.translations))
         shape = (self.frame_count, len(self.translated_joints), 3)
         if self.translations.shape != shape:
             raise InvalidClipError(
                 f"expected translations of shape {shape}, got {self.translations.shape}"
             )
-        # the negation is true for NaN too
+        # "not <" also catches NaN
         if not np.abs(self.translations).max(initial=0.0) < MAX_DECODED_COORDINATE_M:
             raise InvalidClipError(
-                f"translations must be finite and below {MAX_DECODED_COORDINATE_M:.0e} metres"
+                f"translations must be finite and below {MAX_DECODED_COORDINATE_M:.0e} m"
             )
         if self.channels is not None:
             object.__setattr__(self, "channels", freeze_array(self.channels))
@@ -94,7 +95,9 @@ class Clip(HasHeader, FrozenPickle):
                     f"expected finite channels of shape {shape_c}, got {self.channels.shape}"
                 )
             if self.header.is_scaled:
-                raise InvalidClipError("a clip with scales has no channels: they cannot say them")
+                raise InvalidClipError(
+                    "a clip with scales cannot have channels, since channels have no scales"
+                )
         header = self.header
         check_take_data(
             self.take_data, self.frame_count, len(self.skeleton), len(header.scaled_joints)
@@ -106,7 +109,7 @@ class Clip(HasHeader, FrozenPickle):
 
     @classmethod
     def from_decoded(cls, header: ClipHeader, rotations: Any, translations: Any) -> Self:
-        """Return the clip of arrays that the core has decoded, checked and settled."""
+        """Make a clip from arrays that the core has decoded, validated and normalized."""
         given = {
             "header": header,
             "rotations": read_only(rotations),
@@ -117,19 +120,22 @@ class Clip(HasHeader, FrozenPickle):
 
     @classmethod
     def from_owned_arrays(cls, header: ClipHeader, rotations: F64, translations: F64) -> Self:
-        """Make a clip of arrays that nobody else holds: settled and frozen where they are."""
+        """Make a clip from arrays that only the caller holds, without copying them.
+
+        The arrays are normalized in place and become read-only.
+        """
         good = rotations.ndim == 3 and rotations.shape[2] == 4
         good = good and _core.normalize_rotations(rotations, UNIT_TOLERANCE) < 0
         rotations.setflags(write=False)
         translations.setflags(write=False)
         if not good or rotations.shape[:2] != (header.frame_count, len(header.skeleton)):
-            return cls(header, rotations, translations)  # which says what is wrong
+            return cls(header, rotations, translations)  # raises the error
         clip = cls.from_decoded(header, rotations, translations)
         clip._check()
         return clip
 
     def __repr__(self) -> str:
-        """Return three lines: how long, which joints, what moves beside rotations.
+        """Return three lines: length, joints, and what moves besides rotations.
 
         >>> from mocpack.testing import walk
         >>> walk()
@@ -141,7 +147,7 @@ class Clip(HasHeader, FrozenPickle):
         return "\n".join([f"Clip of {first}", *(f"  {line}" for line in rest)])
 
     def _repr_html_(self) -> str:
-        """Return the same for notebooks, with a picture of the middle frame."""
+        """Return the summary as HTML for notebooks, with a picture of the middle frame."""
         middle = self.bones([self.frame_count // 2])[0]
         return render_html("Clip", summarize(self.header, self.take_data), middle)
 
@@ -191,12 +197,13 @@ class Clip(HasHeader, FrozenPickle):
         handedness: str = "right",
         interpolated: bool = False,
     ) -> Self:
-        """Make a clip from arrays (T, J, 4) and (T, M, 3), or (T, 3) where only the root moves.
+        """Make a clip from rotations (T, J, 4) and translations (T, M, 3), or (T, 3) of the root.
 
-        What a take may hold beside them is in `ClipHeader` and `TakeData`. Times that are even, and
-        gaps where there are none, are not kept apart. Scales (T, J, 3) of all joints are split into
-        those that move and those that do not, without noise below 1e-4; the metadata then says how
-        much `scale_noise_dropped` was. Scales (T, S, 3) of named `scaled_joints` stay as they are.
+        `ClipHeader` and `TakeData` describe the other arguments. Evenly spaced times and a `valid`
+        array without gaps are dropped. Scales (T, J, 3) of all joints are split into constant and
+        animated ones, and differences below 1e-4 are removed as noise; the metadata records the
+        largest as `scale_noise_dropped`. Scales (T, S, 3) of given `scaled_joints` are kept as
+        they are.
         """
         if not isinstance(skeleton, Skeleton):
             raise InvalidClipError(f"skeleton must be a Skeleton, got {skeleton!r:.80}")
@@ -210,7 +217,7 @@ class Clip(HasHeader, FrozenPickle):
         rotations = np.asarray(check_array("rotations", rotations))
         translations = np.asarray(check_array("translations", translations))
         if not rotations.ndim:
-            raise InvalidClipError("expected rotations of shape (T, J, 4), got one number")
+            raise InvalidClipError("expected rotations of shape (T, J, 4), got a single number")
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
         seconds = None if times is None else np.asarray(check_array("times", times), np.float64)
@@ -264,10 +271,10 @@ class Clip(HasHeader, FrozenPickle):
         handedness: str = "right",
         **others: Any,
     ) -> Self:
-        """Make a clip of markers from their places (T, P, 3) in metres, NaN where one was not seen.
+        """Make a clip of markers from positions (T, P, 3) in meters, NaN where one is missing.
 
-        Places are of a space with that axis up; `source_points` gives them back in it. Gaps become
-        `valid`, and are filled by curves that fit their ends.
+        `up` and `handedness` describe the space of the positions; `source_points` returns them in
+        that space. Gaps are recorded in `valid` and filled with cubic curves.
         """
         names = check_sequence("names", names)
         places = np.array(check_array("points", points), np.float64)
@@ -307,15 +314,15 @@ class Clip(HasHeader, FrozenPickle):
         up: str = "y",
         **others: Any,
     ) -> Self:
-        """Make a clip from the angles (T, H) of a skeleton's hinges, in radians or metres.
+        """Make a clip from hinge angles (T, H) in radians, or meters for sliders.
 
-        Joints without hinges stand as `local` (T, J, 4) says, or rest. Places (T, 3) in metres and
-        rotations (T, 4) of the root are of a world with that axis up; frames of the links stay as
-        they are, only the world is turned. `source_root` gives both back; others as of `build`.
+        Joints without hinges take their rotation from `local` (T, J, 4), or stay at rest. `up` is
+        the up axis of the world of `root_positions` (T, 3), in meters, and `root_rotations` (T, 4);
+        `source_root` returns them. Link frames are not changed. `others` are options of `build`.
         """
         hinges = skeleton.hinges
         if hinges is None:
-            raise UsageError("this skeleton has no hinges, so that angles say nothing of it")
+            raise UsageError("the skeleton has no hinges, so angles cannot pose it; use Clip.build")
         numbers = np.asarray(angles, np.float64)
         if numbers.ndim != 2 or numbers.shape[1] != len(hinges) or not np.isfinite(numbers).all():
             raise InvalidClipError(
@@ -345,7 +352,7 @@ class Clip(HasHeader, FrozenPickle):
 
     @property
     def duration(self) -> float:
-        """Seconds that the clip lasts, its last frame as long as the others.
+        """Duration in seconds, including the last frame.
 
         >>> from mocpack.testing import walk
         >>> walk(seconds=2, frame_rate=60).duration
@@ -363,12 +370,12 @@ class Clip(HasHeader, FrozenPickle):
 
     @property
     def start_time(self) -> float:
-        """Seconds of the first frame, on the clock that a scene shares."""
+        """Time of the first frame in seconds, on the clock of the scene."""
         return self.header.start_time
 
     @property
     def times(self) -> F64:
-        """Seconds of each frame, (T,)."""
+        """Time of each frame in seconds, (T,)."""
         return self._samples.times
 
     @property
@@ -381,7 +388,7 @@ class Clip(HasHeader, FrozenPickle):
 
     @property
     def valid(self) -> Mask:
-        """Whether each joint was seen in each frame, (T, J)."""
+        """Whether each joint was recorded in each frame, (T, J)."""
         if self.take_data.valid is not None:
             return self.take_data.valid
         return np.ones((self.frame_count, len(self.skeleton)), np.bool_)
@@ -392,10 +399,10 @@ class Clip(HasHeader, FrozenPickle):
 
     @property
     def angles(self) -> F64:
-        """Angles (T, H) of the skeleton's hinges in radians, of sliders metres, in their order.
+        """Hinge angles (T, H) in radians, or meters for sliders, in the order of `Skeleton.hinges`.
 
-        Where a joint has left its hinges, as codecs that do not code by hinge let it, angles are
-        those of the nearest turn about its axis, and a `HingeWarning` says how far off it is.
+        A codec that does not code hinges can rotate a joint off its axis. Its angle is then that of
+        the nearest rotation about the axis, and a `HingeWarning` states the difference.
         """
         found = self.hinge_angles()
         slides = self.skeleton.hinges.slides if self.skeleton.hinges else np.zeros(0, np.bool_)
@@ -403,15 +410,15 @@ class Clip(HasHeader, FrozenPickle):
         moved = float(found.off_axis[:, slides].max(initial=0.0))
         if turned > MAX_QUIET_ANGLE_RAD or moved > MAX_QUIET_SLIDE_M:
             warnings.warn(
-                f"joints stand up to {turned:.3g} rad and {moved:.3g} m off their hinges; "
-                "angles are those of the nearest turns about them",
+                f"joints are up to {turned:.3g} rad and {moved:.3g} m off their hinge axes; "
+                "angles are those of the nearest rotations about the axes",
                 HingeWarning,
                 stacklevel=2,
             )
         return found.angles
 
     def hinge_angles(self, *, measure_off_axis: bool = True) -> HingeAngles:
-        """Return `angles`, and, if that is to be measured, how far joints stand from them."""
+        """Return `angles`, and how far joints are off their axes if `measure_off_axis`."""
         skeleton = self.skeleton
         if skeleton.hinges is None:
             return HingeAngles(np.zeros((self.frame_count, 0)), np.zeros((self.frame_count, 0)))
@@ -433,12 +440,12 @@ class Clip(HasHeader, FrozenPickle):
         )
 
     def with_hinges(self, *, detect: bool = False, tolerance: float = TOLERANCE_RAD) -> Clip:
-        """Return this clip with the hinges that it moves on; none of its poses changes.
+        """Return this clip with hinges added to its skeleton; poses do not change.
 
-        They are those of joints with one or two rotation channels; with `detect`, also joints that
-        turn about one axis in every frame, to `tolerance` radians. The metadata names what was
-        found so, ``hinges_found``, with the radians by which each leaves its axis, and as
-        ``hinges_left`` the joints that turn about other axes than those of their channels.
+        Joints with one or two rotation channels become hinges. With `detect`, so do joints that
+        rotate about one axis in every frame, within `tolerance` radians. The metadata lists them in
+        ``hinges_found``, each with its largest deviation in radians. ``hinges_left`` lists joints
+        that rotate about other axes than those of their channels.
         """
         check_number("tolerance", tolerance, 0, np.pi)
         found = find_hinges(
@@ -457,12 +464,12 @@ class Clip(HasHeader, FrozenPickle):
         return Clip(header, self.rotations, self.translations, self.channels, self.take_data)
 
     def source_root(self) -> tuple[F64, F64]:
-        """Return places (T, 3) and rotations (T, 4) of the first joint in the source's world.
+        """Return positions (T, 3) and rotations (T, 4) of the first joint in the source's world.
 
-        The frames of joints are as they are inside; `from_angles` inverts it.
+        `from_angles` takes them as `root_positions` and `root_rotations`.
         """
         if self.header.handedness != HANDEDNESS[0]:
-            raise UsageError("a left-handed world has no rotation that takes it inside")
+            raise UsageError("source_root needs a right-handed source, got a left-handed one")
         if 0 in self.translated_joints:
             places = np.asarray(self.translations)[:, self.translated_joints.index(0)]
         else:
@@ -472,7 +479,7 @@ class Clip(HasHeader, FrozenPickle):
         return space.from_internal(places, self.header.up), turned
 
     def positions(self) -> F64:
-        """Return world positions of all joints, shape (T, J, 3), in metres.
+        """Return world positions of all joints, shape (T, J, 3), in meters.
 
         >>> from mocpack.testing import walk
         >>> walk().positions().shape
@@ -481,15 +488,15 @@ class Clip(HasHeader, FrozenPickle):
         return self.world()[0]
 
     def points(self) -> F64:
-        """Return world positions (T, J, 3) in metres, NaN where a joint was not seen."""
+        """Return world positions (T, J, 3) in meters, NaN where a joint was not recorded."""
         return np.where(self.valid[..., np.newaxis], self.positions(), np.nan)
 
     def source_points(self) -> F64:
-        """Return `points` in the space of the source, as its `up` and `handedness` say."""
+        """Return `points` in the source's space, given by its `up` and `handedness`."""
         return space.from_internal(self.points(), self.header.up, self.header.handedness)
 
     def world(self) -> tuple[F64, F64]:
-        """Return world positions (T, J, 3) in metres, and world rotations (T, J, 4) without scales.
+        """Return world positions (T, J, 3) in meters and world rotations (T, J, 4), without scales.
 
         >>> from mocpack.testing import walk
         >>> positions, rotations = walk().world()
@@ -502,7 +509,7 @@ class Clip(HasHeader, FrozenPickle):
         return (self.world_matrices()[0] if self.header.is_scaled else positions), turned
 
     def world_matrices(self) -> tuple[F64, F64]:
-        """Return world positions (T, J, 3) and each joint's matrix (T, J, 3, 3), with scales."""
+        """Return world positions (T, J, 3) and world matrices (T, J, 3, 3), with scales."""
         return kinematics.forward_kinematics_scaled(
             self.skeleton,
             self.rotations,
@@ -512,7 +519,7 @@ class Clip(HasHeader, FrozenPickle):
         )
 
     def bones(self, frames: Sequence[int]) -> F64:
-        """Return both ends (F, B, 2, 3) of every bone in these frames, in the world, in metres."""
+        """Return the ends of every bone in some frames, (F, B, 2, 3), world positions in meters."""
         found = []
         for frame in frames:
             pose = self[frame]
@@ -522,9 +529,9 @@ class Clip(HasHeader, FrozenPickle):
         return np.array(found)
 
     def velocities(self) -> F64:
-        """Return world velocities (T, J, 3) of all joints, in metres a second.
+        """Return world velocities (T, J, 3) of all joints, in meters per second.
 
-        By central differences, one-sided at the ends; 0 in a clip of one frame.
+        Central differences, one-sided at the ends; 0 for a clip of one frame.
 
         >>> from mocpack.testing import walk
         >>> walk().velocities().shape
@@ -535,9 +542,9 @@ class Clip(HasHeader, FrozenPickle):
         return np.asarray(np.gradient(self.positions(), self.times, axis=0))
 
     def angular_velocities(self) -> F64:
-        """Return world angular velocities (T, J, 3) of all joints, in radians a second.
+        """Return world angular velocities (T, J, 3) of all joints, in radians per second.
 
-        About the world's axes; by central differences, one-sided at the ends.
+        About the axes of the world. Central differences, one-sided at the ends.
 
         >>> from mocpack.testing import walk
         >>> walk().angular_velocities().shape
@@ -548,7 +555,7 @@ class Clip(HasHeader, FrozenPickle):
     def rotations_6d(self) -> F64:
         """Return local rotations (T, J, 6) as the first two columns of their matrices.
 
-        The continuous form of Zhou et al. 2019; `mocpack.rotations.from_6d` turns it back.
+        The continuous representation of Zhou et al. 2019; `mocpack.rotations.from_6d` inverts it.
 
         >>> from mocpack.testing import walk
         >>> walk().rotations_6d().shape
@@ -562,8 +569,8 @@ class Clip(HasHeader, FrozenPickle):
         Parameters
         ----------
         order : str
-            Three different axes, such as "ZYX": about z, then the new y, then the newest x. The
-            angles go on from frame to frame without jumps of a whole turn.
+            Three different axes, such as "ZYX": about z, then the rotated y, then the rotated x.
+            Angles are unwrapped over time, so they do not jump by full turns.
 
         >>> from mocpack.testing import walk
         >>> walk().as_euler("ZYX").shape
@@ -574,11 +581,11 @@ class Clip(HasHeader, FrozenPickle):
         return rotations.unwrap_euler(rotations.as_euler(np.asarray(self.rotations), order))
 
     def frames(self, start: int, stop: int) -> Clip:
-        """Return frames `start` to `stop`, half-open; their times are those of `slice_header`."""
+        """Return frames `start` to `stop`, half-open."""
         return Clip(*derivations.cut_frames(self._samples, start, stop))
 
     def joints(self, joints: Sequence[str | int]) -> Clip:
-        """Return the motion of these joints, by name or index, and their ancestors.
+        """Return the motion of some joints, by name or index, and of their ancestors.
 
         >>> from mocpack.testing import walk
         >>> walk().joints(["Chest"]).skeleton.names
@@ -587,18 +594,17 @@ class Clip(HasHeader, FrozenPickle):
         return Clip(*derivations.keep_joints(self._samples, joints))
 
     def sample(self, time: float) -> Clip:
-        """Return the pose at `time` seconds as a one-frame clip; slerp between frames, clamped."""
+        """Return the pose at `time` seconds as a one-frame clip: slerp between frames, clamped."""
         return self.pose_at(time_to_frame(time, self.header, self.take_data.times))
 
     def pose_at(self, at: float) -> Clip:
-        """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
+        """Return the pose at a frame index, which may be fractional, as a one-frame clip."""
         return Clip(*derivations.pose_at(self._samples, at))
 
     def resample(self, fps: float) -> Clip:
-        """Return the motion at another frame rate: slerp between frames, straight lines for places.
+        """Return the motion at another frame rate: slerp for rotations, linear for positions.
 
-        The first frame stays; the last is the last that still lies in the clip. Tracks keep their
-        own rates.
+        The first frame keeps its time; no frame lies after the end. Tracks keep their own rates.
 
         >>> from mocpack.testing import walk
         >>> len(walk().resample(30))
@@ -607,7 +613,7 @@ class Clip(HasHeader, FrozenPickle):
         return Clip(*derivations.resample(self._samples, fps))
 
     def poses_at(self, at: npt.ArrayLike, *, frame_time: float | None = None) -> Clip:
-        """Return the poses at frames `at` (N,), which may lie between two, as a clip of even times.
+        """Return the poses at frame indices `at` (N,), which may be fractional, as an even clip.
 
         >>> from mocpack.testing import walk
         >>> len(walk().poses_at([0.5, 1.5, 3]))
@@ -621,16 +627,17 @@ class Clip(HasHeader, FrozenPickle):
         axis: str | None = None,
         pairs: Sequence[tuple[str | int, str | int]] | None = None,
     ) -> Clip:
-        """Return the motion as a mirror shows it, left and right exchanged.
+        """Return the mirrored motion, with left and right exchanged.
 
         Parameters
         ----------
         axis : {"x", "y", "z"}, optional
-            What points from one side to the other; by default that which tells the sides of the
-            rest pose (of markers: of the first frame) apart best. The mirror stands at its origin.
+            Axis from one side of the body to the other. By default the axis that separates the
+            sides best, in the rest pose or, for markers, in the first frame. The mirror plane goes
+            through the origin.
         pairs : sequence of (left, right), optional
-            Joints that are mirror images, by name or index; by default those whose names are
-            (LeftArm and RightArm, arm_l and arm_r). Other joints are their own.
+            Joints that are mirror images, by name or index. By default joints are paired by name
+            (LeftArm and RightArm, arm_l and arm_r). All other joints map to themselves.
 
         >>> from mocpack.testing import walk
         >>> clip = walk()
@@ -642,10 +649,10 @@ class Clip(HasHeader, FrozenPickle):
         return Clip(*derivations.mirror(self._samples, axis, pairs))
 
     def concat(self, *others: Clip) -> Clip:
-        """Return this clip with others after it, each beginning a frame after the one before.
+        """Return this clip followed by others, each one frame after the end of the one before.
 
-        They must have the same skeleton, frame rate and translated joints. Tracks go on where
-        both clips have them under one name; what only some have is kept where it is.
+        All must have the same skeleton, frame rate and translated joints. Tracks of the same name
+        are concatenated; a track of only some clips keeps its time.
 
         >>> from mocpack.testing import walk
         >>> clip = walk()
@@ -658,9 +665,9 @@ class Clip(HasHeader, FrozenPickle):
         return Clip(*derivations.concatenate([self._samples, *(c._samples for c in others)]))
 
     def replace(self, **changes: Any) -> Clip:
-        """Return this clip with some of what `build` takes changed.
+        """Return this clip with some arguments of `build` changed.
 
-        The source's own numbers (`channels`) stay only where no pose changes.
+        `channels`, the numbers of the source, are dropped if a pose changes.
 
         >>> from mocpack.testing import walk
         >>> walk().replace(frame_rate=30, loop=True).fps
@@ -690,7 +697,7 @@ class Clip(HasHeader, FrozenPickle):
         unknown = sorted(set(changes) - set(given) - {"frame_rate"})
         if unknown:
             known = ", ".join([*given, "frame_rate"])
-            raise UsageError(f"a clip has no {unknown[0]!r} to replace; it has {known}")
+            raise UsageError(f"unknown field {unknown[0]!r}; a clip has: {known}")
         if {"skeleton", "rotations", "translations", "translated_joints"} & set(changes):
             given["channels"] = None
         if {"frame_rate", "frame_time"} & set(changes):
@@ -700,14 +707,14 @@ class Clip(HasHeader, FrozenPickle):
         return Clip.build(**{**given, **changes})
 
     def plot(self, frames: Sequence[int] | None = None, axes: Any = None) -> Any:
-        """Draw the skeleton in some frames and the root's path; return matplotlib's axes.
+        """Draw the skeleton in some frames and the path of the root; return the matplotlib axes.
 
         Parameters
         ----------
         frames : sequence of int, optional
-            By default five, evenly from first to last.
+            By default five evenly spaced frames.
         axes : matplotlib 3-d axes, optional
-            New ones by default; ``axes.figure.savefig("walk.png")`` writes them.
+            New axes by default; ``axes.figure.savefig("walk.png")`` saves the plot.
 
         >>> from mocpack.testing import walk
         >>> walk().plot(frames=[0, 60]).name
@@ -726,17 +733,17 @@ AnyClip = Clip | VertexClip
 
 
 def check_coordinates(clip: AnyClip) -> None:
-    """Complain about a clip too far from its origin to be read, or packed, within a bound."""
+    """Raise `UnsupportedClipError` if a coordinate is too large to be encoded within a bound."""
     places = clip.vertices if isinstance(clip, VertexClip) else clip.translations
     farthest = float(np.abs(places).max(initial=0.0))
     if not farthest < MAX_COORDINATE_M:
         raise UnsupportedClipError(
-            f"a place lies {farthest:.9g} metres from the origin; it must be below {MAX_COORDINATE_M:.0e}"
+            f"coordinates must be below {MAX_COORDINATE_M:.0e} m, got {farthest:.9g} m"
         )
 
 
 def measure_error(original: Clip, decoded: Clip) -> kinematics.MotionError:
-    """Measure `decoded` against `original`, both of the same skeleton and length."""
+    """Measure the error of `decoded`; both clips need the same skeleton and length."""
     if len(original.skeleton) != len(decoded.skeleton):
         raise UsageError(
             f"cannot compare skeletons of {len(original.skeleton)} and "
@@ -762,12 +769,12 @@ def measure_error(original: Clip, decoded: Clip) -> kinematics.MotionError:
 
 @cache
 def _up_axis_rotation(up: str) -> F64:
-    """Return the rotation (4,) that takes a right-handed world with that axis up inside."""
+    """Return the rotation (4,) from a right-handed world with that up axis to y up."""
     return from_matrix(space.conversion_matrix(up, HANDEDNESS[0]))
 
 
 def _normalize_rotations(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
-    """Return `rotations` frozen, unit and continuous in time; copies unless they are all that."""
+    """Return read-only rotations of unit length without sign flips; copy only if needed."""
     array = np.asanyarray(rotations, np.float64)
     shape = (header.frame_count, len(header.skeleton), 4)
     if array.shape != shape:
@@ -786,6 +793,6 @@ def _normalize_rotations(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
 
 
 def _are_even(times: F64, start: float, frame_time: float) -> bool:
-    """Whether times say no more than their start and their frame time do."""
+    """Return whether times are evenly spaced from `start`."""
     spread = np.abs(times - (start + np.arange(len(times)) * frame_time))
     return bool(spread.max(initial=0.0) <= 1e-9 * frame_time)

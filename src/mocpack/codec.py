@@ -1,13 +1,12 @@
-"""The interface every codec implements, and nothing else.
+"""The interface that every codec implements.
 
-A codec is a frozen dataclass whose fields are its parameters. It turns a clip into bytes and back.
-It neither opens files nor stores the skeleton: the container does both, and hands `decode` the
-header it kept.
+A codec is a frozen dataclass whose fields are its parameters. It converts a clip to bytes and back.
+The container stores the skeleton and passes the header to `decode`.
 
-Two releases of a codec may share `codec_id` if the newer one decodes everything the older one
-wrote; `bitstream_version` grows by one each time the newer one writes something the older one
-cannot read. Files name only the parameters that differ from their defaults, so the default of a
-parameter that `decode` looks at may not change without a new `bitstream_version`.
+`bitstream_version` increases by one whenever a new release writes payloads that the previous one
+cannot read; a new release reads all older payloads. Files store only parameters that differ from
+their defaults, so changing the default of a parameter that `decode` uses needs a new
+`bitstream_version`.
 """
 
 from __future__ import annotations
@@ -42,25 +41,25 @@ from mocpack.source import BytesSource, Source
 from mocpack.units import parse_angle, parse_length
 
 Read = Callable[[int, int], bytes]
-"""``read(offset, size)`` returns that many bytes of the payload, or raises `TruncatedError`."""
+"""``read(offset, size)`` returns `size` bytes of the payload, or raises `TruncatedError`."""
 
 
 @dataclass(frozen=True)
 class Payload:
-    """The bytes of a payload, read in pieces or all at once.
+    """The bytes of a payload, read in parts or all at once.
 
     Attributes
     ----------
     source : Source
-        What it is a part of.
+        The file that contains it.
     offset, size : int
-        Where in the source it stands; fewer bytes than were written where a file was cut.
+        Position in the source. In a truncated file, `size` counts the bytes that are present.
     missing_bytes : int
-        Bytes that a cut file lacks.
+        Bytes missing at the end of a truncated file.
     checksum : int, optional
-        CRC-32 of the DATA chunk, where it stands in a file.
+        CRC-32 of the DATA chunk, if the payload comes from a file.
     memory_limit : int, optional
-        Bytes that opening it may take.
+        Maximum memory for opening it, in bytes.
     """
 
     source: Source
@@ -72,7 +71,7 @@ class Payload:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Payload:
-        """Return the payload of bytes in memory."""
+        """Return a payload of bytes in memory."""
         return cls(BytesSource(data), 0, len(data))
 
     @property
@@ -81,52 +80,52 @@ class Payload:
         return self.missing_bytes > 0
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return `size` bytes from `offset`, unchecked, or raise `TruncatedError`."""
+        """Return `size` bytes at `offset` without checking them, or raise `TruncatedError`."""
         if offset < 0 or size < 0 or offset + size > self.size:
             raise TruncatedError(
-                f"payload of {self.size} bytes has no bytes {offset} to {offset + size}"
+                f"payload has {self.size} bytes, requested {offset} to {offset + size}"
             )
         return self.source.read(self.offset + offset, size)
 
     def read_all(self) -> bytes:
-        """Return all bytes, checked where the file has a checksum and was not cut."""
+        """Return all bytes; a complete file is checked against its checksum."""
         data = self.source.read(self.offset, self.size)
         if self.checksum is not None and not self.missing_bytes:
             found = zlib.crc32(data, zlib.crc32(b"DATA"))
             if found != self.checksum:
-                raise CorruptionError("chunk DATA fails its checksum")
+                raise CorruptionError("chunk DATA: checksum mismatch (file is corrupt)")
         return data
 
 
 @dataclass(frozen=True)
 class Codec(ABC):
-    """Codec abstract base class."""
+    """Abstract base class of codecs."""
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
     oldest_bitstream: ClassVar[int] = 1  # earlier ones were never released
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
-    """Which clips it takes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
+    """Kinds of clips that it encodes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()
-    """Parameters that a spec gives with a unit, as in ``max_error=1mm``."""
+    """Parameters that are lengths; a spec needs a unit, as in ``max_error=1mm``."""
     angles: ClassVar[tuple[str, ...]] = ()
-    """Parameters that a spec gives with a unit of angles, as in ``max_angle=0.3deg``."""
+    """Parameters that are angles; a spec needs a unit, as in ``max_angle=0.3deg``."""
     decoder_params: ClassVar[tuple[str, ...] | None] = None
-    """Parameters that `decode` looks at, None for all: files mark them, so that a reader which
-    does not know one refuses the file, and overlooks every other that it does not know."""
+    """Parameters that `decode` uses, None for all. Files mark them as required: a reader rejects a
+    file with an unknown required parameter and ignores other unknown parameters."""
     decode_memory: ClassVar[float] = 10.0
-    """Times the bytes of the decoded arrays, themselves included, that `decode` takes at most."""
+    """Peak memory of `decode`, as a multiple of the size of the decoded arrays."""
     encoder_params: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that say how to encode, not what was made: files do not name them."""
+    """Parameters that only guide the encoder; files do not store them."""
     quality: ClassVar[Quality | None] = None
-    """The parameter that trades size for error, by which `rate` reaches any target."""
+    """The parameter that trades size for error; `rate` searches it to meet a target."""
     keeps_bounds: ClassVar[bool] = False
-    """Whether the encoder keeps bounds on the error by itself, with parameters of `with_bounds`."""
+    """Whether the encoder meets error bounds without a search; see `with_bounds`."""
     tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
-    """What to draw the trials of a tuning over: two fields of the codec, or "size" and "error"."""
+    """Axes of the plot of tuning trials: two fields of the codec, or "size" and "error"."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let every codec check the types of its parameters, beside what it checks itself."""
+        """Add a check of parameter types to the codec's own `__post_init__`."""
         super().__init_subclass__(**options)
         own = cls.__dict__.get("__post_init__")
 
@@ -139,7 +138,7 @@ class Codec(ABC):
                 raise
             except ValueError as error:
                 if not any(f.name in str(error) for f in fields(self)):
-                    check_fields(self.codec_id, self)  # which names the parameter
+                    check_fields(self.codec_id, self)  # its error names the parameter
                 raise UsageError(f"{self.codec_id}: {error}") from error
             except (TypeError, AttributeError, OverflowError) as error:
                 check_fields(self.codec_id, self)
@@ -151,24 +150,24 @@ class Codec(ABC):
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
-        """Return the payload that `decode` turns back into `clip`, up to the codec's loss."""
+        """Compress a clip to a payload."""
 
     @abstractmethod
     def decode(self, payload: bytes, header: Any) -> AnyClip:
-        """Return the clip that `payload` holds.
+        """Decode a payload.
 
-        Never trusts `payload`: bytes that end early raise `TruncatedError`, malformed ones
-        `FormatError`, nothing else; and it takes no memory that the payload cannot account for.
+        Payloads are untrusted: truncated bytes raise `TruncatedError`, malformed bytes another
+        `FormatError`, and nothing else. Memory must be proportional to what the payload can hold.
         """
 
     def open(self, payload: Payload | bytes, header: Any) -> Decoder:
-        """Return the decoder of one payload, which may seek."""
+        """Return a decoder of one payload, for random access."""
         return Decoder(self, as_payload(payload), header)
 
     def encode_verified(self, clip: Any) -> Encoded:
-        """Return what `encode` returns, with what `decode` makes of these very bytes.
+        """Encode a clip and decode the result.
 
-        A payload that the decoder refuses is a `BoundError`.
+        A payload that the decoder rejects is a `BoundError`.
         """
         with verify_own_payload(self):
             payload = self.encode(clip)
@@ -176,12 +175,12 @@ class Codec(ABC):
 
     @property
     def error_bound(self) -> float | None:
-        """Bound on the promised error, in metres, that these parameters keep; None for none."""
+        """Maximum error in meters that these parameters guarantee; None without a guarantee."""
         return None
 
     @property
     def angle_bound(self) -> float | None:
-        """Bound on the error of angles, in radians, that these parameters keep; None for none."""
+        """Maximum angle error in radians that these parameters guarantee; None without one."""
         return None
 
     def with_bounds(
@@ -191,28 +190,28 @@ class Codec(ABC):
         mean_error: float | None = None,
         max_angle: float | None = None,
     ) -> Codec:
-        """Return the codec that keeps these bounds by itself, in metres and radians."""
-        raise UsageError(f"{self.codec_id} keeps no bounds by itself")
+        """Return the codec with these error bounds, in meters and radians."""
+        raise UsageError(f"{self.codec_id} does not support error bounds")
 
     def with_effort(self, effort: str) -> Codec:
-        """Return the codec that searches so hard, where it has a parameter `effort`."""
+        """Return the codec with another `effort`, or unchanged if it has no such parameter."""
         changed: dict[str, Any] = {"effort": effort}
         return replace(self, **changed) if "effort" in self.__dataclass_fields__ else self
 
     def alternatives(self) -> Sequence[Codec]:
-        """Return the settings to start a search of `quality` from; the smallest file is taken."""
+        """Return the settings from which to search `quality`; the smallest file wins."""
         return (self,)
 
     def tuning_rounds(self, clip: Any, goal: Goal, *, effort: str) -> Rounds | None:
-        """Return the codec's search for `goal`, from this setting; None if it has none.
+        """Return the codec's parameter search for `goal`; None if the codec has none.
 
-        `effort` is "fast", "default" or "best"; the last is exhaustive where that is possible.
-        The best trial of all rounds is the result, so a search need not return it.
+        `effort` is "fast", "default" or "best"; "best" is exhaustive where possible. The result
+        of the search is the best trial of all rounds.
         """
         return None
 
     def expected_trials(self, clip: Any, *, effort: str) -> int | None:
-        """Return about how many settings that search tries, None if it cannot tell."""
+        """Return about how many settings the search tries; None if unknown."""
         return None
 
     def params(self) -> dict[str, Any]:
@@ -221,7 +220,7 @@ class Codec(ABC):
 
     @classmethod
     def from_params(cls, params: dict[str, Any]) -> Self:
-        """Build the codec from `params`; what is left out takes its default."""
+        """Build the codec from parameters; missing ones take their defaults."""
         known = [f.name for f in fields(cls) if f.init]
         for name in params:
             if name not in known:
@@ -236,19 +235,19 @@ class Codec(ABC):
 
     @classmethod
     def from_file(cls, params: dict[str, Any], needed: frozenset[str]) -> Self:
-        """Build the codec that decodes a file which names `params`, and marks some as needed.
+        """Build the codec from the parameters of a file; `needed` are those marked as required.
 
-        Others that are not known here, or whose values are not, are overlooked.
+        Unknown parameters and unknown values are ignored unless they are required.
 
         Raises
         ------
         UnsupportedVersionError
-            If a needed one is not known.
+            If a required parameter is unknown.
         """
         known = {f.name for f in fields(cls) if f.init}
         for name in sorted(needed - known):
             raise UnsupportedVersionError(
-                f"{cls.codec_id} needs its parameter {name!r}, which a newer mocpack knows"
+                f"{cls.codec_id}: the file requires parameter {name!r}, which needs a newer mocpack"
             )
         given = {name: value for name, value in params.items() if name in known}
         try:
@@ -259,29 +258,29 @@ class Codec(ABC):
 
     @classmethod
     def needed_params(cls) -> frozenset[str]:
-        """Return the names of the parameters that `decode` looks at."""
+        """Return the names of the parameters that `decode` uses."""
         names = cls.decoder_params
         return frozenset((f.name for f in fields(cls)) if names is None else names)
 
 
 @dataclass(frozen=True)
 class PayloadLayout:
-    """How a payload is divided, for those who want to know where the bytes are.
+    """The structure of a payload, for `mocpack info`.
 
     Attributes
     ----------
     groups : int
-        Parts that decode by themselves.
+        Parts that decode independently.
     layers : int
-        Refinements of each.
+        Refinement layers of each group.
     index_bytes : int
-        Bytes spent on finding and checking them.
+        Bytes of index and checksums.
     model_bytes : int
-        Bytes of statistics or bases that the payload carries along.
+        Bytes of statistics or bases in the payload.
     layer_errors : tuple of float
-        Largest error in metres, where it is stated, of the layers but the last.
+        Maximum error in meters of every layer except the last, if the payload states it.
     layer_ends : tuple of int
-        Bytes of the payload up to the end of each of these, where they are stated.
+        End offset of each of these layers in bytes, if the payload states it.
     """
 
     groups: int = 1
@@ -293,24 +292,24 @@ class PayloadLayout:
 
 
 class WindowWriter(Protocol):
-    """Writes windows of one payload to the caller's arrays."""
+    """Decodes windows of one payload into the caller's arrays."""
 
     def write(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        """Write frames `start` to `stop` as `plan` says to `out` (rows, width)."""
+        """Write features of frames `start` to `stop`, as `plan` selects, to `out` (rows, width)."""
         ...
 
 
 class Decoder:
     """One open payload. Threads and forked processes may share it.
 
-    The base class decodes everything once and cuts out what is asked for. A codec that can do
-    better overrides what it does better, and returns its decoder from `Codec.open`.
+    The base class decodes the whole payload once and returns parts of it. A codec with random
+    access overrides these methods and returns its decoder from `Codec.open`.
     """
 
     decodes_truncated: ClassVar[bool] = False
-    """Whether `partial` plays a payload that was cut."""
+    """Whether `partial` can decode a truncated payload."""
     is_indexed: ClassVar[bool] = False
-    """Whether `byte_ranges` finds the bytes of some frames from the payload's start alone."""
+    """Whether `byte_ranges` locates frames after reading only the start of the payload."""
 
     def __init__(self, codec: Codec, payload: Payload, header: Any) -> None:
         self.codec, self.payload, self.header = codec, payload, header
@@ -323,7 +322,7 @@ class Decoder:
     def frames(self, start: int, stop: int, joints: Sequence[int] | None = None) -> Any:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors (None: all).
 
-        The result's skeleton is that of the joints returned.
+        The skeleton of the result contains only these joints.
         """
         return self._decoded(joints).frames(start, stop)
 
@@ -338,52 +337,54 @@ class Decoder:
         return np.asarray(part.rotations), np.asarray(part.translations)
 
     def window_writer(self) -> WindowWriter:
-        """Return what writes windows of this payload."""
+        """Return a writer of windows of this payload."""
         return ArrayWindows(self.arrays)
 
     def sample(self, at: float) -> Any:
-        """Return the pose at frame `at`, which may lie between two, as a one-frame clip."""
+        """Return the pose at a frame index, which may be fractional, as a one-frame clip."""
         first = int(at)
         pair = self.frames(first, min(first + 2, self.header.frame_count))
         return pair.pose_at(at - first)
 
     def preview(self) -> Any:
-        """Return a coarse clip quickly; the base class returns the whole clip."""
+        """Return a coarse version of the clip quickly; the base class returns the whole clip."""
         return self._decoded(None)
 
     def partial(self) -> Any:
-        """Return what is whole of a payload that was cut, shorter or coarser.
+        """Return the decodable part of a truncated payload, shorter or coarser than the clip.
 
         Raises
         ------
         TruncatedError
-            If nothing is whole, or the codec needs all of its payload.
+            If nothing can be decoded.
         """
-        raise TruncatedError(f"the file is cut, and {self.codec.codec_id} needs all of it")
+        raise TruncatedError(
+            f"the file is truncated, and {self.codec.codec_id} cannot decode a part of its payload"
+        )
 
     def layout(self) -> PayloadLayout:
-        """Return how the payload is divided."""
+        """Return the structure of the payload."""
         return PayloadLayout()
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Return (offset, size) of every run of bytes that `frames` reads, in order.
+        """Return (offset, size) of every byte range that `frames` reads, in order.
 
-        An index before the first range, which `open` reads, is not among them.
+        The index at the start of the payload, which `open` reads, is not included.
         """
         return [(0, self.payload.size)]
 
     def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
-        """Return about how many bytes `frames` takes; without frames, opening alone."""
+        """Return the approximate memory of `frames` in bytes; for no frames, of opening."""
         return int(self.codec.decode_memory * array_bytes(self.header)) if start < stop else 0
 
     def preview_memory(self) -> int:
-        """Return about how many bytes `preview` takes."""
+        """Return the approximate memory of `preview` in bytes."""
         return self.memory_needed(0, self.header.frame_count)
 
     def _decoded(self, joints: Sequence[int] | None) -> Any:
-        """Return all frames, decoded once for as long as the same joints are asked for."""
+        """Return all frames of some joints; the last result is cached."""
         wanted = None if joints is None else tuple(joints)
-        kept = self._kept  # another thread may put other joints here meanwhile
+        kept = self._kept  # one read: another thread may replace it
         if kept is not None and kept[0] == wanted:
             return kept[1]
         if kept is not None and kept[0] is None:
@@ -399,9 +400,9 @@ class Decoder:
 
 @dataclass(frozen=True)
 class ArrayWindows:
-    """Writes windows by way of decoded arrays, for any codec.
+    """Writes windows from decoded arrays, for any codec.
 
-    `arrays` is `Decoder.arrays`, or a function like it.
+    `arrays` is `Decoder.arrays` or a function with the same signature.
     """
 
     arrays: Callable[[int, int], tuple[F64, F64]]
@@ -412,22 +413,22 @@ class ArrayWindows:
 
 
 def as_payload(payload: Payload | bytes) -> Payload:
-    """Return a payload, of bytes or as it is."""
+    """Return a payload; bytes are wrapped."""
     return payload if isinstance(payload, Payload) else Payload.from_bytes(payload)
 
 
 @dataclass(frozen=True)
 class Quality:
-    """The one parameter that trades size for error.
+    """The parameter that trades size for error.
 
     Attributes
     ----------
     field : str
         Name of the codec's field.
     low, high : float
-        Its range. Error grows from `low` to `high` (`grows` = 1) or falls (`grows` = -1).
+        Its range. From `low` to `high`, the error increases (`grows` = 1) or decreases (-1).
     integer : bool
-        Whether it takes whole numbers only.
+        Whether it must be an integer.
     """
 
     field: str
@@ -439,14 +440,14 @@ class Quality:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A payload, and the clip that the codec's own decoder made of these very bytes.
+    """A payload, and the clip that the decoder returned for these bytes.
 
     Attributes
     ----------
     payload : bytes
     decoded : Clip or VertexClip
     error : MotionError, optional
-        Of `decoded` against the clip that was encoded, where the encoder measured it.
+        Error of `decoded` against the original, if the encoder measured it.
     """
 
     payload: bytes
@@ -456,22 +457,23 @@ class Encoded:
 
 @contextmanager
 def verify_own_payload(codec: Codec) -> Iterator[None]:
-    """Raise `BoundError` if the decoder refuses what the encoder has just written.
+    """Turn a `FormatError` from decoding our own payload into a `BoundError`.
 
-    The reader's limits so hold for the writer: an encoder never raises a `FormatError`.
+    An encoder therefore never raises `FormatError`, and never writes a file beyond the reader's
+    limits.
     """
     try:
         yield
     except FormatError as error:
         raise BoundError(
             f"{codec.codec_id} cannot encode this clip with these parameters: "
-            f"its decoder refuses the payload ({error})"
+            f"the decoder rejects the payload ({error})"
         ) from error
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A setting that was tried, and what it gave.
+    """A setting that was tried, and its result.
 
     Attributes
     ----------
@@ -479,7 +481,7 @@ class Trial:
     size, payload : int
         Bytes of the whole file, and of the codec's payload in it.
     error : float
-        By the goal's metric, in the metric's unit.
+        Value of the goal's metric, in its unit.
     """
 
     codec: Codec
@@ -490,20 +492,20 @@ class Trial:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a search wants: the least error within a size, or the least size within an error.
+    """The goal of a search: minimum error within a size, or minimum size within an error.
 
-    With neither limit it wants the least product of the two.
+    Without a limit, the goal is the minimum product of both.
 
     Attributes
     ----------
     metric : str
         Name of the error in `mocpack.metrics`.
     size : int, optional
-        Largest file, in bytes.
+        Maximum file size in bytes.
     error : float, optional
-        Largest error, in the metric's unit.
+        Maximum error, in the unit of the metric.
     product : bool
-        Whether the least product of size and error is wanted, within the limit if there is one.
+        Whether to minimize the product of size and error, within the limit if there is one.
     """
 
     metric: str
@@ -513,17 +515,17 @@ class Goal:
 
     def __post_init__(self) -> None:
         if self.size is not None and self.error is not None:
-            raise UsageError("give a search one goal, a size or an error, not both")
+            raise UsageError("a search takes a size or an error as its goal, got both")
 
     def best(self, trials: Sequence[Trial]) -> Trial | None:
-        """Return the trial that serves the goal best, or None where none keeps its limit."""
+        """Return the best trial, or None if none is within the limit."""
         fitting = [t for t in trials if self.objective(t.size, t.error) < math.inf]
         return min(
             fitting, key=lambda t: (self.objective(t.size, t.error), t.size, t.error), default=None
         )
 
     def objective(self, size: float, error: float) -> float:
-        """Return what the goal wants least of, infinite for what breaks its limit."""
+        """Return the value to minimize; infinite beyond the limit."""
         if self.size is not None and size > self.size:
             return math.inf
         if self.error is not None and error > self.error:
@@ -534,11 +536,11 @@ class Goal:
 
 
 Rounds = Generator[Sequence[Codec], Sequence[Trial], None]
-"""Yields a round of settings to try (in parallel); is sent their trials, in the same order."""
+"""Yields settings to try in parallel; receives their trials in the same order."""
 
 
 def _parse_units(codec: Codec) -> None:
-    """Replace lengths and angles that are texts with a unit by metres and radians."""
+    """Replace strings with a unit by meters and radians."""
     for names, parse in ((codec.lengths, parse_length), (codec.angles, parse_angle)):
         for name in names:
             value = getattr(codec, name)

@@ -1,7 +1,8 @@
-"""Clips as codecs see them: one tree of unscaled joints at even times, and the way back.
+"""Convert clips to the form that codecs encode, and back.
 
-Codecs know rotations and translations of a skeleton with one root. What else a take holds is taken
-off by `drop_take_data` and put back by `restore_take_data`; a clip that holds nothing else is its own plain clip.
+Codecs encode rotations and translations of a skeleton with one root and without scales, at even
+times. `drop_take_data` removes everything else, `restore_take_data` adds it to the decoded clip. A
+clip without take data is returned as it is.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from mocpack.skeleton import DEFAULT_ROOT, Skeleton
 from mocpack.take_data import TakeData
 
 CODEC_FIELDS = ("skeleton", "frame_count", "frame_time", "translated_joints", "unit", "metadata")
-# what the header of a plain clip says of all else
+# values of all other header fields in a clip for codecs
 CODEC_DEFAULTS: dict[str, Any] = {
     f.name: f.default for f in fields(ClipHeader) if f.name not in CODEC_FIELDS
 }
 
 
 def codec_header(header: ClipHeader) -> ClipHeader:
-    """Return the header that a codec gets in place of this one."""
+    """Return the header of the clip that the codec encodes."""
     skeleton = _codec_skeleton(header.skeleton)
     if skeleton is header.skeleton and CODEC_DEFAULTS.items() <= vars(header).items():
         return header
@@ -39,12 +40,12 @@ def codec_header(header: ClipHeader) -> ClipHeader:
 
 
 def drop_take_data(clip: Clip) -> Clip:
-    """Return the clip that a codec gets in place of this one.
+    """Return the clip that the codec encodes.
 
     Raises
     ------
     UnsupportedClipError
-        If scales make the skeleton too large for any codec.
+        If scales make the skeleton too large.
     """
     try:
         header = codec_header(clip.header)
@@ -55,15 +56,17 @@ def drop_take_data(clip: Clip) -> Clip:
         places = clip.translations * np.exp2(_scale_steps(clip.header))[:, np.newaxis]
         return Clip(header, turns, places, clip.channels)
     except InvalidClipError as error:
-        raise UnsupportedClipError(f"with its scales this clip is too large: {error}") from error
+        raise UnsupportedClipError(
+            f"clip is too large after its scales are applied: {error}"
+        ) from error
 
 
 def restore_take_data(
     found: Clip, header: ClipHeader, take_data: TakeData, joints: Sequence[int] | None = None
 ) -> Clip:
-    """Return a decoded plain clip as a clip of `header`, or of some of its joints and ancestors.
+    """Return a decoded clip with its own header and take data, or some joints and their ancestors.
 
-    The header's frames and the extras are those of `found`.
+    `header` and `take_data` must be those of the frames in `found`.
     """
     if header is found.header and not take_data:
         return found
@@ -86,10 +89,9 @@ def restore_take_data(
 
 
 def bake_scales(clip: Clip) -> Clip:
-    """Return a clip whose joints stand where the scales of `clip` put them, and has none.
+    """Return a clip without scales whose joints have the same world positions.
 
-    For those who know no scales: every joint moves in its parent's frame. End sites are not
-    stretched.
+    For formats without scales: every joint becomes a translated joint. End sites are not scaled.
     """
     if not clip.header.is_scaled:
         return clip
@@ -114,8 +116,8 @@ def bake_scales(clip: Clip) -> Clip:
 
 def _codec_skeleton(skeleton: Skeleton) -> Skeleton:
     tree = skeleton.as_single_tree
-    needless = skeleton.has_rest and not skeleton.hinges
-    if tree.unique_names == tree.names and not (needless or skeleton.is_scaled):
+    drops_rest = skeleton.has_rest and not skeleton.hinges
+    if tree.unique_names == tree.names and not (drops_rest or skeleton.is_scaled):
         return tree
     exponents = np.exp2(scale_exponents(tree).astype(np.float64))
     above = [exponents[parent] if parent >= 0 else 1.0 for parent in tree.parents]
@@ -127,14 +129,14 @@ def _codec_skeleton(skeleton: Skeleton) -> Skeleton:
         tree.end_site_joints,
         tree.channels,
         tree.axes,
-        # what a hinge turns from; codecs overlook the rest rotations of a skeleton without hinges
+        # hinges rotate from rest; without hinges, codecs ignore rest rotations
         rest=tree.rest if tree.hinges else np.zeros((0, 4)),
         hinges=_codec_hinges(tree, above),
     )
 
 
 def _codec_hinges(tree: Skeleton, above: Sequence[float]) -> Hinges | None:
-    """Return the hinges of a tree whose lengths grow by what is `above` each joint."""
+    """Return the hinges of a tree whose lengths are multiplied by `above` of each joint."""
     hinges = tree.hinges
     if hinges is None or not hinges.slides.any():
         return hinges
@@ -143,7 +145,7 @@ def _codec_hinges(tree: Skeleton, above: Sequence[float]) -> Hinges | None:
 
 
 def _scale_steps(header: ClipHeader) -> F64:
-    """Return the power of two (M,) by which translations of a plain clip are larger."""
+    """Return the exponent of two (M,) that scales each translation for the codec."""
     if not header.skeleton.is_scaled:
         return np.zeros(len(header.translated_joints))
     exponents = scale_exponents(header.skeleton).astype(np.float64)
@@ -152,7 +154,7 @@ def _scale_steps(header: ClipHeader) -> F64:
 
 
 def _remove_origin(turns: F64, places: F64, header: ClipHeader) -> tuple[F64, F64]:
-    """Take the origin joint off a plain clip; how far a codec turned it goes to the roots."""
+    """Remove the origin joint; its decoded rotation is applied to the roots."""
     origin, turns = turns[:, 0], turns[:, 1:]
     if (origin == rotations.IDENTITY).all():
         return turns, places

@@ -1,6 +1,6 @@
-"""Clips derived from others: mirrored, resampled, thinned, concatenated.
+"""Derive clips from others: slice, resample, mirror, concatenate.
 
-Everything here works on `Samples`, the fields of a `Clip`; the methods of `Clip` are thin wrappers.
+The functions work on `Samples`, the fields of a `Clip`; the methods of `Clip` wrap them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mocpack.rotations import slerp
 from mocpack.take_data import TakeData
 
 AXES = "xyz"
-MAX_RESAMPLED_POSES = 1 << 28  # poses of joints that `resample` makes at most: 9 GB
+MAX_RESAMPLED_POSES = 1 << 28  # joint poses, 9 GB
 SAME_FIELDS = ("skeleton", "frame_time", "translated_joints", "scaled_joints")
 
 
@@ -40,7 +40,7 @@ class Samples(NamedTuple):
     ----------
     header : ClipHeader
     rotations : array, shape (T, J, 4)
-    translations : array, shape (T, M, 3), metres
+    translations : array, shape (T, M, 3), meters
     channels : array, shape (T, C), or None
     take_data : Extras
     """
@@ -57,7 +57,7 @@ class Samples(NamedTuple):
 
     @property
     def times(self) -> F64:
-        """Seconds of each frame, (T,)."""
+        """Time of each frame in seconds, (T,)."""
         if self.take_data.times is not None:
             return self.take_data.times
         header = self.header
@@ -77,7 +77,7 @@ def cut_frames(clip: Samples, start: int, stop: int) -> Samples:
 
 
 def keep_every(clip: Samples, step: int) -> Samples:
-    """Return every `step`-th frame, at a frame time `step` times as long."""
+    """Return every `step`-th frame; the frame time is multiplied by `step`."""
     at = np.arange(0, clip.frame_count, step)
     frame_time = clip.header.frame_time * step
     return Samples(
@@ -90,7 +90,7 @@ def keep_every(clip: Samples, step: int) -> Samples:
 
 
 def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
-    """Return the motion of some joints, by name or index, and their ancestors."""
+    """Return the motion of some joints, by name or index, and of their ancestors."""
     header = clip.header
     kept = header.skeleton.with_ancestors(joints)
     among = set(kept)
@@ -106,7 +106,7 @@ def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
 
 
 def pose_at(clip: Samples, at: float) -> Samples:
-    """Return the pose at frame `at`, which may lie between two, as one frame."""
+    """Return the pose at a frame index, which may be fractional, as one frame."""
     at = check_number("at", at, 0, clip.frame_count - 1)
     first = min(int(at), clip.frame_count - 1)
     last = min(first + 1, clip.frame_count - 1)
@@ -121,10 +121,12 @@ def pose_at(clip: Samples, at: float) -> Samples:
 
 
 def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) -> Samples:
-    """Return the poses at frames `at` (N,), which may lie between two, evenly spaced in time."""
+    """Return the poses at frame indices `at` (N,), which may be fractional, at even times."""
     places = np.asarray(check_array("at", at, error=UsageError), np.float64)
     if places.ndim != 1 or not len(places) or np.isnan(places).any():
-        raise UsageError(f"at must be frames, shape (N,), N at least 1, got {at!r:.80}")
+        raise UsageError(
+            f"at must be frame indices of shape (N,) with N at least 1, got {at!r:.80}"
+        )
     if frame_time is not None:
         check_number("frame_time", frame_time, 1e-6, 1e6)
     places = np.clip(places, 0, clip.frame_count - 1)
@@ -132,7 +134,9 @@ def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) 
     last = np.minimum(first + 1, clip.frame_count - 1)
     t = places - first
     moved = t[:, np.newaxis, np.newaxis]
-    is_even = t.size > 0 and bool((t == t[0]).all())  # slerp is quicker with one share for all
+    is_even = t.size > 0 and bool(
+        (t == t[0]).all()
+    )  # slerp is faster with one weight for all frames
     share = float(t[0]) if is_even else t[:, np.newaxis]
     frame_time = frame_time or clip.header.frame_time
     rotations = np.asarray(clip.rotations)
@@ -146,7 +150,7 @@ def poses_at(clip: Samples, at: npt.ArrayLike, frame_time: float | None = None) 
 
 
 def resample(clip: Samples, fps: float) -> Samples:
-    """Return the motion at another frame rate; the first frame stays, none lies past the last."""
+    """Return the motion at another frame rate; the first frame keeps its time."""
     if not is_finite(fps) or not 0 < fps <= 1e6:
         raise UsageError(f"fps must be above 0 and at most 1e6 frames per second, got {fps!r:.80}")
     span = float(clip.times[-1] - clip.times[0])
@@ -154,8 +158,8 @@ def resample(clip: Samples, fps: float) -> Samples:
     joints = len(clip.header.skeleton)
     if count * joints > MAX_RESAMPLED_POSES:
         raise UsageError(
-            f"fps={fps:g} makes {count} frames of {joints} joints; "
-            f"at most {MAX_RESAMPLED_POSES} poses of joints are made"
+            f"fps={fps:g} gives {count} frames of {joints} joints; "
+            f"at most {MAX_RESAMPLED_POSES} joint poses are allowed"
         )
     times = clip.header.start_time + np.arange(count) / fps
     at = np.interp(times, clip.times, np.arange(clip.frame_count))
@@ -165,7 +169,7 @@ def resample(clip: Samples, fps: float) -> Samples:
 def mirror(
     clip: Samples, axis: str | None, pairs: Sequence[tuple[str | int, str | int]] | None
 ) -> Samples:
-    """Return the mirrored motion: left and right exchanged, reflected along `axis`."""
+    """Return the motion reflected along `axis`, with left and right joints exchanged."""
     if axis is not None and axis not in tuple(AXES):
         raise UsageError(f"axis must be one of x, y, z, got {axis!r}")
     skeleton, translated = clip.header.skeleton, clip.header.translated_joints
@@ -183,12 +187,12 @@ def mirror(
 
 
 def concatenate(clips: Sequence[Samples]) -> Samples:
-    """Return clips one after another, each beginning a frame after the one before."""
+    """Concatenate clips, each one frame after the end of the one before."""
     first = clips[0]
     for k, other in enumerate(clips[1:], 2):
         for name in SAME_FIELDS:
             if getattr(other.header, name) != getattr(first.header, name):
-                raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")
+                raise UsageError(f"clip {k} of {len(clips)} has a different {name} than the first")
     channels = [c.channels for c in clips if c.channels is not None]
     durations = [float(c.times[-1] - c.times[0] + c.header.frame_time) for c in clips]
     begins = first.header.start_time + np.cumsum([0.0, *durations[:-1]])
@@ -203,7 +207,7 @@ def concatenate(clips: Sequence[Samples]) -> Samples:
 
 
 def _find_side_axis(clip: Samples, partner: I64) -> int:
-    """Return the axis that separates the sides best: in the rest pose, or of markers in frame 0."""
+    """Return the axis that separates left and right best: at rest, or for markers in frame 0."""
     skeleton = clip.header.skeleton
     if not skeleton.is_points:
         return mirroring.find_side_axis(mirroring.rest_world(skeleton)[0], partner)
@@ -214,10 +218,12 @@ def _find_side_axis(clip: Samples, partner: I64) -> int:
 
 
 def _swap_take_data(clip: Samples, partner: I64) -> TakeData:
-    """Return the extras with each joint's from its partner."""
+    """Return the take data with joints exchanged by their mirror partners."""
     scaled = {joint: s for s, joint in enumerate(clip.header.scaled_joints)}
     if any(int(partner[joint]) not in scaled for joint in scaled):
-        raise UsageError("a joint's scale moves, and that of its mirror image does not")
+        raise UsageError(
+            "cannot mirror: a joint has an animated scale, but its mirror image has none"
+        )
     columns = [scaled[int(partner[joint])] for joint in scaled]
     take_data = clip.take_data
     return TakeData(

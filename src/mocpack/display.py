@@ -1,4 +1,4 @@
-"""How a clip shows itself: a few lines of text, a small picture in a notebook, a plot."""
+"""Show a clip: a text summary, a picture in a notebook, a plot."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
 from mocpack.take_data import TakeData
 
-PICTURE_PX = 160  # pixels, the longer side of a notebook's picture
+PICTURE_PX = 160  # longer side of the notebook picture
 LINE_COLOR = "#c0392b"
 
 
 def summarize(header: ClipHeader, take_data: TakeData) -> list[str]:
-    """Return three lines about a clip: how long, which joints, what moves beside rotations."""
+    """Return three lines about a clip: length, joints, and what moves besides rotations."""
     return [
         f"{_count(header.frame_count, 'frame')} at {header.frame_rate:g} fps, "
         f"{header.frame_count * header.frame_time:.3f} s",
@@ -44,7 +44,7 @@ def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
 
 
 def _abbreviate(names: Sequence[str], most: int = 4) -> str:
-    """Return names in a row, with dots where there are more than `most`.
+    """Return a comma-separated list, shortened with dots to `most` names.
 
     >>> _shortened(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
     'Hips, Spine, Neck … Hand'
@@ -59,14 +59,14 @@ def _count(number: int, what: str) -> str:
 
 
 def bones(skeleton: Skeleton, positions: F64, ends: F64) -> F64:
-    """Return both ends (B, 2, 3) of the bones of a pose: joints (J, 3) and end sites (E, 3)."""
+    """Return both ends (B, 2, 3) of all bones of a pose with end sites `ends` (E, 3)."""
     pairs = [(positions[p], positions[j]) for j, p in enumerate(skeleton.parents) if p >= 0]
     pairs += [(positions[j], ends[e]) for e, j in enumerate(skeleton.end_site_joints)]
     return np.array(pairs).reshape(-1, 2, 3)
 
 
 def render_html(title: str, lines: Sequence[str], pose: F64) -> str:
-    """Return a notebook's view: a picture of a pose's bones (B, 2, 3), and lines of text."""
+    """Return HTML for notebooks: a picture of the bones (B, 2, 3) of a pose, and text."""
     rows = "".join(f"<div>{escape(line)}</div>" for line in lines)
     return (
         '<div style="display:flex;gap:1em;align-items:center">'
@@ -75,12 +75,12 @@ def render_html(title: str, lines: Sequence[str], pose: F64) -> str:
 
 
 def _draw_svg(pose: F64) -> str:
-    """Return bones (B, 2, 3) as SVG, seen along the axis that they reach least far on."""
+    """Return bones (B, 2, 3) as SVG, seen from the front or the side, whichever is wider."""
     if not len(pose):
         return ""
     spans = np.ptp(pose.reshape(-1, 3), axis=0)
     across = 0 if spans[0] >= spans[2] else 2
-    flat = pose[..., [across, 1]] * (1.0, -1.0)  # a picture counts from its top
+    flat = pose[..., [across, 1]] * (1.0, -1.0)  # SVG counts from the top
     low = flat.reshape(-1, 2).min(0)
     size = np.maximum(np.ptp(flat.reshape(-1, 2), axis=0), 1e-9)
     scale = (PICTURE_PX - 8) / size.max()
@@ -96,12 +96,12 @@ def _draw_svg(pose: F64) -> str:
 
 
 def plot_poses(poses: Sequence[F64], path: F64, axes: Any = None) -> Any:
-    """Draw poses, each its bones (B, 2, 3), and the path (T, 3) of the root; return the axes.
+    """Draw the bones (B, 2, 3) of poses and the path (T, 3) of the root; return the axes.
 
     Parameters
     ----------
     axes : matplotlib's 3-d axes, optional
-        New ones by default.
+        New axes by default.
     """
     if axes is None:
         figures = require("matplotlib.figure", extra="plot", purpose="a plot of a clip")
@@ -121,7 +121,7 @@ def plot_poses(poses: Sequence[F64], path: F64, axes: Any = None) -> Any:
 
 
 def draw_bones(axes: Any, pose: F64, **style: Any) -> None:
-    """Draw bones (B, 2, 3) into 3-d axes; y is up in our clips, z in matplotlib's."""
+    """Draw bones (B, 2, 3) into 3-d axes; clips are y up, matplotlib is z up."""
     for bone in pose:
         x, y, z = bone.T
         axes.plot(x, -z, y, solid_capstyle="round", **style)

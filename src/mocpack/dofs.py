@@ -1,7 +1,7 @@
-"""The matrix of degrees of freedom: frames × channels, a view of a clip with an exact way back.
+"""Convert clips to a matrix of degrees of freedom (frames × channels) and back exactly.
 
-Columns follow the skeleton's channels: positions in metres, Euler angles in radians, unwrapped,
-each on the branch nearest to the frame before. Joints with one or two axes keep just those.
+Columns follow the channels of the skeleton: positions in meters, Euler angles in radians, unwrapped
+over time. Joints with one or two rotation axes have just those columns.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton, position_axes
 
-MAX_LOST_ANGLE_RAD = (
-    1e-6  # radians of rotation that a joint's channels cannot express before we refuse
-)
-MAX_LOST_LENGTH_M = 1e-6  # metres, likewise
+MAX_LOST_ANGLE_RAD = 1e-6  # rotation that the channels of a joint cannot express
+MAX_LOST_LENGTH_M = 1e-6  # likewise
 
 
 def dof_names(skeleton: Skeleton) -> list[str]:
@@ -32,13 +30,13 @@ def dof_names(skeleton: Skeleton) -> list[str]:
 def to_dofs(clip: Clip) -> F64:
     """Return the matrix of degrees of freedom, shape (T, C).
 
-    A clip that still has its source's numbers gives those; any other gives the Euler angles of
-    its rotations.
+    The numbers of the source are used if the clip has them, otherwise the Euler angles of its
+    rotations.
 
     Raises
     ------
     UnsupportedClipError
-        If a joint moves in a way that its channels cannot say.
+        If the channels of a joint cannot express its motion.
     """
     if clip.channels is None:
         matrix = np.empty((clip.frame_count, clip.skeleton.channel_count))
@@ -65,27 +63,27 @@ def from_dofs(matrix: F64, header: ClipHeader, *, channels: F64 | None = None) -
 
 
 def from_channels(numbers: F64, header: ClipHeader) -> Clip:
-    """Return the clip of a source's own numbers (its units, degrees), kept along with it."""
+    """Return the clip of the numbers of a source (its units, degrees), and keep them in it."""
     return from_dofs(numbers * _unit_scales(header), header, channels=numbers)
 
 
 def to_channels(clip: Clip) -> F64:
-    """Return the numbers to write to a file of the source's kind: its units, degrees."""
+    """Return the numbers for a file of the source's format: its units, degrees."""
     if clip.channels is not None:
         return clip.channels
     return to_dofs(clip) / _unit_scales(clip.header)
 
 
 def moving_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
-    """Return which columns move at all."""
+    """Return which columns are not constant."""
     return np.asarray(np.ptp(matrix, axis=0) > 0)
 
 
 def select_coded_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
-    """Return which columns to code: those that move, and the first whether it moves or not.
+    """Return which columns to code: those that move, and always the first.
 
-    So the payload grows with the frames even of a still clip, and decoders can hold what is
-    announced against what is there.
+    The payload of a still clip then still grows with its frames, so decoders can check the frame
+    count against the size of the payload.
     """
     moving = moving_dofs(matrix)
     moving[:1] = True
@@ -97,7 +95,7 @@ def _unit_scales(header: ClipHeader) -> F64:
 
 
 def _translations(matrix: F64, header: ClipHeader) -> F64:
-    """Return the translations (T, M, 3) that the position channels of the columns give."""
+    """Return the translations (T, M, 3) from the position columns."""
     skeleton, translated = header.skeleton, list(header.translated_joints)
     joints, axes, is_angle, is_asf = skeleton.columns
     rows = np.full(len(skeleton), -1)
@@ -115,7 +113,7 @@ def _translations(matrix: F64, header: ClipHeader) -> F64:
 
 
 def _by_order(skeleton: Skeleton) -> Iterator[tuple[str, npt.NDArray[np.intp], I32]]:
-    """Yield each order of rotation channels with the joints that have it and their columns."""
+    """Yield each Euler order with its joints and their columns."""
     axes, columns = skeleton.euler_columns
     for order in np.unique(axes, axis=0):
         joints = np.flatnonzero((axes == order).all(axis=1))
@@ -124,7 +122,7 @@ def _by_order(skeleton: Skeleton) -> Iterator[tuple[str, npt.NDArray[np.intp], I
 
 
 def _angles(clip: Clip, order: str, joints: npt.NDArray[np.intp]) -> F64:
-    """Return the Euler angles (T, n, len(order)) of n joints about the axes that they have."""
+    """Return the Euler angles (T, n, len(order)) of n joints with the same order."""
     axes = clip.skeleton.axes[joints]
     local = clip.rotations[:, joints]
     if not (axes == rotations.IDENTITY).all():
@@ -135,16 +133,16 @@ def _angles(clip: Clip, order: str, joints: npt.NDArray[np.intp]) -> F64:
     if lost[worst] > MAX_LOST_ANGLE_RAD:
         name = clip.skeleton.names[joints[worst]]
         raise UnsupportedClipError(
-            f"joint {name!r} turns {np.degrees(lost[worst]):.3g} degrees about axes "
-            f"that it has no channel for; it has {order or 'none'}"
+            f"joint {name!r} rotates {np.degrees(lost[worst]):.3g} degrees about axes "
+            f"without a channel; its rotation channels are {order or 'none'}"
         )
     return angles
 
 
 def _position_channels(clip: Clip, j: int, translated: int | None) -> F64:
-    """Return the positions (T, n) of a joint as its position channels give them.
+    """Return the values (T, n) of the position channels of a joint.
 
-    `translated` is where the joint stands among the translated ones, None for one at rest.
+    `translated` is its index among the translated joints, None if it is not translated.
     """
     skeleton = clip.skeleton
     if translated is None:
@@ -158,11 +156,11 @@ def _position_channels(clip: Clip, j: int, translated: int | None) -> F64:
     lost = np.abs(np.delete(shift, given, axis=1)).max(initial=0.0)
     if lost > MAX_LOST_LENGTH_M:
         raise UnsupportedClipError(
-            f"joint {skeleton.names[j]!r} moves {lost:.3g} m where it has no position channel"
+            f"joint {skeleton.names[j]!r} moves {lost:.3g} m along axes without a position channel"
         )
     return place[:, given]
 
 
 def adds_to_offset(channels: tuple[str, ...]) -> bool:
-    """ASF's tx ty tz move a joint from its rest place, in its axis frame; BVH's replace it."""
+    """Return whether position channels are relative to the rest position (ASF), not absolute."""
     return any(name.startswith("t") for name in channels)

@@ -1,38 +1,38 @@
-"""The exceptions this package raises on purpose.
+"""The exceptions of this package.
 
 * MocpackError
-  x FormatError               the bytes are at fault
-    + CorruptionError           they contradict the spec
-    + TruncatedError            they end too early
-    + UnsupportedVersionError   they come from a newer release
-  x MemoryLimitError          what is asked of a file takes more memory than the caller allows
-  x InvalidClipError          the numbers do not make a skeleton or a motion
-  x UnknownCodecError         no codec of that id is installed
-  x UnsupportedClipError      this codec cannot hold this clip
-  x BoundError                the asked error, ratio or size cannot be met
-  x MissingExtraError         a package behind an extra of pip's is not installed
-  x UsageError                a request that makes no sense (a bad parameter, an unknown extension)
-    + SceneError                a scene has no such clip, or several and none was named
+  x FormatError               the file is invalid
+    + CorruptionError           it violates the format
+    + TruncatedError            it ends too early
+    + UnsupportedVersionError   it needs a newer mocpack
+  x MemoryLimitError          a call needs more memory than the limit
+  x InvalidClipError          invalid skeleton or motion data
+  x UnknownCodecError         no such codec is installed
+  x UnsupportedClipError      the codec or format cannot represent the clip
+  x BoundError                the target error, ratio or size cannot be met
+  x MissingExtraError         an optional package is not installed
+  x UsageError                an invalid argument (a bad parameter, an unknown extension)
+    + SceneError                no such clip in a scene, or several and none selected
 
-Each is also the builtin a caller would guess (`ValueError`, `EOFError`, `LookupError`,
+Each is also a subclass of a builtin (`ValueError`, `EOFError`, `LookupError`,
 `MemoryError`).
 """
 
 
 class MocpackError(Exception):
-    """Base class of every error this package raises on purpose."""
+    """Base class of all errors of this package."""
 
 
 class FormatError(MocpackError, ValueError):
-    """The bytes being read are at fault."""
+    """The file is invalid."""
 
 
 class CorruptionError(FormatError):
-    """The data contradicts the format's specification."""
+    """The data violates the format specification."""
 
 
 class TruncatedError(FormatError, EOFError):
-    """The data ends before the reader is done."""
+    """The data ends too early."""
 
 
 class UnsupportedVersionError(FormatError):
@@ -40,48 +40,48 @@ class UnsupportedVersionError(FormatError):
 
 
 class MemoryLimitError(MocpackError, MemoryError):
-    """What is asked of a file takes more memory than the caller allows."""
+    """A call needs more memory than the limit."""
 
 
 class InvalidClipError(MocpackError, ValueError):
-    """The numbers do not make a skeleton or a motion."""
+    """Invalid skeleton or motion data."""
 
 
 class UnknownCodecError(MocpackError, LookupError):
-    """No codec of that id is installed."""
+    """No codec with that id is installed."""
 
 
 class UnsupportedClipError(MocpackError, ValueError):
-    """This codec cannot represent this clip."""
+    """The codec or format cannot represent the clip."""
 
 
 class BoundError(MocpackError, ValueError):
-    """The asked error, ratio or size cannot be met."""
+    """The target error, ratio or size cannot be met."""
 
 
 class MissingExtraError(MocpackError, ImportError):
-    """A package that this needs is not installed; an extra of pip's brings it."""
+    """An optional package is not installed; the message names the extra that installs it."""
 
 
 class UsageError(MocpackError, ValueError):
-    """A request that makes no sense."""
+    """An invalid argument."""
 
 
 class SceneError(UsageError, LookupError):
-    """A scene does not have the clip asked for, or has several and none was named."""
+    """A scene has no clip of that name, or several clips and none was selected."""
 
 
 class HingeWarning(UserWarning):
-    """Joints stand off the hinges that their angles are asked of."""
+    """Joints are off the hinge axes, so angles do not describe them exactly."""
 
 
 def describe_bug(error: Exception) -> str:
-    """Return the clause for an error that only we can cause, with what a report of it needs."""
+    """Return the message for an internal error, with its type and location for a bug report."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     where = "" if at is None else f" ({_file(at.tb_frame.f_code.co_filename)}:{at.tb_lineno})"
-    return f"a defect of mocpack, please report it: {type(error).__name__}: {error}{where}"
+    return f"bug in mocpack, please report it: {type(error).__name__}: {error}{where}"
 
 
 def _file(path: str) -> str:

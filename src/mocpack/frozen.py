@@ -1,4 +1,4 @@
-"""Values that nobody can change, whole or in their arrays, and that travel to other processes."""
+"""Immutable values with read-only arrays that can be pickled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mocpack.arrays import F64
 
 
 class FrozenPickle:
-    """A frozen value that other processes get bit for bit, and as frozen."""
+    """A frozen dataclass that stays frozen when it is pickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
@@ -23,7 +23,7 @@ class FrozenPickle:
 
 
 def restore_fields(cls: type, given: dict[str, Any]) -> Any:
-    """Return a value of given fields that were checked before, as those of one that was sent."""
+    """Rebuild a pickled value from its fields, without validating them again."""
     value: Any = object.__new__(cls)
     for name, part in given.items():
         if isinstance(part, np.ndarray):
@@ -34,26 +34,26 @@ def restore_fields(cls: type, given: dict[str, Any]) -> Any:
 
 
 def build_unchecked(cls: type, fields: dict[str, Any]) -> Any:
-    """Return a value of fields that are checked and frozen already."""
+    """Return a value with fields that are already validated and read-only."""
     value: Any = object.__new__(cls)
     vars(value).update(fields)
     return value
 
 
 def freeze_array(values: npt.ArrayLike) -> F64:
-    """Return a float64 array that nobody can write to; copies only what somebody can."""
+    """Return a read-only float64 array; copy only if the input is writable."""
     array = np.asanyarray(check_array("values of an array", values), np.float64)
     return read_only(array if is_frozen(array) else array.copy(order="C"))  # type: ignore[no-any-return]
 
 
 def is_frozen(array: F64) -> bool:
-    """Whether nobody can write to an array, and its numbers follow one another."""
+    """Return whether an array is read-only and contiguous."""
     shared = isinstance(array.base, np.ndarray) and array.base.flags.writeable
     return not (array.flags.writeable or shared) and array.flags.c_contiguous
 
 
 class ReadOnlyArray(np.ndarray[Any, Any]):
-    """An array that says what to do where somebody writes to it; what is computed from it is plain.
+    """A read-only array whose error explains what to do; results of operations are plain arrays.
 
     >>> a = read_only(np.zeros(3))
     >>> a[0] = 1.0
@@ -80,7 +80,7 @@ READ_ONLY_MESSAGE = "this array belongs to a clip and is read-only: change a .co
 
 
 def read_only(array: npt.NDArray[Any]) -> Any:
-    """Return a view of an array that nobody shall write to, with a sentence for who tries."""
+    """Return a read-only view of an array, with a helpful error on writing."""
     if isinstance(array, ReadOnlyArray) and not array.flags.writeable:
         return array
     view = array.view(ReadOnlyArray)

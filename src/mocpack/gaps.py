@@ -1,4 +1,4 @@
-"""Gaps of markers: places that were not seen, filled so that a codec sees a smooth motion."""
+"""Fill gaps in marker positions, so that codecs encode a smooth motion."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mocpack.arrays import F64, Mask
 
 
 def fill_gaps(places: F64, valid: Mask) -> None:
-    """Fill places (T, 3) where they are not valid: cubics between what is around, level outside."""
+    """Fill invalid positions (T, 3) in place: cubic inside gaps, constant before and after."""
     known = np.flatnonzero(valid)
     if not len(known):
         places[:] = 0.0

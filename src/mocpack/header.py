@@ -1,6 +1,6 @@
-"""Everything about a clip but its samples, and what becomes of it in a part of the clip.
+"""Headers of clips: everything except the samples, and how slicing a clip changes them.
 
-Metres, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
+Meters, seconds, radians; right-handed, y up; quaternions (x, y, z, w).
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ MAX_FRAMES = 1 << 62
 
 @dataclass(frozen=True, eq=False)
 class ClipHeader(FrozenPickle):
-    """Everything about a clip but its samples; the container stores it, codecs receive it.
+    """Everything about a clip except its samples; the container stores it, codecs receive it.
 
     Parameters
     ----------
     skeleton : Skeleton
     frame_count : int
     frame_time : float
-        Seconds from frame to frame, as in the source.
+        Seconds per frame, as in the source.
     translated_joints : tuple of int
-        Joints whose translation is given for each frame, increasing.
+        Joints with a translation in every frame, in increasing order.
     unit : float
-        Metres of one unit of length in the source; files are written back in it.
+        Length of one source unit in meters; writers use the same unit.
     metadata : mapping
-        JSON-compatible values that travel along, untouched.
+        JSON-compatible values, stored unchanged.
     scaled_joints : tuple of int
-        Joints whose scale is given for each frame, increasing.
+        Joints with a scale in every frame, in increasing order.
     start_time : float
-        Seconds of the first frame on the clock that a scene shares.
+        Time of the first frame in seconds, on the clock of the scene.
     loop : bool
-        Whether the motion is meant to go round.
+        Whether the motion is meant to loop.
     up, handedness : str
-        Of the source's space, "x", "y" or "z" and "right" or "left"; inside it is always y up and
-        right-handed, and `space.py` turns it back.
+        Up axis ("x", "y" or "z") and handedness ("right" or "left") of the source. Clips are
+        always y up and right-handed; `space.py` converts.
     interpolated : bool
-        Whether the source defines the motion between frames too, as keyframes of glTF, FBX and USD
-        do. An error bound then holds between frames as well as at them.
+        Whether the source defines the motion between frames, as keyframes of glTF, FBX and USD do.
+        An error bound then also holds between frames.
     """
 
     kind: ClassVar[str] = "skeleton"
@@ -82,7 +82,7 @@ class ClipHeader(FrozenPickle):
             object.__setattr__(self, name, bool(value))
         object.__setattr__(self, "metadata", _check_metadata(self.metadata))
         _check_timing(self.frame_count, self.frame_time)
-        check_number("unit, in metres,", self.unit, 1e-9, 1e9, error=InvalidClipError)
+        check_number("unit, in meters,", self.unit, 1e-9, 1e9, error=InvalidClipError)
         for name in ("translated_joints", "scaled_joints"):
             joints = list(getattr(self, name))
             inside = all(0 <= j < len(self.skeleton) for j in joints)
@@ -91,7 +91,9 @@ class ClipHeader(FrozenPickle):
         sliding = self.skeleton.hinges.sliding_joints if self.skeleton.hinges else ()
         for joint in set(sliding) - set(self.translated_joints):
             name = self.skeleton.names[joint]
-            raise InvalidClipError(f"joint {name!r} slides, but is not of the translated_joints")
+            raise InvalidClipError(
+                f"joint {name!r} has a slider, so it must be one of translated_joints"
+            )
         check_number("start_time", self.start_time, -MAX_TIME_S, MAX_TIME_S, error=InvalidClipError)
         check_space(self.up, self.handedness)
 
@@ -102,18 +104,18 @@ class ClipHeader(FrozenPickle):
 
     @property
     def frame_rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return 1.0 / self.frame_time
 
     def with_frame_count(self, count: int) -> ClipHeader:
-        """Return this header for another number of frames, without checking the rest again."""
+        """Return this header with another number of frames, without validating it again."""
         if count == self.frame_count:
             return self
         changed: ClipHeader = build_unchecked(ClipHeader, {**vars(self), "frame_count": count})
         return changed
 
     def joints(self, joints: Sequence[str | int]) -> ClipHeader:
-        """Return the header of the motion of these joints and their ancestors."""
+        """Return the header for some joints and their ancestors."""
         kept = {old: new for new, old in enumerate(self.skeleton.with_ancestors(joints))}
         moving = tuple(kept[j] for j in self.translated_joints if j in kept)
         return replace(
@@ -145,7 +147,7 @@ class ClipHeader(FrozenPickle):
 
 @dataclass(frozen=True, eq=False)
 class VertexHeader(FrozenPickle):
-    """Everything about a vertex animation but its samples."""
+    """Everything about a vertex animation except its samples."""
 
     kind: ClassVar[str] = "vertices"
 
@@ -162,7 +164,7 @@ class VertexHeader(FrozenPickle):
         if faces.ndim != 2 or faces.shape[1] != 3:
             raise InvalidClipError(f"expected faces of shape (F, 3), got {faces.shape}")
         if faces.size and not 0 <= faces.min() <= faces.max() < self.vertex_count:
-            raise InvalidClipError(f"faces name vertices outside 0..{self.vertex_count - 1}")
+            raise InvalidClipError(f"faces must refer to vertices 0 to {self.vertex_count - 1}")
         faces.setflags(write=False)
         object.__setattr__(self, "faces", faces)
         object.__setattr__(self, "metadata", _check_metadata(self.metadata))
@@ -179,7 +181,7 @@ AnyHeader = ClipHeader | VertexHeader
 
 
 def array_bytes(header: AnyHeader, frames: int | None = None) -> int:
-    """Return the bytes of the float64 arrays of so many frames, by default all."""
+    """Return the size in bytes of the float64 arrays of some frames, by default all."""
     count = header.frame_count if frames is None else frames
     if isinstance(header, ClipHeader):
         return count * (32 * len(header.skeleton) + 24 * len(header.translated_joints))
@@ -187,7 +189,7 @@ def array_bytes(header: AnyHeader, frames: int | None = None) -> int:
 
 
 class HasHeader:
-    """What a clip says of its header, be it of a skeleton or of a mesh."""
+    """Properties of a clip that its header provides, for skeletons and meshes."""
 
     header: Any
 
@@ -201,27 +203,27 @@ class HasHeader:
 
     @property
     def frame_time(self) -> float:
-        """Seconds from frame to frame, as in the source."""
+        """Seconds per frame, as in the source."""
         return float(self.header.frame_time)
 
     @property
     def frame_rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return float(self.header.frame_rate)
 
     @property
     def fps(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self.frame_rate
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """JSON-compatible values that travel along, untouched."""
+        """JSON-compatible values, stored unchanged."""
         return self.header.metadata  # type: ignore[no-any-return]
 
 
 def parse_selection(key: Any, count: int) -> tuple[int, int, int, Any]:
-    """Return first frame, end, step and joints of what stands in brackets after a motion.
+    """Parse an index into a motion: return (start, stop, step, joints).
 
     >>> picked(slice(10, None, 2), 100), picked(-1, 100), picked(("LeftFoot"), 100)
     ((10, 100, 2, None), (99, 100, 1, None), (0, 100, 1, 'LeftFoot'))
@@ -229,38 +231,38 @@ def parse_selection(key: Any, count: int) -> tuple[int, int, int, Any]:
     which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
     if isinstance(which, str | list):
         if joints is not None:
-            raise UsageError(f"frames stand before joints, as in [10:200, {which!r}]")
+            raise UsageError(f"frames come before joints: write [10:200, {which!r}]")
         which, joints = slice(None), which
     if isinstance(which, slice):
         try:
             which.indices(count)
         except (TypeError, ValueError) as error:
-            raise UsageError(f"frames are chosen as [10:200] or [::2], got {which}") from error
+            raise UsageError(
+                f"frames must be a slice such as [10:200] or [::2], got {which}"
+            ) from error
         start, stop, step = which.indices(count)
         if not 1 <= step <= MAX_FRAMES or start >= stop:
-            raise UsageError(f"frames {start}:{stop}:{step} of {count} frames are none")
+            raise UsageError(f"slice {start}:{stop}:{step} selects no frame of {count}")
         return start, stop, step, joints
     try:
         frame = operator.index(which)
     except TypeError:
-        raise UsageError(
-            f"a motion is indexed by frames ([10:200]) or joints' names, got {which!r}"
-        ) from None
+        raise UsageError(f"index must be frames ([10:200]) or joint names, got {which!r}") from None
     if not -count <= frame < count:
-        raise IndexError(f"frame {frame} does not lie in a clip of {count} frames")
+        raise IndexError(f"frame {frame} is outside a clip of {count} frames")
     return frame % count, frame % count + 1, 1, joints
 
 
 def check_frames(start: int, stop: int, count: int) -> None:
-    """Complain about frames `start` to `stop`, half-open, that a clip of so many does not have."""
+    """Raise `UsageError` if frames `start` to `stop`, half-open, are outside a clip."""
     whole = isinstance(start, Integral) and isinstance(stop, Integral)
     if not whole or not 0 <= start < stop <= count:
         wanted = f"frames {start!s:.40}:{stop!s:.40}"
-        raise UsageError(f"{wanted} do not lie in a clip of {count} frames")
+        raise UsageError(f"{wanted} are outside a clip of {count} frames")
 
 
 def check_space(up: Any, handedness: Any) -> None:
-    """Complain about what is no axis that points up, or no hand."""
+    """Raise `InvalidClipError` for an unknown up axis or handedness."""
     known = isinstance(up, str) and isinstance(handedness, str)
     if not known or up not in UP_AXES or handedness not in HANDEDNESS:
         raise InvalidClipError(
@@ -270,7 +272,7 @@ def check_space(up: Any, handedness: Any) -> None:
 
 
 def time_to_frame(time: float, header: ClipHeader, times: F64 | None) -> float:
-    """Return the frame, with its fraction, at `time` seconds of a clip, clamped."""
+    """Return the fractional frame index at `time` seconds, clamped to the clip."""
     check_number("time, in seconds,", time)
     if times is None:
         at = (time - header.start_time) / header.frame_time
@@ -281,8 +283,7 @@ def time_to_frame(time: float, header: ClipHeader, times: F64 | None) -> float:
 def slice_header(header: ClipHeader, start: int, stop: int, take_data: TakeData) -> ClipHeader:
     """Return the header of frames `start` to `stop`.
 
-    They keep their times on a clock that something else shares (a start, tracks); those of a clip
-    by itself begin at 0 again.
+    Times are kept if the clip has a start time, uneven times or tracks; otherwise they start at 0.
     """
     first = header.start_time
     if first or take_data.times is not None or take_data.tracks:
@@ -294,7 +295,7 @@ def slice_header(header: ClipHeader, start: int, stop: int, take_data: TakeData)
 
 
 def slice_take_data(take_data: TakeData, header: ClipHeader, start: int, stop: int) -> TakeData:
-    """Return the extras of frames `start` to `stop` of a clip of this header."""
+    """Return the take data of frames `start` to `stop`."""
     if not take_data or (start, stop) == (0, header.frame_count):
         return take_data
     ends = (
@@ -305,7 +306,7 @@ def slice_take_data(take_data: TakeData, header: ClipHeader, start: int, stop: i
 
 
 def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
-    """Return the header of the one pose at frame `at`."""
+    """Return the header of the single pose at frame index `at`."""
     if not header.start_time and times is None:
         return replace(header, frame_count=1)
     seconds = header.start_time + at * header.frame_time
@@ -315,7 +316,7 @@ def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
 
 
 def sample_take_data(take_data: TakeData, at: float) -> TakeData:
-    """Return what the one pose at frame `at` has: scales between, seen where both frames were."""
+    """Return the take data of one pose: interpolated scales, valid if both frames are."""
     if take_data.scales is None and take_data.valid is None:
         return TakeData()
     first = int(at)
@@ -331,7 +332,7 @@ def sample_take_data(take_data: TakeData, at: float) -> TakeData:
 def concatenate_take_data(
     take_data: Sequence[TakeData], headers: Sequence[ClipHeader], shifts: Sequence[float]
 ) -> TakeData:
-    """Return the extras of clips one after another, each `shifts` seconds later than it was."""
+    """Concatenate the take data of clips, each shifted by `shifts` seconds."""
     clocks = [
         np.array([frame_to_time(frame, h, e.times) for frame in range(h.frame_count)])
         for e, h in zip(take_data, headers, strict=True)
@@ -354,22 +355,22 @@ def concatenate_take_data(
 
 
 def _join_track(name: str, parts: Sequence[tuple[Track, float, float, float, float]]) -> Track:
-    """Return a track's samples of several clips, each cut to its clip, one after another.
+    """Concatenate one track of several clips, each cut to its clip.
 
     Parameters
     ----------
     parts : sequence of (track, frame_time, first, last, shift)
-        Seconds: from frame to frame, of the clip's first and last frame, and how much later.
+        In seconds: per frame, time of the first and last frame, and shift.
     """
     cut, seconds = [], []
     for track, frame_time, first, last, shift in parts:
         end = last + frame_time - 1e-5 * (track.frame_time or frame_time)
         cut.append(track.between(first, end, frame_time))
-        # a label that held before its clip begins with it
+        # a label from before its clip starts with the clip
         seconds.append(np.maximum(cut[-1].seconds(frame_time), first) + shift)
     head = cut[0]
     if any((c.kind, c.unit, c.bound) != (head.kind, head.unit, head.bound) for c in cut):
-        raise UsageError(f"track {name!r} has another kind, unit or bound in another clip")
+        raise UsageError(f"track {name!r} must have the same kind, unit and bound in all clips")
     times = np.concatenate(seconds)
     if head.kind == "label":
         values: Any = [text for part in cut for text in part.values]
@@ -391,12 +392,12 @@ def frame_to_time(frame: int, header: ClipHeader, times: F64 | None) -> float:
 def joint_indices(
     skeleton: Skeleton, joints: Sequence[str | int], what: str = "joints"
 ) -> tuple[int, ...]:
-    """Return joints by index; `what` names them in complaints."""
+    """Return the indices of joints; errors call them `what`."""
     given = check_sequence(what, joints)
     return tuple(
         skeleton.index(j)
         if isinstance(j, str)
-        else check_integer(f"a joint of {what}", j, 0, MAX_JOINTS, error=InvalidClipError)
+        else check_integer(f"each joint of {what}", j, 0, MAX_JOINTS, error=InvalidClipError)
         for j in given
     )
 
@@ -407,8 +408,8 @@ def _check_timing(frame_count: int, frame_time: float) -> None:
 
 
 def _check_metadata(metadata: Any) -> Mapping[str, Any]:
-    """Return metadata as a mapping that nobody can change; it must be a JSON object."""
-    if isinstance(metadata, MappingProxyType):  # of another header, which has checked it
+    """Return metadata as a read-only mapping; it must be a JSON object."""
+    if isinstance(metadata, MappingProxyType):  # another header has validated it
         return metadata
     try:
         held = dict(metadata)

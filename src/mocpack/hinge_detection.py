@@ -1,8 +1,8 @@
-"""Hinges in captured motion: joints whose channels say so, and those that turn about one axis.
+"""Find hinges in captured motion: from channels, and from joints that rotate about one axis.
 
-A joint is one if all its rotations are one rotation, its rest, followed by turns about one axis.
-The axis is where rotation vectors from the rest spread most; what remains across it must be small
-in every frame.
+A joint is a hinge if every rotation is its rest rotation followed by a rotation about one axis. The
+axis is the principal direction of the rotation vectors from rest; the remainder across it must be
+small in every frame.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from mocpack.arrays import F64
 from mocpack.hinges import Hinges, hinge_angles, rotation_about
 from mocpack.skeleton import Skeleton, channel_hinges
 
-TOLERANCE_RAD = 2e-4  # radians: what decimals of a file leave
-MIN_SWING_RAD = 0.05  # radians that a joint must turn before it has an axis
-AXIS_ROUNDING = 1e-5  # of an axis: one this near to an axis of the frame is that
+TOLERANCE_RAD = 2e-4  # rounding of decimals in files
+MIN_SWING_RAD = 0.05  # a joint that rotates less has no reliable axis
+AXIS_ROUNDING = 1e-5  # axes this close to a coordinate axis snap to it
 
 
 @dataclass(frozen=True)
 class FoundHinge:
-    """What was found of one joint.
+    """A hinge found in the motion of one joint.
 
     Attributes
     ----------
     axis : array, shape (3,)
     rest : array, shape (4,)
-        The rotation that the joint turns from.
+        Rest rotation of the joint.
     off_axis : float
-        Radians by which it leaves the axis, at most.
+        Largest deviation from the axis in radians.
     """
 
     axis: F64
@@ -42,16 +42,15 @@ class FoundHinge:
 
 @dataclass(frozen=True)
 class FoundHinges:
-    """A skeleton with the hinges of a motion.
+    """A skeleton with the hinges found in a motion.
 
     Attributes
     ----------
     skeleton : Skeleton
     found : mapping of str to float
-        Joints that nothing but their motion says it of, with the radians by which they leave
-        their axis.
+        Joints found by their motion alone, with their largest deviation in radians.
     left : mapping of str to float
-        Joints that turn about other axes than those of their channels, with the radians.
+        Joints that rotate about other axes than their channels, with the deviation in radians.
     """
 
     skeleton: Skeleton
@@ -68,7 +67,7 @@ def find_hinges(
     detect: bool,
     tolerance: float = TOLERANCE_RAD,
 ) -> FoundHinges:
-    """Return the hinges of a motion: those it has, those of its channels, and, with `detect`, more.
+    """Return the hinges of a motion: existing, from channels and, with `detect`, from poses.
 
     Parameters
     ----------
@@ -100,10 +99,9 @@ def find_hinges(
 
 
 def find_hinge(local: F64, rest: F64, tolerance: float = TOLERANCE_RAD) -> FoundHinge | None:
-    """Return the hinge that a joint of rotations (T, 4) is, None if it is none.
+    """Return the hinge that fits rotations (T, 4) of a joint; None if none fits.
 
-    Its rest rotation (4,) is kept where the joint turns from it; only one that is the identity may
-    be replaced.
+    A rest rotation (4,) is kept; only the identity may be replaced by a better one.
     """
     own = _fit_axis(local, rest)
     if own is not None and own.off_axis <= tolerance:
@@ -116,12 +114,12 @@ def find_hinge(local: F64, rest: F64, tolerance: float = TOLERANCE_RAD) -> Found
 
 
 def _fit_axis(local: F64, rest: F64) -> FoundHinge | None:
-    """Return the axis that fits best, from this rest rotation."""
+    """Return the best axis for this rest rotation; None if the joint hardly rotates."""
     turned = rotations.multiply(rotations.conjugate(rest), local)
     vectors = rotations.as_rotvec(turned)
     if not np.linalg.norm(vectors - vectors[0], axis=1).max(initial=0.0) > MIN_SWING_RAD:
         return None
-    # through the rest: not about their mean, since no turn is the rest itself
+    # not centered on the mean: the axis must pass through rest
     axis = np.linalg.eigh(vectors.T @ vectors)[1][:, -1]
     axis = _round_axis(axis * (1.0 if axis[np.abs(axis).argmax()] > 0 else -1.0))
     angles = 2 * np.arctan2(turned[:, :3] @ axis, turned[:, 3])
@@ -130,7 +128,7 @@ def _fit_axis(local: F64, rest: F64) -> FoundHinge | None:
 
 
 def _round_axis(axis: F64) -> F64:
-    """Return an axis of the frame in place of one that is all but that."""
+    """Return the axis, rounded to a coordinate axis if it is very close."""
     whole = np.round(axis)
     near = np.abs(axis - whole).max() < AXIS_ROUNDING and np.abs(whole).sum() == 1
     return np.asarray(whole + 0.0 if near else axis / np.linalg.norm(axis))

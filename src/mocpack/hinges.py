@@ -1,8 +1,8 @@
-"""Joints that turn about fixed axes or slide along them, and the angles that say where they stand.
+"""Hinges: joints that rotate about fixed axes or slide along them, and their angles.
 
-A hinged joint's rotation is its rest rotation, then the turns about its axes, in the order of its
-rows: ``rest · turn(axis₁, angle₁) · turn(axis₂, angle₂)``. A slider stands at
-``offset + rest · Σ axis · way``. Axes are in the frame that the rest rotation leads to.
+The rotation of a hinged joint is its rest rotation, then the rotations about its axes in the order
+of its rows: ``rest · R(axis₁, angle₁) · R(axis₂, angle₂)``. The position of a slider is
+``offset + rest · Σ axis · distance``. Axes are given in the frame after the rest rotation.
 """
 
 from __future__ import annotations
@@ -22,30 +22,32 @@ from mocpack.texts import check_text
 
 MAX_HINGES = 65_535
 MAX_NAME = 1024  # bytes of UTF-8
-MAX_TURN_AXES = 2  # of one joint: angles about three axes are not unique everywhere
+MAX_TURN_AXES = 2  # per joint: three angles are not unique at gimbal lock
 MAX_SLIDE_AXES = 3
-MIN_AXIS_SINE = 1e-3  # of the sine between two axes of a joint, below which they are one
+MIN_AXIS_SINE = (
+    1e-3  # sine of the angle between two axes of a joint; below it they count as parallel
+)
 UNIT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Hinges(FrozenPickle):
-    """One row for each degree of freedom, in the order in which the source has its angles.
+    """Hinges of a skeleton: one row per degree of freedom, in the order of the source.
 
     Parameters
     ----------
     joints : sequence of int, length H
-        The joint that each row moves. **Rows are in the source's order, so joints need not
-        increase.** Rows of one joint apply in the order in which they stand: sliders (at most
-        three) before turns (at most two, about axes that are not parallel).
+        The joint that each row moves. **Rows are in the order of the source, so joints need not
+        increase.** Rows of one joint apply in order: sliders (at most three) before rotations (at
+        most two, about axes that are not parallel).
     axes : array, shape (H, 3)
         Unit vectors.
     limits : array, shape (H, 2), optional
-        Lowest and highest angle in radians, of sliders way in metres; ∓inf where there is none.
+        Minimum and maximum in radians, or meters for sliders; ∓inf without a limit.
     slides : sequence of bool, length H, optional
-        Whether the row slides along its axis in place of turning about it.
+        Whether the row slides along its axis instead of rotating about it.
     names : sequence of str, length H, optional
-        What the source calls them: joints of a robot, ``Knee.Xrotation`` of a BVH file.
+        Names in the source: joints of a robot, ``Knee.Xrotation`` of a BVH file.
     """
 
     joints: tuple[int, ...]
@@ -87,16 +89,16 @@ class Hinges(FrozenPickle):
 
     @cached_property
     def by_joint(self) -> tuple[int, ...]:
-        """Rows ordered by their joint; those of one joint in the order in which they apply."""
+        """Rows sorted by joint; rows of one joint in the order in which they apply."""
         return tuple(map(int, np.argsort(self.joints, kind="stable")))
 
     @cached_property
     def sliding_joints(self) -> tuple[int, ...]:
-        """Joints that slide, increasing."""
+        """Joints with sliders, in increasing order."""
         return tuple(sorted({self.joints[h] for h in np.flatnonzero(self.slides)}))
 
     def rows_by_joint(self) -> Iterator[tuple[int, list[int]]]:
-        """Yield each hinged joint, increasing, with its rows in the order in which they apply."""
+        """Yield each hinged joint with its rows, joints in increasing order."""
         rows: dict[int, list[int]] = {}
         for h in self.by_joint:
             rows.setdefault(self.joints[h], []).append(h)
@@ -104,7 +106,7 @@ class Hinges(FrozenPickle):
 
     @cached_property
     def single_axis(self) -> tuple[list[int], list[int]]:
-        """The rows that are all that moves their joint, and turn it, and those joints."""
+        """Rows that are the only row of their joint and rotate it, and these joints."""
         rows = [
             own[0] for _, own in self.rows_by_joint() if len(own) == 1 and not self.slides[own[0]]
         ]
@@ -112,19 +114,19 @@ class Hinges(FrozenPickle):
 
     @cached_property
     def multi_axis(self) -> list[tuple[int, list[int]]]:
-        """What `rows_by_joint` gives, but for the rows that are `single_axis`."""
+        """The joints and rows of `rows_by_joint` that are not in `single_axis`."""
         single = set(self.single_axis[1])
         return [(joint, rows) for joint, rows in self.rows_by_joint() if joint not in single]
 
     def rows(self, kept: Sequence[int], joints: Sequence[int]) -> Hinges | None:
-        """Return these rows, which move these joints of another skeleton; None if there are none.
+        """Return some rows, moved to joints of another skeleton; None without rows.
 
         Parameters
         ----------
         kept : sequence of int
             Rows.
         joints : sequence of int
-            The joint of each of them.
+            New joint of each row.
         """
         if not len(kept):
             return None
@@ -133,7 +135,7 @@ class Hinges(FrozenPickle):
         return Hinges(tuple(joints), self.axes[at], self.limits[at], self.slides[at], names)
 
     def concatenate(self, multi_axis: Hinges) -> Hinges:
-        """Return these rows, then the others."""
+        """Return these rows followed by the others."""
         return Hinges(
             self.joints + multi_axis.joints,
             np.concatenate([self.axes, multi_axis.axes]),
@@ -143,22 +145,22 @@ class Hinges(FrozenPickle):
         )
 
     def remap_joints(self, new_index: dict[int, int]) -> Hinges | None:
-        """Return the rows of those joints that have an index in another skeleton."""
+        """Return the rows of joints that have a new index, moved to it."""
         kept = [h for h, joint in enumerate(self.joints) if joint in new_index]
         return self.rows(kept, [new_index[self.joints[h]] for h in kept])
 
 
 @dataclass(frozen=True)
 class HingeAngles:
-    """What a motion comes to on its hinges.
+    """Hinge angles of a motion.
 
     Attributes
     ----------
     angles : array, shape (T, H)
-        Radians, of sliders metres, in the order of the rows.
+        Radians, or meters for sliders, in the order of the rows.
     off_axis : array, shape (T, H)
-        How far the joint of each row stands from what its angles say: radians of turns, metres
-        of sliders. 0 but for rounding where it moves on its hinges alone.
+        Deviation of the joint from the pose that its angles give, in radians or meters. 0 up to
+        rounding if the joint moves only on its hinges.
     """
 
     angles: F64
@@ -166,7 +168,7 @@ class HingeAngles:
 
 
 def joint_rotations(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]]:
-    """Yield each turning joint with its rotations (T, 4) at these angles (T, H)."""
+    """Yield each rotating joint with its rotations (T, 4) for angles (T, H)."""
     rows, joints = hinges.single_axis
     turned = rotation_about(hinges.axes[rows], angles[:, rows])
     poses = rotations.multiply(rest[joints], turned)
@@ -183,7 +185,7 @@ def joint_rotations(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[in
 def joint_positions(
     hinges: Hinges, rest: F64, offsets: F64, angles: F64
 ) -> Iterator[tuple[int, F64]]:
-    """Yield each sliding joint with its places (T, 3) at these ways (T, H)."""
+    """Yield each sliding joint with its positions (T, 3) for distances (T, H)."""
     for joint, rows in hinges.rows_by_joint():
         sliding = [h for h in rows if hinges.slides[h]]
         if sliding:
@@ -208,12 +210,11 @@ def hinge_angles(
     *,
     measure_off_axis: bool = True,
 ) -> HingeAngles:
-    """Return the angles of a motion, and how far it leaves its hinges.
+    """Return the hinge angles of a motion, and how far joints are off their axes.
 
-    Where a joint leaves them, its angles are those of the nearest turn about its axis (with two
-    axes, of the turn that takes the second one to where it stands). An angle between limits less
-    than a turn apart is the one nearest to their middle; any other begins in [-π, π] and goes on
-    without jumps from frame to frame.
+    For a joint off its axis, the angle is that of the nearest rotation about it; with two axes, of
+    the rotation that aligns the second axis. An angle whose limits are less than a full turn apart
+    is the one nearest to their middle. Any other starts in [-π, π] and is unwrapped over time.
 
     Parameters
     ----------
@@ -222,7 +223,7 @@ def hinge_angles(
     local : array, shape (T, J, 4)
     translations : array, shape (T, M, 3)
     frames : array, shape (N, 4, 4), optional
-        What `hinge_frames` gives, where somebody has it.
+        Result of `hinge_frames`, if already computed.
     measure_off_axis : bool
         Whether `off_axis` is wanted; else it is 0 for joints of one axis.
     """
@@ -230,7 +231,7 @@ def hinge_angles(
     angles = np.zeros((len(local), len(hinges)))
     off_axis = np.zeros_like(angles)
     rows, joints = hinges.single_axis
-    # all joints of one axis at once: a robot's are all, and training asks for many short windows
+    # all single-axis joints at once: training reads many short windows of robots
     frames = hinge_frames(hinges, rest) if frames is None else frames
     sine, one, other, cosine = np.moveaxis(local.swapaxes(0, 1)[joints] @ frames, 2, 0)
     angles[:, rows] = 2 * np.arctan2(sine, cosine).T
@@ -253,14 +254,14 @@ def hinge_angles(
 
 
 def hinge_frames(hinges: Hinges, rest: F64) -> F64:
-    """Return matrices (N, 4, 4) that take rotations, as rows (x, y, z, w), apart for `single_axis` rows.
+    """Return matrices (N, 4, 4) that decompose the rotations of `single_axis` rows.
 
-    What comes out are half the sine of the turn from rest about the axis, two of what is across
-    it, and half the cosine.
+    A rotation (x, y, z, w) times a matrix gives the sine of half the angle about the axis, two
+    components across the axis, and the cosine of half the angle.
     """
     rows, joints = hinges.single_axis
     base, axes = rest[joints], hinges.axes[rows]
-    # two directions across each axis: from the axis of the frame that it is furthest from
+    # two directions across each axis, starting from the coordinate axis least aligned with it
     aside = np.eye(3)[np.abs(axes).argmin(axis=1)]
     second = rotations.cross(axes, aside)
     second = second / np.linalg.norm(second, axis=1, keepdims=True)
@@ -273,7 +274,7 @@ def hinge_frames(hinges: Hinges, rest: F64) -> F64:
 
 
 def unwrap_angles(angles: F64, limits: F64) -> F64:
-    """Return angles (T, H), known up to full turns, each on the branch that its limits allow."""
+    """Return angles (T, H), unwrapped over time or shifted by full turns to fit their limits."""
     turn = 2 * np.pi
     lowest, highest = limits.T
     narrow = highest - lowest < turn
@@ -285,7 +286,7 @@ def unwrap_angles(angles: F64, limits: F64) -> F64:
 
 
 def _axis_angles(axes: F64, turned: F64) -> tuple[F64, F64]:
-    """Return angles (T, n) about one or two axes, and the turn (T, 1) that they cannot say."""
+    """Return angles (T, n) about one or two axes, and the remaining rotation angle (T, 1)."""
     if len(axes) == 1:
         angle, off_axis = _twist(turned, axes[0])
         return angle[:, np.newaxis], off_axis[:, np.newaxis]
@@ -298,9 +299,9 @@ def _axis_angles(axes: F64, turned: F64) -> tuple[F64, F64]:
 
 
 def _twist(turned: F64, axes: F64) -> tuple[F64, F64]:
-    """Return the angles (…) of the turns about axes that are nearest to rotations (…, 4).
+    """Return the angles (…) of the nearest rotations about axes, and the remaining angles.
 
-    And the angles of what remains: half their sines are what is across the axis.
+    The part of the quaternion across the axis is the sine of half the remaining angle.
     """
     along = np.sum(turned[..., :3] * axes, axis=-1)
     across = np.linalg.norm(turned[..., :3] - along[..., np.newaxis] * axes, axis=-1)
@@ -309,7 +310,7 @@ def _twist(turned: F64, axes: F64) -> tuple[F64, F64]:
 
 
 def _slide_distances(axes: F64, way: F64) -> tuple[F64, F64]:
-    """Return ways (T, n) along axes, and the distance (T, 1) that they cannot say."""
+    """Return distances (T, n) along axes, and the remaining distance (T, 1)."""
     found = way @ np.linalg.pinv(axes)
     return found, np.linalg.norm(way - found @ axes, axis=1)[:, np.newaxis]
 
@@ -317,7 +318,9 @@ def _slide_distances(axes: F64, way: F64) -> tuple[F64, F64]:
 def _check_rows(hinges: Hinges) -> None:
     count = len(hinges)
     if not 1 <= count <= MAX_HINGES:
-        raise InvalidClipError(f"hinges have 1 to {MAX_HINGES} rows, got {count}; none are None")
+        raise InvalidClipError(
+            f"hinges must have 1 to {MAX_HINGES} rows, got {count}; use None for no hinges"
+        )
     shapes: tuple[tuple[str, npt.NDArray[np.generic], tuple[int, ...]], ...] = (
         ("axes", hinges.axes, (count, 3)),
         ("limits", hinges.limits, (count, 2)),
@@ -325,15 +328,15 @@ def _check_rows(hinges: Hinges) -> None:
     )
     for what, array, shape in shapes:
         if array.shape != shape:
-            raise InvalidClipError(f"expected {what} of hinges of shape {shape}, got {array.shape}")
+            raise InvalidClipError(f"expected hinge {what} of shape {shape}, got {array.shape}")
     if len(hinges.names) != count:
         raise InvalidClipError(f"expected names of {count} hinges, got {len(hinges.names)}")
     if not np.abs(np.linalg.norm(hinges.axes, axis=1) - 1).max() < UNIT_TOLERANCE:
-        raise InvalidClipError("axes of hinges must be unit vectors")
+        raise InvalidClipError("hinge axes must be unit vectors")
     lowest, highest = hinges.limits.T
     for h in np.flatnonzero(~(lowest <= highest) | (lowest == np.inf) | (highest == -np.inf)):
         raise InvalidClipError(
-            f"limits of hinge {hinges.names[h]!r} must be a range, got {lowest[h]} to {highest[h]}"
+            f"limits of hinge {hinges.names[h]!r} must increase, got {lowest[h]} to {highest[h]}"
         )
     for name in hinges.names:
         check_text(name, MAX_NAME, "a hinge name")
@@ -344,11 +347,11 @@ def _check_joint(hinges: Hinges, joint: int, rows: list[int]) -> None:
     turning = [h for h in rows if not hinges.slides[h]]
     if len(turning) > MAX_TURN_AXES or len(sliding) > MAX_SLIDE_AXES:
         raise InvalidClipError(
-            f"joint {joint} turns about at most {MAX_TURN_AXES} axes and slides along at most "
-            f"{MAX_SLIDE_AXES}, got {len(turning)} and {len(sliding)}"
+            f"joint {joint} can have at most {MAX_TURN_AXES} rotation axes and "
+            f"{MAX_SLIDE_AXES} sliders, got {len(turning)} and {len(sliding)}"
         )
     if rows != sliding + turning:
-        raise InvalidClipError(f"joint {joint} must slide before it turns")
+        raise InvalidClipError(f"joint {joint}: sliders must come before rotations")
     for axes in (hinges.axes[turning], hinges.axes[sliding]):
         if len(axes) > 1 and np.linalg.svd(axes, compute_uv=False)[-1] < MIN_AXIS_SINE:
-            raise InvalidClipError(f"axes of joint {joint} must point different ways")
+            raise InvalidClipError(f"axes of joint {joint} must not be parallel")

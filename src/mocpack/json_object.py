@@ -1,6 +1,6 @@
-"""JSON objects in a file: what they may hold, checked when they are written.
+"""Validate and serialize JSON objects for files.
 
-`docs/format.md` defines them (JSON objects); the core's reader checks those that are read.
+`docs/format.md` (JSON objects) defines the limits; the core's reader checks them when reading.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from typing import Any
 from mocpack.errors import InvalidClipError
 
 MAX_METADATA = 1 << 24  # bytes, as text
-MAX_NESTING = 100  # of objects and arrays inside one another, the outermost included
+MAX_NESTING = 100  # of objects and arrays, including the outermost
 
 
 def pack_object(values: Mapping[str, Any], what: str, max_size: int) -> bytes:
-    """Return the UTF-8 text of an object; a value that JSON cannot hold is an `InvalidClipError`.
+    """Return an object as UTF-8 JSON; a value that JSON cannot store is an `InvalidClipError`.
 
     Parameters
     ----------
     values : mapping
     what : str
-        What the object is, for the error, which also names the key: ``metadata["mass"]``.
+        Name of the object; errors add the key: ``metadata["mass"]``.
     max_size : int
-        Bytes.
+        Maximum size in bytes.
     """
     _check_value(dict(values), what, 1)
     text = json.dumps(dict(values), separators=(",", ":"), sort_keys=True, allow_nan=False).encode()
     if len(text) > max_size:
-        raise InvalidClipError(f"{what} takes {len(text)} bytes as JSON, at most {max_size} fit")
+        raise InvalidClipError(f"{what} must be at most {max_size} bytes of JSON, got {len(text)}")
     return text
 
 
@@ -39,7 +39,9 @@ def _check_value(value: Any, where: str, level: int) -> None:
         _check_string(value, where)
     elif isinstance(value, dict | list | tuple):
         if level > MAX_NESTING:
-            raise InvalidClipError(f"{where[:200]}: nested deeper than {MAX_NESTING} levels")
+            raise InvalidClipError(
+                f"{where[:200]}: must be nested at most {MAX_NESTING} levels deep"
+            )
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in items:
             place = str(key)
@@ -65,9 +67,7 @@ def _check_string(text: str, where: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidClipError(
-            f"{where} must be text that UTF-8 can hold, got a lone surrogate"
-        ) from None
+        raise InvalidClipError(f"{where} must be valid Unicode, got a lone surrogate") from None
 
 
 def _is_finite(value: float) -> bool:

@@ -1,4 +1,4 @@
-"""From local rotations to the world: forward kinematics, and the promised error of two motions."""
+"""Forward kinematics, and the position error between two motions."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from mocpack import _core, rotations
 from mocpack.arrays import F64
 from mocpack.skeleton import Skeleton
 
-SHELL_RADIUS_M = 0.03  # metres: how far from the joint the skin is taken to be
-MAX_SCALE_EXPONENT = 40  # of two, of scales
+SHELL_RADIUS_M = 0.03  # assumed distance of the skin from a joint
+MAX_SCALE_EXPONENT = 40  # largest exponent of two of a scale
 
 
 def forward_kinematics(
     skeleton: Skeleton, local: F64, translations: F64, translated_joints: Sequence[int]
 ) -> tuple[F64, F64]:
-    """Return world positions (T, J, 3) in metres and world rotations (T, J, 4).
+    """Return world positions (T, J, 3) in meters and world rotations (T, J, 4).
 
     Parameters
     ----------
     local : array, shape (T, J, 4)
     translations : array, shape (T, M, 3)
-        In metres; replaces the offset of each of the M `translated_joints`.
+        In meters; replaces the offset of each of the M `translated_joints`.
     """
     if len(skeleton.roots) > 1:
         tree, moving = skeleton.as_single_tree, [j + 1 for j in translated_joints]
@@ -37,7 +37,7 @@ def forward_kinematics(
 
 
 def add_origin(local: F64) -> F64:
-    """Return rotations (T, 1 + J, 4) of `Skeleton.as_single_tree`, whose first joint does not turn."""
+    """Add the unrotated origin joint of `Skeleton.as_single_tree`: rotations (T, 1 + J, 4)."""
     return np.concatenate([np.tile(rotations.IDENTITY, (len(local), 1, 1)), local], axis=1)
 
 
@@ -48,10 +48,10 @@ def forward_kinematics_scaled(
     translated_joints: Sequence[int],
     scales: F64,
 ) -> tuple[F64, F64]:
-    """Return world positions (T, J, 3) and the matrix (T, J, 3, 3) of each joint, with scales.
+    """Return world positions (T, J, 3) and world matrices (T, J, 3, 3), with scales.
 
-    A joint's matrix is its parent's, then its rotation, then its scales (T, J, 3) along its own
-    axes, as glTF has it; a child stands where its parent's matrix puts it.
+    As in glTF: the matrix of a joint is that of its parent, times its rotation, times its scales
+    (T, J, 3). The matrix of the parent transforms the position of a child.
     """
     positions = np.empty((*local.shape[:2], 3))
     matrices = rotations.as_matrix(local) * scales[:, :, np.newaxis, :]
@@ -69,10 +69,9 @@ def forward_kinematics_scaled(
 
 
 def scale_exponents(skeleton: Skeleton) -> npt.NDArray[np.int64]:
-    """Return for each joint (J,) which power of two its constant scales come to, with those above.
+    """Return the exponent of two (J,) of each joint's constant world scale, rounded.
 
-    What is measured at 3 cm, and what codecs see, is made as large as the world by it. A scale of
-    0 counts as 1.
+    Codecs and the shell of 3 cm use it to work in world units. A scale of 0 counts as 1.
     """
     sizes = np.abs(skeleton.scales)
     logs = np.log2(np.where(sizes > 0, sizes, 1.0)).mean(1)
@@ -91,20 +90,20 @@ def end_positions(skeleton: Skeleton, positions: F64, world: F64) -> F64:
 
 @dataclass(frozen=True)
 class MotionError:
-    """How far one motion strays from another, in metres.
+    """Position error between two motions, in meters.
 
     Attributes
     ----------
     max : float
-        Largest displacement of joints, end sites and shell points: what `max_error` bounds.
+        Largest displacement of joints, end sites and shell points; `max_error` bounds it.
     joint_max, joint_mean, joint_rms : float
-        Over joint centres alone.
+        Of joint centers only.
     frames : array, shape (T,)
         Largest displacement of each frame.
     joints : array, shape (J,)
         Largest displacement at each joint.
     worst_frame, worst_joint : int
-        Where `max` is.
+        Frame and joint of `max`.
     """
 
     max: float
@@ -125,7 +124,7 @@ def measure_error(
     *,
     shell: float = SHELL_RADIUS_M,
 ) -> MotionError:
-    """Measure two motions, each (rotations, translations), without writing their points out."""
+    """Measure the error between two motions, each (rotations, translations)."""
     if len(skeleton.roots) > 1:
         ones = np.ones((1, len(skeleton), 3))
         worlds = [
@@ -143,15 +142,15 @@ def measure_error(
 def measure_scaled_error(
     skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL_RADIUS_M
 ) -> MotionError:
-    """Measure two motions of `forward_kinematics_scaled`: positions (T, J, 3) and matrices (T, J, 3, 3)."""
+    """Measure the error between two results of `forward_kinematics_scaled`."""
     moved = scaled_displacements(skeleton, a, b, shell=shell)
-    centres = np.linalg.norm(a[0] - b[0], axis=-1)
+    centers = np.linalg.norm(a[0] - b[0], axis=-1)
     worst_frame, worst_joint = np.unravel_index(int(moved.argmax()), moved.shape)
     return MotionError(
         float(moved.max()),
-        float(centres.max()),
-        float(centres.mean()),
-        float(np.sqrt(np.mean(centres**2))),
+        float(centers.max()),
+        float(centers.mean()),
+        float(np.sqrt(np.mean(centers**2))),
         moved.max(1),
         moved.max(0),
         int(worst_frame),
@@ -162,13 +161,13 @@ def measure_scaled_error(
 def scaled_displacements(
     skeleton: Skeleton, a: tuple[F64, F64], b: tuple[F64, F64], *, shell: float = SHELL_RADIUS_M
 ) -> F64:
-    """Return the largest displacement (T, J) of each joint, its end sites and its shell points."""
-    centre, turned = a[0] - b[0], a[1] - b[1]
+    """Return the largest displacement (T, J) of each joint, its end sites and shell points."""
+    center, turned = a[0] - b[0], a[1] - b[1]
     sizes = shell * np.exp2(-scale_exponents(skeleton).astype(np.float64))
-    skin = centre[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * turned
+    skin = center[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * turned
     squares = np.einsum("tjik,tjik->tjk", skin, skin).max(-1)
-    squares = np.maximum(squares, np.einsum("tji,tji->tj", centre, centre))
+    squares = np.maximum(squares, np.einsum("tji,tji->tj", center, center))
     for e, j in enumerate(skeleton.end_site_joints):
-        moved = centre[:, j] + turned[:, j] @ skeleton.end_sites[e]
+        moved = center[:, j] + turned[:, j] @ skeleton.end_sites[e]
         squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved, moved))
     return np.asarray(np.sqrt(squares))

@@ -1,4 +1,4 @@
-"""Left and right exchanged: which joints are mirror images, and a pose seen in a mirror."""
+"""Mirror motions: find left and right joints, and reflect poses."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from mocpack.arrays import F64, I64
 from mocpack.errors import UsageError
 from mocpack.skeleton import Skeleton
 
-# `lossless` files are predicted by these pairs: changing what is a pair changes its bitstream
+# `lossless` predicts joints from their mirror images: changing these pairs changes its bitstream
 SIDES = (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"), ("L", "R"), ("l", "r"))
-MAX_ASYMMETRY = 0.25  # of a bone's length: how far two sides may differ and still be mirror images
-SMALL_BONE_RATIO = (
-    0.02  # of the body's reach: what may differ of any bone, as fingers of real bodies do
-)
+MAX_ASYMMETRY = 0.25  # difference of two mirrored bones, relative to their length
+SMALL_BONE_RATIO = 0.02  # difference allowed for any bone, relative to the body size
 
 
 def find_mirrored_joints(names: Sequence[str]) -> list[int]:
@@ -30,7 +28,7 @@ def find_mirrored_joints(names: Sequence[str]) -> list[int]:
 
 
 def _swap_side_names(name: str) -> list[str]:
-    """Return the name with its word for a side exchanged, at its start, its end, or anywhere."""
+    """Return candidate names with the side exchanged, at the start, the end, or anywhere."""
     found = []
     for one, other in (*SIDES, *((b, a) for a, b in SIDES)):
         if name.startswith(one):
@@ -43,9 +41,9 @@ def _swap_side_names(name: str) -> list[str]:
 
 
 def mirror_partners(skeleton: Skeleton, pairs: Sequence[tuple[str | int, str | int]] | None) -> I64:
-    """Return each joint's other side (J,), itself where it has none.
+    """Return the mirror partner (J,) of each joint; a joint without one maps to itself.
 
-    By `pairs` where they are given, else by names. A joint's partner must hang from its parent's.
+    Pairs come from `pairs` or else from names. The parents of partners must be partners too.
     """
     found = np.arange(len(skeleton))
     if pairs is None:
@@ -57,20 +55,20 @@ def mirror_partners(skeleton: Skeleton, pairs: Sequence[tuple[str | int, str | i
         found[a], found[b] = b, a
     if (found == np.arange(len(skeleton))).all():
         raise UsageError(
-            "no joint has a mirror image by its name (LeftArm and RightArm, arm_l and arm_r); "
-            "say pairs=[(left, right), ...]"
+            "no joint names form left-right pairs (LeftArm and RightArm, arm_l and arm_r); "
+            "pass pairs=[(left, right), ...]"
         )
     for j, parent in enumerate(skeleton.parents):
         if parent >= 0 and skeleton.parents[found[j]] != found[parent]:
             raise UsageError(
-                f"joints {skeleton.names[j]!r} and {skeleton.names[found[j]]!r} hang from joints "
-                "that are no mirror images; say pairs=[(left, right), ...]"
+                f"joints {skeleton.names[j]!r} and {skeleton.names[found[j]]!r} are paired, but "
+                "their parents are not; pass pairs=[(left, right), ...]"
             )
     return found
 
 
 def rest_world(skeleton: Skeleton) -> tuple[F64, F64]:
-    """Return places (J, 3) and rotations (J, 4) in the world at rest, roots at their offsets."""
+    """Return world positions (J, 3) and rotations (J, 4) of the rest pose."""
     places, turns = skeleton.offsets.copy(), skeleton.rest.copy()
     for j, parent in enumerate(skeleton.parents):
         if parent >= 0:
@@ -80,16 +78,16 @@ def rest_world(skeleton: Skeleton) -> tuple[F64, F64]:
 
 
 def find_side_axis(places: F64, partner: I64) -> int:
-    """Return which axis (0, 1, 2) tells the sides of places (J, 3) apart best."""
+    """Return the axis (0, 1, 2) that separates left and right positions (J, 3) best."""
     apart = np.abs(places - places[partner]).sum(0)
     return int(np.argmax(apart))
 
 
 def mirror_factors(skeleton: Skeleton, partner: I64, axis: int) -> tuple[F64, F64]:
-    """Return what stands before and after a reflected rotation, (J, 4) each.
+    """Return the quaternions to multiply on the left and right of a mirrored rotation, (J, 4) each.
 
-    A joint seen in the mirror is before · reflected(its partner's rotation) · after, as
-    `mirror_pose` has it; a reflection goes into products.
+    The mirrored rotation of a joint is left · reflect(rotation of its partner) · right, equal to
+    that of `mirror_pose`.
     """
     _, rest = rest_world(skeleton)
     _check_symmetry(skeleton, rest, partner, axis)
@@ -108,10 +106,10 @@ def mirror_pose(
     partner: I64,
     axis: int,
 ) -> tuple[F64, F64]:
-    """Return rotations (T, J, 4) and translations (T, M, 3) with the sides of `axis` exchanged.
+    """Return rotations (T, J, 4) and translations (T, M, 3) mirrored along `axis`.
 
-    The plane of the mirror goes through the origin. What is mirrored is the turn of each joint
-    from its rest, so that local frames need not be mirror images; the bones at rest must be.
+    The mirror plane goes through the origin. Rotations are mirrored relative to rest, so local
+    frames need not be mirror images, but the bones of the rest pose must be.
     """
     _, rest = rest_world(skeleton)
     _check_symmetry(skeleton, rest, partner, axis)
@@ -137,7 +135,7 @@ def _mirror_positions(
         other = int(partner[j])
         if other not in column:
             raise UsageError(
-                f"joint {skeleton.names[j]!r} is translated, its mirror image "
+                f"cannot mirror: joint {skeleton.names[j]!r} is translated, but its mirror image "
                 f"{skeleton.names[other]!r} is not"
             )
         moved, own = translations[:, column[other]], 0.0
@@ -149,7 +147,7 @@ def _mirror_positions(
 
 
 def _check_symmetry(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
-    """Complain about bones that are no mirror images at rest: the motion would be another."""
+    """Raise `UsageError` if the bones of partners are not mirror images at rest."""
     reach = float(np.ptp(rest_world(skeleton)[0], axis=0).max())
     for j, parent in enumerate(skeleton.parents):
         if parent < 0:
@@ -162,8 +160,8 @@ def _check_symmetry(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> N
             MAX_ASYMMETRY * float(np.linalg.norm(own)), SMALL_BONE_RATIO * reach
         ):
             raise UsageError(
-                f"the bones of {skeleton.names[j]!r} and {skeleton.names[other]!r} are no mirror "
-                f"images at rest, they differ by {apart:.3g} m; another axis may be meant"
+                f"the bones of {skeleton.names[j]!r} and {skeleton.names[other]!r} are not mirror "
+                f"images at rest: they differ by {apart:.3g} m; try another axis"
             )
 
 
@@ -172,7 +170,7 @@ def _reflect(places: F64, axis: int) -> F64:
 
 
 def _reflect_rotation(turns: F64, axis: int) -> F64:
-    """Return rotations as the mirror shows them: about the mirrored axis, the other way round."""
+    """Return mirrored rotations: about the mirrored axis, in the opposite direction."""
     signs = np.where(np.arange(4) == axis, 1.0, -1.0)
     signs[3] = 1.0
     return np.asarray(turns * signs)

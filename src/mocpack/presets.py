@@ -1,7 +1,7 @@
-"""Bounds by purpose, for those who do not think in millimetres.
+"""Presets: maximum errors by purpose.
 
-The bounds are for bodies of a person's size. Of one that is less than half or more than twice as
-large, a bound is the same share of its size: what is fine on a person would be coarse on a hand.
+They are meant for bodies of human size. For a body less than half or more than twice as large, the
+error is scaled with its size.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ PRESETS: Mapping[str, Length] = MappingProxyType(
         "web": mm(10),
     }
 )
-PERSON_SIZE_M = 2.1  # metres from a toe to a fingertip, through the bones
-MAX_SIZE_RATIO = 2.0  # times larger or smaller: no longer a person's size
+PERSON_SIZE_M = 2.1  # from toe to fingertip, along the bones
+MAX_SIZE_RATIO = 2.0  # bodies beyond this ratio are not of human size
 
 
 def preset_bound(preset: str, clip: AnyClip) -> Length:
-    """Return the largest error that a preset allows on this clip.
+    """Return the maximum error of a preset for a clip.
 
     >>> from mocpack.testing import walk
     >>> preset_bound("game", walk(0.1))
@@ -44,18 +44,18 @@ def preset_bound(preset: str, clip: AnyClip) -> Length:
 
 
 def check_preset(preset: str) -> None:
-    """Complain about a preset that there is not."""
+    """Raise `UsageError` for an unknown preset."""
     if not isinstance(preset, str) or preset not in PRESETS:
         raise UsageError(f"preset must be one of {', '.join(PRESETS)}, got {preset!r}")
 
 
 def describe_presets() -> str:
-    """Return all presets with their bounds, as help texts say them."""
+    """Return all presets with their maximum errors, for help texts."""
     return ", ".join(f"{name} {1000 * bound:g}mm" for name, bound in PRESETS.items())
 
 
 def body_size(clip: AnyClip) -> float:
-    """Return metres through the bones from one end to another, or across a mesh's first frame."""
+    """Return the longest path along the bones in meters, or the diagonal of a mesh in frame 0."""
     if not isinstance(clip, Clip):
         points = clip.vertices[0]
         return float(np.linalg.norm(np.ptp(points, axis=0)))
@@ -63,7 +63,7 @@ def body_size(clip: AnyClip) -> float:
     offsets = np.array(skeleton.offsets)
     offsets[list(clip.translated_joints)] = clip.translations[0]
     lengths = np.linalg.norm(offsets, axis=1)
-    # where a body stands in the world is not a bone, be it the root that says so or its only child
+    # the position in the world is not a bone, whether the root or its only child stores it
     lengths[0] = 0.0
     if skeleton.parents.count(0) == 1 and 1 in clip.translated_joints:
         lengths[1] = 0.0

@@ -40,12 +40,12 @@ AUTO_CODEC = "auto"  # DEFAULT_CODEC, or EXACT_CODEC for clips whose bound that 
 
 
 def codec_ids() -> list[str]:
-    """Return the id of every installed codec, sorted, importing none of them."""
+    """Return the ids of all installed codecs, sorted; no codec is imported."""
     return sorted(BUILTIN.keys() | {e.name for e in _entry_points()})
 
 
 def codec_class(codec_id: str) -> type[Codec]:
-    """Import and return the codec class of that id."""
+    """Import and return a codec class by id."""
     if codec_id in BUILTIN:
         module, name = BUILTIN[codec_id].split(":")
         cls: type[Codec] = getattr(import_module(module), name)
@@ -54,7 +54,7 @@ def codec_class(codec_id: str) -> type[Codec]:
         if entry.name == codec_id:
             loaded: type[Codec] = entry.load()
             return loaded
-    raise UnknownCodecError(f"no codec {codec_id!r}; installed: {', '.join(codec_ids())}")
+    raise UnknownCodecError(f"unknown codec {codec_id!r}; installed: {', '.join(codec_ids())}")
 
 
 def parse_codec(spec: str) -> Codec:
@@ -66,24 +66,26 @@ def parse_codec(spec: str) -> Codec:
     Raw()
     """
     if not isinstance(spec, str):
-        raise UsageError(f"a codec is named by a text such as 'keysine:layers=2', got {spec!r:.80}")
+        raise UsageError(
+            f"codec spec must be a string such as 'keysine:layers=2', got {spec!r:.80}"
+        )
     codec_id, params = parse_assignments(spec)
     if codec_id == AUTO_CODEC and params:
-        raise UsageError(
-            f"{AUTO_CODEC} takes no parameters, got {spec}: name the codec they are of"
-        )
+        raise UsageError(f"{AUTO_CODEC} takes no parameters, got {spec}; name a codec instead")
     cls = codec_class(DEFAULT_CODEC if codec_id == AUTO_CODEC else codec_id)
     for name in cls.lengths:
         if isinstance(params.get(name), int | float):
-            raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=1mm")
+            raise UsageError(f"{codec_id}: {name}={params[name]} needs a unit, such as {name}=1mm")
     for name in cls.angles:
         if isinstance(params.get(name), int | float):
-            raise UsageError(f"{codec_id}: {name}={params[name]} has no unit: write {name}=0.3deg")
+            raise UsageError(
+                f"{codec_id}: {name}={params[name]} needs a unit, such as {name}=0.3deg"
+            )
     return cls.from_params(params)
 
 
 def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
-    """Split a spec into id and parameters, without looking the codec up.
+    """Split a spec into id and parameters, without importing the codec.
 
     >>> parse_assignments("zfp:tolerance=0.001")
     ('zfp', {'tolerance': 0.001})
@@ -93,7 +95,7 @@ def parse_assignments(spec: str) -> tuple[str, dict[str, Any]]:
     for assignment in rest.split(",") if rest else []:
         name, equals, text = assignment.partition("=")
         if not equals:
-            raise UsageError(f"write parameters of {codec_id} as name=value, got {assignment!r}")
+            raise UsageError(f"parameters of {codec_id} must be name=value, got {assignment!r}")
         params[name.strip()] = _value(text.strip())
     return codec_id, params
 
@@ -108,14 +110,14 @@ def non_default_params(codec: Codec, *, without: Collection[str] = ()) -> dict[s
 
 
 def _entry_points() -> EntryPoints:
-    """Return the codecs of other packages; loading what finds them takes longer than our own."""
+    """Return the codecs of other packages; the import is slow, so it is done here."""
     from importlib.metadata import entry_points
 
     return entry_points(group=ENTRY_POINT_GROUP)
 
 
 def _value(text: str) -> Any:
-    """Read numbers, true, false and null as JSON does; anything else is a word."""
+    """Parse numbers, true, false and null as JSON; anything else is a string."""
     try:
         value = json.loads(text)
     except ValueError:

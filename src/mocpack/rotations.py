@@ -1,7 +1,7 @@
-"""Rotations as arrays of unit quaternions (x, y, z, w), any leading shape. No objects.
+"""Rotations as arrays of unit quaternions (x, y, z, w), with any leading shape.
 
-Euler angles are in radians and intrinsic: order "ZYX" turns about z, then about the new y, then
-about the newest x, so that its matrix is Rz @ Ry @ Rx. This is how BVH lists its channels.
+Euler angles are in radians and intrinsic: order "ZYX" rotates about z, then about the rotated y,
+then about the rotated x, so its matrix is Rz @ Ry @ Rx. BVH lists its channels in this order.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from mocpack.arrays import F64
 
 IDENTITY: F64 = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.setflags(write=False)
-POLE_TOLERANCE = 1e-12  # what is left of a quaternion, of length 1, that is rounding alone
+POLE_TOLERANCE = 1e-12  # components of a unit quaternion below this are rounding
 _AXES = {"X": 0, "Y": 1, "Z": 2}
 
 
 def multiply(a: F64, b: F64) -> F64:
-    """Return the rotation that first turns by `b`, then by `a`; shapes (..., 4)."""
+    """Return the product a · b, which rotates by `b` first; shapes (..., 4)."""
     ax, ay, az, aw = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bx, by, bz, bw = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
     product: F64 = np.stack(
@@ -33,19 +33,19 @@ def multiply(a: F64, b: F64) -> F64:
 
 
 def conjugate(q: F64) -> F64:
-    """Return the inverse rotation; the sign of w stays, so hemispheres do too."""
+    """Return the inverse rotation; w keeps its sign."""
     return np.asarray(q * np.array([-1.0, -1.0, -1.0, 1.0]))
 
 
 def rotate(q: F64, v: F64) -> F64:
-    """Turn vectors `v` (..., 3) by rotations `q` (..., 4)."""
+    """Rotate vectors `v` (..., 3) by rotations `q` (..., 4)."""
     xyz, w = q[..., :3], q[..., 3:]
     t = 2.0 * cross(xyz, v)
     return v + w * t + cross(xyz, t)
 
 
 def cross(a: F64, b: F64) -> F64:
-    """Return the cross product of vectors (..., 3); numpy's own is several times slower."""
+    """Return the cross product of vectors (..., 3); several times faster than `numpy.cross`."""
     ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
     bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
     return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
@@ -83,9 +83,8 @@ def as_euler(q: F64, order: str) -> F64:
     Parameters
     ----------
     order : str
-        Up to three different axes. With three, the middle angle lies in [-π/2, π/2]; at the poles
-        the first takes the whole turn and the last is 0, and `unwrap_euler` chooses the branch a
-        motion wants. With fewer, the rotation must turn about these axes alone.
+        Up to three different axes. With three, the middle angle lies in [-π/2, π/2]; at gimbal
+        lock the last angle is 0. With fewer, the rotation must be about these axes only.
     """
     by_count = (_one_angle, _two_angles, _three_angles)
     return by_count[len(order) - 1](q, [_AXES[letter] for letter in order])
@@ -100,7 +99,7 @@ def _two_angles(q: F64, axes: list[int]) -> F64:
     i, j = axes
     k, sign = 3 - i - j, _handedness(i, j)
     m = as_matrix(q)
-    # the first axis sees nothing of the first turn, the second axis nothing of the second
+    # the first rotation leaves its own axis unchanged, the second its own
     first = np.arctan2(sign * m[..., k, j], m[..., j, j])
     second = np.arctan2(sign * m[..., i, k], m[..., i, i])
     return np.stack([first, second], axis=-1)
@@ -110,8 +109,8 @@ def _three_angles(q: F64, axes: list[int]) -> F64:
     i, j, k = axes
     sign = _handedness(i, j)
     x, y, z, w = q[..., i], q[..., j], sign * q[..., k], q[..., 3]
-    # half the sum and half the difference of the outer angles; each is lost at one of the poles,
-    # where it no longer matters, so that the rotation stays exact
+    # Half the sum and half the difference of the outer angles. Each is undefined at one pole, where
+    # any value gives the same rotation.
     up, down = np.hypot(x + z, w + y), np.hypot(x - z, w - y)
     plus, minus = np.arctan2(x + z, w + y), np.arctan2(x - z, w - y)
     minus = np.where(down < POLE_TOLERANCE, plus, minus)
@@ -122,28 +121,29 @@ def _three_angles(q: F64, axes: list[int]) -> F64:
 
 
 def _handedness(i: int, j: int) -> float:
-    """Return 1 where axes i, j and the third are in the order x, y, z, x, y; else -1."""
+    """Return 1 if axes i, j and the third are a cyclic permutation of x, y, z; else -1."""
     return 1.0 if (j - i) % 3 == 1 else -1.0
 
 
 def unwrap_euler(angles: F64) -> F64:
-    """Choose among equivalent Euler angles (T, ..., n) those nearest to the frame before.
+    """Unwrap Euler angles (T, ..., n) over time.
 
-    Equivalent are (a, b, c) and (a + π, π - b, c + π), each up to full turns; fewer than three
-    angles are equivalent up to full turns only. The first frame keeps its branch.
+    Each frame takes the equivalent angles nearest to the frame before. (a, b, c) is equivalent to
+    (a + π, π - b, c + π); all angles are equivalent modulo full turns. The first frame does not
+    change.
     """
     if angles.shape[-1] < 3:
         return np.unwrap(angles, axis=0)
     before, after = angles[:-1], angles[1:]
     flips = _squared_distance(_flip_euler(after), before) < _squared_distance(after, before)
-    # flipping both of two triples keeps their distance, so a flip stays until the next one
+    # flipping two triples keeps their distance, so a flip lasts until the next one
     flipped = np.zeros((*angles.shape[:-1], 1), bool)
     flipped[1:, ..., 0] = np.logical_xor.accumulate(flips, axis=0)
     return np.unwrap(np.where(flipped, _flip_euler(angles), angles), axis=0)
 
 
 def align_euler(angles: F64, others: F64) -> F64:
-    """Choose among equivalents of Euler angles (..., n) those nearest to `others`.
+    """Return the equivalents of Euler angles (..., n) that are nearest to `others`.
 
     Fewer than three angles are equivalent up to full turns only.
     """
@@ -161,7 +161,7 @@ def _flip_euler(angles: F64) -> F64:
 
 
 def _squared_distance(angles: F64, others: F64) -> F64:
-    """Return the squared distance of angles (..., 3), up to full turns."""
+    """Return the squared distance between angles (..., 3), modulo full turns."""
     return np.asarray(np.sum((_nearest_turn(angles, others) - others) ** 2, axis=-1))
 
 
@@ -186,7 +186,7 @@ def as_matrix(q: F64) -> F64:
 
 
 def as_6d(q: F64) -> F64:
-    """Return the first two columns (..., 6) of the matrices, one after the other.
+    """Return the first two columns (..., 6) of the rotation matrices.
 
     The continuous form of Zhou et al. 2019 ("On the continuity of rotation representations").
     """
@@ -195,7 +195,7 @@ def as_6d(q: F64) -> F64:
 
 
 def from_6d(columns: F64) -> F64:
-    """Return rotations from two columns (..., 6) of their matrices, made orthonormal."""
+    """Return rotations from two matrix columns (..., 6), which are orthonormalized."""
     a, b = columns[..., :3], columns[..., 3:]
     x = a / np.linalg.norm(a, axis=-1, keepdims=True)
     b = b - np.sum(x * b, axis=-1, keepdims=True) * x
@@ -204,7 +204,7 @@ def from_6d(columns: F64) -> F64:
 
 
 def from_matrix(m: F64) -> F64:
-    """Return rotations from matrices (..., 3, 3); stable for every angle (Shepperd's choice)."""
+    """Return rotations from matrices (..., 3, 3) by Shepperd's method, stable for every angle."""
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     squares = np.stack([1 + xx - yy - zz, 1 - xx + yy - zz, 1 - xx - yy + zz, 1 + xx + yy + zz], -1)
     up, down = m, np.swapaxes(m, -1, -2)
@@ -245,9 +245,9 @@ def angle_between(a: F64, b: F64) -> F64:
 
 
 def angular_velocities(q: F64, times: F64) -> F64:
-    """Return how fast rotations (T, ..., 4) turn, (T, ..., 3) in radians a second, at `times` (T,).
+    """Return angular velocities (T, ..., 3) of rotations (T, ..., 4) in radians per second.
 
-    About axes of the frame that the rotations lead to; by central differences, one-sided at ends.
+    `times` (T,) are in seconds. Central differences, one-sided at the ends.
     """
     if len(q) < 2:
         return np.zeros((*q.shape[:-1], 3))
@@ -261,7 +261,7 @@ def slerp(a: F64, b: F64, t: F64 | float) -> F64:
     """Interpolate from `a` (t = 0) to `b` (t = 1) on the shorter arc."""
     if np.ndim(t) == 0 and t == 0.5:
         cosine = (a * b).sum(-1, keepdims=True)
-        if (np.abs(cosine) > 1e-3).all():  # of half a turn the sum says nothing
+        if (np.abs(cosine) > 1e-3).all():  # not for opposite rotations, whose sum is zero
             return normalize(a + np.copysign(1.0, cosine) * b)
     delta = as_rotvec(multiply(conjugate(a), b))
     return multiply(a, from_rotvec(np.asarray(t)[..., np.newaxis] * delta))

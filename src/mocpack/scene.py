@@ -1,4 +1,4 @@
-"""Clips of a scene put side by side, for those who know one clip at a time."""
+"""Merge the clips of a scene into one clip, and shift clips in time."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ MAX_FRAMES = 1_000_000
 
 
 def merge_clips(clips: Mapping[str, Clip]) -> Clip:
-    """Return one clip of all the joints of a scene, named ``clip/joint``, on its clock.
+    """Return one clip with the joints of all clips of a scene, named ``clip/joint``.
 
-    It runs from the first frame of any to the last of any, at the rate of the quickest; a clip
-    keeps its first pose before it begins and its last after it ends. Scales become places, tracks
-    and gaps are left out.
+    It covers all clips at the highest frame rate among them. A clip keeps its first pose before it
+    starts and its last pose after it ends. Scales become translations; tracks and gaps are dropped.
     """
     if not clips:
-        raise UsageError("a scene has at least one clip")
+        raise UsageError("a scene must have at least one clip")
     step = min(clip.frame_time for clip in clips.values())
     start = min(float(clip.times[0]) for clip in clips.values())
     stop = max(float(clip.times[-1]) for clip in clips.values())
     count = int(np.floor((stop - start) / step + 1e-6)) + 1
     if count > MAX_FRAMES:
         raise UsageError(
-            f"side by side these clips take {count} frames, {stop - start:.6g} seconds at "
-            f"{1 / step:.6g} a second; at most {MAX_FRAMES} can be"
+            f"the merged clip would have {count} frames ({stop - start:.6g} seconds at "
+            f"{1 / step:.6g} frames per second), at most {MAX_FRAMES} are allowed"
         )
     seconds = np.asarray(start + step * np.arange(count), np.float64)
     parts = [bake_scales(clip) for clip in clips.values()]
@@ -54,7 +53,7 @@ def merge_clips(clips: Mapping[str, Clip]) -> Clip:
 
 
 def shift_start(clip: Clip, seconds: float) -> Clip:
-    """Return a clip that begins at another time of its scene's clock, its tracks with it."""
+    """Return a clip that starts at another time; its tracks move with it."""
     later = seconds - clip.start_time
     uneven = clip.take_data.times
     tracks = {
@@ -70,7 +69,7 @@ def shift_start(clip: Clip, seconds: float) -> Clip:
 
 
 def _sample_poses(clip: Clip, seconds: F64) -> tuple[F64, F64]:
-    """Return rotations (T, J, 4) and translations (T, M, 3) at these times, clamped."""
+    """Return rotations (T, J, 4) and translations (T, M, 3) at times in seconds, clamped."""
     at = np.interp(seconds, clip.times, np.arange(clip.frame_count))
     first = np.minimum(at.astype(np.intp), clip.frame_count - 1)
     last = np.minimum(first + 1, clip.frame_count - 1)

@@ -1,4 +1,4 @@
-"""Trees of joints: names, parents, rest pose, end sites, and the channels of their source."""
+"""Skeletons: names, parents, rest pose, end sites, and the channels of the source."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ DEFAULT_JOINT = ("Zrotation", "Yrotation", "Xrotation")
 
 
 class Columns(NamedTuple):
-    """What the channels of all joints are, in order, arrays of shape (C,).
+    """Properties of the channels of all joints, arrays of shape (C,).
 
     Attributes
     ----------
     joints : array of int
-        The joint that each belongs to, increasing.
+        The joint of each channel, increasing.
     axes : array of int
         0, 1, 2 for x, y, z.
     is_angle : array of bool
-        Whether it is an angle; the others are lengths.
+        Whether the channel is an angle; otherwise it is a length.
     is_asf : array of bool
-        Whether it is one of ASF's: angles about fixed axes, lengths from the rest position.
+        Whether it is an ASF channel: angles about fixed axes, lengths from the rest position.
     """
 
     joints: npt.NDArray[np.intp]
@@ -56,7 +56,7 @@ class Columns(NamedTuple):
 
 
 def parse_channels(channels: Sequence[Sequence[str]]) -> Columns:
-    """Return what the channels of joints are."""
+    """Parse the channel names of all joints."""
     names = list(chain.from_iterable(channels))
     at = np.array([*map((POSITION_CHANNELS + ROTATION_CHANNELS).index, names)], np.intp)
     joints = np.repeat(np.arange(len(channels)), [*map(len, channels)])
@@ -65,37 +65,36 @@ def parse_channels(channels: Sequence[Sequence[str]]) -> Columns:
 
 @dataclass(frozen=True, eq=False)
 class Skeleton(FrozenPickle):
-    """Joints, parents before children: one tree, or several side by side.
+    """Joints, parents before children: one tree or several.
 
     Parameters
     ----------
     names : sequence of str, length J
-        As the source has them; they may be empty or repeated.
+        Names in the source; they may be empty or repeated.
     parents : sequence of int, length J
-        Index of each joint's parent; -1 for a root. The first joint is one.
+        Index of each joint's parent; -1 for a root. The first joint is a root.
     offsets : array, shape (J, 3)
-        Rest position of each joint in its parent's frame, in metres.
+        Rest position of each joint in its parent's frame, in meters.
     end_sites : array, shape (E, 3), optional
-        Ends of the outermost bones, in the frame of the joint that carries them, in metres.
+        Ends of the outermost bones, in the frame of the joint that carries them, in meters.
     end_site_joints : sequence of int, length E, optional
-        Which joint carries each end site, increasing.
+        The joint of each end site, in increasing order.
     channels : sequence of sequence of str, length J, optional
-        How the source writes each joint, in its own order: BVH's ``"Xposition"``,
-        ``"Zrotation"`` (rotations about the turned axes, first listed outermost) or ASF's
-        ``"tx"``, ``"rx"`` (about the fixed axes, first listed innermost). A joint may have no
-        channel; it then keeps its rest pose. The default is BVH's most common one.
+        Channels of each joint in the source, in order: ``"Xposition"``, ``"Zrotation"`` of BVH
+        (intrinsic rotations, outermost first) or ``"tx"``, ``"rx"`` of ASF (about fixed axes,
+        innermost first). A joint without channels keeps its rest pose. The default is the most
+        common order of BVH files.
     axes : array, shape (J, 4), optional
         Frame of each joint's rotation channels (ASF's ``axis``), as a rotation from the rest
-        frame; a joint's rotation is ``axis * channels * axis⁻¹``. The default is none.
+        frame; a joint's rotation is ``axis * channels * axis⁻¹``. The default is the identity.
     rest : array, shape (J, 4), optional
-        Local rotation of each joint at rest, as glTF, FBX and USD have it. A clip's rotations are
-        whole local rotations and do not start from it. The default is none.
+        Local rotation of each joint at rest, as in glTF, FBX and USD. Rotations of a clip already
+        include it. The default is the identity.
     scales : array, shape (J, 3), optional
-        Scale of each joint along its own axes, where it does not move: it stretches what the joint
-        carries (`docs/conventions.md`). The default is 1.
+        Constant scale of each joint along its own axes; it applies to the whole subtree
+        (`docs/conventions.md`). The default is 1.
     hinges : Hinges, optional
-        Joints that turn about one axis or two, or slide, from their rest rotation; `Clip.angles`
-        are theirs. The default is none.
+        Joints that rotate about one or two axes, or slide. `Clip.angles` returns their angles.
     """
 
     names: tuple[str, ...]
@@ -137,7 +136,7 @@ class Skeleton(FrozenPickle):
 
     @classmethod
     def from_point_names(cls, names: Sequence[str]) -> Skeleton:
-        """Return the skeleton of points that move freely and do not turn, such as markers."""
+        """Return a skeleton of points that move freely and do not rotate, such as markers."""
         count = len(names)
         channels = (POSITION_CHANNELS[:3],) * count
         return cls(tuple(names), (-1,) * count, np.zeros((count, 3)), channels=channels)
@@ -170,20 +169,20 @@ class Skeleton(FrozenPickle):
 
     @cached_property
     def translated_joints(self) -> tuple[int, ...]:
-        """Joints whose source has a position channel; their translation replaces the offset."""
+        """Joints with a position channel; their translation replaces the offset."""
         return tuple(np.unique(self.columns.joints[~self.columns.is_angle]).tolist())
 
     @cached_property
     def columns(self) -> Columns:
-        """What the channels of all joints are."""
+        """Properties of the channels of all joints."""
         return parse_channels(self.channels)
 
     @cached_property
     def euler_columns(self) -> tuple[npt.NDArray[np.int8], I32]:
-        """Axes (J, 3) that each joint turns about, outermost first, -1 for none; their columns."""
+        """Rotation axes (J, 3) of each joint, outermost first, -1 for none; their columns."""
         joints, axes, is_angle, is_asf = self.columns
         turning = np.flatnonzero(is_angle)
-        # about fixed axes, the last listed is outermost
+        # ASF: about fixed axes, so the last channel is outermost
         listed = np.where(is_asf[turning], -turning, turning)
         turning = turning[np.lexsort((listed, joints[turning]))]
         rank = np.arange(len(turning)) - np.searchsorted(joints[turning], joints[turning])
@@ -203,7 +202,7 @@ class Skeleton(FrozenPickle):
 
     @cached_property
     def is_points(self) -> bool:
-        """Whether these are points that move freely and do not turn: markers."""
+        """Whether all joints are points that move freely and do not rotate (markers)."""
         return len(self.roots) == len(self) and not self.columns.is_angle.any()
 
     @cached_property
@@ -218,7 +217,7 @@ class Skeleton(FrozenPickle):
 
     @cached_property
     def unique_names(self) -> tuple[str, ...]:
-        """The names, with numbers added to those that are empty or stood before."""
+        """The names, with numbers added to empty and repeated ones."""
         given, seen, found = set(self.names), set[str](), []
         for j, name in enumerate(self.names):
             if not name or name in seen:
@@ -230,17 +229,17 @@ class Skeleton(FrozenPickle):
         return tuple(found)
 
     def index(self, name: str) -> int:
-        """Return the index of the joint of that name."""
+        """Return the index of a joint by name."""
         found = [j for j, own in enumerate(self.names) if own == name]
         if not found:
-            raise UsageError(f"no joint {name!r} in the skeleton; it has: {', '.join(self.names)}")
+            raise UsageError(f"unknown joint {name!r}; the skeleton has: {', '.join(self.names)}")
         if len(found) > 1:
             numbers = ", ".join(map(str, found))
-            raise UsageError(f"{len(found)} joints are named {name!r}; say which: {numbers}")
+            raise UsageError(f"{len(found)} joints are named {name!r}; use an index: {numbers}")
         return found[0]
 
     def indices(self, joints: Sequence[str | int]) -> list[int]:
-        """Return the indices of joints that are given by name or index.
+        """Return the indices of joints given by name or index.
 
         >>> Skeleton(["Hips", "Spine"], [-1, 0], np.zeros((2, 3))).indices(["Spine", 0, -1])
         [1, 0, 1]
@@ -251,17 +250,19 @@ class Skeleton(FrozenPickle):
         for joint in check_sequence("joints", joints, error=UsageError):
             index = self.index(joint) if isinstance(joint, str) else joint
             if not isinstance(index, Integral) or not -len(self) <= int(index) < len(self):
-                raise UsageError(f"joints must be names or 0..{len(self) - 1}, got {joint!r:.80}")
+                raise UsageError(
+                    f"joints must be names or indices 0 to {len(self) - 1}, got {joint!r:.80}"
+                )
             found.append(int(index))
         return [j % len(self) for j in found]
 
     def children(self, joint: str | int) -> list[int]:
-        """Return the joints that hang from this one."""
+        """Return the children of a joint."""
         (above,) = self.indices([joint])
         return [j for j, parent in enumerate(self.parents) if parent == above]
 
     def with_ancestors(self, joints: Sequence[str | int]) -> list[int]:
-        """Return these joints and all their ancestors, in the skeleton's order."""
+        """Return some joints and all their ancestors, in the order of the skeleton."""
         wanted: set[int] = set()
         for joint in self.indices(joints):
             while joint >= 0 and joint not in wanted:
@@ -270,7 +271,7 @@ class Skeleton(FrozenPickle):
         return sorted(wanted)
 
     def subset(self, joints: Sequence[int]) -> Skeleton:
-        """Return the skeleton of `joints`, which must contain the parent of each of its members."""
+        """Return the skeleton of some joints; each parent must be among them."""
         kept = {old: new for new, old in enumerate(joints)}
         ends = [e for e, j in enumerate(self.end_site_joints) if j in kept]
         return Skeleton(
@@ -288,9 +289,9 @@ class Skeleton(FrozenPickle):
 
     @cached_property
     def as_single_tree(self) -> Skeleton:
-        """This skeleton as one tree: itself, or all of it below a joint at the origin before it.
+        """This skeleton with a single root.
 
-        Below the origin, names are the unique ones.
+        A skeleton with several roots gets a new first joint at the origin, and unique names.
         """
         if len(self.roots) == 1:
             return self
@@ -312,15 +313,15 @@ class Skeleton(FrozenPickle):
 
     @cached_property
     def hinge_frames(self) -> F64:
-        """What `hinges.hinge_angles` needs of hinges and rest rotations, made once."""
+        """Matrices for `hinges.hinge_angles`, computed once."""
         return hinge_frames(self.hinges, self.rest) if self.hinges else np.zeros((0, 4, 4))
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
-        """Return this skeleton as the native core takes it; made once for the same joints."""
+        """Return the skeleton object of the native core; cached per `translated_joints`."""
         if len(self.roots) > 1:
             raise UnsupportedClipError(
-                f"codecs take one root, this skeleton has {len(self.roots)}; "
-                "mocpack.encode hangs them from an origin"
+                f"codecs need a skeleton with one root, got {len(self.roots)} roots; "
+                "mocpack.encode adds an origin joint"
             )
         joints = tuple(translated_joints)
         if joints not in self._natives:
@@ -336,7 +337,7 @@ class Skeleton(FrozenPickle):
         return self._natives[joints]
 
     def _native_hinges(self) -> tuple[npt.NDArray[Any], ...]:
-        """Joints (H,), whether they slide (H,), axes (H, 3) and limits (H, 2), by joint."""
+        """Return joints (H,), slider flags (H,), axes (H, 3) and limits (H, 2), sorted by joint."""
         hinges = self.hinges
         if hinges is None:
             return np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros((0, 3)), np.zeros((0, 2))
@@ -347,25 +348,25 @@ class Skeleton(FrozenPickle):
 
     @cached_property
     def _natives(self) -> dict[tuple[int, ...], _core.Skeleton]:
-        """Native forms by translated joints; no field, so that other processes make their own."""
+        """Native skeletons by translated joints; not a field, so it is not pickled."""
         return {}
 
 
 def longest_bone_path(
     parents: Sequence[int], lengths: F64, end_joints: Sequence[int], end_lengths: F64
 ) -> float:
-    """Return the longest way through the bones from one end of a tree to another.
+    """Return the length of the longest path through the bones of a tree.
 
-    About 2.1 m for a person, from a toe to a fingertip. It needs no knowledge of which way is up
-    or of what the joints are called.
+    About 2.1 m for a person, from toe to fingertip. It depends neither on the up axis nor on joint
+    names.
 
     Parameters
     ----------
     parents : sequence of int, length J
     lengths : array, shape (J,)
-        Of the bone from each joint's parent to it; 0 for the root.
+        Length of the bone from the parent to each joint; 0 for the root.
     end_joints, end_lengths : length E
-        The bones that end in no joint: which joint carries each, and how long it is.
+        Joint and length of each bone that ends in an end site.
     """
     depth = np.zeros(len(parents))
     for joint, length in zip(end_joints, end_lengths, strict=True):
@@ -379,7 +380,7 @@ def longest_bone_path(
 
 
 def rotation_order(channels: Sequence[str]) -> tuple[str, list[int]]:
-    """Return the intrinsic Euler order of a joint's channels, and where each angle stands.
+    """Return the intrinsic Euler order of a joint's channels, and the position of each angle.
 
     >>> rotation_order(("Xposition", "Zrotation", "Yrotation"))
     ('ZY', [1, 2])
@@ -394,7 +395,7 @@ def rotation_order(channels: Sequence[str]) -> tuple[str, list[int]]:
 
 
 def position_axes(channels: Sequence[str]) -> list[tuple[int, int]]:
-    """Return (axis, where it stands) of each position channel of a joint.
+    """Return (axis, position in the list) of each position channel of a joint.
 
     >>> position_axes(("Xposition", "Zposition", "Zrotation"))
     [(0, 0), (2, 1)]
@@ -407,9 +408,9 @@ def position_axes(channels: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def channel_hinges(skeleton: Skeleton) -> Hinges | None:
-    """Return the hinges that joints with one or two rotation channels are, None if there are none.
+    """Return hinges for all joints with one or two rotation channels; None without such joints.
 
-    They turn about the axes of their channels, outermost first, and are called ``joint.channel``.
+    Their axes are those of the channels, outermost first; their names are ``joint.channel``.
     """
     axes, columns = skeleton.euler_columns
     few = (axes[:, 0] >= 0) & (axes[:, 2] < 0)
@@ -426,11 +427,13 @@ def channel_hinges(skeleton: Skeleton) -> Hinges | None:
 def _check_joints(skeleton: Skeleton) -> None:
     joints = len(skeleton.names)
     if not 1 <= joints <= MAX_JOINTS:
-        raise InvalidClipError(f"a skeleton has 1 to {MAX_JOINTS} joints, got {joints}")
+        raise InvalidClipError(f"a skeleton must have 1 to {MAX_JOINTS} joints, got {joints}")
     if len(skeleton.parents) != joints:
         raise InvalidClipError(f"expected {joints} parents, got {len(skeleton.parents)}")
     if skeleton.parents[0] != -1:
-        raise InvalidClipError(f"the first joint is a root, yet has parent {skeleton.parents[0]}")
+        raise InvalidClipError(
+            f"the first joint must be a root (parent -1), got parent {skeleton.parents[0]}"
+        )
     if len(skeleton.channels) != joints:
         raise InvalidClipError(
             f"expected channels of {joints} joints, got {len(skeleton.channels)}"
@@ -444,15 +447,19 @@ def _check_joints(skeleton: Skeleton) -> None:
         check_text(name, MAX_NAME, "a joint name")
         given = set(channels)
         if len(given & (BVH_CHANNELS | ASF_CHANNELS)) != len(channels):
-            raise InvalidClipError(f"joint {name!r} has impossible channels: {' '.join(channels)}")
+            raise InvalidClipError(
+                f"joint {name!r} has unknown or repeated channels: {' '.join(channels)}"
+            )
         if given & BVH_CHANNELS and given & ASF_CHANNELS:
-            raise InvalidClipError(f"joint {name!r} mixes channel styles: {' '.join(channels)}")
+            raise InvalidClipError(
+                f"joint {name!r} mixes BVH and ASF channels: {' '.join(channels)}"
+            )
 
 
 def _check_arrays(skeleton: Skeleton) -> None:
     joints, ends = len(skeleton), len(skeleton.end_site_joints)
     if ends > MAX_END_SITES:
-        raise InvalidClipError(f"a skeleton has at most {MAX_END_SITES} end sites, got {ends}")
+        raise InvalidClipError(f"a skeleton can have at most {MAX_END_SITES} end sites, got {ends}")
     for what, array, shape in (
         ("offsets", skeleton.offsets, (joints, 3)),
         ("end_sites", skeleton.end_sites, (ends, 3)),
@@ -463,7 +470,7 @@ def _check_arrays(skeleton: Skeleton) -> None:
         if array.shape != shape:
             raise InvalidClipError(f"expected {what} of shape {shape}, got {array.shape}")
         if not np.isfinite(array).all() or (np.abs(array) > 1e6).any():
-            unit = " metres" if what in ("offsets", "end_sites") else ""
+            unit = " meters" if what in ("offsets", "end_sites") else ""
             raise InvalidClipError(f"{what} must be finite and below 1e6{unit}")
     for what, turns in (("axes", skeleton.axes), ("rest", skeleton.rest)):
         if not np.allclose(np.linalg.norm(turns, axis=1), 1, atol=1e-6):
@@ -474,4 +481,4 @@ def _check_arrays(skeleton: Skeleton) -> None:
     hinged = skeleton.hinges.joints if skeleton.hinges else ()
     for joint in hinged:
         if not 0 <= joint < joints:
-            raise InvalidClipError(f"a hinge moves joint {joint}, but joints are 0 to {joints - 1}")
+            raise InvalidClipError(f"hinge joints must be 0 to {joints - 1}, got {joint}")

@@ -1,7 +1,7 @@
-"""What a take holds beside its poses: tracks, scales that move, gaps, times that are not even.
+"""Data of a take besides its poses: tracks, animated scales, gaps and uneven times.
 
-All of it is optional, and none of it is seen by codecs: `plain.py` takes it off before they encode
-and puts it back after they decode.
+All of it is optional. Codecs do not see it: `codec_clip.py` removes it before encoding and restores
+it after decoding.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ SCALE_NOISE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Track(FrozenPickle):
-    """A named series beside the poses: weights, contacts, forces, grips, words, events.
+    """A named series of samples: blend weights, contacts, forces, labels, events.
 
     Parameters
     ----------
     kind : {"scalar", "flag", "label", "vec3", "quaternion"}
     values : array or sequence of str
-        Of N samples: (N,) numbers, (N,) truth values, N texts, (N, 3) or (N, 4).
+        N samples: numbers (N,), booleans (N,), N strings, (N, 3) or (N, 4).
     frame_time : float, optional
-        Seconds from sample to sample; the clip's own where it is left out.
+        Seconds per sample; by default that of the clip.
     start : float
-        Seconds of the first sample, on the clip's clock.
+        Time of the first sample in seconds, on the clock of the clip.
     times : array, shape (N,), optional
-        Seconds of each sample where they are not even, increasing: a label holds until the next.
+        Time of each sample in seconds if uneven, increasing. A label applies until the next.
     bound : float
-        Largest error of a sample that a file may make, in the unit of the values: of a number, of
-        the length of a vector's difference, of an angle in radians. 0: exact.
+        Maximum error of a sample: in the unit of the values, for vectors the length of the
+        difference, for quaternions an angle in radians. 0 stores the values exactly.
     unit : str
-        What the values are in, for people.
+        Unit of the values, for display.
     """
 
     kind: str
@@ -64,7 +64,7 @@ class Track(FrozenPickle):
         freeze = object.__setattr__
         if not isinstance(self.kind, str) or self.kind not in WIDTHS:
             raise InvalidClipError(
-                f"a track's kind is one of {', '.join(KINDS)}, got {self.kind!r}"
+                f"a track's kind must be one of {', '.join(KINDS)}, got {self.kind!r}"
             )
         freeze(self, "values", _check_values(self.kind, self.values))
         error = InvalidClipError
@@ -73,14 +73,16 @@ class Track(FrozenPickle):
         if not math.isfinite(check_number("a track's bound", self.bound, 0, error=error)):
             raise InvalidClipError(f"a track's bound must be finite, got {self.bound}")
         if self.bound and self.kind in ("flag", "label"):
-            raise InvalidClipError(f"{self.kind} tracks are exact, they have no bound")
+            raise InvalidClipError(
+                f"{self.kind} tracks are stored exactly, so bound must be 0, got {self.bound}"
+            )
         if self.times is not None:
             freeze(self, "times", freeze_array(self.times))
             check_times(self.times, len(self), "a track's times")
             freeze(self, "start", float(self.times[0]) if len(self.times) else 0.0)
         check_number("a track's start", self.start, -1e9, 1e9, error=error)
         if not isinstance(self.unit, str):
-            raise InvalidClipError(f"a track's unit must be a text, got {self.unit!r:.80}")
+            raise InvalidClipError(f"a track's unit must be a string, got {self.unit!r:.80}")
         check_text(self.unit, MAX_TRACK_NAME, "a track's unit")
 
     def __len__(self) -> int:
@@ -94,7 +96,7 @@ class Track(FrozenPickle):
     __hash__ = None  # type: ignore[assignment]
 
     def has_same_layout(self, other: Track) -> bool:
-        """Whether the other is this one, but for its values."""
+        """Return whether the other track is equal except for its values."""
         return (
             self.kind == other.kind
             and len(self) == len(other)
@@ -106,14 +108,14 @@ class Track(FrozenPickle):
         )
 
     def seconds(self, frame_time: float) -> F64:
-        """Return the time (N,) of each sample, in a clip of that frame time."""
+        """Return the time (N,) of each sample in seconds, in a clip with that frame time."""
         if self.times is not None:
             return self.times
         step = self.frame_time or frame_time
         return np.asarray(self.start + np.arange(len(self)) * step, np.float64)
 
     def between(self, first: float, last: float, frame_time: float) -> Track:
-        """Return the samples of `first` to `last` seconds, and the label that holds at `first`."""
+        """Return the samples from `first` to `last` seconds, with the label at `first`."""
         slack = 1e-6 * (self.frame_time or frame_time)
         seconds = self.seconds(frame_time)
         start = int(np.searchsorted(seconds, first - slack))
@@ -129,7 +131,7 @@ class Track(FrozenPickle):
         )
 
     def error(self, other: Track) -> float:
-        """Return the largest error of the other's values, as `bound` counts it."""
+        """Return the largest error of the other track, as `bound` measures it."""
         if not len(self):
             return 0.0
         if self.kind in ("flag", "label"):
@@ -146,16 +148,16 @@ class Track(FrozenPickle):
 
 @dataclass(frozen=True, eq=False)
 class TakeData(FrozenPickle):
-    """Everything of a clip that changes by frame and is no pose.
+    """Per-frame data of a clip besides its poses.
 
     Parameters
     ----------
     scales : array, shape (T, S, 3), optional
-        Of the header's `scaled_joints`, in place of the skeleton's.
+        Scales of the `scaled_joints` of the header; they replace those of the skeleton.
     times : array, shape (T,), optional
-        Seconds of each frame where they are not even, increasing.
+        Time of each frame in seconds if uneven, increasing.
     valid : array of bool, shape (T, J), optional
-        False where a joint or marker was not seen; its pose there is a guess.
+        False where a joint or marker was not recorded; its pose there is interpolated.
     tracks : mapping of str to Track
     """
 
@@ -172,11 +174,15 @@ class TakeData(FrozenPickle):
         if self.valid is not None:
             freeze(self, "valid", freeze_flags(self.valid))
         if not isinstance(self.tracks, Mapping):
-            raise InvalidClipError(f"tracks must be a mapping of names, got {self.tracks!r:.80}")
+            raise InvalidClipError(
+                f"tracks must be a mapping of names to Tracks, got {self.tracks!r:.80}"
+            )
         freeze(self, "tracks", MappingProxyType(dict(self.tracks)))
         for name, track in self.tracks.items():
             if not isinstance(name, str) or not isinstance(track, Track):
-                raise InvalidClipError(f"tracks are texts and Tracks, got {name!r}: {track!r:.80}")
+                raise InvalidClipError(
+                    f"tracks must map strings to Tracks, got {name!r}: {track!r:.80}"
+                )
 
     def __bool__(self) -> bool:
         has_no_array = self.scales is None and self.times is None and self.valid is None
@@ -195,7 +201,7 @@ class TakeData(FrozenPickle):
     __hash__ = None  # type: ignore[assignment]
 
     def frames(self, start: int, stop: int, seconds: tuple[float, float], rate: float) -> TakeData:
-        """Return those of frames `start` to `stop`; `seconds` is when the first and last are."""
+        """Return the data of frames `start` to `stop`; `seconds` are their first and last time."""
         return TakeData(
             None if self.scales is None else self.scales[start:stop],
             None if self.times is None else self.times[start:stop],
@@ -204,7 +210,7 @@ class TakeData(FrozenPickle):
         )
 
     def at(self, frames: npt.NDArray[np.intp]) -> TakeData:
-        """Return those of these frames, with all of the tracks."""
+        """Return the data of some frames, with complete tracks."""
         return TakeData(
             None if self.scales is None else self.scales[frames],
             None if self.times is None else self.times[frames],
@@ -213,9 +219,9 @@ class TakeData(FrozenPickle):
         )
 
     def between(self, first: npt.NDArray[np.intp], last: npt.NDArray[np.intp], t: F64) -> TakeData:
-        """Return those of poses that lie the share `t` on the way from frames `first` to `last`.
+        """Return the data of poses interpolated from frames `first` to `last` with weight `t`.
 
-        They are even in time; a joint is seen where it was in both.
+        Times are even; a joint is valid if it is valid in both frames.
         """
         scales = None
         if self.scales is not None:
@@ -228,7 +234,7 @@ class TakeData(FrozenPickle):
         return TakeData(scales, None, seen, self.tracks)
 
     def joints(self, kept: Sequence[int], scaled: Sequence[int]) -> TakeData:
-        """Return those of the joints `kept`; `scaled` are columns of scales."""
+        """Return the data of the joints `kept`; `scaled` are columns of `scales`."""
         return TakeData(
             None if self.scales is None or not scaled else self.scales[:, list(scaled)],
             self.times,
@@ -242,16 +248,16 @@ NO_TAKE_DATA = TakeData()
 
 @dataclass(frozen=True)
 class SplitScales:
-    """Scales as a clip keeps them: those that stay, and those that move.
+    """Scales of a clip, split into constant and animated ones.
 
     Attributes
     ----------
     constant : array, shape (J, 3)
     joints : tuple of int
-        Those whose scale moves.
+        Joints with an animated scale.
     moving : array, shape (T, S, 3), or None
     dropped : float
-        The largest difference that was taken for noise.
+        Largest difference that was removed as noise.
     """
 
     constant: F64
@@ -261,16 +267,16 @@ class SplitScales:
 
 
 def split_scales(scales: npt.ArrayLike, noise: float = SCALE_NOISE) -> SplitScales:
-    """Split scales (T, J, 3) of every joint; what is less than `noise` from 1, or moves less, is.
+    """Split scales (T, J, 3) of all joints into constant and animated ones.
 
-    Exporters write scales that jitter about 1 by rounding; stored as they are, they would cost
-    more than the motion.
+    Scales closer than `noise` to 1 become 1, and changes below `noise` are removed. Exporters write
+    rounding noise around 1, which would take more space than the motion.
     """
     every = np.array(scales, np.float64)
     if every.ndim != 3 or every.shape[2] != 3 or not len(every):
         raise InvalidClipError(f"expected scales of shape (T, J, 3), got {every.shape}")
     constant = np.median(every, axis=0)
-    # what rounding leaves grows with the number
+    # rounding noise is proportional to the value
     quiet = noise * np.maximum(1.0, np.abs(constant))
     joints = np.flatnonzero((np.ptp(every, axis=0) >= quiet).any(1))
     constant[np.abs(constant - 1) < noise] = 1.0
@@ -280,9 +286,11 @@ def split_scales(scales: npt.ArrayLike, noise: float = SCALE_NOISE) -> SplitScal
 
 
 def check_take_data(take_data: TakeData, frames: int, joints: int, scaled: int) -> None:
-    """Complain about arrays that do not fit a clip of so many frames, joints and scaled joints."""
+    """Raise `InvalidClipError` if an array does not fit the clip."""
     if (take_data.scales is None) != (scaled == 0):
-        raise InvalidClipError(f"{scaled} scaled_joints, but scales are {type(take_data.scales)}")
+        raise InvalidClipError(
+            f"scales must be given for scaled_joints and only for them, got {scaled} scaled_joints"
+        )
     if take_data.scales is not None:
         if take_data.scales.shape != (frames, scaled, 3):
             raise InvalidClipError(
@@ -298,7 +306,7 @@ def check_take_data(take_data: TakeData, frames: int, joints: int, scaled: int) 
         )
     for name, track in take_data.tracks.items():
         if not isinstance(track, Track):
-            raise InvalidClipError(f"track {name!r} is no Track but {type(track).__name__}")
+            raise InvalidClipError(f"track {name!r} must be a Track, got {type(track).__name__}")
         check_text(name, MAX_TRACK_NAME, "a track's name")
 
 
@@ -309,7 +317,7 @@ def check_times(times: F64, count: int, what: str) -> None:
         raise InvalidClipError(f"{what} must be finite and within 1e9 seconds")
     if (np.diff(times) <= 0).any():
         at = int(np.argmax(np.diff(times) <= 0))
-        raise InvalidClipError(f"{what} must increase, but {times[at]} precedes {times[at + 1]}")
+        raise InvalidClipError(f"{what} must increase, got {times[at]} before {times[at + 1]}")
 
 
 def equal_arrays(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
@@ -343,5 +351,7 @@ def _check_values(kind: str, values: Any) -> Any:
     if kind == "quaternion" and len(numbers):
         off = np.abs(np.linalg.norm(numbers, axis=1) - 1).max()
         if off > UNIT_TOLERANCE:
-            raise InvalidClipError(f"quaternion values must be of unit length, got {off:.3g} off")
+            raise InvalidClipError(
+                f"quaternion values must have unit length, got a difference of {off:.3g}"
+            )
     return numbers

@@ -1,4 +1,4 @@
-"""Names and other texts, as files can hold them."""
+"""Check and shorten strings for storage in files."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from mocpack.errors import InvalidClipError
 
 
 def check_text(text: str, max_bytes: int, what: str) -> None:
-    """Complain about a text that UTF-8 cannot hold in so many bytes; `what` is it, for people."""
+    """Raise `InvalidClipError` if a string exceeds `max_bytes` of UTF-8; errors name `what`."""
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
         raise InvalidClipError(
-            f"{what}, {text[:40]!r}, holds half a character (a lone surrogate)"
+            f"{what} must be valid Unicode, got a lone surrogate in {text[:40]!r}"
         ) from None
     if size > max_bytes:
-        raise InvalidClipError(f"{what} has at most {max_bytes} bytes, got {text[:40]!r}")
+        raise InvalidClipError(
+            f"{what} must be at most {max_bytes} bytes of UTF-8, got {text[:40]!r}"
+        )
 
 
 def shorten_text(text: str, max_bytes: int) -> str:
-    """Return the start of a text that UTF-8 can hold in so many bytes.
+    """Return the longest start of a string that fits into `max_bytes` of UTF-8.
 
     >>> shorten_text("Hüfte", 2), shorten_text("Hüfte", 3)
     ('H', 'Hü')

@@ -1,7 +1,7 @@
-"""Runs a codec's own search for its parameters: many settings tried in parallel, the best kept.
+"""Run a codec's parameter search: try settings in parallel and return the best.
 
-The codec says what to try (`Codec.tuning_rounds`), this module tries it: encodes, decodes
-with the real decoder, measures with a metric of the table.
+The codec proposes settings (`Codec.tuning_rounds`). This module encodes with each, decodes the
+result and measures it with a metric.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from mocpack.units import format_sizes
 from mocpack.workers import LostJob, WorkerGroup
 
 ALIASES = {"me": "me_cm", "skted": "sk_ted", "max": "max_error_mm", "def": "def_cm"}
-MAX_CRASHES = 2  # processes that a setting may cost before the search gives up
-NO_ERRORS = Errors(None, 0.0, 0.0, 0.0, 0.0)  # stands for the measured ones, of the same length
+MAX_CRASHES = 2  # of one setting, before the search fails
+NO_ERRORS = Errors(None, 0.0, 0.0, 0.0, 0.0)  # placeholder: takes as many bytes as measured errors
 
 Try = Callable[[Sequence[Codec]], list[Trial]]
 
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What a search found: the best trial, and all of them in the order they were made."""
+    """Result of a search: the best trial, and all trials in order."""
 
     best: Trial
     trials: tuple[Trial, ...]
@@ -45,28 +45,28 @@ def tune(
     jobs: int = 1,
     on_trial: Callable[[Trial], None] | None = None,
 ) -> TuningResult:
-    """Let `codec` search the setting that serves `goal` best on `clip`.
+    """Search the setting of `codec` that meets `goal` best on `clip`.
 
     Parameters
     ----------
     clip : Clip or VertexClip
     codec : Codec
-        Where the search starts.
+        Start of the search.
     goal : Goal
     effort : {"fast", "default", "best"}
     jobs : int
-        Settings to try at a time; 0 for as many as there are cores.
+        Settings to try at the same time; 0 for the number of cores.
     on_trial : callable, optional
-        Called with each trial as it is done.
+        Called with each finished trial.
 
     Raises
     ------
     BoundError
-        If no setting that was tried keeps the goal's limit.
+        If no setting is within the limit of the goal.
     """
     search = codec.tuning_rounds(clip, goal, effort=effort)
     if search is None:
-        raise UsageError(f"{codec.codec_id} has no search for its parameters")
+        raise UsageError(f"{codec.codec_id} has no parameter search")
     find_metric(goal.metric)
     trials: list[Trial] = []
     with _open_trial_runner(clip, goal.metric, jobs, on_trial or (lambda trial: None)) as attempt:
@@ -82,21 +82,21 @@ def tune(
 
 
 def expected_trials(clip: AnyClip, codec: Codec, *, effort: str = "default") -> int | None:
-    """Return about how many settings a search will try, None where the codec cannot tell."""
+    """Return about how many settings a search tries; None if unknown."""
     return codec.expected_trials(clip, effort=effort)
 
 
 def find_metric(name: str) -> Metric:
-    """Return a metric of the table by its key, or by the short name of its paper."""
+    """Return a metric by its key or its alias."""
     known = {metric.key: metric for metric in METRICS}
     key = ALIASES.get(name, name)
     if key not in known:
-        raise UsageError(f"no metric {name!r}; there are: {', '.join([*ALIASES, *known])}")
+        raise UsageError(f"unknown metric {name!r}; metrics: {', '.join([*ALIASES, *known])}")
     return known[key]
 
 
 def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
-    """Encode, decode with the real decoder, and measure."""
+    """Encode a clip, decode the result and measure its error."""
     prepared = rate.prepare_clip(clip)
     made = rate.round_trip(prepared, codec)
     error = find_metric(metric).measure(pair_clips(clip, made.decoded))
@@ -107,7 +107,7 @@ def try_setting(clip: AnyClip, codec: Codec, metric: str) -> Trial:
 
 
 def pareto_front(trials: Iterable[Trial]) -> list[Trial]:
-    """Return the trials that no other beats in both size and error, by size."""
+    """Return the Pareto front: trials that no other beats in both size and error, by size."""
     kept: list[Trial] = []
     for trial in sorted(trials, key=lambda t: (t.size, t.error)):
         if not kept or trial.error < kept[-1].error:
@@ -120,14 +120,17 @@ def _best(goal: Goal, trials: Sequence[Trial]) -> Trial:
     if best is not None:
         return best
     if not trials:
-        raise BoundError("the search tried nothing")
+        raise BoundError("the search tried no setting")
     if goal.size is not None:
         nearest = min(trials, key=lambda t: t.size)
         wanted, found = format_sizes(goal.size, nearest.size)
-        raise BoundError(f"no setting packs this clip into {wanted}; the smallest file is {found}")
+        raise BoundError(
+            f"no setting reaches a file size of {wanted}; the smallest file is {found}"
+        )
     nearest = min(trials, key=lambda t: t.error)
     raise BoundError(
-        f"no setting keeps {goal.metric} within {goal.error:g}; the least is {nearest.error:.4g}"
+        f"no setting keeps {goal.metric} within {goal.error:g}; "
+        f"the smallest error is {nearest.error:.4g}"
     )
 
 
@@ -135,12 +138,12 @@ def _best(goal: Goal, trials: Sequence[Trial]) -> Trial:
 def _open_trial_runner(
     clip: AnyClip, metric: str, jobs: int, on_trial: Callable[[Trial], None]
 ) -> Iterator[Try]:
-    """Give a function that tries a round of settings, in as many processes as asked."""
+    """Yield a function that tries a round of settings, in `jobs` processes."""
     workers = jobs or core_count()
     if workers == 1:
         yield lambda codecs: [_report(on_trial, try_setting(clip, c, metric)) for c in codecs]
         return
-    # the clip goes to each process once, in place of with every setting
+    # the clip is sent to each process once
     with WorkerGroup(
         _try_in_worker, workers, max_crashes=MAX_CRASHES, initargs=(clip, metric)
     ) as group:
@@ -161,7 +164,7 @@ def _try_in_parallel(
 
 
 def _try_in_worker(clip: AnyClip, metric: str, codec: Codec) -> Trial | MocpackError:
-    """Try a setting in a process of its own, which what is raised would end."""
+    """Try a setting in a worker; an error is returned, since raising would end the worker."""
     try:
         return try_setting(clip, codec, metric)
     except MocpackError as error:

@@ -1,4 +1,4 @@
-"""A mesh in motion."""
+"""Vertex animations."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from mocpack.space import MAX_DECODED_COORDINATE_M
 
 @dataclass(frozen=True, eq=False)
 class VertexClip(HasHeader, FrozenPickle):
-    """A mesh in motion.
+    """A vertex animation: a mesh in motion.
 
     Parameters
     ----------
     header : VertexHeader
     vertices : array, shape (T, V, 3)
-        Places in metres.
+        Positions in meters.
     """
 
     header: VertexHeader
@@ -37,11 +37,11 @@ class VertexClip(HasHeader, FrozenPickle):
             raise InvalidClipError(f"expected vertices of shape {shape}, got {self.vertices.shape}")
         if not np.abs(self.vertices).max(initial=0.0) < MAX_DECODED_COORDINATE_M:
             raise InvalidClipError(
-                f"vertices must be finite and below {MAX_DECODED_COORDINATE_M:.0e}"
+                f"vertices must be finite and below {MAX_DECODED_COORDINATE_M:.0e} m"
             )
 
     def __repr__(self) -> str:
-        """Return how long it is, what moves and how far it reaches, a line each."""
+        """Return three lines: length, mesh and bounding box."""
         reach = np.ptp(self.vertices, axis=(0, 1))
         frames = "1 frame" if len(self) == 1 else f"{len(self)} frames"
         return (
@@ -60,7 +60,7 @@ class VertexClip(HasHeader, FrozenPickle):
         """
         start, stop, step, joints = parse_selection(key, self.frame_count)
         if joints is not None:
-            raise UsageError(f"a vertex animation has no joints to pick, got {joints!r}")
+            raise UsageError(f"a vertex animation has no joints to select, got {joints!r}")
         chosen = self.vertices[start:stop:step]
         header = self.with_header(frame_count=len(chosen), frame_time=self.frame_time * step)
         return VertexClip(header, chosen)
@@ -90,7 +90,7 @@ class VertexClip(HasHeader, FrozenPickle):
 
     @property
     def duration(self) -> float:
-        """Seconds that the clip lasts, its last frame as long as the others.
+        """Duration in seconds, including the last frame.
 
         >>> from mocpack.testing.motions import vertex_wave
         >>> vertex_wave(frames=60).duration
@@ -100,21 +100,21 @@ class VertexClip(HasHeader, FrozenPickle):
 
     @property
     def times(self) -> F64:
-        """Seconds of each frame, (T,)."""
+        """Time of each frame in seconds, (T,)."""
         return np.asarray(np.arange(self.frame_count) * self.frame_time)
 
     def frames(self, start: int, stop: int) -> VertexClip:
         """Return frames `start` to `stop`, half-open."""
         if not 0 <= start < stop <= self.frame_count:
             raise UsageError(
-                f"frames {start}:{stop} do not lie in a clip of {self.frame_count} frames"
+                f"frames {start}:{stop} are outside a clip of {self.frame_count} frames"
             )
         return VertexClip(self.with_header(frame_count=stop - start), self.vertices[start:stop])
 
     def velocities(self) -> F64:
-        """Return velocities (T, V, 3) of all vertices, in metres a second.
+        """Return velocities (T, V, 3) of all vertices, in meters per second.
 
-        By central differences, one-sided at the ends; 0 in a clip of one frame.
+        Central differences, one-sided at the ends; 0 for a clip of one frame.
 
         >>> from mocpack.testing.motions import vertex_wave
         >>> vertex_wave(frames=12, side=6).velocities().shape
@@ -125,16 +125,16 @@ class VertexClip(HasHeader, FrozenPickle):
         return np.asarray(np.gradient(self.vertices, self.frame_time, axis=0))
 
     def resample(self, fps: float) -> VertexClip:
-        """Return the motion at another frame rate, straight lines between frames.
+        """Return the motion at another frame rate, with linear interpolation.
 
-        The first frame stays; the last is the last that still lies in the clip.
+        The first frame keeps its time; no frame lies after the end.
 
         >>> from mocpack.testing.motions import vertex_wave
         >>> len(vertex_wave(frames=31).resample(15))
         16
         """
         if not (np.isfinite(fps) and fps > 0):
-            raise UsageError(f"fps must be above 0 frames a second, got {fps}")
+            raise UsageError(f"fps must be above 0, got {fps}")
         count = int((self.frame_count - 1) * self.frame_time * fps + 1e-6) + 1
         at = np.minimum(np.arange(count) / (fps * self.frame_time), self.frame_count - 1)
         first = np.minimum(at.astype(np.intp), max(0, self.frame_count - 2))
@@ -144,7 +144,7 @@ class VertexClip(HasHeader, FrozenPickle):
         return VertexClip(self.with_header(frame_count=count, frame_time=1 / fps), mixed)
 
     def concat(self, *others: VertexClip) -> VertexClip:
-        """Return this clip with others of the same mesh and frame rate after it.
+        """Return this clip followed by others of the same mesh and frame rate.
 
         >>> from mocpack.testing.motions import vertex_wave
         >>> clip = vertex_wave(frames=12)
@@ -154,10 +154,12 @@ class VertexClip(HasHeader, FrozenPickle):
         clips = [self, *others]
         for k, other in enumerate(clips[1:], 2):
             if not np.array_equal(other.faces, self.faces):
-                raise UsageError(f"clip {k} of {len(clips)} has other faces than the first")
+                raise UsageError(f"clip {k} of {len(clips)} has different faces than the first")
             for name in ("vertex_count", "frame_time"):
                 if getattr(other.header, name) != getattr(self.header, name):
-                    raise UsageError(f"clip {k} of {len(clips)} has another {name} than the first")
+                    raise UsageError(
+                        f"clip {k} of {len(clips)} has a different {name} than the first"
+                    )
         header = self.with_header(frame_count=sum(map(len, clips)))
         return VertexClip(header, np.concatenate([clip.vertices for clip in clips]))
 
@@ -166,11 +168,11 @@ class VertexClip(HasHeader, FrozenPickle):
         return replace(self.header, **changes)
 
     def sample(self, time: float) -> VertexClip:
-        """Return the shape at `time` seconds as a one-frame clip, linear between, clamped."""
+        """Return the shape at `time` seconds as a one-frame clip: linear, clamped."""
         return self.pose_at(min(max(time / self.frame_time, 0.0), self.frame_count - 1.0))
 
     def pose_at(self, at: float) -> VertexClip:
-        """Return the shape at frame `at`, which may lie between two, as a one-frame clip."""
+        """Return the shape at a frame index, which may be fractional, as a one-frame clip."""
         first = min(int(at), self.frame_count - 1)
         last = min(first + 1, self.frame_count - 1)
         mixed = (1 - at + first) * self.vertices[first] + (at - first) * self.vertices[last]

@@ -26,7 +26,7 @@ BVH = skeletons(names=PLAIN_NAMES, layouts=BVH_LAYOUTS, axes=False).filter(
     lambda skeleton: skeleton.channel_count > 0
 )
 ANY = skeletons(names=PLAIN_NAMES, layouts=BVH_LAYOUTS | ASF_LAYOUTS, lengths=LENGTHS)
-CLOSE = 1e-6  # metres
+CLOSE = 1e-6  # meters
 
 
 def positions_by_name(clip, names):
@@ -93,7 +93,7 @@ def spoilt(draw, data):
     return data
 
 
-def complaint(data, **how):
+def read_error(data, **how):
     """What the reader says of the data, empty if it takes them; no other error gets through."""
     try:
         read_bytes(data, **how)
@@ -106,12 +106,12 @@ def complaint(data, **how):
 @given(st.data())
 def test_a_spoilt_file_is_a_clip_or_one_sentence(name, data):
     file, skeleton = FILES[name]
-    said = complaint(data.draw(spoilt(file)), name=f"spoilt{name}", skeleton=skeleton)
+    said = read_error(data.draw(spoilt(file)), name=f"spoilt{name}", skeleton=skeleton)
     assert "\n" not in said
 
 
 @given(st.data())
 def test_a_spoilt_skeleton_file_is_a_clip_or_one_sentence(data):
     motion, skeleton = FILES[".amc"]
-    said = complaint(motion, name="x.amc", skeleton=data.draw(spoilt(skeleton)))
+    said = read_error(motion, name="x.amc", skeleton=data.draw(spoilt(skeleton)))
     assert "\n" not in said

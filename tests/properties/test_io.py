@@ -1,4 +1,4 @@
-"""Whatever the clip, every format gives it back; whatever the bytes, readers complain properly."""
+"""Every format restores every clip; readers raise proper errors for any bytes."""
 
 import contextlib
 

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keysine_payload import read_head
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import read_head
 from strategies import motions
 
 EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))
-BOUNDS = {"loose": (5e-3, 20e-3), "middling": (1e-3, 5e-3), "tight": (5e-5, 1e-3)}  # metres
+BOUNDS = {"loose": (5e-3, 20e-3), "middling": (1e-3, 5e-3), "tight": (5e-5, 1e-3)}  # meters
 EFFORTS = st.sampled_from(["fast"] * 7 + ["default"])
 
 

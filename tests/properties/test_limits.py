@@ -15,13 +15,13 @@ from mocpack.metrics.angles import largest_angle
 from reference import keysine as reference
 from robots import limited_motion, passed_limits
 
-ROUNDING = 1e-9  # radians, metres
+ROUNDING = 1e-9  # radians, meters
 EXAMPLES = int(os.environ.get("MOCPACK_FUZZ", "12"))
 SLOW_EFFORTS = ["best"] if "MOCPACK_FUZZ" in os.environ else []
 
 seeds = st.integers(0, 2**32 - 1)
 leaving = st.just(0.0) | st.floats(-8, -1).map(lambda power: 10.0**power)
-bounds = st.floats(-5, -1).map(lambda power: 10.0**power)  # metres
+bounds = st.floats(-5, -1).map(lambda power: 10.0**power)  # meters
 angles = st.floats(-4, -1.5).map(lambda power: 10.0**power)  # radians
 codecs = st.sampled_from(
     ["fast"] * 4 + ["fast,layers=3"] * 2 + ["fast,mode=grid"] * 2 + ["default"] + SLOW_EFFORTS

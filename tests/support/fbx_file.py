@@ -18,7 +18,7 @@ from mocpack.arrays import F64
 TICKS = 46_186_158_000  # of FBX's clock in a second
 VERSION = 7400
 LINEAR, CUBIC, CONSTANT = 0x4, 0x108, 0x2  # how a curve goes on from a key; cubics have auto slopes
-CUSTOM_RATE = 14  # the time mode of scenes that say their frames a second as a number
+CUSTOM_RATE = 14  # the time mode of scenes that say their frames per second as a number
 ENUMERATIONS = {"TimeMode", "InheritType", "RotationOrder", "BlendMode"}
 _TYPES = {"i4": b"i", "i8": b"l", "f4": b"f", "f8": b"d"}
 _VECTORS = {
@@ -107,7 +107,7 @@ def scene(
     Parameters
     ----------
     unit : float
-        Centimetres of one unit.
+        Centimeters of one unit.
     up : int
         Which axis is: 1 for y, front z; 2 for z, front -y.
     """

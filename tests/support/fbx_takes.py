@@ -36,9 +36,9 @@ def takes() -> dict[str, list[Record]]:
     }
     two = [dance(), sway()]
     return {
-        "centimetres": scene(body(), dancing),
+        "centimeters": scene(body(), dancing),
         "inches-z-up": scene(body(), dancing, up=2, unit=2.54),
-        "metres": scene(body(size=0.01), [Take("Dance", [dance(0.01)])], unit=100.0),
+        "meters": scene(body(size=0.01), [Take("Dance", [dance(0.01)])], unit=100.0),
         "noise": scene(body({SPINE: {SCALE: (1.0, 1.00001, 1.00003)}}), dancing),
         "rotation-orders": scene(
             body({b: {"RotationActive": True, "RotationOrder": b + 1} for b in range(5)}), dancing

@@ -26,11 +26,11 @@ class LiveRun:
     Attributes
     ----------
     errors : array, shape (T,)
-        Metres that the shown pose of each frame was off by; infinite before the first pose.
+        Meters that the shown pose of each frame was off by; infinite before the first pose.
     is_exact : array, shape (T,)
         Whether it was received, and no guess.
     bound : float
-        Metres promised.
+        Meters promised.
     kbits : float
         A second, IP and UDP headers included.
     lost : float
@@ -80,7 +80,7 @@ def run_live(
     report_every : int
         Every how many frames the receiver reports, and always where something is missing; 0: never.
     report_late : int
-        Frames until a report is heeded.
+        Frames until a report is applied.
     """
     sender = Sender(
         Hello(clip.header, max_error, 1),

@@ -13,7 +13,7 @@ from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
-ROUNDING = 1e-9  # radians, metres: what does not count as passing a limit
+ROUNDING = 1e-9  # radians, meters: what does not count as passing a limit
 MASS = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
 
 
@@ -214,7 +214,7 @@ def limited_motion(seed: int = 0, *, leaving: float = 0.0) -> Clip:
     Parameters
     ----------
     leaving : float
-        About how many radians some joints are turned off their axes, and a tenth of it in metres,
+        About how many radians some joints are turned off their axes, and a tenth of it in meters,
         how far sliders are moved off theirs.
     """
     rng = np.random.default_rng(seed)
@@ -245,7 +245,7 @@ def limited_motion(seed: int = 0, *, leaving: float = 0.0) -> Clip:
 
 
 def passed_limits(original: Clip, decoded: Clip) -> F64:
-    """Return by how much each hinge (H,) passes limits that the original kept: radians, metres.
+    """Return by how much each hinge (H,) passes limits that the original kept: radians, meters.
 
     At most 0 where it stays within them, -inf where nothing is promised: where the original passes
     them itself, and where limits a full turn apart belong to a joint that leaves its axes. Full

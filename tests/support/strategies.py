@@ -195,7 +195,7 @@ def clip_headers(draw: Draw) -> ClipHeader:
 def dof_motions(
     draw: Draw, of: st.SearchStrategy[Skeleton], *, unit: float = 0.01
 ) -> tuple[ClipHeader, F64]:
-    """Headers with a matrix (T, C) of degrees of freedom, in metres and radians."""
+    """Headers with a matrix (T, C) of degrees of freedom, in meters and radians."""
     skeleton, frames = draw(of), draw(st.integers(1, 6))
     matrix = draw(arrays(np.float64, (frames, skeleton.channel_count), elements=ANGLES))
     moving = skeleton.translated_joints
@@ -298,7 +298,7 @@ def motion_of(
 
 
 def _curves(rng: np.random.Generator, manner: str, time: F64) -> F64:
-    """Return three numbers by time, (T, 3): radians, or metres."""
+    """Return three numbers by time, (T, 3): radians, or meters."""
     size = 10 ** rng.uniform(-4, 0.5) * rng.normal(size=3)
     rest = rng.normal(size=3)
     shape = (len(time), 3)

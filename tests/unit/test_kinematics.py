@@ -93,10 +93,10 @@ def test_promised_error_equals_numpy(name, amount):
     np.testing.assert_allclose(
         by_joint[found.worst_frame, found.worst_joint], found.max, **tolerance
     )
-    centres = distances[:, :, 0]
-    np.testing.assert_allclose(found.joint_max, centres.max(), **tolerance)
-    np.testing.assert_allclose(found.joint_mean, centres.mean(), **tolerance)
-    np.testing.assert_allclose(found.joint_rms, np.sqrt(np.mean(centres**2)), **tolerance)
+    centers = distances[:, :, 0]
+    np.testing.assert_allclose(found.joint_max, centers.max(), **tolerance)
+    np.testing.assert_allclose(found.joint_mean, centers.mean(), **tolerance)
+    np.testing.assert_allclose(found.joint_rms, np.sqrt(np.mean(centers**2)), **tolerance)
 
 
 @pytest.mark.parametrize("frames", [1, 2, 3, 4, 5])

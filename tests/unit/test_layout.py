@@ -19,7 +19,6 @@ SHARED = {
         "beaudoin",
         "chattopadhyay",
         "container",
-        "keysine",
         "li",
         "lossless",
         "mukai",

@@ -1,4 +1,4 @@
-"""Bounds by purpose: in millimetres on a person, in proportion on what is far from one."""
+"""Bounds by purpose: in millimeters on a person, in proportion on what is far from one."""
 
 from dataclasses import replace
 

@@ -19,7 +19,7 @@ from naming import naming
 
 
 @pytest.mark.parametrize(
-    ("text", "metres"),
+    ("text", "meters"),
     [
         ("1mm", 0.001),
         ("0.5 cm", 0.005),
@@ -32,8 +32,8 @@ from naming import naming
         (2, 2.0),
     ],
 )
-def test_lengths(text, metres):
-    assert parse_length(text) == pytest.approx(metres)
+def test_lengths(text, meters):
+    assert parse_length(text) == pytest.approx(meters)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_length_without_number_or_unit_says_how_to_write_it(text):
 
 
 @pytest.mark.parametrize("value", ["0mm", "-1mm", 0, -0.5, float("nan"), float("inf"), "1e9m"])
-def test_a_length_is_above_nothing_and_below_a_thousand_kilometres(value):
+def test_a_length_is_above_nothing_and_below_a_thousand_kilometers(value):
     with pytest.raises(UsageError, match=naming("0 1e6 m")):
         parse_length(value)
 
@@ -82,7 +82,7 @@ def test_a_size_is_at_least_a_byte_and_no_more_than_there_are(value):
 
 
 @pytest.mark.parametrize(
-    ("metres", "text"),
+    ("meters", "text"),
     [
         (1.75, "1.75 m"),
         (0.02, "2 cm"),
@@ -93,8 +93,8 @@ def test_a_size_is_at_least_a_byte_and_no_more_than_there_are(value):
         (0.0, "0 µm"),
     ],
 )
-def test_lengths_are_written_as_a_person_would(metres, text):
-    assert format_length(metres) == text
+def test_lengths_are_written_as_a_person_would(meters, text):
+    assert format_length(meters) == text
 
 
 @pytest.mark.parametrize(

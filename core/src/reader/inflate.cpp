@@ -1,6 +1,6 @@
-// Deflate streams (RFC 1951), unpacked: Huffman codes of lengths and distances, blocks of three kinds.
+// Inflates deflate streams (RFC 1951).
 //
-// Small before fast: skeletons and what else is deflated here have a few kilobytes.
+// Optimized for size, since deflated chunks have only a few kilobytes.
 #include "reader/inflate.h"
 
 namespace mocpack
@@ -12,13 +12,13 @@ namespace
 const int MAX_CODE_BITS = 15, LITERALS = 288, DISTANCES = 30, LENGTH_CODES = 19;
 const size_t MAX_DISTANCE = 32768;
 
-// Symbols by the length of their code, and among equals by number: how many have each length says it all.
+// A canonical Huffman code: the number of codes of each length, and the symbols sorted by length.
 struct Huffman
 {
 	uint16_t counts[MAX_CODE_BITS + 1], symbols[LITERALS];
 	int longest; // bits of the longest code, at least 1
 
-	// False where more codes are asked for than there are.
+	// Returns false if the code is oversubscribed.
 	bool build(const uint8_t* lengths, int count)
 	{
 		for (uint16_t& n : counts)
@@ -44,7 +44,7 @@ struct Huffman
 		return true;
 	}
 
-	// Codes that are not given: none but for a code of one symbol, or of no symbol at all, may have some.
+	// Returns the number of unused codes. Only a code with at most one symbol may have some.
 	int left;
 
 	bool empty() const
@@ -125,7 +125,7 @@ class Inflater
 		return found;
 	}
 
-	// -1 where no symbol has the code.
+	// Returns -1 for an unused code.
 	int symbol(const Huffman& codes)
 	{
 		int code = 0, first = 0, index = 0;
@@ -226,7 +226,7 @@ class Inflater
 		uint8_t found[LITERALS + DISTANCES + 2] = {};
 		for (int i = 0; i < count;)
 		{
-			// as zlib reads it, a code of no symbols is a length of 0 for each bit
+			// as in zlib, an empty code reads length 0 for each bit
 			int s = of_lengths.empty() ? int(bits(1) & 0) : symbol(of_lengths);
 			if (s < 0 || ended_)
 				return reject();
@@ -266,8 +266,9 @@ class Inflater
 
 	void codes(const Huffman& literals, const Huffman& distances)
 	{
-		static const uint16_t LENGTH_BASES[29] = {3,	 4,	 5,	 6,	 7,	 8,	 9,	 10, 11,  13,  15,	17,	 19,  23, 27,
-											 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+		static const uint16_t LENGTH_BASES[29] = {3,  4,  5,  6,   7,	8,	 9,	  10,  11, 13,
+												  15, 17, 19, 23,  27,	31,	 35,  43,  51, 59,
+												  67, 83, 99, 115, 131, 163, 195, 227, 258};
 		static const uint16_t DISTANCE_BASES[DISTANCES] = {
 			1,	 2,	  3,   4,	5,	 7,	   9,	 13,   17,	 25,   33,	 49,   65,	  97,	 129,
 			193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
@@ -308,7 +309,7 @@ class Inflater
 
 	void copy(size_t way, size_t length)
 	{
-		// zlib keeps no more than a window of what came before, the dictionary's last part included
+		// as in zlib, distances are limited to the window, which includes the end of the dictionary
 		if (way > size_ + known_ || way > MAX_DISTANCE)
 		{
 			complaint_ = "a distance that reaches before the start";

@@ -1,8 +1,8 @@
-"""No compression: float32 of every channel that moves, the yardstick of every ratio.
+"""No compression: float32 of every moving channel, the baseline of all ratios.
 
-Payload of a skeletal clip: one bit for each channel, padded to bytes, that says whether the
-channel moves (the first counts as moving always); f4 of each channel that does not; then f4 of
-those that do, frame by frame. Of a vertex animation: f4 coordinates, frame by frame.
+Payload of a skeleton clip: one bit per channel, padded to bytes, set if the channel moves (always
+for the first); f4 of each constant channel; then f4 of the moving channels, frame by frame. Payload
+of a vertex animation: f4 coordinates, frame by frame.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mocpack.errors import CorruptionError, InvalidClipError
 
 @dataclass(frozen=True)
 class Raw(Codec):
-    """Float32 of every channel that moves."""
+    """Float32 of every moving channel."""
 
     codec_id = "raw"
     bitstream_version = 1
@@ -59,7 +59,9 @@ class Raw(Codec):
 def _read_matrix(read: FieldReader, frames: int, columns: int) -> F64:
     moving = read.mask(columns)
     if columns and not moving[0]:
-        raise CorruptionError("raw payload: the first channel must be stored for every frame")
+        raise CorruptionError(
+            "raw payload: the first channel must be marked as moving (file is corrupt)"
+        )
     still = _floats(read, int(columns - moving.sum()))
     values = _floats(read, frames * int(moving.sum()))
     matrix = np.empty((frames, columns))

@@ -1,4 +1,4 @@
-"""Headers field by field: a writer that appends, a reader that never reads past the end."""
+"""Write and read binary fields; the reader never reads past the end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class FieldWriter:
         self._parts.append(struct.pack("<d", value))
 
     def varint(self, value: int) -> None:
-        """Append an unsigned integer, seven bits a byte, lowest first; the top bit says "more"."""
+        """Append an unsigned LEB128 integer: seven bits per byte, lowest first."""
         out = bytearray()
         while value > 127:
             out.append(value & 127 | 128)
@@ -42,19 +42,19 @@ class FieldWriter:
         self._parts.append(bytes(out))
 
     def signed(self, value: int) -> None:
-        """Append an integer as a varint of 0, -1, 1, -2, … → 0, 1, 2, 3, …"""
+        """Append a signed integer as a zigzag varint: 0, -1, 1, -2, … → 0, 1, 2, 3, …"""
         self.varint(2 * value if value >= 0 else -2 * value - 1)
 
     def raw(self, data: bytes) -> None:
         self._parts.append(data)
 
     def sized(self, data: bytes) -> None:
-        """Append a byte string with its length before it."""
+        """Append a byte string, prefixed with its length."""
         self.varint(len(data))
         self._parts.append(data)
 
     def mask(self, flags: npt.ArrayLike) -> None:
-        """Append one bit a flag, lowest first, padded to whole bytes."""
+        """Append one bit per flag, lowest first, padded to whole bytes."""
         self._parts.append(np.packbits(np.asarray(flags, bool), bitorder="little").tobytes())
 
     def bytes(self) -> bytes:
@@ -62,7 +62,7 @@ class FieldWriter:
 
 
 class FieldReader:
-    """Reads what `FieldWriter` wrote; runs past the end raise `TruncatedError`."""
+    """Reads fields of `FieldWriter`; reading past the end raises `TruncatedError`."""
 
     def __init__(self, data: bytes, what: str = "payload") -> None:
         self._data = data
@@ -109,9 +109,13 @@ class FieldReader:
             if byte < 128:
                 break
         else:
-            raise CorruptionError(f"{self._what}: a number does not end")
+            raise CorruptionError(
+                f"{self._what}: a varint is longer than {MAX_VARINT_BYTES} bytes (file is corrupt)"
+            )
         if value > limit:
-            raise CorruptionError(f"{self._what}: {value} where at most {limit} can stand")
+            raise CorruptionError(
+                f"{self._what}: expected a number up to {limit}, got {value} (file is corrupt)"
+            )
         return value
 
     def signed(self) -> int:
@@ -127,30 +131,34 @@ class FieldReader:
         return np.unpackbits(bits, count=count, bitorder="little").astype(bool)
 
     def end(self) -> None:
-        """Complain about bytes left over."""
+        """Raise `CorruptionError` if bytes are left."""
         if self.left:
-            raise CorruptionError(f"{self._what} has {self.left} bytes too many")
+            raise CorruptionError(
+                f"{self._what}: {self.left} unexpected bytes at the end (file is corrupt)"
+            )
 
 
 def inflate(data: bytes, limit: int, *, dictionary: bytes = b"", what: str = "payload") -> bytes:
-    """Undo a raw deflate stream that must end with `data` and hold at most `limit` bytes."""
+    """Decompress a raw deflate stream that ends with `data`, to at most `limit` bytes."""
     stream = zlib.decompressobj(-15, zdict=dictionary) if dictionary else zlib.decompressobj(-15)
     try:
-        # one byte more than allowed, so that a longer stream shows without a decompression bomb
+        # one byte more than allowed: detects longer streams without decompressing them
         out = stream.decompress(data, limit + 1)
     except zlib.error as error:
         raise CorruptionError(f"{what}: deflate: {error}") from error
     if len(out) > limit:
-        raise CorruptionError(f"{what} inflates beyond {limit} bytes")
+        raise CorruptionError(f"{what}: decompresses to more than {limit} bytes (file is corrupt)")
     if not stream.eof:
-        raise TruncatedError(f"{what}: deflate stream is unfinished")
+        raise TruncatedError(f"{what}: deflate stream is truncated")
     if stream.unused_data:
-        raise CorruptionError(f"{what} has {len(stream.unused_data)} bytes too many")
+        raise CorruptionError(
+            f"{what}: {len(stream.unused_data)} unexpected bytes after the deflate stream"
+        )
     return out
 
 
 def deflate(data: bytes, *, dictionary: bytes = b"") -> bytes:
-    """Return a raw deflate stream at the highest level."""
+    """Compress to a raw deflate stream at the highest level."""
     if dictionary:
         stream = zlib.compressobj(9, zlib.DEFLATED, -15, 9, zlib.Z_DEFAULT_STRATEGY, dictionary)
     else:

@@ -1,4 +1,4 @@
-"""Float32 from untrusted bytes: finite numbers, or a complaint."""
+"""Read finite float32 values from untrusted bytes."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ EXPONENT_MASK = np.uint32(0x7F800000)  # all ones: infinite or not a number
 
 
 def read_finite_floats(data: bytes | npt.NDArray[np.uint32], what: str) -> npt.NDArray[np.float32]:
-    """Return the float32 that little-endian bytes, or their bits as integers, stand for."""
+    """Return float32 values from little-endian bytes, or from their bits as integers."""
     bits = np.frombuffer(data, "<u4").astype(np.uint32) if isinstance(data, bytes) else data
     if ((bits & EXPONENT_MASK) == EXPONENT_MASK).any():
-        raise CorruptionError(f"{what}: a number is not finite")
+        raise CorruptionError(f"{what}: floats must be finite (file is corrupt)")
     return bits.view(np.float32)

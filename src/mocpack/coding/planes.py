@@ -1,7 +1,7 @@
-"""Planes of small integers, coded by the native core's adaptive arithmetic coder.
+"""Code matrices of small integers (planes) with the adaptive arithmetic coder of the core.
 
-What most codecs here do with the numbers they quantised: rows are time or frequency, columns are
-channels, and columns of one class share their statistics. `docs/coding.md` specifies the bits.
+Most codecs use it for quantized values: rows are frames or frequencies, columns are channels, and
+columns of one class share their statistics. `docs/coding.md` specifies the bits.
 """
 
 from __future__ import annotations
@@ -20,20 +20,19 @@ ROWS_PER_BYTE = 8192  # a zero costs at least 1/711 of a bit, so no byte holds m
 def encode_plane(
     values: npt.ArrayLike, classes: npt.ArrayLike | None = None, *, start: U8 | None = None
 ) -> bytes:
-    """Return the code of integers (rows, columns), each of magnitude at most 2^30.
+    """Encode integers (rows, columns) of magnitude at most 2^30.
 
     Parameters
     ----------
     values : array of int, shape (R, C)
     classes : array of int, shape (C,), optional
-        Which statistics each column shares; by default all columns share one set.
+        Class of each column; columns of one class share statistics. By default one class.
     start : array of uint8, optional
-        What is known of these statistics beforehand, class by class; classes more than there are
-        do not matter.
+        Initial statistics of each class; additional classes are ignored.
     """
     plane = np.asarray(values)
     if plane.size and np.abs(plane).max() > MAX_VALUE:
-        raise ValueError(f"values must lie within ±2^30, got {np.abs(plane).max()}")
+        raise ValueError(f"values must be within ±2^30, got {np.abs(plane).max()}")
     kinds, count = _classes(classes, plane.shape[1])
     return _core.planes_encode(
         np.ascontiguousarray(plane, np.int32), kinds, count, _slice_start(count, start)
@@ -48,9 +47,11 @@ def decode_plane(
     *,
     start: U8 | None = None,
 ) -> I32:
-    """Return the integers (rows, columns) coded with the same `classes` and `start`."""
+    """Decode integers (rows, columns); `classes` and `start` must be those of the encoder."""
     if rows * columns and rows > ROWS_PER_BYTE * (len(data) + 1):
-        raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows")
+        raise CorruptionError(
+            f"plane: {len(data)} bytes cannot contain {rows} rows (file is corrupt)"
+        )
     kinds, count = _classes(classes, columns)
     return np.asarray(
         _core.planes_decode(data, rows, columns, kinds, count, _slice_start(count, start))
@@ -60,7 +61,7 @@ def decode_plane(
 def decode_cut_plane(
     data: bytes, rows: int, columns: int, classes: npt.ArrayLike | None = None
 ) -> I32:
-    """Return as many whole rows (some, columns) as the first bytes of a coded plane hold."""
+    """Decode the complete rows of a truncated plane."""
     rows = min(rows, ROWS_PER_BYTE * (len(data) + 1))
     kinds, count = _classes(classes, columns)
     values, whole = _core.planes_decode_truncated(data, rows, columns, kinds, count)

@@ -1,7 +1,7 @@
-"""Series of integers that follow a motion, predicted in time and coded by the native core.
+"""Code integer series of a motion, predicted over time, with the native core.
 
-Each column's difference to the row before is predicted by three recursive least squares: a quick
-one from its own joint, a middling one that adds the parent joint, a slow one that adds the
+The difference of each column to the row before is predicted by recursive least squares filters: a
+fast one from its own joint, a slower one that adds the parent joint, and a slow one that adds the
 grandparent and the mirrored joint. `docs/series.md` specifies the bits.
 """
 
@@ -19,28 +19,28 @@ from mocpack.arrays import I32
 from mocpack.errors import CorruptionError
 
 Feature = tuple[int, int]
-"""A column and how many rows before; 0 only of columns that are coded before."""
+"""A column and a lag in rows; lag 0 only for columns that are coded earlier."""
 
 MAX_VALUE = 2**30
-NUMBERS_PER_BYTE = 12_000  # each takes two decisions of at least 1/2840 of a bit
+NUMBERS_PER_BYTE = 12_000  # each takes at least two binary decisions of 1/2840 bit
 MAX_FEATURES = 64
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """One least squares of every column: how long it remembers, and how far it looks.
+    """One recursive least squares filter per column.
 
     Attributes
     ----------
     forgetting : float
-        What it keeps of its past at each row that it learns from.
+        Forgetting factor per update.
     own : int
-        How many of its column's own last differences it looks at.
+        Number of previous differences of its own column that it uses.
     reach : int
-        Which other columns: 0 none, 1 of its group, 2 the parent's too, 3 the grandparent's and
-        the mirrored group's too.
+        Other columns that it uses: 0 none, 1 its group, 2 also the parent, 3 also the grandparent
+        and the mirrored group.
     period : int
-        It learns from every so many-th row.
+        It is updated every `period` rows.
     """
 
     forgetting: float
@@ -51,17 +51,17 @@ class Predictor:
 
 @dataclass(frozen=True)
 class Forecast:
-    """How the columns of a series are predicted.
+    """Prediction settings of a series.
 
     Attributes
     ----------
     predictors : tuple of Predictor
     warm : int
-        Rows at the start of which every predictor learns, whatever its period.
+        Rows at the start in which every predictor is updated, whatever its period.
     caution : float
-        How much each doubts what it learns first.
+        Initial regularization of each predictor.
     blend_forgetting, blend_pull, blend_period
-        Of the least squares that weighs the predictors.
+        Settings of the least squares filter that weights the predictors.
     """
 
     predictors: tuple[Predictor, ...]
@@ -73,14 +73,14 @@ class Forecast:
 
 
 NOISY_FORECAST = Forecast((Predictor(0.8, 2, 1), Predictor(0.95, 2, 2), Predictor(0.998, 3, 3)))
-"""For numbers with much noise in them, as `lossless` has them."""
+"""For noisy numbers, as in `lossless`."""
 SMOOTH_FORECAST = Forecast((Predictor(0.98, 4, 1, 2), Predictor(0.998, 3, 3)), 30, 4.0, 0.98)
-"""For numbers of few bits, as small as can be."""
+"""For numbers of few bits; the smallest code."""
 
 
 @dataclass(frozen=True)
 class ColumnGroup:
-    """Columns that turn or move together: a joint's rotation, or its translation.
+    """Columns that belong together: the rotation or the translation of a joint.
 
     Attributes
     ----------
@@ -108,10 +108,10 @@ def encode_series(
     ----------
     values : array of int, shape (R, C)
     groups : sequence of ColumnGroup
-        Every column stands in one group.
+        Every column is in one group.
     forecast : Forecast
     sizes : array of int, shape (C,), optional
-        Expected error of each column at first, in 1/256: saves a short series from finding out.
+        Initial expected error of each column, in 1/256; helps short series.
     """
     series = np.asarray(values)
     if series.size and np.abs(series).max() > MAX_VALUE:
@@ -129,9 +129,11 @@ def decode_series(
     *,
     sizes: npt.ArrayLike = (),
 ) -> I32:
-    """Return the integers (rows, columns) that `encode_series` coded, told the same."""
+    """Decode integers (rows, columns); the options must be those of the encoder."""
     if rows * columns > NUMBERS_PER_BYTE * (len(data) + 4):
-        raise CorruptionError(f"{len(data)} bytes cannot hold {rows} rows of {columns} numbers")
+        raise CorruptionError(
+            f"series: {len(data)} bytes cannot contain {rows} rows of {columns} numbers"
+        )
     model = _model(columns, tuple(groups), forecast, _initial_sizes(sizes))
     return np.asarray(_core.series_decode(model, data, rows))
 
@@ -140,7 +142,7 @@ def _initial_sizes(sizes: npt.ArrayLike) -> tuple[int, ...]:
     return tuple(map(int, np.asarray(sizes).ravel()))
 
 
-@lru_cache(maxsize=8)  # a file of many groups codes each with the same
+@lru_cache(maxsize=8)  # a file codes many groups with the same model
 def _model(
     columns: int, groups: tuple[ColumnGroup, ...], forecast: Forecast, sizes: tuple[int, ...]
 ) -> _core.SeriesModel:
@@ -167,7 +169,7 @@ def _model(
 def select_features(
     columns: int, groups: Sequence[ColumnGroup], forecast: Forecast
 ) -> list[list[list[Feature]]]:
-    """Return what each predictor of each column looks at."""
+    """Return the features of each predictor of each column."""
     predictors = forecast.predictors
     features: list[list[list[Feature]]] = [[[] for _ in predictors] for _ in range(columns)]
     for group in groups:
@@ -179,7 +181,7 @@ def select_features(
 def _features(
     column: int, group: ColumnGroup, groups: Sequence[ColumnGroup], predictor: Predictor
 ) -> list[Feature]:
-    """Return what a predictor of a column looks at, nearest relations first."""
+    """Return the features of one predictor of a column, nearest relations first."""
 
     def recent(others: Sequence[int]) -> list[Feature]:
         return [(c, lag) for c in others if c != column for lag in (0, 1) if lag or c < column]

@@ -1,4 +1,4 @@
-"""How far one motion is from another: every metric of the field, each by its formula."""
+"""Metrics of the difference between two motions."""
 
 from mocpack.metrics.comparison import Comparison, Worst
 from mocpack.metrics.contacts import foot_skate_excess, has_foot_skate

@@ -1,7 +1,7 @@
-"""How far joints are turned from where they stood against their parents, and how fast that changes.
+"""Errors of joint angles, their velocity and their acceleration, in radians.
 
-A joint with hinges counts by the angles about its axes, any other by the angle between its local
-rotations, as if it were one more hinge. Radians.
+A joint with hinges is measured by its hinge angles, any other joint by the angle between its local
+rotations.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from mocpack.rotations import angle_between, as_rotvec, conjugate, multiply
 
 
 def angle_errors(original: Clip, decoded: Clip) -> F64:
-    """Return the error (T, N) of each angle: hinges that turn, then joints without any."""
+    """Return the error (T, N) of each angle: rotating hinges, then joints without hinges."""
     free = _free_joints(original)
     apart = angle_between(original.rotations[:, free], decoded.rotations[:, free])
     return np.concatenate([np.abs(_hinge_differences(original, decoded)), apart], axis=1)
 
 
 def largest_angle(original: Clip, decoded: Clip) -> float:
-    """Return the largest error of an angle, which `max_angle` bounds."""
+    """Return the largest angle error, which `max_angle` bounds."""
     return float(angle_errors(original, decoded).max(initial=0.0))
 
 
 def mean_angle(original: Clip, decoded: Clip) -> float:
-    """Return the mean error of angles."""
+    """Return the mean angle error."""
     return float(angle_errors(original, decoded).mean())
 
 
 def rate_errors(original: Clip, decoded: Clip, order: int) -> F64 | None:
-    """Return the error (T - order, N) of the angles' velocity (order 1) or acceleration (2).
+    """Return the error (T - order, N) of angular velocity (order 1) or acceleration (order 2).
 
-    Of a joint without hinges, that of the rotation vector between its local rotations. None for
-    clips that are too short.
+    Joints without hinges use the rotation vector between their local rotations. None for clips that
+    are too short.
     """
     if original.frame_count <= order:
         return None
@@ -55,7 +55,7 @@ def _free_joints(clip: Clip) -> list[int]:
 
 
 def _hinge_differences(original: Clip, decoded: Clip) -> F64:
-    """Return decoded less original angles (T, N) of hinges that turn, in [-π, π]."""
+    """Return decoded minus original angles (T, N) of rotating hinges, in [-π, π]."""
     hinges = original.skeleton.hinges
     if hinges is None:
         return np.zeros((original.frame_count, 0))
@@ -64,7 +64,7 @@ def _hinge_differences(original: Clip, decoded: Clip) -> F64:
 
 
 def _angles_on(original: Clip, clip: Clip) -> F64:
-    """Return the angles (T, H) of a motion about the axes of the original's hinges."""
+    """Return the angles (T, H) of a clip about the hinge axes of the original."""
     skeleton = original.skeleton
     assert skeleton.hinges is not None
     places, translated = clip.translations, clip.translated_joints

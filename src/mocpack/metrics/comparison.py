@@ -1,4 +1,4 @@
-"""What `compare` found: every metric's value, and the worst joints and frames."""
+"""Result of `compare`: the value of every metric, and the worst joints and frames."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.units import format_angle, format_length
 
-MAX_WORST = 5  # worst joints and frames
-POSITION_SLACK_M = 1e-6  # metres that a decoder's arithmetic may differ from the encoder's
-ANGLE_SLACK_RAD = 1e-9  # radians, likewise
-MAX_ADDED_SKATE_CM_S = 0.5  # cm/s that planted feet may move faster than the source's, unseen
+MAX_WORST = 5  # worst joints and frames to list
+POSITION_SLACK_M = 1e-6  # allowed difference between the arithmetic of decoders
+ANGLE_SLACK_RAD = 1e-9  # likewise
+MAX_ADDED_SKATE_CM_S = 0.5  # planted feet may move this much faster than in the source
 
 
 @dataclass(frozen=True)
 class Worst:
-    """A place where the promised error is large."""
+    """A joint and frame with a large error."""
 
     joint: str
     frame: int
@@ -32,7 +32,7 @@ class Worst:
 
 @dataclass(frozen=True)
 class Row:
-    """One metric's result."""
+    """The value of one metric."""
 
     key: str
     title: str
@@ -42,16 +42,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every metric of two clips; `str` gives words and a table, `to_dict` what goes into JSON.
+    """All metrics of two clips; `str` returns a verdict and a table, `to_dict` JSON values.
 
     Attributes
     ----------
     rows : tuple of Row
-        In the order of the table of metrics; a value is None where the metric does not apply.
+        In the order of `METRICS`; the value is None if the metric does not apply.
     worst : tuple of Worst
         The worst joints, each at its worst frame.
     worst_frames : tuple of Worst
-        The worst frames, at least a second apart, each with its worst joint.
+        The worst frames, at least one second apart, each with its worst joint.
     """
 
     rows: tuple[Row, ...]
@@ -67,7 +67,7 @@ class Comparison:
         return {row.key: row.value for row in self.rows}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready values under the names that `compare --json` prints."""
+        """Return the values that `compare --json` prints."""
         return {
             **self.values,
             "worst": [place.to_dict() for place in self.worst],
@@ -78,29 +78,29 @@ class Comparison:
         return f"{self.verdict()}\n\n{self.table()}"
 
     def is_within(self, bound: float) -> bool:
-        """Say whether the largest error, in metres, is within a bound."""
+        """Return whether the largest error is within a bound in meters."""
         return (self["max_error_mm"] or 0.0) / 1000 <= bound + POSITION_SLACK_M
 
     def is_within_angle(self, bound: float) -> bool:
-        """Say whether the largest error of an angle, in radians, is within a bound."""
+        """Return whether the largest angle error is within a bound in radians."""
         return math.radians(self["angle_deg_max"] or 0.0) <= bound * (1 + 1e-6) + ANGLE_SLACK_RAD
 
     def verdict(self, bound: float | None = None, angle: float | None = None) -> str:
-        """Return the comparison in words: how far off, where, whether within the bounds.
+        """Return a one-paragraph verdict: the largest error, its location, and whether bounds hold.
 
         Parameters
         ----------
         bound : float, optional
-            Metres.
+            Maximum error in meters.
         angle : float, optional
-            Of angles, radians.
+            Maximum angle error in radians.
         """
         largest = format_length((self["max_error_mm"] or 0.0) / 1000)
         where = f" at {self.worst[0].joint}, frame {self.worst[0].frame}" if self.worst else ""
         said = f"The largest error is {largest}{where}"
         if bound is not None:
             kept = "within" if self.is_within(bound) else "NOT within"
-            said += f": {kept} the {format_length(bound)} that the file declares"
+            said += f": {kept} the declared {format_length(bound)}"
         if angle is not None:
             kept = "within" if self.is_within_angle(angle) else "NOT within"
             off = format_angle(math.radians(self["angle_deg_max"] or 0.0))
@@ -113,11 +113,11 @@ class Comparison:
         if now is None or before is None:
             return ""
         if now - before <= MAX_ADDED_SKATE_CM_S:
-            return f"Planted feet stand as in the source ({now:.2g} cm/s, there {before:.2g})."
-        return f"Planted feet slide: {now:.2g} cm/s, in the source {before:.2g}."
+            return f"Planted feet move as in the source ({now:.2g} cm/s, source {before:.2g})."
+        return f"Planted feet slide: {now:.2g} cm/s, source {before:.2g}."
 
     def table(self) -> str:
-        """Return every metric that applies, a line each, and the worst joints and frames."""
+        """Return one line per metric that applies, then the worst joints and frames."""
         width = max(len(row.title) for row in self.rows)
         lines = [
             f"{row.title:{width}}  {_number(row.value):>10} {row.unit:5}  {row.key}".rstrip()
@@ -131,7 +131,7 @@ class Comparison:
 
 
 def worst_joints(displacements: F64, names: tuple[str, ...]) -> tuple[Worst, ...]:
-    """Return the joints that displacements (T, J), in metres, are largest at."""
+    """Return the joints with the largest displacements (T, J), given in meters."""
     frames = displacements.argmax(0)
     peaks = displacements.max(0)
     order = np.argsort(-peaks, kind="stable")[:MAX_WORST]
@@ -141,7 +141,7 @@ def worst_joints(displacements: F64, names: tuple[str, ...]) -> tuple[Worst, ...
 def worst_frames(
     displacements: F64, names: tuple[str, ...], frame_rate: float
 ) -> tuple[Worst, ...]:
-    """Return the frames that displacements (T, J) are largest in, at least a second apart."""
+    """Return the frames with the largest displacements (T, J), at least one second apart."""
     peaks = displacements.max(1)
     left = peaks.copy()
     found: list[Worst] = []

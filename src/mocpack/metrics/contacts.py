@@ -1,4 +1,4 @@
-"""Feet that slide: how fast a foot moves over the ground while the original's is planted."""
+"""Foot skate: the speed of feet while they are planted in the original."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from mocpack.clip import Clip
 from mocpack.skeleton import Skeleton
 
 FOOT_NAME = re.compile(r"foot|toe|ankle|heel|paw|hoof", re.IGNORECASE)
-FLOOR_PERCENTILE = 5  # percent of the frames in which a joint may be below its floor
-MAX_PLANTED_HEIGHT_M = 0.03  # metres above the joint's own floor
-MAX_PLANTED_SPEED_M_S = 0.15  # metres a second
-PLANTED_WINDOW_S = (
-    0.05  # seconds to each side over which that speed is taken, to see past the noise
-)
-FOOT_HEIGHT_RATIO = 0.1  # of the body's height: leaves this near to the lowest are feet
-ALLOWED_SKATE = 0.2  # of the bound, each frame: what a planted foot may slide besides the source
+FLOOR_PERCENTILE = 5  # of joint heights: the floor of a joint
+MAX_PLANTED_HEIGHT_M = 0.03  # above the floor of the joint
+MAX_PLANTED_SPEED_M_S = 0.15
+PLANTED_WINDOW_S = 0.05  # to each side; averages the speed over noise
+FOOT_HEIGHT_RATIO = 0.1  # leaf joints below this share of the body height are feet
+ALLOWED_SKATE = 0.2  # added movement of a planted foot per frame, relative to the error bound
 
 
 def find_feet(skeleton: Skeleton, positions: F64) -> list[int]:
-    """Return the joints that stand on the ground: by name, else the lowest leaves."""
+    """Return the foot joints: by name, otherwise the lowest leaf joints."""
     named = [j for j, name in enumerate(skeleton.names) if FOOT_NAME.search(name)]
     if named:
         return named
@@ -33,10 +31,10 @@ def find_feet(skeleton: Skeleton, positions: F64) -> list[int]:
 
 
 def find_planted(positions: F64, frame_rate: float) -> Mask:
-    """Return when points (T, P, 3) stand still on the ground, shape (T, P); y is up.
+    """Return when points (T, P, 3) are planted on the ground, shape (T, P); y is up.
 
-    A point is planted while it is within 3 cm of its own floor (the height that it is below in 5 %
-    of the frames) and, over a tenth of a second, slower than 15 cm/s.
+    A point is planted while it is within 3 cm of its floor (the 5th percentile of its height) and
+    slower than 15 cm/s over a tenth of a second.
     """
     low = positions[..., 1] - _floors(positions) < MAX_PLANTED_HEIGHT_M
     span = max(1, round(PLANTED_WINDOW_S * frame_rate))
@@ -53,8 +51,8 @@ def foot_skate(
 ) -> tuple[float, float] | None:
     """Return the mean speed in m/s of planted feet, in `original` and in `decoded` (T, J, 3).
 
-    The mean is over all steps from frame to frame in which the original's foot is planted in
-    both. None where no foot is ever planted.
+    The mean is over all pairs of consecutive frames in which the original foot is planted. None if
+    no foot is ever planted.
     """
     joints = find_feet(skeleton, original)
     steps, source, found = _slides(original[:, joints], decoded[:, joints], frame_rate)
@@ -62,17 +60,17 @@ def foot_skate(
 
 
 def foot_skate_excess(original: Clip, decoded: Clip, max_error: float) -> float:
-    """Return the speed of the foot that skates most over what it may be; above 1, it skates.
+    """Return the largest ratio of foot skate to allowed foot skate; above 1, a foot skates.
 
-    0 where no foot is ever planted.
+    0 if no foot is ever planted.
     """
     return max(skate_per_foot(original, decoded, max_error).values(), default=0.0)
 
 
 def skate_per_foot(original: Clip, decoded: Clip, max_error: float) -> dict[int, float]:
-    """Return by joint the speed of each foot that is ever planted, over what it may be.
+    """Return the speed of each planted foot over its allowed speed, by joint.
 
-    It may have the source's mean speed, and 0.2 · `max_error` a frame more.
+    The allowed speed is the mean speed in the source plus 0.2 · `max_error` per frame.
     """
     positions, rate = original.positions(), original.frame_rate
     joints = find_feet(original.skeleton, positions)
@@ -87,7 +85,7 @@ def skate_per_foot(original: Clip, decoded: Clip, max_error: float) -> dict[int,
 
 
 def has_foot_skate(original: Clip, decoded: Clip, max_error: float) -> bool:
-    """Whether a planted foot skates though it keeps within `max_error` metres."""
+    """Return whether a planted foot skates more than allowed for `max_error` in meters."""
     return foot_skate_excess(original, decoded, max_error) > 1
 
 
@@ -96,9 +94,9 @@ def _floors(positions: F64) -> F64:
 
 
 def _slides(original: F64, decoded: F64, frame_rate: float) -> tuple[Mask, F64, F64]:
-    """Return the steps from frame to frame that begin and end planted, and speeds there.
+    """Return which steps between frames are planted, and the horizontal speeds in m/s.
 
-    All are of shape (T - 1, P), the speeds horizontal, of `original` and of `decoded`, in m/s.
+    All arrays have shape (T - 1, P); the speeds are those of `original` and `decoded`.
     """
     on = find_planted(original, frame_rate)
     moved = np.diff(np.stack([original, decoded])[..., [0, 2]], axis=1)

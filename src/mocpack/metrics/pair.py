@@ -1,4 +1,4 @@
-"""Two clips side by side, and what several metrics need of both, computed once."""
+"""Pairs of clips, with values that several metrics share computed once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,12 @@ from mocpack.metrics.position import displacements, distances
 from mocpack.metrics.vertices import Sted, sted
 from mocpack.skeleton import Skeleton, rotation_order
 
-FRAME_TIME_TOLERANCE = (
-    1e-3  # frame times that differ by less than this share are the same rate, rounded
-)
+FRAME_TIME_TOLERANCE = 1e-3  # relative; smaller differences are rounding
 
 
 @dataclass(frozen=True, eq=False)
 class SkeletonPair:
-    """Two motions of one skeleton; their offsets and their moving joints may differ."""
+    """Two motions of one skeleton; offsets and translated joints may differ."""
 
     original: Clip
     decoded: Clip
@@ -43,22 +41,22 @@ class SkeletonPair:
 
     @property
     def is_scaled(self) -> bool:
-        """Whether either has scales, which stretch what its joints carry."""
+        """Whether either clip has scales."""
         return self.original.header.is_scaled or self.decoded.header.is_scaled
 
     @cached_property
     def worlds(self) -> tuple[tuple[F64, F64], tuple[F64, F64]]:
-        """World positions (T, J, 3) and rotations (T, J, 4) of each."""
+        """World positions (T, J, 3) and rotations (T, J, 4) of both clips."""
         return self.original.world(), self.decoded.world()
 
     @property
     def points(self) -> tuple[F64, F64]:
-        """Joint positions (T, J, 3) of each."""
+        """Joint positions (T, J, 3) of both clips."""
         return self.worlds[0][0], self.worlds[1][0]
 
     @cached_property
     def ends(self) -> tuple[F64, F64]:
-        """End sites (T, E, 3) of each."""
+        """End sites (T, E, 3) of both clips."""
         if self.is_scaled:
             first, second = (scaled_end_positions(clip) for clip in (self.original, self.decoded))
             return first, second
@@ -70,12 +68,12 @@ class SkeletonPair:
 
     @cached_property
     def distances(self) -> F64:
-        """Distance (T, J) of each joint from where it was."""
+        """Distance (T, J) of each joint from its original position."""
         return distances(*self.points)
 
     @cached_property
     def displacements(self) -> F64:
-        """Largest displacement (T, J) of each joint, its end sites and its shell points."""
+        """Largest displacement (T, J) of each joint, its end sites and shell points."""
         if self.is_scaled:
             return kinematics.scaled_displacements(
                 self.skeleton, self.original.world_matrices(), self.decoded.world_matrices()
@@ -86,7 +84,7 @@ class SkeletonPair:
 
     @cached_property
     def max_error(self) -> float:
-        """The promised error in metres, by the kernel that encoders use where that applies."""
+        """Maximum error in meters, by the kernel of the encoders if it applies."""
         same = self.original.skeleton == self.decoded.skeleton
         if same and self.original.translated_joints == self.decoded.translated_joints:
             return clips.measure_error(self.original, self.decoded).max
@@ -94,9 +92,9 @@ class SkeletonPair:
 
     @cached_property
     def dofs(self) -> tuple[F64, F64] | None:
-        """Degrees of freedom (T, C) of each, the decoded angles on the original's branch.
+        """Degrees of freedom (T, C) of both clips, decoded angles nearest to the original ones.
 
-        None where a clip turns in ways that its channels cannot say.
+        None if the channels of a clip cannot express its motion.
         """
         try:
             original = to_dofs(self.original)
@@ -132,12 +130,12 @@ class VertexPair:
 
     @property
     def points(self) -> tuple[F64, F64]:
-        """Vertices (T, V, 3) of each."""
+        """Vertices (T, V, 3) of both clips."""
         return self.original.vertices, self.decoded.vertices
 
     @cached_property
     def distances(self) -> F64:
-        """Distance (T, V) of each vertex from where it was."""
+        """Distance (T, V) of each vertex from its original position."""
         return distances(*self.points)
 
     @property
@@ -157,10 +155,10 @@ AnyPair = SkeletonPair | VertexPair
 
 
 def pair_clips(original: AnyClip, decoded: AnyClip) -> AnyPair:
-    """Put two clips side by side, or say why they cannot be compared."""
+    """Return a pair of clips for metrics; raise `UsageError` if they cannot be compared."""
     for clip in (original, decoded):
         if not isinstance(clip, Clip | VertexClip):
-            raise UsageError(f"clips are compared with clips, got {clip!r:.80}")
+            raise UsageError(f"compare needs two clips, got {clip!r:.80}")
     if original.frame_count != decoded.frame_count:
         raise UsageError(
             f"cannot compare clips of {original.frame_count} and {decoded.frame_count} frames"
@@ -168,7 +166,7 @@ def pair_clips(original: AnyClip, decoded: AnyClip) -> AnyPair:
     if abs(original.frame_time / decoded.frame_time - 1) > FRAME_TIME_TOLERANCE:
         raise UsageError(
             f"cannot compare clips of {original.frame_rate:.6g} and "
-            f"{decoded.frame_rate:.6g} frames a second"
+            f"{decoded.frame_rate:.6g} frames per second"
         )
     if isinstance(original, Clip) and isinstance(decoded, Clip):
         _check_skeletons(original.skeleton, decoded.skeleton)
@@ -200,13 +198,15 @@ def _check_skeletons(a: Skeleton, b: Skeleton) -> None:
             )
     if a.parents != b.parents:
         j = next(j for j in range(len(a)) if a.parents[j] != b.parents[j])
-        raise UsageError(f"cannot compare different skeletons: {a.names[j]!r} has another parent")
+        raise UsageError(
+            f"cannot compare different skeletons: {a.names[j]!r} has different parents"
+        )
     if a.end_site_joints != b.end_site_joints:
         raise UsageError("cannot compare skeletons whose end sites are at different joints")
 
 
 def _with_channels(skeleton: Skeleton, clip: Clip) -> Clip:
-    """Return `clip` as told by the channels of another skeleton of the same joints."""
+    """Return `clip` with the channels of another skeleton with the same joints."""
     same = np.array_equal(skeleton.axes, clip.skeleton.axes)
     if same and skeleton.channels == clip.skeleton.channels:
         return clip

@@ -1,4 +1,4 @@
-"""The metrics of the five papers, each by its own formula. Metres and radians in and out."""
+"""The metrics of the five papers, each by its formula. Units are meters and radians."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from mocpack.arrays import F64
 from mocpack.metrics.position import distances
 from mocpack.skeleton import Skeleton, rotation_order
 
-TED_DISTANCE_M = 0.0005  # metres, d of SkTED: the paper gives no value
-TED_WINDOW_FRAMES = (
-    5  # frames to each side over which SkTED takes a speed: the paper gives no value
-)
+TED_DISTANCE_M = 0.0005  # d of SkTED: the paper gives no value
+TED_WINDOW_FRAMES = 5  # to each side, for the speed in SkTED: the paper gives no value
 
 
 def eps_x(
@@ -21,17 +19,17 @@ def eps_x(
     points: tuple[F64, F64],
     ends: tuple[F64, F64],
     *,
-    at: Literal["end", "centre"] = "end",
+    at: Literal["end", "center"] = "end",
 ) -> float | None:
     """Return the RMS position error over bones, weighted by length (Beaudoin 2007, §3.1).
 
     Parameters
     ----------
     points, ends : joints (T, J, 3) and end sites (T, E, 3) of both motions
-    at : where a bone's error is taken: at its far end, or at the centre of the joint that drives
-        it, which is blind to how the last joint of a limb is turned
+    at : where the error of a bone is measured: at its far end, or at the center of the joint that
+        moves it, which ignores the rotation of the last joint of a limb
 
-    None for a skeleton without any length.
+    None for a skeleton whose bones all have length 0.
     """
     lengths, drivers = bones(skeleton)
     if lengths.sum() == 0:
@@ -44,7 +42,7 @@ def eps_x(
 
 
 def bones(skeleton: Skeleton) -> tuple[F64, list[int]]:
-    """Return length and driving joint of each bone: those to joints 1…J-1, then to end sites."""
+    """Return the length and parent joint of each bone: to joints 1…J-1, then to end sites."""
     offsets = np.concatenate([skeleton.offsets[1:], skeleton.end_sites])
     drivers = [*skeleton.parents[1:], *skeleton.end_site_joints]
     return np.asarray(np.linalg.norm(offsets, axis=1)), drivers
@@ -58,7 +56,7 @@ def displacement_error(lengths: F64) -> float:
 def e_d(original: F64, decoded: F64) -> float | None:
     """Return E_D in percent of animations (T, ...): error against movement (Mukai; Karni–Gotsman).
 
-    None for a still animation, which has no movement to compare with.
+    None for an animation without movement.
     """
     movement = np.sum((original - original.mean(0)) ** 2)
     if movement == 0:
@@ -78,7 +76,7 @@ def sk_ted(
 
     Parameters
     ----------
-    d : distance in metres that stands for the time between frames; keeps still points finite
+    d : distance in meters that represents the time between frames; avoids division by 0
     window : frames to each side over which the original's speed is averaged
 
     None for a single frame.
@@ -95,7 +93,7 @@ def temporal_edges(points: F64, d: float) -> F64:
 
 
 def windowed_mean(values: F64, window: int) -> F64:
-    """Return the mean of `values` (T, ...) over `window` frames to each side, cut at the ends."""
+    """Return the mean of `values` (T, ...) over `window` frames to each side."""
     count = len(values)
     sums = np.concatenate([np.zeros((1, *values.shape[1:])), np.cumsum(values, axis=0)])
     frames = np.arange(count)
@@ -113,7 +111,7 @@ def e_angle(skeleton: Skeleton, original: F64, decoded: F64) -> float | None:
 
     Parameters
     ----------
-    original, decoded : degrees of freedom (T, C), both on the same branch
+    original, decoded : degrees of freedom (T, C), unwrapped alike
 
     The mean is over frames and the joints that have rotation channels; None if none has.
     """

@@ -1,4 +1,4 @@
-"""How far points are from where they were. Metres in, metres out."""
+"""Distances between points, in meters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def largest(lengths: F64) -> float:
 
 
 def percentile(lengths: F64, share: float) -> float:
-    """Return the length that `share` percent of all frames and points stay below."""
+    """Return a percentile over all frames and points."""
     return float(np.percentile(lengths, share))
 
 
@@ -42,20 +42,20 @@ def displacements(
     *,
     shell: float = SHELL_RADIUS_M,
 ) -> F64:
-    """Return what the promised error is the largest of, by frame and joint (T, J).
+    """Return the largest displacement of each joint, its end sites and shell points, (T, J).
 
     Parameters
     ----------
     a, b : world positions (T, J, 3) and rotations (T, J, 4) of each motion
     ends : end sites (T, E, 3) of each motion
     carriers : joint of each end site, length E
-    shell : how far along the joint's own three axes the skin is, in metres
+    shell : distance of the shell points along the axes of the joint, in meters
     """
-    centre = a[0] - b[0]
+    center = a[0] - b[0]
     turned = rotations.as_matrix(a[1]) - rotations.as_matrix(b[1])
-    skin = centre[..., np.newaxis] + shell * turned
+    skin = center[..., np.newaxis] + shell * turned
     squares = np.einsum("...ik,...ik->...k", skin, skin).max(-1)
-    squares = np.maximum(squares, np.einsum("...i,...i->...", centre, centre))
+    squares = np.maximum(squares, np.einsum("...i,...i->...", center, center))
     moved = ends[0] - ends[1]
     for e, j in enumerate(carriers):
         squares[:, j] = np.maximum(squares[:, j], np.einsum("ti,ti->t", moved[:, e], moved[:, e]))

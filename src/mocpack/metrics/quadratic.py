@@ -1,6 +1,6 @@
-"""Metrics that are the root of a weighted mean of squared distances, as weights.
+"""Weights of metrics that are the root of a weighted mean of squared distances.
 
-A search that knows how squared distances answer to a change can aim at these at once.
+A search with a quadratic model of distances can minimize these metrics directly.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUADRATIC = ("eps_x_cm", "eps_x_centre_cm", "rms_mm")
 def point_weights(skeleton: Skeleton, key: str) -> F64:
     """Return the weight (J + E,) of each joint and each end site in the metric of that key.
 
-    A skeleton without any length has no eps_x; there all joints weigh the same.
+    If all bones have length 0, all joints get the same weight.
     """
     joints, ends = len(skeleton), len(skeleton.end_site_joints)
     weights = np.zeros(joints + ends)

@@ -1,4 +1,4 @@
-"""How far joints are turned from where they pointed: angles between rotations. Radians."""
+"""Angles between rotations, in radians."""
 
 from __future__ import annotations
 

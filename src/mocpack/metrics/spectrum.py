@@ -1,4 +1,4 @@
-"""Energy of a motion above a frequency: what shows a motion that jitters within its bound."""
+"""Energy of a motion above a frequency, to detect jitter within the error bound."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 
-SEGMENT_FRAMES = 256  # frames
-MIN_FRAMES = 16  # frames; a shorter clip has no spectrum to speak of
-JITTER_FREQUENCY_HZ = 30.0  # hertz
-MAX_ENERGY_RATIO = 1.05  # of the source's energy, what a decoded motion may have
-ALLOWED_JITTER = 0.05  # of the bound: root-mean-square jitter of a joint that passes anyway
+SEGMENT_FRAMES = 256
+MIN_FRAMES = 16  # shorter clips have no useful spectrum
+JITTER_FREQUENCY_HZ = 30.0
+MAX_ENERGY_RATIO = 1.05  # decoded over source energy
+ALLOWED_JITTER = 0.05  # RMS jitter of a joint that is always allowed, relative to the error bound
 
 
 def energy_above(points: F64, frame_rate: float, hertz: float) -> float | None:
     """Return the energy of points (T, P, 3) above `hertz`, summed over points and axes, in m².
 
-    None where the frame rate cannot hold that frequency, or the clip is too short to say.
+    None if the frame rate is too low for that frequency, or the clip too short.
     """
     if frame_rate <= 2 * hertz or len(points) < MIN_FRAMES:
         return None
@@ -29,9 +29,8 @@ def energy_above(points: F64, frame_rate: float, hertz: float) -> float | None:
 def welch(signals: F64, frame_rate: float) -> tuple[F64, F64]:
     """Return frequencies (K,) and one-sided power density (K, N) of signals (T, N).
 
-    Welch's method as scipy.signal does it by default: Hann windows of 256 frames that overlap by
-    half, each freed of its mean. Written out because importing scipy.signal takes longer than
-    everything else that `compare` does.
+    Welch's method with the defaults of scipy.signal: Hann windows of 256 frames that overlap by
+    half, with their mean removed. Implemented here because importing scipy.signal is slow.
     """
     length = min(SEGMENT_FRAMES, len(signals))
     step = length - length // 2
@@ -43,15 +42,15 @@ def welch(signals: F64, frame_rate: float) -> tuple[F64, F64]:
         spectrum = np.fft.rfft((part - part.mean(0)) * window[:, np.newaxis], axis=0)
         total += spectrum.real**2 + spectrum.imag**2
     total /= len(starts) * frame_rate * np.sum(window**2)
-    total[1 : (length + 1) // 2] *= 2  # all but the mean and, for an even length, the last
+    total[1 : (length + 1) // 2] *= 2  # all except the mean and, for an even length, the last
     return np.asarray(np.fft.rfftfreq(length, 1 / frame_rate), np.float64), total
 
 
 def jitter(original: Clip, decoded: Clip, max_error: float) -> float:
-    """Return E30 of `decoded` over what it may be; above 1, it jitters.
+    """Return the ratio of E30 of `decoded` to the allowed E30; above 1, it jitters.
 
-    It may be 1.05 times the source's, and (0.05 · `max_error`)² for each joint more. 0 where the
-    frame rate is at most 60 or the clip is too short: nothing above 30 Hz can be told there.
+    Allowed is 1.05 times E30 of the source plus (0.05 · `max_error`)² per joint. 0 if the frame
+    rate is at most 60 or the clip too short, since E30 is then undefined.
     """
     found = energy_above(decoded.positions(), original.frame_rate, JITTER_FREQUENCY_HZ)
     source = energy_above(original.positions(), original.frame_rate, JITTER_FREQUENCY_HZ)
@@ -62,5 +61,5 @@ def jitter(original: Clip, decoded: Clip, max_error: float) -> float:
 
 
 def has_jitter(original: Clip, decoded: Clip, max_error: float) -> bool:
-    """Whether `decoded` jitters though it keeps within `max_error` metres."""
+    """Return whether `decoded` jitters more than allowed for `max_error` in meters."""
     return jitter(original, decoded, max_error) > 1

@@ -1,4 +1,4 @@
-"""The table of metrics: each named once, with its unit, its source and the function behind it."""
+"""The table of metrics: key, title, unit, source and function of each."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from mocpack.metrics import (
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
 from mocpack.metrics.pair import AnyPair, SkeletonPair, pair_clips
 
-MM, CM = 1e3, 1e2  # in a metre
+MM, CM = 1e3, 1e2  # per meter
 ORIGINAL, DECODED = 0, 1  # in a pair
 
 
 @dataclass(frozen=True)
 class Metric:
-    """One line of the table.
+    """One metric.
 
     Attributes
     ----------
     key : str
         Its name in `compare --json`.
     title, unit, source : str
-        What people read.
+        For display.
     measure : callable
-        From a pair of clips to a value in `unit`, or None where the metric does not apply.
+        Returns the value in `unit` for a pair of clips, or None if it does not apply.
     kinds : tuple of str
-        The kinds of clips it is for.
+        Kinds of clips that it measures.
     """
 
     key: str
@@ -66,25 +66,25 @@ METRICS = (
            lambda p: MM * position.rms(p.distances), BOTH),
     Metric("mean_mm", "mean joint error", "mm", "",
            lambda p: MM * position.mean(p.distances), BOTH),
-    Metric("rotation_deg_max", "largest rotation error, in the world", "deg", "",
+    Metric("rotation_deg_max", "largest world rotation error", "deg", "",
            lambda p: _world_degrees(p, rotation.largest)),
-    Metric("rotation_deg_mean", "mean rotation error, in the world", "deg", "",
+    Metric("rotation_deg_mean", "mean world rotation error", "deg", "",
            lambda p: _world_degrees(p, rotation.mean)),
-    Metric("local_rotation_deg_max", "largest rotation error, against the parent", "deg", "",
+    Metric("local_rotation_deg_max", "largest local rotation error", "deg", "",
            lambda p: _local_degrees(p, rotation.largest)),
-    Metric("local_rotation_deg_mean", "mean rotation error, against the parent", "deg", "",
+    Metric("local_rotation_deg_mean", "mean local rotation error", "deg", "",
            lambda p: _local_degrees(p, rotation.mean)),
-    Metric("angle_deg_max", "largest error of a hinge's angle or a joint's rotation", "deg", "",
+    Metric("angle_deg_max", "largest error of a hinge angle or joint rotation", "deg", "",
            lambda p: _degrees(angles.largest_angle(p.original, p.decoded))),
-    Metric("angle_deg_mean", "mean error of them", "deg", "",
+    Metric("angle_deg_mean", "mean error of hinge angles and joint rotations", "deg", "",
            lambda p: _degrees(angles.mean_angle(p.original, p.decoded))),
-    Metric("angle_velocity_rms_deg_s", "RMS error of their velocity", "deg/s", "",
+    Metric("angle_velocity_rms_deg_s", "RMS error of angular velocity", "deg/s", "",
            lambda p: _angle_rate(p, 1, position.rms)),
-    Metric("angle_velocity_max_deg_s", "largest error of their velocity", "deg/s", "",
+    Metric("angle_velocity_max_deg_s", "largest error of angular velocity", "deg/s", "",
            lambda p: _angle_rate(p, 1, position.largest)),
-    Metric("angle_acceleration_rms_deg_s2", "RMS error of their acceleration", "deg/s²", "",
+    Metric("angle_acceleration_rms_deg_s2", "RMS error of angular acceleration", "deg/s²", "",
            lambda p: _angle_rate(p, 2, position.rms)),
-    Metric("angle_acceleration_max_deg_s2", "largest error of their acceleration", "deg/s²", "",
+    Metric("angle_acceleration_max_deg_s2", "largest error of angular acceleration", "deg/s²", "",
            lambda p: _angle_rate(p, 2, position.largest)),
     Metric("velocity_cm_s", "mean velocity error", "cm/s", "",
            lambda p: _velocity(p, velocity.mean), BOTH),
@@ -104,8 +104,8 @@ METRICS = (
            lambda p: _energy(p, 30, ORIGINAL), BOTH),
     Metric("eps_x_cm", "eps_x, at bone ends", "cm", "Beaudoin et al. 2007",
            lambda p: _eps_x(p)),
-    Metric("eps_x_centre_cm", "eps_x, at joint centres", "cm", "Beaudoin et al. 2007",
-           lambda p: _eps_x(p, at="centre")),
+    Metric("eps_x_centre_cm", "eps_x, at joint centers", "cm", "Beaudoin et al. 2007",
+           lambda p: _eps_x(p, at="center")),
     Metric("def_cm", "DEF, sum over joints", "cm", "Chattopadhyay et al. 2007",
            lambda p: CM * papers.displacement_error(p.distances)),
     Metric("def_units", "DEF, in the source's unit", "", "Chattopadhyay et al. 2007",
@@ -126,9 +126,9 @@ METRICS = (
            lambda p: take_data.scale_error(p.original, p.decoded)),
     Metric("time_max_ms", "largest error of a frame's time", "ms", "",
            lambda p: _scaled(take_data.time_error(p.original, p.decoded), 1e3)),
-    Metric("gaps_changed", "samples that became gaps, or no longer are", "", "",
+    Metric("gaps_changed", "samples whose gap flag changed", "", "",
            lambda p: take_data.count_changed_gaps(p.original, p.decoded)),
-    Metric("track_over_bound", "largest error of a track over its bound", "", "",
+    Metric("track_over_bound", "largest track error relative to its bound", "", "",
            lambda p: take_data.track_error(p.original, p.decoded)),
     Metric("sted", "STED, change of the surface", "", "Váša and Skala 2011",
            lambda p: p.sted.total, MESH),
@@ -141,12 +141,12 @@ METRICS = (
 
 
 def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
-    """Measure `decoded` against `original` with every metric of the table.
+    """Measure `decoded` against `original` with all metrics.
 
     Raises
     ------
     UsageError
-        If the two differ in frame count, frame rate, skeleton or mesh.
+        If the clips differ in frame count, frame rate, skeleton or mesh.
     """
     both = pair_clips(original, decoded)
     rows = tuple(Row(m.key, m.title, m.unit, _value(m, both)) for m in METRICS)
@@ -159,10 +159,10 @@ def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
 
 
 def measure(key: str, original: AnyClip, decoded: AnyClip) -> float | None:
-    """Measure `decoded` against `original` with the one metric of that key."""
+    """Measure `decoded` against `original` with one metric, given by its key."""
     metric = next((m for m in METRICS if m.key == key), None)
     if metric is None:
-        raise UsageError(f"no metric {key!r}; there are: {', '.join(m.key for m in METRICS)}")
+        raise UsageError(f"unknown metric {key!r}; metrics: {', '.join(m.key for m in METRICS)}")
     return _value(metric, pair_clips(original, decoded))
 
 

@@ -1,4 +1,4 @@
-"""What a take holds beside its poses: how much of it changed."""
+"""Errors of take data: scales, times, gaps and tracks."""
 
 from __future__ import annotations
 
@@ -7,34 +7,34 @@ import numpy as np
 from mocpack.clip import Clip
 from mocpack.take_data import Track
 
-BROKEN_TRACK = 1e9  # in place of infinity, which JSON does not have
+BROKEN_TRACK = 1e9  # instead of infinity, which JSON cannot represent
 
 
 def scale_error(a: Clip, b: Clip) -> float | None:
-    """Return the largest difference of a scale; None where neither has any."""
+    """Return the largest scale difference; None if neither clip has scales."""
     if not (a.header.is_scaled or b.header.is_scaled):
         return None
     return float(np.abs(a.scales - b.scales).max())
 
 
 def time_error(a: Clip, b: Clip) -> float | None:
-    """Return the largest difference of when a frame is, in seconds; None of even times from 0."""
+    """Return the largest time difference of a frame in seconds; None for even times from 0."""
     if not any(clip.start_time or clip.take_data.times is not None for clip in (a, b)):
         return None
     return float(np.abs(a.times - b.times).max())
 
 
 def count_changed_gaps(a: Clip, b: Clip) -> float | None:
-    """Return how many samples were seen in one and not in the other; None where none has gaps."""
+    """Return the number of samples that are valid in only one clip; None without gaps."""
     if a.take_data.valid is None and b.take_data.valid is None:
         return None
     return float((a.valid != b.valid).sum())
 
 
 def track_error(a: Clip, b: Clip) -> float | None:
-    """Return the largest error of a track over its own bound: above 1, one breaks it.
+    """Return the largest ratio of track error to track bound; above 1, a bound is violated.
 
-    A track that is missing, or exact and changed, counts as `BROKEN_TRACK`; None where there is none.
+    A missing track, or a changed exact track, gives `BROKEN_TRACK`. None without tracks.
     """
     if not (a.tracks or b.tracks):
         return None

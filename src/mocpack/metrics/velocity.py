@@ -1,4 +1,4 @@
-"""How differently points move: the error of their velocity. Metres a second."""
+"""Velocity errors of points, in meters per second."""
 
 from __future__ import annotations
 

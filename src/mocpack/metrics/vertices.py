@@ -1,8 +1,8 @@
-"""STED: how much worse a moving surface looks, by its edges in space and in time.
+"""STED: the perceived error of a moving surface, from its edges in space and time.
 
 Váša and Skala, "A perception correlated comparison method for dynamic meshes", 2011. The form
-follows the summary in Váša and Brunnett 2014; its spatial half and all constants are our reading,
-stated here.
+follows the summary in Váša and Brunnett 2014; the spatial part and all constants are our
+interpretation.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from mocpack.metrics.papers import temporal_edges, windowed_mean
 Faces = npt.NDArray[np.int32]
 Edges = npt.NDArray[np.intp]
 
-TED_DISTANCE_RATIO = (
-    3e-4  # of the bounding box's diagonal: 0.5 mm on a body of 1.75 m, as for SkTED
-)
-TED_WINDOW_FRAMES = 5  # frames to each side over which a vertex's speed is averaged
+TED_DISTANCE_RATIO = 3e-4  # of the diagonal of the bounding box: 0.5 mm for 1.75 m, as in SkTED
+TED_WINDOW_FRAMES = 5  # to each side, for the average speed of a vertex
 TED_WEIGHT = 1.0  # of the temporal part in the hypotenuse
 
 
 class Sted(NamedTuple):
-    """STED and its two parts; the parts that do not apply are None."""
+    """STED and its two parts; None for parts that do not apply."""
 
     total: float | None
     spatial: float | None
@@ -45,10 +43,10 @@ def sted(original: F64, decoded: F64, faces: Faces) -> Sted:
 
 
 def sted_spatial(original: F64, decoded: F64, faces: Faces) -> float | None:
-    """Return the mean over vertices and frames of how unevenly the edges around a vertex change.
+    """Return the mean unevenness of edge changes around vertices, over vertices and frames.
 
-    The relative change of each edge's length is weighted by that length; its standard deviation
-    over the edges of a vertex is that vertex's error, so that even growth costs nothing.
+    The error of a vertex is the standard deviation of the relative length changes of its edges,
+    weighted by length. Uniform scaling therefore has no error.
     """
     edges = mesh_edges(faces)
     if not len(edges):
@@ -67,7 +65,7 @@ def sted_temporal(original: F64, decoded: F64) -> float | None:
 
 
 def mesh_edges(faces: Faces) -> Edges:
-    """Return the edges (E, 2) of triangles, each once."""
+    """Return the unique edges (E, 2) of triangles."""
     pairs = np.sort(faces[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2).astype(np.intp), axis=1)
     return np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
 

@@ -1,7 +1,7 @@
-"""Reaches a target error, ratio or size with any codec, by its own bound or by searching its knob.
+"""Meet a target error, ratio or size with any codec.
 
-Every file made here has been decoded by the real decoder and measured; one that misses its target
-is never returned.
+A codec with error bounds gets them; for any other, its quality parameter is searched. Every file is
+decoded and measured before it is returned; a file that misses its target is never returned.
 """
 
 from __future__ import annotations
@@ -32,36 +32,32 @@ from mocpack.source import BytesSource
 from mocpack.take_data import WIDTHS, TakeData
 from mocpack.units import format_angles, format_lengths, format_sizes
 
-WINDOW_FRAMES = 4096  # frames looked at together
-MIN_BOUND_USE = 0.9  # of clips whose scales stretch what a codec promises
+WINDOW_FRAMES = 4096  # measured at once
+MIN_BOUND_USE = 0.9  # retry a scaled clip if it uses less of its bound than this
 MAX_SCALED_TRIES = 6
-# what a codec is given in turn, of what would be right if errors between frames were in proportion
+# tried in turn, times the bound that would fit if errors between frames were proportional
 BOUND_FACTORS = (1.0, 0.9, 0.75, 0.6, 0.4, 0.2, 0.1)
-EXPECTED_TRIES = 8  # at a knob, for the time left
-UNREACHABLE_EXCESS = 2.0  # logarithm, of settings at which a codec cannot encode the clip
-SCALE_ERROR_SHARE = 0.1  # of a bound, for rounding scales
-MIN_SMALL_TURN_COSINE = math.cos(
-    math.radians(5)
-)  # half the angle of joints that turn by 10° in a frame
-MAX_SAMPLES_BETWEEN = (
-    12  # parts of the time from frame to frame, at whose ends such clips are measured
-)
+EXPECTED_TRIES = 8  # of a parameter search, for the progress display
+UNREACHABLE_EXCESS = 2.0  # logarithm of the excess for settings that cannot encode the clip
+SCALE_ERROR_SHARE = 0.1  # share of the error bound that rounding of scales may use
+MIN_SMALL_TURN_COSINE = math.cos(math.radians(5))  # 10° per frame
+MAX_SAMPLES_BETWEEN = 12  # samples between frames of clips with larger rotations
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of a file; at most one of these, but that `max_angle` may join `max_error`.
+    """The target of a file: at most one of these, except that `max_angle` and `max_error` combine.
 
     Attributes
     ----------
-    max_error, mean_error : float, metres
-        Bound on the promised error; on the mean over frames and joints.
+    max_error, mean_error : float, meters
+        Maximum error; maximum of the mean over frames and joints.
     max_angle : float, radians
-        Bound on the error of every hinge's angle, and of the local rotation of other joints.
+        Maximum error of every hinge angle, and of the local rotation of other joints.
     ratio : float
-        Float32 of the moving channels over the file.
+        Size of float32 of the moving channels, divided by the file size.
     size : int, bytes
-        Of the whole file.
+        Maximum size of the whole file.
     """
 
     max_error: float | None = None
@@ -72,16 +68,14 @@ class Target:
 
     def __post_init__(self) -> None:
         if self.ratio is not None and (not is_finite(self.ratio) or self.ratio <= 0):
-            raise UsageError(
-                f"a ratio must be positive and finite, got {_format_value(self.ratio)}"
-            )
+            raise UsageError(f"ratio must be positive and finite, got {_format_value(self.ratio)}")
         if self.ratio is not None:
             check_number("ratio", self.ratio, 1e-6, 1e12)
         given = [n for n in ("max_error", "mean_error", "ratio", "size") if getattr(self, n)]
         if len(given) > 1:
-            raise UsageError(f"give one target, not {' and '.join(given)}")
+            raise UsageError(f"give one target, got {' and '.join(given)}")
         if self.max_angle and given and given != ["max_error"]:
-            raise UsageError(f"max_angle is kept alone or with max_error, not with {given[0]}")
+            raise UsageError(f"max_angle can be combined with max_error only, got {given[0]}")
 
     def __bool__(self) -> bool:
         return any((self.max_error, self.mean_error, self.ratio, self.size, self.max_angle))
@@ -92,16 +86,16 @@ NO_TARGET = Target()
 
 @dataclass(frozen=True)
 class Attempt:
-    """A file, the codec that made it and what it achieved.
+    """A file, its codec and its measured errors.
 
     Attributes
     ----------
     data : bytes
         The whole file.
     errors : Errors
-        Measured on what the real decoder made of the payload in it.
+        Measured on the decoded file.
     codec : Codec
-        With the parameters that were used.
+        The codec with the parameters of this file.
     payload_size : int
         Bytes of the codec's payload.
     """
@@ -114,23 +108,23 @@ class Attempt:
 
 @dataclass(frozen=True)
 class PreparedClip:
-    """A clip on its way into a file: what the codec gets of it, and what travels beside that.
+    """A clip prepared for encoding: what the codec encodes, and the chunks for the rest.
 
     Attributes
     ----------
     clip : Clip or VertexClip
     codec_clip : Clip or VertexClip
-        What the codec encodes.
+        The clip that the codec encodes.
     chunks : sequence of (tag, body)
-        Of what else the clip holds.
+        Chunks of the take data.
     take_data : Extras
-        What those chunks will be read as.
+        The take data as decoded from these chunks.
     is_scaled : bool
         Whether joints have scales.
     changes_lengths : bool
-        Whether lengths of what the codec gets are not those of the clip.
+        Whether lengths in the codec's clip differ from those of the original.
     is_interpolated : bool
-        Whether a bound has to hold between frames too.
+        Whether the error bound also applies between frames.
     """
 
     clip: AnyClip
@@ -143,10 +137,10 @@ class PreparedClip:
 
 
 def prepare_clip(clip: AnyClip, scale_bound: float | None = None) -> PreparedClip:
-    """Take off what the codec does not see, and code it.
+    """Split a clip into the codec's clip and chunks of take data.
 
-    Scales that move are coded exactly, or so that rounding them takes a share of `scale_bound`,
-    metres.
+    Animated scales are stored exactly, or rounded so that the error is a small share of
+    `scale_bound`, in meters.
     """
     if isinstance(clip, VertexClip):
         return PreparedClip(clip, clip)
@@ -168,7 +162,7 @@ def prepare_clip(clip: AnyClip, scale_bound: float | None = None) -> PreparedCli
 
 
 def _decode_take_data(header: ClipHeader, chunks: Sequence[Chunk]) -> TakeData:
-    """Return what a reader makes of the chunks of a take."""
+    """Return the take data that a reader decodes from chunks."""
     file = pack(FileContents(header, "prepared", 1, {}, b"", chunks=chunks))
     return Reader(BytesSource(file)).take_data
 
@@ -176,10 +170,9 @@ def _decode_take_data(header: ClipHeader, chunks: Sequence[Chunk]) -> TakeData:
 def encode_to_target(
     clip: AnyClip, codec: Codec, target: Target, *, effort: str | None = None
 ) -> Attempt:
-    """Return the smallest file that keeps an error, or the most faithful one of a size.
+    """Return the smallest file within an error, or the file with the smallest error within a size.
 
-    Without a target the codec runs with its own parameters. `effort` takes the place of the
-    codec's own, where it has one.
+    Without a target, the codec uses its own parameters. `effort` replaces that of the codec.
     """
     if effort is not None:
         codec = codec.with_effort(effort)
@@ -188,12 +181,12 @@ def encode_to_target(
         clip, target.max_error or target.mean_error or (None if target else promised)
     )
     if not target and promised and (prepared.changes_lengths or prepared.is_interpolated):
-        # what the codec promises of what it gets, a file must keep of the clip
+        # the codec bounds the error of its own clip; the file must bound that of the original
         return _encode_within_error(prepared, codec, Target(max_error=promised))
     if not target:
         return attempt(prepared, codec)
     if target.max_angle and isinstance(clip, VertexClip):
-        raise UsageError("a vertex animation has no joints whose angles max_angle could bound")
+        raise UsageError("max_angle applies to skeletons, got a vertex animation")
     if target.max_angle:
         target = effective_bounds(codec, target)
     if target.max_error or target.mean_error or target.max_angle:
@@ -202,7 +195,7 @@ def encode_to_target(
 
 
 def effective_bounds(codec: Codec, target: Target) -> Target:
-    """Return the bounds that a codec keeps for a target: its own `max_error` if none is given."""
+    """Return the target, with the codec's own `max_error` if it has no error bound."""
     bounded = target.max_error or target.mean_error
     return target if bounded else replace(target, max_error=codec.error_bound)
 
@@ -214,7 +207,7 @@ def attempt(
     declared: float | None = None,
     declared_angle: float | None = None,
 ) -> Attempt:
-    """Encode, decode the very bytes with the real decoder, measure, and pack."""
+    """Encode a clip, decode the result, measure it, and pack the file."""
     prepared = prepared if isinstance(prepared, PreparedClip) else prepare_clip(prepared)
     with progress.stage():
         made = round_trip(prepared, codec)
@@ -229,9 +222,9 @@ def attempt(
 
 
 def round_trip(prepared: PreparedClip, codec: Codec) -> Encoded:
-    """Encode a clip, and decode the very bytes with the real decoder.
+    """Encode a clip and decode the result.
 
-    A payload that the decoder refuses is a `BoundError`: the codec cannot encode this clip so.
+    A payload that the decoder rejects is a `BoundError`.
     """
     made = codec.encode_verified(prepared.codec_clip)
     if not isinstance(prepared.clip, Clip) or prepared.codec_clip is prepared.clip:
@@ -259,11 +252,10 @@ def measure(
     declared_angle: float | None = None,
     known: MotionError | None = None,
 ) -> Errors:
-    """Measure `decoded` against `clip`: the promised error, and mean, RMS and 99th percentile.
+    """Measure the errors of `decoded`: maximum, mean, RMS and 99th percentile.
 
-    The promised error of interpolated clips is that between frames too. The error of angles is
-    measured where a bound on it is declared. `known` is the promised error at frames, where the
-    encoder has measured it.
+    For interpolated clips, the maximum includes poses between frames. The angle error is measured
+    if a bound is declared. `known` is the error at frames, if the encoder has measured it.
     """
     distances = _distances(clip, decoded)
     if isinstance(clip, Clip) and isinstance(decoded, Clip):
@@ -277,7 +269,7 @@ def measure(
     p99 = float(np.percentile(distances, 99, overwrite_input=True))
     angle = None
     if declared_angle is not None and isinstance(clip, Clip) and isinstance(decoded, Clip):
-        # here, so that who reads files does not wait for the metrics
+        # imported here, so that reading files does not load the metrics
         from mocpack.metrics.angles import largest_angle
 
         angle = largest_angle(clip, decoded)
@@ -285,9 +277,10 @@ def measure(
 
 
 def _error_between(clip: Clip, decoded: Clip, at_frames: F64) -> float:
-    """Return the promised error between frames, where poses are on the way from one to the next.
+    """Return the largest error of interpolated poses between frames.
 
-    `at_frames` (T,) is that of each frame. Half way is enough where frames differ little.
+    `at_frames` (T,) is the error of each frame. One sample per gap is enough if joints rotate
+    little.
     """
     turned = np.abs((clip.rotations[1:] * clip.rotations[:-1]).sum(-1))
     parts = MAX_SAMPLES_BETWEEN if turned.min(initial=1.0) < MIN_SMALL_TURN_COSINE else 2
@@ -304,16 +297,16 @@ def _error_between(clip: Clip, decoded: Clip, at_frames: F64) -> float:
             at = np.arange(gaps) + part / parts
             gap[:, part] = measure_error(window.poses_at(at), made.poses_at(at)).frames
         inside = gap[:, 1:-1]
-        # a curve rises above three of its points by an eighth of how they bend
+        # a parabola exceeds three of its points by at most an eighth of the second difference
         bend = np.maximum(2 * inside - gap[:, :-2] - gap[:, 2:], 0)
         largest = max(largest, float((inside + bend / 8).max()))
     return largest
 
 
 def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
-    """Return how far each joint or vertex is from where it was, (T, J).
+    """Return the distance (T, J) of each joint or vertex from its original position.
 
-    Window by window: the points of a whole clip would take more memory than the clip.
+    Computed in windows, to limit memory.
     """
     found = []
     for pair in zip(_windows(clip), _windows(decoded), strict=True):
@@ -323,7 +316,7 @@ def _distances(clip: AnyClip, decoded: AnyClip) -> F64:
 
 
 def _windows(clip: AnyClip, *, overlap: int = 0) -> Iterator[Any]:
-    """Yield a clip in windows of `WINDOW_FRAMES` frames, with some frames of the next."""
+    """Yield a clip in windows of `WINDOW_FRAMES` frames, plus `overlap` frames."""
     if clip.frame_count <= WINDOW_FRAMES:
         yield clip
         return
@@ -332,9 +325,9 @@ def _windows(clip: AnyClip, *, overlap: int = 0) -> Iterator[Any]:
 
 
 def raw_size(clip: AnyClip) -> int:
-    """Return the clip's bytes as float32 of the channels that move: the yardstick of ratios.
+    """Return the size of the moving channels as float32 in bytes, the baseline of ratios.
 
-    Numbers of tracks count as much, flags and labels a byte each.
+    Numbers in tracks count 4 bytes, flags and labels 1 byte.
     """
     size = 4 * clip.frame_count * moving_channels(clip)
     if isinstance(clip, VertexClip):
@@ -345,7 +338,7 @@ def raw_size(clip: AnyClip) -> int:
 
 
 def moving_channels(clip: AnyClip) -> int:
-    """Return how many channels move: of the source's own numbers, if the clip still has them."""
+    """Return the number of moving channels, of the source's numbers if the clip has them."""
     if isinstance(clip, VertexClip):
         return 3 * clip.header.vertex_count
     scales = clip.take_data.scales
@@ -353,7 +346,7 @@ def moving_channels(clip: AnyClip) -> int:
     if clip.channels is not None:
         moving = moving_dofs(clip.channels)
     else:
-        # windows share a frame, so that what moves only from one to the next is seen
+        # windows overlap by a frame, to detect motion between them
         windows = _windows(drop_take_data(clip), overlap=1)
         moving = np.any([moving_dofs(to_dofs(window)) for window in windows], axis=0)
     return max(1, int(moving.sum()) + scaled)
@@ -392,18 +385,20 @@ def _encode_within_error(prepared: PreparedClip, codec: Codec, target: Target) -
     if not error(best) <= bound:
         wanted, found = format_lengths(bound, error(best))
         raise BoundError(
-            f"{codec.codec_id} cannot keep this clip within {wanted}; it reaches {found}"
+            f"{codec.codec_id} cannot encode this clip within {wanted}; "
+            f"the smallest error is {found}"
         )
     if _angle_log_excess(best, target) > 0:
         wanted, found = format_angles(target.max_angle or 0.0, best.errors.max_angle or 0.0)
         raise BoundError(
-            f"{codec.codec_id} cannot keep this clip's angles within {wanted}; it reaches {found}"
+            f"{codec.codec_id} cannot encode this clip's angles within {wanted}; "
+            f"the smallest error is {found}"
         )
     return best
 
 
 def _angle_log_excess(made: Attempt, target: Target) -> float:
-    """Return how far above its bound the error of angles is, as `_log_excess`; below 0 within it."""
+    """Return the logarithm of the angle error over its bound; at most 0 within it."""
     if target.max_angle is None:
         return -math.inf
     assert made.errors.max_angle is not None
@@ -411,17 +406,17 @@ def _angle_log_excess(made: Attempt, target: Target) -> float:
 
 
 def _excess(made: Attempt, error: float, bound: float, target: Target) -> float:
-    """Return how far a file is above its bounds, 0 within them."""
+    """Return how far the errors of a file exceed their bounds; 0 within them."""
     return max(0.0, error - bound, _angle_log_excess(made, target))
 
 
 def _encode_with_bounds(
     prepared: PreparedClip, codec: Codec, target: Target, error: Callable[[Attempt], float]
 ) -> Attempt:
-    """Return the file of a codec that keeps bounds by itself, of what it gets.
+    """Encode with a codec that bounds its own error.
 
-    Where scales stretch what it gets, or poses between frames count, it is given what the last try
-    shows to be right.
+    The codec's bound is adjusted in several tries if scales change lengths, or if the bound also
+    applies between frames.
     """
     bound = target.max_error or target.mean_error
     assert bound is not None
@@ -447,7 +442,7 @@ def _encode_with_bounds(
         aim *= min(max(math.sqrt(MIN_BOUND_USE) * bound / max(found, 1e-300), 0.02), 10.0)
     if prepared.is_interpolated and all(error(made) > bound for _, made in tried):
         right = min(aim * bound / error(made) for aim, made in tried)
-        # errors between frames come and go: a little less is tried before much less
+        # errors between frames vary irregularly, so small reductions are tried first
         for share in BOUND_FACTORS:
             if encode_with(share * right) <= bound:
                 break
@@ -456,7 +451,7 @@ def _encode_with_bounds(
 
 
 def _scale_step(clip: Clip, bound: float) -> float:
-    """Return the step of scales at which rounding them moves points by a share of the bound."""
+    """Return the rounding step of scales that moves points by a small share of the bound."""
     scales = clip.take_data.scales
     assert scales is not None
     positions = clip.positions()
@@ -479,7 +474,10 @@ def _encode_within_size(prepared: PreparedClip, codec: Codec, limit: int) -> Att
         best = attempt(prepared, codec)
     if len(best.data) > limit:
         wanted, found = format_sizes(limit, len(best.data))
-        raise BoundError(f"{codec.codec_id} cannot pack this clip into {wanted}; it needs {found}")
+        raise BoundError(
+            f"{codec.codec_id} cannot encode this clip within {wanted}; "
+            f"the smallest file has {found}"
+        )
     return best
 
 
@@ -489,7 +487,9 @@ def _size_limit(clip: AnyClip, target: Target) -> int:
     assert target.ratio is not None
     limit = int(raw_size(clip) / target.ratio)
     if limit < 1:
-        raise BoundError(f"no file of this clip can be {target.ratio:g} times smaller")
+        raise BoundError(
+            f"a ratio of {target.ratio:g} is impossible: the file would be less than 1 byte"
+        )
     return limit
 
 
@@ -501,12 +501,11 @@ def _search_quality(
     finest: bool,
     target: Target = NO_TARGET,
 ) -> Attempt:
-    """Return the best setting of the knob whose `excess` over the target is not above 0.
+    """Return the best file whose `excess` over the target is at most 0.
 
-    With `finest`, the finest one (a size is kept by coarse settings), else the one of the
-    smallest file (an error is kept by fine ones). Where none keeps the target, the one that comes
-    nearest to it. Settings at which the codec cannot encode the clip miss the target; it is a
-    `BoundError` if all are such.
+    With `finest`, the finest setting (for a size target), else the smallest file (for an error
+    target). If no setting meets the target, the nearest one. A setting that cannot encode the clip
+    misses the target; if all are such, a `BoundError` is raised.
     """
     parameter = codec.quality
     assert parameter is not None
@@ -554,7 +553,7 @@ def _size(made: Attempt) -> int:
 
 
 def _log_excess(found: float, limit: float) -> float:
-    """Return how far `found` is over the limit, as a logarithm: 0 is just kept."""
+    """Return log(found / limit); 0 is exactly at the limit."""
     return math.log(max(found, 1e-300) / limit) if limit < math.inf else -math.inf
 
 

@@ -1,7 +1,7 @@
-"""Finding the place of a knob at which a falling margin is just used up, in few looks.
+"""Find the value of a parameter at which a target is just met, with few evaluations.
 
-Places run from 0, the end at which a target is surely kept if anywhere, to 1, the end that one
-would like best. Knows neither codecs' bytes nor errors: `rate` looks, this chooses where.
+Positions run from 0, the safe end, to 1, the preferred end. This module chooses positions; `rate`
+evaluates them.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from dataclasses import dataclass
 
 from mocpack.codec import Quality
 
-MAX_EVALUATIONS = 24  # at most, after the target lies between two places
+MAX_EVALUATIONS = 24  # after the root is bracketed
 TARGET_TOLERANCE = (
-    2e-3  # of the target left unused, or of the file: what more looks could still win
+    2e-3  # relative to the target or the file size; stop when the possible gain is smaller
 )
 FIRST_STEP = 1 / 16
-MIN_EDGE_DISTANCE = 0.05  # of the interval: the nearest that a guess may come to its ends
+MIN_EDGE_DISTANCE = 0.05  # of an interpolated position from the ends, relative to the interval
 
 
 @dataclass(frozen=True)
 class ParameterScale:
-    """A knob's values along 0..1, even in their logarithm.
+    """Maps positions 0 to 1 to parameter values, evenly in their logarithm.
 
-    With `finest`, 0 is the coarse end, else the fine one.
+    With `finest`, 0 is the coarse end, otherwise the fine end.
     """
 
     parameter: Quality
@@ -32,7 +32,7 @@ class ParameterScale:
 
     def value(self, place: float) -> float:
         safe, wanted = self._ends()
-        if place in (0.0, 1.0):  # the ends exactly, not to rounding
+        if place in (0.0, 1.0):  # the exact ends, without rounding
             return wanted if place else safe
         found = math.exp(self._log(safe) + place * (self._log(wanted) - self._log(safe)))
         found -= self._shift()
@@ -40,14 +40,14 @@ class ParameterScale:
         return float(round(found)) if self.parameter.integer else found
 
     def place(self, value: float | None) -> float:
-        """Return where a value lies; the middle for one that is not on the scale."""
+        """Return the position of a value; the middle if it is outside the range."""
         if value is None or not self.parameter.low <= value <= self.parameter.high:
             return 0.5
         safe, wanted = self._ends()
         return (self._log(value) - self._log(safe)) / (self._log(wanted) - self._log(safe))
 
     def apart(self, a: float, b: float) -> bool:
-        """Return whether there is a setting between two places."""
+        """Return whether there is another value between two positions."""
         if self.parameter.integer:
             return abs(self.value(a) - self.value(b)) > 1
         return abs(a - b) > 1e-4
@@ -69,14 +69,13 @@ def search_root(
     *,
     is_worthwhile: Callable[[float, float], bool],
 ) -> None:
-    """Call `evaluate` (0 or less: kept) at ever better places until the target is nearly used up.
+    """Evaluate positions until one is close below the target; `evaluate` returns the excess.
 
-    `is_worthwhile` says whether anything between a place that keeps it and one that does not is worth
-    another look: errors jump, and the target may lie within a jump.
+    `is_worthwhile` returns whether a position between the two bracketing ones can improve the
+    result: errors jump, and the target may lie within a jump.
 
-    Strides of twice the length each time find two places with the target between them, so that
-    the ends of the knob, where codecs are slowest, are looked at only if need be; the false
-    position of Illinois closes in on it.
+    Steps of doubling length bracket the root, so the ends of the range, where codecs are slowest,
+    are evaluated only if necessary. The Illinois method (false position) then refines it.
     """
     found = _bracket(evaluate, start)
     if found is None:
@@ -97,7 +96,7 @@ def search_root(
 
 
 def _interpolate(kept: tuple[float, float], missed: tuple[float, float]) -> float:
-    """Return where a straight line between two (place, excess) leaves half of `TARGET_TOLERANCE`."""
+    """Return where the line through two (position, excess) is half the tolerance below 0."""
     share = (-TARGET_TOLERANCE / 2 - kept[1]) / (missed[1] - kept[1])
     return kept[0] + min(max(share, MIN_EDGE_DISTANCE), 1 - MIN_EDGE_DISTANCE) * (
         missed[0] - kept[0]
@@ -107,7 +106,7 @@ def _interpolate(kept: tuple[float, float], missed: tuple[float, float]) -> floa
 def _bracket(
     evaluate: Callable[[float], float], start: float
 ) -> tuple[tuple[float, float], tuple[float, float]] | None:
-    """Return a place that keeps the target and one that misses it, each with its excess."""
+    """Return a position that meets the target and one that misses it, with their excess."""
     place, excess, stride = start, evaluate(start), FIRST_STEP
     goal = 1.0 if excess <= 0 else 0.0
     while place != goal:

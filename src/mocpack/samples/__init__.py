@@ -1,4 +1,4 @@
-"""The bundled clip: four seconds of a person jumping, from CMU's motion database."""
+"""The bundled clip: four seconds of a person jumping, from the CMU motion database."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""For those who test codecs: motions made from a seed, and the contract every codec keeps.
+"""Test codecs: synthetic motions from a seed, and the contract of every codec.
 
-Public, so that a codec in another package can be held to the same contract.
+Public, so that codecs in other packages can run the same checks.
 """
 
 from mocpack.testing.contract import CLIP_CHECKS, CODEC_CHECKS, ContractError

@@ -1,8 +1,8 @@
-"""The contract every codec keeps, as checks that any package can run on its own codec.
+"""The contract of every codec, as checks that any package can run on its codec.
 
-`CLIP_CHECKS` run on every hard clip, `CODEC_CHECKS` once on a small one. A check returns quietly
-or raises `ContractError`. A codec may answer a hard clip with `UnsupportedClipError`, but not an
-ordinary one.
+`CLIP_CHECKS` run on every hard clip, `CODEC_CHECKS` once on a small one. A failed check raises
+`ContractError`. A codec may raise `UnsupportedClipError` for a hard clip, but not for an ordinary
+one.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ Check = Callable[[Codec, Any], None]
 
 FIX_CHECKSUMS: dict[str, Callable[[bytes], bytes]] = {}
 """By codec ID, a function that corrects the checksums inside a payload, so that flipped bits reach
-the decoder. Empty at first: the tests of a codec with such checksums add their function."""
+the decoder. Tests of a codec with such checksums add their function."""
 
 FLIP_COUNT = 60
-CACHE_SIZE = 4  # clips whose files are kept between checks
+CACHE_SIZE = 4  # clips whose files are cached between checks
 
 
 class ContractError(AssertionError):
-    """A codec breaks the contract."""
+    """A codec violates the contract."""
 
 
 def check_shapes_and_header_survive(codec: Codec, clip: AnyClip) -> None:
@@ -124,14 +124,14 @@ def check_input_is_untouched(codec: Codec, clip: AnyClip) -> None:
 
 
 def check_ordinary_clips_are_taken(codec: Codec, clip: AnyClip) -> None:
-    """Encode a walk, or a waving mesh: a codec that refuses every clip keeps no contract."""
+    """Encode a walk or a waving mesh: a codec must support ordinary clips."""
     for kind, ordinary in (("skeleton", walk(0.2)), ("vertices", vertex_wave(frames=3))):
         if kind not in codec.kinds:
             continue
         try:
             codec.encode(ordinary)
         except UnsupportedClipError as error:
-            raise ContractError(f"an ordinary clip was refused: {error}") from error
+            raise ContractError(f"the codec rejected an ordinary clip: {error}") from error
     _require(bool(codec.kinds), "the codec takes no kind of clip")
 
 
@@ -150,7 +150,7 @@ def check_unknown_parameters_are_refused_by_name(codec: Codec, clip: AnyClip) ->
     try:
         type(codec).from_params({"no_such_parameter": 1})
     except UsageError as error:
-        _require("no_such_parameter" in str(error), "the complaint does not name the parameter")
+        _require("no_such_parameter" in str(error), "the error does not name the parameter")
     else:
         raise ContractError("an unknown parameter was accepted")
 
@@ -219,7 +219,7 @@ def check_more_frames_than_bytes_can_hold_are_refused(codec: Codec, clip: AnyCli
         except FormatError:
             continue
         raise ContractError(f"{frames} frames were accepted from {size} bytes")
-    # as many as the container lets pass: the codec itself must refuse or cope
+    # as many as the container allows: the codec itself must reject or decode them
     header = replace(clip.header, frame_count=min(64 * size, 50_000))
     _decode_safely("frames that the payload does not have", codec.decode, payload, header)
 
@@ -280,7 +280,7 @@ CODEC_CHECKS: tuple[Check, ...] = (
 
 
 def fix_checksums(data: bytes) -> bytes:
-    """Return the file with the checksum of every chunk made right again, as far as it parses."""
+    """Return the file with correct checksums in all chunks that can be parsed."""
     out = bytearray(data)
     at = 5
     while at < len(data):
@@ -299,7 +299,7 @@ def fix_checksums(data: bytes) -> bytes:
 
 
 def _build_bomb(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> bytes:
-    """Return a small file that claims `frames` frames, its checksums right."""
+    """Return a small file that declares `frames` frames, with correct checksums."""
     header = clip.header
     params = non_default_params(codec, without=codec.encoder_params)
     honest = pack(FileContents(header, codec.codec_id, codec.bitstream_version, params, payload))
@@ -323,12 +323,12 @@ def _build_bomb(codec: Codec, clip: AnyClip, payload: bytes, frames: int) -> byt
 
 
 def _codec_clip(clip: AnyClip) -> AnyClip:
-    """Return what a codec gets of a clip."""
+    """Return the clip that a codec encodes."""
     return drop_take_data(clip) if isinstance(clip, Clip) else clip
 
 
-# Checks of one clip follow one another, and what they look at is made once; whether it is the same
-# each time, and whether the clip stays as it was, are checks that encode anew.
+# Checks of one clip run one after another and share its cached file. The checks for determinism and
+# for unchanged input encode again.
 @lru_cache(CACHE_SIZE)
 def _file(codec: Codec, clip: AnyClip) -> bytes:
     return _api.encode(clip, codec)
@@ -351,7 +351,7 @@ def _decode_partial(data: bytes) -> AnyClip:
 def _decode_safely(what: str, decode: Callable[..., AnyClip], *given: Any) -> AnyClip | None:
     try:
         return decode(*given)
-    except (FormatError, UnknownCodecError):  # a flipped letter of the codec's id is no crash
+    except (FormatError, UnknownCodecError):  # a flipped bit in the codec id is a valid error
         return None
     except Exception as error:
         raise ContractError(f"{what} raised {type(error).__name__}: {error}") from error
@@ -369,7 +369,7 @@ def _samples(clip: AnyClip) -> list[Any]:
 
 
 def _close(a: AnyClip, b: AnyClip) -> bool:
-    """Say whether two clips are the same motion, whatever the signs of their quaternions."""
+    """Return whether two clips are the same motion, ignoring quaternion signs."""
     if isinstance(a, VertexClip) or isinstance(b, VertexClip):
         return all(np.array_equal(x, y) for x, y in zip(_samples(a), _samples(b), strict=True))
     if a.rotations.shape != b.rotations.shape or a.translations.shape != b.translations.shape:
@@ -379,6 +379,6 @@ def _close(a: AnyClip, b: AnyClip) -> bool:
     return bool((turned > 1 - 1e-9).all() and moved < 1e-7)
 
 
-def _require(condition: bool, complaint: str) -> None:
+def _require(condition: bool, message: str) -> None:
     if not condition:
-        raise ContractError(complaint)
+        raise ContractError(message)

@@ -1,4 +1,4 @@
-"""Motions made of nothing but a seed: a body that walks, turns, jumps or stands, and hard cases."""
+"""Synthetic motions from a seed: a body that walks, turns, jumps or stands, and hard cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip, VertexClip
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
-# name, parent, offset in centimetres (x left, y up, z forward)
+# name, parent, offset in centimeters (x left, y up, z forward)
 BODY = (
     ("Hips", None, (0, 0, 0)),
     ("Spine", "Hips", (0, 10, -1)),
@@ -40,7 +40,7 @@ ENDS = {
     "LeftToe": (0, 0, 7),
     "RightToe": (0, 0, 7),
 }
-HIP_HEIGHT = 0.94  # metres
+HIP_HEIGHT = 0.94  # meters
 
 
 def humanoid() -> Skeleton:
@@ -77,7 +77,7 @@ def turn(
 
 
 def jump(seconds: float = 2.0, *, frame_rate: float = 60.0, seed: int = 2) -> Clip:
-    """Return jumps of 40 cm, one a second: crouch, flight, landing."""
+    """Return jumps of 40 cm, one per second: crouch, flight, landing."""
     time = _times(seconds, frame_rate)
     cycle = time % 1.0
     flight = np.clip((cycle - 0.3) / 0.5, 0, 1)
@@ -117,7 +117,7 @@ def chain(joints: int, frames: int, *, seed: int = 0, scale: float = 0.1) -> Cli
 
 
 def hard_clips() -> dict[str, Clip]:
-    """Return the clips that break codecs, by name; each small, so that all can be tried."""
+    """Return small clips with difficult properties, by name."""
     base = walk(0.5)
     return {
         "walk": walk(0.75),
@@ -140,7 +140,7 @@ def hard_clips() -> dict[str, Clip]:
 
 
 def vertex_wave(frames: int = 12, side: int = 6) -> VertexClip:
-    """Return a square cloth with a travelling wave, as a vertex animation."""
+    """Return a square cloth with a traveling wave, as a vertex animation."""
     x, z = np.meshgrid(np.linspace(0, 1, side), np.linspace(0, 1, side))
     phase = np.linspace(0, 2 * np.pi, frames)[:, np.newaxis, np.newaxis]
     y = 0.1 * np.sin(phase + 5 * x + 3 * z)
@@ -176,7 +176,7 @@ def _gait(phase: F64, amount: float) -> dict[str, F64]:
 
 
 def _clip(root: F64, angles: dict[str, F64], frame_rate: float, seed: int) -> Clip:
-    """Add the small irregularities of a living body and make the clip."""
+    """Add small irregularities to the angles and return the clip."""
     rng = np.random.default_rng(seed)
     stacked = np.stack([angles[name] for name, _, _ in BODY], axis=1)
     time = np.arange(len(root))[:, np.newaxis, np.newaxis] / frame_rate
@@ -210,7 +210,7 @@ def _without_length() -> Clip:
 
 
 def _translating() -> Clip:
-    """Six channels on every joint, as Bandai Namco's files have them; one of them slides."""
+    """Six channels on every joint, as in the files of Bandai Namco; one joint moves."""
     clip = walk(0.4)
     s = clip.skeleton
     skeleton = Skeleton(
@@ -225,7 +225,7 @@ def _translating() -> Clip:
 
 
 def _few_axes() -> Clip:
-    """Joints with no, one, two and three rotation channels, some in a turned axis frame."""
+    """Joints with zero to three rotation channels, some in a rotated axis frame."""
     channels = (DEFAULT_ROOT, ("rx",), ("rx", "rz"), (), DEFAULT_JOINT)
     tilts = np.zeros((5, 3))
     tilts[1:3] = (0.3, 0.0, 0.2), (0.0, 1.0, 0.1)

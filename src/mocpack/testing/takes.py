@@ -1,4 +1,4 @@
-"""Takes that hold more than poses: every combination of what a clip can hold, made from a seed."""
+"""Synthetic clips with take data: every combination of features, from a seed."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FEATURES = (
     "space",
     "hinges",
 )
-"""What `take` can add to a motion; each by itself, and all together, must survive."""
+"""Features that `take` can add to a motion."""
 
 
 def take(features: Collection[str] = FEATURES, *, frames: int = 12, seed: int = 0) -> Clip:
-    """Return a small motion of two limbs that holds the features named.
+    """Return a small motion of two limbs with the given features.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def take(features: Collection[str] = FEATURES, *, frames: int = 12, seed: int = 
 
 
 def all_takes(*, most: int = len(FEATURES), frames: int = 12) -> Iterator[tuple[str, Clip]]:
-    """Yield takes of up to `most` features each, and the one of all, with their names."""
+    """Yield names and clips with up to `most` features each, and one with all features."""
     for count in range(1, most + 1):
         for features in combinations(FEATURES, count):
             yield ", ".join(features), take(features, frames=frames)
@@ -83,7 +83,7 @@ def all_takes(*, most: int = len(FEATURES), frames: int = 12) -> Iterator[tuple[
 
 
 def markers(frames: int = 40, count: int = 6, *, seed: int = 3) -> Clip:
-    """Return markers that wander, with gaps."""
+    """Return moving markers with gaps."""
     rng = np.random.default_rng(seed)
     time = np.arange(frames)[:, None, None] / 100
     points = rng.normal(size=(1, count, 3)) + 0.3 * np.sin(
@@ -120,7 +120,7 @@ def _skeleton(features: Collection[str], rng: np.random.Generator) -> Skeleton:
     if "names" in features:
         names[2], names[4] = "", "knee"
     count = len(names)
-    unit = 0.01 if "scale" in features else 1.0  # an armature in centimetres
+    unit = 0.01 if "scale" in features else 1.0  # an armature in centimeters
     scales = np.ones((count, 3))
     if "scale" in features:
         scales[[j for j, parent in enumerate(parents) if parent < 0]] = 100.0
@@ -144,7 +144,7 @@ def _skeleton(features: Collection[str], rng: np.random.Generator) -> Skeleton:
 
 
 def _hinges(unit: float) -> Hinges:
-    """Return a knee of one axis, a chest of two, and a foot that slides and turns."""
+    """Return hinges: a knee with one axis, a chest with two, a foot with a slider and an axis."""
     return Hinges(
         (3, 3, 1, 2, 2),
         np.array([[1, 0, 0], [0, 0, -1], [0.6, 0.8, 0], [0, 1, 0], [0, 0, 1]]),
@@ -157,7 +157,7 @@ def _hinges(unit: float) -> Hinges:
 def _on_hinges(
     skeleton: Skeleton, local: F64, places: F64, angles: F64, moving: Collection[int]
 ) -> tuple[F64, F64]:
-    """Return the pose with hinged joints at angles (T, H), which are as many as joints or fewer."""
+    """Return the pose with hinged joints at some angles."""
     hinges = skeleton.hinges
     assert hinges is not None
     angles = angles[:, : len(hinges)] * np.where(hinges.slides, 0.01, 1.0)

@@ -8,7 +8,7 @@ from mocpack.arrays import F64
 from mocpack.io.asf import Asf, Line, iterate_lines
 from mocpack.io.text import parse_number
 
-LONGEST_NUMBER = 15  # digits of a frame's number
+MAX_NUMBER_LENGTH = 15  # digits of a frame's number
 
 
 def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
@@ -88,6 +88,6 @@ def _is_number(line: Line) -> bool:
 
 def _frame_number(line: Line) -> int:
     word = line.words[0]
-    if not _is_number(line) or len(word) > LONGEST_NUMBER:
-        raise line.fault(f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}")
+    if not _is_number(line) or len(word) > MAX_NUMBER_LENGTH:
+        raise line.fault(f"expected a frame number, got {word[:40].decode('utf-8', 'replace')!r}")
     return int(word)

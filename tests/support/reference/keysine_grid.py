@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keysine_payload import Grid
 from mocpack.arrays import F64, I64
-from mocpack.codecs.keysine.payload import Grid
 from mocpack.coding.series import SMOOTH_FORECAST, ColumnGroup, Forecast, Predictor, select_features
 from mocpack.errors import CorruptionError
 from mocpack.skeleton import Skeleton
@@ -20,12 +20,12 @@ from reference.range_decoder import moved
 from reference.series_forecast import Forecaster
 from reference.table_reader import TableReader
 
-MOST_FINER = 15
+MAX_FINER = 15
 QUIET = 9  # half octaves of 1/32 step
 HALF_STATE = 1 << 31
 # classes, of which the first ask where the prediction stands; and from where on digits are plain
 CLASSES, SIDED, FIRST_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 17, 8, 72, 12, 16
-LARGEST_ERROR = 1 << 28
+MAX_ERROR_CODE = 1 << 28
 QUICK = Forecast((Predictor(0.99, 3, 2, 4),), 30, 10.0, 0.98)
 """How a grid that is not thorough is predicted."""
 
@@ -114,7 +114,7 @@ class GridRows:
         self._forecast, self._levels = Forecaster(features, forecast), Levels(plan, groups, sizes)
         self._sided: list[list[list[int]]] = tables()["GRID_SIDED_TABLES"].tolist()
         self._tables: list[list[int]] = tables()["GRID_TABLES"].tolist()
-        self._states = [HALF_STATE] * (4 + MOST_FINER)
+        self._states = [HALF_STATE] * (4 + MAX_FINER)
         self._numbers = [0] * plan.channel_count
         self._finer = [0] * len(plan.tracks)
 
@@ -141,17 +141,17 @@ class GridRows:
     def _number(self, t: int, c: int, before: int) -> int:
         at = self._plan.tracks[t].first_channel + c
         predicted = self._forecast.predict(at, before)
-        centre = predicted + 8 >> 4
-        off = predicted - 16 * centre
+        center = predicted + 8 >> 4
+        off = predicted - 16 * center
         side, fraction = (-1, -1 - off >> 1) if off < 0 else (1, off >> 1)
         kind, width = self._levels.outlook(t, c)
         starts = self._sided[kind][fraction] if kind < SIDED else self._tables[kind - SIDED]
         folded = rest_of(self._coder, self._coder.symbol(starts), FINE)
         size = (folded >> 1 << width) + self._coder.bits(width)
-        value = centre + side * (-size if folded & 1 else size)
+        value = center + side * (-size if folded & 1 else size)
         if folded >= LARGEST or abs(value) > LARGEST:
             raise CorruptionError("keysine payload: a number is too large")
-        self._levels.learn(at, min(16 * abs(16 * value - predicted), LARGEST_ERROR))
+        self._levels.learn(at, min(16 * abs(16 * value - predicted), MAX_ERROR_CODE))
         self._forecast.learn(at, float(value - before))
         return value
 
@@ -159,7 +159,7 @@ class GridRows:
         if not self._single(context):
             return 0
         found = 1
-        while found < MOST_FINER and self._single(3 + found):
+        while found < MAX_FINER and self._single(3 + found):
             found += 1
         return found
 

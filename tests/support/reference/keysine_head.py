@@ -6,21 +6,8 @@ import struct
 
 import numpy as np
 
-from mocpack.arrays import F64, I32, U8
-from mocpack.clip import ClipHeader
-from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import (
-    FIRST_FRAME_ALONE,
-    GRID,
-    LONGEST_BLOCK,
-    LONGEST_GROUP,
-    MOST_SHIFT,
-    THOROUGH,
-    Grid,
-    PayloadHead,
-    checksum,
-)
-from mocpack.codecs.keysine.tracks import (
+from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH, Grid, PayloadHead, checksum
+from keysine_tracks import (
     AXES_BITS,
     BASIS,
     COLUMNS,
@@ -35,6 +22,9 @@ from mocpack.codecs.keysine.tracks import (
     Translation,
     hinges_of,
 )
+from mocpack.arrays import F64, I32, U8
+from mocpack.clip import ClipHeader
+from mocpack.codec import Read
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError
 from reference.keysine_plan import Plan, build_plan
@@ -54,6 +44,7 @@ SHORTEST_PAYLOAD = 3  # bytes: the size of the head fits in them
 MEAN_NUMBER, STILL_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER, SIZE_NUMBER = range(6)
 COUNT_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, BAND_NUMBER, FACTOR_NUMBER = range(6, 11)
 PRECISION_NUMBER, SCALE_NUMBER, TURN_NUMBER = 11, 15, 19
+LONGEST_BLOCK, LONGEST_GROUP, MOST_SHIFT = 512, 8192, 8  # frames, frames, bits
 ROTATION_KINDS, FAST_BAND, FARTHEST_TURN = 5, 3, 1 << 18
 HINGE_STARTS = [0, 128, 384, 3968, 4096]
 

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, rotations
-from mocpack.arrays import F64, I32
-from mocpack.clip import ClipHeader
-from mocpack.codecs.keysine.tracks import (
+from keysine_tracks import (
     AXES_GRID,
     BASIS,
     CHANNELS,
@@ -29,9 +26,12 @@ from mocpack.codecs.keysine.tracks import (
     Translation,
     hinges_of,
 )
+from mocpack import _core, rotations
+from mocpack.arrays import F64, I32
+from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
 
-SHELL_RADIUS_M = 0.03  # metres
+SHELL_RADIUS_M = 0.03  # meters
 SPREAD = 0.3  # exponent of descendants in the weights
 KEY_STEP = _core.KEYSINE_KEY_STEP  # of a coefficient's step of the same index
 # weights in what errors above hinges cost, and how much of that may be left
@@ -53,7 +53,7 @@ class Track:
     family : int
         What it is, for the models: 0 to 9.
     base : array, shape (4,) or (3,)
-        Mean rotation, or origin in metres.
+        Mean rotation, or origin in meters.
     axes : array, shape (3, 3)
         Column c is the rotation vector (or translation) of a unit of channel c.
     key_step : float
@@ -67,7 +67,7 @@ class Track:
     turns : array, shape (C,)
         How much of a hinge's channel is a full turn; 0 where full turns are not the same.
     free_limits : array, shape (N, 2)
-        Of a joint that has hinges but moves freely: of its N slides or turns, in metres or radians,
+        Of a joint that has hinges but moves freely: of its N slides or turns, in meters or radians,
         infinite where nothing is held.
     """
 
@@ -109,9 +109,9 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
     Parameters
     ----------
     unit : float
-        Metres; what steps are multiples of.
+        Meters; what steps are multiples of.
     fine : float
-        Grid of still rotations (radians) and translations (metres).
+        Grid of still rotations (radians) and translations (meters).
     """
     hinges = hinges_of(header.skeleton)
     _check(table, header, hinges)

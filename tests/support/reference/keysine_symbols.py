@@ -1,4 +1,4 @@
-"""The symbols of `keysine` in plain Python: what foretells each, and so by which table it is read.
+"""The symbols of `keysine` in plain Python: the context of each, which selects its table.
 
 Integers throughout; `keysine.py` makes motion of them, `keysine/decode/symbols.h` is the native
 twin.
@@ -15,7 +15,6 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.arrays import I64
-from mocpack.codecs.keysine.payload import LONGEST_BLOCK
 from mocpack.errors import CorruptionError
 from reference.keysine_plan import Plan
 from reference.table_reader import TableReader
@@ -24,6 +23,7 @@ SYMBOLS, ESCAPE, FINE, COARSE, LARGEST = 32, 31, 2, 1, 1 << 30
 BAND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58)
 STEPS, STEP_ESCAPE, FIRST_GUESS, STEP_GUESSES = 64, 23, 5, 8
 SIGNS = 12  # that are read at once
+LONGEST_BLOCK = 512  # frames
 RATIOS = (1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
 SHAPES = {
     "MAGNITUDE_WEIGHTS": (4, 4, 13),
@@ -254,7 +254,7 @@ class CoefficientSymbols:
         return int(abs(keys[b + 1] - keys[b]))
 
     def _bend(self, channel: int, b: int) -> int:
-        """Return how far those within the group are off their neighbours' middle, twice."""
+        """Return how far those within the group are off their neighbors' middle, twice."""
         keys = self._group.keys[:, channel].tolist()
         inner = [e for e in (b, b + 1) if 0 < e < len(keys) - 1]
         return int(sum(abs(keys[e - 1] - 2 * keys[e] + keys[e + 1]) for e in inner))
@@ -324,7 +324,7 @@ class CoefficientSymbols:
         return low
 
     def _starts(self, t: int, b: int, c: int, k: int, reach: int) -> list[int]:
-        """Return the table of a coefficient: by a weighted sum of its neighbours."""
+        """Return the table of a coefficient: by a weighted sum of its neighbors."""
         levels, track = self._group.levels, self._plan.tracks[t]
         channel = track.first_channel + c
         none = np.zeros_like(levels[0, 0])

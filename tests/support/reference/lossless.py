@@ -29,8 +29,8 @@ from mocpack.errors import CorruptionError, InvalidClipError
 CHANNELS, MOTION = 1, 2  # what a payload holds
 BINARY_SCALE = 31  # in place of a number of digits
 TURN_DIGITS = 6
-MOST_DEGREE = 24
-FARTHEST_COEFFICIENT = 2**44
+MAX_DEGREE = 24
+MAX_COEFFICIENT = 2**44
 WHOLE_POWERS = 10 ** np.arange(16, dtype=np.int64)
 
 
@@ -173,7 +173,7 @@ def _read_curve(read: FieldReader, columns: int) -> Curve:
     column = read.varint(columns - 1)
     code = read.u8()
     degree, two = code & 127, code >> 7
-    if degree > MOST_DEGREE:
+    if degree > MAX_DEGREE:
         raise CorruptionError(f"lossless payload: a curve of degree {degree}")
     drivers, low, high = [], [], []
     for _ in range(1 + two):
@@ -183,7 +183,7 @@ def _read_curve(read: FieldReader, columns: int) -> Curve:
     coefficients = np.zeros((degree + 1, degree + 1 if two else 1), np.int64)
     for p, row in enumerate(coefficients):
         for q in range(min(len(row), degree + 1 - p)):
-            row[q] = max(-FARTHEST_COEFFICIENT, min(read.signed(), FARTHEST_COEFFICIENT))
+            row[q] = max(-MAX_COEFFICIENT, min(read.signed(), MAX_COEFFICIENT))
     return Curve(column, tuple(drivers), tuple(low), tuple(high), coefficients)
 
 

@@ -127,8 +127,8 @@ class SeriesDecoder:
 
     def _value(self, column: Column, near: int) -> int:
         """Read a number that is predicted at `near` / 16."""
-        centre = near + 8 >> 4
-        fraction = near - (centre << 4) + 8 >> 1
+        center = near + 8 >> 4
+        fraction = near - (center << 4) + 8 >> 1
         expected = column.expected
         log = expected.bit_length() - 1
         halves = 2 * log + (expected >> log - 1 & 1 if log else 0)
@@ -156,7 +156,7 @@ class SeriesDecoder:
         for level in range(width):
             node = FIRST_LOW + 3 * counted + (1 + (found & 1) if level else 0)
             found = found << 1 | (mixed(node) if level < 2 else self._decode(32768))
-        value = centre + (found if above else -1 - found)
+        value = center + (found if above else -1 - found)
         self._measure(column, expected, abs(16 * value - near))
         return value
 

@@ -13,7 +13,7 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.coding.series import Feature, Forecast
 
-MOST_LAG = 7
+MAX_LAG = 7
 FARTHEST = 2147483647.0
 
 
@@ -126,7 +126,7 @@ class Forecaster:
             for looked_at in features
         ]
         self._blends = [Blend(len(predictors), forecast.blend_forgetting, pull) for _ in features]
-        self._differences = np.zeros((MOST_LAG + 1, len(features)))  # by lag
+        self._differences = np.zeros((MAX_LAG + 1, len(features)))  # by lag
         self._inputs: list[F64] = []
         self._predictions: list[float] = []
         self._row = 0

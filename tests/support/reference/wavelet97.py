@@ -49,7 +49,7 @@ def _low(rows: int) -> int:
 
 
 def _lift(rows: F64, start: int, factor: float) -> None:
-    """Add `factor` times both neighbours to every second row, from `start`; mirrored at ends."""
+    """Add `factor` times both neighbors to every second row, from `start`; mirrored at ends."""
     at = np.arange(start, len(rows), 2)
     above, below = np.abs(at - 1), np.where(at + 1 < len(rows), at + 1, len(rows) - 2)
     rows[at] += factor * (rows[above] + rows[below])

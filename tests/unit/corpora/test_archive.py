@@ -19,7 +19,7 @@ from mocpack.container import (
     Index,
     read_clip_file,
     read_trailer,
-    stored,
+    to_stored_clip,
 )
 from mocpack.container.archive_index import pack_index
 from mocpack.container.chunks import pack_chunk
@@ -343,8 +343,8 @@ def test_hostile_indices_are_format_errors_and_nothing_else():
     data = mocpack.encode(walk(0.3), max_error="5mm", effort="fast")
     out = io.BytesIO()
     writer = ArchiveWriter(out)
-    writer.add(stored("a", data, 200))
-    writer.add(stored("b", data, 100))
+    writer.add(to_stored_clip("a", data, 200))
+    writer.add(to_stored_clip("b", data, 100))
     whole = inflate(pack_index(writer.index()), 1 << 20)
     rng = np.random.default_rng(1)
     for _ in range(300):

@@ -106,7 +106,7 @@ def test_whatever_else_a_pickle_does_is_refused(name):
 
 
 def test_the_complaint_names_what_was_named():
-    with pytest.raises(FormatError, match=r"names (posix|nt|os)\.system"):
+    with pytest.raises(FormatError, match=r"(posix|nt|os)\.system"):
         load(pickle.dumps(Command()))
 
 
@@ -138,7 +138,7 @@ def test_a_memo_of_a_huge_number_takes_no_memory():
 def test_a_swelling_pickle_is_refused():
     import zlib
 
-    with pytest.raises(FormatError, match="swells"):
+    with pytest.raises(FormatError, match="expands"):
         load(zlib.compress(bytes(1 << 26), 9))
 
 

@@ -65,7 +65,7 @@ def test_worst_names_joint_and_frame(arm):
 
 
 def test_worst_frames_are_a_second_apart(arm):
-    # at 2 frames a second: frame 5 is worst, 4 and 6 are in its shadow, then 7
+    # at 2 frames per second: frame 5 is worst, 4 and 6 are in its shadow, then 7
     root = [(4, (0.02, 0, 0)), (5, (0.03, 0, 0)), (6, (0.02, 0, 0)), (7, (0.01, 0, 0))]
     found = compare(arm(8, frame_rate=2), arm(8, root=root, frame_rate=2))
     assert [w.frame for w in found.worst_frames][:2] == [5, 7]
@@ -112,7 +112,7 @@ def test_clips_that_cannot_be_compared_say_why(arm):
     refuses(arm(), arm(skeleton=three), "2 3 joints")
     refuses(arm(), arm(skeleton=names), "joint 1 'hand' 'paw'")
     refuses(arm(), arm(skeleton=bare), "sites")
-    refuses(arm(skeleton=three), arm(skeleton=flat), "'c' parent")
+    refuses(arm(skeleton=three), arm(skeleton=flat), "'c' parents")
 
 
 def test_meshes_that_cannot_be_compared_say_why(arm):

@@ -12,7 +12,7 @@ RATE = 100.0
 
 
 def standing(hips, skeleton=LEG):
-    """A body whose hips move as told and whose joints do not turn."""
+    """A body with given hip positions, whose joints do not rotate."""
     hips = np.asarray(hips, float)
     local = np.tile(IDENTITY, (len(hips), len(skeleton), 1))
     return Clip.build(skeleton, local, hips, frame_rate=RATE)
@@ -59,7 +59,7 @@ def test_only_steps_in_which_the_original_is_planted_count():
 
 
 def test_planted_is_low_and_slow():
-    # at 100 frames a second the speed is taken over 5 frames to each side, at the ends over less
+    # at 100 frames per second the speed is taken over 5 frames to each side, at the ends over less
     slow, fast, high = 0.0014, 0.0016, 0.5
     x = np.array([slow, fast, 0.0])
     steps = np.arange(40)[:, np.newaxis] * x
@@ -80,7 +80,7 @@ def test_a_body_that_never_stands_has_no_foot_skate():
 
 
 def test_slip_is_measured_against_a_fifth_of_the_bound_each_frame():
-    # 1 mm at 100 frames a second: a foot may slip 0.2 mm a frame, 2 cm/s
+    # 1 mm at 100 frames per second: a foot may slip 0.2 mm a frame, 2 cm/s
     assert foot_skate_excess(sliding(0), sliding(0.1), 0.001) == pytest.approx(5)
     assert has_foot_skate(sliding(0), sliding(0.021), 0.001)
     assert not has_foot_skate(sliding(0), sliding(0.019), 0.001)

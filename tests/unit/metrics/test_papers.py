@@ -11,7 +11,7 @@ THIRD = (0, 0, np.pi / 3)  # its chord is as long as the radius
 
 def test_eps_x_of_a_turned_hand(arm):
     # bones: 0.4 m to the hand, which stays, and 0.2 m to its end, which moves by 0.2 m;
-    # sqrt(0 * 0.4/0.6 + 0.04 * 0.2/0.6) = 0.115470 m. The joint centres do not move at all.
+    # sqrt(0 * 0.4/0.6 + 0.04 * 0.2/0.6) = 0.115470 m. The joint centers do not move at all.
     found = compare(arm(1), arm(1, turns=[(0, 1, THIRD)]))
     assert found["eps_x_cm"] == pytest.approx(11.5470, abs=1e-4)
     assert found["eps_x_centre_cm"] == pytest.approx(0, abs=1e-9)
@@ -19,7 +19,7 @@ def test_eps_x_of_a_turned_hand(arm):
 
 def test_eps_x_of_a_turned_root(arm):
     # hand moves 0.4 m, end 0.6 m: sqrt(0.16 * 2/3 + 0.36 * 1/3) = 0.476095 m;
-    # at centres: root 0, hand 0.4 m, which drives the short bone: sqrt(0.16 / 3) = 0.230940 m
+    # at centers: root 0, hand 0.4 m, which drives the short bone: sqrt(0.16 / 3) = 0.230940 m
     found = compare(arm(1), arm(1, turns=[(0, 0, THIRD)]))
     assert found["eps_x_cm"] == pytest.approx(47.6095, abs=1e-4)
     assert found["eps_x_centre_cm"] == pytest.approx(23.0940, abs=1e-4)
@@ -73,7 +73,7 @@ def test_sk_ted_divides_by_the_speed_around():
     assert windowed_mean(np.array([[1.0], [2.0], [6.0]]), 1)[:, 0] == pytest.approx([1.5, 3, 4])
 
 
-def test_sk_ted_takes_half_a_millimetre_for_the_time_between_frames(arm):
+def test_sk_ted_takes_half_a_millimeter_for_the_time_between_frames(arm):
     # still, against a root that jumps 1.2 mm: sqrt(1.2² + 0.5²) = 1.3, so (1.3 - 0.5) / 0.5
     found = compare(arm(), arm(root=[(1, (0, 0, 0.0012))]))
     assert found["sk_ted"] == pytest.approx(1.6)
@@ -98,7 +98,7 @@ def test_e_angle_is_the_length_of_the_angle_error(arm):
 
 
 def test_e_angle_does_not_count_another_way_to_write_the_same_pose(arm):
-    # the source's own numbers wind past a pole; its rotations, read anew, take the other branch
+    # the source's own numbers wind past a pole; its rotations, read again, take the other branch
     triple = np.array([[170.0, 100.0, 190.0]])
     local = arm(1).rotations.copy()
     local[:, 1] = from_euler(np.radians(triple), "ZYX")

@@ -18,7 +18,7 @@ def wave(amplitude, hertz, frame_rate=120.0, frames=FRAMES):
 
 
 @pytest.mark.parametrize(("hertz", "e15", "e30"), [(5, 0, 0), (20, 0.5, 0), (45, 0.5, 0.5)])
-def test_a_swing_of_1_mm_has_half_a_square_millimetre_of_energy(hertz, e15, e30):
+def test_a_swing_of_1_mm_has_half_a_square_millimeter_of_energy(hertz, e15, e30):
     found = compare(wave(0, 0), wave(0.001, hertz))
     assert found["e15"] == pytest.approx(e15, rel=1e-6, abs=1e-6)
     assert found["e30"] == pytest.approx(e30, rel=1e-6, abs=1e-6)

@@ -10,9 +10,9 @@ CLIP = walk(1.0)
 STILL = still(60)
 
 
-def moved(millimetres):
+def moved(millimeters):
     return mocpack.Clip(
-        CLIP.header, CLIP.rotations, CLIP.translations + np.array([millimetres / 1000, 0, 0])
+        CLIP.header, CLIP.rotations, CLIP.translations + np.array([millimeters / 1000, 0, 0])
     )
 
 

@@ -52,11 +52,11 @@ def measured(data):
 
 @pytest.mark.parametrize("bound", ["20mm", "1mm", mocpack.mm(0.1)])
 def test_max_error_is_kept_and_nearly_used_up(bound):
-    metres = bound if isinstance(bound, float) else float(bound[:-2]) / 1000
+    meters = bound if isinstance(bound, float) else float(bound[:-2]) / 1000
     data = mocpack.encode(CLIP, Rounding(), max_error=bound)
     found = measured(data).max
-    assert found <= metres
-    assert found > 0.5 * metres
+    assert found <= meters
+    assert found > 0.5 * meters
 
 
 def test_mean_error_is_kept_and_nearly_used_up():

@@ -71,6 +71,10 @@ extern "C"
 		// A grid in time in place of sine series: steps (tracks), null for none; initial scales (channels).
 		const uint8_t* grid_steps;
 		const uint8_t* initial_scales;
+		// Nonzero ends the search, which then finds nothing. Called many times per group; null: it never
+		// ends.
+		int (*is_stopped)(void* user);
+		void* user;
 	} mocpack_KeysineJob;
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;

@@ -226,7 +226,7 @@ class KeyCoder
 	{
 		Track& track = plan_.tracks[t];
 		int32_t* index = key_step(track);
-		for (int attempt = 0; attempt < ATTEMPTS; ++attempt)
+		for (int attempt = 0; attempt < ATTEMPTS && !is_stopped(e_); ++attempt)
 		{
 			if (all(track, attempt < 9 || guarded(e_, track), keys))
 				return true;

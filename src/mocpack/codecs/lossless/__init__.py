@@ -1,1 +1,1 @@
-"""Every number of the source, bit for bit."""
+"""`lossless`: the numbers of the source, bit for bit."""

@@ -1,10 +1,10 @@
-"""Exact: the numbers of the source come back bit for bit, predicted in time and entropy coded.
+"""Lossless codec: the numbers of the source, predicted over time and entropy coded.
 
-Numbers are taken apart into whole numbers of each column's last digit and a remainder, which is
-nothing for nearly every file (`codecs/lossless/decimals.py`). Angles lose their jumps by full turns
-(`turns.py`); those that follow from others of their joint are written as curves (`curves.py`); the
-rest is coded as a series (`coding/series.py`). `docs/codecs/lossless.md` has the bits. The core's
-reader decodes them (`core/src/reader/lossless.cpp`).
+Numbers are split into integers in units of the last digit of their column and a remainder, which is
+0 for nearly every file (`decimals.py`). Angles are unwrapped (`unwrapping.py`). Angles that are a
+function of others of their joint are written as curves (`curves.py`), the rest as a series
+(`coding/series.py`). `docs/codecs/lossless.md` specifies the bits. The core decodes them
+(`core/src/reader/lossless.cpp`).
 """
 
 from __future__ import annotations
@@ -42,19 +42,18 @@ from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.header import array_bytes
 
 CHANNELS, MOTION = 1, 2  # what a payload holds
-BINARY_SCALE = 31  # in place of a number of digits
-MAX_TURN_DIGITS = 6  # with more, a full turn is beyond the largest whole number
-WORKING_MEMORY_BYTES = 1_000_000_000  # bytes that decoding may take of any clip, as in libmocpack
-JOINT_COLUMN_BYTES = 16_000  # bytes of the predictors of a column that is related to others
-VERTEX_COLUMN_BYTES = 4_000  # bytes of the predictors of a column of a mesh
-LEADING_FRAME_RATIO = (
-    8  # a first frame this many times as far from the second as that from the third stands apart
-)
+BINARY_SCALE = 31  # instead of a number of digits
+MAX_TURN_DIGITS = 6  # with more digits, a full turn exceeds MAX_WHOLE
+WORKING_MEMORY_BYTES = 1_000_000_000  # allowed for decoding any clip, as in libmocpack
+JOINT_COLUMN_BYTES = 16_000  # of the predictors of a related column
+VERTEX_COLUMN_BYTES = 4_000  # of the predictors of a mesh column
+# distance of the first frame to the second over that of the second to the third
+LEADING_FRAME_RATIO = 8
 
 
 @dataclass(frozen=True)
 class Lossless(Codec):
-    """Every number of the source, bit for bit."""
+    """The numbers of the source, bit for bit."""
 
     codec_id = "lossless"
     bitstream_version = 1
@@ -85,7 +84,7 @@ class Lossless(Codec):
     def decode(self, payload: bytes, header: AnyHeader) -> AnyClip:
         limit = max(WORKING_MEMORY_BYTES, _memory_needed(header))
         try:
-            with np.errstate(all="ignore"):  # what broken bytes overflow, the clip refuses
+            with np.errstate(all="ignore"):  # the clip rejects overflowed values
                 if isinstance(header, VertexHeader):
                     return _decode_mesh(payload, header, limit)
                 return _decode_clip(payload, header, limit)
@@ -101,7 +100,7 @@ class LosslessDecoder(Decoder):
 
 
 def _memory_needed(header: AnyHeader) -> int:
-    """Return about how many bytes decoding takes, if every column moves."""
+    """Return the approximate memory of decoding in bytes, if every column moves."""
     arrays = int(Lossless.decode_memory * array_bytes(header))
     if isinstance(header, VertexHeader):
         return arrays + VERTEX_COLUMN_BYTES * 3 * header.vertex_count
@@ -110,7 +109,7 @@ def _memory_needed(header: AnyHeader) -> int:
 
 
 def _channels_imply_motion(clip: Clip) -> bool:
-    """Say whether a clip's channels tell its motion, up to rounding and quaternion signs."""
+    """Return whether the channels give the same motion, up to rounding and quaternion signs."""
     if clip.channels is None:
         return False
     told = from_channels(clip.channels, clip.header)
@@ -155,7 +154,7 @@ def _decode_mesh(payload: bytes, header: VertexHeader, limit: int) -> VertexClip
 
 
 def write_matrix(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
-    """A first frame that stands apart (a pose that some tool put there) is a block of its own."""
+    """Write a matrix; a first frame far from the rest (an inserted pose) is a separate block."""
     lead = _leading_frames(matrix)
     out.u8(lead)
     _write_negative_zeros(out, matrix)
@@ -166,9 +165,9 @@ def write_matrix(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
 
 
 def _write_negative_zeros(out: FieldWriter, matrix: F64) -> None:
-    """Which columns have any, the first of the listed that is its equal (or itself), and where.
+    """Write which values are negative zeros; columns with the same pattern share it.
 
-    Tools print -0.0000 for noise below the last digit, often the same on both sides of a body.
+    Exporters print -0.0000 for noise below the last digit, often alike on both sides of a body.
     """
     negative = (matrix == 0) & np.signbit(matrix)
     columns = np.flatnonzero(negative.any(axis=0))
@@ -207,7 +206,7 @@ def _write_block(out: FieldWriter, matrix: F64, layout: MatrixColumns) -> None:
 
 
 def _write_whole(out: FieldWriter, whole: I64, moving: Mask, layout: MatrixColumns) -> None:
-    """Curves; the columns that follow none, as a series; how far the others lie from theirs."""
+    """Write curves, the other columns as a series, and the residuals of the curves."""
     curves = find_curves(whole, _group_angles(layout, moving))
     out.varint(len(curves))
     for curve in curves:
@@ -220,7 +219,7 @@ def _write_whole(out: FieldWriter, whole: I64, moving: Mask, layout: MatrixColum
 
 
 def _group_angles(layout: MatrixColumns, moving: Mask) -> list[list[int]]:
-    """Return the moving angles of each joint, numbered among the moving columns."""
+    """Return the moving angle columns of each joint, as indices of moving columns."""
     angles = layout.angles[moving]
     return [[c for c in group.columns if angles[c]] for group in layout.groups(moving)]
 
@@ -232,7 +231,7 @@ def _select_free_columns(curves: Sequence[Curve], count: int) -> Mask:
 
 
 def _combine_masks(moving: Mask, free: Mask) -> Mask:
-    """Return the mask of the columns that move and follow no curve."""
+    """Return the mask of moving columns without a curve."""
     mask = moving.copy()
     mask[moving] = free
     return mask
@@ -251,7 +250,7 @@ def _write_curve(out: FieldWriter, curve: Curve) -> None:
 
 
 def _unwrap_all(whole: I64, scales: list[Scale], angles: Mask) -> list[int]:
-    """Take the jumps out of angles, in place; return the interval of each column."""
+    """Unwrap angle columns in place; return the interval of each column."""
     intervals = []
     for c, scale in enumerate(scales):
         interval = 0
@@ -263,7 +262,7 @@ def _unwrap_all(whole: I64, scales: list[Scale], angles: Mask) -> list[int]:
 
 
 def _write_scales(out: FieldWriter, scales: list[Scale], intervals: list[int]) -> None:
-    """One byte a column, deflated: digits in five bits, interval in two; then binary exponents."""
+    """Write one byte per column (five bits of digits, two of interval), then binary exponents."""
     fields = FieldWriter()
     for scale, interval in zip(scales, intervals, strict=True):
         fields.u8((scale.exponent if scale.decimal else BINARY_SCALE) | interval << 5)

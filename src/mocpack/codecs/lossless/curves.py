@@ -1,9 +1,9 @@
-"""Columns that are a smooth function of one or two others, found and written as polynomials.
+"""Find columns that are a smooth function of one or two others, and fit polynomials.
 
 A knee turns about one axis, yet a BVH writes three Euler angles: two of them follow from the
-third, to a digit. An ankle has two axes, and one angle follows from the other two. The curve is a
-sum of Chebyshev polynomials whose coefficients are whole numbers of 1/16 of the columns' unit.
-Only + - * / of doubles, one array operation at a time, so that every machine rounds alike.
+third, up to rounding. An ankle has two axes, and one angle follows from the other two. A curve is a
+sum of Chebyshev polynomials with integer coefficients in 1/16 of the columns' unit. It is evaluated
+with + - * / of doubles only, one array operation at a time, so that every machine rounds alike.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy as np
 
 from mocpack.arrays import F64, I64
 
-COEFFICIENT_SCALE = 16  # coefficients are in this fraction of a unit
+COEFFICIENT_SCALE = 16  # coefficients are in 1/16 of a unit
 DEGREES = {1: (2, 4, 6, 8, 10, 12, 16, 20), 2: (3, 4, 5, 6, 8, 10)}
-PROBE_DEGREES = {1: 8, 2: 6}  # degrees at which a true curve is already closer than the past
-SAMPLE_FRAMES = 400  # frames that a first look takes
-COEFFICIENT_BITS = 20  # about what one costs in a file
-MAX_CURVE_VALUE = 2.0**40  # no value of a curve that a file can hold lies beyond
+PROBE_DEGREES = {1: 8, 2: 6}  # at these degrees a real curve already beats prediction over time
+SAMPLE_FRAMES = 400  # for the first fit
+COEFFICIENT_BITS = 20  # approximate cost of a coefficient
+MAX_CURVE_VALUE = 2.0**40  # beyond all values of a file
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +30,9 @@ class Curve:
     Attributes
     ----------
     column : int
-        The one that follows.
+        The dependent column.
     drivers : tuple of int
-        One or two columns that do not follow any.
+        One or two columns that have no curve themselves.
     low, high : tuple of int
         Range of each driver.
     coefficients : array of int, shape (D + 1, D + 1) or (D + 1, 1)
@@ -64,23 +64,23 @@ def evaluate(curve: Curve, columns: I64) -> F64:
 
 
 def residual(curve: Curve, columns: I64) -> I64:
-    """Return how far the column lies from the curve, positive on the side of the exact value."""
+    """Return the residual of the column, positive on the side of the unrounded value."""
     value = evaluate(curve, columns)
     return np.asarray((columns[:, curve.column] - _round(value)) * _rounding_side(value))
 
 
 def find_curves(columns: I64, families: Sequence[Sequence[int]]) -> list[Curve]:
-    """Return a curve for every column that is worth one.
+    """Return a curve for every column that it makes smaller.
 
     Parameters
     ----------
     columns : array of int, shape (T, C)
     families : sequence of sequence of int
-        Columns among which to look: the angles of one joint.
+        Groups of columns to search: the angles of one joint.
     """
     found: list[Curve] = []
     for candidates in families:
-        # a column may move by its remainders alone; it has no range to scale by
+        # a column that moves only in its remainders has no range
         family = [c for c in candidates if np.ptp(columns[:, c])]
         if len(family) > 1:
             found += _find_one_axis(columns, family) or _find_two_axes(columns, family)
@@ -88,7 +88,7 @@ def find_curves(columns: I64, families: Sequence[Sequence[int]]) -> list[Curve]:
 
 
 def _find_one_axis(columns: I64, family: Sequence[int]) -> list[Curve]:
-    """Look for one column that drives all the others: the one that moves most."""
+    """Return curves of all columns as functions of the one that moves most, or none."""
     ranges = np.ptp(columns[:, list(family)], axis=0)
     driver = family[int(np.argmax(ranges))]
     rest = [c for c in family if c != driver]
@@ -100,7 +100,7 @@ def _find_one_axis(columns: I64, family: Sequence[int]) -> list[Curve]:
 
 
 def _find_two_axes(columns: I64, family: Sequence[int]) -> list[Curve]:
-    """Look for one column that the other two drive."""
+    """Return a curve of one column as a function of the other two, or none."""
     if len(family) != 3:
         return []
     choices = [(c, tuple(d for d in family if d != c)) for c in family]
@@ -111,7 +111,7 @@ def _find_two_axes(columns: I64, family: Sequence[int]) -> list[Curve]:
 
 
 def _cheapest_degree(columns: I64, column: int, drivers: tuple[int, ...]) -> tuple[float, int]:
-    """Return how many bits a curve saves against prediction in time, and of which degree."""
+    """Return the bits that a curve saves against prediction over time, and its degree."""
     sample = _sample(columns, [column, *drivers])
     in_time = 0.75 * _bits(np.diff(columns[:, column], 2)) * len(columns)
 
@@ -151,7 +151,7 @@ def _least_squares(
 def _solve(matrix: F64, values: F64) -> F64:
     """Solve least squares by its normal equations, refined once.
 
-    einsum and a small solve stay on one thread, where lstsq of so little would wake them all.
+    einsum and a small solve use one thread; lstsq would start all threads for little work.
     """
     moments = np.einsum("ti,tj->ij", matrix, matrix)
     moments[np.diag_indices_from(moments)] += 1e-13 * np.trace(moments)
@@ -163,21 +163,21 @@ def _solve(matrix: F64, values: F64) -> F64:
 
 
 def _terms(degree: int, drivers: int) -> tuple[list[int], list[int]]:
-    """Return the degrees of each term in either driver."""
+    """Return the degrees of each term in the first and second driver."""
     last = degree if drivers == 2 else 0
     pairs = [(p, q) for p in range(degree + 1) for q in range(last + 1) if p + q <= degree]
     return [p for p, _ in pairs], [q for _, q in pairs]
 
 
 def _sample(columns: I64, family: list[int]) -> I64:
-    """Return rows spread over the clip, with those where a column is least or greatest."""
+    """Return evenly spread rows, and the rows of each column's minimum and maximum."""
     spread = np.linspace(0, len(columns) - 1, min(SAMPLE_FRAMES, len(columns))).astype(np.intp)
     ends = [f(columns[:, c]) for c in family for f in (np.argmin, np.argmax)]
     return np.asarray(columns[np.unique([*spread, *ends])])
 
 
 def _bits(values: I64) -> float:
-    """Return about how many bits each of these costs."""
+    """Return the approximate cost of a value in bits."""
     if not len(values):
         return 0.0
     return float(np.log2(1 + 2 * np.abs(values).mean()))
@@ -200,5 +200,5 @@ def _round(values: F64) -> I64:
 
 
 def _rounding_side(values: F64) -> I64:
-    """Return on which side of its whole number the value lies: there the next guess is."""
+    """Return the side of its nearest integer on which each value lies, 1 or -1."""
     return np.where(values >= np.floor(values + 0.5), 1, -1)

@@ -1,9 +1,8 @@
-"""Doubles as whole numbers and exact remainders: decimals nearly always, binary fractions else.
+"""Split doubles into integers and exact remainders, on a decimal or binary scale.
 
-A source prints decimals, so a column of its numbers is ``whole / 10^digits`` and nothing remains.
-Where a number has more digits than its column, or is no decimal at all, what remains is kept too:
-as further digits, or as the distance in units of the last place. Every double comes back bit for
-bit, negative zero and denormals included.
+Sources print decimals, so a column is nearly always ``whole / 10^digits`` without a remainder. A
+number with more digits has further digits as its remainder; any other number has the distance in
+units in the last place. Every double is restored bit for bit, including -0.0 and denormals.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ import numpy.typing as npt
 from mocpack.arrays import F64, I64, U64
 
 MAX_DIGITS = 22  # 10^22 is the last power of ten that is a double
-MAX_DECIMAL = 10**15  # any decimal of so many digits is told apart by a double
+MAX_DECIMAL = 10**15  # doubles represent all decimals of 15 digits uniquely
 MAX_WHOLE = 2**29
-MAX_BINARY_EXPONENT = 960  # largest magnitude of a column's binary scale
-BY_ULPS = MAX_DIGITS + 1  # in place of a number of further digits
+MAX_BINARY_EXPONENT = 960  # of a column's binary scale
+BY_ULPS = MAX_DIGITS + 1  # instead of a number of further digits
 POWERS = 10.0 ** np.arange(MAX_DIGITS + 1)
 WHOLE_POWERS = 10 ** np.arange(16, dtype=np.int64)
 RARE_RATIO = (
@@ -29,7 +28,7 @@ RARE_RATIO = (
 
 @dataclass(frozen=True)
 class Scale:
-    """What one unit of a column's whole numbers is: 10^-digits, or 2^-exponent."""
+    """Unit of the integers of a column: 10^-digits or 2^-exponent."""
 
     decimal: bool
     exponent: int
@@ -40,13 +39,13 @@ class Scale:
             raise ValueError(f"exponent must be in {low}..{high}, got {self.exponent}")
 
     def values(self, whole: I64) -> F64:
-        """Return the doubles nearest to the whole numbers on this scale."""
+        """Return the doubles of integers on this scale."""
         if self.decimal:
             return np.asarray(whole / POWERS[self.exponent])
         return np.ldexp(whole.astype(np.float64), -self.exponent)
 
     def nearest(self, values: F64) -> I64:
-        """Return the nearest whole numbers, those out of range at its end."""
+        """Return the nearest integers, clamped to the range."""
         with np.errstate(over="ignore"):
             if self.decimal:
                 scaled = values * POWERS[self.exponent]
@@ -57,10 +56,10 @@ class Scale:
 
 
 def choose_scale(values: F64, digits: npt.NDArray[np.uint8]) -> Scale:
-    """Return the scale on which a column leaves least over.
+    """Return the scale that leaves the smallest remainders.
 
-    Numbers printed to a fixed count of significant digits have fewer decimals the larger they
-    are. The column takes those of its largest numbers: more would waste bits on zeros there.
+    Numbers printed with a fixed count of significant digits have fewer decimals the larger they
+    are. The scale takes the decimals of the largest numbers, to avoid coding zeros there.
     """
     decimal = digits <= MAX_DIGITS
     largest = float(np.abs(values).max(initial=0.0))
@@ -83,7 +82,7 @@ def choose_scale(values: F64, digits: npt.NDArray[np.uint8]) -> Scale:
 
 
 def count_digits(values: F64) -> npt.NDArray[np.uint8]:
-    """Return how many decimals each number has, or BY_ULPS where it is no short decimal.
+    """Return the number of decimals of each number, or BY_ULPS if it is not a short decimal.
 
     >>> count_digits(np.array([2.0, -0.25, 1.6201e-14, 0.1 + 0.2])).tolist()
     [0, 2, 18, 23]
@@ -103,9 +102,9 @@ def count_digits(values: F64) -> npt.NDArray[np.uint8]:
 def split_values(
     values: F64, scale: Scale, digits: npt.NDArray[np.uint8]
 ) -> tuple[I64, npt.NDArray[np.uint8], I64]:
-    """Return a column's whole numbers and what they leave over: its kind, and its amount.
+    """Return the integers of a column, and the kind and amount of their remainders.
 
-    Kind 0 is nothing, 1 to 22 that many further digits, BY_ULPS a distance in the order of
+    Kind 0 is no remainder, 1 to 22 that many further digits, BY_ULPS a distance in the ordering of
     doubles.
     """
     whole = scale.nearest(values)
@@ -122,11 +121,11 @@ def split_values(
 
 
 def _append_zeros(whole: I64, count: npt.NDArray[np.uint8]) -> I64:
-    """Append zeros to whole numbers; none but 0 is followed by more than fifteen digits."""
+    """Append decimal zeros to integers; only 0 gets more than fifteen."""
     return whole * WHOLE_POWERS[np.minimum(count, len(WHOLE_POWERS) - 1)]
 
 
 def _order(values: F64) -> U64:
-    """Number all doubles in increasing order, negative zero just before zero."""
+    """Return the index of each double in increasing order; -0.0 comes just before 0.0."""
     bits = np.ascontiguousarray(values).view(np.int64)
     return (bits ^ ((bits >> 63) & np.int64(2**63 - 1))).view(np.uint64)

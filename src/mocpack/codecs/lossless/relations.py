@@ -1,4 +1,4 @@
-"""Which columns of a motion tell about which: joints, their ancestors, and their mirror images."""
+"""Relate columns for prediction: joints, their ancestors and their mirror images."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from mocpack.mirroring import find_mirrored_joints
 from mocpack.skeleton import Skeleton
 
 Owner = tuple[int, bool]
-"""A joint, and whether the column is of its translation (or else of its rotation)."""
+"""A joint, and whether the column belongs to its translation (otherwise its rotation)."""
 
 
 @dataclass(frozen=True)
 class MatrixColumns:
-    """What the columns of a matrix are."""
+    """Description of the columns of a matrix."""
 
     angles: Mask
-    """Which are in degrees, so that 360 is a full turn."""
+    """Columns in degrees."""
     groups: Callable[[Mask], Sequence[ColumnGroup]]
-    """How those that move relate."""
+    """Returns the groups of the moving columns."""
 
 
 def channel_columns(skeleton: Skeleton) -> MatrixColumns:
@@ -44,7 +44,7 @@ def motion_columns(header: ClipHeader) -> MatrixColumns:
 
 
 def mesh_columns(header: VertexHeader) -> MatrixColumns:
-    """Return the columns of a mesh's vertices, which are not related."""
+    """Return the columns of mesh vertices, which are not related to each other."""
 
     def groups(moving: Mask) -> list[ColumnGroup]:
         points = np.flatnonzero(moving) // 3
@@ -61,8 +61,8 @@ def _groups(skeleton: Skeleton, owners: list[Owner], moving: Mask) -> list[Colum
 def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGroup]:
     """Group columns by owner and relate the groups along the skeleton.
 
-    A rotation's parent is the nearest rotation above it that has columns; the root's is its own
-    translation.
+    The parent of a rotation is the nearest ancestor rotation with columns; that of the root is its
+    own translation.
     """
     kinds = list(dict.fromkeys(owners))
     index = {owner: g for g, owner in enumerate(kinds)}
@@ -80,7 +80,7 @@ def column_groups(skeleton: Skeleton, owners: Sequence[Owner]) -> list[ColumnGro
 
 
 def _above(skeleton: Skeleton, joint: int, moves: bool, index: dict[Owner, int]) -> int:
-    """Return the group that a group hangs from, or -1."""
+    """Return the parent group of a group, or -1."""
     above = skeleton.parents[joint]
     while above >= 0:
         if (above, False) in index:

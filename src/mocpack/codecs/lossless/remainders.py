@@ -1,4 +1,4 @@
-"""What whole numbers leave over of doubles: rarely anything, then further digits or raw bits."""
+"""Write the remainders of numbers: further digits or raw bits, rarely any."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mocpack.coding.planes import encode_plane
 
 
 def write_remainders(out: FieldWriter, kinds: U8, amounts: I64) -> None:
-    """Nothing, or: which columns have any; kinds; lengths; then the bits, lowest first."""
+    """Write a flag and, if there are remainders: columns, kinds, lengths, then bits."""
     if not kinds.any():
         out.u8(0)
         return
@@ -38,7 +38,7 @@ def _iterate_bits(lengths: I64) -> Iterator[npt.NDArray[np.intp]]:
 
 
 def _bit_lengths(values: npt.NDArray[np.uint64]) -> I64:
-    """Return how many bits each number has, 0 for 0."""
+    """Return the bit length of each number, 0 for 0."""
     high, low = values >> np.uint64(32), values & np.uint64(2**32 - 1)
     lengths = np.where(high > 0, 32 + np.frexp(high.astype(np.float64))[1], 0)
     return np.where(high > 0, lengths, np.frexp(low.astype(np.float64))[1]).astype(np.int64)

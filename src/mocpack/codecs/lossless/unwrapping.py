@@ -1,4 +1,4 @@
-"""Angles that jump by a full turn, unwrapped in whole numbers with an exact way back."""
+"""Unwrap integer angles and wrap them back exactly."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import numpy as np
 
 from mocpack.arrays import I64
 
-# which interval a column's angles lie in, so that unwrapped ones can be put back
+# the interval of the angles of a column, for wrapping them back
 NO_INTERVAL, FROM_MINUS_HALF, TO_HALF, FROM_ZERO = 0, 1, 2, 3
 
 
 def unwrap(angles: I64, turn: int, largest: int) -> tuple[int, I64]:
-    """Return the interval that a column lies in and the column without its jumps.
+    """Return the interval of a column, and the unwrapped column.
 
     Parameters
     ----------
     angles : array of int, shape (T,)
     turn : int
-        A full turn in their unit; even.
+        A full turn in the unit of the angles; even.
     largest : int
-        No unwrapped angle may exceed this; a column that would stays as it is.
+        Maximum of an unwrapped angle; a column that would exceed it is not unwrapped.
     """
     steps = np.diff(angles)
     turns = np.cumsum(np.floor_divide(steps + turn // 2, turn))
@@ -32,7 +32,7 @@ def unwrap(angles: I64, turn: int, largest: int) -> tuple[int, I64]:
 
 
 def wrap(angles: I64, turn: int, interval: int) -> I64:
-    """Put unwrapped angles back into their interval."""
+    """Wrap angles into their interval."""
     half = turn // 2
     if interval == FROM_MINUS_HALF:
         return np.mod(angles + half, turn) - half

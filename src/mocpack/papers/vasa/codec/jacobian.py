@@ -16,7 +16,7 @@ from mocpack.kinematics import SHELL_RADIUS_M, end_positions
 from mocpack.skeleton import Skeleton, position_axes, rotation_order
 
 Points = Literal["joints", "ends", "shell"]
-"""Joint centres; those and bone ends; those and the points `SHELL_RADIUS_M` metres along each axis."""
+"""Joint centers; also bone ends; also points `SHELL_RADIUS_M` meters along each axis."""
 
 
 def position_jacobian(clip: Clip, matrix: F64, *, points: Points = "joints") -> F64:
