@@ -43,7 +43,7 @@ def run(
     else:
         new = len(parts.missing_parts(share, folder))
         pack_parts(share, folder, local_engine(jobs))
-        rejected = [file for part in share for file in parts.read_part(part, folder).refused]
+        rejected = [file for part in share for file in parts.read_part(part, folder).rejected]
         done = f"{total} files in {len(share)} parts, {len(share) - new} already packed"
     for file in rejected:
         print_error(file.reason)
