@@ -80,7 +80,7 @@ export class Receiver {
     const core = instance.exports as unknown as Exports;
     core._initialize();
     const receiver = new Receiver(hello, core, patience);
-    const at = receiver.copyIn(hello.model);
+    const at = receiver.copyToWasm(hello.model);
     if (core.open_hello(at, hello.model.length, patience) !== 0)
       throw new MocpackError("corrupt", "the hello is invalid");
     receiver.roomSize = 0; // keep the model: it must not be overwritten by packets
@@ -91,7 +91,7 @@ export class Receiver {
   receive(packet: Uint8Array): LivePose[] {
     if (packet.length > MAX_PACKET_BYTES) return [];
     const before = this.newest;
-    const answer = STATUSES[this.core.receive(this.copyIn(packet), packet.length)];
+    const answer = STATUSES[this.core.receive(this.copyToWasm(packet), packet.length)];
     this.counts[answer]++;
     if (answer === "new" && before >= 0 && this.newest > before)
       this.lossRuns.push(Math.min(this.newest - before - 1, LOSS_WINDOW_PACKETS));
@@ -168,7 +168,7 @@ export class Receiver {
     return { start: number, count: 1, frameNumber: number, time, isExact, rotations, translations };
   }
 
-  private copyIn(bytes: Uint8Array): number {
+  private copyToWasm(bytes: Uint8Array): number {
     if (this.roomSize < bytes.length) {
       this.roomSize = Math.max(4096, 2 * bytes.length);
       this.room = this.core.allocate(this.roomSize) >>> 0;

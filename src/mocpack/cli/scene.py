@@ -63,7 +63,7 @@ def run(
 ) -> int:
     """Compress several motions on one clock into one .mocp file."""
     spec, target = encoding.parse()
-    reencode = bool(target) or spec != AUTO_CODEC
+    must_encode = bool(target) or spec != AUTO_CODEC
     parts = _find_parts(inputs, allow_outside=allow_outside)
     files.check_output(output, force=force, sources=[part.path for part in parts])
     starts = _parse_starts(start or [], [part.name for part in parts])
@@ -77,7 +77,7 @@ def run(
         for part in parts:
             with progress.stage():
                 encoded[part.name] = _encode_part(
-                    part, spec, target, starts.get(part.name), reencode, set_options
+                    part, spec, target, starts.get(part.name), must_encode, set_options
                 )
         return encoded
 
@@ -138,11 +138,11 @@ def _encode_part(
     spec: str,
     target: Target,
     start: float | None,
-    reencode: bool,
+    must_encode: bool,
     reading: dict[str, Any],
 ) -> bytes:
-    """Return the .mocp bytes of one clip. A compressed clip is copied unless `reencode`."""
-    if part.is_packed and not reencode:
+    """Return the .mocp bytes of one clip. A compressed clip is copied unless `must_encode`."""
+    if part.is_packed and not must_encode:
         if start is not None:
             raise UsageError(
                 f"{part.path} is already compressed, so its start cannot change; add a target like "
