@@ -94,7 +94,7 @@ def test_a_truncated_file_is_bad_input_and_not_an_interrupt(folder):
     packed = (folder / "walk.mocp").read_bytes()
     (folder / "cut.mocp").write_bytes(packed[:-9])
     for words in (("info", "cut.mocp"), ("compare", "walk.bvh", "cut.mocp")):
-        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA' has")
+        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA'")
 
 
 def test_a_bad_file_among_many_is_reported_and_stops_no_other(folder):
@@ -239,7 +239,7 @@ def test_a_truncated_file_is_reported_as_truncated(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
     whole = (folder / "walk.mocp").read_bytes()
     (folder / "cut.mocp").write_bytes(whole[: len(whole) // 2])
-    refused(run("decompress", "cut.mocp", folder=folder), "cut.mocp: chunk 'DATA' has")
+    refused(run("decompress", "cut.mocp", folder=folder), "cut.mocp: chunk 'DATA'")
 
 
 def test_codecs_lists_every_codec():
@@ -422,6 +422,6 @@ def test_info_shows_what_a_truncated_file_still_contains(folder):
     moved = np.linalg.norm(back.positions() - walk(0.5).positions(), axis=-1).max()
     assert 1000 * moved <= cut["error_mm"]
     words = run("info", packed).stdout.split()
-    assert b"layers are whole, within" in b" ".join(words)
+    assert b"truncated" in words
     packed.write_bytes(data)
     assert json.loads(run("info", packed, "--json").stdout)[0]["cut"] is None
