@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from hinge_chains import on_hinges
+from hinge_chains import convert_to_hinges
 from scipy.optimize import minimize
 
 import mocpack
@@ -158,7 +158,7 @@ def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
     for i in FOUND_SETTINGS:
         corpus[i].append(symbols_of(found, SETTINGS[i]))
     for every, frames in CHAIN_RATES:
-        chain = on_hinges(stretch(path, every, frames))
+        chain = convert_to_hinges(stretch(path, every, frames))
         for i in CHAIN_SETTINGS:
             corpus[i].append(symbols_of(chain, SETTINGS[i]))
     return corpus

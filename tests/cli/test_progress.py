@@ -1,4 +1,4 @@
-"""Bars with the time left: on a terminal, for work that takes long, and never in the way."""
+"""Progress bars: on a terminal only, for slow work, with the time left."""
 
 import io
 import sys
@@ -16,7 +16,7 @@ from mocpack.testing import walk
 
 
 class Screen(io.StringIO):
-    """What a terminal shows; `lit` is set when it shows the first thing."""
+    """A fake terminal; `lit` is set at the first write."""
 
     def __init__(self):
         super().__init__()
@@ -29,7 +29,7 @@ class Screen(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """Return what a terminal gets on standard error."""
+    """A fake terminal that receives standard error."""
     written = Screen()
     console = Console(file=written, force_terminal=True, width=120, _environ={"TERM": "xterm"})
     monkeypatch.setattr(progress, "stderr", lambda: console)
@@ -55,13 +55,13 @@ def test_short_work_shows_nothing(terminal):
     assert terminal.getvalue() == ""
 
 
-def test_work_that_does_not_say_how_far_it_is_shows_the_time_so_far(terminal):
+def test_work_without_progress_reports_shows_the_elapsed_time(terminal):
     progress.run_with_progress("packing", lambda: terminal.lit.wait(30), slow=0.0)
     assert "packing" in terminal.getvalue()
     assert "left" not in terminal.getvalue()
 
 
-def test_what_the_work_raises_is_raised_here():
+def test_exceptions_of_the_work_are_raised():
     def fail():
         raise mocpack.errors.BoundError("too far")
 
@@ -69,7 +69,7 @@ def test_what_the_work_raises_is_raised_here():
         progress.run_with_progress("packing", fail)
 
 
-def test_a_single_long_encode_tells_the_time_left(terminal, monkeypatch, tmp_path):
+def test_a_single_long_encode_shows_the_time_left(terminal, monkeypatch, tmp_path):
     monkeypatch.setattr(progress.run_with_progress, "__kwdefaults__", {"slow": 0.0})
     source = tmp_path / "walk.bvh"
     mocpack.write(walk(1), source)
@@ -87,7 +87,7 @@ def two_halves(source, output, *, force):
             pass
 
 
-def test_a_batch_counts_the_shares_of_files_that_are_not_done(terminal, monkeypatch):
+def test_a_batch_counts_fractions_of_unfinished_files(terminal, monkeypatch):
     shares = []
     make_progress_bar = progress.make_progress_bar
 

@@ -132,5 +132,5 @@ def test_an_include_that_goes_up_or_sideways_is_found(tmp_path):
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(included)
-    found = list(load_tool("includes").violations(tmp_path))
+    found = list(load_tool("includes").find_violations(tmp_path))
     assert [line.split()[0] for line in found] == ["math/c.h", "papers/vasa/e.h"]

@@ -286,7 +286,7 @@ def _truncation_facts(motion: _api.Motion, layout: PayloadLayout) -> dict[str, A
 
 
 def _take_data_facts(motion: _api.Motion) -> dict[str, Any]:
-    """Return what a file holds in addition to its poses; every key is present, some are empty."""
+    """Return what a file contains in addition to its poses; every key is present."""
     header = motion.header
     first, last = motion.span
     if not isinstance(header, ClipHeader):

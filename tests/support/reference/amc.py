@@ -59,7 +59,7 @@ def _read_bone(line: Line, columns: dict[bytes, tuple[int, int]], row: F64) -> i
     start, count = columns[line.words[0]]
     if len(line.words) != count + 1:
         raise line.fault(
-            f"bone {name!r} has {count} degrees of freedom, but {len(line.words) - 1} values"
+            f"bone {name!r} has {count} degrees of freedom, got {len(line.words) - 1} values"
         )
     for k, word in enumerate(line.words[1:]):
         value = parse_number(word)
