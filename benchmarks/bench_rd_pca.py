@@ -1,4 +1,4 @@
-"""Frames per second of `rd-pca`, and how they grow with the clip; what its head takes of short clips.
+"""Measure the speed of `rd-pca`, how it grows with the clip, and the head size of short clips.
 
     python benchmarks/bench_rd_pca.py [FILE.bvh]
     python benchmarks/bench_rd_pca.py head

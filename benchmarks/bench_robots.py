@@ -5,7 +5,7 @@
     … --other OTHER/src speed amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
-retargeted to Unitree's G1 and H1, 30 frames per second (for research that is not commercial, so that
+retargeted to Unitree's G1 and H1, 30 fps (for research that is not commercial, so that
 they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
 3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
 same largest displacement. `speed` prints frames per second of the encoder on one core, by

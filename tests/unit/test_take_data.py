@@ -382,7 +382,7 @@ def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
 
 
 def test_a_live_stream_says_what_it_cannot_take():
-    with pytest.raises(UnsupportedClipError, match=naming("scales without_scales")):
+    with pytest.raises(UnsupportedClipError, match=naming("scales bake_scales")):
         live.Sender(take(["scale"]).header)
 
 

@@ -116,7 +116,7 @@ def check_parameters(*, ratio: float, rotation: str, update: str, bits: Bits) ->
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Complain unless `value` is one of `choices`."""
+    """Raise an error unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 

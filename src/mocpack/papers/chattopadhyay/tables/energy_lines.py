@@ -56,7 +56,7 @@ class Compared:
 
     @property
     def break_even(self) -> float | None:
-        """Return the bits per second from which on `look_up` costs less, None where it never does."""
+        """Return the bit rate above which `look_up` costs less; None if it never does."""
         saved = DECODING * (self.keysine.seconds - self.look_up.seconds)
         if saved <= 0:
             return None
