@@ -78,7 +78,7 @@ class Unpacker
 	int size(int above, int beside)
 	{
 		const int first = bit_length(uint32_t(above)), farther = bit_length(uint32_t(beside)) - first;
-		Learning* states = lengths_[first][farther < -2 ? 0 : farther > 2 ? 4 : farther + 2];
+		AdaptiveChoice* states = lengths_[first][farther < -2 ? 0 : farther > 2 ? 4 : farther + 2];
 		int node = 1;
 		while (node < 16)
 			node = 2 * node + bit(states[node]);
@@ -89,7 +89,7 @@ class Unpacker
 		return value;
 	}
 
-	int bit(Learning& state)
+	int bit(AdaptiveChoice& state)
 	{
 		int found = coder_.decode(state.one());
 		state.learn(found);
@@ -98,7 +98,7 @@ class Unpacker
 
 	RangeDecoder coder_ = RangeDecoder(PACKED, sizeof PACKED);
 	int16_t zeros_[WIDEST] = {};
-	Learning lengths_[16][5][16], digits_[6][3], moved_, signs_[3];
+	AdaptiveChoice lengths_[16][5][16], digits_[6][3], moved_, signs_[3];
 };
 
 __attribute__((constructor)) void make_tables()
