@@ -1,4 +1,4 @@
-"""Every figure of `keysine`: sizes at equal error, speed, random access, layers.
+"""Measure `keysine`: sizes at equal error, speed, random access, layers.
 
     python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [efforts] [without]
         [speed] [joints] [layers] [grid] [promise]
@@ -99,7 +99,7 @@ def means():
 
 
 def wavelet():
-    print("\nagainst fk-wavelet at equal mean error of joint centres: payload bytes")
+    print("\nagainst fk-wavelet at equal mean error of joint centers: payload bytes")
     clips = {name: clip_of(name) for name in WAVELET_CLIPS}
     for mean in WAVELET_MEANS:
         ours = theirs = 0
@@ -115,7 +115,7 @@ def wavelet():
 
 
 def eps():
-    print("\nagainst Beaudoin, Poulin and van de Panne 2007 optimised, at equal eps_x")
+    print("\nagainst Beaudoin, Poulin and van de Panne 2007 optimized, at equal eps_x")
     for name, error, theirs in EPS:
         clip = clip_of(name)
         label = f"{name} eps_x {error} cm ({theirs} kB theirs)"
@@ -291,15 +291,15 @@ def grid():
     paths = collection("cmu-train")[2::8]
     clips = [mocpack.read(path) for path in paths]
     clips = [clip.frames(1, min(clip.frame_count, 800)) for clip in clips]
-    for millimetres in (0.1, 0.2, 0.4, 0.6):
+    for millimeters in (0.1, 0.2, 0.4, 0.6):
         sums = dict.fromkeys(("transform", "grid", "auto"), 0)
         smaller = 0
         for clip in clips:
-            sizes = {m: len(tight(millimetres, m).encode(clip)) for m in sums}
+            sizes = {m: len(tight(millimeters, m).encode(clip)) for m in sums}
             smaller += sizes["grid"] < sizes["transform"]
             sums = {mode: sums[mode] + sizes[mode] for mode in sums}
         print(
-            f"{millimetres} mm: transform {sums['transform']}, grid {sums['grid']}, "
+            f"{millimeters} mm: transform {sums['transform']}, grid {sums['grid']}, "
             f"auto {sums['auto']} ({100 * (sums['auto'] / sums['transform'] - 1):+.1f} %); the "
             f"grid is smaller on {smaller} of {len(clips)}",
             flush=True,
@@ -325,8 +325,8 @@ def grid():
         )
 
 
-def tight(millimetres, mode):
-    return Keysine(max_error=millimetres / 1000, mode=mode)
+def tight(millimeters, mode):
+    return Keysine(max_error=millimeters / 1000, mode=mode)
 
 
 def window():

@@ -1,4 +1,4 @@
-"""What a large corpus takes to pack: core hours, time on 1 to 64 nodes, bytes, requests.
+"""Predict the cost of packing a large corpus: core hours, time on 1 to 64 nodes, bytes, requests.
 
     MOCPACK_DATA=… python benchmarks/predict_corpus.py [--clips 142000] [--hours 288] [--fps 120]
         [--max-error 1mm] [--effort default] [--cores 8] [-j 2] [--page]
@@ -195,7 +195,7 @@ def told(given: argparse.Namespace, found: Prediction) -> list[str]:
     hours = (found.shared + found.alone) / 3600
     asked = ", ".join(f"{count:,} {name}" for name, count in requests(given.clips, found).items())
     return [
-        f"| {given.clips:,} clips, {given.hours:g} h at {given.fps:g} frames a second, within "
+        f"| {given.clips:,} clips, {given.hours:g} h at {given.fps:g} frames per second, within "
         f"{given.max_error}, `{given.effort}` | predicted |",
         "|---|--:|",
         f"| core hours | {hours:.1f}, {found.alone / 3600:.2f} of them alone (plan, join) |",
