@@ -17,7 +17,7 @@ from itertools import accumulate
 FILLER = "\x01"  # replaces characters that no operator may change
 SWAPS = {
     "comparison": [("<", "<="), ("<=", "<"), (">", ">="), (">=", ">"), ("==", "!="), ("!=", "==")],
-    "neighbour": [("+ 1", "- 1"), ("- 1", "+ 1")],
+    "neighbor": [("+ 1", "- 1"), ("- 1", "+ 1")],
 }
 CPP_SWAPS = {
     **SWAPS,
@@ -76,7 +76,7 @@ def list_mutants(path: str, text: str) -> list[Mutant]:
     for operator, swaps in (CPP_SWAPS if cpp else PYTHON_SWAPS).items():
         for old, new in swaps:
             pattern = rf"(?<=\s){re.escape(old)}(?=\s)" if operator != "truth" else rf"\b{old}\b"
-            if operator == "neighbour":
+            if operator == "neighbor":
                 pattern = rf"(?<=\s){re.escape(old)}(?![\w.])"
             edits += [(*m.span(), operator, new) for m in re.finditer(pattern, code)]
     for m in NUMBER.finditer(code):

@@ -131,14 +131,14 @@ def _selection(folder: Path) -> Selection:
 def _reduce_colors(png: bytes) -> bytes:
     """Return the picture with 256 colors, a third of the bytes.
 
-    Most of them go to what has colour, the bones; the grey around them is content with fewer.
+    Most colors go to the bones; the gray background needs fewer.
     """
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     pixels = np.asarray(picture).reshape(-1, 3)
     vivid = np.ptp(pixels.astype(np.int16), axis=1) > 24
-    colours = _palette(pixels[vivid], 176) + _palette(pixels[~vivid], 80)
+    colors = _palette(pixels[vivid], 176) + _palette(pixels[~vivid], 80)
     table = Image.new("P", (1, 1))
-    table.putpalette(colours)
+    table.putpalette(colors)
     out = io.BytesIO()
     few = picture.quantize(palette=table, dither=Image.Dither.NONE)
     few.save(out, "PNG", optimize=True)
