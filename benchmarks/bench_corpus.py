@@ -12,7 +12,7 @@ hold the same motion as float32: rows of 4 numbers a joint and 3 of the root. Wi
 are windows/s, by the clock and by processor time, one process, stores taking turns in short
 rounds; a store's figure is that of its median round, so that a busy machine is the same to all.
 Clips stay open, with their heads and the key poses they decoded last; no frame is kept, but where a
-row says so. "anew" opens the clip for every window. `opened` reads 240 frames of a clip that is
+row says so. "again" opens the clip for every window. `opened` reads 240 frames of a clip that is
 opened for them, as float64 arrays, against `numpy.load` of the whole clip's compressed .npz.
 """
 
@@ -138,7 +138,7 @@ def windows(given: argparse.Namespace) -> None:
     ):
         readers["mocpack 5 mm"] = ours(Windows(coarse, SECONDS, stride=1 / 120))
         readers["mocpack 1 mm"] = ours(Windows(fine, SECONDS, stride=1 / 120))
-        readers["mocpack 5 mm, anew"] = anew(Windows(again, SECONDS, stride=1 / 120))
+        readers["mocpack 5 mm, again"] = again(Windows(again, SECONDS, stride=1 / 120))
         cached = Windows(coarse, SECONDS, stride=1 / 120, cache="4GB")
         readers["mocpack, decoded cache"] = ours(cached)
         for clip in range(len(cached)) if len(cached) < 100 else range(0, len(cached), 100):
@@ -155,7 +155,7 @@ def opened(given: argparse.Namespace) -> None:
     for bound in ("5mm", "1mm"):
         found = open_corpus(archive(bound, given))
         frames = [int(count) for count in found.index.frame_counts]
-        readers[f"mocpack {bound}"] = frames_anew(found)
+        readers[f"mocpack {bound}"] = frames_reopened(found)
         if bound == "5mm":
             for kind in ("float64", "float32"):
                 readers[f"npz of {kind}"] = compressed(found, kind)
@@ -164,7 +164,7 @@ def opened(given: argparse.Namespace) -> None:
         show(measured(readers, frames, clock), "reads a second")
 
 
-def frames_anew(found: Corpus) -> Read:
+def frames_reopened(found: Corpus) -> Read:
     def read(clip: int, frame: int) -> Any:
         found._motions.clear()
         return found[found.names[clip]].frames(frame, frame + ROWS)
@@ -194,7 +194,7 @@ def ours(found: Windows) -> Read:
     return lambda clip, frame: found.read(first[clip] + frame, out)
 
 
-def anew(found: Windows) -> Read:
+def again(found: Windows) -> Read:
     """Return a reader that opens the clip for each window: its skeleton, its head, its keys."""
     read = ours(found)
 

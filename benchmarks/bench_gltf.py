@@ -41,7 +41,7 @@ OPTIONS = ["-cc", "-kn"]
 
 @dataclass(frozen=True)
 class Row:
-    """One animation: bytes and errors (metres) of both."""
+    """One animation: bytes and errors (meters) of both."""
 
     name: str
     theirs: int

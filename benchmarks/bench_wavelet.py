@@ -14,7 +14,7 @@ import numpy as np
 
 from mocpack.bench.datasets import load_clip
 from mocpack.bench.runner.timing import fastest
-from mocpack.papers.beaudoin.codec.selection import analyse
+from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.wavelet import Wavelet
 from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
@@ -28,7 +28,7 @@ EXACT_UP_TO = 64  # joints; beyond, the paper's search takes minutes
 def search_time(clip, search, ratio=20.0):
     """Return milliseconds per frame, and iterations, of one search."""
     codec = WaveletOpt(ratio=ratio, search=search)
-    found = analyse(clip, rotation="euler", update="4-4")
+    found = analyze(clip, rotation="euler", update="4-4")
     start = time.process_time()
     outcome = codec.choose(clip, found)
     return 1000 * (time.process_time() - start) / clip.frame_count, outcome.iterations

@@ -19,7 +19,7 @@ class Trial:
     Attributes
     ----------
     points : array, shape (T, P, 3)
-        Metres, NaN in gaps.
+        Meters, NaN in gaps.
     analogs : array, shape (N, A)
         In the file's own units.
     """

@@ -94,7 +94,7 @@ def main(words: list[str]) -> None:
     rates = measure(paths[::4], packing)
     frames = given.hours * 3600 * given.fps
     large = predict(rates, given.clips, frames)
-    lines = [*told(given, large), "", *beside(paths, rates, given)]
+    lines = [*describe(given, large), "", *beside(paths, rates, given)]
     print("\n".join(lines))
     if given.page:
         asked = " ".join(word for word in words if word != "--page")
@@ -116,7 +116,7 @@ def measure(paths: list[Path], packing: PackOptions) -> Rates:
     """Plan, pack and join these clips in this process, with the time of each."""
     rows: list[tuple[int, float]] = []  # bytes of the source, seconds
 
-    def here(work, jobs, told):  # type: ignore[no-untyped-def]
+    def here(work, jobs, describe):  # type: ignore[no-untyped-def]
         for place, job in enumerate(jobs):
             start = time.process_time()
             result = work(*job)
@@ -191,7 +191,7 @@ def requests(clips: int, found: Prediction) -> dict[str, int]:
     }
 
 
-def told(given: argparse.Namespace, found: Prediction) -> list[str]:
+def describe(given: argparse.Namespace, found: Prediction) -> list[str]:
     hours = (found.shared + found.alone) / 3600
     asked = ", ".join(f"{count:,} {name}" for name, count in requests(given.clips, found).items())
     return [

@@ -31,7 +31,7 @@ def main(folder: Path) -> None:
     spline = open_spline(_api.encode(clip, "latent-spline"))
     top = int(clip.positions()[:, 0, 1].argmax())
     target = spline.place("Head", top * clip.frame_time) + np.array([0.25, 0.45, 0.0])
-    edit = spline.pulled([Handle("LeftHand", top * clip.frame_time, to=target)], falloff=0.4)
+    edit = spline.apply_handles([Handle("LeftHand", top * clip.frame_time, to=target)], falloff=0.4)
     before, after = spline.clip(), edit.spline.clip()
     assert isinstance(before, Clip)
     assert isinstance(after, Clip)

@@ -72,7 +72,7 @@ BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
 REACHES, STEP_SYMBOLS, STEP_GUESSES, FIRST_GUESS = 24, 24, 8, 5
 LEVELS_CUT = 255
-NEIGHBOURS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
+NEIGHBORS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
@@ -386,7 +386,7 @@ class Coefficients:
 
     def inputs(self) -> Array:
         """Return what weights apply to (N, 13)."""
-        ratios = np.ones((len(self.sizes), NEIGHBOURS))
+        ratios = np.ones((len(self.sizes), NEIGHBORS))
         ratios[:, 3:5] = self.ratios[:, :1] / 16
         ratios[:, 8:] = self.ratios[:, 1:] / 16
         seen = self.keys / 16 / self.frequencies[:, np.newaxis]
@@ -450,7 +450,7 @@ def fit_magnitudes(rows: Coefficients, rng: np.random.Generator) -> tuple[Array,
 
     Weights and constants are in 1/256, lifts in eighths of an octave.
     """
-    inputs = NEIGHBOURS + KEY_INPUTS
+    inputs = NEIGHBORS + KEY_INPUTS
     weights, constants = np.zeros((16, inputs)), np.full((BANDS, 4), 0.3)
     lifts = np.zeros((16, LIFTS))
     for group in range(4):
@@ -508,7 +508,7 @@ def magnitude_classes(rows: Coefficients, weights: Array, constants: Array, lift
         for columns, ratio in (((3, 4), ratios[:, 0]), ((8, 9, 10), ratios[:, 1])):
             for column in columns:
                 sums += (w[column] * ratio >> 4) * levels[:, column]
-        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBOURS:] >> 8, 65535)
+        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBORS:] >> 8, 65535)
         sums += keys * (65536 // part.frequencies.astype(np.int64)) >> 12
         sums |= 1
         bits = np.frexp(sums.astype(float))[1]

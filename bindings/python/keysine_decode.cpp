@@ -27,7 +27,7 @@ using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 using Joints = std::optional<std::vector<int32_t>>;
 
 const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
-const double MAX_DECODED_M = 2e7;	// metres
+const double MAX_DECODED_M = 2e7;	// meters
 const size_t MOST_KEPT = 1 << 14;	// numbers of keys that are kept for the next call
 
 // The first part, in the file's order, that some thread could not read.

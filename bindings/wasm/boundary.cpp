@@ -271,7 +271,7 @@ EXPORT(inflate_bytes) int32_t inflate_bytes(const uint8_t* bytes, uint32_t size,
 	mocpack::Inflated found = mocpack::inflate(bytes, size, nullptr, 0, out, most);
 	if (found.status == MOCPACK_OK)
 		return int32_t(found.size);
-	return mocpack::ErrorMessage(&fault, found.status) << "the archive's index: " << found.complaint;
+	return mocpack::ErrorMessage(&fault, found.status) << "the archive's index: " << found.message;
 }
 
 /* Opens a file in memory, which must not change. */

@@ -4,7 +4,7 @@
 
 Reads the arrays of `tables.inc` and writes `packed_tables.h`, which declares them, and
 `packed_tables.inc`, from which `trained_tables.cpp` makes them when the program starts. Every
-number is foretold from the one above it, which is that of the class before, and from the one beside
+number is predicted from the one above it, which is that of the class before, and from that beside
 it; its bit length and then its digits go through the core's range coder, under probabilities that
 learn.
 """

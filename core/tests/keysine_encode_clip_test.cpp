@@ -142,9 +142,22 @@ void a_callback_stops_it()
 	for (size_t at = 0; at < calls; at += calls / 20 + 1)
 	{
 		encoder.stopper.calls = 0, encoder.stopper.stop_at = at;
-		check(encoder.run(PLAIN, &payload, &errors) == MOCPACK_CANCELLED, "the encoder stops");
+		check(encoder.run(PLAIN, &payload, &errors) == MOCPACK_CANCELED, "the encoder stops");
 		check(encoder.stopper.calls <= at + 2, "at once");
 	}
+}
+
+void targets_that_make_no_sense_are_refused()
+{
+	Encoder encoder;
+	Bytes payload;
+	mocpack_ClipErrors errors;
+	mocpack_KeysineTarget targets[6];
+	std::fill(targets, targets + 6, PLAIN);
+	targets[0].max_error = 0, targets[1].layers = 17, targets[2].effort = 3, targets[3].mode = -1;
+	targets[4].group_seconds = 0, targets[5].step = 0.01, targets[5].max_angle = 0.1;
+	for (const mocpack_KeysineTarget& target : targets)
+		check(encoder.run(target, &payload, &errors) == MOCPACK_BAD_ARGUMENT, "a bad target is refused");
 }
 
 struct Retrying
@@ -199,6 +212,7 @@ int main()
 	other_targets_are_kept();
 	memory_may_run_out();
 	a_callback_stops_it();
+	targets_that_make_no_sense_are_refused();
 	each_artifact_has_its_remedy();
 	if (!failures)
 		printf("keysine's encoder: good\n");

@@ -1,4 +1,4 @@
-// keysine's rows of floats: those of the decoder, whichever frames are asked for; no bytes do harm.
+// keysine's rows of floats: those of the decoder, whichever frames are requested; no bytes do harm.
 #include <random>
 
 #include "keysine/decode/rows.h"

@@ -221,7 +221,7 @@ struct Fetched
 	{
 		Fetched* self = static_cast<Fetched*>(user);
 		++self->reads;
-		check(offset + size <= self->file->size(), "nothing beyond the file is asked for");
+		check(offset + size <= self->file->size(), "nothing beyond the file is requested");
 		for (size_t i = 0; i < size; ++i)
 			if (!self->here[size_t(offset) + i])
 				return MOCPACK_NEEDS_BYTES;

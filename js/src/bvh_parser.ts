@@ -1,4 +1,4 @@
-/** Walks the text of a BVH once, token by token, so that every complaint can name its line. */
+/** Walks the text of a BVH once, token by token, so that every error can name its line. */
 
 import { MocpackError } from "./error.js";
 import type { Tree } from "./unit.js";

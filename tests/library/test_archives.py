@@ -1,4 +1,4 @@
-"""Archives by libmocpack: the clips that Python finds, the same bytes and the same complaints."""
+"""Archives by libmocpack: the clips that Python finds, the same bytes and the same errors."""
 
 import ctypes
 import subprocess

@@ -96,12 +96,12 @@ class PayloadHead:
 
     @property
     def coarse_error(self) -> float:
-        """Largest error, in metres, of the motion that the keys alone give."""
+        """Largest error, in meters, of the motion that the keys alone give."""
         return self.stated(self.coarse)
 
     @property
     def layer_errors(self) -> tuple[float, ...]:
-        """Largest errors, in metres, with each layer but the last."""
+        """Largest errors, in meters, with each layer but the last."""
         return tuple(map(self.stated, self.refined))
 
     def stated(self, coarse: int) -> float:
@@ -232,18 +232,18 @@ def head_of(payload: _core.KeysinePayload) -> PayloadHead:
         unit=payload.unit,
         group_count=payload.group_count,
         groups_per_segment=payload.groups_per_segment,
-        table=_kept(payload.table),
-        predictors=_kept(payload.predictors),
+        table=_keep_fields(payload.table),
+        predictors=_keep_fields(payload.predictors),
         size=payload.head_size,
         refined=tuple(refined),
-        shifts=_kept(payload.shifts),
+        shifts=_keep_fields(payload.shifts),
         first_frame_alone=bool(payload.mode & FIRST_FRAME_ALONE),
         grid=grid if payload.mode & GRID else None,
     )
     return head.with_sizes(payload.sizes)
 
 
-def _kept(values: Any) -> Any:
+def _keep_fields(values: Any) -> Any:
     """Return an array that nobody can change: the head is shared by all who ask for it."""
     array = np.asarray(values)
     array.setflags(write=False)

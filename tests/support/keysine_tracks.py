@@ -18,7 +18,7 @@ from mocpack.skeleton import Skeleton
 MEAN_GRID = 0.125  # radians
 AXES_BITS = 12
 AXES_GRID = 0.5**AXES_BITS  # radians, of the turns of axes
-ORIGIN_GRID = 1.0  # metres
+ORIGIN_GRID = 1.0  # meters
 STEPS = _core.KEYSINE_STEPS
 UNIT_STEP = _core.KEYSINE_UNIT_STEP  # index of the step that is the unit itself
 

@@ -109,7 +109,7 @@ export function bindControls(app: App, toggleTheme: () => void): void {
   let pause: ReturnType<typeof setTimeout> | undefined;
   bound.addEventListener("input", () => {
     clearTimeout(pause);
-    pause = setTimeout(() => void app.pack().catch(complain), SLIDER_PAUSE_MS);
+    pause = setTimeout(() => void app.pack().catch(reportError), SLIDER_PAUSE_MS);
   });
   const slider = byId<HTMLInputElement>("version");
   slider.addEventListener("input", () => app.setVersion(Number(slider.value)));
@@ -122,7 +122,7 @@ function changeSpeed(app: App, by: number): void {
   byId("speed").textContent = `${app.playback.speed}×`;
 }
 
-function complain(error: unknown): void {
+function reportError(error: unknown): void {
   showMessage(describe(error, "the motion"));
 }
 

@@ -13,10 +13,10 @@ export function formatAngle(radians: number): string {
   return `${Number(((180 / Math.PI) * radians).toPrecision(3))}°`;
 }
 
-export function formatSpeed(metresPerSecond: number): string {
-  return metresPerSecond < 1
-    ? `${digits(100 * metresPerSecond)} cm/s`
-    : `${digits(metresPerSecond)} m/s`;
+export function formatSpeed(metersPerSecond: number): string {
+  return metersPerSecond < 1
+    ? `${digits(100 * metersPerSecond)} cm/s`
+    : `${digits(metersPerSecond)} m/s`;
 }
 
 const LENGTHS: [string, number, number][] = [

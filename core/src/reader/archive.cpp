@@ -169,7 +169,7 @@ struct Opening
 		Inflated found = inflate(packed, size_t(size), nullptr, 0, nullptr, size_t(most));
 		if (found.status != MOCPACK_OK)
 		{
-			fail(found.status, body) << "the archive's index: " << found.complaint;
+			fail(found.status, body) << "the archive's index: " << found.message;
 			return false;
 		}
 		uint8_t* whole = archive->memory.allocate_array<uint8_t>(found.size + 1);

@@ -94,10 +94,10 @@ ErrorMessage Fields::fail(mocpack_Status status)
 	return ErrorMessage(error_, status, offset_) << where_;
 }
 
-void Fields::check(bool right, const char* complaint)
+void Fields::check(bool right, const char* message)
 {
 	if (good_ && !right)
-		fail(MOCPACK_CORRUPT) << complaint;
+		fail(MOCPACK_CORRUPT) << message;
 }
 
 } // namespace mocpack

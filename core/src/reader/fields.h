@@ -68,7 +68,7 @@ class Fields
 
 	// Sets the error and returns its message, to be continued.
 	ErrorMessage fail(mocpack_Status status);
-	void check(bool right, const char* complaint);
+	void check(bool right, const char* message);
 
   private:
 	const char* where_;

@@ -9,7 +9,7 @@ struct Inflated
 {
 	mocpack_Status status; // MOCPACK_OK, MOCPACK_TRUNCATED or MOCPACK_CORRUPT
 	size_t size;		   // inflated bytes
-	const char* complaint; // the reason, unless the status is MOCPACK_OK
+	const char* message;   // the reason, unless the status is MOCPACK_OK
 };
 
 // Inflates a raw stream that ends exactly with `src`, to at most `most` bytes. If dst is null, only computes

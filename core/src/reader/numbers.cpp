@@ -127,7 +127,7 @@ uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,
 	Inflated found = inflate(src, packed, dictionary, dictionary_size, nullptr, limit);
 	if (found.status != MOCPACK_OK)
 	{
-		in->fail(found.status) << ": " << found.complaint;
+		in->fail(found.status) << ": " << found.message;
 		return nullptr;
 	}
 	// one extra byte, so that empty data is not null

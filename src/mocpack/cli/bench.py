@@ -154,10 +154,13 @@ def _paper_folder(data: list[Path] | None) -> Path | None:
 
 
 def _reproduce_paper(name: str, data: Path | None, out: Path) -> int:
+    from mocpack.bench.papers.page import write_summary
+
     _require_paper_packages()
-    module = find_paper(name).module()
+    paper = find_paper(name)
     out.mkdir(parents=True, exist_ok=True)
-    module.reproduce(data, out)
+    paper.module().reproduce(data, out)
+    files.stdout().print(f"wrote {write_summary(paper, out)}")
     return 0
 
 
@@ -167,13 +170,13 @@ def _require_paper_packages() -> None:
 
 
 def _reproduce_all_papers(data: Path | None, out: Path) -> int:
-    from mocpack.bench.papers.page import reproduce_all, write_page
+    from mocpack.bench.papers.page import ALL_LINES, PAGE, reproduce_all, write_page
 
     _require_paper_packages()
     out.mkdir(parents=True, exist_ok=True)
-    made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
+    made = reproduce_all(PAPERS, data, out, on_progress=files.stderr().print)
     page = write_page(made, out)
-    files.stdout().print(f"wrote {page}, {out}/papers.md and {out}/verdicts.md")
+    files.stdout().print(f"wrote {page}, {out}/papers.md, {out}/{PAGE} and {out}/{ALL_LINES}")
     failed = [one for one in made if one.failure]
     for one in failed:
         files.stderr().print(

@@ -87,7 +87,7 @@ def run(
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
     spline = _open_spline(source, unit=unit, skeleton=skeleton, allow_outside=allow_outside)
-    edit = spline.pulled(
+    edit = spline.apply_handles(
         handles,
         falloff=falloff,
         keep=_parse_weights(keep or []),

@@ -100,13 +100,13 @@ def _start_ffmpeg(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
     assert process.stdin is not None
     try:
         yield process.stdin
-        _, complaint = process.communicate()
+        _, message = process.communicate()
         if process.returncode != 0:
-            raise UsageError(f"{path}: ffmpeg: {complaint.decode(errors='replace').strip()[-200:]}")
+            raise UsageError(f"{path}: ffmpeg: {message.decode(errors='replace').strip()[-200:]}")
         whole.replace(path)
     except BrokenPipeError:
-        _, complaint = process.communicate()
-        text = complaint.decode(errors="replace").strip()[-200:]
+        _, message = process.communicate()
+        text = message.decode(errors="replace").strip()[-200:]
         raise UsageError(f"{path}: ffmpeg: {text}") from None
     finally:
         if process.poll() is None:

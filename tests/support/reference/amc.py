@@ -14,7 +14,7 @@ MAX_NUMBER_LENGTH = 15  # digits of a frame's number
 def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
     """Return the numbers (frames, columns) of a motion, as the file prints them.
 
-    Complaints name the first line at fault; of a frame with a bone twice, or without one, it is
+    Errors name the first line at fault; of a frame with a bone twice, or without one, it is
     the line of the frame's number.
     """
     columns, width = _columns(bones)
@@ -59,7 +59,7 @@ def _read_bone(line: Line, columns: dict[bytes, tuple[int, int]], row: F64) -> i
     start, count = columns[line.words[0]]
     if len(line.words) != count + 1:
         raise line.fault(
-            f"bone {name!r} has {count} degrees of freedom, but {len(line.words) - 1} values"
+            f"bone {name!r} has {count} degrees of freedom, got {len(line.words) - 1} values"
         )
     for k, word in enumerate(line.words[1:]):
         value = parse_number(word)

@@ -135,7 +135,7 @@ def test_appending_to_shards_touches_none_of_them(takes, archive, tmp_path):
         assert all(found.read(name) == one.read(name) for name in found.names)
 
 
-def test_merging_codes_nothing_anew(takes, archive, tmp_path):
+def test_merging_codes_nothing_again(takes, archive, tmp_path):
     pack({"e": takes["a"]}, tmp_path / "other.mocps", FAST)
     merge([archive, tmp_path / "other.mocps"], tmp_path / "both.mocps")
     with open_corpus(tmp_path / "both.mocps") as both, open_corpus(archive) as one:
@@ -198,7 +198,7 @@ def test_each_motion_of_a_scene_is_a_clip(tmp_path):
         assert found.names == ("duo/x", "duo/y")
 
 
-def test_packed_files_are_coded_anew_only_for_a_tighter_bound(takes, tmp_path):
+def test_packed_files_are_coded_again_only_for_a_tighter_bound(takes, tmp_path):
     coarse = tmp_path / "a.mocp"
     coarse.write_bytes(mocpack.encode(walk(1.0), max_error="5mm", effort="fast"))
     for bound, same in (("5mm", True), ("1cm", True), ("1mm", False)):

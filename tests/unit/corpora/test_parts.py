@@ -1,4 +1,4 @@
-"""Packing in parts: the bytes that one run makes, whoever packs what, in whatever order."""
+"""Packing in parts: the bytes that one run makes, anyone who packs what, in whatever order."""
 
 import os
 import signal
@@ -93,7 +93,7 @@ def test_a_part_that_is_there_is_not_packed_again(takes, tmp_path):
     assert len(asked) == 5
 
 
-def test_a_damaged_part_is_packed_anew_by_the_next_run(takes, tmp_path, one):
+def test_a_damaged_part_is_packed_again_by_the_next_run(takes, tmp_path, one):
     plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
     pack_parts(plan.parts, str(folder), here)
     path = folder / plan.parts[1].file_name

@@ -234,7 +234,7 @@ def test_a_plan_goes_through_its_file(takes):
         (lambda lines: [*lines, b"[" * 100_000 + b"\n"], "line 5 JSON"),
         (lambda lines: [*lines, b"[]\n"], "line 5 list"),
         (lambda lines: [*lines, b'{"clip": 3}\n'], "line 5 clip 3"),
-        (lambda lines: [lines[0], lines[2], lines[1]], "plan.jsonl order"),
+        (lambda lines: [lines[0], lines[2], lines[1]], "plan.jsonl sorted"),
         (
             lambda lines: [lines[0].replace(b'"keys": false', b'"keys": 0'), *lines[1:]],
             "line 1 keys 0",

@@ -1,4 +1,4 @@
-"""Windows: the same numbers that clips give, whoever asks for them and from wherever."""
+"""Windows: the same numbers that clips give, anyone who asks for them and from wherever."""
 
 import multiprocessing
 import pickle

@@ -105,7 +105,7 @@ def test_whatever_else_a_pickle_does_is_refused(name):
     assert not Path("/tmp/mocpack-was-here").exists()
 
 
-def test_the_complaint_names_what_was_named():
+def test_the_message_names_what_was_named():
     with pytest.raises(FormatError, match=r"(posix|nt|os)\.system"):
         load(pickle.dumps(Command()))
 

@@ -276,7 +276,7 @@ void AxesChooser::cheapest_turn(const EncodeTask& task, const double* bands, int
 		}
 }
 
-// About how many bits a joint's channels take in turned axes.
+// About how many bits per joint's channels take in turned axes.
 double AxesChooser::series_bits(const EncodeTask& task, const double* bands, const double* matrix) const
 {
 	double bits = 0;

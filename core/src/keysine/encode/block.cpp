@@ -353,7 +353,7 @@ bool BlockCoder::finish(const Track& track, int32_t step)
 			size_t channel = size_t(track.first_channel + c),
 				   at = channel * length_of_group_ + from_ + size_t(k);
 			const double* own = series_ + channel * size_t(stride_);
-			seen_wanted_[at] = k ? wanted_[c * width_ + k - 1] + float(foretold_[c][k]) : 0.0f;
+			seen_wanted_[at] = k ? wanted_[c * width_ + k - 1] + float(predicted_[c][k]) : 0.0f;
 			seen_series_[at] = k && k <= extents_[channel] ? float(own[k]) : 0.0f;
 			seen_steps_[at] = step < 0 ? 0.0f : float(e_.steps[step]);
 		}
@@ -518,10 +518,10 @@ void BlockCoder::prepare_channel(const Track& track, int32_t c)
 	float rest[MAX_BLOCK_FRAMES + 8] = {};
 	int32_t channel = track.first_channel + c;
 	series_block().predict_series(channel, n_, next_predictor_);
-	const double* foretold = series_ + channel * stride_;
-	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, foretold, extents_[channel]);
+	const double* predicted = series_ + channel * stride_;
+	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, predicted, extents_[channel]);
 	for (int32_t k = 0; k <= n_ && seen_wanted_; ++k)
-		foretold_[c][k] = k && k <= extents_[channel] ? foretold[k] : 0.0;
+		predicted_[c][k] = k && k <= extents_[channel] ? predicted[k] : 0.0;
 	for (int32_t t = 0; t < n_; ++t)
 		rest[t] = float(aims_[c * stride_ + t] - line(track, c, t + 1) - ahead_[c * stride_ + t + 1]);
 	for (int32_t k = 0; k < width_; ++k)

@@ -144,7 +144,7 @@ class BlockCoder
 	}
 	// Goes on to the next track.
 	bool finish(const Track& track, int32_t step);
-	// Leaves what foretells later rows.
+	// Leaves what predicts later rows.
 	void note(const Track& track, int32_t step);
 	// The last resort: plain rounding, first towards the compensated target, then towards the true one,
 	// which leaves every point at most where its joint's origin already is.
@@ -197,7 +197,7 @@ class BlockCoder
 	const Span* spans_ = nullptr;
 	size_t span_count_ = 0, tracks_left_ = 0; // tracks that may still be coded in the present block
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
-	double foretold_[4][MAX_BLOCK_FRAMES];
+	double predicted_[4][MAX_BLOCK_FRAMES];
 	// of the present block and track
 	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
 	size_t from_ = 0, next_predictor_ = 0;

@@ -103,7 +103,7 @@ void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s,
 						END_WEIGHT * over_square(bound));
 }
 
-const double LEAST_ROOM = 1e-12; // radians, metres
+const double LEAST_ROOM = 1e-12; // radians, meters
 
 // What it costs to count on a hinge that is held within limits: as much as an error of the bound, for all of
 // the way from where it stands to the nearer limit. Nothing can be taken back beyond.

@@ -201,7 +201,7 @@ class GroupCoder
 				return false;
 			block_.set_way(way);
 			block_.set_errors(errors);
-			// where hinges strain, a block is begun anew, and none falls behind
+			// where hinges strain, a block is begun again, and none falls behind
 			race.begin(b, e_.hinged ? Race::NOTHING : least);
 			bool found = block_.code(size_t(b));
 			race.end();
@@ -285,7 +285,7 @@ class GroupCoder
 				best->doublings = doublings + k;
 	}
 
-	// Limbs depend on nothing but what is above them and what foretells them: of each the cheapest of several
+	// Limbs depend on nothing but what is above them and what predicts them: of each the cheapest of several
 	// ways, where all else is as in a way for the whole block. Returns the bits.
 	double limb_by_limb(int32_t b, const KeptWay& kept, Race& race)
 	{

@@ -21,7 +21,7 @@ struct ClipEncoder
 	ClipStatistics statistics;
 	ArtifactMeter meter;
 
-	// In as many layers as are asked for; a grid in time has one.
+	// In as many layers as are requested; a grid in time has one.
 	bool encode(bool retries, Encoding* made)
 	{
 		const mocpack_KeysineTarget& target = task.target;
@@ -80,6 +80,25 @@ struct ClipEncoder
 	}
 };
 
+bool is_length(double meters)
+{
+	return meters > 0 && meters < 1e300;
+}
+
+// Whether a call makes sense; arrays are trusted.
+bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& target,
+			  const mocpack_KeysineWork& work)
+{
+	const bool bounded = !(target.mean_error > 0) && !(target.step > 0);
+	return clip.frame_count > 0 && clip.frame_rate > 0 && work.workers > 0 && is_length(target.max_error) &&
+		   target.mean_error >= 0 && target.step >= 0 && target.max_angle >= 0 &&
+		   (bounded || (target.max_angle == 0 && target.mode != MOCPACK_KEYSINE_GRID)) &&
+		   target.effort >= MOCPACK_KEYSINE_FAST && target.effort <= MOCPACK_KEYSINE_BEST &&
+		   target.mode >= MOCPACK_KEYSINE_AUTO && target.mode <= MOCPACK_KEYSINE_GRID &&
+		   target.group_seconds > 0 && target.block_seconds >= 0 && target.layers >= 1 &&
+		   target.layers <= MOCPACK_KEYSINE_MAX_LAYERS && target.layer_ratio > 1;
+}
+
 bool prepare(EncodeTask* task, Buffer<double>* angles)
 {
 	const mocpack_KeysineClip& clip = task->clip;
@@ -103,10 +122,12 @@ mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 										   const mocpack_KeysineWork* work, const double* constants,
 										   mocpack_KeysineEncoded* encoded)
 {
+	*encoded = {};
+	if (!is_valid(*clip, *target, *work))
+		return MOCPACK_BAD_ARGUMENT;
 	EncodeTask task(*clip, *target, *work, constants);
 	Buffer<double> angles;
 	Encoding made;
-	*encoded = {};
 	{
 		ClipEncoder encoder = {task, {}, {}};
 		const bool found = prepare(&task, &angles) && encoder.statistics.measure(&task) &&

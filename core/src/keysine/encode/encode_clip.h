@@ -6,7 +6,7 @@
 #include "common/skeleton.h"
 
 // A callback asked the encoder to stop.
-#define MOCPACK_CANCELLED ((mocpack_Status) - 10)
+#define MOCPACK_CANCELED ((mocpack_Status) - 10)
 
 #ifdef __cplusplus
 extern "C"
@@ -62,7 +62,7 @@ extern "C"
 		void (*parallel_for)(void* user, size_t count, void (*run)(void* context, size_t i, size_t worker),
 							 void* context);
 		/* Told the share of the work that is done, 0 to 1, which may fall: work that has to be done again was
-		 * not expected. Called by all workers, many times a second. Nonzero stops the encoder. May be null.
+		 * not expected. Called by all workers, many times per second. Nonzero stops the encoder. May be null.
 		 */
 		int (*progress)(void* user, double share);
 	} mocpack_KeysineWork;
@@ -79,10 +79,10 @@ extern "C"
 
 	/* Encodes a clip, decodes the very bytes and measures them against the target.
 	 *
-	 * MOCPACK_BOUND_NOT_MET where nothing keeps the target; MOCPACK_UNSUPPORTED where mode grid is asked for
-	 * and the clip has more channels than a grid may have; MOCPACK_CORRUPT where the decoder refuses what was
-	 * written; MOCPACK_CANCELLED; MOCPACK_NO_MEMORY. `constants`, in the order of constants.inc, are for
-	 * tools; null: those of the table. */
+	 * MOCPACK_BAD_ARGUMENT if the target makes no sense; MOCPACK_BOUND_NOT_MET if nothing keeps it;
+	 * MOCPACK_UNSUPPORTED if mode grid is requested and the clip has too many channels for a grid;
+	 * MOCPACK_CORRUPT if the decoder rejects the result; MOCPACK_CANCELED; MOCPACK_NO_MEMORY.
+	 * `constants`, in the order of constants.inc, are for tools; null: those of the table. */
 	mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
 											   const mocpack_KeysineTarget* target,
 											   const mocpack_KeysineWork* work, const double* constants,

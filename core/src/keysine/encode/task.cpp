@@ -64,7 +64,7 @@ bool EncodeTask::poll(double share)
 bool EncodeTask::poll()
 {
 	if (!stopped() && work.progress && work.progress(work.user, told_))
-		stop(MOCPACK_CANCELLED);
+		stop(MOCPACK_CANCELED);
 	return stopped();
 }
 

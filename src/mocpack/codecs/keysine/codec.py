@@ -33,7 +33,7 @@ class Keysine(Codec):
     Parameters
     ----------
     max_error : float or str
-        Bound on the displacement of joints, bone ends and shell points: metres, or text ("1mm").
+        Bound on the displacement of joints, bone ends and shell points: meters, or text ("1mm").
     mean_error : float or str, optional
         Bound on the mean displacement of joints; takes the place of `max_error`.
     step : float or str, optional

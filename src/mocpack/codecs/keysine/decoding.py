@@ -35,7 +35,7 @@ def thread_count(threads: int, frame_count: int) -> int:
 
 
 class KeysineDecoder(Decoder):
-    """Reads the head once, and decodes only the groups and joints that are asked for."""
+    """Reads the head once, and decodes only the groups and joints that are requested."""
 
     decodes_truncated = True
     is_indexed = True
