@@ -1,4 +1,4 @@
-"""Archives against other stores: bytes, random windows, whole epochs, S3, many readers at once.
+"""Compare archives with other stores: bytes, random windows, epochs, S3, concurrent readers.
 
     MOCPACK_DATA=… .venv-stores/bin/python benchmarks/bench_corpus.py [PART …]
     MOCPACK_DATA=… .venv-s3/bin/python benchmarks/bench_corpus.py s3
@@ -9,7 +9,7 @@ where PART is sizes, windows, opened, stream or readers; all five without one.
 of the folder that MOCPACK_DATA names (119 clips at 120 frames per second; without it those of `cmu`
 that come with the repository) within 1 mm and 5 mm, by --effort, into build/corpus, once. Peers
 hold the same motion as float32: rows of 4 numbers a joint and 3 of the root. Windows are 2 s; rates
-are windows a second, by the clock and by processor time, one process, stores taking turns in short
+are windows/s, by the clock and by processor time, one process, stores taking turns in short
 rounds; a store's figure is that of its median round, so that a busy machine is the same to all.
 Clips stay open, with their heads and the key poses they decoded last; no frame is kept, but where a
 row says so. "again" opens the clip for every window. `opened` reads 240 frames of a clip that is
@@ -125,7 +125,7 @@ def sizes(given: argparse.Namespace) -> None:
 
 
 def windows(given: argparse.Namespace) -> None:
-    """Random windows a second, nothing decoded kept; and from the decoded cache."""
+    """Random windows per second, nothing decoded kept; and from the decoded cache."""
     path = archive("5mm", given)
     whole = rows_of(path)
     readers = {
@@ -146,7 +146,7 @@ def windows(given: argparse.Namespace) -> None:
         frames = [len(rows) for rows in whole]
         for name, clock in CLOCKS.items():
             print(f"by {name}:")
-            show(measured(readers, frames, clock), "windows a second")
+            show(measured(readers, frames, clock), "windows per second")
 
 
 def opened(given: argparse.Namespace) -> None:
@@ -257,7 +257,7 @@ def stream(given: argparse.Namespace) -> None:
                     read(found.clips[place], start)
                 rates.setdefault(name, []).append(count / (time.process_time() - began))
     print(f"{count} windows an epoch")
-    show({name: float(np.median(values)) for name, values in rates.items()}, "windows a second")
+    show({name: float(np.median(values)) for name, values in rates.items()}, "windows per second")
 
 
 def readers(given: argparse.Namespace) -> None:

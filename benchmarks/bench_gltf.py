@@ -1,4 +1,4 @@
-"""Bytes of animation against `gltfpack -cc`, at its own largest error; needs `make gltf-peers`.
+"""Compare animation bytes with `gltfpack -cc` at its maximum error; needs `make gltf-peers`.
 
     python benchmarks/bench_gltf.py [between] [FILE.glb ...]
 

@@ -1,4 +1,4 @@
-"""Every figure of `keysine`: sizes at equal error, speed, random access, layers.
+"""Measure `keysine`: sizes at equal error, speed, random access, layers.
 
     python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [efforts] [without]
         [speed] [joints] [layers] [grid] [promise]

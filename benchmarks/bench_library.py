@@ -1,4 +1,4 @@
-"""libmocpack: how large it is, what a pose costs, and what it takes of memory.
+"""Measure libmocpack: its size, the time per pose, and its memory.
 
     make library && python benchmarks/bench_library.py [CLIP.mocp]
 
@@ -25,7 +25,7 @@ INSTALLED = CHECKOUT / "build/library"
 
 def main(given: str | None) -> None:
     if not INSTALLED.exists():
-        raise SystemExit("libmocpack is not there: make library")
+        raise SystemExit(f"{INSTALLED} does not exist; run make library")
     (shared,) = (INSTALLED / "shared/lib").glob("libmocpack.so.*.*.*")
     print(f"libmocpack shared, stripped: {shared.stat().st_size / 1e3:.0f} kB")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Size and speed of `lossless` on the CMU clips, beside `xz -9e` of the same BVH text.
+"""Measure size and speed of `lossless` on the CMU clips, against `xz -9e` of the BVH text.
 
     python benchmarks/bench_lossless.py [FOLDER]
 

@@ -1,4 +1,4 @@
-"""Measure the speed of `rd-pca`, how it grows with the clip, and the head size of short clips.
+"""Measure frames per second of `rd-pca` by clip length, and the size of its head.
 
     python benchmarks/bench_rd_pca.py [FILE.bvh]
     python benchmarks/bench_rd_pca.py head

@@ -1,11 +1,11 @@
-"""Robots' motions: bytes against rounding and xz, angles, exported files against MuJoCo, windows.
+"""Measure robot motions: bytes against rounding and xz, angles, MuJoCo exports, windows.
 
     MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [speed] [amc] [mujoco] [windows]
         [clip …]
     … --other OTHER/src speed amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
-retargeted to Unitree's G1 and H1, 30 fps (for research that is not commercial, so that
+retargeted to Unitree's G1 and H1, 30 frames/s (for research that is not commercial, so that
 they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
 3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
 same largest displacement. `speed` prints frames per second of the encoder on one core, by
@@ -253,7 +253,7 @@ def apart(mujoco, model, arrays) -> tuple[float, float]:
 
 
 def windows(clips: dict[str, mocpack.Clip], effort: str) -> None:
-    """Print random windows a second, ours and LeRobotDataset's, and the bytes of both."""
+    """Print random windows per second, ours and LeRobotDataset's, and the bytes of both."""
     print(f"random {SECONDS}-s windows of qpos, one process, {len(clips)} clips, {ROUNDS} rounds")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -302,7 +302,7 @@ def packed(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> list[mo
 
 
 def our_windows(motions: list[mocpack.Motion]) -> float:
-    """Return windows a second."""
+    """Return windows per second."""
     rng = np.random.default_rng(0)
     length = SECONDS * FPS
     readers = [QposWindows(motion) for motion in motions]

@@ -1,4 +1,4 @@
-"""The decoder in the browser: its size, and frames per second beside node and native.
+"""Measure the browser decoder: its size, and frames per second against node and native.
 
     python benchmarks/bench_wasm.py [CHROMIUM]
 

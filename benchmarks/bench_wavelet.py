@@ -1,4 +1,4 @@
-"""How long the wavelet codecs take, and how that grows with frames and joints.
+"""Measure the time of the wavelet codecs by number of frames and joints.
 
     python benchmarks/bench_wavelet.py
 
@@ -35,7 +35,7 @@ def search_time(clip, search, ratio=20.0):
 
 
 def decode_time(codec, clip):
-    """Return microseconds a frame."""
+    """Return microseconds per frame."""
     payload = codec.encode(clip)
     return 1e6 * fastest(lambda: codec.decode(payload, clip.header)) / clip.frame_count
 

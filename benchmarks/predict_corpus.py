@@ -1,4 +1,4 @@
-"""What a large corpus takes to pack: core hours, time on 1 to 64 nodes, bytes, requests.
+"""Predict the cost of packing a large corpus: core hours, time on 1 to 64 nodes, bytes, requests.
 
     MOCPACK_DATA=… python benchmarks/predict_corpus.py [--clips 142000] [--hours 288] [--fps 120]
         [--max-error 1mm] [--effort default] [--cores 8] [-j 2] [--page]

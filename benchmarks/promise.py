@@ -1,4 +1,4 @@
-"""The promise of `keysine` on every clip at hand: `python benchmarks/bench_keysine.py promise`.
+"""Check that `keysine` keeps its error bound on every available clip.
 
     python benchmarks/promise.py [--jobs N] [--only TEXT] [--limit N]
 

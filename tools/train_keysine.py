@@ -1,16 +1,16 @@
-"""Train keysine's statistics on the clips of `cmu-train` alone.
+"""Train keysine's statistics on the clips of `cmu-train` only.
 
     python tools/train_keysine.py [--clips N] [--jobs N]
 
-Encodes a stretch of each clip at several frame rates, bounds and steps, some also with the hinges
-that are found in them and on chains of hinges, fits the weights of what predicts each symbol,
-counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
-subject are held out to say what their symbols would cost by tables that never saw them.
+It encodes a segment of each clip at several frame rates, bounds and steps, some also with detected
+hinges and as chains of hinges. It fits the weights that predict each symbol, counts symbols by
+class, and rewrites `tables.inc`. The clips of every fourth subject are held out to measure the cost
+of unseen symbols.
 
-Which symbols the encoder chooses depends on the tables. So there are rounds, each by a core that is
-built with the tables of the one before; the first one takes symbols by plain rounding, which no
-table has a say in. Hence whatever tables stand there at first, the same ones come out.
-New tables change the bits, so `bitstream_version` must grow once files are out.
+The symbols that the encoder chooses depend on the tables. Training therefore runs in rounds, each
+with a core that is built with the tables of the previous round. The first round rounds values
+without tables, so the result does not depend on the existing tables. New tables change the
+bitstream, so `bitstream_version` must increase after a release.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Settings = dict[str, Any]  # of a codec
 Tables = dict[str, Array]  # by their names in the core
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
-# bounds and plain steps in millimeters, and lengths of blocks in seconds where they are not chosen
+# Bounds and plain steps in millimeters, and block lengths in seconds if they are fixed.
 # by the encoder: statistics must know those that are rarely taken, too
 SETTINGS = tuple(
     {name: value / 1000, "block_seconds": seconds}
@@ -58,7 +58,7 @@ SETTINGS = tuple(
 )
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
-# meters, within which grids in time are made, each at one of the rates
+# Bounds in meters of time grids, one per rate.
 GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
@@ -86,20 +86,20 @@ HEAD_NUMBERS = (
 )
 DIRECT = ("band", "precision", "scale")  # which are their own symbols
 KIND_TABLES, KINDS = 8, 8
-# of a grid: what predicts a number; classes, of which the first ask for the side of the prediction
+# Grids: number of predictor inputs, and classes; the first classes code the side of the prediction.
 GRID_INPUTS, GRID_CLASSES, GRID_SIDED, GRID_FRACTIONS = 6, 17, 8, 4
-FIRST_GRID_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 72, 12, 16
-MIN_ERROR = 16.0  # in 1/256 of a step: smaller ones count as much
-# of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
-# (millimeters) and lengths of blocks (seconds) that are rounded to
+FIRST_GRID_LEVEL, WIDE_OCTAVE, MAX_WIDTH = 72, 12, 16
+MIN_ERROR = 16.0  # in 1/256 of a step; smaller errors are raised to this
+# Each round uses every n-th clip. The first round rounds to these steps (millimeters) and block
+# lengths (seconds) without a search.
 ROUNDS = (4, 8, 1)
 PLAIN = tuple(
     {"step": step / 1000, "block_seconds": seconds, "effort": "fast"}
     for step, seconds in ((60, 1.0), (20, 0.5), (6, 0.5), (2, 0.25), (0.9, 0.25), (3, 0.125))
 )
-SAMPLE = 60_000  # coefficients that a set of weights is fitted to
-PRIOR = 8.0  # symbols that a class is lent by its neighbors
-CALM = 1e-4  # keeps lifts near nothing where the data say little
+SAMPLE = 60_000  # coefficients per fitted set of weights
+PRIOR = 8.0  # weight of the neighbors of a class, in symbols
+LIFT_REGULARIZATION = 1e-4  # regularization of lifts
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
 
 
 def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
-    """Return the symbols of a clip by plain rounding: no table is requested any of them.
+    """Return the symbols of a clip by plain rounding, without any table.
 
     How many bytes they take depends on the tables, so that sizes are left out, and a number of
     symbols stands for the bytes of the whole.
@@ -297,7 +297,7 @@ def reach_symbol(reach: Array) -> tuple[Array, Array]:
 
 
 class Channels:
-    """Where the neighbors of each channel stand; a row of zeros follows the last."""
+    """Indices of the neighbors of each channel; a row of zeros follows the last."""
 
     def __init__(self, tracks: list[Track]) -> None:
         count = sum(track.channels for track in tracks)
@@ -353,7 +353,7 @@ def seen_by_series(distance: Array, step: Array, key_index: Array, length: Array
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Every coefficient up to the reach of its row, and what predicts it.
+    """Every coefficient up to the reach of its row, and its predictor inputs.
 
     Attributes
     ----------
@@ -485,8 +485,8 @@ def _geometric(rows: Coefficients) -> Array:
         towards = [np.bincount(row, slope * mean, LIFTS) for row in rows.lifts.T]
         parts = [(x.T @ (slope * lifted)) * w, np.bincount(band, slope * lifted, 4) * c]
         slopes = np.concatenate([*parts, sum(towards)]) / len(q)
-        slopes[inputs + 4 :] += 2 * CALM * lifts
-        return value + CALM * np.sum(lifts * lifts), slopes
+        slopes[inputs + 4 :] += 2 * LIFT_REGULARIZATION * lifts
+        return value + LIFT_REGULARIZATION * np.sum(lifts * lifts), slopes
 
     start = np.concatenate([np.full(inputs, -3.0), np.full(4, -1.5), np.zeros(LIFTS)])
     limits = [(-12.0, 3.0)] * len(start)
@@ -791,7 +791,7 @@ def fit_levels(numbers: Array) -> Array:
 def grid_symbols(numbers: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Return the row, the symbol and the plain bits of each number, as the core finds them."""
     levels = numbers[:, :GRID_INPUTS].astype(np.int64) @ weights[:-1] + weights[-1] >> 8
-    width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MOST_WIDTH)
+    width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MAX_WIDTH)
     kind = np.clip(levels - 16 * width - FIRST_GRID_LEVEL >> 3, 0, GRID_CLASSES - 1)
     fraction, way = numbers[:, -2], numbers[:, -1].astype(np.int64)
     symbol, bits = symbol_of(2 * (np.abs(way) >> width) + (way < 0), 2)

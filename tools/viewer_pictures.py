@@ -131,7 +131,7 @@ def _selection(folder: Path) -> Selection:
 def _reduce_colors(png: bytes) -> bytes:
     """Return the picture with 256 colors, a third of the bytes.
 
-    Most of them go to what has color, the bones; the gray around them is content with fewer.
+    Most colors go to the bones; the gray background needs fewer.
     """
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     pixels = np.asarray(picture).reshape(-1, 3)

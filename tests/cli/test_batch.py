@@ -97,7 +97,7 @@ def test_ctrl_c_reports_what_was_decompressed(folder):
     assert code == 130
     assert names(err, "mocpack: Ctrl-C 2 3")
     assert [line.split(maxsplit=1)[-1].strip() for line in out.splitlines()] == [
-        "fate",
+        "status",
         "done",
         "not done",
         "not done",
