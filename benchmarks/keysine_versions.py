@@ -1,4 +1,4 @@
-"""Compare `keysine` with another version of itself: sizes, decoder and encoder speed.
+"""`keysine` against another version of itself, in one run: sizes, and speed of decoder and encoder.
 
     python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [means]
         [heads] [cmu] [bandai] [dog]
@@ -135,20 +135,20 @@ def decode(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     for bound in (10e-3, 5e-3, 1e-3):
         what = {"kind": "decode", "codec": {"max_error": bound, "mode": "transform"}}
-        report("decode 49_02", bound, *in_turns(other, path, 1, what))
+        print_ratio("decode 49_02", bound, *in_turns(other, path, 1, what))
 
 
 def encode(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     for effort, runs in (("fast", 9), ("default", 2), ("best", 1)):
         what = {"kind": "encode", "runs": runs, "codec": {"max_error": 5e-3, "effort": effort}}
-        report(f"encode 49_02, {effort}", 5e-3, *in_turns(other, path, 1, what, rounds=3))
+        print_ratio(f"encode 49_02, {effort}", 5e-3, *in_turns(other, path, 1, what, rounds=3))
 
 
 def window(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     what = {"kind": "window", "codec": {"max_error": 5e-3, "effort": "fast"}}
-    report("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=3))
+    print_ratio("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=3))
 
 
 def means(other):
@@ -167,7 +167,7 @@ def means(other):
             )
 
 
-def report(label, bound, before, after):
+def print_ratio(label, bound, before, after):
     ratio = before["seconds"] / after["seconds"]
     print(
         f"{label} at {1000 * bound:g} mm: {1e3 * before['seconds']:.3f} -> "
