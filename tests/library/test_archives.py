@@ -160,7 +160,7 @@ def test_a_clip_opens_as_a_motion(library, packed):
     library.mocpack_close(motion)
     status = opening(archive.handle, 9, None, ctypes.byref(motion), ctypes.byref(error))
     assert status == BAD_ARGUMENT
-    assert error.message == b"clip 9 of an archive of 3"
+    assert b" 9" in error.message and b" 3 " in error.message
     archive.close()
 
 

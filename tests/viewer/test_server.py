@@ -337,7 +337,7 @@ def test_ctrl_c_ends_the_command_quietly_and_well(folder):
     )
     line = process.stdout.readline()
     assert line.startswith("http://127.0.0.1:")
-    assert "walk.mocp; Ctrl-C ends" in line
+    assert "walk.mocp; press Ctrl-C" in line
     process.send_signal(signal.SIGINT)
     out, errors = process.communicate(timeout=20)
     assert (process.returncode, out, errors) == (0, "", "")

@@ -55,7 +55,7 @@ def _columns(bones: Asf) -> tuple[dict[bytes, tuple[int, int]], int]:
 def _read_bone(line: Line, columns: dict[bytes, tuple[int, int]], row: F64) -> int:
     name = line.words[0].decode("utf-8", "replace")
     if line.words[0] not in columns:
-        raise line.fault(f"the skeleton has no bone called {name[:40]!r}")
+        raise line.fault(f"the skeleton has no bone {name[:40]!r}")
     start, count = columns[line.words[0]]
     if len(line.words) != count + 1:
         raise line.fault(
