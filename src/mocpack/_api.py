@@ -231,7 +231,8 @@ def encode(
     clip : Clip or VertexClip
     codec : Codec or str
         A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``. By default ``"auto"``:
-        ``keysine``, or ``lossless`` for the rare clip whose bound that cannot keep.
+        ``keysine``, or ``lossless`` for vertices and for the rare clip whose bound ``keysine``
+        cannot keep. ``latent-spline`` makes vertices smaller, with an error.
     max_error : str or Length, optional
         Bound on the promised error: text with a unit ("1mm"), or `mocpack.mm(1)`.
     mean_error : str or Length, optional
@@ -290,6 +291,8 @@ def encode_measured(
     if not isinstance(codec, Codec):
         raise UsageError(f"codec must be a codec or its name, got {codec!r:.80}")
     check_clip("clip", clip)
+    if may_choose and clip.header.kind not in codec.kinds:
+        codec = parse_codec(EXACT_CODEC)
     if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
@@ -302,7 +305,9 @@ def encode_measured(
     target = parse_target(**target_options)
     try:
         return rate.encode_to_target(clip, codec, target, effort=effort)
-    except BoundError:
+    except BoundError as error:
+        if may_choose and isinstance(clip, VertexClip):
+            raise BoundError(f"{error}; codec latent-spline makes vertices smaller") from error
         if not may_choose or target.size or target.ratio:
             raise
     bounds = rate.effective_bounds(codec, target)

@@ -16,9 +16,10 @@ from mocpack.cli.encoding import Encoding, Target
 from mocpack.cli.inputs import MOTIONS, ROBOT_MOTIONS, find_sources, make_folders, outputs_for
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_json
-from mocpack.clip import Clip
+from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError
+from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
 
 
@@ -103,7 +104,7 @@ def _compress(
     raw = rate.raw_size(clip)
     return {
         "codec": made.codec.codec_id,
-        "target": _target_text(made.codec, target, errors.declared),
+        "target": _target_text(made.codec, target, errors.declared) + _advice(clip, spec),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
         "hinges_found": clip.metadata.get("hinges_found", {}),
@@ -135,6 +136,13 @@ def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
         return f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.error_bound)}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
+
+
+def _advice(clip: AnyClip, spec: str) -> str:
+    """Name the codec to try for vertices that were packed without loss because none was named."""
+    if not isinstance(clip, VertexClip) or spec != AUTO_CODEC:
+        return ""
+    return "; --codec latent-spline makes vertices smaller, with an error"
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
