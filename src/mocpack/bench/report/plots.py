@@ -30,7 +30,7 @@ PALETTE = (
 )
 RED, GREY = "#c0392b", "#b0b0b0"
 HEAT = "magma_r"
-EXACT = 1e-6  # millimetres, or of any unit: below it is rounding, not error
+EXACT = 1e-6  # millimeters, or of any unit: below it is rounding, not error
 MOST_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
 JOINT_HEIGHT = 0.19  # inches of a joint's name
 PART_COLOURS = {

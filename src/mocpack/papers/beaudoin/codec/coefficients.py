@@ -25,7 +25,7 @@ from mocpack.papers.beaudoin.codec.zero_runs import (
     split_bytes,
 )
 
-FINEST = 1e-6  # metres or radians: no step need be smaller
+FINEST = 1e-6  # meters or radians: no step need be smaller
 WIDEST_PLACE = 2**52  # steps; beyond it float64 no longer tells neighbours apart
 
 

@@ -56,7 +56,7 @@ def limb_of(skeleton: Skeleton, end: int, count: int) -> Limb:
 
 
 def move_ends(clip: Clip, limbs: list[Limb], shifts: F64, *, solver: Solver) -> Clip:
-    """Return the clip with each limb's end moved by `shifts` (T, limbs, 3) in the world, in metres.
+    """Return the clip with each limb's end moved by `shifts` (T, limbs, 3) in the world, in meters.
 
     An end whose target is out of reach goes as near as it can.
     """

@@ -36,7 +36,7 @@ class WaveletOpt(SearchingCodec):
     Parameters
     ----------
     metric : str
-        What the search minimises: eps_x_cm of the paper, or any other metric of `mocpack compare`.
+        What the search minimizes: eps_x_cm of the paper, or any other metric of `mocpack compare`.
     ratio, rotation, update, bits, deflate, step_per_signal, search, seed, patience
         As in `SearchingCodec`.
     """

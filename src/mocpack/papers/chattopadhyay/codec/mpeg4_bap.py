@@ -33,12 +33,12 @@ WHAT = "mpeg4-bap payload"
 
 @dataclass(frozen=True)
 class Mpeg4Bap(Codec):
-    """Predictive and adaptive arithmetic coding of quantised parameters.
+    """Predictive and adaptive arithmetic coding of quantized parameters.
 
     Parameters
     ----------
     quant : float
-        Multiplies every quantiser step (128·10⁻⁵ radian, 1 mm); steps stay whole units.
+        Multiplies every quantizer step (128·10⁻⁵ radian, 1 mm); steps stay whole units.
     intra : int
         Frames from one I frame to the next, counted among those kept; 0 for the first alone.
     keep : int

@@ -41,7 +41,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Compared:
-    """A BAP codec's file beside `keysine`'s of the same largest error, in millimetres.
+    """A BAP codec's file beside `keysine`'s of the same largest error, in millimeters.
 
     `look_up` is the BAP file with nothing but its table look-ups as decoding: a client that plays
     the angles as they are.

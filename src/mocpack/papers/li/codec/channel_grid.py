@@ -13,7 +13,7 @@ FARTHEST = 2**53  # what a first frame can hold
 
 
 def channel_steps(skeleton: Skeleton, step: float, lever: float) -> F64:
-    """Return the grid step of each channel, shape (C,): radians of angles, metres of lengths.
+    """Return the grid step of each channel, shape (C,): radians of angles, meters of lengths.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ from mocpack.papers.li.codec.still_fields import read_still, write_still
 Columns = slice | npt.NDArray[np.intp]
 
 SINES = 255  # the azimuth's lever is stored in parts of this
-STATED = np.dtype([("error", "<f4"), ("end", "<u4")])  # metres; bytes of the payload to here
+STATED = np.dtype([("error", "<f4"), ("end", "<u4")])  # meters; bytes of the payload to here
 LEAD = 0.75  # of the power of two that a bone's carrying is worth: bits that come earlier
 NEAREST = 0.1  # of a bone's length: nearer than this, a decoded joint says nothing of its direction
 
@@ -70,8 +70,8 @@ class FkWavelet(Codec):
 
     Parameters
     ----------
-    step : float, metres
-        By how much one quantiser step of a bone's direction moves its far end.
+    step : float, meters
+        By how much one quantizer step of a bone's direction moves its far end.
     twist_scale : float
         How much coarser twist is, where it moves no joint.
     twist : bool
@@ -124,7 +124,7 @@ class FkWavelet(Codec):
 
     def __post_init__(self) -> None:
         if not 1e-7 <= self.step <= 10.0:
-            raise ValueError(f"step must be in 1e-7..10 metres, got {self.step}")
+            raise ValueError(f"step must be in 1e-7..10 meters, got {self.step}")
         if not 0.01 <= self.twist_scale <= 100:
             raise ValueError(f"twist_scale must be in 0.01..100, got {self.twist_scale}")
         for name in ("twist", "compensate"):
@@ -219,7 +219,7 @@ class FkWavelet(Codec):
     def _layer_errors(
         self, clip: Clip, rig: _Rig, quantized: tuple[I64, I64, Mask], shift: int
     ) -> list[float]:
-        """Return the largest error in metres after each layer but the last."""
+        """Return the largest error in meters after each layer but the last."""
         first, coefficients, region = quantized
         columns = _layers(rig, twist=False)[0]
         scale = self._steps(rig, clip.header) * np.where(region, 0.5**self.roi_bits, 1.0)
@@ -237,7 +237,7 @@ class FkWavelet(Codec):
         return errors
 
     def _clip(self, header: ClipHeader, rig: _Rig, first: I64, bands: F64) -> Clip:
-        """Return the motion of coefficients (T, S) in metres and radians."""
+        """Return the motion of coefficients (T, S) in meters and radians."""
         levels = wavelet97.level_count(header.frame_count, self.levels)
         signals = first * self._steps(rig, header) + wavelet97.inverse(bands, levels)
         world = from_angles(_angles(signals, rig), rig.frame)
@@ -297,7 +297,7 @@ class FkWavelet(Codec):
         return bands
 
     def _steps(self, rig: _Rig, header: ClipHeader) -> F64:
-        """Return the quantiser step of each signal (S,)."""
+        """Return the quantizer step of each signal (S,)."""
         bodies = rig.bodies
         weights = joint_weights(self.weights, header.skeleton, bodies)
         polar = direction_steps(bodies, self.step, weights)

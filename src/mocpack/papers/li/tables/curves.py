@@ -115,7 +115,7 @@ class Point:
     angles, entropy, bits : float
         Entropy of the angles alone, of every integer, and real bits, per frame and turning joint.
     position, angle : arrays, shape (J,)
-        Errors by joint, in metres; in radians, of Euler angles.
+        Errors by joint, in meters; in radians, of Euler angles.
     converted : array, shape (B,)
         Errors by turning joint of the paper's own angles φ, ϕ, ψ, in radians.
     """

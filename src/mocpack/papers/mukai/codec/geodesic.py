@@ -47,7 +47,7 @@ def to_vectors(q: F64, mean: F64, kind: int) -> F64:
 
 
 def levers(positions: F64, parents: tuple[int, ...], skin: float) -> F64:
-    """Return, for each joint, how far one radian there moves the body: RMS metres over joints.
+    """Return, for each joint, how far one radian there moves the body: RMS meters over joints.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ Metric = Callable[[Clip, Clip], float]
 Norm = Literal["mean", "rms", "max"]
 
 NOISE_SHARE = 0.01  # the paper's: a hundredth of the standard deviation of the column
-STILL = 1e-10  # metres or radians of noise: a column that moves so little only rounds
+STILL = 1e-10  # meters or radians of noise: a column that moves so little only rounds
 MOST_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
 BLOCK = 1 << 22  # numbers of a Jacobian held at once
 
@@ -62,7 +62,7 @@ def noise_sensitivities(
     Returns
     -------
     array
-        Of the metric's unit by metre or radian (literal: of the metric's unit). 0 where a column
+        Of the metric's unit by meter or radian (literal: of the metric's unit). 0 where a column
         does not move.
     """
     matrix = to_dofs(clip)
@@ -95,7 +95,7 @@ def kinematic_sensitivities(
     Returns
     -------
     array, shape (C,)
-        Metres by metre or radian.
+        Metres by meter or radian.
     """
     means, largest, count = 0.0, [], 0
     for jacobian in _jacobian_blocks(clip, points, frames):

@@ -26,13 +26,13 @@ def position_jacobian(clip: Clip, matrix: F64, *, points: Points = "joints") -> 
     ----------
     clip : Clip
     matrix : array, shape (T, C)
-        Its degrees of freedom, in metres and radians.
+        Its degrees of freedom, in meters and radians.
     points : {"joints", "ends", "shell"}
 
     Returns
     -------
     array
-        Metres by metre for positions, metres by radian for angles.
+        Metres by meter for positions, meters by radian for angles.
     """
     centres, world = clip.world()
     places, carriers = body_points(clip.skeleton, centres, world, points)
@@ -68,7 +68,7 @@ def displacement_gram(
     Parameters
     ----------
     matrix : array, shape (T, C)
-        Degrees of freedom of `clip`, in metres and radians.
+        Degrees of freedom of `clip`, in meters and radians.
     points : {"joints", "ends", "shell"}
     skin : float
         Adds the mean over the shell points, times the square of this.

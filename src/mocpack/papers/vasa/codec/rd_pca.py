@@ -52,9 +52,9 @@ Metric = Literal["me", "max", "skted", "skate"]
 Truncated = Literal["variance", "magnitudes"]
 QuadraticForm = Callable[[Clip], npt.ArrayLike]
 """From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
-its degrees of freedom: positions in metres, angles in radians, in the order of its channels."""
+its degrees of freedom: positions in meters, angles in radians, in the order of its channels."""
 
-STILL = 1e-8  # metres or radians: a column that moves less only rounds
+STILL = 1e-8  # meters or radians: a column that moves less only rounds
 LARGEST = 2.0**40  # steps of a weighted chunk: what a wide plane takes, with room to grow
 SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
 MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
@@ -71,7 +71,7 @@ class RdPca(Codec):
     Parameters
     ----------
     lam : float
-        λ in metres: how far one step of a coefficient moves the body. The quality knob.
+        λ in meters: how far one step of a coefficient moves the body. The quality knob.
     K : int, optional
         Poses kept; by default those of more than `pose_floor` steps RMS.
     P : float, optional
@@ -199,7 +199,7 @@ class RdPca(Codec):
     def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
         """Return how far each column moves the body, and the Gram matrix of those that move.
 
-        The first is in metres by metre or radian; the second is that of weighted columns, or None
+        The first is in meters by meter or radian; the second is that of weighted columns, or None
         where columns count one by one.
         """
         gram = _gram(clip, self.metric)
@@ -310,7 +310,7 @@ def metric_name(metric: Metric | QuadraticForm) -> str:
 
 
 def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
-    """Return what a change of all columns moves, in square metres, shape (C, C)."""
+    """Return what a change of all columns moves, in square meters, shape (C, C)."""
     if callable(metric):
         gram = _own_form(clip, metric)
     elif metric == "max":
@@ -411,7 +411,7 @@ def _principal_poses(centred: F64, gram: F64 | None) -> tuple[F64, F64]:
 
 
 def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
-    """Return the channels (T, K) by which the quantised basis comes nearest to the columns."""
+    """Return the channels (T, K) by which the quantized basis comes nearest to the columns."""
     felt = basis if gram is None else basis @ gram
     square = felt @ basis.T
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)

@@ -64,7 +64,7 @@ def _from_the_end(values: F64) -> F64:
 
 @dataclass(frozen=True)
 class Trajectories:
-    """A chunk, quantised.
+    """A chunk, quantized.
 
     Attributes
     ----------

@@ -73,7 +73,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "without TPCA": {"tpca": False},
     "without LE": {"le": "off"},
 }
-LAMS = [0.0007 * 2**k for k in range(9)]  # metres
+LAMS = [0.0007 * 2**k for k in range(9)]  # meters
 METRICS = {"me": "ME, cm", "skted": "SkTED"}
 LITERAL = RdPca(le="literal", centred=True)
 STRICT = replace(LITERAL, closed_loop=False, trained=False)
