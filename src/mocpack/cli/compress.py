@@ -22,9 +22,10 @@ from mocpack.cli.inputs import (
 )
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_json
-from mocpack.clip import Clip
+from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError
+from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
 
 
@@ -117,7 +118,7 @@ def _compress(
     raw = rate.raw_size(clip)
     return {
         "codec": made.codec.codec_id,
-        "target": _describe_target(made.codec, target, errors.declared),
+        "target": _describe_target(made.codec, target, errors.declared) + _advice(clip, spec),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
         "hinges_found": clip.metadata.get("hinges_found", {}),
@@ -149,6 +150,13 @@ def _describe_target(codec: Codec, target: Target, declared: float | None) -> st
         return f"{codec.codec_id} with its default max_error, {format_length(codec.error_bound)}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return f"{codec.codec_id} with its own parameters" + (own and f" ({own})")
+
+
+def _advice(clip: AnyClip, spec: str) -> str:
+    """Name the codec to try for vertices that were packed without loss because none was named."""
+    if not isinstance(clip, VertexClip) or spec != AUTO_CODEC:
+        return ""
+    return "; --codec latent-spline makes vertices smaller, with an error"
 
 
 def _scale(value: float | None, factor: float) -> float | None:

@@ -82,7 +82,7 @@ def _size_line(where: str, claim: str, made: Made, size: int, printed: float) ->
         return note_formula(where, claim, name, f"{printed:g}", _kb(scaled), _kb(size))
     return compare(
         where, claim, name, f"{printed:g}", literal=size / KB, kind="size", form=".2f",
-        why="BVH scaled by 62/74; our arithmetic coder; AMC text has fewer digits than float32",
+        why="our arithmetic coder; AMC text has fewer digits than float32",
     )  # fmt: skip
 
 

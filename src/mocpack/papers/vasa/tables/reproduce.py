@@ -78,7 +78,6 @@ METRICS = {"me": "ME, cm", "skted": "SkTED"}
 LITERAL = RdPca(le="literal", centred=True)
 STRICT = replace(LITERAL, closed_loop=False, trained=False)
 LAM_BRACKET, LAM_STEPS = (0.003, 0.06), 4  # meters; interpolations of λ between them
-SIZE_AIMED = 0.998  # of the printed size, so that the file is seldom larger
 SKTED_UNNAMED = "the paper does not name SkTED's constants d and window"
 NO_CLIP = "the clip is not in the repository"
 TUNED = "the search of [PV10] over K, P, Q and s is not run; λ alone meets the size"
@@ -159,21 +158,18 @@ class Result:
 
 
 def error_at_size(clip: Clip, codec: RdPca, size: float) -> float:
-    """Return ME in cm of a file of at most `size` kB, as near to it as a search of λ comes."""
-    found: dict[float, tuple[int, float]] = {}
-    lams = [*LAM_BRACKET]
+    """Return ME in cm at `size` kB, between the two files that a search of λ leaves around it."""
+    found: dict[float, tuple[float, float, float]] = {}
+    lams, wanted = [*LAM_BRACKET], np.log(1000 * size)
     for _ in range(LAM_STEPS):
         for lam in lams:
             data = _api.encode(clip, replace(codec, lam=lam))
             back = _api.decode(data)
             assert isinstance(back, Clip)
-            found[lam] = len(data), 100 * _mean_error(clip, back)
-        known = sorted((bytes_, lam) for lam, (bytes_, _) in found.items())
-        sizes, by_size = np.log(np.array(known)).T
-        aimed = np.log(SIZE_AIMED * 1000 * size)
-        lams = [float(np.exp(np.interp(aimed, sizes, by_size)))]
-    fitting = [(bytes_, error) for bytes_, error in found.values() if bytes_ <= 1000 * size]
-    return max(fitting)[1]
+            found[lam] = len(data), lam, 100 * _mean_error(clip, back)
+        sizes, by_size, errors = np.log(np.array(sorted(found.values()))).T
+        lams = [float(np.exp(np.interp(wanted, sizes, by_size)))]
+    return float(np.exp(np.interp(wanted, sizes, errors)))
 
 
 def _error_line(result: Result) -> Iterator[Line]:
