@@ -160,7 +160,8 @@ def test_a_clip_opens_as_a_motion(library, packed):
     library.mocpack_close(motion)
     status = opening(archive.handle, 9, None, ctypes.byref(motion), ctypes.byref(error))
     assert status == BAD_ARGUMENT
-    assert b" 9" in error.message and b" 3 " in error.message
+    assert b" 9" in error.message
+    assert b" 3 " in error.message
     archive.close()
 
 
