@@ -113,7 +113,7 @@ describe("toSkeleton", { skip: noFiles }, () => {
   it("has one bone per joint, in rest pose", async () => {
     for (const name of FILES) {
       const motion = await open(read(`${name}.mocp`));
-      const { names, parents, offsets, rest } = motion.skeleton;
+      const { names, parents, offsets, restRotations: rest } = motion.skeleton;
       const { bones, boneInverses } = toSkeleton(motion);
       assert.equal(bones.length, parents.length);
       bones.forEach((bone, j) => {

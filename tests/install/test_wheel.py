@@ -93,7 +93,8 @@ def test_the_tour_of_the_readme_runs_where_only_the_wheel_is(installed, tmp_path
     for line in commands:
         # what serves until Ctrl-C has its own test
         if not line.startswith("mocpack view"):
-            result = installed.run(line, tmp_path)
+            # the environment has mocpack alone: the test, not cp, puts walk.bvh there
+            result = installed.run(line.partition(" && ")[0], tmp_path)
             assert result.returncode == 0, (line, result.stderr)
     for name in ("walk.mocp", "back.bvh"):
         assert (tmp_path / name).stat().st_size > 1000

@@ -108,7 +108,7 @@ def served(tmp_path, monkeypatch):
         server.log = log
         server.upload = path.read_text()
         # a file that a page may have been given before: what is derived from it is private, too
-        server.dropped.take("dropped.bvh", path.read_bytes())
+        server.dropped.add("dropped.bvh", path.read_bytes())
         yield server
 
 
