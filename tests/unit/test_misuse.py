@@ -227,7 +227,7 @@ def test_parameters_that_make_no_sense_are_errors_of_mocpack(codec_id):
     [
         (lambda: CLIP.replace(frame_rate=0), ("frame_rate", "0")),
         (lambda: CLIP.sample(math.nan), ("time", "nan")),
-        (lambda: parse_codec("keysine:layers=x"), ("layers", "whole number", "'x'")),
+        (lambda: parse_codec("keysine:layers=x"), ("layers", "integer", "'x'")),
         (lambda: CLIP.replace(metadata={"when": object()}), ("metadata", "when", "object")),
         (lambda: CLIP.replace(metadata={3: "x"}), ("metadata", "3")),
         (lambda: mocpack.encode(3), ("clip", "3")),
