@@ -250,8 +250,9 @@ bench: $(READY)  ## every speed and size figure of the docs
 pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, from benchmarks/results
 	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
 
-papers: $(READY)  ## docs/papers.md: every figure of the five papers beside ours (minutes; report/ keeps what is made)
-	@$(BIN)/mocpack bench --papers --out report && cp report/verdicts.md docs/papers.md
+papers: $(READY)  ## docs/papers.md and .csv: every figure of the five papers beside ours (half an hour; report/ keeps finished papers)
+	@$(BIN)/mocpack bench --papers --out report
+	@cp report/verdicts.md docs/papers.md && cp report/verdicts.csv docs/papers.csv
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent

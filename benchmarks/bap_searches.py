@@ -1,4 +1,4 @@
-"""The fast search for FDF and n_d against the exhaustive one, by both of the paper's rules.
+"""Compare the fast search for FDF and n_d with the exhaustive one, by both rules of the paper.
 
 python benchmarks/bap_searches.py [CODEC [CLIP ...]]
 """

@@ -1,10 +1,9 @@
-"""MB of AMC text a second: our whole reader, its frames alone, and the same frames in Python.
+"""Measure MB of AMC text per second: our reader, its frame parser, and a parser in Python.
 
     python benchmarks/bench_amc.py [FILE.amc SKELETON.asf]
 
-The Python reader is the one that tests hold the native one equal to
-(`tests/support/reference/amc.py`).
-All times are of the processor, best of several runs; ratios are of one run.
+The Python reader is the reference that tests compare the native one with
+(`tests/support/reference/amc.py`). Times are CPU time, best of several runs.
 """
 
 from __future__ import annotations

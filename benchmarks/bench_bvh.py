@@ -1,10 +1,10 @@
-"""MB of BVH text a second: our number parser, our whole reader and writer, and the bvhio package.
+"""Measure MB of BVH text per second: our number parser, reader and writer, and the bvhio package.
 
     python benchmarks/bench_bvh.py [FILE.bvh]
 
-Asked of one core: 100 MB of text a second, and 10 times the speed of bvhio (its `readAsBvh`, which
-parses the text and no more). Without bvhio (`pip install --group bench`) its line says so. All
-times are of the processor, best of several runs.
+The goal on one core is 100 MB of text per second and 10 times the speed of bvhio's `readAsBvh`,
+which only parses the text. `pip install --group bench` installs bvhio. Times are CPU time, best of
+several runs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Packing by many: what an engine costs, what kills change, how fast a run goes on, memory.
+"""Measure packing in parts: overhead of an engine, killed workers, resuming, memory.
 
     python benchmarks/bench_cluster.py [resume] [overhead] [memory]
     .venv-ray/bin/python benchmarks/bench_cluster.py [overhead] [memory] [nodes] [kills]

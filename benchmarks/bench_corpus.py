@@ -1,4 +1,4 @@
-"""Archives against other stores: bytes, random windows, whole epochs, S3, many readers at once.
+"""Compare archives with other stores: bytes, random windows, epochs, S3, concurrent readers.
 
     MOCPACK_DATA=… .venv-stores/bin/python benchmarks/bench_corpus.py [PART …]
     MOCPACK_DATA=… .venv-s3/bin/python benchmarks/bench_corpus.py s3
@@ -6,13 +6,13 @@
 where PART is sizes, windows, opened, stream or readers; all five without one.
 
 `make stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and `cmu-train`
-of the folder that MOCPACK_DATA names (119 clips at 120 frames a second; without it those of `cmu`
+of the folder that MOCPACK_DATA names (119 clips at 120 frames per second; without it those of `cmu`
 that come with the repository) within 1 mm and 5 mm, by --effort, into build/corpus, once. Peers
 hold the same motion as float32: rows of 4 numbers a joint and 3 of the root. Windows are 2 s; rates
-are windows a second, by the clock and by processor time, one process, stores taking turns in short
+are windows/s, by the clock and by processor time, one process, stores taking turns in short
 rounds; a store's figure is that of its median round, so that a busy machine is the same to all.
 Clips stay open, with their heads and the key poses they decoded last; no frame is kept, but where a
-row says so. "anew" opens the clip for every window. `opened` reads 240 frames of a clip that is
+row says so. "again" opens the clip for every window. `opened` reads 240 frames of a clip that is
 opened for them, as float64 arrays, against `numpy.load` of the whole clip's compressed .npz.
 """
 
@@ -125,7 +125,7 @@ def sizes(given: argparse.Namespace) -> None:
 
 
 def windows(given: argparse.Namespace) -> None:
-    """Random windows a second, nothing decoded kept; and from the decoded cache."""
+    """Random windows per second, nothing decoded kept; and from the decoded cache."""
     path = archive("5mm", given)
     whole = rows_of(path)
     readers = {
@@ -138,7 +138,7 @@ def windows(given: argparse.Namespace) -> None:
     ):
         readers["mocpack 5 mm"] = ours(Windows(coarse, SECONDS, stride=1 / 120))
         readers["mocpack 1 mm"] = ours(Windows(fine, SECONDS, stride=1 / 120))
-        readers["mocpack 5 mm, anew"] = anew(Windows(again, SECONDS, stride=1 / 120))
+        readers["mocpack 5 mm, again"] = again(Windows(again, SECONDS, stride=1 / 120))
         cached = Windows(coarse, SECONDS, stride=1 / 120, cache="4GB")
         readers["mocpack, decoded cache"] = ours(cached)
         for clip in range(len(cached)) if len(cached) < 100 else range(0, len(cached), 100):
@@ -146,7 +146,7 @@ def windows(given: argparse.Namespace) -> None:
         frames = [len(rows) for rows in whole]
         for name, clock in CLOCKS.items():
             print(f"by {name}:")
-            show(measured(readers, frames, clock), "windows a second")
+            show(measured(readers, frames, clock), "windows per second")
 
 
 def opened(given: argparse.Namespace) -> None:
@@ -155,7 +155,7 @@ def opened(given: argparse.Namespace) -> None:
     for bound in ("5mm", "1mm"):
         found = open_corpus(archive(bound, given))
         frames = [int(count) for count in found.index.frame_counts]
-        readers[f"mocpack {bound}"] = frames_anew(found)
+        readers[f"mocpack {bound}"] = frames_reopened(found)
         if bound == "5mm":
             for kind in ("float64", "float32"):
                 readers[f"npz of {kind}"] = compressed(found, kind)
@@ -164,7 +164,7 @@ def opened(given: argparse.Namespace) -> None:
         show(measured(readers, frames, clock), "reads a second")
 
 
-def frames_anew(found: Corpus) -> Read:
+def frames_reopened(found: Corpus) -> Read:
     def read(clip: int, frame: int) -> Any:
         found._motions.clear()
         return found[found.names[clip]].frames(frame, frame + ROWS)
@@ -194,7 +194,7 @@ def ours(found: Windows) -> Read:
     return lambda clip, frame: found.read(first[clip] + frame, out)
 
 
-def anew(found: Windows) -> Read:
+def again(found: Windows) -> Read:
     """Return a reader that opens the clip for each window: its skeleton, its head, its keys."""
     read = ours(found)
 
@@ -257,7 +257,7 @@ def stream(given: argparse.Namespace) -> None:
                     read(found.clips[place], start)
                 rates.setdefault(name, []).append(count / (time.process_time() - began))
     print(f"{count} windows an epoch")
-    show({name: float(np.median(values)) for name, values in rates.items()}, "windows a second")
+    show({name: float(np.median(values)) for name, values in rates.items()}, "windows per second")
 
 
 def readers(given: argparse.Namespace) -> None:
@@ -329,7 +329,7 @@ def ask_windows(name: str, path: Path, options: dict[str, Any], log: Path) -> No
     import mocpack.corpora.remote as remote
 
     with open_corpus(path) as local:
-        remote.TAIL = local.trailer_size  # nothing of the clips comes along with the trailer
+        remote.TAIL_BYTES = local.trailer_size  # nothing of the clips comes along with the trailer
     url = f"s3://data/{name}.mocps"
     for kept, count in ((False, 300), (True, 1000)):
         with mocpack.open_corpus(url, storage_options=options) as clips:

@@ -1,4 +1,4 @@
-"""Seconds to read a minute of motion from each format: 120 frames a second, 60 joints or markers.
+"""Measure the time to read a minute of motion from each format (120 frames/s, 60 joints).
 
     python benchmarks/bench_formats.py [EXTENSION ...]
 

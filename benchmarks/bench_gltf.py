@@ -1,4 +1,4 @@
-"""Bytes of animation against `gltfpack -cc`, at its own largest error; needs `make gltf-peers`.
+"""Compare animation bytes with `gltfpack -cc` at its maximum error; needs `make gltf-peers`.
 
     python benchmarks/bench_gltf.py [between] [FILE.glb ...]
 
@@ -41,7 +41,7 @@ OPTIONS = ["-cc", "-kn"]
 
 @dataclass(frozen=True)
 class Row:
-    """One animation: bytes and errors (metres) of both."""
+    """One animation: bytes and errors (meters) of both."""
 
     name: str
     theirs: int

@@ -1,7 +1,7 @@
-"""What importing costs: `import mocpack` against `import numpy`, and what the first use adds.
+"""Measure the import time of mocpack against numpy, and the cost of the first use.
 
-Run it on an idle machine: ``python benchmarks/bench_import.py``. The least of several fresh
-interpreters each.
+Run ``python benchmarks/bench_import.py`` on an idle machine. Each time is the minimum over several
+new interpreters.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ PROGRAMS = {
 
 
 def milliseconds(code):
-    """Return the least wall time of a fresh interpreter that runs this code."""
+    """Return the minimum wall time of a new interpreter that runs this code."""
     times = []
     for _ in range(REPEATS):
         start = time.perf_counter()

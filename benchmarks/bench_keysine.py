@@ -1,4 +1,4 @@
-"""Every figure of `keysine`: sizes at equal error, speed, random access, layers.
+"""Measure `keysine`: sizes at equal error, speed, random access, layers.
 
     python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [efforts] [without]
         [speed] [joints] [layers] [grid] [promise]
@@ -16,10 +16,7 @@ import os
 import sys
 import tempfile
 import zlib
-from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 
@@ -29,13 +26,16 @@ from mocpack.bench.datasets import collection, load_clip
 from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip, measure_error
-from mocpack.codecs.keysine import Keysine, search
-from mocpack.codecs.keysine.payload import read_head
+from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.metrics.contacts import foot_skate_excess
 from mocpack.metrics.spectrum import jitter
 from mocpack.metrics.table import compare
 from mocpack.rate import Target, encode_to_target
 from mocpack.registry import parse_codec
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from keysine_payload import read_head
 
 # clip, error in cm, the paper's kB
 MEANS = (
@@ -99,7 +99,7 @@ def means():
 
 
 def wavelet():
-    print("\nagainst fk-wavelet at equal mean error of joint centres: payload bytes")
+    print("\nagainst fk-wavelet at equal mean error of joint centers: payload bytes")
     clips = {name: clip_of(name) for name in WAVELET_CLIPS}
     for mean in WAVELET_MEANS:
         ours = theirs = 0
@@ -115,7 +115,7 @@ def wavelet():
 
 
 def eps():
-    print("\nagainst Beaudoin, Poulin and van de Panne 2007 optimised, at equal eps_x")
+    print("\nagainst Beaudoin, Poulin and van de Panne 2007 optimized, at equal eps_x")
     for name, error, theirs in EPS:
         clip = clip_of(name)
         label = f"{name} eps_x {error} cm ({theirs} kB theirs)"
@@ -207,24 +207,19 @@ def without():
     """Say how much larger files are without each part of the search."""
     print(f"\nwithout: bytes, every eighth clip of cmu-train, {STRETCH} frames from its middle")
     clips = stretches()
-    default = search.EFFORTS["default"]
-
-    def effort(**changes):
-        return mock.patch.dict(search.EFFORTS, {"default": replace(default, **changes)})
-
-    nothing = dict.fromkeys(("_predictors", "_free_predictors"), lambda *_, **__: None)
-    free = {"TURN_PRICE": 0.0, "FREE_TURN_PRICES": ((1e-3, 0.0), (1.0, 0.0))}
     usual = None
-    for name, change in (
-        ("with all", nullcontext()),
-        ("without lengths of blocks by group", effort(split_tries=0)),
-        ("without a price of errors by group", effort(weight_tries=0)),
-        ("without prediction across channels", mock.patch.multiple(Keysine, **nothing)),
-        ("without a price of turning away", mock.patch.multiple(search, **free)),
-        ("without descent, rounding and repair alone", effort(sweeps=0)),
+    for name, constants in (
+        ("with all", {}),
+        ("without lengths of blocks by group", {"split_tries": (0.0, 0.0, 0.0)}),
+        ("without a price of errors by group", {"weight_tries": (0.0, 0.0, 0.0)}),
+        ("without prediction across channels", {"predictor_bits": 1e9}),
+        ("without a price of turning away", {"turn_price": 0.0, "free_turn_prices": (0.0, 0.0)}),
+        ("without descent, rounding and repair alone", {"sweeps": (0.0, 0.0, 0.0)}),
     ):
-        with change:
-            sizes = [sum(len(codec.encode(clip)) for clip in clips) for codec in searched()]
+        sizes = [
+            sum(len(encode_natively(codec, clip, constants).payload) for clip in clips)
+            for codec in searched()
+        ]
         usual = usual or sizes
         more = (f"{n} ({100 * (n / u - 1):+.1f} %)" for n, u in zip(sizes, usual, strict=True))
         print(f"{name}: " + ", ".join(more) + " within 10, 5, 1 mm, mean 1 mm", flush=True)
@@ -296,25 +291,25 @@ def grid():
     paths = collection("cmu-train")[2::8]
     clips = [mocpack.read(path) for path in paths]
     clips = [clip.frames(1, min(clip.frame_count, 800)) for clip in clips]
-    for millimetres in (0.1, 0.2, 0.4, 0.6):
+    for millimeters in (0.1, 0.2, 0.4, 0.6):
         sums = dict.fromkeys(("transform", "grid", "auto"), 0)
         smaller = 0
         for clip in clips:
-            sizes = {m: len(tight(millimetres, m).encode(clip)) for m in sums}
+            sizes = {m: len(tight(millimeters, m).encode(clip)) for m in sums}
             smaller += sizes["grid"] < sizes["transform"]
             sums = {mode: sums[mode] + sizes[mode] for mode in sums}
         print(
-            f"{millimetres} mm: transform {sums['transform']}, grid {sums['grid']}, "
+            f"{millimeters} mm: transform {sums['transform']}, grid {sums['grid']}, "
             f"auto {sums['auto']} ({100 * (sums['auto'] / sums['transform'] - 1):+.1f} %); the "
             f"grid is smaller on {smaller} of {len(clips)}",
             flush=True,
         )
     plain = None
-    usual = search.GRID_ERROR_PENALTY
+    usual = 3.0
     for ways, penalty in ((1, 1000.0), (1, usual), (8, usual), (32, usual)):
-        others = {"BEAM_WIDTHS": {"default": ways}, "GRID_ERROR_PENALTY": penalty}
-        with mock.patch.multiple(search, **others):
-            size = sum(len(tight(0.1, "grid").encode(clip)) for clip in clips)
+        others = {"beam_width": (ways, ways, ways), "grid_error_penalty": penalty}
+        codec = tight(0.1, "grid")
+        size = sum(len(encode_natively(codec, clip, others).payload) for clip in clips)
         plain = plain or size
         worth = f"{ways} ways, all of an allowance worth {penalty:g} bits"
         print(f"{worth}: {size} ({100 * (size / plain - 1):+.1f} %)", flush=True)
@@ -330,8 +325,8 @@ def grid():
         )
 
 
-def tight(millimetres, mode):
-    return Keysine(max_error=millimetres / 1000, mode=mode)
+def tight(millimeters, mode):
+    return Keysine(max_error=millimeters / 1000, mode=mode)
 
 
 def window():

@@ -1,9 +1,9 @@
-"""Frames a second of forward kinematics and of the promised error, beside plain numpy.
+"""Measure frames per second of forward kinematics and error measurement, against numpy.
 
     python benchmarks/bench_kinematics.py
 
-Asked of one core, for 31 joints: 1 000 000 frames a second of forward kinematics (positions and
-rotations), 500 000 of the error of two clips.
+The goal on one core with 31 joints is 1,000,000 frames per second for forward kinematics and
+500,000 for the error between two clips.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def main() -> None:
     other = moved(clip)
     motion = (clip.skeleton, clip.rotations, clip.translations, clip.translated_joints)
     print(f"calibration: zlib inflates {inflate_speed():.0f} MB/s here")
-    print(f"{len(clip.skeleton)} joints, {FRAMES} frames; frames a second, best of many runs")
+    print(f"{len(clip.skeleton)} joints, {FRAMES} frames; frames per second, best of many runs")
     report(
         "forward kinematics",
         FRAMES / fastest(lambda: forward_kinematics(*motion), 100),

@@ -1,4 +1,4 @@
-"""How long `latent-spline` takes: knots by `fast` and by `cma`, as ratios; a pose at any time.
+"""Measure `latent-spline`: knot search with `fast` and `cma`, and decoding at any time.
 
 `fast` is to be at least five times faster than `cma` at no more than 1.05 times its error. Clips
 are the repository's; times are of processor time, of all threads together.

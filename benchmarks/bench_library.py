@@ -1,8 +1,8 @@
-"""libmocpack: how large it is, what a pose costs, and what it takes of memory.
+"""Measure libmocpack: its size, the time per pose, and its memory.
 
     make library && python benchmarks/bench_library.py [CLIP.mocp]
 
-By default a clip of CMU's, 31 joints at 120 frames a second, within 5 mm: float32 local rotations
+By default a clip of CMU's, 31 joints at 120 frames per second, within 5 mm: float32 local rotations
 and translations of all joints, one core, CPU time, the least of several rounds (`poses.c`). Wanted:
 the shared library, stripped, at most 250 kB; in sequence at most 1.5 µs a pose; at random times
 within 10 s, with a cache of 1 MB, at most 1 µs once warm. Beside it, the same motion as float32
@@ -25,7 +25,7 @@ INSTALLED = CHECKOUT / "build/library"
 
 def main(given: str | None) -> None:
     if not INSTALLED.exists():
-        raise SystemExit("libmocpack is not there: make library")
+        raise SystemExit(f"{INSTALLED} does not exist; run make library")
     (shared,) = (INSTALLED / "shared/lib").glob("libmocpack.so.*.*.*")
     print(f"libmocpack shared, stripped: {shared.stat().st_size / 1e3:.0f} kB")
     with tempfile.TemporaryDirectory() as folder:

@@ -135,7 +135,7 @@ def speed(names: list[str]) -> None:
         print(
             f"{name:<12} {len(clip.skeleton)} joints   encode {best[0]:5.1f} (median "
             f"{middle_of[0]:5.1f})   decode {best[1]:5.1f} ({middle_of[1]:5.1f})   "
-            f"{size / (20 * len(times)):.1f} bytes a packet at 5 mm"
+            f"{size / (20 * len(times)):.1f} bytes per packet at 5 mm"
         )
 
 
@@ -153,12 +153,12 @@ def at_once(names: list[str]) -> None:
         rows = [*loss_rows(clip.frames(0, min(1000, clip.frame_count)), cases=AT_ONCE)]
         shares.append([100 * row.within for row in rows] + [row.kbits for row in rows])
         lost = [f"{100 * row.mean(lambda run: run.lost):.2f}" for row in rows]
-        print(f"{name:<12} {_told(shares[-1])}; lost {' and '.join(lost)} %", flush=True)
+        print(f"{name:<12} {_format_figures(shares[-1])}; lost {' and '.join(lost)} %", flush=True)
     for what, of in (("least", np.min), ("mean", np.mean), ("most", np.max)):
-        print(f"{what}: {_told(of(shares, axis=0))}")
+        print(f"{what}: {_format_figures(of(shares, axis=0))}")
 
 
-def _told(figures: Sequence[float]) -> str:
+def _format_figures(figures: Sequence[float]) -> str:
     single, runs, rate, runs_rate = figures
     return (
         f"lost one by one {single:.2f} %, {rate:.1f} kbit/s; "

@@ -1,4 +1,4 @@
-"""Size and speed of `lossless` on the CMU clips, beside `xz -9e` of the same BVH text.
+"""Measure size and speed of `lossless` on the CMU clips, against `xz -9e` of the BVH text.
 
     python benchmarks/bench_lossless.py [FOLDER]
 
@@ -6,7 +6,7 @@ The text is the original's where FOLDER or MOCPACK_DATA has it, else what `mocpa
 makes of the repository's clip: the same numbers, fewer zeros at their ends.
 
 Sizes are whole files. Every clip must come back with every number equal, or the run fails. Speed
-is frames a second of processor time, best of three, payload to clip; the last line has zlib's
+is frames per second of processor time, best of three, payload to clip; the last line has zlib's
 inflate in the same run, to compare machines by.
 """
 

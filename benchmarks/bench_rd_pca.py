@@ -1,4 +1,4 @@
-"""Frames a second of `rd-pca`, and how they grow with the clip; what its head takes of short clips.
+"""Measure frames per second of `rd-pca` by clip length, and the size of its head.
 
     python benchmarks/bench_rd_pca.py [FILE.bvh]
     python benchmarks/bench_rd_pca.py head
@@ -6,7 +6,7 @@
 `head` gives the bytes of the payload and of its head at several lengths, beside what they would be
 if the coder began with even odds.
 
-Asked of one core with the default configuration: 10 000 frames a second to encode, 100 000 to
+Asked of one core with the default configuration: 10 000 frames per second to encode, 100 000 to
 decode (the paper: 2 600 to 3 000, and 15 000 to 21 000). The clip is the longest of the paper's
 that we have, 17_08. All times are of the processor, one thread, best of several runs.
 """
@@ -103,7 +103,7 @@ def speed() -> None:
 
 
 def measure(codec: RdPca, clip: Clip) -> tuple[float, float, float, int]:
-    """Return frames a second of both directions, seconds of a one-second window, and bytes."""
+    """Return frames per second of both directions, seconds of a one-second window, and bytes."""
     payload = codec.encode(clip)
     middle = clip.frame_count // 2
     stop = min(middle + 120, clip.frame_count)

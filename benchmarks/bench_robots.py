@@ -1,17 +1,20 @@
-"""Robots' motions: bytes against rounding and xz, angles, exported files against MuJoCo, windows.
+"""Measure robot motions: bytes against rounding and xz, angles, MuJoCo exports, windows.
 
-    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [amc] [mujoco] [windows] [clip …]
-    … --other OTHER/src amc
+    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [speed] [amc] [mujoco] [windows]
+        [clip …]
+    … --other OTHER/src speed amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
-retargeted to Unitree's G1 and H1, 30 frames a second (for research that is not commercial, so that
+retargeted to Unitree's G1 and H1, 30 frames/s (for research that is not commercial, so that
 they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
 3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
-same largest displacement. `amc` packs the clips of `asfamc/` (62 degrees of freedom) with the
-hinges of their skeletons and without, and by another version of mocpack, whose `src` folder with
-its built core `--other` names. `mujoco` compares exported tracking files with MuJoCo's kinematics.
-`windows` reads random 2-s windows of positions, one process, against LeRobotDataset on the same
-clips (`make lerobot` installs it in an environment of its own).
+same largest displacement. `speed` prints frames per second of the encoder on one core, by
+processor time, and payload bytes, at 1 and 5 mm, of the middle SPEED_FRAMES frames of each clip;
+with `--other`, also those of another version, in turns. `amc` packs the clips of `asfamc/` (62
+degrees of freedom) with the hinges of their skeletons and without, and by another version of
+mocpack, whose `src` folder with its built core `--other` names. `mujoco` compares exported tracking
+files with MuJoCo's kinematics. `windows` reads random 2-s windows of positions, one process,
+against LeRobotDataset on the same clips (`make lerobot` installs it in an environment of its own).
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import time
 import warnings
@@ -45,16 +49,37 @@ HERE = Path(__file__).parent
 LEROBOT = HERE.parent / ".venv-lerobot" / "bin" / "python"
 BOUND, MAX_ANGLE = "1mm", "0.005rad"
 SECONDS, WINDOWS, FPS, ROUNDS = 2, 400, 30, 3
+SPEED_FRAMES = 300
+SPEED_CHILD = """
+import json, sys, time
+source, packages, path, robot, bound, effort, frames = sys.argv[1:]
+sys.path[:0] = [source, packages]
+import mocpack
+from mocpack.codecs.keysine import Keysine
+clip = mocpack.read(path, robot=robot)
+start = (clip.frame_count - int(frames)) // 2
+clip = clip.frames(start, start + int(frames))
+began = time.process_time()
+payload = Keysine(max_error=bound, effort=effort, threads=1).encode(clip)
+print(json.dumps([time.process_time() - began, len(payload)]))
+"""
 
 
 def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("words", nargs="*", help="sizes, amc, mujoco, windows; or clips' names")
-    parse.add_argument("--other", type=Path, help="src folder of another version, for amc")
+    parse.add_argument(
+        "words", nargs="*", help="sizes, speed, amc, mujoco, windows; or clips' names"
+    )
+    parse.add_argument(
+        "--other", type=Path, help="src folder of another version, for speed and amc"
+    )
     parse.add_argument("--effort", default="default")
     given = parse.parse_args()
     kinds = [word for word in given.words if word in PARTS] or list(PARTS)
     names = [word for word in given.words if word not in PARTS]
+    if "speed" in kinds:
+        speed(names, given.effort, given.other)
+        kinds.remove("speed")
     if "amc" in kinds:
         amc(names, given.effort, given.other)
         kinds.remove("amc")
@@ -80,10 +105,10 @@ def robot_clips(names: list[str]) -> dict[str, mocpack.Clip]:
 
 
 def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
-    """Print bytes a frame and the largest error of an angle, ours and the peer's."""
+    """Print bytes per frame and the largest error of an angle, ours and the peer's."""
     warnings.simplefilter("ignore", mocpack.errors.HingeWarning)
     angle = "max_angle" in mocpack.encode.__kwdefaults__
-    print(f"bytes a frame of whole files within {BOUND}, effort {effort}, and over rounded-xz's")
+    print(f"bytes per frame of whole files within {BOUND}, effort {effort}, and over rounded-xz's")
     head = f"{'clip':28}{'frames':>7}{'peer':>8}{'ours':>8}{'ratio':>7}{'rad':>9}"
     print(head + (f"{MAX_ANGLE:>9}{'ratio':>7}{'rad':>9}" if angle else ""))
     totals: dict[str, np.ndarray] = {}
@@ -125,6 +150,44 @@ def amc(names: list[str], effort: str, other: Path | None) -> None:
         totals += sizes
         print(f"{path.stem:10}{clip.frame_count:7}" + ratios(*sizes), flush=True)
     print(f"{'all':17}" + ratios(*totals.astype(int)))
+
+
+def speed(names: list[str], effort: str, other: Path | None) -> None:
+    """Print frames per second and payload bytes, and both over the other version's."""
+    print(f"encoder on one core, effort {effort}: frames per second, bytes; ratios to the other")
+    for bound in ("1mm", "5mm"):
+        total = np.zeros((2, 2))  # (other, this), (seconds, bytes)
+        for path in sorted((Path(os.environ.get("MOCPACK_DATA", "")) / "robot").glob("*.csv")):
+            if names and path.stem not in names:
+                continue
+            found = [timed(source, path, bound, effort) for source in (other, HERE.parent / "src")]
+            total += found
+            print(f"{bound:5}{path.stem:28}" + speeds(SPEED_FRAMES, np.array(found)), flush=True)
+        print(f"{bound:5}{'all':28}" + speeds(0, total))
+
+
+def speeds(frames: int, found: np.ndarray) -> str:
+    (before, size_before), (seconds, size) = found
+    rate = f"{frames / seconds:8.0f}" if frames else " " * 8
+    ratio = f"{before / seconds:7.2f}×{size / size_before:7.3f}" if size_before else ""
+    return f"{rate}{size:9.0f}{ratio}"
+
+
+def timed(source: Path | None, path: Path, bound: str, effort: str) -> tuple[float, int]:
+    """Return processor seconds and payload bytes of a version; zeros without one."""
+    if source is None:
+        return 0.0, 0
+    [robot] = path.parent.glob(f"{path.stem.split('-')[0]}*.urdf")
+    packages = sysconfig.get_paths()["platlib"]
+    words = [source, packages, path, robot, bound, effort, SPEED_FRAMES]
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", SPEED_CHILD, *map(str, words)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    seconds, size = json.loads(done.stdout)
+    return seconds, size
 
 
 def ratios(free: int, hinged: int, other: int) -> str:
@@ -190,7 +253,7 @@ def apart(mujoco, model, arrays) -> tuple[float, float]:
 
 
 def windows(clips: dict[str, mocpack.Clip], effort: str) -> None:
-    """Print random windows a second, ours and LeRobotDataset's, and the bytes of both."""
+    """Print random windows per second, ours and LeRobotDataset's, and the bytes of both."""
     print(f"random {SECONDS}-s windows of qpos, one process, {len(clips)} clips, {ROUNDS} rounds")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -239,7 +302,7 @@ def packed(clips: dict[str, mocpack.Clip], effort: str, folder: Path) -> list[mo
 
 
 def our_windows(motions: list[mocpack.Motion]) -> float:
-    """Return windows a second."""
+    """Return windows per second."""
     rng = np.random.default_rng(0)
     length = SECONDS * FPS
     readers = [QposWindows(motion) for motion in motions]
@@ -253,7 +316,7 @@ def our_windows(motions: list[mocpack.Motion]) -> float:
     return WINDOWS / (time.process_time() - began)
 
 
-PARTS = {"sizes": sizes, "amc": amc, "mujoco": mujoco, "windows": windows}
+PARTS = {"sizes": sizes, "speed": speed, "amc": amc, "mujoco": mujoco, "windows": windows}
 
 if __name__ == "__main__":
     main()

@@ -1,4 +1,4 @@
-"""What takes cost beside their poses: markers with gaps, and tracks against float16 and zstd.
+"""Measure the size of take data: markers with gaps, and tracks against float16 and zstd.
 
     python benchmarks/bench_takes.py tracks
     MOCPACK_DATA=… python benchmarks/bench_takes.py

@@ -1,4 +1,4 @@
-"""The decoder in the browser: its size, and frames a second beside node and native.
+"""Measure the browser decoder: its size, and frames per second against node and native.
 
     python benchmarks/bench_wasm.py [CHROMIUM]
 
@@ -129,7 +129,7 @@ def write_folder(folder, package, data):
 
 def report(name, frames, seconds):
     best, middle = frames / min(seconds), frames / sorted(seconds)[len(seconds) // 2]
-    print(f"  {name:<9} {best:10,.0f} frames a second, median {middle:10,.0f}", flush=True)
+    print(f"  {name:<9} {best:10,.0f} frames per second, median {middle:10,.0f}", flush=True)
     return best
 
 

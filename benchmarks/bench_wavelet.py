@@ -1,9 +1,9 @@
-"""How long the wavelet codecs take, and how that grows with frames and joints.
+"""Measure the time of the wavelet codecs by number of frames and joints.
 
     python benchmarks/bench_wavelet.py
 
 Seconds of one core (processor time; best of three for decoding, one run for searching). The paper
-needs 308 to 483 ms a frame to search 49_02; the last line has zlib's inflate in the same run, to
+needs 308 to 483 ms per frame to search 49_02; the last line has zlib's inflate in the same run, to
 compare machines by.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from mocpack.bench.datasets import load_clip
 from mocpack.bench.runner.timing import fastest
-from mocpack.papers.beaudoin.codec.selection import analyse
+from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.wavelet import Wavelet
 from mocpack.papers.beaudoin.codec.wavelet_ik import WaveletIk
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
@@ -26,16 +26,16 @@ EXACT_UP_TO = 64  # joints; beyond, the paper's search takes minutes
 
 
 def search_time(clip, search, ratio=20.0):
-    """Return milliseconds a frame, and iterations, of one search."""
+    """Return milliseconds per frame, and iterations, of one search."""
     codec = WaveletOpt(ratio=ratio, search=search)
-    found = analyse(clip, rotation="euler", update="4-4")
+    found = analyze(clip, rotation="euler", update="4-4")
     start = time.process_time()
     outcome = codec.choose(clip, found)
     return 1000 * (time.process_time() - start) / clip.frame_count, outcome.iterations
 
 
 def decode_time(codec, clip):
-    """Return microseconds a frame."""
+    """Return microseconds per frame."""
     payload = codec.encode(clip)
     return 1e6 * fastest(lambda: codec.decode(payload, clip.header)) / clip.frame_count
 
@@ -54,7 +54,7 @@ def search_line(label, clip, searches):
 
 
 def main():
-    print("search, ms a frame and iterations    exact              fast")
+    print("search, ms per frame and iterations    exact              fast")
     for name in ("09_01", "49_02"):
         search_line(name, cmu(name), ("exact", "fast"))
     boxing = cmu("14_02")

@@ -1,4 +1,4 @@
-"""Markers and analogs of a C3D file, just enough of the format for the benchmarks of takes."""
+"""Read markers and analogs of a C3D file, as far as the take benchmarks need it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Trial:
     Attributes
     ----------
     points : array, shape (T, P, 3)
-        Metres, NaN in gaps.
+        Meters, NaN in gaps.
     analogs : array, shape (N, A)
         In the file's own units.
     """

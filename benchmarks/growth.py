@@ -47,7 +47,7 @@ FRAMES = (100, 1_000, 10_000, 100_000, 1_000_000)
 JOINTS = (1, 3, 10, 30, 100, 300)
 CHAIN_FRAMES = 1_000
 LIMITS = Limits(processor_seconds=150, megabytes=14_000)
-COLOURS = colormaps["tab20"].colors
+COLORS = colormaps["tab20"].colors
 COSTS = {
     "encode_seconds": "encode, s",
     "decode_seconds": "decode, s",
@@ -160,7 +160,7 @@ def page():
         "![Time and memory against frames and joints, logarithmic](pictures/growth.svg)",
         "",
         "Where time grows a little faster than frames, it is memory's: arrays beyond some 30 MB",
-        "are given back to the system and fetched anew, page by page, with every step.",
+        "are given back to the system and fetched again, page by page, with every step.",
         "`fk-wavelet` encodes 60,000 frames in 6.5 times the processor's own time of 10,000, but",
         "the system's share rises from a twentieth to a quarter; `wavelet` sorts besides.",
         "",
@@ -212,7 +212,7 @@ def picture(rows):
                 if not mine:
                     continue
                 points = [(int(r["size"]), float(r[cost])) for r in mine if float(r[cost] or 0)]
-                style = {"marker": "osD^vP*Xhd<>"[number], "color": COLOURS[number]}
+                style = {"marker": "osD^vP*Xhd<>"[number], "color": COLORS[number]}
                 axes.plot(*np.array(points).reshape(-1, 2).T, markersize=4, label=codec, **style)
             sizes, bounds = np.array(FRAMES if axis == "frames" else JOINTS, float), axes.get_ylim()
             slope = 2 * bounds[0] * sizes / sizes[0]

@@ -199,7 +199,7 @@ def size_table(rows, bound):
         "| codec | | payload B | file B | ratio | × keysine | mean error mm | velocity cm/s |",
         "|---|---|--:|--:|--:|--:|--:|--:|",
         *(line for _, line in sorted(lines)),
-        *complaints(found),
+        *errors(found),
     ]
 
 
@@ -233,7 +233,7 @@ def mean_of(rows, column):
     return sum(float(r[column]) * f for r, f in zip(rows, frames, strict=True)) / sum(frames)
 
 
-def complaints(found):
+def errors(found):
     lines = []
     for codec, mine in found.items():
         failed = [r for r in mine if r["failure"]]

@@ -7,7 +7,7 @@ OTHER/src is the `src` folder of another checkout whose native core has been bui
 runs in processes of its own, in turns, on one core; processor time, best of several. The words
 `cmu` (T-pose dropped), `bandai` and `dog` (where `MOCPACK_DATA` has them) give payload bytes over
 all of these clips, default effort, a seek point every second. `means` gives payload bytes at equal
-mean errors of joint centres, and those of the other version's `fk-wavelet` beside them; `heads`
+mean errors of joint centers, and those of the other version's `fk-wavelet` beside them; `heads`
 those of heads alone, of two seconds from each of the clips of cmu.
 """
 
@@ -103,29 +103,29 @@ def in_turns(other, path, skip, what, rounds=ROUNDS):
 
 def sizes(name, other):
     paths = clips(name)
-    for millimetres in (10, 1, 0.1):
-        what = {"kind": "size", "codec": {"max_error": millimetres / 1000}}
+    for millimeters in (10, 1, 0.1):
+        what = {"kind": "size", "codec": {"max_error": millimeters / 1000}}
         total = np.zeros(2)
         for path in paths:
             skip = int(name == "cmu")
             total += [run(source, path, skip, what)["size"] for source in (other, HERE)]
         if total[0]:
             print(
-                f"{name} at {millimetres:g} mm: {total[0]:.0f} -> {total[1]:.0f} bytes: "
+                f"{name} at {millimeters:g} mm: {total[0]:.0f} -> {total[1]:.0f} bytes: "
                 f"{total[1] / total[0]:.3f}",
                 flush=True,
             )
 
 
 def heads(other):
-    for millimetres in (10, 1, 0.1):
-        what = {"kind": "head", "frames": 240, "codec": {"max_error": millimetres / 1000}}
+    for millimeters in (10, 1, 0.1):
+        what = {"kind": "head", "frames": 240, "codec": {"max_error": millimeters / 1000}}
         made = [[run(side, path, 1, what) for side in (other, HERE)] for path in clips("cmu")]
         if made:
             before, after = (np.mean([pair[i]["head"] for pair in made]) for i in range(2))
             whole = np.mean([pair[1]["size"] for pair in made])
             print(
-                f"heads of 240 frames at {millimetres:g} mm: {before:.0f} -> {after:.0f} bytes: "
+                f"heads of 240 frames at {millimeters:g} mm: {before:.0f} -> {after:.0f} bytes: "
                 f"{after / before:.3f}; of payloads of {whole:.0f}",
                 flush=True,
             )
@@ -135,20 +135,20 @@ def decode(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     for bound in (10e-3, 5e-3, 1e-3):
         what = {"kind": "decode", "codec": {"max_error": bound, "mode": "transform"}}
-        told("decode 49_02", bound, *in_turns(other, path, 1, what))
+        print_ratio("decode 49_02", bound, *in_turns(other, path, 1, what))
 
 
 def encode(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     for effort, runs in (("fast", 9), ("default", 2), ("best", 1)):
         what = {"kind": "encode", "runs": runs, "codec": {"max_error": 5e-3, "effort": effort}}
-        told(f"encode 49_02, {effort}", 5e-3, *in_turns(other, path, 1, what, rounds=1))
+        print_ratio(f"encode 49_02, {effort}", 5e-3, *in_turns(other, path, 1, what, rounds=3))
 
 
 def window(other):
     (path,) = (p for p in clips("cmu") if p.stem == "49_02")
     what = {"kind": "window", "codec": {"max_error": 5e-3, "effort": "fast"}}
-    told("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=1))
+    print_ratio("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=3))
 
 
 def means(other):
@@ -167,7 +167,7 @@ def means(other):
             )
 
 
-def told(label, bound, before, after):
+def print_ratio(label, bound, before, after):
     ratio = before["seconds"] / after["seconds"]
     print(
         f"{label} at {1000 * bound:g} mm: {1e3 * before['seconds']:.3f} -> "

@@ -1,8 +1,8 @@
-"""Random windows of LeRobotDataset; run by `bench_robots.py` in LeRobot's own environment.
+"""Measure random windows of LeRobotDataset; `bench_robots.py` runs it in LeRobot's environment.
 
     .venv-lerobot/bin/python benchmarks/lerobot_windows.py FOLDER FPS WINDOWS
 
-FOLDER has a robot's positions as .npy, an episode each. Prints windows a second of processor time
+FOLDER has a robot's positions as .npy, an episode each. Prints windows per second of processor time
 and the bytes of the dataset, as JSON. Windows are 2 s, by `delta_timestamps`.
 """
 

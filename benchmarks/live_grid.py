@@ -17,7 +17,7 @@ from mocpack.clip import Clip
 
 REPORTS = 6  # frames between two reports of a receiver
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
-BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02)  # metres: what makes the rate
+BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02)  # meters: what makes the rate
 DELAYS = (0, 1, 2, 4, 8, 12)  # frames
 
 

@@ -181,7 +181,7 @@ static double raw_copy(Bench* b)
 	return (now() - start) / (double)frames;
 }
 
-// Between two frames by normalised linear interpolation, as engines do with what is raw.
+// Between two frames by normalized linear interpolation, as engines do with what is raw.
 static double raw_random(Bench* b)
 {
 	size_t joints = b->info->joint_count, last = (size_t)b->info->frame_count - 2;

@@ -1,4 +1,4 @@
-"""What a large corpus takes to pack: core hours, time on 1 to 64 nodes, bytes, requests.
+"""Predict the cost of packing a large corpus: core hours, time on 1 to 64 nodes, bytes, requests.
 
     MOCPACK_DATA=… python benchmarks/predict_corpus.py [--clips 142000] [--hours 288] [--fps 120]
         [--max-error 1mm] [--effort default] [--cores 8] [-j 2] [--page]
@@ -28,7 +28,7 @@ from mocpack.bench.datasets import COMMITTED, collection
 from mocpack.corpora import PackOptions, open_corpus
 from mocpack.corpora.packing import pack_file
 from mocpack.corpora.parts import join, pack_parts
-from mocpack.corpora.planning import MOST_BYTES, MOST_FILES, Plan
+from mocpack.corpora.planning import MAX_PART_BYTES, MAX_PART_FILES, Plan
 from mocpack.units import format_size
 
 PAGE = Path(__file__).parents[1] / "docs" / "cluster.md"
@@ -94,7 +94,7 @@ def main(words: list[str]) -> None:
     rates = measure(paths[::4], packing)
     frames = given.hours * 3600 * given.fps
     large = predict(rates, given.clips, frames)
-    lines = [*told(given, large), "", *beside(paths, rates, given)]
+    lines = [*describe(given, large), "", *beside(paths, rates, given)]
     print("\n".join(lines))
     if given.page:
         asked = " ".join(word for word in words if word != "--page")
@@ -116,7 +116,7 @@ def measure(paths: list[Path], packing: PackOptions) -> Rates:
     """Plan, pack and join these clips in this process, with the time of each."""
     rows: list[tuple[int, float]] = []  # bytes of the source, seconds
 
-    def here(work, jobs, told):  # type: ignore[no-untyped-def]
+    def here(work, jobs, describe):  # type: ignore[no-untyped-def]
         for place, job in enumerate(jobs):
             start = time.process_time()
             result = work(*job)
@@ -164,8 +164,8 @@ def _fit(columns: np.ndarray, values: np.ndarray) -> tuple[float, float]:
 
 def predict(rates: Rates, clips: int, frames: float) -> Prediction:
     source = rates.source_frame * frames
-    by_bytes = source / MOST_BYTES
-    parts = int(max(clips / MOST_FILES, by_bytes)) if clips >= 512 else clips
+    by_bytes = source / MAX_PART_BYTES
+    parts = int(max(clips / MAX_PART_FILES, by_bytes)) if clips >= 512 else clips
     return Prediction(
         rates.frame * frames + rates.clip * clips,
         (rates.planned_clip + rates.joined_clip) * clips,
@@ -191,11 +191,11 @@ def requests(clips: int, found: Prediction) -> dict[str, int]:
     }
 
 
-def told(given: argparse.Namespace, found: Prediction) -> list[str]:
+def describe(given: argparse.Namespace, found: Prediction) -> list[str]:
     hours = (found.shared + found.alone) / 3600
     asked = ", ".join(f"{count:,} {name}" for name, count in requests(given.clips, found).items())
     return [
-        f"| {given.clips:,} clips, {given.hours:g} h at {given.fps:g} frames a second, within "
+        f"| {given.clips:,} clips, {given.hours:g} h at {given.fps:g} frames per second, within "
         f"{given.max_error}, `{given.effort}` | predicted |",
         "|---|--:|",
         f"| core hours | {hours:.1f}, {found.alone / 3600:.2f} of them alone (plan, join) |",

@@ -1,4 +1,4 @@
-"""The promise of `keysine` on every clip at hand: `python benchmarks/bench_keysine.py promise`.
+"""Check that `keysine` keeps its error bound on every available clip.
 
     python benchmarks/promise.py [--jobs N] [--only TEXT] [--limit N]
 
@@ -137,7 +137,7 @@ def run(*, jobs=1, only="", limit=None):
 
 
 def say(row, number, count):
-    verdict = "" if held(row) else f" BROKEN {row.get('refusal') or ''}"
+    verdict = "" if keeps_bound(row) else f" BROKEN {row.get('refusal') or ''}"
     unrest = "" if calm(row) else f" jitters {row['jitter']:.2f} skates {row['foot_skate']:.2f}"
     error = row.get("error_mm") or float("nan")
     print(
@@ -147,7 +147,7 @@ def say(row, number, count):
     )
 
 
-def held(row):
+def keeps_bound(row):
     return not row.get("refusal") and float(row["error_mm"]) <= float(row["bound_mm"])
 
 
@@ -156,7 +156,7 @@ def calm(row):
 
 
 def summary(rows):
-    broken = [row for row in rows if not held(row)]
+    broken = [row for row in rows if not keeps_bound(row)]
     for effort in ("fast", "default", "best"):
         for bound in BOUNDS_MM:
             part = [r for r in rows if r["effort"] == effort and float(r["bound_mm"]) == bound]
@@ -164,7 +164,7 @@ def summary(rows):
                 continue
             size = sum(int(r["payload"]) for r in part if not r.get("refusal"))
             restless = sum(not calm(r) for r in part)
-            broke = sum(not held(r) for r in part)
+            broke = sum(not keeps_bound(r) for r in part)
             print(
                 f"{effort:8}{bound:5g} mm: {len(part):3} files, {size:9} bytes, "
                 f"{broke} broken, {restless} jitter or foot_skate"

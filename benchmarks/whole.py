@@ -1,10 +1,10 @@
-"""What whole folders of motion come to, in one line: clips, hours, bytes before and after, seconds.
+"""Compress whole folders and print one line: clips, hours, bytes before and after, seconds.
 
     MOCPACK_DATA=… python benchmarks/whole.py FOLDER… [--max-error 5mm] [--effort fast] [-j 0]
 
-Folders lie in the one that MOCPACK_DATA names (`cmu cmu-train`), or are paths. Every BVH in them is
-packed by `mocpack compress`, as a user would, into a folder that is thrown away. Seconds are of the
-whole command by the clock, and of all cores' work, which a busy machine does not change much.
+A FOLDER is a path or a folder inside MOCPACK_DATA, like `cmu`. `mocpack compress` compresses every
+BVH file in them into a temporary folder. The line has the wall time of the command and the CPU time
+of all processes.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from mocpack.units import format_length, format_size, parse_length
 
 @dataclass(frozen=True)
 class Whole:
-    """What folders came to: sizes in bytes, times in seconds."""
+    """Totals over all folders: sizes in bytes, times in seconds."""
 
     clips: int
     failed: int
@@ -42,29 +42,29 @@ def main(words):
     parser.add_argument("--max-error", default="5mm")
     parser.add_argument("--effort", default="fast")
     parser.add_argument("-j", "--jobs", type=int, default=0)
-    asked = parser.parse_args(words)
-    files = [file for folder in asked.folders for file in motions(folder)]
-    found = pack(files, asked.max_error, asked.effort, asked.jobs)
-    print(f"{sentence(found, asked.max_error, asked.effort)}, {found.clock:.1f} s by the clock")
+    options = parser.parse_args(words)
+    files = [file for folder in options.folders for file in motions(folder)]
+    found = pack(files, options.max_error, options.effort, options.jobs)
+    print(f"{describe(found, options.max_error, options.effort)}, {found.clock:.1f} s by the clock")
 
 
 def motions(folder):
-    """Return the motion files of a folder, by its path or its name beside the other data."""
+    """Return the BVH files of a folder, given by path or by name inside MOCPACK_DATA."""
     path = Path(folder)
     if not path.is_dir():
         path = Path(os.environ.get("MOCPACK_DATA", "")) / folder
     found = sorted(file for file in path.rglob("*.bvh") if file.is_file())
     if not found:
-        raise UsageError(f"no .bvh in {folder!r}; MOCPACK_DATA names the folder of folders")
+        raise UsageError(f"{folder}: no .bvh file found; check MOCPACK_DATA")
     return found
 
 
 def pack(files, max_error, effort, jobs):
-    """Pack all files in one command; return what they came to."""
+    """Compress all files with one command; return the totals."""
     command = [sys.executable, "-m", "mocpack", "compress", "--quiet", "--max-error", max_error]
     command += ["--effort", effort, "-j", str(jobs)]
     with tempfile.TemporaryDirectory() as folder:
-        links = [named_apart(Path(folder) / "in", n, file) for n, file in enumerate(files)]
+        links = [link_uniquely(Path(folder) / "in", n, file) for n, file in enumerate(files)]
         out = Path(folder) / "out"
         start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run([*command, str(links[0].parent), "-o", str(out)], check=False)
@@ -85,8 +85,8 @@ def pack(files, max_error, effort, jobs):
         )
 
 
-def named_apart(folder, number, file):
-    """Return a link to a file under a name that no other has."""
+def link_uniquely(folder, number, file):
+    """Return a symbolic link to a file, with a unique name."""
     folder.mkdir(exist_ok=True)
     link = folder / f"{number:05}-{file.name}"
     link.symlink_to(file.resolve())
@@ -94,13 +94,13 @@ def named_apart(folder, number, file):
 
 
 def length(path):
-    """Return seconds and frames a second of a packed file."""
+    """Return the duration in seconds and the frame rate of a compressed file."""
     with mocpack.open(path) as motion:
         header = motion.header
     return header.frame_count * header.frame_time, round(header.frame_rate)
 
 
-def sentence(found, max_error, effort):
+def describe(found, max_error, effort):
     rates = " and ".join(f"{rate:g}" for rate in found.rates)
     failed = f", {found.failed} more failed" if found.failed else ""
     return (

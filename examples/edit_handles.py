@@ -1,7 +1,7 @@
 # /// script
 # dependencies = ["mocpack", "numpy"]
 # ///
-"""Let the bundled jumper touch something high with one hand, at the top of the jump.
+"""Edit the bundled jump so that one hand touches a target at the top of the jump.
 
 python examples/edit_handles.py
 """

@@ -1,7 +1,7 @@
 # /// script
 # dependencies = ["mocpack", "numpy"]
 # ///
-"""Let `rd-pca` serve an error of one's own: here, hands that count ten times as much as the rest.
+"""Optimize `rd-pca` for your own error metric: here, hands weigh ten times as much.
 
 python examples/own_metric.py
 """
@@ -16,7 +16,7 @@ HANDS = ("LeftHand", "RightHand")
 
 
 def hands_first(clip):
-    """Return the matrix whose quadratic form is the squared error that we want to be small.
+    """Return the matrix whose quadratic form is the squared error to minimize.
 
     `kinematic_gram` gives that of the mean squared distance of all joints; here each hand's
     distance counts ten times, and a tenth of the skin's movement keeps all else from going astray.

@@ -1,4 +1,4 @@
-"""From a folder of csv to what a training loop reads: random windows of a robot's motions.
+"""Pack a folder of CSV files and read random windows of a robot's motions for training.
 
     python examples/robots.py [FOLDER ROBOT.urdf]
 
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def train(packed: Path, steps: int = 3) -> None:
-    """Read random windows, as a loop that trains a policy would."""
+    """Read random windows, as in a training loop."""
     motions = [mocpack.open(path) for path in sorted(packed.glob("*.mocp"))]
     rng = np.random.default_rng(0)
     for step in range(steps):
@@ -51,7 +51,7 @@ def train(packed: Path, steps: int = 3) -> None:
 
 
 def made(folder: Path) -> tuple[Path, Path]:
-    """Write a robot of three hinges on a floating base, and two motions of it."""
+    """Write a robot with three hinges on a floating base, and two motions."""
     robot = folder / "robot.urdf"
     robot.write_text(f'<robot name="arm">{BASE}{"".join(map(link, range(HINGES)))}</robot>')
     rng = np.random.default_rng(0)
@@ -65,7 +65,7 @@ def made(folder: Path) -> tuple[Path, Path]:
 
 
 def link(k: int) -> str:
-    """Return a link 30 cm above the one before it, and the hinge between them."""
+    """Return a link 30 cm above the previous one, and the hinge between them."""
     return f"""
     <link name="link{k + 1}"/>
     <joint name="joint{k}" type="revolute">

@@ -1,4 +1,4 @@
-"""A take that holds more than poses: markers with gaps, tracks, and two clips on one clock."""
+"""Store more than poses: markers with gaps, tracks, and two clips on one clock."""
 
 import numpy as np
 

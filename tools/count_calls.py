@@ -1,4 +1,4 @@
-"""Count the functions of mocpack that one operation crosses, in every thread.
+"""Count the functions of mocpack that one operation calls, in every thread.
 
     python tools/count_calls.py [--effort default] [--max-error 1mm] [--verbose]
 
@@ -77,7 +77,7 @@ def counting(calls: Calls) -> Iterator[None]:
         return call
 
     for name, function in originals.items():
-        if not isinstance(function, type):  # a class stays one: callers ask what an object is
+        if not isinstance(function, type):  # keep classes, because callers use isinstance
             setattr(_core, name, counted(name, function))
     threading.setprofile(calls)
     sys.setprofile(calls)
@@ -143,7 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--effort", default="default")
     parser.add_argument("--max-error", default="1mm")
-    parser.add_argument("--verbose", action="store_true", help="name every function")
+    parser.add_argument("--verbose", action="store_true", help="list every function")
     options = parser.parse_args()
     for name, calls in measure(options.effort, options.max_error).items():
         print(f"{name}: {calls.summary()}")

@@ -1,4 +1,4 @@
-"""Draws docs/pictures/edit-handles.png: the bundled jump before and after a hand is pulled.
+"""Draw docs/pictures/edit-handles.png: the bundled jump before and after a hand is moved.
 
 python tools/edit_pictures.py docs/pictures
 """
@@ -20,8 +20,8 @@ from mocpack.samples import JUMP
 
 F64 = npt.NDArray[np.float64]
 
-BEFORE, AFTER, GOAL = "#b0b0b0", "#2563a8", "#c0392b"
-AWAY = (-0.3, -0.15, 0.0, 0.15, 0.3)  # seconds from the handle
+BEFORE, AFTER, TARGET = "#b0b0b0", "#2563a8", "#c0392b"
+TIMES_S = (-0.3, -0.15, 0.0, 0.15, 0.3)  # relative to the handle
 
 
 def main(folder: Path) -> None:
@@ -30,30 +30,30 @@ def main(folder: Path) -> None:
     assert isinstance(clip, Clip)
     spline = open_spline(_api.encode(clip, "latent-spline"))
     top = int(clip.positions()[:, 0, 1].argmax())
-    goal = spline.place("Head", top * clip.frame_time) + np.array([0.25, 0.45, 0.0])
-    edit = spline.pulled([Handle("LeftHand", top * clip.frame_time, to=goal)], falloff=0.4)
+    target = spline.place("Head", top * clip.frame_time) + np.array([0.25, 0.45, 0.0])
+    edit = spline.apply_handles([Handle("LeftHand", top * clip.frame_time, to=target)], falloff=0.4)
     before, after = spline.clip(), edit.spline.clip()
     assert isinstance(before, Clip)
     assert isinstance(after, Clip)
-    frames = [round(top + away * clip.frame_rate) for away in AWAY]
+    frames = [round(top + offset * clip.frame_rate) for offset in TIMES_S]
     figure = Figure(figsize=(13, 4.2), layout="constrained")
-    for place, frame in enumerate(frames):
-        axes = figure.add_subplot(1, len(frames), place + 1)
-        for motion, colour in ((before, BEFORE), (after, AFTER)):
+    for index, frame in enumerate(frames):
+        axes = figure.add_subplot(1, len(frames), index + 1)
+        for motion, color in ((before, BEFORE), (after, AFTER)):
             for line in _bones(motion, frame):
-                axes.plot(line[:, 0], line[:, 1], color=colour, linewidth=2)
+                axes.plot(line[:, 0], line[:, 1], color=color, linewidth=2)
         if frame == top:
-            axes.plot(goal[0], goal[1], "o", color=GOAL, markersize=9, fillstyle="none")
-        axes.set(title=f"{AWAY[place]:+.2f} s", aspect="equal", xlim=(-0.3, 1.4), ylim=(0, 2.6))
+            axes.plot(target[0], target[1], "o", color=TARGET, markersize=9, fillstyle="none")
+        axes.set(title=f"{TIMES_S[index]:+.2f} s", aspect="equal", xlim=(-0.3, 1.4), ylim=(0, 2.6))
         axes.axis("off")
-    figure.suptitle("grey: before; blue: after; circle: where the left hand was asked to be")
+    figure.suptitle("gray: before; blue: after; circle: target of the left hand")
     path = folder / "edit-handles.png"
     figure.savefig(path, dpi=100)
     print(f"{path}: {path.stat().st_size} bytes")
 
 
 def _bones(clip: Clip, frame: int) -> list[F64]:
-    """Return each bone's two ends (2, 3) in a frame."""
+    """Return the two end points of each bone in a frame, (2, 3) each."""
     positions, world = clip.frames(frame, frame + 1).world()
     ends = end_positions(clip.skeleton, positions, world)[0]
     parents = clip.skeleton.parents

@@ -1,8 +1,8 @@
-"""Captured motion on serial hinges, as a robot has it: what keysine's training knows of robots.
+"""Convert captured motion to chains of hinges, so that keysine also trains on robot-like motion.
 
-Each joint of a clip that turns about more than one axis becomes three in a row, a hinge each, a few
-centimetres apart, as hips and shoulders of humanoid robots are built. Small limbs (fingers, toes)
-are left out, as robots do. The angles are the captured ones; where links end up is not.
+Each joint that rotates about more than one axis becomes a chain of three hinges a few centimeters
+apart, like the hips and shoulders of humanoid robots. Small limbs (fingers, toes) are dropped. The
+angles are those of the clip; the positions are not.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from mocpack.arrays import F64, Mask
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
-APART = 0.04  # metres between the hinges of one captured joint
-SMALLEST = 0.05  # metres: limbs whose joints all stand nearer together are left out
-STILL = 1e-3  # radians: what turns less is fixed
-ORDERS = ("YXZ", "ZXY", "XYZ")  # by depth, so that not all chains are alike
+HINGE_SPACING_M = 0.04  # between the hinges of one captured joint
+MIN_BONE_M = 0.05  # limbs with only shorter bones are dropped
+MIN_ROTATION_RAD = 1e-3  # joints that rotate less become fixed
+ORDERS = ("YXZ", "ZXY", "XYZ")  # varies by joint, so that chains differ
 AXES = dict(zip("XYZ", np.eye(3), strict=True))
 
 
-def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
-    """Return a clip of a free root and one-axis joints that turns as `clip` does."""
+def convert_to_hinges(clip: mocpack.Clip) -> mocpack.Clip:
+    """Return a clip with a free root and hinges that rotates like `clip`."""
     found = clip.with_hinges(detect=True)
     detected = found.skeleton.hinges
     single = dict(detected.rows_by_joint()) if detected else {}
@@ -31,8 +31,8 @@ def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
     joints: list[int] = []
     axes: list[F64] = []
     angles: list[F64] = []
-    last = {0: 0}  # of each joint, the link that its children hang on
-    kept = _kept(clip.skeleton)
+    last = {0: 0}  # the link that the children of each joint attach to
+    kept = _find_large_limbs(clip.skeleton)
 
     def add(name: str, parent: int, offset: F64) -> int:
         names.append(name)
@@ -52,7 +52,7 @@ def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
         name, parent = clip.skeleton.names[j], last[clip.skeleton.parents[j]]
         offset = clip.skeleton.offsets[j]
         turns = Rotation.from_quat(clip.rotations[:, j])
-        if (turns * turns[0].inv()).magnitude().max() < STILL:
+        if (turns * turns[0].inv()).magnitude().max() < MIN_ROTATION_RAD:
             last[j] = add(name, parent, offset)
         elif detected and j in single and len(single[j]) == 1:
             row = single[j][0]
@@ -61,7 +61,7 @@ def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
         else:
             order = ORDERS[j % len(ORDERS)]
             for i, angle in enumerate(np.unwrap(turns.as_euler(order), axis=0).T):
-                step = offset if i == 0 else APART * AXES[order[i - 1]]
+                step = offset if i == 0 else HINGE_SPACING_M * AXES[order[i - 1]]
                 parent = add_hinge(f"{name}.{order[i]}", parent, step, AXES[order[i]], angle)
             last[j] = parent
     leaves = sorted(set(range(len(names))) - set(parents))
@@ -79,10 +79,10 @@ def on_hinges(clip: mocpack.Clip) -> mocpack.Clip:
     )
 
 
-def _kept(skeleton: Skeleton) -> Mask:
-    """Return which joints belong to limbs that are not small (J)."""
+def _find_large_limbs(skeleton: Skeleton) -> Mask:
+    """Return a mask (J,) of the joints that belong to limbs of normal size."""
     kept = np.zeros(len(skeleton), bool)
     for j in range(len(skeleton) - 1, 0, -1):
-        if kept[j] or np.linalg.norm(skeleton.offsets[j]) > SMALLEST:
+        if kept[j] or np.linalg.norm(skeleton.offsets[j]) > MIN_BONE_M:
             kept[j] = kept[skeleton.parents[j]] = True
     return kept

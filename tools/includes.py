@@ -1,8 +1,9 @@
-"""Check which folders of core/src include which: top to bottom only, siblings not at all.
+"""Check the layers of core/src: a folder may include only headers of lower layers.
 
     python tools/includes.py
 
-For C++ what the import contract is for the Python package. ARCHITECTURE.md shows the order.
+This is the C++ counterpart of the import contract of the Python package. ARCHITECTURE.md shows the
+layers.
 """
 
 from __future__ import annotations
@@ -25,31 +26,31 @@ INCLUDE = re.compile(r'^\s*#include "([^"]+)"', re.MULTILINE)
 
 
 def layer_of(folder: str) -> int:
-    """Return the layer of a folder of core/src, 0 on top.
+    """Return the layer of a folder of core/src; 0 is the top.
 
     >>> layer_of("papers/li") < layer_of("coding") < layer_of("common")
     True
     """
-    for place, names in enumerate(LAYERS):
+    for layer, names in enumerate(LAYERS):
         if folder in names or (folder.startswith("papers/") and "papers/*" in names):
-            return place
-    raise SystemExit(f"core/src/{folder} has no place in LAYERS of tools/includes.py")
+            return layer
+    raise SystemExit(f"core/src/{folder}: folder is missing from LAYERS in tools/includes.py")
 
 
-def violations(source: Path = SOURCE) -> Iterator[str]:
-    """Yield a line for each include that goes up or sideways."""
+def find_violations(source: Path = SOURCE) -> Iterator[str]:
+    """Yield a message for each include of a header that is not in a lower layer."""
     for path in sorted([*source.rglob("*.cpp"), *source.rglob("*.h"), *source.rglob("*.inc")]):
         folder = path.parent.relative_to(source).as_posix()
         own = layer_of(folder)
         for included in INCLUDE.findall(path.read_text(encoding="utf-8")):
             target = Path(included).parent.as_posix()
             if (source / included).is_file() and target != folder and layer_of(target) <= own:
-                yield f"{path.relative_to(source)} includes {included}, which is not below it"
+                yield f"{path.relative_to(source)} includes {included}, not in a lower layer"
 
 
 def main() -> int:
-    found = list(violations())
-    print("\n".join(found) or f"core/src: includes go down through {len(LAYERS)} layers")
+    found = list(find_violations())
+    print("\n".join(found) or f"core/src: all includes follow the {len(LAYERS)} layers")
     return 1 if found else 0
 
 

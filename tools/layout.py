@@ -4,7 +4,7 @@
     python tools/layout.py --sizes    # prints files and lines of each folder, lengths of functions
 
 A test compares the table in ARCHITECTURE.md with the imports. Sizes change with every commit, so
-they are printed and not kept.
+they are printed, not stored.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def users() -> dict[str, set[str]]:
 
 
 def families_of(names: set[str]) -> set[str]:
-    """Return the families of codecs, or other rooms, that these modules belong to."""
+    """Return the parts of the package that these modules belong to."""
     return {room_of(name) for name in names}
 
 
 def room_of(name: str) -> str:
-    """Return the room of a module: a codec's family or a paper, else the top folder or file.
+    """Return the part of a module: its codec family or paper, else its top folder or file.
 
     >>> room_of("mocpack.codecs.keysine.codec"), room_of("mocpack.papers.li.codec.bodies")
     ('keysine', 'li')
@@ -69,7 +69,7 @@ def families() -> set[str]:
 
 
 def outsiders(family: str) -> set[str]:
-    """Return the modules of other rooms that import something of a family."""
+    """Return the modules of other parts that import something of a family."""
     inside = {name for name in modules() if room_of(name) == family}
     uses = users()
     return set().union(*(uses[name] for name in inside)) - inside
@@ -108,8 +108,8 @@ def sizes() -> str:
         rows.append(f"{folder.relative_to(REPO)!s:40} {len(files):4} files {lines:7,} lines")
     lengths = sorted(function_lengths())
     rows.append(
-        f"{len(lengths)} functions: {statistics.median(lengths):.0f} lines in the median, "
-        f"{lengths[len(lengths) * 9 // 10]} at the 90th percentile, {lengths[-1]} the longest"
+        f"{len(lengths)} functions: median {statistics.median(lengths):.0f} lines, "
+        f"90th percentile {lengths[len(lengths) * 9 // 10]}, longest {lengths[-1]}"
     )
     return "\n".join(rows)
 
@@ -124,7 +124,7 @@ def package_folders() -> list[Path]:
 
 
 def function_lengths() -> Iterator[int]:
-    """Yield the lines of every function of the package."""
+    """Yield the number of lines of every function of the package."""
     for path in modules().values():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):

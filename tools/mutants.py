@@ -1,10 +1,10 @@
 # ruff: noqa: E501 - the lines of modules are quoted whole
-"""Breaks the papers' modules on purpose, one line at a time, and says which breaks no test sees.
+"""Change single lines of the papers' modules and list the changes that no test notices.
 
 python tools/mutants.py [words of the module's path]
 
-Each mutant is a line of a module written wrongly. Its tests run against it; that they pass is a
-survivor, and the exit code is the number of those. Sources are put back whatever happens.
+Each mutant replaces one line of a module by a wrong one and runs the tests of that module. A mutant
+survives if they pass. The exit code is the number of survivors. Sources are always restored.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TESTS = CHECKOUT / "tests" / "unit"
 
 @dataclass(frozen=True)
 class Mutant:
-    """A text of a module, what to write in its place, and the tests that ought to notice."""
+    """A text of a module, its wrong replacement, and the tests that should fail."""
 
     module: str
     right: str
@@ -31,7 +31,7 @@ class Mutant:
 
 SPLINE, EDITING = "papers/mukai", "papers/mukai/test_editing.py"
 FK, IK = "papers/li/test_fk_wavelet.py", "papers/li/test_ik_predict.py"
-GOLDEN = "../golden/test_golden.py"  # the format itself
+GOLDEN = "../golden/test_golden.py"
 SEARCH = "papers/beaudoin/test_coefficient_search.py"
 BAP, GRID, MPEG4 = (
     f"papers/chattopadhyay/test_{name}.py" for name in ("bap", "grid_search", "mpeg4_bap")
@@ -100,19 +100,19 @@ def main(words: list[str]) -> int:
     chosen = [m for m in MUTANTS if all(word in m.module for word in words)]
     survivors = 0
     for mutant in chosen:
-        seen = noticed(mutant)
+        seen = is_noticed(mutant)
         survivors += not seen
         print(f"{'killed  ' if seen else 'SURVIVES'} {mutant.module}: {mutant.wrong}", flush=True)
     print(f"{len(chosen)} mutants, {survivors} survive")
     return survivors
 
 
-def noticed(mutant: Mutant) -> bool:
-    """Return whether the tests fail while the mutant stands in its module."""
+def is_noticed(mutant: Mutant) -> bool:
+    """Return whether the tests fail with the mutant in its module."""
     path = SOURCES / mutant.module
     text = path.read_text(encoding="utf-8")
     if text.count(mutant.right) != 1:
-        raise SystemExit(f"{mutant.module} has not one line {mutant.right!r}")
+        raise SystemExit(f"{mutant.module}: expected {mutant.right!r} exactly once")
     words = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     try:
         path.write_text(text.replace(mutant.right, mutant.wrong), encoding="utf-8")

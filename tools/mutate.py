@@ -1,5 +1,5 @@
-"""Changes the reader, keysine's decoder, archives and their bindings one token at a time, and lists
-the changes that no test notices.
+"""Change single tokens of the reader, keysine's decoder, archives and bindings, and list the
+changes that no test notices.
 
 python tools/mutate.py [--area NAME]... [--count 30] [--seed 1] [--match TEXT] [--again LOG]
 
@@ -36,14 +36,14 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 FOLDER = CHECKOUT / "build" / "mutants"
 TREE, BUILD, LIBRARY = FOLDER / "tree", FOLDER / "make", FOLDER / "make-library"
 BIN = Path(sys.executable).parent
-LOG = FOLDER / "log"  # of the last program
+LOG = FOLDER / "log"  # output of the last program
 ALL_STAGES = 9
 ASAN = {"ASAN_OPTIONS": "hard_rss_limit_mb=4000"}
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
-MEMORY_BYTES_OF_SANITIZERS = resource.RLIM_INFINITY  # they reserve terabytes, and use few
-MEMORY_BYTES = 6 << 30  # of one process; a mutant may ask for any amount
-CPU_SECONDS, CPU_RATIO = 10, 3  # that a mutant may take beyond, and times, what the original takes
-WALL_SECONDS = 1500  # a mutant that waits for ever burns no CPU
+MEMORY_BYTES_OF_SANITIZERS = resource.RLIM_INFINITY  # sanitizers reserve terabytes of address space
+MEMORY_BYTES = 6 << 30  # per process, because a mutant may allocate any amount
+CPU_SECONDS, CPU_RATIO = 10, 3  # limits of a mutant: seconds more than, and times, the original
+WALL_SECONDS = 1500  # a mutant that waits forever uses no CPU time
 # the editable install of the checkout would be imported in place of the copy
 SITE = """import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswith("_editable_skbc")]
@@ -52,12 +52,12 @@ sys.meta_path[:] = [f for f in sys.meta_path if not type(f).__module__.startswit
 
 @dataclass(frozen=True)
 class Area:
-    """Sources by glob pattern, and what tests them: programs of core/tests, then pytest's calls."""
+    """Sources by glob pattern and their tests: programs of core/tests, then pytest calls."""
 
     sources: tuple[str, ...]
     native: tuple[str, ...]
     python: tuple[tuple[str, ...], ...]
-    library: tuple[str, ...] = ()  # with libmocpack built of the mutant
+    library: tuple[str, ...] = ()  # pytest calls that need libmocpack built with the mutant
 
 
 GOLDEN, READERS = "tests/golden/test_golden.py", "tests/readers"
@@ -160,7 +160,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
     parser.add_argument("--area", action="append", choices=AREAS)
     parser.add_argument("--count", type=int, default=30, help="mutants per area")
-    parser.add_argument("--start", type=int, default=0, help="mutants to skip, done before")
+    parser.add_argument("--start", type=int, default=0, help="number of mutants to skip")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--depth",
@@ -172,7 +172,9 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument(
         "--skip-native", action="store_true", help="do not repeat the core's own tests"
     )
-    parser.add_argument("--again", type=Path, help="only the survivors of a former run's output")
+    parser.add_argument(
+        "--again", type=Path, help="only the survivors in the output of an earlier run"
+    )
     return parser.parse_args()
 
 
@@ -181,7 +183,7 @@ def label(mutant: Mutant) -> str:
 
 
 def choose(area: Area, options: argparse.Namespace) -> list[Mutant]:
-    """Return a seeded sample of an area's mutants, with as many of each operator as there are."""
+    """Return a seeded sample of the mutants of an area, balanced over the operators."""
     survived = options.again.read_text(encoding="utf-8") if options.again else None
     generator, count = random.Random(options.seed), options.count
     pools: dict[str, list[Mutant]] = {}
@@ -211,7 +213,7 @@ def sources(area: Area) -> Iterator[str]:
 
 
 def copy_tree() -> None:
-    """Bring the copy up to date; what a killed run left mutated is written again."""
+    """Update the copy of the checkout, and restore sources that a killed run left mutated."""
     call = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(call, cwd=CHECKOUT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):
@@ -258,7 +260,7 @@ class Tester:
 
     def __init__(self, area: Area, depth: int, native: bool) -> None:
         self._area, self._depth, self._native = area, depth, native
-        self._seconds: dict[str, float] = {}  # of CPU that each stage takes without a mutant
+        self._seconds: dict[str, float] = {}  # CPU seconds of each stage without a mutant
 
     def check_original(self) -> None:
         """Build everything and require that every test passes without a mutant."""
@@ -273,7 +275,7 @@ class Tester:
             )
 
     def judge(self, mutant: Mutant) -> tuple[str, str]:
-        """Return what became of a mutant, and the stage that noticed it."""
+        """Return the verdict on a mutant and the stage that noticed it."""
         path = TREE / mutant.path
         compiled = path.suffix == ".cpp"
         obj = object_of(mutant.path) if compiled else path
@@ -289,8 +291,8 @@ class Tester:
         finally:
             path.write_bytes(original)
             if compiled:
-                # the object of the original is put back, newer than its source: only what is
-                # linked of it is built again
+                # Restore the original object, newer than its source, so that the next build only
+                # links.
                 os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
                 obj.write_bytes(built)
 
@@ -305,7 +307,7 @@ class Tester:
                 return name
         if mutated and native and not self._passes_sanitized(object_of(path)):
             return "sanitizer"
-        # of Python mutants too: the module may still be that of the mutant before
+        # Python mutants need this too: the module may still contain the previous mutant.
         if depth > 1 and not build(BUILD, "_core"):
             return "link"
         calls = ((FIRST[path],) if path in FIRST else ()) + area.python
@@ -330,11 +332,11 @@ class Tester:
             *SANITIZERS,
         ]
         if subprocess.run(compiled, cwd=BUILD, capture_output=True, check=False).returncode:
-            return True  # flags that this compiler does not have
+            return True  # this compiler lacks the flags
         for name in self._area.native:
             test = BUILD / f"CMakeFiles/{name}.dir/core/tests/{name}.cpp.o"
             program = FOLDER / "sanitized"
-            # the object comes before the library, which then does not give its own
+            # The object precedes the library, so the linker ignores the object in the library.
             parts = [compiled[0], *SANITIZERS, test, own, BUILD / "libmocpack_core.a", "-lpthread"]
             must_run([*parts, "-o", program])
             call = [program, *SANITIZED_ARGUMENTS.get(name, ())]
@@ -370,7 +372,7 @@ def build(folder: Path, *targets: str) -> bool:
 
 
 def passes(call: Sequence[str | Path], cpu_seconds: int | None, memory_bytes: int) -> bool:
-    """Return whether a program ends well within its limits of time and memory."""
+    """Return whether a program succeeds within its limits of time and memory."""
     path = os.pathsep.join([str(FOLDER / "site"), str(TREE / "src")])
     with LOG.open("wb") as log:
         process = subprocess.Popen(
@@ -398,7 +400,7 @@ def set_limits(cpu_seconds: int | None, memory_bytes: int) -> None:
 
 
 def stop_group(process: subprocess.Popen[bytes]) -> None:
-    """End what a test left running."""
+    """Kill the processes that a test left running."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

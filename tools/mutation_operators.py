@@ -1,4 +1,4 @@
-"""Makes mutants of a C++ or Python source: one small change each, by a fixed set of operators.
+"""Generate mutants of a C++ or Python source: one small change each, by a set of operators.
 
 Comments, literals, preprocessor lines, imports, declarations and the text of error messages are
 left alone.
@@ -14,10 +14,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-FILLER = "\x01"  # stands for a character that no operator may change
+FILLER = "\x01"  # replaces characters that no operator may change
 SWAPS = {
     "comparison": [("<", "<="), ("<=", "<"), (">", ">="), (">=", ">"), ("==", "!="), ("!=", "==")],
-    "neighbour": [("+ 1", "- 1"), ("- 1", "+ 1")],
+    "neighbor": [("+ 1", "- 1"), ("- 1", "+ 1")],
 }
 CPP_SWAPS = {
     **SWAPS,
@@ -41,7 +41,7 @@ CPP_DECLARATION = re.compile(
     re.MULTILINE,
 )
 NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
-# calls whose only effect is to free memory early: no test can see them missing
+# Calls whose only effect is to free memory early, so no test can notice that they are missing.
 RELEASES = re.compile(r"free|give_|close|reserve|release|shrink_to_fit|drop")
 
 
@@ -76,7 +76,7 @@ def list_mutants(path: str, text: str) -> list[Mutant]:
     for operator, swaps in (CPP_SWAPS if cpp else PYTHON_SWAPS).items():
         for old, new in swaps:
             pattern = rf"(?<=\s){re.escape(old)}(?=\s)" if operator != "truth" else rf"\b{old}\b"
-            if operator == "neighbour":
+            if operator == "neighbor":
                 pattern = rf"(?<=\s){re.escape(old)}(?![\w.])"
             edits += [(*m.span(), operator, new) for m in re.finditer(pattern, code)]
     for m in NUMBER.finditer(code):
@@ -121,7 +121,7 @@ def _mask_python(text: str) -> str:
             code[first:last] = _fill("".join(code[first:last]))
     masked = "".join(code)
     masked = re.sub(r"^[ \t]*(?:from|import|@)[^\n]*", _blank, masked, flags=re.MULTILINE)
-    # what an exception says
+    # error messages
     return _mask_calls(masked, r"\braise \w+(?:\.\w+)*\(")
 
 
@@ -141,7 +141,7 @@ def _fill(text: str) -> str:
 
 
 def _closing(code: str, opening: int) -> int:
-    """Return the place of the parenthesis that closes the one at `opening`."""
+    """Return the index of the parenthesis that closes the one at `opening`."""
     depth = 0
     for place in range(opening, len(code)):
         depth += (code[place] == "(") - (code[place] == ")")
@@ -165,7 +165,7 @@ def _cpp_statements(code: str, text: str) -> Iterator[tuple[int, int, str, str]]
 
 
 def _is_conditional(code: str, place: int) -> bool:
-    """Return whether a statement stands under an `if`, and its function goes on without it."""
+    """Return whether a statement is inside an `if` and its function continues after it."""
     head = code[:place].rstrip().rstrip(FILLER).rstrip()
     depth = 0
     while head and (depth or head[-1] != "{") and head[-1] != ")":

@@ -1,12 +1,12 @@
-"""Packs folders of clips for benchmarks/clips, and proves that nothing of them is lost.
+"""Compress folders of clips losslessly for benchmarks/clips, and verify every bit.
 
     python tools/pack_clips.py FOLDER… [--out benchmarks/clips] [--check]
 
-A folder's clips go to a folder of the same name, each packed by `lossless`. What is packed must
-decode to the very clip that reading the original gives, bit for bit: skeleton, timing, metadata,
-rotations, translations and the source's own numbers. clips.csv has a row for each file: what it
-was packed from and what its numbers are, so that the tests notice if a later mocpack reads another
-clip. `--check` writes nothing and compares originals with what is there.
+The clips of a folder go to a folder of the same name. Each file must decode to exactly the clip
+that reading the original returns: skeleton, timing, metadata, rotations, translations and the
+numbers of the source. clips.csv records the source and a hash of the numbers of each file, so that
+tests notice if a later version of mocpack decodes them differently. `--check` writes nothing and
+compares the originals with the existing files.
 """
 
 from __future__ import annotations
@@ -32,30 +32,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--out", type=Path, default=COMMITTED)
-    parser.add_argument("--check", action="store_true", help="compare, and write nothing")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--check", action="store_true", help="compare with existing files and write nothing"
+    )
+    options = parser.parse_args()
     rows = [
-        handle(path, given.out / folder.resolve().name, check=given.check)
-        for folder in given.folders
+        compress_or_compare(path, options.out / folder.resolve().name, check=options.check)
+        for folder in options.folders
         for path in find_clips([folder])
     ]
-    if not given.check:
-        write_contents(rows, given.out / CONTENTS)
+    if not options.check:
+        write_contents(rows, options.out / CONTENTS)
     sizes = [sum(int(row[c]) for row in rows) for c in ("source_bytes", "bytes")]
-    done = "compared" if given.check else "packed"
-    print(f"{done} {len(rows)} clips bit for bit: {sizes[0]:,} bytes in {sizes[1]:,}")
+    done = "compared" if options.check else "compressed"
+    print(f"{done} {len(rows)} clips, all bits equal: {sizes[0]:,} bytes → {sizes[1]:,} bytes")
 
 
-def handle(path: Path, folder: Path, *, check: bool) -> dict[str, str | int]:
-    """Pack one clip, or compare it with what was packed; return its row."""
+def compress_or_compare(path: Path, folder: Path, *, check: bool) -> dict[str, str | int]:
+    """Compress one clip, or compare it with the existing file; return its row."""
     clip = mocpack.read(path)
     if not isinstance(clip, Clip) or clip.channels is None:
-        sys.exit(f"{path}: a clip of no channels cannot be packed without loss")
+        sys.exit(f"{path}: lossless needs a skeleton with the channels of the source")
     target = folder / f"{path.stem}.mocp"
     data = target.read_bytes() if check else mocpack.encode(clip, "lossless")
     difference = first_difference(clip, mocpack.decode(data))
     if difference:
-        sys.exit(f"{path}: {difference} of {target} differs")
+        sys.exit(f"{target}: {difference} differs from {path}")
     if not check:
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(data, target)
@@ -71,9 +73,9 @@ def handle(path: Path, folder: Path, *, check: bool) -> dict[str, str | int]:
 
 
 def first_difference(original: Clip, decoded: AnyClip) -> str | None:
-    """Return what of a clip is not the same, to the bit; None if all is.
+    """Return the first part of a clip whose bits differ; None if all are equal.
 
-    A skeleton's numbers are equal and not the same bits: its decimals have no sign of zero.
+    Numbers of the skeleton are compared by value, because its decimals have no signed zero.
     """
     if not isinstance(decoded, Clip) or original.header != decoded.header:
         return "the header"
@@ -90,12 +92,12 @@ def same_bits(a: np.ndarray | None, b: np.ndarray | None) -> bool:
 
 
 def digest(values: np.ndarray) -> str:
-    """Return the SHA-256 of numbers as little-endian float64, row by row."""
+    """Return the SHA-256 of an array as little-endian float64 in row order."""
     return sha256(np.ascontiguousarray(values, "<f8").tobytes()).hexdigest()
 
 
 def write_contents(rows: list[dict[str, str | int]], path: Path) -> None:
-    """Put the rows in the place of those that the table has of the same clips."""
+    """Add the rows to the table, replacing earlier rows of the same clips."""
     known: dict[str, dict[str, str | int]] = {}
     if path.exists():
         with path.open(newline="") as file:

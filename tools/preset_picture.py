@@ -1,8 +1,8 @@
-"""Draw what each preset looks like and what it costs: docs/pictures/presets.png and a table.
+"""Draw docs/pictures/presets.png and print the table of presets for docs/cli.md.
 
-``python tools/preset_picture.py docs/pictures [clips or folders]``. The poses are those of the
-bundled jump at its worst frame and joint, the original in grey; the costs are of all clips given,
-or of that one. The table goes to standard output, for docs/cli.md.
+``python tools/preset_picture.py docs/pictures [clips or folders]``. The picture shows the bundled
+jump at its worst frame and joint, the original in gray. The table measures the named clips, or the
+bundled jump.
 """
 
 from __future__ import annotations
@@ -26,11 +26,19 @@ from mocpack.samples import JUMP
 from mocpack.units import format_length, format_size
 
 ORIGINAL, DECODED = "#b8b8b8", "#c0392b"
-AROUND = 0.16  # metres shown to each side of the worst joint
+COLUMNS = (
+    "preset",
+    "maximum error",
+    "bytes per frame",
+    "compression ratio",
+    "size of an hour",
+    "mean error",
+)
+MARGIN_M = 0.16  # shown on each side of the worst joint
 
 
-def bones(clip: mocpack.Clip, frame: int) -> tuple[F64, F64]:
-    """Return the bones of one frame as pairs of points seen from the front, shape (B, 2, 2)."""
+def project_bones(clip: mocpack.Clip, frame: int) -> tuple[F64, F64]:
+    """Return bones (B, 2, 2) and joints (J, 2) of one frame, seen from the front."""
     pose = clip.frames(frame, frame + 1)
     positions, world = pose.world()
     ends = end_positions(clip.skeleton, positions, world)[0]
@@ -43,22 +51,22 @@ def bones(clip: mocpack.Clip, frame: int) -> tuple[F64, F64]:
 def draw_pose(
     axes: Any, clip: mocpack.Clip, decoded: mocpack.Clip, frame: int, joint: int, *, close: bool
 ) -> None:
-    for shown, colour, width in ((clip, ORIGINAL, 5 if close else 3), (decoded, DECODED, 1.2)):
-        lines, joints = bones(shown, frame)
+    for shown, color, width in ((clip, ORIGINAL, 5 if close else 3), (decoded, DECODED, 1.2)):
+        lines, joints = project_bones(shown, frame)
         for line in lines:
-            axes.plot(*line.T, color=colour, linewidth=width, solid_capstyle="round")
+            axes.plot(*line.T, color=color, linewidth=width, solid_capstyle="round")
         if close:
-            axes.plot(*joints.T, ".", color=colour, markersize=5)
+            axes.plot(*joints.T, ".", color=color, markersize=5)
     if close:
-        centre = bones(clip, frame)[1][joint]
-        axes.set_xlim(centre[0] - AROUND, centre[0] + AROUND)
-        axes.set_ylim(centre[1] - AROUND, centre[1] + AROUND)
+        center = project_bones(clip, frame)[1][joint]
+        axes.set_xlim(center[0] - MARGIN_M, center[0] + MARGIN_M)
+        axes.set_ylim(center[1] - MARGIN_M, center[1] + MARGIN_M)
     axes.set_aspect("equal")
     axes.set_axis_off()
 
 
-def clips_of(words: Iterable[str]) -> list[mocpack.Clip]:
-    """Return the skeletal clips of the files and folders named."""
+def read_clips(words: Iterable[str]) -> list[mocpack.Clip]:
+    """Read the clips of these files and folders."""
     paths = []
     for path in map(Path, words):
         inside = sorted(
@@ -68,8 +76,8 @@ def clips_of(words: Iterable[str]) -> list[mocpack.Clip]:
     return [mocpack.read(path) for path in paths]
 
 
-def costs(clips: list[mocpack.Clip], preset: str) -> dict[str, float]:
-    """Return bytes, bytes a frame, ratio and the largest errors over all clips."""
+def measure_cost(clips: list[mocpack.Clip], preset: str) -> dict[str, float]:
+    """Return size, bytes per frame, ratio, mean error and bytes per hour of all clips."""
     packed = [mocpack.encode(clip, preset=preset) for clip in clips]
     size, frames = sum(map(len, packed)), sum(clip.frame_count for clip in clips)
     found = [mocpack.compare(c, mocpack.decode(p)) for c, p in zip(clips, packed, strict=True)]
@@ -84,21 +92,21 @@ def costs(clips: list[mocpack.Clip], preset: str) -> dict[str, float]:
 
 def main(folder: str, *words: str) -> None:
     jump = mocpack.read(JUMP)
-    clips = clips_of(words) or [jump]
+    clips = read_clips(words) or [jump]
     figure = Figure(figsize=(11, 5.2), layout="constrained")
     grid = figure.subplots(2, len(PRESETS), height_ratios=[1.5, 1])
-    print("| preset | within | bytes a frame | times smaller | an hour | mean error |")
-    print("|---|--:|--:|--:|--:|--:|")
+    print(f"| {' | '.join(COLUMNS)} |")
+    print(f"|---|{'--:|' * (len(COLUMNS) - 1)}")
     for column, (preset, bound) in enumerate(PRESETS.items()):
         decoded = mocpack.decode(mocpack.encode(jump, preset=preset))
         worst = measure_error(jump, decoded)
         place = worst.worst_frame, worst.worst_joint
         draw_pose(grid[0, column], jump, decoded, *place, close=False)
         draw_pose(grid[1, column], jump, decoded, *place, close=True)
-        cost = costs(clips, preset)
+        cost = measure_cost(clips, preset)
         grid[0, column].set_title(
-            f"{preset}\nwithin {1000 * bound:g} mm\n{cost['rate']:.0f} bytes a frame,\n"
-            f"{cost['ratio']:.0f} times smaller",
+            f"{preset}\nmaximum error {1000 * bound:g} mm\n{cost['rate']:.0f} bytes per frame\n"
+            f"ratio {cost['ratio']:.0f}",
             fontsize=9,
         )
         print(

@@ -1,4 +1,4 @@
-"""Measure what the contributor's commands cost, each in an empty clone of HEAD.
+"""Measure the time and downloads of the contributor's commands, each in a new clone of HEAD.
 
 ``python tools/suite_cost.py [--only NAME] [--ccache]`` prints wall seconds, CPU seconds and
 megabytes downloaded for every command below.
@@ -43,7 +43,7 @@ COPIED = re.compile(r"Processing (/\S+\.(?:whl|tar\.gz|zip))")
 
 @dataclass(frozen=True)
 class Cost:
-    """What one command took."""
+    """Time and downloads of one command."""
 
     seconds: float
     cpu_seconds: float
@@ -85,7 +85,7 @@ def measure(name: str, *, ccache: bool) -> Iterator[tuple[str, Cost]]:
 
 
 def clean_environment(folder: Path, *, ccache: bool) -> dict[str, str]:
-    """Return the environment of a machine on which nothing was fetched or compiled before."""
+    """Return the environment of a machine with empty caches."""
     variables = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
     variables |= {
         "PIP_CACHE_DIR": str(folder / "pip"),
@@ -99,7 +99,7 @@ def clean_environment(folder: Path, *, ccache: bool) -> dict[str, str]:
 def run_command(
     command: str, clone: Path, folder: Path, variables: dict[str, str]
 ) -> tuple[Cost, Path]:
-    """Run a command in the clone; return what it cost, and the file that has its output."""
+    """Run a command in the clone; return its cost and the file with its output."""
     fetched = fetched_bytes(folder)
     log = folder / "output.log"
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -115,12 +115,12 @@ def run_command(
 
 
 def fetched_bytes(folder: Path) -> float:
-    """Return the size of all packages that pip and npm have fetched so far."""
+    """Return the size of all packages that pip and npm have downloaded so far."""
     return pip_bytes(folder / "pip.log") + npm_bytes(folder / "npm")
 
 
 def pip_bytes(log: Path) -> float:
-    """Return the size of the files that pip fetched by its log; each file counts once."""
+    """Return the size of the files that pip downloaded according to its log, each once."""
     if not log.exists():
         return 0.0
     text = log.read_text(errors="replace")
@@ -132,7 +132,7 @@ def pip_bytes(log: Path) -> float:
 
 
 def npm_bytes(cache: Path) -> int:
-    """Return the size of the packages in a cache of npm."""
+    """Return the size of the packages in an npm cache."""
     contents = (cache / "_cacache/content-v2").rglob("*")
     return sum(path.stat().st_size for path in contents if path.is_file())
 

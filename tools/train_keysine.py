@@ -1,16 +1,16 @@
-"""Train keysine's statistics on the clips of `cmu-train` alone.
+"""Train keysine's statistics on the clips of `cmu-train` only.
 
     python tools/train_keysine.py [--clips N] [--jobs N]
 
-Encodes a stretch of each clip at several frame rates, bounds and steps, some also with the hinges
-that are found in them and on chains of hinges, fits the weights of what foretells each symbol,
-counts symbols by class, and rewrites `tables.inc`. The clips of every fourth
-subject are held out to say what their symbols would cost by tables that never saw them.
+It encodes a segment of each clip at several frame rates, bounds and steps, some also with detected
+hinges and as chains of hinges. It fits the weights that predict each symbol, counts symbols by
+class, and rewrites `tables.inc`. The clips of every fourth subject are held out to measure the cost
+of unseen symbols.
 
-Which symbols the encoder chooses depends on the tables. So there are rounds, each by a core that is
-built with the tables of the one before; the first one takes symbols by plain rounding, which no
-table has a say in. Hence whatever tables stand there at first, the same ones come out.
-New tables change the bits, so `bitstream_version` must grow once files are out.
+The symbols that the encoder chooses depend on the tables. Training therefore runs in rounds, each
+with a core that is built with the tables of the previous round. The first round rounds values
+without tables, so the result does not depend on the existing tables. New tables change the
+bitstream, so `bitstream_version` must increase after a release.
 """
 
 from __future__ import annotations
@@ -23,25 +23,28 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
-from hinge_chains import on_hinges
+from hinge_chains import convert_to_hinges
 from scipy.optimize import minimize
 
 import mocpack
 from mocpack.bench.datasets import collection
-from mocpack.codecs.keysine import Keysine, planning, search
-from mocpack.codecs.keysine.payload import head_of, open_payload
-from mocpack.codecs.keysine.tracks import UNIT_STEP, hinges_of
+from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.codec import encode_natively
+from mocpack.codecs.keysine.payload import open_payload
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from keysine_payload import head_of
+from keysine_tracks import UNIT_STEP, first_channels, hinges_of
 
 Array = npt.NDArray[Any]  # of whole numbers or real ones; the docstrings say which
 Settings = dict[str, Any]  # of a codec
 Tables = dict[str, Array]  # by their names in the core
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
-# bounds and plain steps in millimetres, and lengths of blocks in seconds where they are not chosen
+# Bounds and plain steps in millimeters, and block lengths in seconds if they are fixed.
 # by the encoder: statistics must know those that are rarely taken, too
 SETTINGS = tuple(
     {name: value / 1000, "block_seconds": seconds}
@@ -55,7 +58,7 @@ SETTINGS = tuple(
 )
 # of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
-# metres, within which grids in time are made, each at one of the rates
+# Bounds in meters of time grids, one per rate.
 GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
 # one clip in so many is also encoded with the hinges that it has, and as a robot would move
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
@@ -69,7 +72,7 @@ BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
 REACHES, STEP_SYMBOLS, STEP_GUESSES, FIRST_GUESS = 24, 24, 8, 5
 LEVELS_CUT = 255
-NEIGHBOURS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
+NEIGHBORS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
@@ -83,20 +86,20 @@ HEAD_NUMBERS = (
 )
 DIRECT = ("band", "precision", "scale")  # which are their own symbols
 KIND_TABLES, KINDS = 8, 8
-# of a grid: what foretells a number; classes, of which the first ask for the side of the prediction
+# Grids: number of predictor inputs, and classes; the first classes code the side of the prediction.
 GRID_INPUTS, GRID_CLASSES, GRID_SIDED, GRID_FRACTIONS = 6, 17, 8, 4
-FIRST_GRID_LEVEL, WIDE_OCTAVE, MOST_WIDTH = 72, 12, 16
-LEAST_ERROR = 16.0  # in 1/256 of a step: smaller ones count as much
-# of the clips, one in so many is taken in each round; of the first, which searches nothing, steps
-# (millimetres) and lengths of blocks (seconds) that are rounded to
+FIRST_GRID_LEVEL, WIDE_OCTAVE, MAX_WIDTH = 72, 12, 16
+MIN_ERROR = 16.0  # in 1/256 of a step; smaller errors are raised to this
+# Each round uses every n-th clip. The first round rounds to these steps (millimeters) and block
+# lengths (seconds) without a search.
 ROUNDS = (4, 8, 1)
 PLAIN = tuple(
     {"step": step / 1000, "block_seconds": seconds, "effort": "fast"}
     for step, seconds in ((60, 1.0), (20, 0.5), (6, 0.5), (2, 0.25), (0.9, 0.25), (3, 0.125))
 )
-SAMPLE = 60_000  # coefficients that a set of weights is fitted to
-PRIOR = 8.0  # symbols that a class is lent by its neighbours
-CALM = 1e-4  # keeps lifts near nothing where the data say little
+SAMPLE = 60_000  # coefficients per fitted set of weights
+PRIOR = 8.0  # weight of the neighbors of a class, in symbols
+LIFT_REGULARIZATION = 1e-4  # regularization of lifts
 
 
 @dataclass(frozen=True)
@@ -155,22 +158,21 @@ def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
     for i in FOUND_SETTINGS:
         corpus[i].append(symbols_of(found, SETTINGS[i]))
     for every, frames in CHAIN_RATES:
-        chain = on_hinges(stretch(path, every, frames))
+        chain = convert_to_hinges(stretch(path, every, frames))
         for i in CHAIN_SETTINGS:
             corpus[i].append(symbols_of(chain, SETTINGS[i]))
     return corpus
 
 
 def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
-    """Return the symbols of a clip by plain rounding: no table is asked for any of them.
+    """Return the symbols of a clip by plain rounding, without any table.
 
     How many bytes they take depends on the tables, so that sizes are left out, and a number of
     symbols stands for the bytes of the whole.
     """
     clips = [stretch(path, *RATES[index % len(RATES)])]
-    unit = UNIT_STEP, UNIT_STEP
-    with mock.patch.multiple(search, FREE_STEPS=unit, ROUGH_FREE_STEPS=unit):
-        found = [[symbols_of(clip, settings) for clip in clips] for settings in PLAIN]
+    unit = float(UNIT_STEP), float(UNIT_STEP)
+    found = [[symbols_of(clip, settings, free_range=unit) for clip in clips] for settings in PLAIN]
     found[-1] += grids_of(clips, index)  # whose search asks no table
     return [[without_sizes(symbols) for symbols in part] for part in found]
 
@@ -181,12 +183,11 @@ def without_sizes(symbols: Symbols) -> Symbols:
     return replace(symbols, head=symbols.head | {"size": []}, size=coefficients + keys)
 
 
-def symbols_of(clip: mocpack.Clip, settings: Settings) -> Symbols:
-    """Return the symbols that a codec makes of a clip."""
+def symbols_of(clip: mocpack.Clip, settings: Settings, **constants: tuple[float, ...]) -> Symbols:
+    """Return the symbols that a codec makes of a clip, with some constants of the encoder."""
     codec = Keysine(mode="transform", threads=1, **settings)
-    plain = replace(search.EFFORTS["default"], weight_tries=0)
-    with mock.patch.dict(search.EFFORTS, {"default": plain}):
-        payload = codec.encode(clip)
+    changed = {"weight_tries": (0.0, 0.0, 3.0), **constants}
+    payload = encode_natively(codec, clip, changed).payload
     opened = open_payload(payload, clip.header)
     head = head_of(opened)
     made: tuple[Any, ...] = opened.symbols()
@@ -212,7 +213,7 @@ def grid_of(clip: mocpack.Clip, bound: float) -> Symbols:
     payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
     opened = open_payload(payload, clip.header)
     head = head_of(opened)
-    firsts = planning.first_channels(head.table, clip.skeleton)
+    firsts = first_channels(head.table, clip.skeleton)
     groups = opened.grid_numbers()
     numbers = np.concatenate([np.asarray(group).reshape(-1, GRID_INPUTS + 2) for group in groups])
     return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)
@@ -296,7 +297,7 @@ def reach_symbol(reach: Array) -> tuple[Array, Array]:
 
 
 class Channels:
-    """Where the neighbours of each channel stand; a row of zeros follows the last."""
+    """Indices of the neighbors of each channel; a row of zeros follows the last."""
 
     def __init__(self, tracks: list[Track]) -> None:
         count = sum(track.channels for track in tracks)
@@ -352,7 +353,7 @@ def seen_by_series(distance: Array, step: Array, key_index: Array, length: Array
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Every coefficient up to the reach of its row, and what foretells it.
+    """Every coefficient up to the reach of its row, and its predictor inputs.
 
     Attributes
     ----------
@@ -385,7 +386,7 @@ class Coefficients:
 
     def inputs(self) -> Array:
         """Return what weights apply to (N, 13)."""
-        ratios = np.ones((len(self.sizes), NEIGHBOURS))
+        ratios = np.ones((len(self.sizes), NEIGHBORS))
         ratios[:, 3:5] = self.ratios[:, :1] / 16
         ratios[:, 8:] = self.ratios[:, 1:] / 16
         seen = self.keys / 16 / self.frequencies[:, np.newaxis]
@@ -449,7 +450,7 @@ def fit_magnitudes(rows: Coefficients, rng: np.random.Generator) -> tuple[Array,
 
     Weights and constants are in 1/256, lifts in eighths of an octave.
     """
-    inputs = NEIGHBOURS + KEY_INPUTS
+    inputs = NEIGHBORS + KEY_INPUTS
     weights, constants = np.zeros((16, inputs)), np.full((BANDS, 4), 0.3)
     lifts = np.zeros((16, LIFTS))
     for group in range(4):
@@ -484,8 +485,8 @@ def _geometric(rows: Coefficients) -> Array:
         towards = [np.bincount(row, slope * mean, LIFTS) for row in rows.lifts.T]
         parts = [(x.T @ (slope * lifted)) * w, np.bincount(band, slope * lifted, 4) * c]
         slopes = np.concatenate([*parts, sum(towards)]) / len(q)
-        slopes[inputs + 4 :] += 2 * CALM * lifts
-        return value + CALM * np.sum(lifts * lifts), slopes
+        slopes[inputs + 4 :] += 2 * LIFT_REGULARIZATION * lifts
+        return value + LIFT_REGULARIZATION * np.sum(lifts * lifts), slopes
 
     start = np.concatenate([np.full(inputs, -3.0), np.full(4, -1.5), np.zeros(LIFTS)])
     limits = [(-12.0, 3.0)] * len(start)
@@ -507,7 +508,7 @@ def magnitude_classes(rows: Coefficients, weights: Array, constants: Array, lift
         for columns, ratio in (((3, 4), ratios[:, 0]), ((8, 9, 10), ratios[:, 1])):
             for column in columns:
                 sums += (w[column] * ratio >> 4) * levels[:, column]
-        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBOURS:] >> 8, 65535)
+        keys = np.minimum(part.keys.astype(np.int64) @ w[NEIGHBORS:] >> 8, 65535)
         sums += keys * (65536 // part.frequencies.astype(np.int64)) >> 12
         sums |= 1
         bits = np.frexp(sums.astype(float))[1]
@@ -774,7 +775,7 @@ def fit_levels(numbers: Array) -> Array:
     inputs = numbers[:, :GRID_INPUTS] / 16.0
     inputs = np.concatenate([inputs, np.ones((len(numbers), 1))], axis=1)
     # a number that is as predicted may be up to an eighth of a step from there
-    off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + LEAST_ERROR
+    off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + MIN_ERROR
 
     def cost(weights: Array) -> tuple[float, Array]:
         level = np.clip(inputs @ weights, 2, 30)  # octaves
@@ -790,7 +791,7 @@ def fit_levels(numbers: Array) -> Array:
 def grid_symbols(numbers: Array, weights: Array) -> tuple[Array, Array, Array]:
     """Return the row, the symbol and the plain bits of each number, as the core finds them."""
     levels = numbers[:, :GRID_INPUTS].astype(np.int64) @ weights[:-1] + weights[-1] >> 8
-    width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MOST_WIDTH)
+    width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MAX_WIDTH)
     kind = np.clip(levels - 16 * width - FIRST_GRID_LEVEL >> 3, 0, GRID_CLASSES - 1)
     fraction, way = numbers[:, -2], numbers[:, -1].astype(np.int64)
     symbol, bits = symbol_of(2 * (np.abs(way) >> width) + (way < 0), 2)

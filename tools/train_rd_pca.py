@@ -1,11 +1,11 @@
-"""Train what `rd-pca` knows before it begins, on the clips of `cmu-train` alone.
+"""Train the initial probabilities of `rd-pca`, on the clips of `cmu-train` only.
 
     python tools/train_rd_pca.py [--clips N]
 
-Encodes stretches of several lengths of each clip at several λ, counts the choices of the entropy
-coder by class and activity, and rewrites `papers/vasa/codec/starts.py`. Every fourth clip is held
-out, to say what its payloads take by starts that never saw it. New starts change the bits, so
-`bitstream_version` must grow once files are out.
+This encodes segments of several lengths of each clip with several λ, counts the binary decisions of
+the entropy coder by class and activity, and rewrites `papers/vasa/codec/starts.py`. Every fourth
+clip is held out to measure the payload size on unseen clips. New probabilities change the
+bitstream, so `bitstream_version` must increase after a release.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from mocpack.papers.vasa.codec import payload as bitstream
 Array = npt.NDArray[Any]  # of whole numbers
 
 TARGET = Path(starts.__file__)
-LAMS = (0.0003, 0.001, 0.003, 0.01)  # metres
+LAMS = (0.0003, 0.001, 0.003, 0.01)  # meters
 LENGTHS = (120, 240, 600)  # frames
-ACTIVITIES, UNARY = 12, 14  # of the coder's models, as docs/coding.md has them
-LEVELS, EVEN = 64, 32  # of a start
-STEPS = 4.5  # levels to a factor of e in the odds
-FEWEST_SEEN = 4  # a model that was used less often takes its neighbour's level
+ACTIVITIES, UNARY = 12, 14  # sizes of the coder's models, see docs/coding.md
+LEVELS, EVEN = 64, 32  # number of probability levels, and the level of 1/2
+STEPS = 4.5  # levels per factor of e in the odds
+MIN_COUNT = 4  # a model with fewer decisions uses the level of its neighbor
 NAMES = ("COLUMNS", "POSES", "TRAJECTORIES", "FRAMES")
 HEAD = '''\
 """What every encoder and decoder of `rd-pca` knows of its planes beforehand; part of the format.
@@ -62,31 +62,31 @@ def _start(text: str) -> U8:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clips", type=int, help="only so many")
+    parser.add_argument("--clips", type=int, help="train on this many clips only")
     paths = collection("cmu-train")[: parser.parse_args().clips]
     clips = [mocpack.read(path) for path in paths]
     seen = [clip for n, clip in enumerate(clips) if n % 4]
     before = payload_bytes(clips[::4])
-    found = trained(seen)
-    TARGET.write_text(HEAD + "".join(source(name, found[name]) for name in NAMES))
+    found = train_levels(seen)
+    TARGET.write_text(HEAD + "".join(format_table(name, found[name]) for name in NAMES))
     replaced: dict[str, Any] = {**found}
     with mock.patch.multiple(starts, **replaced):
-        print(f"held-out clips: {before} bytes before, {payload_bytes(clips[::4])} by these starts")
+        print(f"held-out clips: {before} bytes before, {payload_bytes(clips[::4])} after training")
 
 
-def trained(clips: Iterable[mocpack.Clip]) -> dict[str, U8]:
-    """Return the start of each table, by name."""
+def train_levels(clips: Iterable[mocpack.Clip]) -> dict[str, U8]:
+    """Return the initial levels of each table, by name."""
     planes, classes = defaultdict(list), defaultdict(list)
     for clip in clips:
         for codec, stretch in trials(clip):
             for name, plane, kinds in tables(codec, stretch):
                 planes[name].append(plane)
                 classes[name].append(kinds)
-    return {name: suited_start(planes[name], classes[name]) for name in NAMES}
+    return {name: choose_levels(planes[name], classes[name]) for name in NAMES}
 
 
-def suited_start(planes: list[Array], classes: list[Array]) -> U8:
-    """Return the start of a table: for each adaptive bit the level of the odds that were seen."""
+def choose_levels(planes: list[Array], classes: list[Array]) -> U8:
+    """Return the initial level of each adaptive bit of a table, from its counted odds."""
     count = 1 + max(int(np.max(kinds, initial=0)) for kinds in classes)
     seen = np.zeros((_core.planes_start_size(count), 2), np.uint32)
     for plane, kinds in zip(planes, classes, strict=True):
@@ -94,14 +94,17 @@ def suited_start(planes: list[Array], classes: list[Array]) -> U8:
         _core.planes_count(values, np.ascontiguousarray(kinds, np.uint16), count, seen)
     zeros, ones = seen.T.astype(np.float64)
     levels = np.round(EVEN + STEPS * np.log((ones + 0.4) / (zeros + 0.4)))
-    known = np.where(zeros + ones < FEWEST_SEEN, 0, np.clip(levels, 1, LEVELS - 1))
-    return np.concatenate([carried(own) for own in np.split(known, count)]).astype(np.uint8)
+    known = np.where(zeros + ones < MIN_COUNT, 0, np.clip(levels, 1, LEVELS - 1))
+    return np.concatenate([fill_rare_levels(own) for own in np.split(known, count)]).astype(
+        np.uint8
+    )
 
 
-def carried(levels: Array) -> Array:
-    """Give models of one class that were hardly used the level of the one before them.
+def fill_rare_levels(levels: Array) -> Array:
+    """Give rarely used models of one class the level of the previous model.
 
-    That is the next calmer activity for "not zero?", the next smaller count for "more than k?".
+    The previous model has the next lower activity for "not zero?", and the next smaller count for
+    "more than k?".
     """
     zero, sign, more, length = np.split(levels, [ACTIVITIES, ACTIVITIES + 3, -32])
     more = more.reshape(ACTIVITIES, UNARY)
@@ -123,7 +126,7 @@ def trials(clip: mocpack.Clip) -> Iterator[tuple[RdPca, mocpack.Clip]]:
 
 
 def tables(codec: RdPca, clip: mocpack.Clip) -> Iterator[tuple[str, Array, Array]]:
-    """Yield name, plane and classes of everything that an encoder would code."""
+    """Yield name, plane and classes of each table that the encoder writes."""
     with mock.patch.object(bitstream, "pack", return_value=b"") as pack:
         codec.encode(clip)
     model, chunks = pack.call_args.args
@@ -140,7 +143,7 @@ def payload_bytes(clips: Iterable[mocpack.Clip]) -> int:
     return sum(len(codec.encode(stretch)) for clip in clips for codec, stretch in trials(clip))
 
 
-def source(name: str, start: U8) -> str:
+def format_table(name: str, start: U8) -> str:
     text = b85encode(start.tobytes()).decode()
     lines = "".join(f'    "{text[a : a + 88]}"\n' for a in range(0, len(text), 88))
     return f"\n\n{name} = _start(\n{lines})\n"

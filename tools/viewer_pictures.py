@@ -1,4 +1,4 @@
-"""Writes the pictures of the viewer and of the example page that README and docs show.
+"""Write the pictures of the viewer and of the example page for README and docs.
 
 python tools/viewer_pictures.py docs/pictures
 """
@@ -26,8 +26,8 @@ from mocpack.viewing.motions import Selection, select
 EXAMPLE = Path(__file__).parents[1] / "examples/web/serve.py"
 FOX = Path(__file__).parents[1] / "tests/samples/Fox.glb"
 BOUNDS = ("20mm", "5mm", "1mm")
-MOVING, MOVING_RATE = (720, 400), 12  # pixels; pictures a second
-# name: width, height, how the page stands
+ANIMATION_SIZE, ANIMATION_RATE = (720, 400), 12  # pixels; frames per second
+# name: width, height, initial state of the page
 PICTURES = {
     "viewer-light.png": (1180, 740, {"theme": "light", "layout": "overlay"}),
     "viewer-dark.png": (1180, 740, {"theme": "dark", "layout": "side"}),
@@ -50,18 +50,20 @@ def main(folder: Path) -> None:
                 browser.evaluate(f"window.mocpack.show({worst})")
                 while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
                     pass
-                (folder / name).write_bytes(_small(browser.screenshot()))
+                (folder / name).write_bytes(_reduce_colors(browser.screenshot()))
             print(f"{folder / name}: {(folder / name).stat().st_size} bytes")
-        _moving_picture(selection, Path(scratch) / "view.html", folder / "viewer.webp")
-        _picture_of_mesh(Path(scratch), folder / "viewer-mesh.png")
-    _picture_of_example(folder / "web-example.png")
+        _write_animation(selection, Path(scratch) / "view.html", folder / "viewer.webp")
+        _write_mesh_picture(Path(scratch), folder / "viewer-mesh.png")
+    _write_example_picture(folder / "web-example.png")
 
 
-def _picture_of_mesh(scratch: Path, path: Path) -> None:
-    """Write a character with its mesh, packed, against its source."""
+def _write_mesh_picture(scratch: Path, path: Path) -> None:
+    """Write a picture of a compressed character with its mesh and its original."""
     clip = _api.read(FOX)
     packed = scratch / "fox.mocp"
-    packed.write_bytes(_api.encode(clip, max_error="1.5m"))  # the fox's metres are centimetres
+    packed.write_bytes(
+        _api.encode(clip, max_error="1.5m")
+    )  # the fox is modeled 100 times too large
     page = scratch / "view.html"
     page.write_bytes(export_page(select(str(packed), str(FOX)), {"theme": "light"}))
     with Browser(1180, 740) as browser:
@@ -70,28 +72,28 @@ def _picture_of_mesh(scratch: Path, path: Path) -> None:
         while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
             pass
         browser.evaluate(f"window.mocpack.show({len(clip) // 2})")
-        path.write_bytes(_small(browser.screenshot()))
+        path.write_bytes(_reduce_colors(browser.screenshot()))
     print(f"{path}: {path.stat().st_size} bytes")
 
 
-def _moving_picture(selection: Selection, page: Path, path: Path) -> None:
-    """Write the clip, original and packed side by side, at its own speed."""
+def _write_animation(selection: Selection, page: Path, path: Path) -> None:
+    """Write an animation of the original and the compressed clip side by side."""
     start = {"theme": "light", "layout": "side", "bare": True, "frame": 0}
     page.write_bytes(export_page(selection, start))
     clip = selection.versions[0].clip
     pictures = []
-    with Browser(*MOVING) as browser:
+    with Browser(*ANIMATION_SIZE) as browser:
         browser.open(page)
         while not browser.evaluate("mocpack.errors().every((error) => error !== null)"):
             pass
-        for time in np.arange(0, clip.duration, 1 / MOVING_RATE):
+        for time in np.arange(0, clip.duration, 1 / ANIMATION_RATE):
             browser.evaluate(f"window.mocpack.show({int(time * clip.fps)})")
             pictures.append(Image.open(io.BytesIO(browser.screenshot())).convert("RGB"))
     pictures[0].save(
         path,
         save_all=True,
         append_images=pictures[1:],
-        duration=round(1000 / MOVING_RATE),
+        duration=round(1000 / ANIMATION_RATE),
         loop=0,
         quality=40,
         method=4,
@@ -99,7 +101,7 @@ def _moving_picture(selection: Selection, page: Path, path: Path) -> None:
     print(f"{path}: {path.stat().st_size} bytes")
 
 
-def _picture_of_example(path: Path) -> None:
+def _write_example_picture(path: Path) -> None:
     found = importlib.util.spec_from_file_location("serve", EXAMPLE)
     assert found is not None
     assert found.loader is not None
@@ -113,7 +115,7 @@ def _picture_of_example(path: Path) -> None:
             pass
         browser.evaluate("example.ready")
         browser.evaluate("example.show(1.1)")
-        path.write_bytes(_small(browser.screenshot()))
+        path.write_bytes(_reduce_colors(browser.screenshot()))
     server.shutdown()
     print(f"{path}: {path.stat().st_size} bytes")
 
@@ -126,17 +128,17 @@ def _selection(folder: Path) -> Selection:
     return select(first, str(JUMP), others)
 
 
-def _small(png: bytes) -> bytes:
-    """Return the picture with 256 colours, a third of the bytes.
+def _reduce_colors(png: bytes) -> bytes:
+    """Return the picture with 256 colors, a third of the bytes.
 
-    Most of them go to what has colour, the bones; the grey around them is content with fewer.
+    Most colors go to the bones; the gray background needs fewer.
     """
     picture = Image.open(io.BytesIO(png)).convert("RGB")
     pixels = np.asarray(picture).reshape(-1, 3)
     vivid = np.ptp(pixels.astype(np.int16), axis=1) > 24
-    colours = _palette(pixels[vivid], 176) + _palette(pixels[~vivid], 80)
+    colors = _palette(pixels[vivid], 176) + _palette(pixels[~vivid], 80)
     table = Image.new("P", (1, 1))
-    table.putpalette(colours)
+    table.putpalette(colors)
     out = io.BytesIO()
     few = picture.quantize(palette=table, dither=Image.Dither.NONE)
     few.save(out, "PNG", optimize=True)
@@ -144,7 +146,7 @@ def _small(png: bytes) -> bytes:
 
 
 def _palette(pixels: npt.NDArray[np.uint8], count: int) -> list[int]:
-    """Return `count` colours, r, g, b each, that stand for these pixels."""
+    """Return a palette of `count` colors (r, g, b) for these pixels."""
     found = Image.fromarray(pixels[np.newaxis]).quantize(count).getpalette() or []
     return (found + [0] * 3 * count)[: 3 * count]
 

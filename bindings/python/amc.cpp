@@ -1,4 +1,4 @@
-// Frames of Acclaim motion files.
+// Python bindings of the Acclaim motion parser.
 #include "arrays.h"
 
 #include <nanobind/stl/tuple.h>
@@ -17,7 +17,7 @@ using Numbers = Array<uint32_t, nb::ndim<1>>;
 const char* begin_of(nb::bytes text, size_t start)
 {
 	if (start > text.size())
-		throw nb::value_error("start lies past the end of the text");
+		throw nb::value_error("start must not exceed the length of the text");
 	return text.c_str() + start;
 }
 
@@ -38,11 +38,11 @@ mocpack_amc_bones bones_of(nb::bytes names, const Numbers& starts, const Numbers
 		!std::is_sorted(starts.data(), starts.data() + count + 1) ||
 		!std::is_sorted(columns.data(), columns.data() + count + 1) ||
 		!std::all_of(by_name.data(), by_name.data() + count, [=](uint32_t bone) { return bone < count; }))
-		throw nb::value_error("starts, by_name and columns must be those of the same bones");
+		throw nb::value_error("starts, by_name and columns must describe the same bones");
 	return {names.c_str(), starts.data(), by_name.data(), columns.data(), uint32_t(count)};
 }
 
-// Returns (status, frames read, offset of the line at fault); status as mocpack_parse_amc has it.
+// Returns (status of mocpack_parse_amc, frames read, offset of the wrong line).
 std::tuple<int, size_t, size_t> parse_amc(nb::bytes text, size_t start, nb::bytes names, Numbers starts,
 										  Numbers by_name, Numbers columns, bool complete,
 										  MutableArray<double, nb::ndim<2>> values)
@@ -51,7 +51,7 @@ std::tuple<int, size_t, size_t> parse_amc(nb::bytes text, size_t start, nb::byte
 	size_t size = text.size() - start, frames = 0, fault = 0;
 	mocpack_amc_bones bones = bones_of(names, starts, by_name, columns);
 	if (values.shape(1) != bones.columns[bones.count])
-		throw nb::value_error("values must have the columns of all bones");
+		throw nb::value_error("values must have as many columns as all bones together");
 	std::vector<uint64_t> seen(bones.count);
 	int status;
 	{

@@ -1,4 +1,4 @@
-// Array types of the bindings, and the two ways to make a new one.
+// Array types of the bindings.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -19,7 +19,7 @@ template <typename T, size_t N> using NewArray = nb::ndarray<nb::numpy, T, nb::n
 using Rotations = Array<double, nb::shape<-1, -1, 4>>;
 using Translations = Array<double, nb::shape<-1, -1, 3>>;
 
-// A new numpy array that owns its uninitialised memory.
+// Creates a numpy array with uninitialized memory.
 template <typename T, size_t N> NewArray<T, N> new_array(const size_t (&shape)[N])
 {
 	size_t count = 1;
@@ -30,20 +30,20 @@ template <typename T, size_t N> NewArray<T, N> new_array(const size_t (&shape)[N
 	return NewArray<T, N>(data, N, shape, owner);
 }
 
-// The class of each column, for kernels that index their models by it: none may be class_count or more.
+// The class of each column; kernels use it as an index, so it must be below class_count.
 using Classes = Array<uint16_t, nb::ndim<1>>;
 void check_classes(const Classes& classes, size_t columns, size_t class_count);
 
-// Turns a status into the exception of mocpack.errors that it stands for; `what` names the bytes.
+// Raises the exception of mocpack.errors for a status; `what` names the data in the message.
 void check_status(int status, const char* what);
 
-// Raises the exception of mocpack.errors that an error of the core's reader stands for, with its sentence.
+// Raises the exception of mocpack.errors for an error of the reader, with its message.
 [[noreturn]] void raise_error(const mocpack_Error& error);
 
 // Raises a CorruptionError.
 [[noreturn]] void raise_corrupt(const char* message);
 
-// Each group of functions registers itself; module.cpp is the table of contents.
+// Each file registers its functions; module.cpp calls them all.
 void register_amc(nb::module_& m);
 void register_bap(nb::module_& m);
 void register_channels(nb::module_& m);

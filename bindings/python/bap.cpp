@@ -1,4 +1,4 @@
-// Body animation parameters in rows, and bytes with adaptive statistics: arrays in, bytes out, and back.
+// Bindings of the body animation parameter codec and the adaptive byte coder.
 #include "arrays.h"
 
 #include <nanobind/stl/tuple.h>
@@ -20,14 +20,15 @@ using State = MutableArray<double, nb::ndim<1>>;
 using Table = Array<float, nb::ndim<1>>;
 using Indices = Array<uint16_t, nb::ndim<2>>;
 
-// The kernels trust these sizes; everything that reaches them passes here.
+// The kernels do not check these sizes, so they are checked here.
 mocpack_BapRows check_rows(const State& state, const Table& table, size_t fixed, size_t first_masked,
 						   int bits)
 {
 	size_t columns = state.size();
 	if (fixed > columns || first_masked > columns || bits < 0 || bits > 16 ||
 		(bits && table.size() != size_t(1) << bits))
-		throw nb::value_error("fixed and masked columns must be among all, and a table have 2^bits entries");
+		throw nb::value_error("fixed and first_masked must be at most the number of columns, and the table "
+							  "must have 2^bits entries");
 	return {columns, fixed, first_masked, bits, table.data()};
 }
 
@@ -40,9 +41,10 @@ bap_lookup(Matrix differences, Array<int32_t, nb::ndim<1>> levels, int bits, dou
 	for (size_t c = 0; good && c < columns; ++c)
 		good = levels.data()[c] >= 1 && levels.data()[c] <= MOCPACK_BAP_LEVELS;
 	for (size_t i = 0; good && i < rows * columns; ++i)
-		good = std::fabs(differences.data()[i] * resolution) < 9e18; // false for NaN too
+		good = std::fabs(differences.data()[i] * resolution) < 9e18; // also false for NaN
 	if (!good)
-		throw nb::value_error("levels must be 1..64 for each column, bits 1..16, and differences finite");
+		throw nb::value_error(
+			"levels must be 1..64 for each column, bits 1..16, and differences must be finite");
 	auto table = new_array<float, 1>({size_t(1) << bits});
 	auto indices = new_array<uint16_t, 2>({rows, columns});
 	std::unique_ptr<uint8_t[]> scratch(new uint8_t[mocpack_bap_scratch_size(rows, columns)]);
@@ -69,7 +71,7 @@ nb::bytes bap_encode_rows(Matrix values, Indices indices, State state, Table tab
 			good = indices.data()[i] >> bits == 0;
 	}
 	if (!good)
-		throw nb::value_error("values, indices, means and limits do not fit the columns");
+		throw nb::value_error("values, indices, means and limits must have one entry per column");
 	mocpack_BapEncoder how = {closed_loop, means.data(), limits.data()};
 	std::unique_ptr<uint8_t[]> buffer(new uint8_t[mocpack_bap_rows_bound(&layout, rows) + 1]);
 	{
@@ -86,7 +88,7 @@ std::tuple<NewArray<double, 2>, size_t> bap_decode_rows(nb::bytes data, size_t a
 {
 	mocpack_BapRows layout = check_rows(state, table, fixed, first_masked, bits);
 	if (at > data.size())
-		throw nb::value_error("rows cannot start beyond their bytes");
+		throw nb::value_error("start must be inside the data");
 	auto values = new_array<double, 2>({rows, layout.columns});
 	size_t used = 0;
 	mocpack_Status status;

@@ -1,4 +1,4 @@
-// B-splines: arrays in, arrays out; candidates shared out to threads.
+// Bindings of B-splines; candidates are evaluated on several threads.
 #include "arrays.h"
 
 #include <nanobind/stl/tuple.h>
@@ -17,11 +17,11 @@ using Knots = Array<double, nb::ndim<1>>;
 using Times = Array<double, nb::ndim<1>>;
 using Points = Array<double, nb::ndim<2>>;
 
-// The kernels trust knots that are sorted and clamped; everything that reaches them passes here.
+// The kernels require sorted, clamped knots, so they are checked here.
 size_t check_knots(const double* knots, size_t size, size_t degree)
 {
 	if (degree < 1 || degree > 5 || size < 2 * (degree + 1))
-		throw nb::value_error("a spline has degree 1 to 5 and at least degree + 1 control points");
+		throw nb::value_error("degree must be 1 to 5, with at least degree + 1 control points");
 	for (size_t k = 1; k < size; ++k)
 		if (!(knots[k] >= knots[k - 1]))
 			throw nb::value_error("knots must not decrease");
@@ -42,7 +42,7 @@ NewArray<double, 2> bspline_evaluate(Knots knots, size_t degree, Times times, Po
 {
 	size_t count = check_knots(knots.data(), knots.size(), degree), columns = controls.shape(1);
 	if (controls.shape(0) != count)
-		throw nb::value_error("the number of control points does not fit the knots");
+		throw nb::value_error("the number of control points must be len(knots) - degree - 1");
 	auto out = new_array<double, 2>({times.size(), columns});
 	{
 		nb::gil_scoped_release release;
@@ -60,7 +60,7 @@ std::tuple<NewArray<double, 2>, double> bspline_fit(Knots knots, size_t degree, 
 {
 	size_t count = check_knots(knots.data(), knots.size(), degree), columns = points.shape(1);
 	if (points.shape(0) != times.size())
-		throw nb::value_error("times and points must be equally many");
+		throw nb::value_error("times and points must have the same length");
 	auto fitted = new_array<double, 2>({count, columns});
 	double squares = 0;
 	{
@@ -69,7 +69,7 @@ std::tuple<NewArray<double, 2>, double> bspline_fit(Knots knots, size_t degree, 
 		std::unique_ptr<char[]> scratch(new char[size]);
 		mocpack_bspline_fit(knots.data(), count, degree, times.data(), times.size(), points.data(), columns,
 							fitted.data(), scratch.get());
-		// measured rather than taken from what is explained: exact fits would drown in rounding
+		// measure the error directly, since rounding would dominate for exact fits
 		std::unique_ptr<double[]> row(new double[columns + 1]);
 		double values[6];
 		int32_t first;
@@ -87,7 +87,7 @@ std::tuple<NewArray<double, 2>, double> bspline_fit(Knots knots, size_t degree, 
 	return {fitted, squares};
 }
 
-// Sum of squared distances for each row of knots (S, K + D + 1).
+// Returns the sum of squared distances for each row of knots (S, K + D + 1).
 NewArray<double, 1> bspline_errors(Points candidates, size_t degree, Times times, Points points,
 								   size_t threads)
 {
@@ -95,7 +95,7 @@ NewArray<double, 1> bspline_errors(Points candidates, size_t degree, Times times
 	for (size_t s = 0; s < rows; ++s)
 		check_knots(candidates.data() + s * size, size, degree);
 	if (points.shape(0) != times.size())
-		throw nb::value_error("times and points must be equally many");
+		throw nb::value_error("times and points must have the same length");
 	size_t count = size - degree - 1;
 	auto errors = new_array<double, 1>({rows});
 	{
@@ -125,7 +125,7 @@ NewArray<double, 1> bspline_gradient(Knots knots, size_t degree, Times times, Po
 {
 	size_t count = check_knots(knots.data(), knots.size(), degree), columns = points.shape(1);
 	if (points.shape(0) != times.size() || fitted.shape(0) != count || fitted.shape(1) != columns)
-		throw nb::value_error("times, points and control points do not fit together");
+		throw nb::value_error("shapes of times, points and control points do not match");
 	auto gradient = new_array<double, 1>({count - degree - 1});
 	{
 		nb::gil_scoped_release release;

@@ -1,4 +1,4 @@
-// Euler channels to rotations.
+// Binding of the conversion from Euler channels to rotations.
 #include "arrays.h"
 
 #include "math/channels.h"
@@ -14,7 +14,7 @@ mocpack_Channels checked(const Axes& axes, const Columns& columns, const Frames&
 {
 	size_t joints = axes.shape(0);
 	if (columns.shape(0) != joints || frames.shape(0) != joints)
-		throw nb::value_error("axes, columns and frames must be of the same joints");
+		throw nb::value_error("axes, columns and frames must have the same number of joints");
 	for (size_t i = 0; i < 3 * joints; ++i)
 	{
 		int axis = axes.data()[i], column = columns.data()[i];

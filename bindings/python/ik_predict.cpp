@@ -1,4 +1,4 @@
-// Prediction by inverse kinematics: a stream that keeps the state between frames.
+// Binding of prediction by inverse kinematics: a stream that keeps state between frames.
 #include "arrays.h"
 
 #include <nanobind/stl/optional.h>
@@ -23,7 +23,7 @@ using Points = Array<double, nb::shape<-1, 3>>;
 using Turns = Array<double, nb::shape<-1, 4>>;
 using Rows = Array<int32_t, nb::ndim<2>>;
 
-// A plane that grows row by row, with its statistics.
+// Codes a plane row by row and keeps its statistics.
 struct RowCoder
 {
 	std::vector<uint16_t> classes;
@@ -126,7 +126,7 @@ struct IkStream
 		open_coders();
 	}
 
-	// The kernels trust these indices; everything that reaches them passes here.
+	// The kernels do not check these indices, so they are checked here.
 	void check() const
 	{
 		size_t bodies = joints.size();
@@ -154,10 +154,11 @@ struct IkStream
 			covered += good ? size_t(segment_sizes.data()[g]) : 0;
 		}
 		if (!good || covered != bodies)
-			throw nb::value_error("the bodies of an IK stream contradict each other");
+			throw nb::value_error(
+				"invalid IK stream: arrays of bodies have different lengths or invalid indices");
 	}
 
-	// Statistics: 0 directions, 1 twists, 2 translations, 3 ends of chains.
+	// Classes: 0 directions, 1 twists, 2 translations, 3 ends of chains.
 	void open_coders()
 	{
 		std::vector<uint16_t> placing, twisting;
@@ -186,7 +187,7 @@ struct IkStream
 	void reset(Turns world, Points translations)
 	{
 		if (world.shape(0) != limbs.body_count || translations.shape(0) != limbs.translated_count)
-			throw nb::value_error("world (B, 4) and translations (M, 3) do not fit the stream");
+			throw nb::value_error("world (B, 4) and translations (M, 3) do not match the stream");
 		mocpack_ik_reset(&limbs, state.data(), world.data(), translations.data());
 		places.reset();
 		twists.reset();
@@ -197,7 +198,7 @@ struct IkStream
 		size_t frames_ = rotations.shape(0), width = places.classes.size(), extra = twists.classes.size();
 		if (rotations.shape(1) != joint_count || moves.shape(1) != limbs.translated_count ||
 			moves.shape(0) != frames_)
-			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the stream");
+			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not match the stream");
 		auto placing = new_array<int32_t, 2>({frames_, width});
 		auto twisting = new_array<int32_t, 2>({frames_, extra});
 		bool fits = true;
@@ -211,18 +212,18 @@ struct IkStream
 					   fits;
 		}
 		if (!fits)
-			throw nb::value_error("the step is too fine for a motion this fast");
+			throw nb::value_error("the step is too small for the speed of this motion");
 		return {placing, twisting};
 	}
 
-	// World rotations (T, B, 4) and translations (T, M, 3); `twisting` may be left out.
+	// Returns world rotations (T, B, 4) and translations (T, M, 3); `twisting` is optional.
 	std::tuple<NewArray<double, 3>, NewArray<double, 3>> decode(Rows placing, std::optional<Rows> twisting)
 	{
 		size_t frames_ = placing.shape(0), width = places.classes.size(), extra = twists.classes.size();
 		size_t bodies = limbs.body_count, moving = limbs.translated_count;
 		if (placing.shape(1) != width ||
 			(twisting && (twisting->shape(0) != frames_ || twisting->shape(1) != extra)))
-			throw nb::value_error("rows do not fit the stream");
+			throw nb::value_error("rows do not match the stream");
 		auto world = new_array<double, 3>({frames_, bodies, 4});
 		auto moves = new_array<double, 3>({frames_, moving, 3});
 		{
@@ -238,15 +239,16 @@ struct IkStream
 		return {world, moves};
 	}
 
-	// One frame as bytes: `start`, the size of what places joints as a varint, that, the other twist.
+	// Encodes one frame: `start`, the size of the placement data as a varint, that data, then the other
+	// twists.
 	nb::bytes encode_frame(uint8_t start, Turns rotations, Points translations)
 	{
 		if (rotations.shape(0) != joint_count || translations.shape(0) != limbs.translated_count)
-			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not fit the stream");
+			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not match the stream");
 		mocpack_Status status = mocpack_ik_encode(&limbs, state.data(), rotations.data(), translations.data(),
 												  places.last(), twist ? twists.last() : nullptr);
 		if (status != MOCPACK_OK)
-			throw nb::value_error("the step is too fine for a motion this fast");
+			throw nb::value_error("the step is too small for the speed of this motion");
 		size_t size = places.encode(), extra = twist ? twists.encode() : 0;
 		places.advance();
 		twists.advance();
@@ -259,8 +261,8 @@ struct IkStream
 		return nb::bytes(packet.data(), packet.size());
 	}
 
-	// Takes what encode_frame gave; the twist may be cut off, or left aside because it was cut off before.
-	// Returns whether it was taken.
+	// Decodes bytes of encode_frame. The twists may be truncated, or skipped with `with_twist` false. Returns
+	// whether they were decoded.
 	bool decode_frame(nb::bytes data, bool with_twist)
 	{
 		const uint8_t* at = static_cast<const uint8_t*>(data.data());
@@ -286,15 +288,15 @@ struct IkStream
 		return with_twist;
 	}
 
-	// Writes the frame decoded last into rotations (J, 4) and translations (M, 3).
+	// Writes the last decoded frame to rotations (J, 4) and translations (M, 3).
 	void pose(MutableArray<double, nb::shape<-1, 4>> rotations, MutableArray<double, nb::shape<-1, 3>> moves)
 	{
 		if (rotations.shape(0) != joint_count || moves.shape(0) != limbs.translated_count)
-			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not fit the stream");
+			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not match the stream");
 		mocpack_ik_pose(&limbs, state.data(), rotations.data(), moves.data());
 	}
 
-	// World rotations (B, 4) and translations (M, 3) decoded last: equal on both sides of a stream.
+	// Returns the last decoded world rotations (B, 4) and translations (M, 3), equal in encoder and decoder.
 	std::tuple<NewArray<double, 2>, NewArray<double, 2>> decoded() const
 	{
 		size_t bodies = limbs.body_count, moving = limbs.translated_count;

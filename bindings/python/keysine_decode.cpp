@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "keysine/decode/rows.h"
-#include "keysine/encode/encode.h"
 #include "keysine/train/train.h"
 #include "math/quaternions.h"
 #include "python_source.h"
@@ -24,14 +23,12 @@
 namespace
 {
 
-using Bytes = std::vector<nb::bytes>;
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 using Joints = std::optional<std::vector<int32_t>>;
-using Shifts = std::optional<std::vector<uint8_t>>;
 
-const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
-const double MAX_DECODED_M = 2e7; // metres
-const size_t MOST_KEPT = 1 << 14;	 // numbers of keys that are kept for the next call
+const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
+const double MAX_DECODED_M = 2e7;	// meters
+const size_t MOST_KEPT = 1 << 14;	// numbers of keys that are kept for the next call
 
 // The first part, in the file's order, that some thread could not read.
 class Failures
@@ -270,20 +267,14 @@ class Payload
 
 	// ---- motion
 
-	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named; by as
-	// many layers as there are, or as `layers` says (0: what the keys alone give). Rotations are made unit
-	// and of one sign in time, unless `settled` is false.
-	Motion decode(size_t start, size_t stop, const Joints& joints, size_t threads,
-				  std::optional<size_t> layer_count, const Shifts& coarse, bool settled)
+	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named.
+	// Rotations are made unit and of one sign in time, unless `settled` is false.
+	Motion decode(size_t start, size_t stop, const Joints& joints, size_t threads, bool settled)
 	{
 		check_frames(start, stop);
-		if (coarse && (coarse->size() != layout().track_count || layout().layer_count != 1 || joints ||
-					   start != motion->key_frame(motion->group_at(start))))
-			throw nb::value_error("shifts are for all tracks of one layer, of whole groups");
 		const Groups groups = groups_of(start, stop);
 		const auto keys = keys_for(groups, threads);
-		const Layers layers =
-			layers_of(groups, std::min(layer_count.value_or(SIZE_MAX), layout().layer_count));
+		const Layers layers = layers_of(groups, layout().layer_count);
 		std::optional<Columns> some;
 		if (joints)
 			some.emplace(skeleton.view, joints);
@@ -294,8 +285,7 @@ class Payload
 		{
 			nb::gil_scoped_release release;
 			decode_frames(groups, own_keys(*keys, groups), layers, start, stop, threads, columns,
-						  coarse ? coarse->data() : nullptr, rotations.data(), translations.data(),
-						  &failures);
+						  rotations.data(), translations.data(), &failures);
 			if (failures.none() && settled && !settle(rotations, translations))
 				failures.note(groups.first, MOCPACK_CORRUPT);
 		}
@@ -312,8 +302,9 @@ class Payload
 		auto rotations = new_array<double, 3>({count, joints, 4});
 		auto translations = new_array<double, 3>({count, moving, 3});
 		for (size_t k = 0; k < count; ++k)
-			mocpack_keysine_decode_key(motion->head, keys->numbers.data() + k * layout().channel_count, nullptr,
-								 rotations.data() + 4 * k * joints, translations.data() + 3 * k * moving);
+			mocpack_keysine_decode_key(motion->head, keys->numbers.data() + k * layout().channel_count,
+									   nullptr, rotations.data() + 4 * k * joints,
+									   translations.data() + 3 * k * moving);
 		if (!settle(rotations, translations))
 			raise_corrupt("a key of the keysine payload is no pose");
 		return {rotations, translations};
@@ -343,43 +334,7 @@ class Payload
 		failures.check("keysine group");
 	}
 
-	// ---- for the encoder, and for training
-
-	// Bytes of each segment.
-	Bytes segments()
-	{
-		Bytes found;
-		for (size_t s = 0; s < layout().segment_count; ++s)
-		{
-			const Part part = read_parts(s, 1);
-			found.emplace_back(part.bytes, size_t(layout().sizes[s]));
-		}
-		return found;
-	}
-
-	// The groups of a payload of one layer as several: (layers, groups).
-	std::vector<Bytes> split(Array<uint8_t, nb::ndim<2>> coarse)
-	{
-		if (coarse.shape(1) != layout().track_count || layout().layer_count != 1)
-			throw nb::value_error("shifts must be (layers - 1, tracks) of a payload of one layer");
-		const size_t count = coarse.shape(0) + 1;
-		std::vector<Bytes> found(count);
-		std::vector<size_t> part_sizes(count);
-		Room scratch = allocate(mocpack_keysine_split_scratch(motion->head));
-		for_groups(
-			[&](size_t i, const int32_t* keys, const uint8_t* bytes, size_t size)
-			{
-				std::vector<uint8_t> dst(2 * size + 4096 + 64 * count);
-				check_status(mocpack_keysine_split(motion->head, i, keys, bytes, size, coarse.data(), count,
-												   dst.data(), dst.size(), part_sizes.data(),
-												   start_of(scratch)),
-							 ("keysine group " + std::to_string(i)).c_str());
-				const uint8_t* at = dst.data();
-				for (size_t layer = 0; layer < count; at += part_sizes[layer++])
-					found[layer].emplace_back(at, part_sizes[layer]);
-			});
-		return found;
-	}
+	// ---- for training
 
 	// Everything that a payload of one layer codes: tracks (channels, first channel, parent, family), keys at
 	// the ends of groups, and of each group its keys, steps, coefficients, lengths and tempo.
@@ -532,10 +487,10 @@ class Payload
 			work(i, keys->numbers.data() + i * layout().channel_count, layers.bytes[i], layers.sizes[i]);
 	}
 
-	// Decodes frames start … stop - 1 of the clip, which these groups hold; `coarse` may be null.
+	// Decodes frames start … stop - 1 of the clip, which these groups hold.
 	void decode_frames(Groups groups, const int32_t* keys, const Layers& layers, size_t start, size_t stop,
-					   size_t threads, const Columns& columns, const uint8_t* coarse, double* turns,
-					   double* places, Failures* failures) const
+					   size_t threads, const Columns& columns, double* turns, double* places,
+					   Failures* failures) const
 	{
 		const mocpack_KeysineHead* head = motion->head;
 		const size_t turn_width = 4 * columns.view.rotation_count,
@@ -556,20 +511,17 @@ class Payload
 						   const size_t* sizes = layers.sizes.data() + i * layers.most;
 						   double *turn = turns + (first - start) * turn_width,
 								  *place = places + (first - start) * place_width;
-						   failures->note(
-							   group, coarse ? mocpack_keysine_decode_coarse(head, group, keys + i * channels,
-																			 bytes[0], sizes[0], coarse, turn,
-																			 place, start_of(scratch))
-											 : mocpack_keysine_decode_span(
-												   head, group, first - from, last - from,
-												   keys + i * channels, bytes, sizes, layers.counts[i],
-												   &columns.view, turn, place, &sines, start_of(scratch)));
+						   failures->note(group, mocpack_keysine_decode_span(
+													 head, group, first - from, last - from,
+													 keys + i * channels, bytes, sizes, layers.counts[i],
+													 &columns.view, turn, place, &sines, start_of(scratch)));
 					   }
 				   });
 		const size_t end = motion->key_frame(groups.first + groups.count);
 		if (end >= start && end < stop)
 			mocpack_keysine_decode_key(head, keys + groups.count * channels, &columns.view,
-								 turns + (end - start) * turn_width, places + (end - start) * place_width);
+									   turns + (end - start) * turn_width,
+									   places + (end - start) * place_width);
 	}
 
 	// Makes rotations unit and of one sign in time. False where this is no motion.
@@ -577,7 +529,7 @@ class Payload
 	{
 		return are_near(translations.data(), translations.size()) &&
 			   mocpack_normalize_rotations(rotations.data(), rotations.shape(0), rotations.shape(1),
-										UNIT_TOLERANCE) < 0;
+										   UNIT_TOLERANCE) < 0;
 	}
 
 	// Rows that are the frames themselves: straight into the caller's array.
@@ -604,7 +556,7 @@ class Payload
 		const size_t end = motion->key_frame(groups.first + groups.count);
 		if (end >= start && end < stop)
 			mocpack_keysine_decode_key_row(motion->head, keys + groups.count * channels, nullptr,
-								out.data() + (end - start) * width, rotations_only);
+										   out.data() + (end - start) * width, rotations_only);
 	}
 
 	// Anything else: by way of the frames in double precision.
@@ -614,8 +566,7 @@ class Payload
 		const size_t joints = skeleton.view.joint_count, moving = skeleton.view.translated_count,
 					 count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
 		std::unique_ptr<double[]> room(new double[turns + places]);
-		decode_frames(groups, keys, layers, start, stop, 1, all, nullptr, room.get(), room.get() + turns,
-					  failures);
+		decode_frames(groups, keys, layers, start, stop, 1, all, room.get(), room.get() + turns, failures);
 		if (failures->none())
 			mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving,
 									   count, 0.0, plan.step, out.shape(0), plan.rate, out.data(),
@@ -692,11 +643,9 @@ void register_keysine_decode(nb::module_& m)
 		.def("key_frame", &Payload::key_frame, "key"_a)
 		.def("ranges", &Payload::ranges, "start"_a, "stop"_a)
 		.def("decode", &Payload::decode, "start"_a, "stop"_a, "joints"_a.none() = nb::none(), "threads"_a = 1,
-			 "layers"_a.none() = nb::none(), "shifts"_a.none() = nb::none(), "settled"_a = true)
+			 "settled"_a = true)
 		.def("poses", &Payload::poses)
 		.def("write", &Payload::write, "plan"_a, "start"_a, "stop"_a, "out"_a)
-		.def("segments", &Payload::segments)
-		.def("split", &Payload::split, "shifts"_a)
 		.def("symbols", &Payload::symbols, nb::sig("def symbols(self) -> tuple[object, object, object]"))
 		.def("grid_numbers", &Payload::grid_numbers, nb::sig("def grid_numbers(self) -> list[object]"));
 	m.def("keysine_tables", &keysine_tables, nb::sig("def keysine_tables() -> dict[str, list[int]]"));

@@ -1,4 +1,4 @@
-// Skeletons and poses: arrays in, arrays out.
+// Bindings of kinematics and clip errors.
 #include <nanobind/stl/tuple.h>
 
 #include <memory>
@@ -34,7 +34,8 @@ NewArray<double, 2> hinge_angles(const Skeleton& skeleton, Rotations rotations, 
 	size_t frames = rotations.shape(0);
 	auto angles = new_array<double, 2>({frames, skeleton.view.hinge_count});
 	nb::gil_scoped_release release;
-	mocpack_compute_hinge_angles(&skeleton.view, rotations.data(), translations.data(), frames, angles.data());
+	mocpack_compute_hinge_angles(&skeleton.view, rotations.data(), translations.data(), frames,
+								 angles.data());
 	return angles;
 }
 

@@ -1,4 +1,4 @@
-// The lifting wavelet: arrays in, changed in place.
+// Binding of the lifting wavelet, in place.
 #include "arrays.h"
 
 #include <memory>

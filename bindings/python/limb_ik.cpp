@@ -1,4 +1,4 @@
-// Inverse kinematics of limbs: rotations in, corrected rotations out.
+// Bindings of inverse kinematics of limbs.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -11,7 +11,7 @@ namespace
 
 using Table = Array<int32_t, nb::ndim<2>>;
 
-// A copy of `rotations` that the solver may change.
+// Copies rotations for the solver to modify.
 NewArray<double, 3> copied(const Rotations& rotations)
 {
 	auto out = new_array<double, 3>({rotations.shape(0), rotations.shape(1), 4});
@@ -22,10 +22,10 @@ NewArray<double, 3> copied(const Rotations& rotations)
 void check_joint(const Skeleton& skeleton, int32_t joint)
 {
 	if (joint < 0 || size_t(joint) >= skeleton.view.joint_count)
-		throw nb::value_error("a joint of the limb is not in the skeleton");
+		throw nb::value_error("a joint index of the limb is outside the skeleton");
 }
 
-// The joints whose place or rotation the solver tracks: from each end up to the highest that turns.
+// Returns the joints that the solver updates: from each end up to its highest rotating ancestor.
 std::vector<int32_t> tracked(const Skeleton& skeleton, const std::vector<mocpack_IkTurn>& turns,
 							 const Indices& ends)
 {
@@ -51,7 +51,8 @@ std::vector<int32_t> tracked(const Skeleton& skeleton, const std::vector<mocpack
 void check_shifts(const Rotations& rotations, const Translations& shifts, size_t ends)
 {
 	if (shifts.shape(0) != rotations.shape(0) || shifts.shape(1) != ends)
-		throw nb::value_error("shifts (T, E, 3) do not fit the motion and the ends");
+		throw nb::value_error(
+			"shifts must have shape (T, E, 3), for the frames of the motion and the number of ends");
 }
 
 // turns (N, 2): joint and kind of each; axes (N, 3).
@@ -61,7 +62,7 @@ NewArray<double, 3> ik_ccd(const Skeleton& skeleton, Table turns, Points axes, I
 	skeleton.check_motion(rotations, translations);
 	check_shifts(rotations, shifts, ends.size());
 	if (turns.shape(1) != 2 || axes.shape(0) != turns.shape(0))
-		throw nb::value_error("turns (N, 2) and axes (N, 3) do not fit");
+		throw nb::value_error("turns must have shape (N, 2) and axes (N, 3)");
 	std::vector<mocpack_IkTurn> list(turns.shape(0));
 	for (size_t k = 0; k < list.size(); ++k)
 	{
@@ -74,7 +75,8 @@ NewArray<double, 3> ik_ccd(const Skeleton& skeleton, Table turns, Points axes, I
 	std::vector<int32_t> joints = tracked(skeleton, list, ends);
 	auto out = copied(rotations);
 	nb::gil_scoped_release release;
-	std::unique_ptr<double[]> scratch(new double[mocpack_ik_scratch_size(skeleton.view.joint_count, ends.size())]);
+	std::unique_ptr<double[]> scratch(
+		new double[mocpack_ik_scratch_size(skeleton.view.joint_count, ends.size())]);
 	mocpack_ik_ccd(&skeleton.view, list.data(), list.size(), joints.data(), joints.size(), ends.data(),
 				   ends.size(), shifts.data(), translations.data(), rotations.shape(0), scratch.get(),
 				   out.data());
@@ -88,7 +90,7 @@ NewArray<double, 3> ik_two_bone(const Skeleton& skeleton, Table limbs, Points ax
 	skeleton.check_motion(rotations, translations);
 	check_shifts(rotations, shifts, limbs.shape(0));
 	if (limbs.shape(1) != 3 || axes.shape(0) != limbs.shape(0))
-		throw nb::value_error("limbs (N, 3) and axes (N, 3) do not fit");
+		throw nb::value_error("limbs must have shape (N, 3) and axes (N, 3)");
 	std::vector<mocpack_IkLimb> list(limbs.shape(0));
 	for (size_t k = 0; k < list.size(); ++k)
 	{
@@ -100,7 +102,8 @@ NewArray<double, 3> ik_two_bone(const Skeleton& skeleton, Table limbs, Points ax
 	}
 	auto out = copied(rotations);
 	nb::gil_scoped_release release;
-	std::unique_ptr<double[]> scratch(new double[mocpack_ik_scratch_size(skeleton.view.joint_count, list.size())]);
+	std::unique_ptr<double[]> scratch(
+		new double[mocpack_ik_scratch_size(skeleton.view.joint_count, list.size())]);
 	mocpack_ik_two_bone(&skeleton.view, list.data(), list.size(), shifts.data(), translations.data(),
 						rotations.shape(0), scratch.get(), out.data());
 	return out;

@@ -1,4 +1,4 @@
-// Live streams: poses in, packets out, and back.
+// Python bindings of live streams.
 #include "arrays.h"
 
 #include <nanobind/stl/optional.h>
@@ -22,7 +22,7 @@ namespace
 using Rotations = Array<double, nb::shape<-1, 4>>;
 using Points = Array<double, nb::shape<-1, 3>>;
 using Pose = std::tuple<NewArray<double, 2>, NewArray<double, 2>>;
-using RowTuple = std::tuple<uint32_t, bool, nb::bytes>; // offset, intra, row
+using RowTuple = std::tuple<uint32_t, bool, nb::bytes>; // offset, keyframe, bytes
 
 const size_t MAX_ROWS = 512;
 const size_t MAX_PACKET_BYTES = 1 << 20;
@@ -36,7 +36,7 @@ std::string format_fault(const mocpack_Fault& fault)
 {
 	char text[256];
 	if (!fault.field)
-		return "a hello contradicts its specification";
+		return "the hello is invalid";
 	snprintf(text, sizeof text, "hello: %s %lld: %s %g is outside %g..%g", fault.part,
 			 static_cast<long long>(fault.index), fault.field, fault.value, fault.low, fault.high);
 	return text;
@@ -53,7 +53,7 @@ mocpack_LiveShape read_shape(const nb::bytes& hello)
 	return shape;
 }
 
-// What an opened hello stands on: its memory, and the shape that arrays must have.
+// Memory of an opened hello, and the shape of its arrays.
 struct OpenedHello
 {
 	mocpack_LiveShape shape;
@@ -66,7 +66,7 @@ struct OpenedHello
 
 	static void* raise_bad_hello()
 	{
-		raise_corrupt("a hello contradicts its specification");
+		raise_corrupt("the hello is invalid");
 	}
 
 	Pose new_pose() const
@@ -90,17 +90,19 @@ struct Encoder : OpenedHello
 			raise_bad_hello();
 	}
 
-	// Codes the next frame; returns how far it is off, in metres, whether it is intra and the size of its
-	// row, or nothing where no row can keep the bound.
-	std::optional<std::tuple<double, bool, size_t>> encode(Rotations rotations, Points translations, int64_t time,
-														   bool keyframe, uint32_t bound, int frame_step, bool twist)
+	// Encodes the next frame. Returns its error in meters, whether it is a keyframe and the size of its row;
+	// None if no row keeps the bound.
+	std::optional<std::tuple<double, bool, size_t>> encode(Rotations rotations, Points translations,
+														   int64_t time, bool keyframe, uint32_t bound,
+														   int frame_step, bool twist)
 	{
 		if (rotations.shape(0) != shape.joint_count || translations.shape(0) != shape.translated_count)
-			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not fit the stream");
+			throw nb::value_error(
+				"rotations (J, 4) and translations (M, 3) must have the shape of the stream's skeleton");
 		mocpack_LiveMode mode = {bound, uint8_t(frame_step), uint8_t(twist)};
 		double error = 0;
-		mocpack_Status status =
-			mocpack_live_encode(encoder, rotations.data(), translations.data(), time, keyframe, &mode, &error);
+		mocpack_Status status = mocpack_live_encode(encoder, rotations.data(), translations.data(), time,
+													keyframe, &mode, &error);
 		if (status == MOCPACK_BOUND_NOT_MET)
 			return std::nullopt;
 		check_status(status, "a frame");
@@ -108,7 +110,7 @@ struct Encoder : OpenedHello
 		return std::make_tuple(error, row->keyframe != 0, row->size);
 	}
 
-	// The packet of a frame, with the rows of those that stand so many frames before it and are still kept.
+	// Returns the packet of a frame, with the kept rows of the frames at `offsets` before it.
 	nb::bytes packet(int64_t number, const std::vector<uint32_t>& offsets, bool full)
 	{
 		std::vector<mocpack_LiveRow> rows;
@@ -159,7 +161,7 @@ struct Receiver : OpenedHello
 		return mocpack_live_receive(receiver, data_of(packet), packet.size());
 	}
 
-	// The next frame: number, time in microseconds, rotations (J, 4), translations (M, 3).
+	// Returns the next frame: number, time in microseconds, rotations (J, 4), translations (M, 3).
 	std::optional<std::tuple<int64_t, int64_t, NewArray<double, 2>, NewArray<double, 2>>> next()
 	{
 		Pose made = new_pose();
@@ -206,7 +208,8 @@ struct Receiver : OpenedHello
 	}
 };
 
-nb::bytes pack(uint32_t hello_checksum, int64_t number, int64_t time, bool full, const std::vector<RowTuple>& rows)
+nb::bytes pack(uint32_t hello_checksum, int64_t number, int64_t time, bool full,
+			   const std::vector<RowTuple>& rows)
 {
 	std::vector<mocpack_LiveRow> given;
 	size_t size = 64;
@@ -221,7 +224,7 @@ nb::bytes pack(uint32_t hello_checksum, int64_t number, int64_t time, bool full,
 	return nb::bytes(packet.data(), size);
 }
 
-// What a packet is, and if it is whole: number, time, whether it stands by itself, rows.
+// Returns the status of a packet and, if it is new: number, time, whether it is full, rows.
 std::tuple<int, int64_t, int64_t, bool, std::vector<RowTuple>>
 unpack(uint32_t hello_checksum, nb::bytes packet, std::optional<std::pair<int64_t, int64_t>> near)
 {
@@ -232,8 +235,8 @@ unpack(uint32_t hello_checksum, nb::bytes packet, std::optional<std::pair<int64_
 		known = {near->first, near->second, 1};
 	if (packet.size() > MAX_PACKET_BYTES)
 		return {MOCPACK_LIVE_DAMAGED, 0, 0, false, {}};
-	int answer = mocpack_live_unpack(hello_checksum, near ? &known : nullptr, data_of(packet), packet.size(), &head,
-									 rows, MAX_ROWS, &count);
+	int answer = mocpack_live_unpack(hello_checksum, near ? &known : nullptr, data_of(packet), packet.size(),
+									 &head, rows, MAX_ROWS, &count);
 	std::vector<RowTuple> kept;
 	for (size_t i = 0; answer == MOCPACK_LIVE_NEW && i < count; ++i)
 		kept.emplace_back(rows[i].offset, rows[i].keyframe != 0, nb::bytes(rows[i].bytes, rows[i].size));
@@ -243,7 +246,8 @@ unpack(uint32_t hello_checksum, nb::bytes packet, std::optional<std::pair<int64_
 std::tuple<size_t, size_t, uint32_t, double, double> shape_tuple(nb::bytes hello)
 {
 	mocpack_LiveShape shape = read_shape(hello);
-	return {shape.joint_count, shape.translated_count, shape.hello_checksum, shape.max_error, shape.frame_time};
+	return {shape.joint_count, shape.translated_count, shape.hello_checksum, shape.max_error,
+			shape.frame_time};
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// Payloads of codec lossless: bytes in, matrices out.
+// Bindings of the lossless decoder.
 #include "skeleton.h"
 
 #include <nanobind/stl/optional.h>
@@ -21,7 +21,7 @@ namespace
 using Matrix = NewArray<double, 2>;
 using Optional = std::optional<Matrix>;
 
-// The memory of one payload's decoding, all of it given back at the end.
+// Memory to decode one payload, freed at the end.
 struct Workspace
 {
 	mocpack::Memory memory;
@@ -75,7 +75,7 @@ void check_names(const std::vector<std::string>& names, size_t joints)
 	for (const std::string& name : names)
 		good = good && name.size() <= mocpack::MAX_JOINT_NAME_BYTES;
 	if (!good)
-		throw nb::value_error("names must be one per joint, each short enough for a file");
+		throw nb::value_error("names must have one entry per joint, each at most 255 bytes");
 }
 
 void check_channels(const Indices& joints, const Flags& is_places, size_t joint_count)
@@ -84,7 +84,7 @@ void check_channels(const Indices& joints, const Flags& is_places, size_t joint_
 	for (size_t c = 0; c < joints.size(); ++c)
 		good = good && joints.data()[c] >= 0 && size_t(joints.data()[c]) < joint_count;
 	if (!good)
-		throw nb::value_error("channel_joints and channel_is_places must name a joint for each channel");
+		throw nb::value_error("channel_joints and channel_is_places must have one entry per channel");
 }
 
 // channels (T, C) or None, and rotations and translations (T, 4 J + 3 M) or None

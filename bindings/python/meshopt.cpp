@@ -1,4 +1,4 @@
-// Attribute streams of glTF's meshopt extensions.
+// Binding of the decoder for glTF's meshopt extensions.
 #include "arrays.h"
 
 #include "coding/meshopt.h"
@@ -6,7 +6,7 @@
 namespace
 {
 
-// Returns the rows (count, stride) of a packed view; filters are not undone.
+// Returns the rows (count, stride) of a compressed view; filters are not applied.
 NewArray<uint8_t, 2> decode_meshopt(nb::bytes data, size_t count, size_t stride)
 {
 	if (stride == 0 || stride % 4 || stride > MOCPACK_MESHOPT_MAX_STRIDE)

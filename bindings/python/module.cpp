@@ -1,4 +1,4 @@
-// The native module's table of contents. Bindings translate; no algorithm lives in them.
+// The native module. Bindings only convert arguments; algorithms are in core/src.
 #include "arrays.h"
 
 #include <stdexcept>
@@ -50,8 +50,8 @@ void check_status(int status, const char* what)
 	if (status == MOCPACK_TRUNCATED)
 		raise("TruncatedError", (name + " ends too early").c_str());
 	if (status == MOCPACK_CORRUPT)
-		raise_corrupt((name + " contradicts its specification").c_str());
-	// what a caller did, not what bytes hold
+		raise_corrupt((name + " is corrupt: it violates the format").c_str());
+	// the caller's mistake, not corrupt data
 	throw std::runtime_error(name + (status == MOCPACK_NO_MEMORY ? ": too little memory was given"
 																 : ": nothing keeps what was asked"));
 }
@@ -59,7 +59,7 @@ void check_status(int status, const char* what)
 void check_classes(const Classes& classes, size_t columns, size_t class_count)
 {
 	if (classes.size() != columns)
-		throw nb::value_error("classes must name a class for each column");
+		throw nb::value_error("classes must have one entry per column");
 	for (size_t c = 0; c < columns; ++c)
 		if (classes.data()[c] >= class_count)
 			throw nb::value_error("classes must be below class_count");
@@ -67,7 +67,7 @@ void check_classes(const Classes& classes, size_t columns, size_t class_count)
 
 NB_MODULE(_core, m)
 {
-	// what caches hold when the program ends is no leak, and nothing to print on a user's terminal
+	// objects in caches at exit are not leaks: do not print warnings
 	nb::set_leak_warnings(false);
 	register_amc(m);
 	register_bap(m);

@@ -1,4 +1,4 @@
-// Numbers in text.
+// Python bindings of the number parser and printer.
 #include "arrays.h"
 
 #include <nanobind/stl/tuple.h>
@@ -17,7 +17,7 @@ std::tuple<size_t, size_t> parse_numbers(nb::bytes text, size_t start,
 										 MutableArray<double, nb::ndim<1>> values)
 {
 	if (start > text.size())
-		throw nb::value_error("start lies past the end of the text");
+		throw nb::value_error("start must not exceed the length of the text");
 	size_t end = 0, count;
 	const char* data = text.c_str() + start;
 	size_t size = text.size() - start;
@@ -28,12 +28,12 @@ std::tuple<size_t, size_t> parse_numbers(nb::bytes text, size_t start,
 	return {count, start + end};
 }
 
-// Returns the rows of a matrix as lines of text; `decimals` as mocpack_print_numbers takes them.
+// Returns the rows of a matrix as lines of text; `decimals` as in mocpack_print_numbers.
 nb::bytes print_numbers(Array<double, nb::ndim<2>> matrix, Array<int32_t, nb::ndim<1>> decimals)
 {
 	size_t rows = matrix.shape(0), columns = matrix.shape(1);
 	if (decimals.shape(0) != columns)
-		throw nb::value_error("decimals must be of the same columns as the matrix");
+		throw nb::value_error("decimals must have as many entries as the matrix has columns");
 	std::string text;
 	{
 		nb::gil_scoped_release release;

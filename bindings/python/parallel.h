@@ -1,4 +1,4 @@
-// Work on several threads: pieces are handed out one by one, so that slow ones hold up no others.
+// Runs work on several threads; each takes one piece at a time.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -6,9 +6,8 @@
 #include <thread>
 #include <vector>
 
-// Calls run(take) on min(threads, pieces) threads, the caller's among them (0: as many as the machine has).
-// `take()` gives the next piece, or `pieces` when none is left; what run() sets up before it takes is the
-// thread's own.
+// Calls run(take) on min(threads, pieces) threads, including the caller's (0 threads: one per core). `take()`
+// returns the next piece, or `pieces` when none is left. Variables of run() are local to its thread.
 template <typename Run> void in_threads(size_t pieces, size_t threads, Run run)
 {
 	std::atomic<size_t> next{0};

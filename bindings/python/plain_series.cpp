@@ -1,4 +1,4 @@
-// Series of integers without a model of motion: arrays in, bytes out, and back.
+// Bindings of the plain series coder.
 #include "arrays.h"
 
 #include <nanobind/stl/tuple.h>
@@ -22,12 +22,12 @@ using Floors = Array<int32_t, nb::ndim<1>>;
 void check_order(int order, const Floors& floors, size_t columns)
 {
 	if (order < 0 || order > 3)
-		throw nb::value_error("the order of a plain series is 0, 1, 2 or 3");
+		throw nb::value_error("order must be 0, 1, 2 or 3");
 	if (order == 3 && floors.shape(0) != columns)
-		throw nb::value_error("a plain series of order 3 has a floor for each column");
+		throw nb::value_error("order 3 needs one floor per column");
 }
 
-// (depths of the columns, code)
+// Returns (depths of the columns, coded bytes).
 std::tuple<nb::bytes, nb::bytes> plain_series_encode(Array<int32_t, nb::ndim<2>> values, int order,
 													 Floors floors)
 {
@@ -52,7 +52,7 @@ NewArray<int32_t, 2> plain_series_decode(nb::bytes data, size_t rows, nb::bytes 
 	const uint8_t* told = static_cast<const uint8_t*>(depths.data());
 	for (size_t c = 0; c < columns; ++c)
 		if (told[c] > 33)
-			throw nb::value_error("a depth of a plain series is at most 33");
+			throw nb::value_error("depths must be at most 33");
 	auto values = new_array<int32_t, 2>({rows, columns});
 	auto scratch = scratch_for(columns);
 	const uint8_t* src = static_cast<const uint8_t*>(data.data());

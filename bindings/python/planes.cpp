@@ -1,4 +1,4 @@
-// Planes of integers: arrays in, bytes out, and back.
+// Bindings of the plane coder.
 #include "arrays.h"
 
 #include <nanobind/stl/optional.h>
@@ -59,9 +59,9 @@ NewArray<int32_t, 2> planes_decode(nb::bytes data, size_t rows, size_t columns, 
 	return values;
 }
 
-// Returns (values, how many of their rows are whole).
+// Returns (values, number of complete rows).
 std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_truncated(nb::bytes data, size_t rows, size_t columns,
-														   Classes classes, size_t class_count)
+																 Classes classes, size_t class_count)
 {
 	check_classes(classes, columns, class_count);
 	auto values = new_array<int32_t, 2>({rows, columns});
@@ -72,12 +72,12 @@ std::tuple<NewArray<int32_t, 2>, size_t> planes_decode_truncated(nb::bytes data,
 		size_t size = data.size();
 		nb::gil_scoped_release release;
 		whole = mocpack_planes_decode_truncated(values.data(), rows, columns, classes.data(), class_count,
-										  models.get(), src, size);
+												models.get(), src, size);
 	}
 	return {values, whole};
 }
 
-// Adds to counts (start_size, 2), in place.
+// Adds bit counts to counts (start_size, 2), in place.
 void planes_count(Plane values, Classes classes, size_t class_count,
 				  MutableArray<uint32_t, nb::shape<-1, 2>> counts)
 {

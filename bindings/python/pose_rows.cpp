@@ -1,4 +1,4 @@
-// Rows of numbers to rotations.
+// Binding of the conversion from pose rows to rotations.
 #include "arrays.h"
 
 #include "papers/mukai/pose_rows.h"
@@ -18,7 +18,7 @@ NewArray<double, 3> row_rotations(Array<double, nb::ndim<2>> rows, Array<int32_t
 		needed += kind == MOCPACK_ROW_TANGENT ? 3 : kind == MOCPACK_ROW_QUATERNION ? 4 : 0;
 	}
 	if (rows.shape(1) < needed || means.shape(0) != joints || scales.shape(0) != joints)
-		throw nb::value_error("rows, means and scales do not fit the kinds");
+		throw nb::value_error("shapes of rows, means and scales do not match the kinds");
 	auto rotations = new_array<double, 3>({rows.shape(0), joints, 4});
 	mocpack_row_rotations(rows.data(), rows.shape(0), rows.shape(1), kinds.data(), means.data(),
 						  scales.data(), joints, rotations.data());

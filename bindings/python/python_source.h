@@ -1,5 +1,5 @@
-// The bytes of a file as the core reads them: those of a bytes object where they stand, others through the
-// method read(offset, size) of a Python object. Only threads that hold the GIL read.
+// Lets the core read a file from Python: a bytes object without copying, or an object with the method
+// read(offset, size). Only threads that hold the GIL read.
 #pragma once
 #include "arrays.h"
 
@@ -17,14 +17,14 @@ class PythonSource
   public:
 	mocpack::Bytes bytes = {};
 
-	// `source` is bytes, or has `size`, `read` and `data`: all bytes, or None.
+	// `source` is a bytes object, or has `size`, `read` and `data` (all bytes, or None).
 	explicit PythonSource(nb::handle source);
 	PythonSource(const PythonSource&) = delete;
 	PythonSource& operator=(const PythonSource&) = delete;
 
-	// The same for calls that take nothing else.
+	// Returns the source as the C ABI takes it.
 	mocpack_Source callback();
 
-	// Raises what went wrong: what Python raised while bytes were read, or what the core says.
+	// Raises the exception of the Python object's read method, if any, else the core's error.
 	[[noreturn]] void raise(const mocpack_Error& error);
 };

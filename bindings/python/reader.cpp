@@ -1,4 +1,4 @@
-// The core's reader: what a file says up to its payload. Frames are decoded by codecs.
+// Bindings of the core's reader: parses files up to their payload. Codecs decode the frames.
 #include "arrays.h"
 
 #include <nanobind/stl/optional.h>
@@ -110,7 +110,7 @@ nb::tuple to_tuple(const int32_t* joints, size_t count)
 	return nb::tuple(found);
 }
 
-// A motion that owns its memory, with nothing in it yet.
+// Owns a motion and its memory.
 struct OwnedMotion
 {
 	mocpack_Motion* motion = nullptr;
@@ -124,7 +124,7 @@ struct OwnedMotion
 	}
 };
 
-// Values (N, width) and times (N,) of a track; `fail` raises.
+// Returns values (N, width) and times (N,) of a track; `fail` raises an error.
 template <typename Fail> nb::tuple track_values(const mocpack_Motion& motion, size_t index, Fail fail)
 {
 	const size_t widths[] = {1, 1, 1, 3, 4};
@@ -150,7 +150,7 @@ nb::list make_hinges(const mocpack_Info& info)
 	return found;
 }
 
-// What SKEL, REST, HING and SCAL say of the joints, by name; channels as the numbers that SKEL gives them.
+// Returns the skeleton of SKEL, REST, HING and SCAL by field name; channels as their codes in SKEL.
 nb::dict make_skeleton(const mocpack_Motion& motion)
 {
 	const mocpack_Info& info = motion.info;
@@ -188,7 +188,7 @@ Chunk make_chunk(const std::optional<nb::bytes>& body)
 	return chunk;
 }
 
-// The same of the chunks' bodies.
+// Returns the skeleton from the bodies of its chunks.
 nb::dict read_skeleton(nb::bytes skeleton, const std::optional<nb::bytes>& rest,
 					   const std::optional<nb::bytes>& hinges, const std::optional<nb::bytes>& scales)
 {
@@ -207,7 +207,7 @@ nb::dict read_skeleton(nb::bytes skeleton, const std::optional<nb::bytes>& rest,
 	return make_skeleton(*owned.motion);
 }
 
-// Name, kind, samples, frame time or None, start, whether it has times, bound, unit, bytes.
+// Returns name, kind, samples, frame time or None, start, whether it has times, bound, unit, bytes.
 nb::tuple make_track_head(const mocpack_Track& t)
 {
 	return nb::make_tuple(to_str(t.name), int(t.kind), t.count,
@@ -215,7 +215,7 @@ nb::tuple make_track_head(const mocpack_Track& t)
 						  bool(t.has_times), t.bound, to_str(t.unit), t.chunk_size);
 }
 
-// One `trak` chunk by itself.
+// A single `trak` chunk.
 class TrackChunk
 {
 	OwnedMotion owned;
@@ -232,7 +232,7 @@ class TrackChunk
 		owned.motion = new (place) mocpack_Motion(memory);
 		owned.motion->bytes.all = chunk.body;
 		owned.motion->bytes.source.size =
-			LARGE; // how long the file is that the chunk will stand in is not known
+			LARGE; // the size of the file that will contain the chunk is not known
 		Chunks chunks = {};
 		chunks.tracks = &chunk, chunks.track_count = 1;
 		mocpack_Error error = {};
@@ -264,7 +264,7 @@ nb::tuple read_track(nb::bytes body)
 	return TrackChunk(body).values();
 }
 
-// Numbers (rows, columns) as tracks code them; `step` is that of a grid which they do not name, or 0.
+// Decodes numbers (rows, columns) of a track; `step` is the grid step if it is not stored, else 0.
 NewArray<double, 2> read_numbers(nb::bytes body, size_t rows, size_t columns, double step)
 {
 	auto numbers = new_array<double, 2>({rows, columns});
@@ -279,7 +279,7 @@ NewArray<double, 2> read_numbers(nb::bytes body, size_t rows, size_t columns, do
 	return numbers;
 }
 
-// The frames (J, 4) of channels whose axes are turned by degrees (J, 3) about z, y and x.
+// Returns rotations (J, 4) of channel axes from Euler angles (J, 3) in degrees about z, y and x.
 NewArray<double, 2> axis_frames(Array<double, nb::shape<-1, 3>> degrees)
 {
 	auto frames = new_array<double, 2>({degrees.shape(0), 4});
@@ -288,7 +288,7 @@ NewArray<double, 2> axis_frames(Array<double, nb::shape<-1, 3>> degrees)
 	return frames;
 }
 
-// A file that is open up to its payload.
+// An open file, parsed up to its payload.
 class File
 {
 	PythonSource source;
@@ -344,7 +344,7 @@ class File
 	{
 		return info().bitstream_version;
 	}
-	// JSON texts, empty for none: parameters, and those without which the payload cannot be decoded.
+	// JSON texts, empty for none: parameters, and parameters that decoding needs.
 	nb::bytes params() const
 	{
 		return to_bytes(info().parameters);
@@ -357,7 +357,7 @@ class File
 	{
 		return to_bytes(info().metadata);
 	}
-	// Declared, max, mean, rms, p99; declared and measured angle; None for what is not stated.
+	// Declared, max, mean, rms, p99; declared and measured angle; None for missing values.
 	nb::tuple errors() const
 	{
 		const mocpack_Info& i = info();
@@ -369,13 +369,14 @@ class File
 							  stated(i.declared_angle_error, i.declared_angle_error >= 0),
 							  stated(i.measured_angle_error, i.measured_angle_error >= 0));
 	}
-	// Bodies of SKEL, REST, HING and SCAL: what a skeleton is made of.
+	// Bodies of the skeleton's chunks: SKEL, REST, HING and SCAL.
 	nb::tuple skeleton_chunks() const
 	{
 		const Chunks& c = *motion().chunks;
-		return nb::make_tuple(chunk_body(c.skeleton), chunk_body(c.rest), chunk_body(c.hinges), chunk_body(c.scales));
+		return nb::make_tuple(chunk_body(c.skeleton), chunk_body(c.rest), chunk_body(c.hinges),
+							  chunk_body(c.scales));
 	}
-	// Vertices and triangles (faces, 3).
+	// Vertex count and triangles (faces, 3).
 	nb::tuple mesh() const
 	{
 		const mocpack::Mesh& m = motion().mesh;
@@ -385,12 +386,12 @@ class File
 	{
 		return to_tuple(info().scaled_joints, info().scaled_count);
 	}
-	// Whether there is anything beside the poses.
+	// Whether the file has take data besides the poses.
 	bool has_take_data() const
 	{
 		return info().times || motion().moving_scales || motion().chunks->gaps.found || info().track_count;
 	}
-	// Start time, whether it loops, which axis is up, whether it is left-handed and interpolated.
+	// Start time, loop, up axis, left-handed, interpolated.
 	nb::tuple playback() const
 	{
 		const mocpack_Info& i = info();
@@ -408,7 +409,7 @@ class File
 				   ? to_array(m.moving_scales, {size_t(m.info.frame_count), m.info.scaled_count, size_t(3)})
 				   : nb::none();
 	}
-	// Whether joints were seen (T, J); None where all were.
+	// Whether joints were tracked (T, J); None if all were.
 	nb::object valid()
 	{
 		if (!motion().chunks->gaps.found)
@@ -440,14 +441,15 @@ class File
 		check(mocpack_track_labels(&motion(), index, &count, &size, nullptr, nullptr, &error), error);
 		std::vector<mocpack_Text> words(count + 1);
 		std::vector<char> text(size + 1);
-		check(mocpack_track_labels(&motion(), index, &count, &size, words.data(), text.data(), &error), error);
+		check(mocpack_track_labels(&motion(), index, &count, &size, words.data(), text.data(), &error),
+			  error);
 		nb::list found;
 		for (size_t i = 0; i < count; ++i)
 			found.append(to_str(words[i]));
 		return found;
 	}
 
-	// Tag, bytes with the header, of each chunk in the order of the file.
+	// Tag and size with header of each chunk, in file order.
 	nb::list chunk_sizes()
 	{
 		nb::list found;
@@ -463,7 +465,7 @@ class File
 		}
 		return found;
 	}
-	// Tag and body of the chunks that hold what stands beside the poses.
+	// Tag and body of the chunks with take data.
 	nb::list take_chunks() const
 	{
 		const Chunks& c = *motion().chunks;
@@ -490,13 +492,13 @@ class File
 	const mocpack_Track& track_at(size_t index) const
 	{
 		if (index >= info().track_count)
-			throw nb::index_error("there is no such track");
+			throw nb::index_error("track index is out of range");
 		return info().tracks[index];
 	}
 };
 
-// The trailer of an archive: where it begins; its shards (name, size), bases, names of clips, columns of
-// numbers (N, 8) and fronts, as pack_index writes them; its catalogue, or None.
+// Returns the trailer of an archive: its offset, shards (name, size), bases, clip names, columns (N, 8)
+// and fronts, as pack_index writes them, and the catalog's bytes or None.
 nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 {
 	PythonSource source(given);
@@ -526,9 +528,9 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 		names.append(to_str(entry.name));
 		int64_t bits;
 		std::memcpy(&bits, &entry.frame_time, 8);
-		const int64_t row[] = {int64_t(clip.base_number), int64_t(entry.shard),
-							   int64_t(entry.offset),	  int64_t(entry.stored_size),
-							   int64_t(entry.base_offset),	  int64_t(clip.front.size),
+		const int64_t row[] = {int64_t(clip.base_number),  int64_t(entry.shard),
+							   int64_t(entry.offset),	   int64_t(entry.stored_size),
+							   int64_t(entry.base_offset), int64_t(clip.front.size),
 							   int64_t(entry.frame_count), bits};
 		std::copy(row, row + 8, columns.data() + 8 * n);
 		fronts.append(reinterpret_cast<const char*>(clip.front.bytes), size_t(clip.front.size));
@@ -548,14 +550,14 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 		const uint32_t sum = mocpack::crc32(mocpack::crc32(0, tag, 4),
 											reinterpret_cast<const uint8_t*>(found.data()), found.size());
 		if (!mocpack::checksum_matches(sum, chunk.checksum))
-			raise_corrupt("chunk 'tabl' fails its checksum");
+			raise_corrupt("chunk 'tabl': its checksum is wrong");
 		table = nb::bytes(found.data(), found.size());
 	}
 	return nb::make_tuple(archive->trailer, nb::tuple(files), nb::tuple(bases), nb::tuple(names), columns,
 						  nb::bytes(fronts.data(), fronts.size()), table);
 }
 
-// Name, offset and size of each clip of a scene; None where the file is none.
+// Returns name, offset and size of each clip of a scene; None if the file is not a scene.
 nb::object scene_clips(nb::handle given)
 {
 	PythonSource source(given);

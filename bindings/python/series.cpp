@@ -1,4 +1,4 @@
-// Series of integers: arrays in, bytes out, and back.
+// Bindings of the series coder.
 #include "arrays.h"
 
 #include <memory>
@@ -49,7 +49,7 @@ struct SeriesModel
 					columns.size() == lags.size() && starts.data()[count] <= columns.size() &&
 					(sizes.size() == 0 || sizes.size() == column_count) && mocpack_series_valid(&view);
 		if (!good)
-			throw nb::value_error("a series model's features must name columns and lags within its limits");
+			throw nb::value_error("invalid series model: a column or lag of an input is out of range");
 	}
 };
 
@@ -62,7 +62,7 @@ nb::bytes series_encode(const SeriesModel& model, Array<int32_t, nb::ndim<2>> va
 {
 	size_t rows = values.shape(0), size;
 	if (values.shape(1) != model.view.column_count)
-		throw nb::value_error("values (rows, columns) do not fit the model");
+		throw nb::value_error("values must have one column per column of the model");
 	size_t bound = mocpack_series_bound(rows, values.shape(1));
 	std::unique_ptr<uint8_t[]> buffer(new uint8_t[bound]);
 	auto scratch = scratch_of(model);

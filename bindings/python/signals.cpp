@@ -1,4 +1,4 @@
-// Motions as signals: their rotations, and what changing one does to the positional error.
+// Bindings of signals: their rotations, and the effect of changing a signal on the position error.
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ struct Signals
 		check();
 	}
 
-	// The kernel trusts the layout; everything that reaches it passes here.
+	// The kernel does not check the layout, so it is checked here.
 	void check() const
 	{
 		size_t joints = first.size() ? first.size() - 1 : 0, count = kinds.size();
@@ -40,7 +40,8 @@ struct Signals
 		for (size_t j = 0; good && j < joints; ++j)
 			good = first.data()[j] <= first.data()[j + 1] && joint_good(first.data()[j], first.data()[j + 1]);
 		if (!good)
-			throw nb::value_error("signals must stand joint by joint, places first, rotations whole");
+			throw nb::value_error(
+				"signals must be sorted by joint, positions before rotations, with complete rotations");
 	}
 
 	bool joint_good(int32_t s, int32_t end) const
@@ -68,8 +69,8 @@ struct Motion
 	size_t frames, count;
 };
 
-// Frames in pieces of fixed size, on as many threads as there are cores; the sums are taken in the order of
-// the pieces, so that the result does not depend on the threads.
+// Processes frames in fixed-size pieces on all cores. Sums are added in piece order, so the result does not
+// depend on the number of threads.
 double changes_by_threads(const Motion& motion, double* changes)
 {
 	const size_t piece = 256;
@@ -98,7 +99,7 @@ double changes_by_threads(const Motion& motion, double* changes)
 	return std::accumulate(errors.begin(), errors.end(), 0.0);
 }
 
-// (sum of weighted squared distances, how much each signal's steps would add to it)
+// Returns (sum of weighted squared distances, its increase by the steps of each signal).
 std::tuple<double, NewArray<double, 1>> pose_error_changes(const Skeleton& skeleton, const Signals& signals,
 														   Matrix values,
 														   Array<double, nb::shape<-1, -1, 2>> phases,
@@ -110,7 +111,8 @@ std::tuple<double, NewArray<double, 1>> pose_error_changes(const Skeleton& skele
 	if (signals.first.size() != joints + 1 || values.shape(1) != count || phases.shape(0) != frames ||
 		phases.shape(1) != count || steps.shape(0) != frames || steps.shape(1) != count ||
 		targets.shape(0) != frames || targets.shape(1) != points || weights.size() != points)
-		throw nb::value_error("values, phases, steps, targets and weights do not fit the skeleton");
+		throw nb::value_error(
+			"shapes of values, phases, steps, targets and weights do not match the skeleton");
 	auto changes = new_array<double, 1>({count});
 	double error;
 	{
@@ -126,7 +128,7 @@ NewArray<double, 3> signal_rotations(const Signals& signals, Matrix values)
 {
 	size_t frames = values.shape(0), joints = signals.first.size() - 1;
 	if (values.shape(1) != signals.kinds.size())
-		throw nb::value_error("values (T, S) do not fit the signals");
+		throw nb::value_error("values must have shape (T, S), one column per signal");
 	auto local = new_array<double, 3>({frames, joints, 4});
 	nb::gil_scoped_release release;
 	mocpack_signal_rotations(&signals.view, joints, values.data(), frames, local.data());

@@ -1,4 +1,4 @@
-// The skeleton that the kinematic functions share: arrays checked once, then trusted.
+// The skeleton of the kinematic functions, checked once at construction.
 #pragma once
 #include "arrays.h"
 #include "common/skeleton.h"
@@ -39,7 +39,7 @@ struct Skeleton
 		check_hinges();
 	}
 
-	// The kernels trust these indices; everything that reaches them passes here.
+	// The kernels do not check these indices, so they are checked here.
 	void check() const
 	{
 		int32_t joints = int32_t(parents.size());
@@ -53,7 +53,8 @@ struct Skeleton
 			good = good && translated_joints.data()[m] > (m ? translated_joints.data()[m - 1] : -1) &&
 				   translated_joints.data()[m] < joints;
 		if (!good)
-			throw nb::value_error("parents must precede children, end sites and translated joints be sorted");
+			throw nb::value_error(
+				"parents must precede children; end sites and translated joints must be sorted");
 	}
 
 	void check_hinges() const
@@ -71,13 +72,14 @@ struct Skeleton
 			good = good && slides <= 3 && turns <= 2;
 		}
 		if (!good)
-			throw nb::value_error("hinges must be sorted by joint, at most three slides before two turns");
+			throw nb::value_error(
+				"hinges must be sorted by joint, with at most three sliding ones before two turning ones");
 	}
 
 	void check_motion(const Rotations& rotations, const Translations& translations) const
 	{
 		if (rotations.shape(1) != view.joint_count || translations.shape(1) != view.translated_count ||
 			rotations.shape(0) != translations.shape(0))
-			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the skeleton");
+			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not match the skeleton");
 	}
 };

@@ -1,4 +1,4 @@
-// The 9/7 wavelet: transforms an array in place.
+// Binding of the 9/7 wavelet, in place.
 #include "arrays.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A plan of windows as Python holds it, for all that writes windows.
+// The plan of windows that Python creates and all window writers use.
 #pragma once
 #include <nanobind/stl/optional.h>
 
@@ -9,7 +9,7 @@
 #include "features/windows.h"
 #include "skeleton.h"
 
-// Owns the arrays a mocpack_WindowPlan points to; checked once, then trusted.
+// Owns the arrays that a mocpack_WindowPlan points to, and checks them once.
 struct WindowPlan
 {
 	Indices parents;
@@ -18,7 +18,7 @@ struct WindowPlan
 	std::optional<Indices> partners;
 	std::optional<Quats> before, after;
 	mocpack_WindowPlan view;
-	double step, rate; // frames from row to row, rows a second
+	double step, rate; // frames per row, rows per second
 
 	WindowPlan(Indices parents_, Points offsets_, Indices translated_, Indices fields_, Indices feet_,
 			   std::optional<Indices> partners_, std::optional<Quats> before_, std::optional<Quats> after_,
@@ -57,9 +57,10 @@ struct WindowPlan
 		for (size_t f = 0; f < feet.size(); ++f)
 			good = good && feet.data()[f] >= 0 && feet.data()[f] < joints;
 		if (!(step > 0) || !(step < 1e9) || !(rate > 0))
-			throw nb::value_error("a window goes forward");
+			throw nb::value_error("step and rate must be above 0, and step below 1e9");
 		if (!good || (partners && !check_partners()))
-			throw nb::value_error("parents, translated joints, fields, feet or partners do not fit");
+			throw nb::value_error(
+				"parents, offsets, translated joints, fields, feet or partners are out of range");
 	}
 
 	bool check_partners() const
@@ -88,10 +89,10 @@ inline void check_window(const WindowPlan& plan, size_t frames, double first, co
 	if (out.shape(1) != plan.width())
 		throw nb::value_error("out must be (rows, width of the plan), float32");
 	if (!frames || !(first >= 0) || !(first < 1e15))
-		throw nb::value_error("a window starts at frame 0 or later");
+		throw nb::value_error("a window needs frames, and a first frame between 0 and 1e15");
 }
 
-// Memory that kernels write windows with.
+// Scratch memory of the window kernels.
 inline std::unique_ptr<double[]> window_scratch(const WindowPlan& plan, size_t rows)
 {
 	return std::unique_ptr<double[]>(

@@ -1,4 +1,4 @@
-// Windows of motions: a plan made once, then arrays in, features out; and of rows in memory that is shared.
+// Windows of motions: computes features from arrays, or from cached rows in shared memory.
 #include "window_plan.h"
 
 #include <chrono>
@@ -10,13 +10,13 @@ namespace
 
 using RowArray = Array<float, nb::ndim<2>>;
 
-// Of decoded arrays.
+// Writes a window of decoded arrays.
 void write_window_from_arrays(const WindowPlan& plan, Rotations turns, Translations places, double first,
-					  WindowOut out)
+							  WindowOut out)
 {
 	size_t joints = plan.parents.size(), moving = plan.translated.size();
 	if (turns.shape(1) != joints || places.shape(1) != moving || turns.shape(0) != places.shape(0))
-		throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not fit the plan");
+		throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) must match the plan's joints");
 	check_window(plan, turns.shape(0), first, out);
 	nb::gil_scoped_release release;
 	if (out.shape(0))
@@ -28,12 +28,12 @@ void write_window_from_arrays(const WindowPlan& plan, Rotations turns, Translati
 void check_rows(const WindowPlan& plan, const RowArray& rows)
 {
 	if (rows.shape(1) != 4 * plan.parents.size() + 3 * plan.translated.size())
-		throw nb::value_error("rows (T, 4 J + 3 M) do not fit the plan");
+		throw nb::value_error("rows must have the plan's 4 J + 3 M columns");
 }
 
-// Frames from `start` on of rows (T, 4 J + 3 M), the GIL not held.
+// Writes a window of rows (T, 4 J + 3 M) from frame `start`, without the GIL.
 void write_window(const WindowPlan& plan, const RowArray& rows, size_t start, size_t frames, double first,
-				const WindowOut& out)
+				  const WindowOut& out)
 {
 	size_t turn = 4 * plan.parents.size(), width = rows.shape(1);
 	const float* from = rows.data() + start * width;
@@ -43,7 +43,7 @@ void write_window(const WindowPlan& plan, const RowArray& rows, size_t start, si
 								  window_scratch(plan, out.shape(0)).get());
 }
 
-// Of rows that nobody changes.
+// Writes a window of rows that do not change.
 void write_window_from_rows(const WindowPlan& plan, RowArray rows, double first, WindowOut out)
 {
 	check_rows(plan, rows);
@@ -52,7 +52,7 @@ void write_window_from_rows(const WindowPlan& plan, RowArray rows, double first,
 	write_window(plan, rows, 0, rows.shape(0), first, out);
 }
 
-// The rows of a clip in memory that is shared, block by block, each with its mark and when it was used last.
+// The cached rows of a clip in shared memory, in blocks with a mark and a time of last use.
 struct RowBlocks
 {
 	RowArray rows;
@@ -65,16 +65,16 @@ struct RowBlocks
 	{
 		if (!block || !rows.shape(0) || marks.shape(0) != (rows.shape(0) - 1) / block + 1 ||
 			used.shape(0) != marks.shape(0))
-			throw nb::value_error("every block of frames has a mark");
+			throw nb::value_error("marks and used need one value per block of frames");
 	}
 
-	// Writes frames start … stop - 1 as the plan says and returns -1, or the first block that is not there.
+	// Writes frames start to stop - 1 and returns -1, or returns the index of the first missing block.
 	int64_t write(const WindowPlan& plan, size_t start, size_t stop, WindowOut out)
 	{
 		const size_t MAX_ON_STACK = 64;
 		check_rows(plan, rows);
 		if (start >= stop || stop > rows.shape(0))
-			throw nb::value_error("the clip has no such frames");
+			throw nb::value_error("frames start to stop must be within the clip");
 		check_window(plan, stop - start, 0, out);
 		size_t first = start / block, count = (stop - 1) / block + 1 - first;
 		int64_t few[MAX_ON_STACK];
@@ -99,7 +99,7 @@ struct RowBlocks
 void mark_block(MutableArray<int64_t, nb::ndim<1>> marks, size_t number, int64_t value)
 {
 	if (number >= marks.shape(0))
-		throw nb::value_error("no such block");
+		throw nb::value_error("block number is out of range");
 	mocpack_block_set_mark(marks.data() + number, value);
 }
 
@@ -114,8 +114,8 @@ void register_windows(nb::module_& m)
 			 "partners"_a.none(), "before"_a.none(), "after"_a.none(), "axis"_a, "relative"_a, "step"_a,
 			 "rate"_a)
 		.def_prop_ro("width", &WindowPlan::width);
-	m.def("write_window_from_arrays", write_window_from_arrays, "plan"_a, "rotations"_a, "translations"_a, "first"_a,
-		  "out"_a);
+	m.def("write_window_from_arrays", write_window_from_arrays, "plan"_a, "rotations"_a, "translations"_a,
+		  "first"_a, "out"_a);
 	m.def("write_window_from_rows", write_window_from_rows, "plan"_a, "rows"_a, "first"_a, "out"_a);
 	nb::class_<RowBlocks>(m, "RowBlocks")
 		.def(nb::init<RowArray, MutableArray<int64_t, nb::ndim<1>>, MutableArray<int64_t, nb::ndim<1>>,

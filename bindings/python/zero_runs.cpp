@@ -1,4 +1,4 @@
-// Sparse signals as 16-bit words, and back.
+// Bindings of the zero-run coder.
 #include "arrays.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ NewArray<uint16_t, 1> zero_runs_encode(Array<int32_t, nb::ndim<2>> values)
 	size_t count = values.shape(0), length = values.shape(1), size;
 	for (size_t i = 0; i < values.size(); ++i)
 		if (values.data()[i] < -MOCPACK_LARGEST_WORD || values.data()[i] > MOCPACK_LARGEST_WORD)
-			throw nb::value_error("values must lie within ±32255");
+			throw nb::value_error("values must be within ±32255");
 	std::unique_ptr<uint16_t[]> buffer(new uint16_t[count * (length + 1) + 1]);
 	{
 		nb::gil_scoped_release release;

@@ -1,22 +1,22 @@
-// The reader as JavaScript sees it: a file's bytes in, what the file says and its frames out.
+// WebAssembly exports of the reader for JavaScript.
 //
-// An instance plays one file. Bytes that are not at hand are asked for by the one import, `read`, which may
-// answer MOCPACK_NEEDS_BYTES; then the same call is made again once they are. Results below zero are of
-// mocpack_Status; error() says more.
+// An instance plays one file. The import `read` provides bytes of the file. It may return
+// MOCPACK_NEEDS_BYTES; JavaScript then fetches them and repeats the call. Negative results are a
+// mocpack_Status; message() has the text.
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include "mocpack/mocpack.h"
-#include "reader/inflate.h"
 #include "reader/error_message.h"
+#include "reader/inflate.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
-extern "C" uint8_t __heap_base; // where the linker's part of memory ends
+extern "C" uint8_t __heap_base; // end of the linker's memory
 extern "C" void __wasm_call_ctors();
 
-// Copies bytes of the file to `dst`. A double holds every offset that JavaScript can name.
+// Copies bytes of the file to `dst`. Offsets are doubles, as in JavaScript.
 extern "C" __attribute__((import_module("env"), import_name("read"))) int32_t read_file(double offset,
 																						uint32_t size,
 																						void* dst);
@@ -26,16 +26,16 @@ namespace
 
 const uint64_t PAGE = 65536, ALIGNMENT = 32;
 const size_t CACHE = 1 << 22;  // bytes of decoded groups
-const size_t OUTPUT = 1 << 20; // bytes of poses that one call may give, or those of one frame
+const size_t OUTPUT = 1 << 20; // maximum bytes of poses per call, but at least one frame
 const size_t MAX_RANGES = 64;
 
 mocpack_Motion* motion;
 mocpack_Reader* reader;
 mocpack_Error fault;
-uint64_t heap_end; // of what was handed out
+uint64_t heap_end; // end of the allocated memory
 mocpack_Poses poses;
-size_t max_frames;					 // of one call
-double *track_room, *track_times_at; // samples of the track that was read last
+size_t max_frames;					 // per call
+double *track_room, *track_times_at; // samples of the last track
 mocpack_Text* track_texts;
 size_t track_room_size, track_texts_size, track_word_count;
 
@@ -49,7 +49,7 @@ uint64_t rounded(uint64_t size)
 	return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-// Memory of any content; null where there is too little.
+// Allocates uninitialized memory; null if there is too little.
 void* take(void*, size_t size)
 {
 	uint64_t start = heap_end ? heap_end : heap_start(), end = start + rounded(size);
@@ -61,7 +61,7 @@ void* take(void*, size_t size)
 	return reinterpret_cast<void*>(uintptr_t(start));
 }
 
-// What was taken last can be had again; other pieces go when the instance does.
+// Frees only the latest allocation; other memory is freed with the instance.
 void release(void*, void* memory, size_t size)
 {
 	uint64_t start = reinterpret_cast<uintptr_t>(memory);
@@ -94,7 +94,7 @@ mocpack_ReaderOptions reader_options(uint32_t joint_count, const int32_t* joints
 	return options;
 }
 
-// Makes the reader of an open file, and room for what it gives.
+// Creates the reader of an open file and its output arrays.
 int32_t start_reading(mocpack_Status status)
 {
 	if (status != MOCPACK_OK)
@@ -103,7 +103,7 @@ int32_t start_reading(mocpack_Status status)
 	const bool scaled = info.scales || info.scaled_count;
 	const size_t joints = info.joint_count, frame = (scaled ? 10 : 7) * sizeof(double) * joints;
 	mocpack_ReaderOptions options = reader_options(0, nullptr, CACHE);
-	// a cache is a comfort: where it is too much for the limit, one group must do
+	// the cache is optional: if it exceeds the limit, keep one group
 	status = mocpack_reader_open(motion, &options, &reader, &fault);
 	if (status == MOCPACK_NO_MEMORY)
 	{
@@ -125,7 +125,7 @@ int32_t start_reading(mocpack_Status status)
 	return MOCPACK_OK;
 }
 
-// A field of a struct: where it stands, and how it becomes a number. Texts are told by their address.
+// A field of a struct: its offset and its type. Texts are passed by address.
 enum Kind : uint8_t
 {
 	WORD,
@@ -200,15 +200,15 @@ const Field TRACK_FIELDS[] = {
 	TRACK(frame_time), TRACK(start_time), TRACK(bound), TRACK(chunk_size),
 };
 
-// header.ts knows where the fields of a hinge stand
+// header.ts relies on these offsets
 static_assert(sizeof(mocpack_Hinge) == 56 && offsetof(mocpack_Hinge, joint) == 8 &&
 				  offsetof(mocpack_Hinge, slides) == 12 && offsetof(mocpack_Hinge, axis) == 16 &&
 				  offsetof(mocpack_Hinge, upper_limit) == 48,
-			  "a hinge");
+			  "layout of mocpack_Hinge");
 
 const size_t MAX_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
 
-// The fields of a struct as numbers, and room for one more.
+// Converts the fields of a struct to numbers, with room for one more.
 __attribute__((noinline)) double* numbers_of(const void* whole, const Field* fields, size_t count)
 {
 	static double numbers[MAX_NUMBERS];
@@ -229,31 +229,31 @@ __attribute__((noinline)) double* numbers_of(const void* whole, const Field* fie
 
 } // namespace
 
-/* To be called first: makes the tables. */
+/* Computes the tables. Call it first. */
 EXPORT(_initialize) void initialize()
 {
 	__wasm_call_ctors();
 }
 
-/* Memory for what the other functions read; null where there is too little. */
+/* Allocates memory for input bytes; null if there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)
 {
 	return take(nullptr, size);
 }
 
-/* Where the part of memory ends that a copy of a started instance needs. */
+/* Returns the end of the memory to copy to a new instance after initialization. */
 EXPORT(image_size) const void* image_size()
 {
 	return &__heap_base;
 }
 
-/* What went wrong last: its sentence, ended by a zero. */
+/* Returns the last error message, zero-terminated. */
 EXPORT(message) const char* message()
 {
 	return fault.message;
 }
 
-/* The bytes that are needed, after MOCPACK_NEEDS_BYTES. */
+/* Return the byte range that is needed after MOCPACK_NEEDS_BYTES. */
 EXPORT(needed_offset) double needed_offset()
 {
 	return double(fault.offset);
@@ -264,33 +264,33 @@ EXPORT(needed_size) double needed_size()
 	return double(fault.size);
 }
 
-/* How many bytes a raw deflate stream holds, at most `most`, or what is wrong with it; written to `out`
- * unless that is null. */
+/* Inflates a raw deflate stream to at most `most` bytes and returns their number or a negative status. Writes
+ * to `out` unless it is null. */
 EXPORT(inflate_bytes) int32_t inflate_bytes(const uint8_t* bytes, uint32_t size, uint32_t most, uint8_t* out)
 {
 	mocpack::Inflated found = mocpack::inflate(bytes, size, nullptr, 0, out, most);
 	if (found.status == MOCPACK_OK)
 		return int32_t(found.size);
-	return mocpack::ErrorMessage(&fault, found.status) << "the archive's index: " << found.complaint;
+	return mocpack::ErrorMessage(&fault, found.status) << "the archive's index: " << found.message;
 }
 
-/* Opens a file that stands in memory, which must stay as it is. */
+/* Opens a file in memory, which must not change. */
 EXPORT(open_bytes) int32_t open_bytes(const uint8_t* bytes, uint32_t size, double memory_limit)
 {
 	mocpack_OpenOptions options = open_options(memory_limit);
 	return start_reading(mocpack_open(bytes, size, &options, &motion, &fault));
 }
 
-/* Opens a file of so many bytes that is read by the import. */
+/* Opens a file of `size` bytes through the import. */
 EXPORT(open_source) int32_t open_source(double size, double memory_limit)
 {
 	mocpack_Source source = {nullptr, uint64_t(size), read_source};
 	mocpack_OpenOptions options = open_options(memory_limit);
-	heap_end = 0; // the call before this one has left nothing
+	heap_end = 0; // an earlier failed call left nothing to keep
 	return start_reading(mocpack_open_source(&source, &options, &motion, &fault));
 }
 
-/* What the file says, in the order that header.ts names; addresses among it. */
+/* Describes the file as numbers and addresses, in the order of header.ts. */
 EXPORT(describe) const double* describe()
 {
 	const size_t count = sizeof INFO_FIELDS / sizeof *INFO_FIELDS;
@@ -299,15 +299,15 @@ EXPORT(describe) const double* describe()
 	return numbers;
 }
 
-/* What a track is, in the order that header.ts names. */
+/* Describes a track, in the order of header.ts. */
 EXPORT(describe_track) const double* describe_track(uint32_t index)
 {
 	return numbers_of(mocpack_info(motion)->tracks + index, TRACK_FIELDS,
 					  sizeof TRACK_FIELDS / sizeof *TRACK_FIELDS);
 }
 
-/* Reads the samples of a track: then track_values (count, width), track_times (count) and, of labels,
- * track_words, addresses and sizes of texts, are good until the next call of this. */
+/* Reads a track. Afterwards track_values (count, width), track_times (count) and, for labels, track_words
+ * (addresses and sizes of texts) are valid until the next call. */
 EXPORT(read_track) int32_t read_track(uint32_t index)
 {
 	const size_t WIDTHS[] = {1, 1, 1, 3, 4};
@@ -328,14 +328,14 @@ EXPORT(read_track) int32_t read_track(uint32_t index)
 	size_t text_size = 0;
 	if (status != MOCPACK_OK || track.kind != MOCPACK_TRACK_LABEL ||
 		(status = mocpack_track_labels(motion, index, &track_word_count, &text_size, nullptr, nullptr,
-									  &fault)) != MOCPACK_OK)
+									   &fault)) != MOCPACK_OK)
 		return status;
 	track_texts_size = track_word_count * sizeof(mocpack_Text) + text_size;
 	track_texts = static_cast<mocpack_Text*>(take(nullptr, track_texts_size));
 	if (!track_texts)
 		return MOCPACK_NO_MEMORY;
 	return mocpack_track_labels(motion, index, &track_word_count, &text_size, track_texts,
-							   reinterpret_cast<char*>(track_texts + track_word_count), &fault);
+								reinterpret_cast<char*>(track_texts + track_word_count), &fault);
 }
 
 EXPORT(track_values) const void* track_values()
@@ -358,20 +358,19 @@ EXPORT(track_word_count) uint32_t word_count()
 	return uint32_t(track_word_count);
 }
 
-/* Whether joints were seen in frames first … stop - 1, (frames, J). */
+/* Writes which joints were captured in frames first … stop - 1, (frames, J). */
 EXPORT(valid_mask) int32_t valid_mask(uint32_t first, uint32_t stop, uint8_t* out)
 {
 	return mocpack_valid_mask(motion, first, stop, out, &fault);
 }
 
-/* The frame of a key. */
+/* Returns the frame of a key pose. */
 EXPORT(key_frame) double key_frame(uint32_t key)
 {
 	return double(mocpack_key_frame(motion, key));
 }
 
-/* Writes the first byte and the size of each range that frames need with so many layers, at most 64 of them,
- * and returns how many there are. */
+/* Writes offset and size of each byte range that frames need, at most 64, and returns their number. */
 EXPORT(byte_ranges) uint32_t byte_ranges(uint32_t first, uint32_t stop, uint32_t layers, double* out)
 {
 	mocpack_Range found[MAX_RANGES];
@@ -385,20 +384,19 @@ EXPORT(byte_ranges) uint32_t byte_ranges(uint32_t first, uint32_t stop, uint32_t
 	return uint32_t(count);
 }
 
-/* Frames first … stop - 1, of which there are at most as many as `describe` says. */
+/* Decodes frames first … stop - 1, at most the number that `describe` returns. */
 EXPORT(read_frames) int32_t read_frames(uint32_t first, uint32_t stop)
 {
 	return mocpack_frames(reader, first, stop, &poses, &fault);
 }
 
-/* The poses of keys first … stop - 1, as many at most. */
+/* Decodes key poses first … stop - 1, with the same maximum. */
 EXPORT(read_keys) int32_t read_keys(uint32_t first, uint32_t stop)
 {
 	return mocpack_preview(reader, first, stop, &poses, &fault);
 }
 
-/* Where the poses of the last call stand: (T, J, 4), (T, J, 3), and scales (T, J, 3), null where there are
- * none. */
+/* Return the poses of the last call: (T, J, 4), (T, J, 3), and scales (T, J, 3), null if there are none. */
 EXPORT(rotations) const void* rotations()
 {
 	return poses.rotations;

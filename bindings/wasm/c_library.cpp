@@ -1,9 +1,9 @@
-// All of the C library that the reader needs. Powers and sines go without tables, which would be a tenth of
+// The C library functions that the reader needs. Powers and sines use no tables, which would add a tenth to
 // the wasm file.
 //
-// They are exact to a few units in the last place over what the decoder asks: powers of positive numbers (no
-// subnormal ones), sines of angles within a few thousand turns; beyond them sine and cosine still are those
-// of one angle. Symbols never depend on them, since those are integers.
+// They are accurate to a few units in the last place for the decoder's inputs: powers of positive normal
+// numbers, and sines of up to a few thousand turns. For larger angles, sine and cosine are still those of the
+// same angle. Decoded symbols do not depend on them, since those use integers.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -71,13 +71,13 @@ extern "C" double pow(double x, double y)
 	return exponential(y * logarithm(x));
 }
 
-// Of numbers that stay within what a double holds.
+// For results in the range of double.
 extern "C" double ldexp(double x, int n)
 {
 	return x * power_of_two(n);
 }
 
-// What compilers make of powers of two.
+// Compilers call this for powers of two.
 extern "C" double exp2(double x)
 {
 	return exponential(x * LN2);
@@ -86,7 +86,7 @@ extern "C" double exp2(double x)
 namespace
 {
 
-// An angle of a few thousand turns at most, as one of few.
+// Reduces an angle of up to a few thousand turns.
 double folded(double x)
 {
 	while (std::fabs(x) > 1e5)
@@ -94,7 +94,7 @@ double folded(double x)
 	return x;
 }
 
-// Folded to within π/2 of zero, then by its series.
+// Reduces the angle to ± π/2, then uses the series.
 double sine(double x)
 {
 	double halves = std::floor(x / PI + 0.5), r = x - halves * PI, sum = 1;
@@ -115,7 +115,7 @@ extern "C" double cos(double x)
 	return sine(folded(x) + PI / 2);
 }
 
-// Of numbers, not of what is none.
+// Does not handle NaN.
 extern "C" double fmax(double a, double b)
 {
 	return __builtin_wasm_max_f64(a, b);

@@ -1,4 +1,4 @@
-// Tables that a few lines compute, made when the program starts: a wasm file would carry every byte of them.
+// Computes tables at startup, to keep the wasm file small.
 #include "coding/crc16.h"
 #include "coding/crc32.h"
 #include "coding/logistic.h"

@@ -4,7 +4,7 @@
 
 Reads the arrays of `tables.inc` and writes `packed_tables.h`, which declares them, and
 `packed_tables.inc`, from which `trained_tables.cpp` makes them when the program starts. Every
-number is foretold from the one above it, which is that of the class before, and from the one beside
+number is predicted from the one above it, which is that of the class before, and from that beside
 it; its bit length and then its digits go through the core's range coder, under probabilities that
 learn.
 """
@@ -56,8 +56,8 @@ def read_arrays(text: str) -> list[Array]:
     return found
 
 
-class Learning:
-    """`keysine::Learning` of grid.h."""
+class AdaptiveChoice:
+    """`keysine::AdaptiveChoice` of grid.h."""
 
     def __init__(self) -> None:
         self.state = 1 << 31
@@ -76,7 +76,7 @@ class Packer:
 
     def __init__(self) -> None:
         self.low, self.high, self.bytes = 0, 0xFFFFFFFF, bytearray()
-        self.states: defaultdict[tuple[int, ...], Learning] = defaultdict(Learning)
+        self.states: defaultdict[tuple[int, ...], AdaptiveChoice] = defaultdict(AdaptiveChoice)
 
     def bit(self, context: tuple[int, ...], bit: int) -> None:
         state = self.states[context]

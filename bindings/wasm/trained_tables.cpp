@@ -1,4 +1,4 @@
-// keysine's trained tables, made when the program starts: pack_tables.py has packed them.
+// Unpacks keysine's trained tables at startup; pack_tables.py packs them.
 #include "coding/range_coder.h"
 #include "keysine/decode/grid.h"
 #include "keysine/decode/statistics.h"
@@ -13,8 +13,8 @@ Tables TABLES;
 namespace
 {
 
-// One of the arrays, in their order: rows of numbers, or of the starts of shares. `above` rows before each
-// one stands that of the class before.
+// One packed array: rows of numbers or of cumulative frequencies. The row `above` rows earlier belongs to the
+// previous class.
 struct PackedArray
 {
 	uint16_t rows;
@@ -51,7 +51,7 @@ class Unpacker
 	}
 
   private:
-	// Shares stand after a zero; the largest is what the others leave.
+	// Frequencies follow a zero; the largest is what remains.
 	void shares(int16_t* row, const int16_t* above, const int16_t* before, int width)
 	{
 		int largest = 1, left = TABLE_TOTAL;
@@ -74,11 +74,11 @@ class Unpacker
 		}
 	}
 
-	// A number of at most 15 bits, given two like it.
+	// Reads a number of at most 15 bits, given two similar numbers.
 	int size(int above, int beside)
 	{
 		const int first = bit_length(uint32_t(above)), farther = bit_length(uint32_t(beside)) - first;
-		Learning* states = lengths_[first][farther < -2 ? 0 : farther > 2 ? 4 : farther + 2];
+		AdaptiveChoice* states = lengths_[first][farther < -2 ? 0 : farther > 2 ? 4 : farther + 2];
 		int node = 1;
 		while (node < 16)
 			node = 2 * node + bit(states[node]);
@@ -89,7 +89,7 @@ class Unpacker
 		return value;
 	}
 
-	int bit(Learning& state)
+	int bit(AdaptiveChoice& state)
 	{
 		int found = coder_.decode(state.one());
 		state.learn(found);
@@ -98,7 +98,7 @@ class Unpacker
 
 	RangeDecoder coder_ = RangeDecoder(PACKED, sizeof PACKED);
 	int16_t zeros_[WIDEST] = {};
-	Learning lengths_[16][5][16], digits_[6][3], moved_, signs_[3];
+	AdaptiveChoice lengths_[16][5][16], digits_[6][3], moved_, signs_[3];
 };
 
 __attribute__((constructor)) void make_tables()

@@ -1,4 +1,4 @@
-// Receives a live stream of any bytes: a hello, then packets, each with its size (u16) before it.
+// Fuzzes the live receiver: a hello, then packets, each preceded by its size (u16).
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -11,9 +11,9 @@
 namespace
 {
 
-const size_t MAX_JOINTS = 64; // larger skeletons only make inputs slow
+const size_t MAX_JOINTS = 64; // larger skeletons only slow down the fuzzer
 const int PATIENCE = 2;		  // frames
-const int MAX_POSES = 200;	  // that one input decodes
+const int MAX_POSES = 200;	  // per input
 
 void require(bool has_frame, const char* what)
 {
@@ -23,7 +23,7 @@ void require(bool has_frame, const char* what)
 	abort();
 }
 
-// The next bytes that have their size before them; the last one may be cut.
+// Splits the input into parts, each preceded by its size; the last one may be cut.
 struct Parts
 {
 	const uint8_t *at, *end;
@@ -51,9 +51,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 	mocpack_LiveShape shape = {};
 	mocpack_Fault fault = {};
 	if (!parts.next(&hello, &hello_size) ||
-		mocpack_live_read_shape(hello, hello_size, &shape, &fault) != MOCPACK_OK || shape.joint_count > MAX_JOINTS)
+		mocpack_live_read_shape(hello, hello_size, &shape, &fault) != MOCPACK_OK ||
+		shape.joint_count > MAX_JOINTS)
 		return 0;
-	// the exact sizes, so that the address sanitizer sees the first byte beyond
+	// exact sizes, so that the address sanitizer detects reads beyond them
 	std::unique_ptr<uint8_t[]> memory(new uint8_t[mocpack_live_receiver_size(hello, hello_size)]);
 	std::vector<double> rotations(4 * shape.joint_count), translations(3 * shape.translated_count);
 	mocpack_LiveReceiver* receiver = mocpack_live_receiver_open(hello, hello_size, PATIENCE, memory.get());

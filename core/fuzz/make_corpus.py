@@ -11,7 +11,7 @@ from pathlib import Path
 
 import mocpack
 from mocpack.coding.fields import FieldReader, inflate
-from mocpack.container import ArchiveWriter, stored
+from mocpack.container import ArchiveWriter, to_stored_clip
 
 GOLDEN = Path(__file__).parents[2] / "tests" / "golden"
 FRAMES = 12  # of a seed: few, so that inputs run fast
@@ -57,7 +57,7 @@ def archives(files):
         writer = ArchiveWriter(stream)
         for n in range(count):
             name, data = files[(n + front) % len(files)]
-            writer.add(stored(f"{name}-{n}", data, front))
+            writer.add(to_stored_clip(f"{name}-{n}", data, front))
         writer.end()
         found[f"{count}-{front}"] = stream.getvalue()
     return found

@@ -52,7 +52,8 @@ struct Archive
 	explicit Archive(const Bytes& file, size_t base_offset, size_t base_size) : clip(file)
 	{
 		front = {0x93, 'M', 'O', 'S', 1};
-		Bytes base(file.begin() + long(base_offset), file.begin() + long(base_offset + base_size)), kept = file;
+		Bytes base(file.begin() + long(base_offset), file.begin() + long(base_offset + base_size)),
+			kept = file;
 		kept.erase(kept.begin() + long(base_offset), kept.begin() + long(base_offset + base_size));
 		index.bases = {base};
 		uint64_t end = 0;
@@ -138,14 +139,16 @@ struct Opened
 void clips_come_back_byte_for_byte(const Archive& made)
 {
 	Opened opened(made.whole());
-	check(opened.status == MOCPACK_OK && mocpack_archive_clip_count(opened.archive) == CLIPS, "the archive opens");
+	check(opened.status == MOCPACK_OK && mocpack_archive_clip_count(opened.archive) == CLIPS,
+		  "the archive opens");
 	check(mocpack_archive_find_clip(opened.archive, "run") == 1 &&
 			  mocpack_archive_find_clip(opened.archive, "r") == CLIPS,
 		  "clips are found by their names");
 	std::mt19937 chance(1);
 	for (size_t n = 0; n < CLIPS; ++n)
 	{
-		check(mocpack_archive_clip_info(opened.archive, n)->size == made.clip.size(), "the clip has its size");
+		check(mocpack_archive_clip_info(opened.archive, n)->size == made.clip.size(),
+			  "the clip has its size");
 		for (int k = 0; k < 200; ++k)
 		{
 			size_t a = chance() % (made.clip.size() + 1), b = chance() % (made.clip.size() + 1);
@@ -191,8 +194,8 @@ void use(const Opened& opened)
 		check(entry->stored_size <= entry->size, "sizes add up");
 		Bytes part(1000);
 		for (uint64_t at : {uint64_t(0), entry->base_offset, entry->size > 1000 ? entry->size - 1000 : 0})
-			mocpack_archive_read_clip(opened.archive, n, at, size_t(std::min<uint64_t>(entry->size - at, 1000)),
-								 part.data());
+			mocpack_archive_read_clip(opened.archive, n, at,
+									  size_t(std::min<uint64_t>(entry->size - at, 1000)), part.data());
 		mocpack_Motion* motion = nullptr;
 		mocpack_Error error = {};
 		if (mocpack_archive_open_clip(opened.archive, n, nullptr, &motion, &error) == MOCPACK_OK)
@@ -276,7 +279,8 @@ void a_front_is_at_most_the_whole_clip(const Archive& made)
 		Opened opened(other.whole());
 		check(opened.status == (more ? MOCPACK_CORRUPT : MOCPACK_OK), "a front is at most the whole clip");
 		Bytes found(made.clip.size());
-		check(more || (mocpack_archive_read_clip(opened.archive, 0, 0, found.size(), found.data()) == MOCPACK_OK &&
+		check(more || (mocpack_archive_read_clip(opened.archive, 0, 0, found.size(), found.data()) ==
+						   MOCPACK_OK &&
 					   found == made.clip),
 			  "which comes back");
 	}

@@ -1,4 +1,4 @@
-// An allocator that counts, for the tests of the reader.
+// A counting allocator for the reader tests.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace
 {
 
-// Counts what is taken, and can run out.
+// Counts allocated bytes, and can fail.
 struct Counter
 {
 	std::atomic<size_t> calls{0}, held{0}, most{0};
-	size_t fail_at = SIZE_MAX; // the call that gets nothing, and all after it
+	size_t fail_at = SIZE_MAX; // this call and all later ones fail
 
 	static void* allocate(void* user, size_t size)
 	{

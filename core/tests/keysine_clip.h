@@ -1,4 +1,4 @@
-// A small body in motion, and its `keysine` payload, for the core's own tests.
+// A small animated skeleton and its `keysine` payload, for tests.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -25,7 +25,7 @@ void check(bool good, const char* what)
 		printf("failed: %s\n", what), ++failures;
 }
 
-// Memory of just the size that was asked for, so that the sanitizer sees the first byte beyond it.
+// Memory of the exact size, so that the sanitizer detects overruns.
 struct Memory
 {
 	void* at;
@@ -47,7 +47,7 @@ const double BOUND = 0.005;
 const float UNIT = 0.0048828125f;
 const int32_t TEMPO = 32;
 
-// A body with an arm of two bones, one end site, and a leg that stands still.
+// A skeleton with an arm of two bones, one end site, and a leg that does not move.
 struct Body
 {
 	int32_t parents[JOINTS] = {-1, 0, 1, 0}, ends[1] = {2}, translated[1] = {0};
@@ -87,7 +87,7 @@ struct Body
 		job.tempo = TEMPO;
 	}
 
-	// Numbers on a grid in time from here on.
+	// Switches to grid mode.
 	void take_grid(bool thorough)
 	{
 		job.splits = 0, mode = thorough ? 5 : 1;
@@ -129,7 +129,7 @@ void seal_head(Bytes* head)
 	(*head)[head->size() - 2] = uint8_t(crc), head->back() = uint8_t(crc >> 8);
 }
 
-// The parts of a payload: segments, then groups layer by layer.
+// The parts of a payload: segments, then groups by layer.
 struct Payload
 {
 	Bytes head;
@@ -169,7 +169,7 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 	return head;
 }
 
-// All keys that groups may have.
+// All key poses of groups.
 std::vector<int32_t> keys_of(mocpack_KeysineEncoder* encoder, const Body& body)
 {
 	std::vector<int32_t> keys(mocpack_keysine_channel_count(encoder) * ((GROUPS << body.job.splits) + 1));

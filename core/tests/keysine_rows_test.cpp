@@ -1,4 +1,4 @@
-// keysine's rows of floats: those of the decoder, whichever frames are asked for; no bytes do harm.
+// keysine's rows of floats: those of the decoder, whichever frames are requested; no bytes do harm.
 #include <random>
 
 #include "keysine/decode/rows.h"
@@ -65,7 +65,8 @@ std::vector<double> expected_rows(const Head& head, size_t group, const Bytes& b
 }
 
 mocpack_Status rows_of(const Head& head, size_t group, const Bytes& bytes, size_t first, size_t stop,
-					   bool rotations_only, std::vector<float>* rows, mocpack_KeysineSineCache* kept, void* scratch)
+					   bool rotations_only, std::vector<float>* rows, mocpack_KeysineSineCache* kept,
+					   void* scratch)
 {
 	size_t width = rotations_only ? 4 * JOINTS : WIDTH, size = bytes.size();
 	const uint8_t* src = bytes.data();

@@ -110,8 +110,8 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 			return status;
 	}
 	mocpack_keysine_decode_key(head, keys.data() + layout.group_count * layout.channel_count, nullptr,
-						 rotations->data() + 4 * JOINTS * (FRAMES - 1),
-						 translations->data() + 3 * (FRAMES - 1));
+							   rotations->data() + 4 * JOINTS * (FRAMES - 1),
+							   translations->data() + 3 * (FRAMES - 1));
 	return MOCPACK_OK;
 }
 

@@ -1,4 +1,4 @@
-// Live streams under the sanitizers: good ones, and hellos, packets and rows of any bytes.
+// Tests live streams under the sanitizers: valid ones, and random hellos, packets and rows.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,8 +33,8 @@ template <typename T> void put(std::vector<uint8_t>& out, T value)
 	out.insert(out.end(), bytes, bytes + sizeof value);
 }
 
-// A root that moves, a free joint, a hinge of two axes, a joint that does not turn (on the hinge, or a root
-// of its own), and an end site.
+// A hello with a translated root, a free joint, a hinge with two axes, a fixed joint (on the hinge, or a root
+// of its own) and an end site.
 std::vector<uint8_t> hello(uint16_t last_parent = 2, double frame_time = 1.0 / 120)
 {
 	std::vector<uint8_t> out = {'m', 'l', 'v', '2'};
@@ -132,7 +132,8 @@ uint32_t check_of(const std::vector<uint8_t>& model)
 {
 	mocpack_LiveShape shape;
 	mocpack_Fault fault;
-	check(mocpack_live_read_shape(model.data(), model.size(), &shape, &fault) == MOCPACK_OK, "a hello is read");
+	check(mocpack_live_read_shape(model.data(), model.size(), &shape, &fault) == MOCPACK_OK,
+		  "a hello is read");
 	check(shape.joint_count == 4 && shape.translated_count == 1, "a hello's shape");
 	return shape.hello_checksum;
 }

@@ -1,4 +1,4 @@
-// A whole .mocp file of the small body in motion, for the tests of the reader.
+// A .mocp file of the small animated skeleton, for the reader tests.
 #pragma once
 #include <string>
 
@@ -91,7 +91,7 @@ Bytes skeleton_chunk(const Body& body)
 		put_varint(&plain, 0);
 	put_varint(&plain, 1), put_varint(&plain, 0); // the root is translated
 	put_varint(&plain, 1), put_varint(&plain, 2); // the hand has an end site
-	plain.push_back(1);							  // centimetres
+	plain.push_back(1);							  // centimeters
 	plain.push_back(0);							  // whole ones
 	for (double value : body.offsets)
 		put_folded(&plain, std::lround(100 * value));

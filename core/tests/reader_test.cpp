@@ -221,7 +221,7 @@ struct Fetched
 	{
 		Fetched* self = static_cast<Fetched*>(user);
 		++self->reads;
-		check(offset + size <= self->file->size(), "nothing beyond the file is asked for");
+		check(offset + size <= self->file->size(), "nothing beyond the file is requested");
 		for (size_t i = 0; i < size; ++i)
 			if (!self->here[size_t(offset) + i])
 				return MOCPACK_NEEDS_BYTES;
@@ -258,7 +258,7 @@ void a_file_is_read_by_ranges(const Bytes& file)
 	check(mocpack_frames(reader, 0, 1, &pose.arrays, &error) == MOCPACK_NEEDS_BYTES, "frames need more");
 	mocpack_Range ranges[8];
 	size_t count = mocpack_byte_ranges(motion, 35, 60, 0, ranges, 8);
-	check(count >= 1 && count <= 2, "the ranges of neighbours are joined");
+	check(count >= 1 && count <= 2, "the ranges of neighbors are joined");
 	for (size_t i = 0; i < count; ++i)
 		from.fetch(ranges[i].offset, ranges[i].size);
 	check(mocpack_frames(reader, 35, 60, &pose.arrays, &error) == MOCPACK_OK,

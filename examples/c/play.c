@@ -1,4 +1,4 @@
-// Plays a .mocp file: what it holds, a few poses in sequence, then one found by seeking.
+// Plays a .mocp file: prints its description, a few poses in sequence, and one after seeking.
 //
 //     cc play.c $(pkg-config --cflags --libs mocpack) -lm -o play
 //     ./play walk.mocp
@@ -19,7 +19,7 @@ static unsigned char* whole_file(const char* path, size_t* size)
 	return bytes;
 }
 
-static int complain(const mocpack_Error* error)
+static int report_error(const mocpack_Error* error)
 {
 	fprintf(stderr, "play: %s: %s\n", mocpack_status_name(error->status), error->message);
 	return 1;
@@ -35,11 +35,11 @@ int main(int argc, char** argv)
 	if (!bytes)
 		return fprintf(stderr, "play: name a .mocp file\n"), 1;
 	if (mocpack_open(bytes, size, NULL, &motion, &error) != MOCPACK_OK)
-		return complain(&error);
+		return report_error(&error);
 	mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS;
 	options.space = MOCPACK_WORLD;
 	if (mocpack_reader_open(motion, &options, &reader, &error) != MOCPACK_OK)
-		return complain(&error);
+		return report_error(&error);
 
 	const mocpack_Info* info = mocpack_info(motion);
 	double seconds = info->frame_time * (double)(info->frame_count - 1);
@@ -49,13 +49,13 @@ int main(int argc, char** argv)
 	for (double time = 0; time <= seconds; time += 0.5)
 	{
 		if (mocpack_sample(reader, info->start_time + time, &pose, &error) != MOCPACK_OK)
-			return complain(&error);
+			return report_error(&error);
 		printf("%5.2f s: %s at %.3f %.3f %.3f\n", time, info->names[0].bytes, places[0], places[1],
 			   places[2]);
 	}
 	uint64_t middle = info->frame_count / 2;
 	if (mocpack_frames(reader, middle, middle + 1, &pose, &error) != MOCPACK_OK)
-		return complain(&error);
+		return report_error(&error);
 	for (size_t j = 0; j < info->joint_count; ++j)
 		printf("frame %llu: %s at %.6f %.6f %.6f\n", (unsigned long long)middle, info->names[j].bytes,
 			   places[3 * j], places[3 * j + 1], places[3 * j + 2]);

@@ -1,5 +1,4 @@
-// Plays two .mocp files of one skeleton at once and blends from the first into the second: what an engine's
-// cross-fade does, with mocpack.hpp.
+// Plays two .mocp files of one skeleton and cross-fades from the first to the second, with mocpack.hpp.
 //
 //     c++ -std=c++17 blend.cpp $(pkg-config --cflags --libs mocpack) -o blend
 //     ./blend walk.mocp run.mocp
@@ -14,7 +13,7 @@
 namespace
 {
 
-// A file, its motion, and a pose of it.
+// A file, its motion, and a pose.
 struct Clip
 {
 	std::vector<unsigned char> bytes;
@@ -33,7 +32,7 @@ struct Clip
 		return true;
 	}
 
-	// Round and round.
+	// Samples the clip in a loop.
 	bool pose(double seconds, mocpack_Error* error)
 	{
 		double length = motion.duration();
@@ -42,7 +41,7 @@ struct Clip
 	}
 };
 
-// into = into blended with `other` by `share`, by normalised linear interpolation.
+// Blends `into` with `other` by `share`, with normalized linear interpolation.
 void blend(std::vector<float>& into, const std::vector<float>& other, float share)
 {
 	for (size_t j = 0; j < into.size(); j += 4)

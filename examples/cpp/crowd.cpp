@@ -1,12 +1,11 @@
-// A game loop: a thousand characters play clips of one library at 60 frames a second, on one core.
+// A game loop: a thousand characters play clips at 60 frames per second, on one core.
 //
 //     c++ -std=c++17 -O2 crowd.cpp $(pkg-config --cflags --libs mocpack) -o crowd
 //     ./crowd walk.mocp run.mocp wave.mocp
 //
-// Each character plays a clip from a time of its own, round and round. Characters share a reader for each
-// clip, which remembers some of what it decoded (CACHE); nothing is allocated while the game runs. Prints
-// poses a second of CPU time, beside those of the same clips as raw float32 in memory, and what either takes
-// of it.
+// Each character loops a clip, starting at its own time. Characters share one reader per clip, which caches
+// decoded groups (CACHE). Nothing is allocated while the game runs. Prints poses per second of CPU time and
+// the memory used, for mocpack and for the same clips as raw float32 arrays.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -21,7 +20,7 @@ namespace
 {
 
 const size_t CHARACTERS = 1000;
-const size_t CACHE = 1 << 21; // bytes of decoded groups for each clip
+const size_t CACHE = 1 << 21; // bytes of decoded groups per clip
 const double TICK = 1.0 / 60; // seconds
 
 struct Clip
@@ -54,7 +53,7 @@ struct Clip
 	}
 };
 
-// A pose of a raw clip: between two frames, by normalised linear interpolation.
+// Samples a raw clip with normalized linear interpolation.
 void raw_pose(const Clip& clip, double time, std::vector<float>& rotations, std::vector<float>& translations)
 {
 	size_t joints = clip.motion.joint_count(), frames = clip.motion.frame_count();

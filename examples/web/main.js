@@ -1,4 +1,4 @@
-// A skinned character plays a .mocp file while it arrives: ?motion=ADDRESS, or drop a file on the page.
+// A skinned character plays a .mocp file while it downloads: ?motion=URL, or drop a file on the page.
 import * as THREE from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { MocpackLoader, toStreamingClip } from "mocpack/three";
@@ -35,7 +35,7 @@ let playing = true;
 let before = 0; // milliseconds
 let shown; // { motion, clip, action }
 
-/** Squares of a metre, so that steps can be judged. */
+/** Creates a floor of 1 m squares. */
 function makeFloor() {
   const squares = Uint8Array.of(
     222,
@@ -69,7 +69,7 @@ function makeFloor() {
   return floor;
 }
 
-/** Fits a loaded motion to the character: names, rest pose and height differ. */
+/** Retargets a loaded motion to the character, which has other names, rest pose and height. */
 async function play({ motion }) {
   const clip = await toStreamingClip(motion, {
     skeleton: character.skeleton,
@@ -94,7 +94,7 @@ function tell(text) {
 function draw(now) {
   const seconds = Math.min((now - before) / 1000, 0.1);
   before = now;
-  // time stands still while frames are awaited
+  // stop the clock while frames are missing
   if (shown) mixer.update(playing && !shown.clip.stream.stalled ? seconds : 0);
   follow();
   orbit.update();
@@ -102,7 +102,7 @@ function draw(now) {
   if (shown) drawTrack();
 }
 
-/** Camera and light go with the hips, whichever way the reader has turned the camera. */
+/** Moves camera and light with the hips, keeping the user's view direction. */
 function follow() {
   const at = hips.getWorldPosition(new THREE.Vector3()).setY(0.7);
   camera.position.add(at).sub(orbit.target);
@@ -157,7 +157,7 @@ ready.catch((error) => tell(error.message));
 resize();
 renderer.setAnimationLoop(draw);
 
-// for the console, and for the test of this page
+// for the console and the test of this page
 globalThis.example = {
   ready,
   character,
@@ -167,7 +167,7 @@ globalThis.example = {
     buffered: shown.clip.stream.buffered,
     ...shown.clip.userData,
   }),
-  /** Stops at a time, once its frames are there, and says where bones are. */
+  /** Stops at a time when its frames are loaded, and returns bone positions. */
   async show(seconds) {
     if (playing) part("play").click();
     await shown.clip.stream.ready(seconds);

@@ -1,4 +1,4 @@
-// A character made by code: bones of its own, and one skinned mesh of tapered limbs around them.
+// A procedural character: bones, and one skinned mesh of tapered limbs.
 import {
   Bone,
   BufferGeometry,
@@ -12,9 +12,9 @@ import {
   Vector3,
 } from "three";
 
-const SIZE = 0.8; // of a grown-up
+const SIZE = 0.8; // relative to an adult
 
-/** Name, the bone above, where it begins seen from there: metres, T-pose, facing +z. */
+/** Name, parent bone, and offset from the parent: meters, T-pose, facing +z. */
 const BODY = [
   ["Hips", null, 0, 0.96, 0],
   ["Spine", "Hips", 0, 0.11, -0.01],
@@ -33,7 +33,7 @@ const LEFT = [
   ["ToeBase", "Foot", 0, -0.06, 0.14],
 ];
 
-/** Bone, where the limb ends (a bone, or a point seen from it), radii at both ends, colour, width by depth. */
+/** Bone, end of the limb (a bone, or an offset), radii at both ends, color, ratio of width to depth. */
 const [SUIT, DARK, SKIN] = [0x3d7ea6, 0x2b3f4f, 0xf0c9a4];
 const LIMBS = [
   ["Hips", "Spine", 0.13, 0.12, DARK, 1.25],
@@ -101,7 +101,7 @@ export function makeMannequin() {
   mesh.add(bones.get("Hips"));
   mesh.bind(new Skeleton(list));
   mesh.castShadow = true;
-  mesh.frustumCulled = false; // it leaves the box that its rest pose has
+  mesh.frustumCulled = false; // it leaves the bounding box of its rest pose
   return mesh;
 }
 
@@ -113,7 +113,7 @@ function makeBones() {
     ...LEFT.map(boneOf("Right")),
   ]) {
     const bone = new Bone();
-    bone.name = `mixamorig${name}`; // as characters of a well-known library come out of three.js's loaders
+    bone.name = `mixamorig${name}`; // as in Mixamo characters loaded by three.js
     bone.position.set(...place).multiplyScalar(SIZE);
     bones.get(above)?.add(bone);
     bones.set(name, bone);
@@ -121,7 +121,7 @@ function makeBones() {
   return bones;
 }
 
-/** A row of the left side for either: names with the side before them, x mirrored. */
+/** Creates a left or right row from a left one: adds the side to names and mirrors x. */
 const sided = (side, name) =>
   LEFT.some(([own]) => own === name) ? side + name : name;
 const mirrored = (side, [x, y, z]) =>
@@ -143,7 +143,7 @@ function limbOf(side) {
   ];
 }
 
-/** A capsule from a bone to where it ends; around joints the skin goes with both bones. */
+/** Adds a capsule along a bone; near joints, the skin follows both bones. */
 function addLimb(
   shape,
   bones,
@@ -161,13 +161,13 @@ function addLimb(
   const axis =
     length > 0 ? end.clone().sub(start).normalize() : new Vector3(0, 1, 0);
   const turn = new Quaternion().setFromUnitVectors(new Vector3(0, 1, 0), axis);
-  const colour = new Color(tint);
+  const color = new Color(tint);
   const [own, above, below] = [bone, bone.parent, next].map((one) =>
     list.indexOf(one),
   );
   const first = shape.position.length / 3;
   for (let ring = 0; ring <= RINGS; ++ring) {
-    // closer at the round ends
+    // denser at the round ends
     const s =
       -r0 +
       (length + r0 + r1) * (0.5 - 0.5 * Math.cos((Math.PI * ring) / RINGS));
@@ -182,7 +182,7 @@ function addLimb(
         radius * Math.sin(angle),
       );
       shape.position.push(...point.applyQuaternion(turn).add(start));
-      shape.color.push(colour.r, colour.g, colour.b);
+      shape.color.push(color.r, color.g, color.b);
       shape.skinIndex.push(own, Math.max(above, 0), Math.max(below, 0), 0);
       shape.skinWeight.push(1 - clamp(up + down), up, down, 0);
       if (ring === RINGS) continue;
@@ -199,7 +199,7 @@ function at(start, [x, y, z]) {
   return new Vector3(x, y, z).multiplyScalar(SIZE).add(start);
 }
 
-/** The radius of a capsule of two sizes, s along it. */
+/** Returns the radius of a tapered capsule at position s. */
 function profile(s, length, r0, r1) {
   if (s < 0) return Math.sqrt(Math.max(0, r0 * r0 - s * s));
   if (s > length) return Math.sqrt(Math.max(0, r1 * r1 - (s - length) ** 2));

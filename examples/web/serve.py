@@ -50,7 +50,7 @@ class Handler(http.server.SimpleHTTPRequestHandler):
 
 
 def open_server(motion: bytes, port: int = 0) -> http.server.ThreadingHTTPServer:
-    """Return a server of this machine alone; `serve_forever` runs it."""
+    """Return a server that only this machine can reach; `serve_forever` runs it."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True
     server.motion = motion

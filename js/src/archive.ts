@@ -1,4 +1,4 @@
-/** Archives of many clips (.mocps): found by their trailer, each clip opened like a file of its own. */
+/** Archives of many clips (.mocps). The trailer lists the clips; each opens like a file. */
 
 import { inflate } from "./decoder.js";
 import { crc32 } from "./crc32.js";
@@ -11,19 +11,19 @@ const FOOTER = 24; // bytes
 const VERSION = 1;
 const COLUMNS = 8;
 const MAX_NAME_BYTES = 1024;
-const INDEX_ROOM = 1 << 20; // bytes that an index may have when inflated, and beside them
-const MAX_INFLATION = 256; // times its own
-const MAX_FIELD = 2 ** 63; // what other readers' signed numbers do not hold
+const INDEX_ROOM = 1 << 20; // bytes an inflated index may always have
+const MAX_INFLATION = 256; // further bytes per compressed byte
+const MAX_FIELD = 2 ** 63; // other readers store fields as signed 64-bit numbers
 
-/** What an archive says of a clip. */
+/** Index entry of a clip. */
 export interface ArchiveClip {
   readonly name: string;
   readonly frameCount: number;
-  /** Seconds from frame to frame. */
+  /** Seconds between frames. */
   readonly frameTime: number;
   /** Bytes of its .mocp file. */
   readonly size: number;
-  /** The other archive, in the same folder, that holds it; null where it is in this one. */
+  /** The archive in the same folder that contains the clip; null: this one. */
   readonly shard: string | null;
 }
 
@@ -35,7 +35,7 @@ interface Place extends ArchiveClip {
   readonly front: Uint8Array;
 }
 
-/** Opens an archive: bytes, or an address, of which the end is fetched and then what clips need. */
+/** Opens an archive from bytes, or from a URL: fetches its end, then what each clip needs. */
 export async function openArchive(source: Source, options: OpenOptions = {}): Promise<Archive> {
   const bytes = await openBytes(source, options);
   try {
@@ -56,21 +56,21 @@ export class Archive {
     private readonly options: OpenOptions,
   ) {
     this.numbers = new Map(places.map((place, number) => [place.name, number]));
-    if (this.numbers.size < places.length) throw corrupt("two clips have one name");
+    if (this.numbers.size < places.length) throw corrupt("two clips have the same name");
   }
 
-  /** The clips, in their order. */
+  /** The clips, in archive order. */
   get clips(): readonly ArchiveClip[] {
     return this.places;
   }
 
-  /** Opens a clip by its name or number; the archive stays open, and must. */
+  /** Opens a clip by name or index. Keep the archive open while you use it. */
   async open(clip: string | number): Promise<Motion> {
     const source = new ClipSource(this.bytes, this.place(clip));
     return openSource(() => Promise.resolve(source), this.options);
   }
 
-  /** The .mocp file of a clip, as it was before it was packed. */
+  /** Returns the original .mocp file of a clip. */
   async readFile(clip: string | number): Promise<Uint8Array> {
     const source = new ClipSource(this.bytes, this.place(clip));
     return source.read(0, source.size);
@@ -83,14 +83,17 @@ export class Archive {
   private place(clip: string | number): Place {
     const number = typeof clip === "string" ? this.numbers.get(clip) : clip;
     const place = number === undefined ? undefined : this.places[number];
-    if (!place) throw new RangeError(`the archive has no clip ${JSON.stringify(clip)}`);
+    if (!place) throw new RangeError(`no clip ${JSON.stringify(clip)} in this archive`);
     if (place.shard !== null)
-      throw new MocpackError("unsupported", `clip ${place.name} is in ${place.shard}: open that`);
+      throw new MocpackError(
+        "unsupported",
+        `clip ${place.name} is stored in ${place.shard}: open that archive`,
+      );
     return place;
   }
 }
 
-/** A clip's file, put together as it is read. */
+/** The file of a clip, assembled from its stored bytes and the bytes shared between clips. */
 class ClipSource implements ByteSource {
   readonly size: number;
   readonly whole: boolean;
@@ -117,7 +120,7 @@ class ClipSource implements ByteSource {
     return concatenate(parts);
   }
 
-  /** The archive outlives its clips. */
+  /** Does nothing: the archive stays open. */
   close(): void {}
 
   private async stored(start: number, size: number): Promise<Uint8Array> {
@@ -141,21 +144,21 @@ async function readTrailer(
     const magic = await bytes.read(0, Math.min(size, 4));
     if (String.fromCharCode(...magic) !== "\x93MOS")
       throw new MocpackError("format", "not a .mocps archive");
-    throw new MocpackError("truncated", "the archive has no footer: it was cut");
+    throw new MocpackError("truncated", "the archive has no footer: it is truncated");
   }
   if (footer[16] !== VERSION)
     throw new MocpackError(
       footer[16] ? "unsupported" : "corrupt",
-      `archive version ${footer[16]} is not ${VERSION}`,
+      `archive version ${footer[16]} is not supported, expected ${VERSION}`,
     );
   const start = readLittleEndian(footer, 0, 8);
   if (readLittleEndian(footer, 8, 8) !== size || start < 5 || start > size - FOOTER)
-    throw corrupt(`it has ${size} bytes, its footer says ${readLittleEndian(footer, 8, 8)}`);
+    throw corrupt(`the file has ${size} bytes, its footer says ${readLittleEndian(footer, 8, 8)}`);
   const trailer = await bytes.read(start, size - FOOTER - start);
   return parseIndex(await findIndex(trailer, module), start);
 }
 
-/** The INDX chunk of a trailer, inflated. */
+/** Finds and inflates the INDX chunk of a trailer. */
 async function findIndex(
   trailer: Uint8Array,
   module: Promise<WebAssembly.Module>,
@@ -168,14 +171,17 @@ async function findIndex(
     const body = fields.raw(length);
     const name = String.fromCharCode(...tag);
     if (name === "INDX") {
-      if (fields.left) throw corrupt("chunk INDX is not the last one of its trailer");
-      if (crc32(concatenate([tag, body])) !== sum) throw corrupt("chunk INDX fails its checksum");
+      if (fields.left) throw corrupt("chunk INDX is not the last chunk of the trailer");
+      if (crc32(concatenate([tag, body])) !== sum) throw corrupt("chunk INDX: wrong checksum");
       return inflate(await module, body, INDEX_ROOM + MAX_INFLATION * body.length);
     }
     if (!/^[a-z]/.test(name))
-      throw new MocpackError("unsupported", `archive needs chunk ${name}, of a newer reader`);
+      throw new MocpackError(
+        "unsupported",
+        `the archive contains chunk ${name}, which needs a newer version of mocpack`,
+      );
   }
-  throw corrupt("its trailer has no index");
+  throw corrupt("the trailer has no INDX chunk");
 }
 
 function parseIndex(index: Uint8Array, trailer: number): Place[] {
@@ -184,7 +190,7 @@ function parseIndex(index: Uint8Array, trailer: number): Place[] {
     const name = fields.text();
     fields.varint();
     if (!/^[^./\\:\0][^/\\:\0]*$/.test(name))
-      throw corrupt(`${JSON.stringify(name.slice(0, 40))} is no name of a shard`);
+      throw corrupt(`${JSON.stringify(name.slice(0, 40))} is not a valid shard name`);
     return name;
   });
   const bases = fields.list(() => fields.raw(fields.varint()));
@@ -216,14 +222,14 @@ function parseIndex(index: Uint8Array, trailer: number): Place[] {
       frameTime > 0 &&
       Number.isFinite(frameTime) &&
       (file > 0 || end <= trailer);
-    if (!good) throw corrupt(`its index contradicts itself at clip ${name.slice(0, 40)}`);
+    if (!good) throw corrupt(`the index entry of clip ${name.slice(0, 40)} is invalid`);
     const front = fields.raw(fronts);
     const shared = base ? bases[base - 1] : new Uint8Array(0);
     const size = stored + shared.length;
     const shard = file ? shards[file - 1] : null;
     return { name, frameCount, frameTime, size, shard, offset, stored, at, base: shared, front };
   });
-  if (fields.left) throw corrupt(`its index has ${fields.left} bytes too many`);
+  if (fields.left) throw corrupt(`the index has ${fields.left} extra bytes`);
   return places;
 }
 
@@ -251,35 +257,36 @@ class Fields {
       if (byte < 128 && value <= MAX_FIELD) return value;
       if (byte < 128) break;
     }
-    throw corrupt("a number is too large, or does not end");
+    throw corrupt("a varint is longer than 10 bytes or above 2^63");
   }
 
   list<T>(read: () => T): T[] {
     const count = this.varint();
-    if (count > this.left) throw corrupt(`${count} things in ${this.left} bytes`);
+    if (count > this.left) throw corrupt(`a list of ${count} entries in ${this.left} bytes`);
     return Array.from({ length: count }, read);
   }
 
   text(): string {
     const size = this.varint();
-    if (size > MAX_NAME_BYTES) throw corrupt(`a name of ${size} bytes`);
+    if (size > MAX_NAME_BYTES)
+      throw corrupt(`a name has ${size} bytes, at most ${MAX_NAME_BYTES} are allowed`);
     try {
       return new TextDecoder("utf-8", { fatal: true }).decode(this.raw(size));
     } catch (error) {
       if (error instanceof MocpackError) throw error;
-      throw corrupt("a name that is no UTF-8");
+      throw corrupt("a name is not UTF-8");
     }
   }
 }
 
-/** An unsigned number, lowest byte first; those beyond 2^53 are not exact, and too large anyway. */
+/** Reads a little-endian unsigned number. Values above 2^53 are inexact, but rejected later. */
 function readLittleEndian(bytes: Uint8Array, at: number, count: number): number {
   let value = 0;
   for (let byte = count; byte-- > 0;) value = value * 256 + bytes[at + byte];
   return value;
 }
 
-/** 0, -1, 1, -2, … of 0, 1, 2, 3, … */
+/** Maps 0, 1, 2, 3, … to 0, -1, 1, -2, … */
 function decodeZigzag(bytes: Uint8Array): number {
   const value = new DataView(bytes.buffer).getBigUint64(0, true);
   return Number(value & 1n ? -(value >> 1n) - 1n : value >> 1n);

@@ -1,4 +1,4 @@
-/** Biovision hierarchy files: text, one hierarchy, one line of numbers for each frame. */
+/** BVH files: text with one hierarchy and one line of numbers per frame. */
 
 import { BvhParser } from "./bvh_parser.js";
 import { MocpackError } from "./error.js";
@@ -6,14 +6,14 @@ import { interpolateFrames, locate } from "./sampling.js";
 import type { Frames, Motion, Skeleton } from "./types.js";
 import { axisOf, guessUnit, isPosition, type Tree } from "./unit.js";
 
-const MAX_OFFSET_M = 1e6; // metres of an offset
+const MAX_OFFSET_M = 1e6;
 
 export interface BvhOptions {
-  /** Metres of one unit of the file; guessed from the skeleton's size where it is not given. */
+  /** Meters per unit of the file; guessed from the skeleton's size if absent. */
   unit?: number;
 }
 
-/** Reads a BVH file; its frames are computed as they are asked for. */
+/** Parses a BVH file. Poses are computed on request. */
 export function parseBvh(text: string, options: BvhOptions = {}): Motion {
   const parser = new BvhParser(text);
   const tree = parser.hierarchy();
@@ -86,7 +86,7 @@ class BvhMotion implements Motion {
     if (!(Number.isInteger(start) && Number.isInteger(stop) && 0 <= start && count >= 0))
       throw new RangeError(`expected frames start <= stop, got ${start} and ${stop}`);
     if (stop > this.frameCount)
-      throw new RangeError(`the clip has ${this.frameCount} frames, asked up to ${stop}`);
+      throw new RangeError(`the clip has ${this.frameCount} frames, requested up to ${stop}`);
     if (!this.source.numbers.length) throw new Error("the motion is closed");
     const rotations = new Float64Array(4 * count * joints);
     const translations = new Float64Array(3 * count * joints);
@@ -102,19 +102,19 @@ class BvhMotion implements Motion {
 }
 
 function skeletonOf(tree: Tree & { names: string[] }, unit: number): Skeleton {
-  const metres = (points: number[][]): Float64Array => {
+  const meters = (points: number[][]): Float64Array => {
     const flat = Float64Array.from(points.flat(), (value) => value * unit);
     if (!flat.every((value) => Math.abs(value) <= MAX_OFFSET_M))
-      throw new MocpackError("corrupt", `offsets must be below ${MAX_OFFSET_M} metres`);
+      throw new MocpackError("corrupt", `offsets must be at most ${MAX_OFFSET_M} meters`);
     return flat;
   };
   const moving = tree.channels.flatMap((names, j) => (names.some(isPosition) ? [j] : []));
   return {
     names: tree.names,
     parents: Int32Array.from(tree.parents),
-    offsets: metres(tree.offsets),
+    offsets: meters(tree.offsets),
     endJoints: Int32Array.from(tree.endJoints),
-    endOffsets: metres(tree.endSites),
+    endOffsets: meters(tree.endSites),
     translatedJoints: Int32Array.from(moving),
   };
 }

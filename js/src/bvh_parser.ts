@@ -1,4 +1,4 @@
-/** Walks the text of a BVH once, token by token, so that every complaint can name its line. */
+/** Walks the text of a BVH once, token by token, so that every error can name its line. */
 
 import { MocpackError } from "./error.js";
 import type { Tree } from "./unit.js";
@@ -9,7 +9,7 @@ const MAX_NAME = 255; // bytes
 const MAX_DEPTH = 10_000;
 const CHANNELS = ["Xposition", "Yposition", "Zposition", "Xrotation", "Yrotation", "Zrotation"];
 const [TAB, RETURN, SPACE, MINUS, POINT, ZERO, NINE] = [9, 13, 32, 45, 46, 48, 57];
-const MAX_DIGITS = 15; // that a double always holds exactly
+const MAX_DIGITS = 15; // a double holds integers of this many digits exactly
 const POWERS = Array.from({ length: MAX_DIGITS + 1 }, (_, k) => Number(`1e${k}`));
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/;
 
@@ -93,13 +93,13 @@ export class BvhParser {
       values[i] = this.asNumber(word, `a number for frame ${Math.floor(i / columns)}`);
     }
     if (this.token() !== undefined)
-      throw this.fault(`${frames} frames are announced, but more data follows`);
+      throw this.fault(`expected ${frames} frames, but more data follows`);
     return values;
   }
 
   /**
-   * Reads a decimal of few digits, which most are: one division of whole numbers that are exact gives
-   * the nearest double. NaN, and nothing read, where anything else stands here.
+   * Fast path for decimals of at most 15 digits: dividing two exact integers gives the nearest double.
+   * Returns NaN and reads nothing if the text is anything else.
    */
   private decimal(): number {
     const { text } = this;
@@ -110,7 +110,7 @@ export class BvhParser {
     if (negative) code = text.charCodeAt(++at);
     let whole = 0;
     let digits = 0;
-    let point = -1; // how many digits stand before it
+    let point = -1; // number of digits before it
     for (; ; code = text.charCodeAt(++at)) {
       if (code >= ZERO && code <= NINE) {
         whole = 10 * whole + (code - ZERO);
@@ -128,7 +128,7 @@ export class BvhParser {
   private beginJoint(tree: Tree & { names: string[] }, parent: number, seen: Set<string>): void {
     const name = this.match(/\s*([^\r\n{}]*)/y)![1].trim();
     if (!name) throw this.fault("a joint has no name");
-    if (seen.has(name)) throw this.fault(`joint names must differ, ${cut(name)} stands twice`);
+    if (seen.has(name)) throw this.fault(`joint names must differ, ${cut(name)} is repeated`);
     if (tree.names.length === MAX_JOINTS || new TextEncoder().encode(name).length > MAX_NAME)
       throw this.fault(`a file has at most ${MAX_JOINTS} joints, names at most ${MAX_NAME} bytes`);
     seen.add(name);
@@ -191,7 +191,7 @@ export class BvhParser {
 
   private next(what: string): string {
     const word = this.token();
-    if (word === undefined) throw this.short(`the file ends where ${what} should stand`);
+    if (word === undefined) throw this.short(`the file ends, expected ${what}`);
     return word;
   }
 
@@ -199,7 +199,7 @@ export class BvhParser {
     return this.match(/\s*([{}]|[^\s{}]+)/y)?.[1];
   }
 
-  /** Matches a sticky pattern here and steps over it. */
+  /** Matches a sticky pattern at the current position and moves past it. */
   private match(pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = this.at;
     const found = pattern.exec(this.text);
@@ -223,7 +223,7 @@ export class BvhParser {
   }
 }
 
-/** End sites in the order of their joints, which the rest of the package relies on. */
+/** Sorts end sites by joint, as the rest of the package requires. */
 function sortedEnds<T extends Tree>(tree: T): T {
   const order = tree.endJoints
     .map((_, e) => e)

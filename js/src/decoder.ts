@@ -1,11 +1,18 @@
-/** The native reader, compiled to WebAssembly: one instance for each open file. */
+/** The native reader as WebAssembly, one instance per open file. */
 
 import { MocpackError, type ErrorKind } from "./error.js";
-import { doublesAt, readHeader, textAt, WIDTHS, type HeaderExports, type Header } from "./header.js";
+import {
+  doublesAt,
+  readHeader,
+  textAt,
+  WIDTHS,
+  type HeaderExports,
+  type Header,
+} from "./header.js";
 import type { ByteSource } from "./source.js";
 import type { Track, WasmSource } from "./types.js";
 
-/** What bindings/wasm/boundary.cpp exports. */
+/** The exports of bindings/wasm/boundary.cpp. */
 interface Exports extends HeaderExports {
   _initialize(): void;
   image_size(): number;
@@ -26,25 +33,25 @@ interface Exports extends HeaderExports {
   inflate_bytes(bytes: number, size: number, most: number, out: number): number;
 }
 
-/** Bytes of the file, from `start` on. */
+/** Bytes of the file, starting at offset `start`. */
 export interface Part {
   start: number;
   bytes: Uint8Array;
 }
 
-/** Poses as they stand in the reader's memory, good until its next call. */
+/** Poses in the reader's memory, valid until its next call. */
 export interface Decoded {
   /** count · J · 4 */
   rotations: Float64Array;
   /** count · J · 3 */
   translations: Float64Array;
-  /** count · J · 3; absent where the motion has none. */
+  /** count · J · 3; absent if no joint is scaled. */
   scales?: Float64Array;
 }
 
 interface Running {
   core: Exports;
-  /** What the reader may read now, where the file is not in its memory. */
+  /** Fetched bytes that the reader can read, if the file is not in its memory. */
   parts: Part[];
 }
 
@@ -56,13 +63,13 @@ const KINDS: Record<number, ErrorKind> = {
   [-5]: "format",
   [-6]: "unsupported",
 };
-const TOO_LARGE = "the file needs more memory than memoryLimit, or than this decoder can have";
-const START = 16_384; // bytes of a file that are fetched to open it
+const TOO_LARGE = "the file needs more memory than memoryLimit or than WebAssembly can allocate";
+const START = 16_384; // bytes fetched first to open a file
 const MAX_RANGES = 64;
 const ALL_LAYERS = 0;
 export const KEYS_ONLY = 0xffffffff;
 
-/** One file in an instance of its own, whose memory goes when the file does. */
+/** Decodes one file in its own instance, whose memory is freed with the file. */
 export class Decoder {
   readonly header: Header;
   private running: Running | undefined;
@@ -87,7 +94,7 @@ export class Decoder {
     return new Decoder(module, source, memoryLimit, running);
   }
 
-  /** Starts another instance where one has failed. */
+  /** Starts a new instance if the last one failed. */
   async ready(): Promise<void> {
     if (this.running) return;
     this.starting ??= start(this.module, this.source, this.memoryLimit)
@@ -98,7 +105,7 @@ export class Decoder {
     await this.starting;
   }
 
-  /** The bytes that frames need, or that the keys among them do, fetched. */
+  /** Fetches the bytes that frames first … stop - 1 need with this many layers. */
   async fetch(first: number, stop: number, layers = ALL_LAYERS): Promise<Part[]> {
     const ranges = this.guarded(({ core }) => {
       const numbers = new Float64Array(core.memory.buffer, core.rotations(), 2 * MAX_RANGES);
@@ -108,17 +115,17 @@ export class Decoder {
     return Promise.all(ranges.map(([at, size]) => part(this.source, at, size)));
   }
 
-  /** Frames first … stop - 1, at most header.maxFrames; null where bytes are missing. */
+  /** Decodes frames first … stop - 1, at most header.maxFrames; null if bytes are missing. */
   frames(first: number, stop: number, parts: Part[]): Decoded | null {
     return this.poses((core) => core.read_frames(first, stop), stop - first, parts);
   }
 
-  /** Keys first … stop - 1, at most header.maxFrames; null where bytes are missing. */
+  /** Decodes key poses first … stop - 1, at most header.maxFrames; null if bytes are missing. */
   keys(first: number, stop: number, parts: Part[]): Decoded | null {
     return this.poses((core) => core.read_keys(first, stop), stop - first, parts);
   }
 
-  /** The samples of a track by its number. */
+  /** Reads a track by index. */
   async track(index: number): Promise<Track> {
     const parts: Part[] = [];
     for (;;) {
@@ -132,7 +139,7 @@ export class Decoder {
     this.running = undefined;
   }
 
-  /** A track, or the bytes that it needs. */
+  /** Returns a track, or the byte range that is still needed. */
   private readTrack(
     running: Running,
     index: number,
@@ -175,7 +182,7 @@ export class Decoder {
     });
   }
 
-  /** A trap may leave the instance in any state: it is dropped, and `ready` starts another. */
+  /** A trap may leave the instance in any state, so it is dropped; `ready` starts a new one. */
   private guarded<T>(work: (running: Running) => T): T {
     try {
       return work(this.running!);
@@ -187,7 +194,7 @@ export class Decoder {
   }
 }
 
-/** Unpacks a raw deflate stream of at most `most` bytes; its errors are those of files. */
+/** Inflates a raw deflate stream to at most `most` bytes. */
 export async function inflate(
   module: WebAssembly.Module,
   packed: Uint8Array,
@@ -218,7 +225,7 @@ async function start(
   memoryLimit: number,
 ): Promise<Running> {
   const running = await instantiate(module);
-  // 0 would be the reader's own limit
+  // 0 would select the reader's default limit
   const limit = Math.min(Math.max(1, Math.floor(memoryLimit)), 2 ** 32);
   const status = source.whole
     ? await openBytes(running.core, source, limit)
@@ -237,7 +244,7 @@ async function openBytes(core: Exports, source: ByteSource, limit: number): Prom
   });
 }
 
-/** Opens what is there, fetches what that says is missing, and opens again. */
+/** Tries to open the file, fetching the bytes it asks for until it succeeds. */
 async function openSource(running: Running, source: ByteSource, limit: number): Promise<number> {
   const { core, parts } = running;
   parts.push(await part(source, 0, Math.min(START, source.size)));
@@ -261,7 +268,7 @@ function catchTraps<T>(work: () => T): T {
 }
 
 function decoderFailure(cause: unknown): MocpackError {
-  return new MocpackError("corrupt", "the decoder failed on this file", { cause });
+  return new MocpackError("corrupt", "the decoder crashed on this file", { cause });
 }
 
 function failure(core: Exports, status: number): MocpackError {
@@ -270,7 +277,7 @@ function failure(core: Exports, status: number): MocpackError {
   return new MocpackError(KINDS[status] ?? "corrupt", message || TOO_LARGE);
 }
 
-/** Memory as it stands after the start, which unpacks tables: later instances take a copy. */
+/** Memory after initialization, which unpacks tables; later instances copy it. */
 const images = new WeakMap<WebAssembly.Module, Uint8Array>();
 
 async function instantiate(module: WebAssembly.Module): Promise<Running> {
@@ -302,7 +309,7 @@ function readParts({ core, parts }: Running, offset: number, size: number, to: n
 
 const compiled = new Map<string, Promise<WebAssembly.Module>>();
 
-/** Returns the decoder's module; one that came from an address is kept for the next clip. */
+/** Returns the decoder's module; modules from URLs are cached. */
 export function loadModule(source: WasmSource): Promise<WebAssembly.Module> {
   if (source instanceof WebAssembly.Module) return Promise.resolve(source);
   if (source instanceof ArrayBuffer || ArrayBuffer.isView(source))
@@ -320,9 +327,9 @@ export function loadModule(source: WasmSource): Promise<WebAssembly.Module> {
 async function fetchModule(url: string): Promise<WebAssembly.Module> {
   try {
     const response = await fetch(url);
-    if (!response.ok) throw new Error(`the server answers ${response.status}`);
+    if (!response.ok) throw new Error(`the server returned status ${response.status}`);
     return await WebAssembly.compile(await response.arrayBuffer());
   } catch (error) {
-    throw new MocpackError("network", `the decoder ${url} cannot be loaded`, { cause: error });
+    throw new MocpackError("network", `cannot load the decoder ${url}`, { cause: error });
   }
 }

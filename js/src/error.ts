@@ -1,12 +1,12 @@
-/** The one error that this package throws for files, in a sentence for people and a kind for programs. */
+/** The error thrown for files: a message for people and a `kind` for programs. */
 
 /**
- * - `format`: not a .mocp (or BVH) file at all
- * - `truncated`: ends too early
- * - `corrupt`: contradicts itself or its specification
- * - `unsupported`: sound, but of a newer version or another codec
- * - `memory`: sound, but what is asked of it takes more memory than `memoryLimit`
- * - `network`: could not be fetched
+ * - `format`: not a .mocp or BVH file
+ * - `truncated`: the file ends too early
+ * - `corrupt`: the file violates its format
+ * - `unsupported`: the file is valid but needs a newer version or another codec
+ * - `memory`: the request needs more memory than `memoryLimit`
+ * - `network`: the file could not be fetched
  */
 export type ErrorKind = "format" | "truncated" | "corrupt" | "unsupported" | "memory" | "network";
 

@@ -1,9 +1,9 @@
-/** What an open file says of itself, taken out of the reader's memory. */
+/** Copies the description of an open file from the reader's memory. */
 
 import { MocpackError } from "./error.js";
 import type { Hinge, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
 
-/** The part of the reader that tells; the numbers' order is that of bindings/wasm/boundary.cpp. */
+/** Exports that describe a file; the order of numbers is that of bindings/wasm/boundary.cpp. */
 export interface HeaderExports {
   memory: WebAssembly.Memory;
   describe(): number;
@@ -29,11 +29,11 @@ export interface Header extends Pick<
 > {
   skeleton: Skeleton;
   takeData: TakeData;
-  /** Metres: the largest error of the keys alone, then with each layer but the last. */
+  /** Maximum error with the key poses only, then with each further layer except the last, meters. */
   layerErrors: Float64Array;
-  /** The first frame of each group, and the clip's last. */
+  /** The first frame of each group, and the last frame of the clip. */
   keyFrames: Float64Array;
-  /** Poses that the reader gives at a time. */
+  /** Maximum poses per call of the reader. */
   maxFrames: number;
 }
 
@@ -93,7 +93,7 @@ const TRACK_NUMBERS = [
   "bound",
   "bytes",
 ] as const;
-/** Numbers of a sample, by kind. */
+/** Numbers per sample, by kind. */
 export const WIDTHS = { scalar: 1, flag: 1, label: 1, vec3: 3, quaternion: 4 } as const;
 const KINDS = ["scalar", "flag", "label", "vec3", "quaternion"] as const;
 const HINGE_BYTES = 56;
@@ -150,14 +150,25 @@ function readSkeleton(core: HeaderExports, found: Numbers<typeof NUMBERS>): Skel
   return skeleton;
 }
 
-/** A `mocpack_Hinge`. */
+/** Reads a `mocpack_Hinge`. */
 function readHinge(core: HeaderExports, at: number): Hinge {
   const [joint, slides] = new Int32Array(core.memory.buffer, at + 8, 2);
   const [x, y, z, lowerLimit, upperLimit] = new Float64Array(core.memory.buffer, at + 16, 5);
-  return { name: textAt(core, at), joint, slides: slides === 1, axis: [x, y, z], lowerLimit, upperLimit };
+  return {
+    name: textAt(core, at),
+    joint,
+    slides: slides === 1,
+    axis: [x, y, z],
+    lowerLimit,
+    upperLimit,
+  };
 }
 
-function readTakeData(core: HeaderExports, found: Numbers<typeof NUMBERS>, memoryLimit: number): TakeData {
+function readTakeData(
+  core: HeaderExports,
+  found: Numbers<typeof NUMBERS>,
+  memoryLimit: number,
+): TakeData {
   return {
     startTime: found.startTime,
     times: found.timesAt ? doublesAt(core, found.timesAt, found.frameCount) : null,
@@ -170,7 +181,7 @@ function readTakeData(core: HeaderExports, found: Numbers<typeof NUMBERS>, memor
   };
 }
 
-/** frames · J: 1 where a joint was seen. */
+/** frames · J: 1 if the joint was captured. */
 function readValidMask(
   core: HeaderExports,
   { frameCount, joints, maxFrames }: Numbers<typeof NUMBERS>,
@@ -180,11 +191,11 @@ function readValidMask(
   if (needed > memoryLimit)
     throw new MocpackError(
       "memory",
-      `gaps of ${frameCount} frames of ${joints} joints take ${needed} bytes, more than ` +
-        `memoryLimit, ${memoryLimit}; a larger one allows it`,
+      `the valid mask of ${frameCount} frames × ${joints} joints needs ${needed} bytes, more than ` +
+        `memoryLimit = ${memoryLimit}`,
     );
   const valid = new Uint8Array(needed);
-  const room = core.rotations(); // where poses will stand, which are larger
+  const room = core.rotations(); // the pose buffer is large enough
   for (let at = 0; at < frameCount; at += maxFrames) {
     const stop = Math.min(at + maxFrames, frameCount);
     core.valid_mask(at, stop, room);
@@ -208,7 +219,11 @@ function readTrack(core: HeaderExports, index: number): TrackInfo {
   };
 }
 
-function numbersAt<T extends readonly string[]>(core: HeaderExports, at: number, names: T): Numbers<T> {
+function numbersAt<T extends readonly string[]>(
+  core: HeaderExports,
+  at: number,
+  names: T,
+): Numbers<T> {
   const numbers = new Float64Array(core.memory.buffer, at, names.length);
   return Object.fromEntries(names.map((name, i) => [name, numbers[i]])) as Numbers<T>;
 }
@@ -227,13 +242,13 @@ function integersAt(core: HeaderExports, at: number, count: number): Int32Array 
 
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The text whose address and size stand at `at`. */
+/** Reads the text whose address and size are stored at `at`. */
 export function textAt(core: Pick<HeaderExports, "memory">, at: number): string {
   const [bytes, size] = new Uint32Array(core.memory.buffer, at, 2);
   return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
 }
 
-/** A JSON object that the reader has checked; nothing is an empty one. */
+/** Parses a JSON object that the reader has validated; empty text is an empty object. */
 function objectAt(core: HeaderExports, at: number): Record<string, unknown> {
   return JSON.parse(textAt(core, at) || "{}") as Record<string, unknown>;
 }

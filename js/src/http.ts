@@ -1,13 +1,13 @@
-/** A file on a server, fetched by ranges: blocks as they are needed, each once. */
+/** A file on a server, fetched in blocks by range requests and cached. */
 
 import { MocpackError } from "./error.js";
 import { BufferSource, checkRange, concatenate, type ByteSource } from "./source.js";
 import type { OpenOptions } from "./types.js";
 
 const BLOCK = 16_384; // bytes
-const MAX_BLOCKS = 512; // kept
+const MAX_BLOCKS = 512; // in the cache
 
-/** Opens an address; where the server knows no ranges, the whole file comes at once. */
+/** Opens a URL. If the server does not support ranges, fetches the whole file. */
 export async function openAddress(url: string, options: OpenOptions = {}): Promise<ByteSource> {
   const transfer = new Transfer(url, options);
   const response = await transfer.fetch(0, BLOCK);
@@ -16,7 +16,7 @@ export async function openAddress(url: string, options: OpenOptions = {}): Promi
   const bytes = await transfer.body(response);
   if (response.status === 200) return whole(transfer, bytes);
   if (size === undefined) {
-    // ranges, but no word of the file's size (a server of another origin must expose Content-Range)
+    // the size is unknown: a server of another origin must expose Content-Range
     return whole(transfer, await transfer.body(await transfer.fetch()));
   }
   transfer.reportProgress(bytes.length, size);
@@ -30,7 +30,7 @@ function whole(transfer: Transfer, bytes: Uint8Array): ByteSource {
 
 class RangeSource implements ByteSource {
   readonly whole = false;
-  /** By number, least recently used first; those in flight are promises that many may await. */
+  /** Blocks by index, least recently used first. Several readers can await a pending block. */
   private readonly blocks = new Map<number, Promise<Uint8Array>>();
 
   constructor(
@@ -60,7 +60,7 @@ class RangeSource implements ByteSource {
     this.blocks.clear();
   }
 
-  /** Starts what is missing of these blocks, neighbours in one request. */
+  /** Requests the missing blocks, adjacent ones in one request. */
   private request(first: number, last: number): void {
     for (let i = first; i <= last; ++i) {
       if (this.blocks.has(i)) continue;
@@ -79,12 +79,12 @@ class RangeSource implements ByteSource {
       const at = i * BLOCK - from;
       const block = run.then((bytes) => bytes.subarray(at, at + BLOCK));
       this.blocks.set(i, block);
-      // so that a later read may try again; who awaits it hears of the failure anyway
+      // a later read may retry; readers that await the block still see the failure
       block.catch(() => this.blocks.delete(i));
     }
   }
 
-  /** The block, marked as used last; the least recently used one goes where there are too many. */
+  /** Returns a block, marks it as most recently used, and evicts the least recently used one if needed. */
   private used(i: number): Promise<Uint8Array> {
     const block = this.blocks.get(i)!;
     this.blocks.delete(i);
@@ -102,7 +102,7 @@ class RangeSource implements ByteSource {
   }
 }
 
-/** Requests to one address, which all must tell of the same file. */
+/** Requests to one URL; all responses must be from the same version of the file. */
 class Transfer {
   private readonly control = new AbortController();
   private readonly signal: AbortSignal | undefined;
@@ -121,7 +121,7 @@ class Transfer {
     this.control.abort(this.signal?.reason);
   }
 
-  /** Asks for bytes start … stop - 1, or for all of them. */
+  /** Requests bytes start … stop - 1, or the whole file. */
   async fetch(start?: number, stop?: number): Promise<Response> {
     this.signal?.throwIfAborted();
     const { request } = this.options;
@@ -130,10 +130,16 @@ class Transfer {
     const { signal } = this.control;
     const response = await this.guarded(fetch(this.url, { ...request, headers, signal }));
     if (!response.ok && response.status !== 416)
-      throw new MocpackError("network", `${this.url}: the server answers ${response.status}`);
+      throw new MocpackError(
+        "network",
+        `${this.url}: the server returned status ${response.status}`,
+      );
     const tag = response.headers.get("ETag");
     if (this.tag !== null && tag !== null && tag !== this.tag)
-      throw new MocpackError("network", `${this.url} was changed while it was being read`);
+      throw new MocpackError(
+        "network",
+        `${this.url}: the file changed on the server while it was being read`,
+      );
     this.tag = tag;
     return response;
   }
@@ -152,7 +158,7 @@ class Transfer {
     return all ? bytes.subarray(start, stop) : bytes;
   }
 
-  /** Tells who wants to know that so many bytes more have come. */
+  /** Calls `onProgress` after more bytes have arrived. */
   reportProgress(bytes: number, total: number): void {
     this.received += bytes;
     this.options.onProgress?.(this.received, total);
@@ -163,17 +169,20 @@ class Transfer {
       return await work;
     } catch (error) {
       if (this.control.signal.aborted) throw error;
-      throw new MocpackError("network", `${this.url}: cannot be fetched`, { cause: error });
+      throw new MocpackError("network", `${this.url}: the request failed`, { cause: error });
     }
   }
 }
 
-/** The size of the file, as `Content-Range: bytes 0-99/1234` tells it. */
+/** Returns the size of the file from `Content-Range: bytes 0-99/1234`. */
 function totalSize(response: Response): number | undefined {
   const match = /^bytes \d+-\d+\/(\d+)$/.exec(response.headers.get("Content-Range") ?? "");
   return match ? Number(match[1]) : undefined;
 }
 
 function wrongBytesError(url: string): MocpackError {
-  return new MocpackError("network", `${url}: the server answers with other bytes than asked for`);
+  return new MocpackError(
+    "network",
+    `${url}: the server returned a different byte range than requested`,
+  );
 }

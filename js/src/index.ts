@@ -1,4 +1,4 @@
-/** Plays .mocp motion: `open` a file or an address, ask for frames. */
+/** Plays .mocp motion: `open` a file or a URL, then read its frames. */
 
 export { MocpackError, type ErrorKind } from "./error.js";
 export type {

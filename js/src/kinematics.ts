@@ -1,8 +1,8 @@
-/** Where joints are in the world, and how far one motion is from another. */
+/** Forward kinematics, and the error between two motions. */
 
 import type { Frames, Skeleton } from "./types.js";
 
-const SHELL = 0.03; // metres: the points that stand for the skin
+const SHELL = 0.03; // meters from the joint to the points that stand for the skin
 
 export interface WorldPositions {
   /** count · J · 3 */
@@ -12,15 +12,15 @@ export interface WorldPositions {
 }
 
 export interface FrameErrors {
-  /** count: the largest displacement of joints, ends and the points 3 cm along each joint's axes. */
+  /** count: largest displacement of joints, end sites and points 3 cm along each joint's axes. */
   promised: Float64Array;
-  /** count · J: displacement of each joint's centre. */
+  /** count · J: displacement of each joint's center. */
   joints: Float64Array;
-  /** count · J: the promised error of each joint. */
+  /** count · J: the same error as `promised`, per joint. */
   promisedByJoint: Float64Array;
 }
 
-/** Forward kinematics of every frame, with the scales of joints. */
+/** Computes world positions of every frame, including joint scales. */
 export function worldPositions(skeleton: Skeleton, frames: Frames): WorldPositions {
   const jointCount = skeleton.parents.length;
   const endCount = skeleton.endJoints.length;
@@ -38,7 +38,7 @@ export function worldPositions(skeleton: Skeleton, frames: Frames): WorldPositio
   return { joints, ends };
 }
 
-/** How far `decoded` is from `original`, frame by frame and joint by joint, in metres. */
+/** Computes the error of `decoded` against `original` per frame and joint, in meters. */
 export function frameErrors(skeleton: Skeleton, original: Frames, decoded: Frames): FrameErrors {
   if (original.count !== decoded.count)
     throw new RangeError(`expected ${original.count} decoded frames, got ${decoded.count}`);
@@ -61,7 +61,7 @@ export function frameErrors(skeleton: Skeleton, original: Frames, decoded: Frame
 interface Pose {
   places: Float64Array;
   world: Float64Array;
-  /** 9J, row by row: with scales, where there are any. */
+  /** 9J, row by row: rotation times scale, if joints are scaled. */
   matrices: Float64Array | undefined;
 }
 
@@ -74,16 +74,19 @@ function room(skeleton: Skeleton, frames: Frames): Pose {
   };
 }
 
-const MAX_SCALE_EXPONENT = 40; // of two, of scales
+const MAX_SCALE_EXPONENT = 40; // of two
 
-/** The distance (J) of the points that stand for the skin, in each joint's own frame. */
+/** Returns the distance (J) of the skin points in each joint's own frame. */
 function shellSizes({ parents, scales }: Skeleton): Float64Array {
   const logs = new Float64Array(parents.length);
   return logs.map((_, j) => {
     if (!scales) return SHELL;
     for (let c = 0; c < 3; ++c) logs[j] += Math.log2(Math.abs(scales[3 * j + c]) || 1) / 3;
     if (parents[j] >= 0) logs[j] += logs[parents[j]];
-    const exponent = Math.min(Math.max(Math.round(logs[j]), -MAX_SCALE_EXPONENT), MAX_SCALE_EXPONENT);
+    const exponent = Math.min(
+      Math.max(Math.round(logs[j]), -MAX_SCALE_EXPONENT),
+      MAX_SCALE_EXPONENT,
+    );
     return SHELL * 2 ** -exponent;
   });
 }
@@ -101,15 +104,15 @@ function compareFrame(
   const jointCount = skeleton.parents.length;
   let worst = 0;
   for (let j = 0, e = 0; j < jointCount; ++j) {
-    const centre = distance(a.places, b.places, 3 * j);
-    let largest = centre;
+    const center = distance(a.places, b.places, 3 * j);
+    let largest = center;
     for (let k = 0; k < 9; k += 3) {
       shellPoints[k + k / 3] = shells[j];
       largest = Math.max(largest, moved(a, b, j, shellPoints, k));
     }
     for (; e < skeleton.endJoints.length && skeleton.endJoints[e] === j; ++e)
       largest = Math.max(largest, moved(a, b, j, skeleton.endOffsets, 3 * e));
-    errors.joints[t * jointCount + j] = centre;
+    errors.joints[t * jointCount + j] = center;
     errors.promisedByJoint[t * jointCount + j] = largest;
     worst = Math.max(worst, largest);
   }
@@ -119,7 +122,7 @@ function compareFrame(
 const pointA = new Float64Array(3);
 const pointB = new Float64Array(3);
 
-/** How far the point at `local` in joint j's frame is apart in two poses. */
+/** Returns the distance between two poses of the point `local` in joint j's frame. */
 function moved(a: Pose, b: Pose, j: number, local: Float64Array, at: number): number {
   pointInto(pointA, 0, a, j, local, at);
   pointInto(pointB, 0, b, j, local, at);
@@ -133,7 +136,7 @@ function distance(a: Float64Array, b: Float64Array, at: number): number {
   return Math.sqrt(x * x + y * y + z * z);
 }
 
-/** World places (3J) and rotations (4J) of frame t; rotations are without scales, which `matrices` (9J) has. */
+/** Writes world positions (3J), rotations (4J) without scales, and `matrices` (9J) with scales, of frame t. */
 export function poseWorld(
   skeleton: Skeleton,
   frames: Frames,
@@ -160,7 +163,7 @@ export function poseWorld(
   }
 }
 
-/** The matrix of joint j: its parent's, then its rotation, then its scales. */
+/** Writes the matrix of joint j: parent matrix · rotation · scale. */
 function scaledInto(
   matrices: Float64Array,
   j: number,
@@ -185,7 +188,7 @@ function scaledInto(
   }
 }
 
-/** out[to…] = where joint j carries the point local[at…], scaled where the pose is. */
+/** out[to…] = world position of the point local[at…] of joint j, including scales. */
 function pointInto(
   out: Float64Array,
   to: number,
@@ -203,7 +206,7 @@ function pointInto(
   }
 }
 
-/** out[to…] = place of joint j + its rotation · local[at…]. */
+/** out[to…] = position of joint j + its rotation · local[at…]. */
 export function placeInto(
   out: Float64Array,
   to: number,

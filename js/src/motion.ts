@@ -1,4 +1,4 @@
-/** An open .mocp file: fetches the groups that frames lie in, and has them decoded. */
+/** An open .mocp file: fetches and decodes the groups that contain the requested frames. */
 
 import { KEYS_ONLY, type Decoded, type Decoder, type Part } from "./decoder.js";
 import { MocpackError } from "./error.js";
@@ -6,9 +6,9 @@ import { interpolateFrames, locate, locateAmong } from "./sampling.js";
 import type { ByteSource } from "./source.js";
 import type { Frames, Motion, Preview, Track } from "./types.js";
 
-const MAX_SLICE_MS = 12; // milliseconds of decoding before the page gets its turn
-const FRAME_BYTES = 56; // of a joint: its rotation and its place
-const SCALE_BYTES = 24; // of a joint
+const MAX_SLICE_MS = 12; // decode this long before yielding to the event loop
+const FRAME_BYTES = 56; // rotation and translation of one joint
+const SCALE_BYTES = 24; // scale of one joint
 
 export class FileMotion implements Motion {
   readonly skeleton;
@@ -61,13 +61,16 @@ export class FileMotion implements Motion {
     const { frame, fraction } = times
       ? locateAmong(seconds, times)
       : locate(seconds - startTime, this.frameTime, this.frameCount);
-    return interpolateFrames(await this.frames(frame, Math.min(frame + 2, this.frameCount)), fraction);
+    return interpolateFrames(
+      await this.frames(frame, Math.min(frame + 2, this.frameCount)),
+      fraction,
+    );
   }
 
   async track(name: string): Promise<Track> {
     this.check(0, 0);
     const index = this.takeData.tracks.findIndex((head) => head.name === name);
-    if (index < 0) throw new RangeError(`the motion has no track ${JSON.stringify(name)}`);
+    if (index < 0) throw new RangeError(`no track ${JSON.stringify(name)} in this motion`);
     await this.decoder.ready();
     return this.decoder.track(index);
   }
@@ -75,7 +78,7 @@ export class FileMotion implements Motion {
   async preview(): Promise<Preview> {
     this.check(0, 0);
     const { keyFrames } = this.decoder.header;
-    // a clip of one frame is one key
+    // a clip of one frame has one key pose
     const frames = this.frameCount > 1 ? keyFrames : keyFrames.subarray(0, 1);
     const out = this.room(frames.length);
     await this.decode(0, frames.length, out, {
@@ -92,7 +95,7 @@ export class FileMotion implements Motion {
     this.source.close();
   }
 
-  /** Fills `out` with poses first … stop - 1, fetching where the decoder says that bytes are missing. */
+  /** Fills `out` with poses first … stop - 1, fetching bytes when the decoder needs them. */
   private async decode(first: number, stop: number, out: Poses, how: Reading): Promise<void> {
     let parts: Part[] = [];
     let turn = performance.now();
@@ -108,7 +111,11 @@ export class FileMotion implements Motion {
         if (performance.now() - turn < MAX_SLICE_MS || at === stop) continue;
         await new Promise((done) => setTimeout(done));
       } else {
-        if (fetched) throw new MocpackError("corrupt", "the decoder asks for the same bytes again");
+        if (fetched)
+          throw new MocpackError(
+            "corrupt",
+            "the decoder still misses bytes after they were fetched",
+          );
         parts = await how.fetch(at);
         fetched = true;
       }
@@ -123,7 +130,7 @@ export class FileMotion implements Motion {
     if (scales) out.scales?.set(scales, 3 * at * joints);
   }
 
-  /** Where the group of a frame ends. A call for each makes a frame's signs the same in every window. */
+  /** Returns the end of a frame's group. Decoding group by group keeps quaternion signs independent of the range. */
   private groupEnd(frame: number): number {
     const { keyFrames } = this.decoder.header;
     let low = 0;
@@ -141,7 +148,7 @@ export class FileMotion implements Motion {
     if (!(Number.isInteger(start) && Number.isInteger(stop) && 0 <= start && start <= stop))
       throw new RangeError(`expected frames start <= stop, got ${start} and ${stop}`);
     if (stop > this.frameCount)
-      throw new RangeError(`the clip has ${this.frameCount} frames, asked up to ${stop}`);
+      throw new RangeError(`the clip has ${this.frameCount} frames, requested up to ${stop}`);
   }
 
   private room(count: number): Poses & { count: number } {
@@ -151,8 +158,8 @@ export class FileMotion implements Motion {
     if (needed > this.memoryLimit)
       throw new MocpackError(
         "memory",
-        `${count} of ${this.frameCount} frames × ${joints} joints would take ${needed} bytes, more than ` +
-          `memoryLimit, ${this.memoryLimit}; a larger one allows it`,
+        `${count} of ${this.frameCount} frames × ${joints} joints need ${needed} bytes, more than ` +
+          `memoryLimit = ${this.memoryLimit}`,
       );
     try {
       const rotations = new Float64Array(4 * count * joints);

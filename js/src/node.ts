@@ -1,4 +1,4 @@
-/** The same package in node, where addresses of files are read from the disk. */
+/** The same package for Node.js, which also opens `file:` URLs. */
 
 import { readFile } from "node:fs/promises";
 

@@ -1,4 +1,4 @@
-/** Opens .mocp files: bytes at once, addresses by ranges. */
+/** Opens .mocp files from bytes, or from URLs with range requests. */
 
 import { Decoder, loadModule } from "./decoder.js";
 import { openAddress } from "./http.js";
@@ -14,8 +14,8 @@ export type Source = ArrayBuffer | Uint8Array | Blob | string | URL;
 /**
  * Opens a clip.
  *
- * Bytes are checked whole. Of an address, the start is fetched, then what frames need as they are
- * asked for; where the server knows no ranges, the whole file.
+ * Checksums of in-memory bytes are verified at once. From a URL, only the start is fetched, and later
+ * the bytes that frames need. Without server support for ranges, the whole file is fetched.
  */
 export async function open(source: Source, options: OpenOptions = {}): Promise<Motion> {
   return openSource(async () => {
@@ -29,15 +29,16 @@ export async function open(source: Source, options: OpenOptions = {}): Promise<M
   }, options);
 }
 
-/** Opens a clip of bytes that are asked for once it is sure that they are wanted. */
+/** Opens a clip from a byte source, which is created after the options are checked. */
 export async function openSource(
   source: () => Promise<ByteSource>,
   options: OpenOptions,
 ): Promise<Motion> {
   const { signal, memoryLimit = DEFAULT_LIMIT } = options;
-  if (!(memoryLimit > 0)) throw new RangeError(`memoryLimit must be bytes, got ${memoryLimit}`);
+  if (!(memoryLimit > 0))
+    throw new RangeError(`memoryLimit must be above 0 bytes, got ${memoryLimit}`);
   signal?.throwIfAborted();
-  // both at once: the decoder travels while the file's head does
+  // fetch the decoder and the start of the file in parallel
   const [bytes, module] = await Promise.all([source(), decoderModule(options)]);
   try {
     return new FileMotion(bytes, await Decoder.open(module, bytes, memoryLimit), memoryLimit);
@@ -47,7 +48,7 @@ export async function openSource(
   }
 }
 
-/** The decoder that the options name, or the one beside this package. */
+/** Loads the decoder from the options, or the one next to this package. */
 export function decoderModule(options: OpenOptions): Promise<WebAssembly.Module> {
   return loadModule(options.wasm ?? new URL("./mocpack.wasm", import.meta.url));
 }

@@ -1,9 +1,12 @@
-/** Poses between frames. */
+/** Interpolates poses between frames. */
 
 import type { Frames } from "./types.js";
 
-/** The frame that `seconds` lies in by times that are not even, and how far it is to the next. */
-export function locateAmong(seconds: number, times: Float64Array): { frame: number; fraction: number } {
+/** Finds the frame before `seconds` among uneven frame times, and the fraction to the next frame. */
+export function locateAmong(
+  seconds: number,
+  times: Float64Array,
+): { frame: number; fraction: number } {
   let low = 0;
   let high = Math.max(0, times.length - 2);
   while (low < high) {
@@ -15,7 +18,7 @@ export function locateAmong(seconds: number, times: Float64Array): { frame: numb
   return { frame: low, fraction: Math.min(Math.max((seconds - times[low]) / length, 0), 1) };
 }
 
-/** The frame `seconds` lies in, and how far it is to the next; clamped to the clip. */
+/** Finds the frame before `seconds` and the fraction to the next frame, clamped to the clip. */
 export function locate(
   seconds: number,
   frameTime: number,
@@ -26,7 +29,7 @@ export function locate(
   return { frame, fraction: at - frame };
 }
 
-/** One frame, `fraction` of the way from the first to the last of (at most two) frames. */
+/** Interpolates between the first and the last of one or two frames. */
 export function interpolateFrames(frames: Frames, fraction: number): Frames {
   const last = frames.count - 1;
   const turns = frames.rotations.length / frames.count;
@@ -41,29 +44,30 @@ export function interpolateFrames(frames: Frames, fraction: number): Frames {
     if (frames.scales) one.scales = frames.scales.subarray(frame * places, (frame + 1) * places);
     return one;
   };
-  return interpolate(at(0), at(last), fraction);
+  return interpolatePoses(at(0), at(last), fraction);
 }
 
-/** One frame, `fraction` of the way from one to another. */
-export function interpolate(a: Frames, b: Frames, fraction: number): Frames {
+/** Interpolates between two poses. */
+export function interpolatePoses(a: Frames, b: Frames, fraction: number): Frames {
   const [rotations, translations] = [a.rotations.slice(), a.translations.slice()];
   for (let i = 0; i < rotations.length; i += 4) slerp(rotations, i, b.rotations, i, fraction);
   for (let i = 0; i < translations.length; ++i)
     translations[i] += fraction * (b.translations[i] - translations[i]);
   const pose: Frames = { start: a.start, count: 1, rotations, translations };
   const to = b.scales;
-  if (a.scales && to) pose.scales = a.scales.map((scale, i) => (1 - fraction) * scale + fraction * to[i]);
+  if (a.scales && to)
+    pose.scales = a.scales.map((scale, i) => (1 - fraction) * scale + fraction * to[i]);
   return pose;
 }
 
-/** a[i…] becomes the rotation `fraction` of the way to b[k…], the shorter way round. */
+/** Moves the quaternion a[i…] by `fraction` of the shorter way to b[k…], in place. */
 function slerp(a: Float64Array, i: number, b: Float64Array, k: number, fraction: number): void {
   let dot = 0;
   for (let c = 0; c < 4; ++c) dot += a[i + c] * b[k + c];
   const sign = dot < 0 ? -1 : 1;
   let chord = 0;
   for (let c = 0; c < 4; ++c) chord += (a[i + c] - sign * b[k + c]) ** 2;
-  // twice the arc sine of half the chord is exact for small angles, where the arc cosine is not
+  // unlike acos, asin of half the chord is accurate for small angles
   const angle = 2 * Math.asin(Math.min(1, Math.sqrt(chord) / 2));
   const sine = Math.sin(angle);
   const [from, to] =

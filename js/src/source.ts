@@ -1,12 +1,12 @@
-/** Where bytes come from: a buffer at hand, or anything else that can give a range of them. */
+/** Sources of bytes: a buffer, or anything that can read a range. */
 
 import { MocpackError } from "./error.js";
 
 export interface ByteSource {
   readonly size: number;
-  /** Whether every byte is at hand, so that checking all of them costs no transfer. */
+  /** Whether all bytes are in memory, so that verifying them costs no request. */
   readonly whole: boolean;
-  /** Bytes start … start + size - 1; the caller must not write to them. */
+  /** Reads bytes start … start + size - 1. The caller must not modify them. */
   read(start: number, size: number): Promise<Uint8Array>;
   close(): void;
 }
@@ -32,10 +32,10 @@ export class BufferSource implements ByteSource {
 
 export function checkRange(source: ByteSource, start: number, size: number): void {
   const missing = start + size - source.size;
-  if (missing > 0) throw new MocpackError("truncated", `file ends ${missing} bytes too early`);
+  if (missing > 0) throw new MocpackError("truncated", `the file ends ${missing} bytes too early`);
 }
 
-/** Parts one after another. */
+/** Joins byte arrays into one. */
 export function concatenate(parts: Uint8Array[]): Uint8Array {
   if (parts.length === 1) return parts[0];
   const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));

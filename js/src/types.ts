@@ -1,113 +1,113 @@
-/** The shapes that everything here exchanges. Metres, seconds, radians; quaternions (x, y, z, w). */
+/** Public types. Units are meters, seconds and radians; quaternions are (x, y, z, w). */
 
-/** Joints, parents before children: one tree, or several. */
+/** Joints, parents before children: one tree or several. */
 export interface Skeleton {
-  /** As the source has them; they may be empty or repeated. */
+  /** Names from the source; may be empty or repeated. */
   names: string[];
-  /** J; -1 for a root. The first joint is one. */
+  /** J; -1 for a root. The first joint is a root. */
   parents: Int32Array;
-  /** 3J, metres, in the parent's frame. */
+  /** 3J: rest positions in the parent's frame, meters. */
   offsets: Float64Array;
-  /** E: the joint that carries each end site, increasing. */
+  /** E: the joint of each end site, increasing. */
   endJoints: Int32Array;
-  /** 3E, metres, in that joint's frame. */
+  /** 3E: positions in that joint's frame, meters. */
   endOffsets: Float64Array;
-  /** Joints with translations, increasing. */
+  /** Joints that have a translation in every frame, increasing. */
   translatedJoints: Int32Array;
-  /** 4J: the local rotation of each joint at rest, where the source has one. Poses do not start from it. */
+  /** 4J: local rest rotations, if the source has them. Rotations of poses do not include them. */
   restRotations?: Float64Array;
-  /** 3J: the scale of each joint along its own axes, where it does not move; absent: all 1. */
+  /** 3J: constant scales along each joint's own axes; absent if all are 1. */
   scales?: Float64Array;
-  /** Joints whose scale moves, increasing: `Frames.scales` has it. */
+  /** Joints whose scale changes over time, increasing; see `Frames.scales`. */
   scaledJoints?: Int32Array;
-  /** Degrees of freedom of joints that turn about fixed axes or slide along them, in the source's order. */
+  /** Degrees of freedom of joints with fixed axes, in the order of the source. */
   hinges?: Hinge[];
 }
 
-/** A joint's rotation is that at rest, then the turns about its axes in the order of its hinges. */
+/** One degree of freedom: the joint turns about an axis, or slides along it, after its rest rotation. */
 export interface Hinge {
-  /** What the source calls it; may be empty. */
+  /** Name in the source; may be empty. */
   name: string;
   joint: number;
-  /** Whether it slides along its axis; else it turns about it. */
+  /** Whether it slides along its axis; otherwise it turns about it. */
   slides: boolean;
-  /** Of length 1, in the frame that the rest rotation leads to. */
+  /** Unit vector, in the frame after the rest rotation. */
   axis: [number, number, number];
-  /** Radians, or metres of a slider; ∓Infinity where there is no limit. */
+  /** Radians, or meters if it slides; ∓Infinity without a limit. */
   lowerLimit: number;
   upperLimit: number;
 }
 
-/** What a track is; `motion.track(name)` gives its samples. */
+/** Description of a track; `motion.track(name)` reads its samples. */
 export interface TrackInfo {
   name: string;
   kind: "scalar" | "flag" | "label" | "vec3" | "quaternion";
   count: number;
-  /** Seconds from sample to sample; null: the clip's. */
+  /** Seconds between samples; null: as the clip. */
   frameTime: number | null;
   startTime: number;
   /** Whether samples are evenly spaced. */
   isEvenlySpaced: boolean;
-  /** Largest error of a sample; 0: exact. */
+  /** Maximum error of a sample; 0: exact. */
   bound: number;
   unit: string;
-  /** Of its chunk. */
+  /** Size in the file, bytes. */
   bytes: number;
 }
 
-/** The samples of a track. */
+/** A track with its samples. */
 export interface Track extends TrackInfo {
-  /** count: seconds of each sample on the clip's clock. */
+  /** count: time of each sample on the clip's clock, seconds. */
   times: Float64Array;
-  /** count · width numbers: one of a scalar or a flag (0 or 1), three of a vector, four of a quaternion. */
+  /** count · width: width 1 for scalars, flags (0 or 1) and labels (an index), 3 for vectors, 4 for quaternions. */
   values: Float64Array;
-  /** count: the text of each sample of a track of labels; empty of other kinds. `values` says which word it is. */
+  /** count: the text of each sample of a label track; empty for other kinds. */
   labels: string[];
 }
 
-/** What a take holds beside its poses. */
+/** What a recording contains besides its poses. */
 export interface TakeData {
-  /** Seconds of the first frame. */
+  /** Time of the first frame, seconds. */
   startTime: number;
-  /** Seconds of each frame, where they are not even. */
+  /** Time of each frame in seconds, if frames are not evenly spaced. */
   times: Float64Array | null;
   loop: boolean;
-  /** Of the source's space; inside it is y up and right-handed. */
+  /** Up axis of the source. Decoded poses always have y up and are right-handed. */
   up: "x" | "y" | "z";
   handedness: "right" | "left";
-  /** Whether the source defines the motion between frames: the declared error then holds there too. */
+  /** Whether the source defines the motion between frames; the declared error then holds there too. */
   interpolated: boolean;
-  /** frames · J: 1 where a joint was seen; null: everywhere. */
+  /** frames · J: 1 if the joint was captured in that frame; null: always. */
   valid: Uint8Array | null;
   tracks: TrackInfo[];
 }
 
-/** Poses of consecutive frames, frame after frame. */
+/** Poses of consecutive frames. */
 export interface Frames {
   start: number;
   count: number;
   /** count · J · 4: local unit quaternions. */
   rotations: Float64Array;
-  /** count · J · 3: local places, metres; the offset where a joint does not move. */
+  /** count · J · 3: local translations, meters; the offset of joints without one. */
   translations: Float64Array;
-  /** count · J · 3: scales along each joint's own axes; absent where the motion has none. */
+  /** count · J · 3: scales along each joint's own axes; absent if no joint is scaled. */
   scales?: Float64Array;
 }
 
-/** Poses of the keys alone: the first frame of each group, and the clip's last. */
+/** Key poses: the first frame of each group, and the last frame of the clip. */
 export interface Preview {
-  /** count: which frames they are. */
+  /** count: frame index of each pose. */
   frames: number[];
   count: number;
   /** count · J · 4 */
   rotations: Float64Array;
   /** count · J · 3 */
   translations: Float64Array;
-  /** count · J · 3; absent where the motion has none. */
+  /** count · J · 3; absent if no joint is scaled. */
   scales?: Float64Array;
 }
 
-/** What the encoder measured, in metres: the promised error, then three of joint centres. */
+/** Errors measured by the encoder, meters: `max` over all points, the others over joint centers. */
 export interface MeasuredErrors {
   max: number;
   mean: number;
@@ -115,58 +115,58 @@ export interface MeasuredErrors {
   p99: number;
 }
 
-/** A bound on the error of hinges' angles and of local rotations, and what was measured, radians. */
+/** Error bound of hinge angles and local rotations, and the measured error, radians. */
 export interface AngleErrors {
   declared: number;
   measured: number;
 }
 
-/** A clip that is open: what it is at hand, its frames on demand. */
+/** An open clip. Its description is available at once, its frames on request. */
 export interface Motion {
   readonly skeleton: Skeleton;
   readonly frameCount: number;
-  /** Seconds from frame to frame. */
+  /** Seconds between frames. */
   readonly frameTime: number;
   readonly codec: string;
-  /** What the encoder was asked for, where it is not the codec's default. */
+  /** Encoder parameters that differ from the codec's defaults. */
   readonly parameters: Record<string, unknown>;
-  /** Bytes of the file and of its parts; `payload` counts all but skeleton and metadata. */
+  /** Bytes of the file and its parts; `payload` is everything except skeleton and metadata. */
   readonly sizes: { file: number; payload: number; skeleton: number; metadata: number };
-  /** The bound that the file was made to keep, metres. */
+  /** Error bound of the file, meters. */
   readonly declaredError: number | null;
   readonly measured: MeasuredErrors | null;
-  /** Where the file keeps a bound on angles too. */
+  /** Set if the file bounds angles as well. */
   readonly angleErrors: AngleErrors | null;
   readonly metadata: unknown;
-  /** What a .mocp file holds beside its poses. */
+  /** Times, gaps and tracks of a .mocp file. */
   readonly takeData?: TakeData;
-  /** The largest error of a file that is cut after its keys, then after each layer but the last, metres. */
+  /** Maximum error with the key poses only, then with each further layer except the last, meters. */
   readonly layerErrors?: Float64Array;
-  /** Frames start … stop - 1. */
+  /** Reads frames start … stop - 1. */
   frames(start: number, stop: number): Promise<Frames>;
-  /** One frame at a time in seconds on the clip's clock, between frames by slerp, clamped to the clip. */
+  /** Reads the pose at a time in seconds on the clip's clock, interpolated with slerp, clamped to the clip. */
   sample(seconds: number): Promise<Frames>;
-  /** The samples of a track of a .mocp file, by its name. */
+  /** Reads a track of a .mocp file by name. */
   track?(name: string): Promise<Track>;
-  /** Poses about a second apart, for a fraction of a .mocp file's bytes. */
+  /** Reads the key poses, about one per second, for a fraction of a .mocp file's bytes. */
   preview?(): Promise<Preview>;
-  /** Gives memory back and ends transfers; frames asked for later are refused. */
+  /** Frees memory and cancels requests. Later calls fail. */
   close(): void;
 }
 
 export type WasmSource = ArrayBuffer | Uint8Array | WebAssembly.Module | string | URL;
 
 export interface OpenOptions {
-  /** Which clip of a scene, by name; needed where it has several. */
+  /** Clip of a scene, by name; required if the scene has several. */
   clip?: string;
-  /** The decoder; by default `mocpack.wasm` beside this script. */
+  /** The decoder; by default `mocpack.wasm` next to this script. */
   wasm?: WasmSource;
-  /** The most bytes that the decoder, or the frames of one call, may take; by default 1e9. */
+  /** Maximum bytes for the decoder, or for the frames of one call; 1e9 by default. */
   memoryLimit?: number;
-  /** Ends opening, and every later transfer of this motion. */
+  /** Cancels opening and all later requests of this motion. */
   signal?: AbortSignal;
-  /** How an address is asked for: headers such as `Authorization`, credentials. */
+  /** Options of `fetch` for URLs, such as an `Authorization` header. */
   request?: Pick<RequestInit, "headers" | "credentials" | "cache" | "mode">;
-  /** Hears how many bytes of the file have come, each time that some have. */
+  /** Called with the bytes received so far whenever more arrive. */
   onProgress?: (received: number, total: number) => void;
 }

@@ -1,6 +1,6 @@
-/** What one unit of a file without units is: a guess from the size of the skeleton in it. */
+/** Guesses the length unit of a file from the size of its skeleton. */
 
-/** Metres, and how often files are in it. */
+/** Meters per unit, how common the unit is, and its name. */
 const CANDIDATES: [number, number, string][] = [
   [1.0, 1.0, "m"],
   [0.01, 1.0, "cm"],
@@ -8,20 +8,20 @@ const CANDIDATES: [number, number, string][] = [
   [0.0254 / 0.45, 0.3, "CMU's 5.644cm"],
   [0.0254, 0.4, "inch"],
 ];
-const TYPICAL = 2.1; // metres of reach, from a toe to a fingertip
-const SPREAD = 0.45; // its deviation, as a natural logarithm
+const TYPICAL = 2.1; // meters from toe to fingertip
+const SPREAD = 0.45; // standard deviation of its natural logarithm
 
 export interface Tree {
   parents: number[];
-  /** In the file's units. */
+  /** In units of the file. */
   offsets: number[][];
   endJoints: number[];
   endSites: number[][];
-  /** As they stand in the file: "Xposition", … */
+  /** Names in the file: "Xposition", … */
   channels: string[][];
 }
 
-/** Metres of one unit, and its name. `first` is the first frame's row of numbers. */
+/** Returns meters per unit and the unit's name. `first` is the first frame's row of numbers. */
 export function guessUnit(tree: Tree, first: Float64Array): [number, string] {
   const size = reach(tree, first);
   if (size <= 0) return [1.0, "m"];
@@ -34,7 +34,7 @@ export function guessUnit(tree: Tree, first: Float64Array): [number, string] {
   return best;
 }
 
-/** The longest way through the bones from one end of the skeleton to another. */
+/** Returns the longest path along bones between two ends of the skeleton. */
 function reach(tree: Tree, first: Float64Array): number {
   const lengths = boneLengths(tree, first);
   const depth = lengths.map(() => 0);
@@ -51,7 +51,7 @@ function reach(tree: Tree, first: Float64Array): number {
   return best;
 }
 
-/** Joints that move count where the first frame puts them. */
+/** Returns bone lengths; joints with position channels use the first frame. */
 function boneLengths(tree: Tree, first: Float64Array): number[] {
   let column = 0;
   const lengths = tree.offsets.map((offset, j) => {
@@ -62,7 +62,7 @@ function boneLengths(tree: Tree, first: Float64Array): number[] {
     }
     return Math.hypot(...place);
   });
-  // where a body stands in the world is not a bone, be it the root that says so or its only child
+  // the position of the body in the world is not a bone, whether the root or its only child stores it
   lengths[0] = 0;
   const alone = tree.parents.filter((parent) => parent === 0).length === 1;
   if (alone && tree.channels[1].some(isPosition)) lengths[1] = 0;
@@ -73,7 +73,7 @@ export function isPosition(channel: string): boolean {
   return channel.endsWith("position");
 }
 
-/** 0, 1 or 2 for a channel about or along x, y or z. */
+/** Returns 0, 1 or 2 for a channel of axis x, y or z. */
 export function axisOf(channel: string): number {
   return "XYZ".indexOf(channel[0]);
 }

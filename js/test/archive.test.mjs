@@ -1,4 +1,4 @@
-// Archives of many clips: the very files that were packed, from bytes and by ranges.
+// Archives return the exact files that were packed, from bytes and over HTTP.
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:http";
@@ -14,7 +14,7 @@ const kindIs = (kind) => (error) => error instanceof MocpackError && error.kind 
 const names = ["long", "lossless", "turns", "walk"];
 
 describe("an archive", { skip }, () => {
-  it("gives every clip byte for byte", async () => {
+  it("returns every clip byte for byte", async () => {
     const archive = await openArchive(read("all.mocps"), options);
     assert.deepEqual(
       archive.clips.map((clip) => clip.name),
@@ -41,7 +41,7 @@ describe("an archive", { skip }, () => {
     archive.close();
   });
 
-  it("is read by ranges where it has an address", async () => {
+  it("is read by range requests from a URL", async () => {
     let fetched = 0;
     const file = read("all.mocps");
     const server = createServer((request, response) => {
@@ -66,7 +66,7 @@ describe("an archive", { skip }, () => {
     }
   });
 
-  it("names the shard of a clip that is elsewhere", async () => {
+  it("names the shard of a clip in another file", async () => {
     const archive = await openArchive(read("many.mocps"), options);
     assert.equal(archive.clips[0].shard, "many-00000.mocps");
     await assert.rejects(archive.open(0), kindIs("unsupported"));
@@ -74,7 +74,7 @@ describe("an archive", { skip }, () => {
     assert.deepEqual(await shard.readFile("long"), read("long.mocp"));
   });
 
-  it("that is damaged is told so, whatever the damage", async () => {
+  it("reports any damage as an error", async () => {
     const file = read("all.mocps");
     await assert.rejects(openArchive(read("walk.mocp"), options), kindIs("format"));
     await assert.rejects(openArchive(file.subarray(0, -1), options), kindIs("truncated"));
@@ -88,7 +88,7 @@ describe("an archive", { skip }, () => {
     }
   });
 
-  it("whose index lies is refused where Python refuses it, and nowhere else", async () => {
+  it("with an invalid index is rejected exactly when Python rejects it", async () => {
     const cases = readdirSync(folder).filter((name) => name.startsWith("damaged-"));
     assert.ok(cases.length >= 300);
     for (const name of cases) {

@@ -32,7 +32,7 @@ const fails = (text, kind, pattern) =>
   );
 
 describe("a BVH", () => {
-  it("stands where hand computation puts it", async () => {
+  it("has the positions computed by hand", async () => {
     const motion = parseBvh(FILE);
     assert.equal(motion.codec, "bvh");
     assert.deepEqual(motion.skeleton.names, ["Hips", "Upper Leg"]);
@@ -43,13 +43,13 @@ describe("a BVH", () => {
     [-1.9, 0.2, 0.3, -0.9, 1.2, 0.3].forEach((x, i) => assert.ok(Math.abs(ends[i] - x) < 1e-15));
   });
 
-  it("takes the unit it is told", async () => {
+  it("uses the given unit", async () => {
     const motion = parseBvh(FILE, { unit: 0.001 });
     assert.equal(motion.skeleton.offsets[4], 0.1);
     assert.deepEqual(motion.metadata, { source: "bvh" });
   });
 
-  it("is sampled between frames", async () => {
+  it("is interpolated between frames", async () => {
     const motion = parseBvh(FILE);
     const { rotations } = await motion.sample(0.25);
     const eighth = Math.PI / 8;
@@ -57,7 +57,7 @@ describe("a BVH", () => {
     assert.ok(Math.abs(rotations[3] - Math.cos(eighth)) < 1e-15);
   });
 
-  it("that is damaged is an error that names the line", () => {
+  it("with an error is rejected with the line number", () => {
     fails("BVH", "format", /BVH/);
     fails(FILE.replace("Xrotation", "Wrotation"), "corrupt", /line 5: .*Wrotation/);
     fails(FILE.replace("Frames: 2", "Frames: 3"), "truncated", /line \d+/);

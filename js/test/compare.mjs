@@ -1,4 +1,4 @@
-// What the package makes of many files, for a comparison with other readers: node compare.mjs LIST, which names a
+// Reads many files for a comparison with other readers: node compare.mjs LIST, which names a
 // file per line. Prints a JSON array: for a .mocp file its kind ("ok" or that of its error), for a .mocps archive the
 // kind of its trailer and that of each clip. The frames of each good file go to the path with ".js" after it, as
 // float64: rotations, then translations, then times and values of each track; its metadata to ".js.json".
@@ -33,7 +33,7 @@ async function readFrames(motion, out, tracks = false) {
   motion.close();
 }
 
-/** Reads every clip of a file; the numbers of a file of one clip go to `out`. */
+/** Reads every clip of a file; writes the numbers of a single clip to `out`. */
 async function readClips(bytes, out) {
   const scene = await openScene(bytes);
   for (const name of scene.clipNames)

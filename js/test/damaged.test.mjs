@@ -1,4 +1,4 @@
-// Ten thousand damaged files: each gives a motion or a MocpackError, and never a trap.
+// Ten thousand damaged files: each gives a motion or a MocpackError, never a trap.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
@@ -18,7 +18,7 @@ import {
 const COUNT = Number(process.env.MOCPACK_DAMAGED ?? 10_000);
 const NAMES = ["walk", "one_frame", "translating", "few_axes", "noise", "turns", "layers", "grid"];
 const dictionary = noFiles ? undefined : read("skeletons.dictionary");
-const MAX_MEMORY_BYTES = 1 << 30; // bytes of this whole process
+const MAX_MEMORY_BYTES = 1 << 30; // of the whole process
 
 function flipped(bytes, start, end, dice) {
   const out = bytes.slice();
@@ -27,7 +27,7 @@ function flipped(bytes, start, end, dice) {
   return out;
 }
 
-/** One part of the payload damaged, every checksum right: the decoder itself has to notice. */
+/** Damages one part of the payload but fixes all checksums, so that the decoder must detect it. */
 function deep(file, dice) {
   const part = file.parts[dice.below(file.parts.length)];
   const out = flipped(file.bytes, part.start, part.end, dice);
@@ -40,7 +40,7 @@ function spliced(file, dice, other) {
   return resealed(new Uint8Array([...file.bytes.subarray(0, from), ...other.bytes.subarray(to)]));
 }
 
-/** Bytes of the HEAD chunk changed: frame counts, times, codec, flags. */
+/** Changes bytes of the HEAD chunk: frame counts, times, codec, flags. */
 function headed(file, dice) {
   const { start, end } = chunksOf(file.bytes)[0];
   const out = file.bytes.slice();
@@ -48,7 +48,7 @@ function headed(file, dice) {
   return resealed(out);
 }
 
-/** The skeleton inflated, changed, and deflated again. */
+/** Inflates the skeleton, changes it, and deflates it again. */
 function reskinned(file, dice) {
   const { bytes } = file;
   const chunk = chunksOf(bytes).find(({ tag }) => tag === "SKEL");
@@ -80,7 +80,7 @@ async function outcome(bytes) {
     return joints.every(Number.isFinite) ? "motion" : "not finite";
   } catch (error) {
     if (!(error instanceof MocpackError)) throw error;
-    return error.cause ? "trap" : error.kind; // only a decoder that died has a cause
+    return error.cause ? "trap" : error.kind; // only a crash of the decoder has a cause
   }
 }
 
@@ -107,7 +107,7 @@ test(`${COUNT} damaged files`, { skip: noFiles, timeout: 600_000 }, async () => 
     for (const [found, n] of Object.entries(row)) sums[found] = (sums[found] ?? 0) + n;
   assert.equal(sums.trap, undefined);
   assert.equal(sums["not finite"], undefined);
-  // the damage is of all depths: some files play, some are refused at each stage
+  // some files must play, and some must fail at each stage
   for (const found of ["motion", "corrupt", "truncated", "unsupported", "format"])
     assert.ok(sums[found] > COUNT / 1000, `${found}: ${sums[found]}`);
   assert.ok(counts.deep.motion > 0 && counts.deep.corrupt > 0);

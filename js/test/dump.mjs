@@ -1,4 +1,4 @@
-// Writes what the package makes of files as raw numbers, for Python to compare: node dump.mjs LIST.json
+// Decodes files to raw numbers, for a comparison with Python: node dump.mjs LIST.json
 // LIST: [{ file, clip?, out, times, original? }]; `original` is a .mocp or .bvh to measure against.
 import { readFile, writeFile } from "node:fs/promises";
 
@@ -34,7 +34,7 @@ for (const { file, clip, out, times, original } of JSON.parse(
     Object.assign(arrays, {
       promised: errors.promised,
       byJoint: errors.promisedByJoint,
-      centres: errors.joints,
+      centers: errors.joints,
     });
   }
   const labels = [];
@@ -45,8 +45,16 @@ for (const { file, clip, out, times, original } of JSON.parse(
     labels.push(track.labels);
   }
   for (const [name, numbers] of Object.entries(arrays)) await write(`${out}.${name}`, numbers);
-  const { skeleton, frameCount, frameTime, codec, sizes: bytes, declaredError, measured, metadata } =
-    motion;
+  const {
+    skeleton,
+    frameCount,
+    frameTime,
+    codec,
+    sizes: bytes,
+    declaredError,
+    measured,
+    metadata,
+  } = motion;
   const { angleErrors: angles } = motion;
   const plain = Object.fromEntries(Object.entries(skeleton).map(([k, v]) => [k, Array.from(v)]));
   const header = {

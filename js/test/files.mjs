@@ -1,4 +1,4 @@
-// The files that tests read, and ways to damage them with their checksums made right again.
+// Test files, and functions that damage them and fix their checksums.
 import { readFileSync } from "node:fs";
 
 import { Decoder, KEYS_ONLY } from "../dist/decoder.js";
@@ -6,7 +6,7 @@ import { BufferSource } from "../dist/source.js";
 
 const folder = process.env.MOCPACK_FIXTURES;
 
-/** Why tests that need files cannot run, or false; `tests/js/test_node.py` writes the files. */
+/** Reason to skip tests that need files, or false; `tests/js/test_node.py` writes the files. */
 export const noFiles = folder ? false : "no files: run `make test`, or pytest tests/js";
 
 export const read = (name) => new Uint8Array(readFileSync(`${folder}/${name}`));
@@ -14,7 +14,7 @@ export const read = (name) => new Uint8Array(readFileSync(`${folder}/${name}`));
 export const wasm = new URL("../dist/mocpack.wasm", import.meta.url);
 export const compiled = await WebAssembly.compile(readFileSync(wasm));
 
-/** Numbers that are the same in every run. */
+/** A seeded random generator. */
 export function random(seed) {
   let state = seed >>> 0;
   const next = () => {
@@ -26,7 +26,7 @@ export function random(seed) {
   return { next, below: (limit) => Math.floor(next() * limit) };
 }
 
-/** The chunks of a file: tag, and where its checksum and body stand. */
+/** Lists the chunks of a file: tag, and offsets of checksum and body. */
 export function chunksOf(bytes) {
   const chunks = [];
   for (let at = 5; at + 4 < bytes.length;) {
@@ -62,7 +62,7 @@ export function resealed(bytes) {
   return out;
 }
 
-/** CRC-32 of `bytes`, after those that gave `before`. */
+/** Continues the CRC-32 `before` with `bytes`. */
 export function crc32(bytes, before = 0) {
   let crc = ~before;
   for (const byte of bytes) {
@@ -72,7 +72,7 @@ export function crc32(bytes, before = 0) {
   return ~crc >>> 0;
 }
 
-/** CRC-16/CCITT, as keysine's parts have it. */
+/** CRC-16/CCITT, the checksum of keysine's parts. */
 export function crc16(bytes) {
   let crc = 0xffff;
   for (const byte of bytes) {
@@ -82,7 +82,7 @@ export function crc16(bytes) {
   return crc;
 }
 
-/** Where the parts of a keysine file stand: the head, segments, groups. */
+/** Returns the offsets of the parts of a keysine file: head, segments, groups. */
 export async function partsOf(bytes) {
   const payload = chunksOf(bytes).find(({ tag }) => tag === "DATA");
   const source = new BufferSource(bytes);
@@ -104,7 +104,7 @@ export async function partsOf(bytes) {
     .map((start, i) => ({ start, end: sorted[i + 1], head: start === payload.start }));
 }
 
-/** Makes the checksum of one part right. */
+/** Fixes the checksum of one part. */
 export function resealPart(bytes, { start, end, head }) {
   const crc = head ? crc16(bytes.subarray(start, end - 2)) : crc16(bytes.subarray(start + 2, end));
   new DataView(bytes.buffer).setUint16(head ? end - 2 : start, crc, true);

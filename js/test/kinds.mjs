@@ -1,4 +1,4 @@
-// Prints what becomes of files, "ok" or the kind of error: node kinds.mjs LIST.json
+// Prints "ok" or the kind of error for each file: node kinds.mjs LIST.json
 // LIST: [{ file, limit? }]
 import { readFile } from "node:fs/promises";
 

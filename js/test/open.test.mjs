@@ -16,14 +16,14 @@ const rejects = (promise, kind, pattern) =>
   });
 
 describe("the decoder", () => {
-  it("imports nothing but the bytes of a file", () =>
+  it("imports only a function that reads the file", () =>
     assert.deepEqual(WebAssembly.Module.imports(compiled), [
       { module: "env", name: "read", kind: "function" },
     ]));
 });
 
 describe("open", { skip: noFiles }, () => {
-  it("takes bytes, buffers, blobs and addresses of files", async () => {
+  it("accepts bytes, buffers, blobs and file URLs", async () => {
     const bytes = read("walk.mocp");
     const path = pathToFileURL(`${process.env.MOCPACK_FIXTURES}/walk.mocp`);
     const expected = await (await open(bytes)).frames(0, 5);
@@ -34,7 +34,7 @@ describe("open", { skip: noFiles }, () => {
     }
   });
 
-  it("takes the decoder as bytes, as a module, or by address", async () => {
+  it("accepts the decoder as bytes, module or URL", async () => {
     const bytes = read("one_frame.mocp");
     for (const decoder of [
       readFileSync(wasm),
@@ -48,7 +48,7 @@ describe("open", { skip: noFiles }, () => {
     assert.equal((await browser.open(bytes, { wasm: address })).frameCount, 1);
   });
 
-  it("says what is wrong with a file", async () => {
+  it("describes errors of a file", async () => {
     const bytes = read("walk.mocp");
     await rejects(open(new Uint8Array([1, 2, 3, 4, 5])), "format", /\.mocp/);
     await rejects(open(new Uint8Array(0)), "truncated");
@@ -65,12 +65,12 @@ describe("open", { skip: noFiles }, () => {
     await rejects(open(resealed(foreign)), "unsupported", /'GRIP'/);
   });
 
-  it("names the codec that it does not decode", async () => {
+  it("names an unsupported codec", async () => {
     await rejects(open(read("wavelet.mocp")), "unsupported", /'wavelet'/);
     await rejects(open(read("vertices.mocp")), "unsupported", /vertex.*'raw'/);
   });
 
-  it("opens a clip of a scene by its name", async () => {
+  it("opens a clip of a scene by name", async () => {
     const bytes = read("scene.mocp");
     const scene = await openScene(bytes);
     assert.deepEqual(scene.clipNames, ["walk", "turns"]);
@@ -85,14 +85,14 @@ describe("open", { skip: noFiles }, () => {
     (await single.open("")).close();
   });
 
-  it("obeys a signal that is aborted already", async () => {
+  it("rejects if the signal is already aborted", async () => {
     const signal = AbortSignal.abort(new Error("enough"));
     await assert.rejects(open(read("walk.mocp"), { signal }), /enough/);
   });
 });
 
 describe("frames", { skip: noFiles }, () => {
-  it("are the same from whatever window they come", async () => {
+  it("do not depend on the requested range", async () => {
     const motion = await open(read("long.mocp"));
     const whole = await motion.frames(0, motion.frameCount);
     const joints = motion.skeleton.parents.length;
@@ -120,7 +120,7 @@ describe("frames", { skip: noFiles }, () => {
     }
   });
 
-  it("may be asked for many times at once", async () => {
+  it("can be requested concurrently", async () => {
     const motion = await open(read("long.mocp"));
     const starts = [0, 3000, 6000, 0, 3000, 6000, 60, 119];
     const parts = await Promise.all(starts.map((start) => motion.frames(start, start + 70)));
@@ -128,7 +128,7 @@ describe("frames", { skip: noFiles }, () => {
       assert.deepEqual(parts[i], await motion.frames(start, start + 70));
   });
 
-  it("outside of the clip are refused", async () => {
+  it("outside of the clip are rejected", async () => {
     const motion = await open(read("walk.mocp"));
     for (const [start, stop] of [
       [-1, 2],
@@ -142,13 +142,13 @@ describe("frames", { skip: noFiles }, () => {
     assert.equal(motion.frameCount, 45);
   });
 
-  it("of a closed motion are refused", async () => {
+  it("of a closed motion are rejected", async () => {
     const motion = await open(read("walk.mocp"));
     motion.close();
     await assert.rejects(motion.frames(0, 1), /closed/);
   });
 
-  it("come back after an instance of the decoder has died", async () => {
+  it("can be read after the decoder has crashed", async () => {
     const motion = await open(read("walk.mocp"));
     const expected = await motion.frames(0, 45);
     motion.decoder.running.core = { read_frames: () => wasmTrap() };
@@ -165,7 +165,7 @@ function wasmTrap() {
 }
 
 describe("preview", { skip: noFiles }, () => {
-  it("has the poses of keys, as the frames have them", async () => {
+  it("returns the same key poses as frames", async () => {
     for (const name of ["long", "walk", "one_frame", "layers", "grid", "roots"]) {
       const motion = await open(read(`${name}.mocp`));
       const joints = motion.skeleton.parents.length;
@@ -188,7 +188,7 @@ describe("preview", { skip: noFiles }, () => {
     }
   });
 
-  it("of a closed motion is refused", async () => {
+  it("of a closed motion is rejected", async () => {
     const motion = await open(read("walk.mocp"));
     motion.close();
     await assert.rejects(motion.preview(), /closed/);
@@ -213,7 +213,7 @@ describe("kinematics", () => {
   });
   const near = (a, b) => a.forEach((value, i) => assert.ok(Math.abs(value - b[i]) < 1e-15, `${a}`));
 
-  it("puts joints and ends where hand computation puts them", () => {
+  it("computes the positions computed by hand", () => {
     const { joints, ends } = worldPositions(skeleton, pose(Math.PI / 2));
     near(joints, [2, 0, 0, 2, 1, 0]);
     near(ends, [2, 1.5, 0]);

@@ -1,4 +1,4 @@
-// Files behind HTTP: what is fetched when, and what happens where servers do otherwise.
+// Files over HTTP: which bytes are fetched when, and unusual servers.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
@@ -8,10 +8,10 @@ import { compiled, noFiles, read } from "./files.mjs";
 
 const options = { wasm: compiled };
 let server;
-let visit = 0; // what is read ahead for an earlier test arrives late, and counts for none
+let visit = 0; // ignores late prefetch requests of earlier tests
 let requests = []; // bytes of each request of this visit
 let ranges = [];
-let behave; // (request, range, file) => what the server does instead, or undefined
+let behave; // (request, range, file) => replaces the server's response, or undefined
 
 function answer(request, response) {
   const [name, number] = request.url.slice(1).split("?");
@@ -33,7 +33,7 @@ function answer(request, response) {
 
 const kindIs = (kind) => (error) => error instanceof MocpackError && error.kind === kind;
 
-describe("a file behind HTTP", { skip: noFiles }, () => {
+describe("a file over HTTP", { skip: noFiles }, () => {
   let address;
   before(async () => {
     server = createServer(answer);
@@ -76,7 +76,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     motion.close();
   });
 
-  it("of any codec, with scales or tracks, or a clip of a scene, is what its bytes are", async () => {
+  it("of any kind decodes as from memory", async () => {
     for (const [name, clip] of [["lossless"], ["scales"], ["tracks"], ["scene", "turns"]]) {
       fresh();
       const how = clip ? { ...options, clip } : options;
@@ -92,7 +92,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     }
   });
 
-  it("shows its keys after a part of its bytes", async () => {
+  it("shows its key poses after a part of its bytes", async () => {
     fresh();
     const motion = await open(address("long.mocp"), options);
     const keys = await motion.preview();
@@ -101,7 +101,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     motion.close();
   });
 
-  it("is fetched once, neighbours together", async () => {
+  it("is fetched once, with adjacent blocks in one request", async () => {
     fresh();
     const motion = await open(address("long.mocp"), options);
     const all = await motion.frames(0, motion.frameCount);
@@ -114,7 +114,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     assert.deepEqual(all, await (await open(read("long.mocp"), options)).frames(0, 7200));
   });
 
-  it("shares requests that are under way", async () => {
+  it("shares pending requests", async () => {
     fresh();
     const motion = await open(address("long.mocp"), options);
     await Promise.all(Array.from({ length: 20 }, () => motion.frames(4000, 4060)));
@@ -123,26 +123,26 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     motion.close();
   });
 
-  it("comes whole from a server that knows no ranges", async () => {
+  it("is fetched as a whole from a server without ranges", async () => {
     fresh((_, __, file) => ({ status: 200, body: file }));
     const motion = await open(address("long.mocp"), options);
     assert.equal((await motion.frames(7000, 7100)).count, 100);
     assert.equal(requests.length, 1);
   });
 
-  it("comes whole where the server does not tell its size", async () => {
+  it("is fetched as a whole if the server does not send its size", async () => {
     fresh((_, range) => (range ? { status: 206, headers: { "X-Other": "1" } } : undefined));
     const motion = await open(address("walk.mocp"), options);
     assert.equal((await motion.frames(0, 45)).count, 45);
   });
 
-  it("that is small needs one request", async () => {
+  it("needs one request if it is small", async () => {
     fresh();
     await (await open(address("walk.mocp"), options)).frames(0, 45);
     assert.equal(requests.length, 1);
   });
 
-  it("that is empty or missing is an error of its kind", async () => {
+  it("that is empty or missing gives the right kind of error", async () => {
     fresh(() => ({ status: 416, body: "" }));
     await assert.rejects(open(address("walk.mocp"), options), kindIs("truncated"));
     fresh(() => ({ status: 404, body: "" }));
@@ -150,7 +150,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     await assert.rejects(open("http://127.0.0.1:1/none", options), kindIs("network"));
   });
 
-  it("that changes while it plays is an error, not another motion", async () => {
+  it("that changes during playback is an error", async () => {
     const total = read("long.mocp").length;
     const tagged = (tag) => (_, range) => ({
       headers: { ETag: tag, "Content-Range": `bytes ${range[0]}-${range[1]}/${total}` },
@@ -161,7 +161,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     await assert.rejects(motion.frames(5000, 5100), kindIs("network"));
   });
 
-  it("is tried again after a failure", async () => {
+  it("is requested again after a failure", async () => {
     fresh();
     const motion = await open(address("long.mocp"), options);
     behave = () => ({ status: 503, body: "" });
@@ -170,7 +170,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     assert.equal((await motion.frames(5000, 5100)).count, 100);
   });
 
-  it("whose bytes are damaged on the way is corrupt", async () => {
+  it("damaged during transfer is corrupt", async () => {
     fresh((_, range, file) => {
       const body = file.slice(range[0], range[1] + 1);
       if (range[0] > 0) body.fill(0x55);
@@ -180,7 +180,7 @@ describe("a file behind HTTP", { skip: noFiles }, () => {
     await assert.rejects(motion.frames(6000, 6100), kindIs("corrupt"));
   });
 
-  it("stops when its signal does", async () => {
+  it("stops when its signal is aborted", async () => {
     fresh();
     const control = new AbortController();
     const motion = await open(address("long.mocp"), { ...options, signal: control.signal });

@@ -1,4 +1,4 @@
-// Motion on three.js's own bones, moved by its own mixer, against the frames that the package gives.
+// Compares three.js bones, moved by its mixer, with the frames of the package.
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, describe, it } from "node:test";
@@ -16,7 +16,7 @@ import {
 } from "../dist/three/index.js";
 import { chunksOf, noFiles, partsOf, random, read, resealed } from "./files.mjs";
 
-const CLOSE = 1e-5; // metres, and of a quaternion's numbers
+const CLOSE = 1e-5; // meters, or components of a quaternion
 const FILES = [
   "walk",
   "translating",
@@ -28,7 +28,7 @@ const FILES = [
   "start",
 ].concat(["scales"]);
 
-/** A mesh that wears a skeleton, in a scene. */
+/** Creates a scene with a skinned mesh. */
 function worn(skeleton) {
   const mesh = new THREE.SkinnedMesh(new THREE.BufferGeometry(), new THREE.MeshBasicMaterial());
   for (const bone of rootBones(skeleton)) mesh.add(bone);
@@ -37,7 +37,7 @@ function worn(skeleton) {
   return mesh;
 }
 
-/** A mixer that shows times of one clip. */
+/** Creates a mixer that shows given times of a clip. */
 function showing(root, clip) {
   const mixer = new THREE.AnimationMixer(root);
   const action = mixer.clipAction(clip);
@@ -60,7 +60,7 @@ function near(found, expected, limit = CLOSE, what = "") {
   assert.ok(worst <= limit, `${what}: ${worst} apart`);
 }
 
-/** Times of frames on the clip's clock. */
+/** Returns frame times on the clip's clock. */
 function timesOf(motion) {
   const { times } = motion.takeData;
   return Array.from({ length: motion.frameCount }, (_, t) =>
@@ -68,9 +68,11 @@ function timesOf(motion) {
   );
 }
 
-/** Compares bones with the package's own sample: local rotations and places, and the world's. */
+/** Compares bones with `motion.sample`: local and world poses. */
 async function checkPose(motion, bones, seconds) {
-  const sample = await motion.sample(seconds + (motion.takeData.times?.[0] ?? motion.takeData.startTime));
+  const sample = await motion.sample(
+    seconds + (motion.takeData.times?.[0] ?? motion.takeData.startTime),
+  );
   bones.forEach((bone, j) => {
     const turn = new THREE.Quaternion().fromArray(sample.rotations, 4 * j);
     const sign = Math.sign(turn.dot(bone.quaternion)) || 1;
@@ -108,7 +110,7 @@ async function checkClip(motion, mesh, clip, ready = async () => {}) {
 }
 
 describe("toSkeleton", { skip: noFiles }, () => {
-  it("has a bone for each joint, at rest", async () => {
+  it("has one bone per joint, in rest pose", async () => {
     for (const name of FILES) {
       const motion = await open(read(`${name}.mocp`));
       const { names, parents, offsets, rest } = motion.skeleton;
@@ -126,7 +128,7 @@ describe("toSkeleton", { skip: noFiles }, () => {
     }
   });
 
-  it("gives names that three.js can animate, each once", () => {
+  it("makes names unique and valid for three.js", () => {
     const names = ["", "a.b", "ab", "a:b", "", "ab_1", "__proto__", "x y"];
     const skeleton = {
       names,
@@ -162,7 +164,7 @@ describe("clips in three.js's mixer", { skip: noFiles }, () => {
     });
   }
 
-  it("are of the frames that are asked for", async () => {
+  it("contain the requested frames", async () => {
     const motion = await open(read("walk.mocp"));
     const skeleton = toSkeleton(motion);
     const mesh = worn(skeleton);
@@ -179,7 +181,7 @@ describe("clips in three.js's mixer", { skip: noFiles }, () => {
       await assert.rejects(toAnimationClip(motion, { start, stop }), RangeError);
   });
 
-  it("find bones by their place in the tree where names are shared", async () => {
+  it("find bones by uuid if names are repeated", async () => {
     const motion = await open(read("walk.mocp"));
     const skeleton = toSkeleton(motion);
     for (const bone of skeleton.bones) bone.name = "bone.[1]";
@@ -187,7 +189,7 @@ describe("clips in three.js's mixer", { skip: noFiles }, () => {
     await checkClip(motion, worn(skeleton), clip);
   });
 
-  it("have one key for what stays the same", async () => {
+  it("have one keyframe in constant tracks", async () => {
     const motion = await open(read("walk.mocp"));
     const still = { ...motion, skeleton: motion.skeleton, frameCount: 45, frameTime: 0.1 };
     const first = await motion.frames(0, 1);
@@ -208,7 +210,7 @@ describe("clips in three.js's mixer", { skip: noFiles }, () => {
     assert.ok(Math.abs(clip.duration - 4.4) < 1e-6);
   });
 
-  it("are refused where they would take more than memoryLimit", async () => {
+  it("are rejected above memoryLimit", async () => {
     const motion = await open(read("long.mocp"));
     await assert.rejects(
       toAnimationClip(motion, { memoryLimit: 1e5 }),
@@ -228,12 +230,12 @@ describe("clips in three.js's mixer", { skip: noFiles }, () => {
     mixer.update(0.25);
     mesh.updateMatrixWorld(true);
     await checkPose(motion, skeleton.bones, 0.25);
-    assert.throws(() => streaming.toJSON(), /keys/);
+    assert.throws(() => streaming.toJSON(), /keyframes/);
   });
 });
 
 describe("a streaming clip", { skip: noFiles }, () => {
-  it("keeps no more frames than its memory holds", async () => {
+  it("keeps no more frames than its cache holds", async () => {
     const motion = await open(read("long.mocp"));
     const clip = await toStreamingClip(motion, { cacheBytes: 1, prefetchSeconds: 2 });
     for (let seconds = 0; seconds < 30; seconds += 0.5) await clip.stream.ready(seconds);
@@ -247,7 +249,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
     await assert.rejects(roomy.stream.ready(1), /closed/);
   });
 
-  it("decodes each second once where it plays on, however little it keeps", async () => {
+  it("decodes each second once during playback, even with a small cache", async () => {
     const motion = await open(read("long.mocp"));
     const asked = [];
     const counted = Object.create(motion, {
@@ -269,7 +271,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
     assert.equal(new Set(windows).size, windows.length, String(windows));
   });
 
-  it("plays backwards, fetching what comes next", async () => {
+  it("plays backwards and prefetches in that direction", async () => {
     const motion = await open(read("long.mocp"));
     const { stream } = await toStreamingClip(motion, { prefetchSeconds: 3 });
     await stream.ready(60);
@@ -283,7 +285,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
     );
   });
 
-  it("keeps the pose before frames that are damaged, and says so once", async () => {
+  it("keeps the last pose at damaged frames and reports one error", async () => {
     const bytes = read("long.mocp");
     const parts = await partsOf(bytes);
     const { start } = parts.at(-40); // a group of the second minute
@@ -312,7 +314,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
     assert.equal(errors.length, before);
   });
 
-  it("refuses options that are none", async () => {
+  it("rejects invalid options", async () => {
     const motion = await open(read("walk.mocp"));
     for (const options of [{ prefetchSeconds: -1 }, { prefetchSeconds: NaN }, { cacheBytes: -1 }])
       await assert.rejects(toStreamingClip(motion, options), RangeError);
@@ -320,7 +322,7 @@ describe("a streaming clip", { skip: noFiles }, () => {
 });
 
 describe("matchBones", { skip: noFiles }, () => {
-  it("pairs by name, loosely where that is clear, and reports the rest", async () => {
+  it("matches by name, loosely if unambiguous, and reports the rest", async () => {
     const motion = await open(read("walk.mocp"));
     const { names } = motion.skeleton;
     const target = toSkeleton(motion);
@@ -341,7 +343,7 @@ describe("matchBones", { skip: noFiles }, () => {
     assert.deepEqual(clip.userData, { unmatchedJoints: [names[2]], unmatchedBones: ["Tail"] });
   });
 
-  it("does not guess between bones of one name", async () => {
+  it("does not guess between bones with the same name", async () => {
     const motion = await open(read("walk.mocp"));
     const target = toSkeleton(motion);
     const { names } = motion.skeleton;
@@ -351,7 +353,7 @@ describe("matchBones", { skip: noFiles }, () => {
     assert.deepEqual(map.unmatchedJoints, [names[2], names[3]]);
   });
 
-  it("says so where nothing matches", async () => {
+  it("throws if nothing matches", async () => {
     const motion = await open(read("walk.mocp"));
     const strange = new THREE.Skeleton([Object.assign(new THREE.Bone(), { name: "Tail" })]);
     await assert.rejects(toAnimationClip(motion, { skeleton: strange }), /"Tail"/);
@@ -360,7 +362,7 @@ describe("matchBones", { skip: noFiles }, () => {
 });
 
 describe("retargetChannels", { skip: noFiles }, () => {
-  /** The motion's own skeleton at another size, each bone's axes turned anyhow, under an armature. */
+  /** The motion's skeleton with another size and random bone axes, under an armature. */
   function stranger(motion, size, { posed = false } = {}) {
     const own = toSkeleton(motion);
     const { next } = random(11);
@@ -432,14 +434,14 @@ describe("retargetChannels", { skip: noFiles }, () => {
       }
     });
 
-  it("takes rest from the skin where bones stand otherwise", async () => {
+  it("uses the bind pose with rest: bind", async () => {
     const motion = await open(read("walk.mocp"));
     const { model, skeleton } = stranger(motion, 1.4, { posed: true });
     const clip = await toAnimationClip(motion, { skeleton, retarget: { rest: "bind" } });
     await checkRetargeted(motion, 1.4, clip, model, skeleton.bones);
   });
 
-  it("leaves out bones that the motion does not have, and goes on below them", async () => {
+  it("skips bones without a joint and continues below them", async () => {
     const motion = await open(read("walk.mocp"));
     const { model, skeleton } = stranger(motion, 1);
     const [extra, bone] = [new THREE.Bone(), skeleton.bones[4]];
@@ -454,7 +456,7 @@ describe("retargetChannels", { skip: noFiles }, () => {
     await checkRetargeted(motion, 1, clip, model, skeleton.bones);
   });
 
-  it("aligns limbs that rest otherwise", async () => {
+  it("aligns limbs with another rest pose", async () => {
     const motion = await open(read("walk.mocp"));
     const { names, parents } = motion.skeleton;
     const { model, skeleton } = stranger(motion, 1);
@@ -471,7 +473,7 @@ describe("retargetChannels", { skip: noFiles }, () => {
     await checkRetargeted(motion, 1, aligned, model, skeleton.bones);
   });
 
-  it("wants a scale where hips have no height", async () => {
+  it("needs a scale if the hips have no height", async () => {
     const motion = await open(read("walk.mocp"));
     const skeleton = toSkeleton(motion);
     for (const bone of skeleton.bones) bone.position.y = 0;
@@ -550,7 +552,7 @@ describe("MocpackLoader", { skip: noFiles }, () => {
     assert.equal(parsed.clip.duration, loaded.clip.duration);
   });
 
-  it("tells manager and caller what is wrong", async () => {
+  it("reports errors to manager and caller", async () => {
     files.set("text.mocp", new TextEncoder().encode("HIERARCHY"));
     for (const [name, kind] of [
       ["none.mocp", "network"],
@@ -569,7 +571,7 @@ describe("MocpackLoader", { skip: noFiles }, () => {
     await assert.rejects(loader.parseAsync(new Uint8Array([1, 2, 3, 4, 5])), /\.mocp/);
   });
 
-  it("plays ten minutes of which the end has not arrived, and waits where it must", async () => {
+  it("plays a long clip before it is downloaded, and stalls at missing frames", async () => {
     const size = read("ten_minutes.mocp").length;
     held = { from: 0.8 * size, waiting: [] };
     const loader = new MocpackLoader().setPath(base);
@@ -601,7 +603,7 @@ describe("MocpackLoader", { skip: noFiles }, () => {
     motion.close();
   });
 
-  it("ends transfers when it is told to", async () => {
+  it("cancels requests on abort", async () => {
     held = { from: 0, waiting: [] };
     const loader = new MocpackLoader().setPath(base);
     const loading = loader.loadAsync("long.mocp");
@@ -616,7 +618,7 @@ describe("MocpackLoader", { skip: noFiles }, () => {
     assert.deepEqual(errors, ["AbortError"]);
   });
 
-  it("gives a motion or an error for whatever bytes come", async () => {
+  it("returns a motion or an error for any bytes", async () => {
     const { below } = random(5);
     const bytes = read("walk.mocp");
     const loader = new MocpackLoader();

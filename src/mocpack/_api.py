@@ -236,7 +236,8 @@ def encode(
     clip : Clip or VertexClip
     codec : Codec or str
         A codec, or its spec such as ``"raw"`` or ``"keysine:effort=best"``. By default ``"auto"``:
-        ``keysine``, or ``lossless`` for the rare clip that keysine cannot encode within the bound.
+        ``keysine``, or ``lossless`` for vertices and for the rare clip whose bound ``keysine``
+        cannot keep. ``latent-spline`` makes vertices smaller, with an error.
     max_error : str or Length, optional
         Maximum error of any joint, bone end or skin point in any frame: text with a unit ("1mm"),
         or `mocpack.mm(1)`.
@@ -296,6 +297,8 @@ def encode_measured(
     if not isinstance(codec, Codec):
         raise UsageError(f"codec must be a Codec or a spec such as 'keysine', got {codec!r:.80}")
     check_clip("clip", clip)
+    if may_choose and clip.header.kind not in codec.kinds:
+        codec = parse_codec(EXACT_CODEC)
     if effort is not None and (not isinstance(effort, str) or effort not in EFFORTS):
         raise UsageError(f"effort must be one of {', '.join(EFFORTS)}, got {effort!r}")
     check_kind(codec, clip.header.kind)
@@ -308,7 +311,9 @@ def encode_measured(
     target = parse_target(**target_options)
     try:
         return rate.encode_to_target(clip, codec, target, effort=effort)
-    except BoundError:
+    except BoundError as error:
+        if may_choose and isinstance(clip, VertexClip):
+            raise BoundError(f"{error}; codec latent-spline makes vertices smaller") from error
         if not may_choose or target.size or target.ratio:
             raise
     bounds = rate.effective_bounds(codec, target)

@@ -1,4 +1,4 @@
-"""How many cores work may use: its share of a machine on which others work too."""
+"""The number of cores that the current work may use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _core_limit: ContextVar[int | None] = ContextVar("cores", default=None)
 
 
 def core_count() -> int:
-    """Return how many cores work may use here: as many as it was given, or as the system has.
+    """Return the number of cores that work may use here: the limit set, else those of the system.
 
     >>> with limit_cores(3):
     ...     core_count()
@@ -20,14 +20,14 @@ def core_count() -> int:
     given = _core_limit.get()
     if given is not None:
         return given
-    # a job of a cluster may be allowed some of a machine's cores
+    # a cluster job may be restricted to some of the machine's cores
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed is not None else os.cpu_count() or 1
 
 
 @contextmanager
 def limit_cores(count: int) -> Iterator[None]:
-    """Let the work within this block use so many cores, 1 or more."""
+    """Limit the work of this block to `count` cores, at least 1."""
     token = _core_limit.set(max(1, count))
     try:
         yield
@@ -36,5 +36,5 @@ def limit_cores(count: int) -> Iterator[None]:
 
 
 def set_core_count(count: int) -> None:
-    """Let all further work of this thread use so many cores: for processes that do nothing else."""
+    """Limit all further work of this thread to `count` cores, at least 1; for worker processes."""
     _core_limit.set(max(1, count))

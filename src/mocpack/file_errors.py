@@ -1,4 +1,4 @@
-"""Errors of writing that name the file: a failed write itself names none."""
+"""Add the file's path to `OSError`s of writing, which do not name it themselves."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from typing import Any
 
 @contextmanager
 def add_path_to_errors(path: str | Path, *, keep: bool = False) -> Iterator[None]:
-    """Make `OSError`s of the block name `path`.
+    """Set the file name of `OSError`s in this block to `path`.
 
-    An error that names a file already, often a temporary one that means nothing to the user, is
-    renamed too, unless `keep` is set.
+    This replaces another file name, which is often a temporary one, unless `keep` is set.
     """
     try:
         yield

@@ -20,7 +20,7 @@ SMALL_BONE_RATIO = 0.02  # difference allowed for any bone, relative to the body
 def find_mirrored_joints(names: Sequence[str]) -> list[int]:
     """Return the index of each joint's mirror image, or -1.
 
-    >>> mirrored_joints(["Hips", "LeftArm", "RightArm", "Thumb_L", "Thumb_R"])
+    >>> find_mirrored_joints(["Hips", "LeftArm", "RightArm", "Thumb_L", "Thumb_R"])
     [-1, 2, 1, 4, 3]
     """
     index = {name: j for j, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""An open .mocp file: windows, poses and previews, read and decoded as they are asked for."""
+"""An open .mocp file: windows, poses and previews, read and decoded on demand."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ from mocpack.units import format_angle, format_length
 
 
 class Motion:
-    """An open .mocp file: reads and decodes what is asked for.
+    """An open .mocp file, read and decoded on demand.
 
-    What it gives is said to be a `Clip`, as nearly every file holds; one of vertices gives a
-    `VertexClip`.
+    Methods are typed to return a `Clip`, because nearly every file holds one; a file of vertices
+    returns a `VertexClip`.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class Motion:
         try:
             self._source = select_clip(self._source, clip)
             self._reader = Reader(self._source, partial=partial, memory_limit=self._limit.max_bytes)
-            # a codec that the registry does not know can still be read by those who have it
+            # the caller can pass a codec that is not registered
             self._class = _codec_class(self._reader) if codec is None else type(codec)
             if self._reader.needed:
-                self.codec  # noqa: B018 - a parameter that is not known keeps the file from opening
+                self.codec  # noqa: B018 - raises for unknown parameters
         except BaseException:
             self._source.close()
             raise
@@ -102,7 +102,7 @@ class Motion:
     def __getitem__(self, key: Any) -> Clip:
         """Return some frames, some joints with their ancestors, or both, as `Clip` does.
 
-        ``motion[120:240]`` decodes no more than it needs; so does ``motion[120:240, "LeftFoot"]``.
+        ``motion[120:240]`` and ``motion[120:240, "LeftFoot"]`` decode only what they need.
 
         >>> from mocpack import encode, open
         >>> from mocpack.testing import walk
@@ -115,19 +115,19 @@ class Motion:
         return part if step == 1 else part[::step]
 
     def __iter__(self) -> Iterator[Clip]:
-        """Go through the clip in windows of about a second; the last may be shorter."""
+        """Yield windows of about one second; the last may be shorter."""
         return self.windows(max(1, round(self._reader.header.frame_rate)))
 
     def windows(self, frames: int, *, stride: int | None = None) -> Iterator[Clip]:
-        """Go through the clip in windows of so many frames, each decoded when it is asked for.
+        """Yield windows of `frames` frames, decoded one at a time.
 
         Parameters
         ----------
         frames : int
-            Of each window.
+            Length of a window.
         stride : int, optional
-            From the start of one window to that of the next. With it all windows have the same
-            length; without it they follow one another, and the last may be shorter.
+            Frames between the starts of consecutive windows. With it, all windows have the same
+            length. Without it, windows do not overlap and the last may be shorter.
 
         >>> from mocpack import encode, open
         >>> from mocpack.testing import walk
@@ -136,7 +136,7 @@ class Motion:
         [50, 50, 20]
         """
         if frames < 1 or (stride is not None and stride < 1):
-            raise UsageError(f"frames and stride must be 1 or above, got {frames} and {stride}")
+            raise UsageError(f"frames and stride must be at least 1, got {frames} and {stride}")
         last = len(self) if stride is None else len(self) - frames + 1
         for start in range(0, last, stride or frames):
             yield self.frames(start, min(start + frames, len(self)))
@@ -153,7 +153,7 @@ class Motion:
         self.close()
 
     def close(self) -> None:
-        """Close the file, unless it is an object that the caller opened."""
+        """Close the file, unless it is a file object of the caller."""
         self._source.close()
 
     @property
@@ -163,18 +163,18 @@ class Motion:
 
     @cached_property
     def codec(self) -> Codec:
-        """The codec that made the file, as far as the file names its parameters."""
+        """The codec of the file, with the parameters that the file stores."""
         given = self._options[1]
         return _codec_of(self._reader, self._class) if given is None else given
 
     @property
     def params(self) -> dict[str, Any]:
-        """The codec's parameters, with those that the file names and this version does not know."""
+        """The codec's parameters, including stored ones that this version does not know."""
         return {**self.codec.params(), **self._reader.params}
 
     @property
     def errors(self) -> Errors:
-        """The error that the file declares and that its encoder measured."""
+        """The error bound of the file and the error that its encoder measured."""
         return self._reader.errors
 
     @property
@@ -192,24 +192,24 @@ class Motion:
 
     @property
     def is_truncated(self) -> bool:
-        """Whether the file ends before its payload does."""
+        """Whether the file ends before the end of its payload."""
         return self._reader.payload.is_truncated
 
     @property
     def missing_bytes(self) -> int:
-        """Bytes of the payload that a cut file lacks."""
+        """Bytes of the payload that are missing in a truncated file."""
         return self._reader.payload.missing_bytes
 
     @cached_property
     def take_data(self) -> TakeData:
-        """What the file holds beside its poses."""
+        """The data of the take besides its poses: scales, times, gaps, tracks."""
         needed = self._reader.take_data_memory()
-        self._limit.check(needed, self._reader.header, "what stands beside the poses")
+        self._limit.check(needed, self._reader.header, "the take data")
         return self._reader.take_data
 
     @property
     def span(self) -> tuple[float, float]:
-        """When the first and the last frame are, in seconds of the file's clock."""
+        """Times of the first and last frame in seconds."""
         header = self.header
         start = header.start_time if isinstance(header, ClipHeader) else 0.0
         if isinstance(header, ClipHeader) and self.take_data.times is not None:
@@ -218,20 +218,20 @@ class Motion:
 
     @property
     def track_heads(self) -> list[TrackHead]:
-        """What tracks the file has, without reading them."""
+        """Name, kind and size of each track, without reading its values."""
         return self._reader.track_heads
 
     @cached_property
     def decoder(self) -> Decoder:
-        """The open payload; it knows the codec's own clip, without what stands beside the poses."""
+        """The decoder of the payload; it returns the codec's clip without take data."""
         reader, codec = self._reader, self._options[1]
         if codec is None and self._class.needed_params().isdisjoint(reader.params):
-            codec = _default_codec(self._class)  # what the file names is the encoder's alone
+            codec = _default_codec(self._class)  # the stored parameters matter only to the encoder
         return (codec or self.codec).open(reader.payload, self.codec_header)
 
     @cached_property
     def codec_header(self) -> Any:
-        """The header that the codec gets."""
+        """The header that the codec uses."""
         header = self._reader.header
         try:
             return codec_header(header) if isinstance(header, ClipHeader) else header
@@ -239,18 +239,18 @@ class Motion:
             raise CorruptionError(f"header: {error}") from error
 
     def layout(self) -> PayloadLayout:
-        """Return how the payload is divided."""
+        """Return the layout of the payload."""
         self._check_memory("the index", 0, 0)
         return self.decoder.layout()
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """Return (place in the file, size) of the bytes that frames `start` to `stop` need."""
+        """Return (offset in the file, size) of the bytes that frames `start` to `stop` need."""
         at = self._reader.payload.offset
         found = self.decoder.byte_ranges(start, stop)
         return [(at + offset, length) for offset, length in found if length]
 
     def check(self) -> None:
-        """Hold the whole payload against its checksum."""
+        """Verify the checksum of the payload."""
         self._reader.payload.read_all()
 
     def clip(self) -> Clip:
@@ -258,7 +258,8 @@ class Motion:
         try:
             self._check_memory("all", 0, self._reader.header.frame_count)
         except FormatError:
-            self._reader.payload.read_all()  # a wrong checksum is the first fault of a damaged payload
+            # report a wrong checksum first, because it explains the other error
+            self._reader.payload.read_all()
             raise
         if self._reader.payload.is_truncated:
             return self._restore_coarse(self.decoder.partial())
@@ -268,7 +269,7 @@ class Motion:
     def frames(self, start: int, stop: int, joints: Sequence[str | int] | None = None) -> Clip:
         """Return frames `start` to `stop`, half-open, of `joints` and their ancestors.
 
-        What the codec can leave undecoded of other frames and joints stays undecoded.
+        Other frames and joints are not decoded where the codec can skip them.
         """
         check_frames(start, stop, self.frame_count)
         indices = None if joints is None else self._indices(joints)
@@ -285,7 +286,7 @@ class Motion:
         return np.asarray(part.rotations), np.asarray(part.translations)
 
     def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        """Write frames `start` to `stop` as a plan says, as `WindowWriter.write` does."""
+        """Write features of frames `start` to `stop` to `out`; see `WindowWriter.write`."""
         if self._writer is None:
             plain = self._has_own_arrays
             self._writer = self.decoder.window_writer() if plain else ArrayWindows(self.arrays)
@@ -293,7 +294,7 @@ class Motion:
 
     @cached_property
     def _has_own_arrays(self) -> bool:
-        """Whether the codec's arrays are the clip's, and all of them fit into memory."""
+        """Whether the codec's arrays equal the clip's and fit into the memory limit."""
         header = self.header
         same = isinstance(header, ClipHeader) and self.codec_header.skeleton is header.skeleton
         return same and self._fits_in_memory
@@ -301,7 +302,7 @@ class Motion:
     def sample(self, time: float) -> Clip:
         """Return the pose at `time` seconds as a one-frame clip, clamped.
 
-        Between frames it is slerped, unless the codec itself knows the motion there.
+        Between frames it is interpolated by slerp, unless the codec stores a continuous curve.
         """
         at = self._time_to_frame(time)
         first = int(at)
@@ -313,26 +314,26 @@ class Motion:
         return _restore(found, header, sample_take_data(self.take_data, at))
 
     def preview(self) -> Clip:
-        """Return a coarse clip quickly, where the codec can; else the whole clip."""
+        """Return a coarse clip quickly if the codec supports it, else the whole clip."""
         self._limit.check(self.decoder.preview_memory(), self._reader.header, "a preview")
         return self._restore_coarse(self.decoder.preview())
 
     def _check_memory(
         self, what: str, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> None:
-        """Complain if frames would take too much, before they take any."""
+        """Raise if decoding frames would exceed the memory limit."""
         if not self._fits_in_memory:
             needed = self._memory(start, stop, joints)
             self._limit.check(needed, self._reader.header, what)
 
     @cached_property
     def _fits_in_memory(self) -> bool:
-        """Whether all frames at once are within the limit, so that no part need be asked for."""
+        """Whether the whole clip fits into the memory limit, so that parts need no check."""
         most = self._limit.max_bytes
         return most is None or self._memory(0, self.frame_count) <= most
 
     def _memory(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
-        """Return the bytes that decoding frames takes."""
+        """Return the bytes of memory that decoding frames needs."""
         wanted = None if joints is None else self._codec_joints(joints)
         needed = self.decoder.memory_needed(start, stop, wanted)
         return needed + (self._reader.take_data_memory() if start < stop else 0)
@@ -340,7 +341,7 @@ class Motion:
     def _restore(
         self, found: AnyClip, start: int, stop: int, joints: Sequence[int] | None = None
     ) -> Clip:
-        """Return what a codec decoded of some frames as the file's clip has them."""
+        """Add take data and the file's header to decoded frames."""
         header, take_data = self._reader.header, self.take_data
         if not isinstance(found, Clip) or not isinstance(header, ClipHeader):
             return cast(Clip, found)
@@ -350,7 +351,7 @@ class Motion:
         return _restore(found, part, slice_take_data(take_data, header, start, stop), joints)
 
     def _restore_coarse(self, found: AnyClip) -> Clip:
-        """Return a clip of fewer frames, or of the first, as the file's clip has them."""
+        """Add take data and the file's header to a preview, or to the first frames."""
         header = self._reader.header
         same = found.frame_time == header.frame_time
         if same or not isinstance(found, Clip) or not isinstance(header, ClipHeader):
@@ -363,12 +364,12 @@ class Motion:
         return _restore(found, coarse, self.take_data.at(at.astype(np.intp)))
 
     def _codec_joints(self, joints: Sequence[int]) -> list[int]:
-        """Return which joints of the codec's skeleton these are."""
+        """Return the indices of joints in the codec's skeleton."""
         shift = len(self.codec_header.skeleton) - len(self.header.skeleton)
         return [j + shift for j in joints]
 
     def _time_to_frame(self, time: float) -> float:
-        """Return the frame, with its fraction, at a time in seconds, clamped."""
+        """Return the fractional frame index at a time in seconds, clamped."""
         header: AnyHeader = self._reader.header
         if isinstance(header, ClipHeader):
             return time_to_frame(time, header, self.take_data.times)
@@ -377,7 +378,7 @@ class Motion:
     def _indices(self, joints: Sequence[str | int]) -> list[int]:
         header = self._reader.header
         if not isinstance(header, ClipHeader):
-            raise UsageError("a vertex animation has no joints to choose from")
+            raise UsageError("a vertex animation has no joints to select")
         indices = header.skeleton.indices(joints)
         if not indices:
             raise UsageError("joints must name at least one joint, got none")
@@ -394,17 +395,17 @@ def _restore(
 
 
 def select_clip(source: Source, name: str | None) -> Source:
-    """Return the source of one clip: the file itself, or a part of a scene."""
+    """Return the source of one clip: the file itself, or a clip of a scene."""
     parts = scene_parts(source)
     if parts is None:
         if name is not None:
-            raise SceneError(f"the file is one clip, no scene with a clip {name!r}")
+            raise SceneError(f"the file is a single clip, not a scene; it has no clip {name!r}")
         return source
     if name is None and len(parts) == 1:
         return next(iter(parts.values()))
     if name not in parts:
-        asked = "say which" if name is None else f"none is {name!r}"
-        raise SceneError(f"the file is a scene of {', '.join(map(repr, parts))}; {asked}")
+        hint = "name one" if name is None else f"it has no clip {name!r}"
+        raise SceneError(f"the file is a scene of {', '.join(map(repr, parts))}; {hint}")
     return parts[name]
 
 
@@ -418,16 +419,18 @@ def _default_codec(cls: type[Codec]) -> Codec:
 
 
 def _codec_class(reader: Reader) -> type[Codec]:
-    """Return the class of the codec that a file names, if it reads the file's version."""
+    """Return the codec class of a file; raise if it cannot read the file's version."""
     cls = codec_class(reader.codec_id)
     check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
     if reader.bitstream_version < cls.oldest_bitstream:
         raise UnsupportedVersionError(
-            f"{reader.codec_id} bitstream {reader.bitstream_version} was never released; "
-            f"this mocpack reads {cls.oldest_bitstream} to {cls.bitstream_version}"
+            f"{reader.codec_id} bitstream version must be {cls.oldest_bitstream} to "
+            f"{cls.bitstream_version}, got {reader.bitstream_version}, which was never released"
         )
     if reader.header.kind not in cls.kinds:
-        raise CorruptionError(f"{reader.codec_id} holds no {reader.header.kind} clips")
+        raise CorruptionError(
+            f"codec {reader.codec_id} cannot hold {reader.header.kind} clips (file is corrupt)"
+        )
     return cls
 
 

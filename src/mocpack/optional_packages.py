@@ -1,7 +1,6 @@
-"""Packages that only some of mocpack needs: loaded where they are used, missed in one sentence.
+"""Import optional packages where they are used; the error for a missing one names its pip extra.
 
-The library itself needs numpy alone. Everything else stands behind an extra of pip's, which
-pyproject.toml defines and the sentence names.
+The library itself needs only numpy. pyproject.toml defines the extras.
 """
 
 from __future__ import annotations
@@ -13,22 +12,22 @@ from mocpack.errors import MissingExtraError
 
 
 def require(module: str, *, extra: str, purpose: str) -> Any:
-    """Import and return `module`, or say which extra has it.
+    """Import and return `module`; raise an error that names its extra if it is not installed.
 
     Parameters
     ----------
     module : str
         Such as ``"scipy.optimize"``.
     extra : str
-        The extra of pyproject.toml that installs it; empty for what the plain install brings.
+        The extra of pyproject.toml that installs it; empty if it is a plain dependency.
     purpose : str
-        What cannot be done without it, as the beginning of a sentence.
+        What needs the package, as the start of the error message.
 
     Raises
     ------
     MissingExtraError
-        If its package is not installed. A package that is there and fails to load is another
-        matter, and its own error goes on.
+        If its package is not installed. If an installed package fails to import, its own error is
+        raised.
 
     >>> require("json.decoder", extra="plot", purpose="reading this").__name__
     'json.decoder'
@@ -43,7 +42,7 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 
 
 def missing_package_error(package: str, *, extra: str, purpose: str) -> MissingExtraError:
-    """Return the sentence for a package that is not there.
+    """Return the error for a package that is not installed.
 
     >>> missing_package_error("ufbx", extra="fbx", purpose="reading FBX").args[0]
     "reading FBX needs ufbx, which is not installed: pip install 'mocpack[fbx]'"

@@ -1,7 +1,7 @@
-"""How far long work has come: told by those who do it to whoever listens, if anybody does.
+"""Progress of long work, reported to a callback of the caller, if there is one.
 
-Work is counted in units of the worker's own choice, and what is done within a unit in units of
-its own: an encoder that tries three settings has three units, whatever each of them counts.
+Work is counted in units that the worker chooses. Stages nest: an encoder that tries three settings
+has three units, and each setting counts its own units within one of them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 @dataclass
 class _Stage:
-    """A stretch of work: units done, units in all, and who is told the share."""
+    """A stage of work: units done, units in total, and the callback for the fraction."""
 
     on_progress: Callable[[float], None]
     total: float = 0.0
@@ -29,10 +29,10 @@ _current: ContextVar[_Stage | None] = ContextVar("progress", default=None)
 
 @contextmanager
 def report_to(on_progress: Callable[[float], None]) -> Iterator[None]:
-    """Call `on_progress` with the share of the work within this block that is done, 0 to 1.
+    """Call `on_progress` with the fraction of this block's work that is done, 0 to 1.
 
-    It is called by the thread that does the work. A share may fall: work that has to be done again
-    was not expected. What `on_progress` raises ends the work.
+    The thread that does the work calls it. The fraction can decrease when unexpected work is added.
+    An exception of `on_progress` ends the work.
     """
     token = _current.set(_Stage(on_progress))
     try:
@@ -42,7 +42,7 @@ def report_to(on_progress: Callable[[float], None]) -> Iterator[None]:
 
 
 def expect(units: float) -> None:
-    """Say that so many units of work are to come, from here on."""
+    """Announce `units` more units of work in the current stage."""
     level = _current.get()
     if level is not None:
         level.total = max(level.total, level.done + units)
@@ -50,7 +50,7 @@ def expect(units: float) -> None:
 
 @contextmanager
 def stage(units: float = 1.0) -> Iterator[None]:
-    """Do so many units of work within this block; what was not expected is added to the rest.
+    """Count this block as `units` units of work; unannounced units are added to the total.
 
     >>> def pack():
     ...     expect(4)
@@ -81,6 +81,6 @@ def stage(units: float = 1.0) -> Iterator[None]:
 
 
 def reporter() -> Callable[[int, int], None] | None:
-    """Return what a loop may call with (done, in all); None where nobody listens."""
+    """Return a function of (done, total) for a loop to call, or None without a callback."""
     level = _current.get()
     return None if level is None else level.report

@@ -1,10 +1,10 @@
-"""Motions of robots as training code wants them: positions, bodies and velocities of a clip.
+"""Robot motions for training code: positions, body poses and velocities of a clip.
 
 motion = robot_motion(mocpack.open("dance.mocp")[0:60])
-motion.qpos  # (60, 36) of a G1
-motion.body_poses  # places (60, 30, 3) and rotations (60, 30, 4), in the robot's world
+motion.qpos  # (60, 36) for a G1
+motion.body_poses  # positions (60, 30, 3) and rotations (60, 30, 4), in the robot's world
 
-Where positions are all that is wanted, `QposWindows` takes the shortest way to them.
+If you need only `qpos`, `QposWindows` is faster.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ __all__ = ["QposWindows", "Robot", "RobotMotion", "read_robot", "robot_motion"]
 
 
 class QposWindows:
-    """Windows of MuJoCo's positions of an open file.
+    """Read windows of MuJoCo's positions from an open file.
 
     windows = QposWindows(mocpack.open("dance.mocp"))
-    windows.read(120, 180)  # (60, 36) of a G1: what robot_motion(motion.frames(120, 180)).qpos is
+    windows.read(120, 180)  # (60, 36) for a G1; equals robot_motion(motion.frames(120, 180)).qpos
 
     Parameters
     ----------
     motion : Motion
-        Of a robot: a file whose skeleton has hinges.
+        A robot's motion: its skeleton has hinges.
     """
 
     def __init__(self, motion: Motion) -> None:
@@ -39,8 +39,11 @@ class QposWindows:
         header = motion.header
         hinges = getattr(header.skeleton, "hinges", None)
         if hinges is None:
-            raise UnsupportedClipError("this file has no hinges, so that it is no robot's motion")
-        # a root that floats, below it hinges alone: qpos is root and angles, joint by joint
+            raise UnsupportedClipError(
+                "expected a robot's motion, but the skeleton of this file has no hinges"
+            )
+        # The fast path: a floating root with only hinge joints below it. Then qpos is the root
+        # followed by the angles, joint by joint.
         self._is_floating_tree = (
             has_floating_base(header.metadata)
             and header.translated_joints[:1] == (0,)
@@ -56,7 +59,7 @@ class QposWindows:
             self._turn = rotations.conjugate(rotations.from_matrix(self._axes))
 
     def read(self, start: int, stop: int) -> F64:
-        """Return frames `start` to `stop`, half-open: (T, nq), quaternions (w, x, y, z)."""
+        """Return frames `start` to `stop` (exclusive) as (T, nq), quaternions (w, x, y, z)."""
         if not self._is_floating_tree:
             return robot_motion(self.motion.frames(start, stop)).qpos
         turns, places = self.motion.arrays(start, stop)

@@ -1,7 +1,7 @@
-"""Where the bytes of a file come from: a path, bytes at hand, or an open file object.
+"""Sources of bytes: a path, bytes in memory, or an open file object.
 
-Every read names its place. Threads and forked processes share a file's offset, so none is used
-where the system can read at a place; elsewhere a lock keeps seek and read together.
+Every read names its offset. Threads and forked processes share the position of an open file, so
+reads use pread where the system has it, and a lock around seek and read elsewhere.
 """
 
 from __future__ import annotations
@@ -17,48 +17,46 @@ from typing import Any, BinaryIO
 
 from mocpack.errors import TruncatedError, UsageError
 
-HEAD_READ_BYTES = (
-    4096  # bytes of a file that are read at once: mostly all chunks before the payload
-)
+HEAD_READ_BYTES = 4096  # usually contains all chunks before the payload
 
 Openable = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
-"""What can be opened: a path, the bytes themselves, or a file object open for reading bytes."""
+"""What can be opened: a path, bytes, or a binary file object."""
 
 
 class Source(ABC):
-    """Bytes that can be read anywhere, by any thread."""
+    """Bytes that any thread can read at any offset."""
 
     size: int
     data: bytes | None = None
-    """All bytes, where they are at hand: the core then reads them where they stand."""
+    """All bytes, if they are in memory; the core then reads them without copying."""
 
     @abstractmethod
     def read(self, offset: int, size: int) -> bytes:
-        """Return exactly these bytes, or raise `TruncatedError`."""
+        """Return exactly `size` bytes at `offset`, or raise `TruncatedError`."""
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to give back
-        """Give back what was opened here; what the caller opened stays open."""
+    def close(self) -> None:  # noqa: B027 - most sources have nothing to close
+        """Close what this source opened; a file object of the caller stays open."""
 
 
 def open_source(given: Openable | Source) -> Source:
-    """Return the source of whatever a caller opens."""
+    """Return a source for a path, bytes, a file object or a source."""
     if isinstance(given, Source):
         return given
     if isinstance(given, bytes | bytearray | memoryview):
         return BytesSource(bytes(given))
     if isinstance(given, str | os.PathLike):
-        # what is no regular file is read once, from its start to its end
+        # a pipe or device can be read only once, from start to end
         regular = Path(given).is_file() or not Path(given).exists()
         return PathSource(os.fspath(given)) if regular else BytesSource(Path(given).read_bytes())
     if not hasattr(given, "read"):
-        raise UsageError(f"open takes a path, bytes or a file object, got {type(given).__name__}")
+        raise UsageError(f"expected a path, bytes or a file object, got {type(given).__name__}")
     if not _can_seek(given):
         return BytesSource(_check_bytes(given.read()))
     return FileSource(given)
 
 
 class BytesSource(Source):
-    """Bytes at hand."""
+    """Bytes in memory."""
 
     def __init__(self, data: bytes) -> None:
         self.data: bytes = data
@@ -69,7 +67,7 @@ class BytesSource(Source):
 
 
 class PathSource(Source):
-    """A file by its path. Sent to another process, it is opened there again."""
+    """A file by its path. When unpickled in another process, it is opened again."""
 
     def __init__(self, path: str) -> None:
         self._path = str(Path(path).absolute())
@@ -91,7 +89,7 @@ class PathSource(Source):
 
 
 class PartSource(Source):
-    """A part of another source, as a source of its own; the other is closed with it."""
+    """A range of another source; closing it closes the other source."""
 
     def __init__(self, source: Source, offset: int, size: int) -> None:
         self._source, self._offset, self.size = source, offset, size
@@ -100,7 +98,9 @@ class PartSource(Source):
 
     def read(self, offset: int, size: int) -> bytes:
         if offset + size > self.size:
-            raise TruncatedError(f"file ends {offset + size - self.size} bytes too early")
+            raise TruncatedError(
+                f"file is truncated: {offset + size - self.size} bytes are missing"
+            )
         return self._source.read(self._offset + offset, size)
 
     def close(self) -> None:
@@ -108,7 +108,7 @@ class PartSource(Source):
 
 
 class FileSource(Source):
-    """A file object that the caller opened, and closes."""
+    """A file object that the caller opened and will close."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -119,23 +119,23 @@ class FileSource(Source):
         return _check_size(self._read(offset, size), size)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        raise TypeError(
-            "a motion opened from a file object cannot be sent to another process; open its path"
-        )
+        raise TypeError("a motion opened from a file object cannot be pickled; open it by its path")
 
 
 def _reopen(path: str, size: int) -> PathSource:
     source = PathSource(path)
     if source.size != size:
         source.close()
-        raise TruncatedError(f"{path} has {source.size} bytes, it had {size} when it was opened")
+        raise TruncatedError(
+            f"{path}: expected {size} bytes, as when it was first opened, got {source.size}"
+        )
     return source
 
 
 def _positional_reader(file: Any) -> Callable[[int, int], bytes]:
-    """Return the function that reads so many bytes at a place, fewer at the end."""
+    """Return a function that reads bytes at an offset; it returns fewer at the end of the file."""
     raw = getattr(file, "raw", file)
-    # other objects may have the number of a file that they read through, and not as it is
+    # only for plain files: other objects may transform what they read, such as gzip
     if isinstance(raw, io.FileIO) and hasattr(os, "pread"):
         return partial(_pread, raw)
     lock = threading.Lock()
@@ -154,7 +154,7 @@ def _pread(raw: io.FileIO, offset: int, size: int) -> bytes:
         return first
     parts = [first]
     while got := os.pread(raw.fileno(), size - sum(map(len, parts)), offset + sum(map(len, parts))):
-        parts.append(got)  # a read may give less than there is, above all beyond 2 GB
+        parts.append(got)  # one read may return less than requested, for example above 2 GB
     return b"".join(parts)
 
 
@@ -167,7 +167,7 @@ def _read_all(read: Callable[[int], Any], size: int) -> bytes:
 
 def _check_bytes(data: Any) -> bytes:
     if not isinstance(data, bytes):
-        raise UsageError("the file object gives text; open it for reading bytes")
+        raise UsageError("the file object returns text instead of bytes; open it in binary mode")
     return data
 
 
@@ -180,5 +180,5 @@ def _can_seek(file: Any) -> bool:
 
 def _check_size(data: bytes, size: int) -> bytes:
     if len(data) < size:
-        raise TruncatedError(f"file ends {size - len(data)} bytes too early")
+        raise TruncatedError(f"file is truncated: {size - len(data)} bytes are missing")
     return data

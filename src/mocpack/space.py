@@ -1,6 +1,6 @@
-"""Other programs' spaces: which axis is up, which hand; inside, y is up and right-handed.
+"""Convert between mocpack's axes (y up, right-handed) and those of other programs.
 
-The change is a permutation of axes with signs, so that it is exact both ways.
+The conversion permutes axes and flips signs, so it is exact in both directions.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from mocpack.errors import UsageError
 
 UP_AXES = ("y", "x", "z")
 HANDEDNESS = ("right", "left")
-MAX_COORDINATE_M = 1e7  # metres; beyond it float64 cannot keep a micrometre apart from rounding
-# metres; what is decoded lies an error beyond its source, and is a clip all the same
+MAX_COORDINATE_M = 1e7  # float64 cannot resolve a micrometer reliably beyond this
+# Decoded coordinates may exceed those of the source by the error bound.
 MAX_DECODED_COORDINATE_M = 2 * MAX_COORDINATE_M
 _AXIS_MATRICES = {
     "y": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
@@ -28,14 +28,14 @@ _MIRROR_SIGNS = {"y": (1, 1, -1), "z": (1, -1, 1), "x": (1, 1, -1)}
 
 @cache
 def conversion_matrix(up: str, handedness: str) -> F64:
-    """Return the matrix (3, 3) that takes places of such a space inside.
+    """Return the matrix (3, 3) that converts coordinates with these axes to mocpack's.
 
-    A left-handed space is mirrored along the axis that is neither x nor up, or z where x is up.
+    A left-handed space is mirrored along z, or along y if z is up.
     """
     if up not in UP_AXES or handedness not in HANDEDNESS:
         raise UsageError(
-            f"up must be one of {', '.join(UP_AXES)} and handedness of {', '.join(HANDEDNESS)}, "
-            f"got {up!r} and {handedness!r}"
+            f"up must be one of {', '.join(UP_AXES)} and handedness one of "
+            f"{', '.join(HANDEDNESS)}, got {up!r} and {handedness!r}"
         )
     mirror = _MIRROR_SIGNS[up] if handedness == "left" else (1, 1, 1)
     found = np.array(_AXIS_MATRICES[up], np.float64) * mirror
@@ -44,10 +44,10 @@ def conversion_matrix(up: str, handedness: str) -> F64:
 
 
 def to_internal(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
-    """Return places (…, 3) of such a space as they are inside."""
+    """Convert positions (…, 3) with these axes to mocpack's axes."""
     return np.asarray(points) @ conversion_matrix(up, handedness).T
 
 
 def from_internal(points: npt.ArrayLike, up: str, handedness: str = "right") -> F64:
-    """Return places (…, 3) from inside as they are in such a space; `to_internal` inverts it."""
+    """Convert positions (…, 3) from mocpack's axes to these; the inverse of `to_internal`."""
     return np.asarray(points) @ conversion_matrix(up, handedness)

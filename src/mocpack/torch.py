@@ -1,6 +1,6 @@
-"""Windows of an archive for PyTorch: `Windows` to pick from by any sampler, `Stream` to go through.
+"""PyTorch datasets of an archive's windows: `Windows` for samplers, `Stream` as an iterable.
 
-Both go to the workers of a `torch.utils.data.DataLoader`, forked or spawned. torch is imported when
+Both work with forked and spawned workers of a `torch.utils.data.DataLoader`. torch is imported when
 one of the two names is first used.
 """
 
@@ -27,19 +27,19 @@ def __getattr__(name: str) -> Any:
 
 @cache
 def _classes() -> dict[str, Any]:
-    """Return the classes; torch's own bases are known only now."""
+    """Create the classes, whose base classes need torch."""
     try:
         torch, data = import_module("torch"), import_module("torch.utils.data")
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
-        # no extra has it: which build fits a machine is for its owner to say
+        # no extra installs torch, because its build depends on the machine
         raise MissingExtraError("mocpack.torch needs torch, which is not installed") from error
 
     class Windows(data.Dataset):  # type: ignore[misc, name-defined]
-        """Windows of an archive as tensors (rows, width) of float32.
+        """Windows of an archive as float32 tensors (rows, width).
 
-        Takes what `mocpack.corpora.Windows` takes; `arrays` is that object.
+        Takes the arguments of `mocpack.corpora.Windows`; `arrays` is that object.
         """
 
         def __init__(self, corpus: Corpus, seconds: float = 2.0, **options: Any) -> None:
@@ -52,15 +52,15 @@ def _classes() -> dict[str, Any]:
             return torch.from_numpy(self.arrays[int(index)])
 
         def __getitems__(self, indices: Sequence[int]) -> list[Any]:
-            """Return a batch, fetched together; a DataLoader asks so."""
+            """Return a batch, fetched in parallel; DataLoader calls this."""
             return list(torch.from_numpy(self.arrays.batch([int(n) for n in indices])))
 
     class Stream(data.IterableDataset):  # type: ignore[misc, name-defined]
-        """All windows of an archive in an order by chance, each clip decoded once an epoch.
+        """All windows of an archive in random order; decodes each clip once per epoch.
 
-        Takes what `Windows` takes, and what `mocpack.corpora.Stream` takes. Workers of a DataLoader
-        and ranks of `torch.distributed` (or `share`) get clips of their own. `state_dict` says
-        where it is; with workers, that of each (torchdata's StatefulDataLoader keeps them).
+        Takes the arguments of `Windows` and of `mocpack.corpora.Stream`. Each DataLoader worker and
+        each rank of `torch.distributed` (or `share`) gets its own clips. `state_dict` returns the
+        position; with workers, torchdata's StatefulDataLoader saves one per worker.
         """
 
         def __init__(
@@ -86,7 +86,7 @@ def _classes() -> dict[str, Any]:
                 yield torch.from_numpy(window)
 
         def set_epoch(self, epoch: int) -> None:
-            """Say which pass is next, as samplers are told; workers that stay count themselves."""
+            """Set the next epoch, as for samplers; persistent workers count epochs themselves."""
             self._stream.load_state_dict({**self._stream.state_dict(), "epoch": epoch, "given": 0})
 
         def state_dict(self) -> dict[str, int]:
@@ -96,7 +96,7 @@ def _classes() -> dict[str, Any]:
             self._stream.load_state_dict(state)
 
     for made in (Windows, Stream):
-        # where pickle looks for them, in whatever process
+        # so that pickle finds them in any process
         made.__qualname__, made.__module__ = made.__name__, __name__
     return {"Windows": Windows, "Stream": Stream}
 

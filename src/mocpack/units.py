@@ -1,6 +1,6 @@
-"""Lengths, angles and sizes as people write them: "1mm", "0.3deg", "20kB".
+"""Parse and format lengths, angles and sizes such as "1mm", "0.3deg", "20kB".
 
-Metres, radians and bytes inside.
+Values are meters, radians and bytes.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ _NUMBER = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z
 
 
 class Length(float):
-    """A number of metres that was given with its unit; arithmetic on it gives plain numbers."""
+    """A length in meters that was given with a unit; arithmetic on it returns plain floats."""
 
     def __repr__(self) -> str:
         return f"Length({float(self)!r})"
 
 
 class Angle(float):
-    """A number of radians that was given with its unit; arithmetic on it gives plain numbers."""
+    """An angle in radians that was given with a unit; arithmetic on it returns plain floats."""
 
     def __repr__(self) -> str:
         return f"Angle({float(self)!r})"
 
 
 def deg(value: float) -> Angle:
-    """Return an angle in degrees, where text such as ``"0.3deg"`` will not do.
+    """Return an angle from degrees, as an alternative to text such as ``"0.3deg"``.
 
     >>> deg(180) == math.pi
     True
@@ -64,12 +64,12 @@ def deg(value: float) -> Angle:
 
 
 def rad(value: float) -> Angle:
-    """Return an angle in radians."""
+    """Return an angle from radians."""
     return _to_angle(value, ANGLES["rad"])
 
 
 def mm(value: float) -> Length:
-    """Return a length in millimetres, where text such as ``"1mm"`` will not do.
+    """Return a length from millimeters, as an alternative to text such as ``"1mm"``.
 
     >>> mm(1) == 0.001
     True
@@ -78,21 +78,21 @@ def mm(value: float) -> Length:
 
 
 def cm(value: float) -> Length:
-    """Return a length in centimetres."""
+    """Return a length from centimeters."""
     return _to_length(value, LENGTHS["cm"])
 
 
 def m(value: float) -> Length:
-    """Return a length in metres."""
+    """Return a length from meters."""
     return _to_length(value, LENGTHS["m"])
 
 
 def parse_length_argument(name: str, value: Any) -> float:
-    """Return the metres of what a caller gave as a length: text with a unit, or a `Length`.
+    """Return an argument in meters, given as text with a unit or as a `Length`.
 
-    A bare number is refused: who writes 1 for a millimetre would get a metre.
+    A bare number is an error: someone who writes 1 for a millimeter would get a meter.
 
-    >>> length_argument("max_error", "1mm"), length_argument("max_error", mm(2))
+    >>> parse_length_argument("max_error", "1mm"), parse_length_argument("max_error", mm(2))
     (0.001, 0.002)
     """
     if not isinstance(value, str | Length):
@@ -103,11 +103,11 @@ def parse_length_argument(name: str, value: Any) -> float:
 
 
 def parse_angle_argument(name: str, value: Any) -> float:
-    """Return the radians of what a caller gave as an angle: text with a unit, or an `Angle`.
+    """Return an argument in radians, given as text with a unit or as an `Angle`.
 
-    A bare number is refused: who writes 1 for a degree would get a radian.
+    A bare number is an error: someone who writes 1 for a degree would get a radian.
 
-    >>> angle_argument("max_angle", "5mrad"), angle_argument("max_angle", rad(0.1))
+    >>> parse_angle_argument("max_angle", "5mrad"), parse_angle_argument("max_angle", rad(0.1))
     (0.005, 0.1)
     """
     if not isinstance(value, str | Angle):
@@ -118,7 +118,7 @@ def parse_angle_argument(name: str, value: Any) -> float:
 
 
 def parse_angle(value: str | float) -> float:
-    """Return an angle in radians; a number is radians already, text must name its unit.
+    """Return an angle in radians from a number of radians or text with a unit.
 
     >>> parse_angle("0.005rad"), parse_angle(0.1)
     (0.005, 0.1)
@@ -126,37 +126,37 @@ def parse_angle(value: str | float) -> float:
     text = isinstance(value, str)
     radians = _parse_with_unit(str(value), ANGLES, "angle", "0.3deg") if text else float(value)
     if not 0 < radians < 1e3:
-        raise UsageError(f"an angle must be above 0 and below 1000 rad, got {value!r}")
+        raise UsageError(f"angle must be above 0 and below 1000 rad, got {value!r}")
     return radians
 
 
 def parse_length(value: str | float) -> float:
-    """Return a length in metres; a number is metres already, text must name its unit.
+    """Return a length in meters from a number of meters or text with a unit.
 
     >>> parse_length("1mm"), parse_length("0.5cm"), parse_length(0.002)
     (0.001, 0.005, 0.002)
     """
     text = isinstance(value, str)
-    metres = _parse_with_unit(str(value), LENGTHS, "length", "1mm") if text else float(value)
-    if not 0 < metres < 1e6:
-        raise UsageError(f"a length must be above 0 and below 1e6 m, got {value!r}")
-    return metres
+    meters = _parse_with_unit(str(value), LENGTHS, "length", "1mm") if text else float(value)
+    if not 0 < meters < 1e6:
+        raise UsageError(f"length must be above 0 and below 1e6 m, got {value!r}")
+    return meters
 
 
 def parse_size(value: str | int) -> int:
-    """Return a size in bytes; a number is bytes already.
+    """Return a size in bytes from a number of bytes or text with a unit.
 
     >>> parse_size("20kB"), parse_size("2KiB"), parse_size(500)
     (20000, 2048, 500)
     """
     size: float = value if not isinstance(value, str) else _parse_bytes(value)
     if not isinstance(size, Real) or not 1 <= size < MAX_BYTES:
-        raise UsageError(f"a size must be at least one byte and below 1e18, got {value!r:.80}")
+        raise UsageError(f"size must be at least 1 byte and below 1e18 bytes, got {value!r:.80}")
     return round(size)
 
 
 def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
-    """Return a bandwidth in bits a second; `kilo` is 1024 for those who count so.
+    """Return a bandwidth in bits per second; `kilo` is 1000 or 1024.
 
     >>> parse_bandwidth("128kbps"), parse_bandwidth("1Mbps", kilo=1024)
     (128000.0, 1048576.0)
@@ -164,7 +164,7 @@ def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
     scales = {unit: float(kilo) ** power for unit, power in BANDWIDTHS.items()}
     bandwidth = _parse_with_unit(text, scales, "bandwidth", "128kbps")
     if not 0 < bandwidth < 1e15:
-        raise UsageError(f"a bandwidth must be above 0 and below 1e15 bit/s, got {text!r}")
+        raise UsageError(f"bandwidth must be above 0 and below 1e15 bit/s, got {text!r}")
     return bandwidth
 
 
@@ -176,26 +176,26 @@ def parse_energy(text: str) -> float:
     """
     joules = _parse_with_unit(text, ENERGIES, "energy", "500mJ")
     if not 0 < joules < 1e15:
-        raise UsageError(f"an energy must be above 0 and below 1e15 J, got {text!r}")
+        raise UsageError(f"energy must be above 0 and below 1e15 J, got {text!r}")
     return joules
 
 
-def format_length(metres: float, digits: int = 3) -> str:
-    """Return a length in the unit a person would choose.
+def format_length(meters: float, digits: int = 3) -> str:
+    """Format a length in the unit that reads best.
 
     >>> format_length(0.001), format_length(0.0000123), format_length(9.8e-8)
     ('1 mm', '12.3 µm', '98 nm')
     """
     for unit, scale in (("m", 1.0), ("cm", 1e-2), ("mm", 1e-3)):
-        if metres >= scale * (1 if unit != "cm" else 2):
-            return f"{metres / scale:.{digits}g} {unit}"
-    if metres >= 1e-6 or metres == 0:
-        return f"{metres / 1e-6:.{digits}g} µm"
-    return f"{metres / 1e-9:.{digits}g} nm"
+        if meters >= scale * (1 if unit != "cm" else 2):
+            return f"{meters / scale:.{digits}g} {unit}"
+    if meters >= 1e-6 or meters == 0:
+        return f"{meters / 1e-6:.{digits}g} µm"
+    return f"{meters / 1e-9:.{digits}g} nm"
 
 
 def format_angle(radians: float, digits: int = 3) -> str:
-    """Return an angle in degrees, small ones in thousandths.
+    """Format an angle in degrees.
 
     >>> format_angle(math.pi / 2), format_angle(0.0001)
     ('90°', '0.00573°')
@@ -204,22 +204,22 @@ def format_angle(radians: float, digits: int = 3) -> str:
 
 
 def to_millimeters(meters: float | None) -> float | None:
-    """Return a length in millimeters, None where there is none."""
+    """Return a length in millimeters, or None for None."""
     return None if meters is None else 1000 * meters
 
 
 def to_degrees(radians: float | None) -> float | None:
-    """Return an angle in degrees, None where there is none."""
+    """Return an angle in degrees, or None for None."""
     return None if radians is None else math.degrees(radians)
 
 
 def format_angles(a: float, b: float) -> tuple[str, str]:
-    """Return two angles with as many digits as tell them apart, three at least."""
+    """Format two angles with enough digits (at least three) to tell them apart."""
     return _format_distinct(format_angle, a, b)
 
 
 def format_lengths(a: float, b: float) -> tuple[str, str]:
-    """Return two lengths with as many digits as tell them apart, three at least.
+    """Format two lengths with enough digits (at least three) to tell them apart.
 
     >>> format_lengths(0.001, 0.0010004)
     ('1 mm', '1.0004 mm')
@@ -228,7 +228,7 @@ def format_lengths(a: float, b: float) -> tuple[str, str]:
 
 
 def format_sizes(a: int, b: int) -> tuple[str, str]:
-    """Return two sizes as `format_size` does, in bytes where that would not tell them apart.
+    """Format two sizes like `format_size`, but in bytes if they would look equal.
 
     >>> format_sizes(1790, 20480), format_sizes(1790, 1812)
     (('1.8 kB', '20.5 kB'), ('1790 B', '1812 B'))
@@ -238,7 +238,7 @@ def format_sizes(a: int, b: int) -> tuple[str, str]:
 
 
 def format_size(size: float) -> str:
-    """Return a size in B, kB, MB or GB (powers of 1000).
+    """Format a size in B, kB, MB or GB (powers of 1000).
 
     >>> format_size(999), format_size(20480), format_size(3_200_000), format_size(2e9)
     ('999 B', '20.5 kB', '3.20 MB', '2.00 GB')
@@ -262,13 +262,13 @@ def _format_distinct(form: Callable[[float, int], str], a: float, b: float) -> t
 
 def _to_length(value: float, unit: float) -> Length:
     if not is_finite(value):
-        raise UsageError(f"a length must be finite, got {value!r:.80}")
+        raise UsageError(f"length must be finite, got {value!r:.80}")
     return Length(value * unit)
 
 
 def _to_angle(value: float, unit: float) -> Angle:
     if not is_finite(value):
-        raise UsageError(f"an angle must be finite, got {value!r:.80}")
+        raise UsageError(f"angle must be finite, got {value!r:.80}")
     return Angle(value * unit)
 
 
@@ -283,16 +283,16 @@ def _parse_with_unit(
     match = _NUMBER.fullmatch(text)
     if match is None or match.group(2) not in units:
         raise UsageError(
-            f"cannot read {text!r} as {'an' if what == 'angle' else 'a'} {what}; "
-            f"write it like {like!r} with one of: {', '.join(units)}"
+            f"expected {'an' if what == 'angle' else 'a'} {what} such as {like!r}, with one "
+            f"of the units {', '.join(units)}; got {text!r}"
         )
     return float(match.group(1)) * units[match.group(2)]
 
 
 def parse_frame_range(text: str) -> slice:
-    """Read frames as ``1:``, ``:100`` or ``10:20``.
+    """Parse a range of frames: ``1:``, ``:100`` or ``10:20``.
 
-    >>> frame_range("1:")
+    >>> parse_frame_range("1:")
     slice(1, None, None)
     """
     first, colon, last = text.partition(":")
@@ -301,4 +301,6 @@ def parse_frame_range(text: str) -> slice:
             raise ValueError
         return slice(int(first) if first else None, int(last) if last else None)
     except ValueError:
-        raise UsageError(f"write frames as 1:, :100 or 10:20, got {text!r}") from None
+        raise UsageError(
+            f"expected a range of frames such as 1:, :100 or 10:20, got {text!r}"
+        ) from None

@@ -1,8 +1,8 @@
-"""Processes to work in: fresh ones, with one thread each for linear algebra, none of them trusted.
+"""Worker processes: freshly spawned, with one thread each for linear algebra.
 
-`run_each` is for jobs of which any may kill its process: a death costs the job it came in, and
-no other; a `WorkerGroup` keeps its processes from one list of jobs to the next. `worker_pool` is for work
-that is ours alone, where a death is a defect.
+`run_each` is for jobs that may crash their process, such as reading untrusted files: a crash loses
+only the current job. A `WorkerGroup` keeps its processes for several lists of jobs.
+`worker_pool` is for trusted work, where a crash is a bug.
 """
 
 from __future__ import annotations
@@ -27,18 +27,16 @@ from mocpack import progress
 from mocpack.cores import core_count, set_core_count
 from mocpack.errors import UsageError
 
-# numpy's libraries take all cores for the smallest product; several workers that all do so
-# make each other twenty times slower
+# numpy's libraries use all cores even for small products; several workers that do so slow each
+# other down twentyfold
 THREAD_COUNT_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-PROGRESS_INTERVAL_S = 0.5  # seconds between two words of a process on how far it has come
-STOP_TIMEOUT_S = (
-    0.3  # seconds in which a process that is stopped can put away its half-written file
-)
+PROGRESS_INTERVAL_S = 0.5  # between progress messages of a worker
+STOP_TIMEOUT_S = 0.3  # for a stopped worker to remove its unfinished file
 
 
 @dataclass(frozen=True)
 class LostJob:
-    """What becomes of work whose process died or was ended: one clause saying why."""
+    """The result of a job whose process died, with the reason as a clause."""
 
     reason: str
 
@@ -49,9 +47,9 @@ def worker_pool(
     initializer: Callable[..., None] | None = None,
     initargs: tuple[Any, ...] = (),
 ) -> ProcessPoolExecutor:
-    """Return a pool of `workers` processes (0: as many as there are cores), which share the cores.
+    """Return a pool of `workers` processes (0: one per core), which share the cores.
 
-    Each calls ``initializer(*initargs)`` when it starts: what all its work needs is sent once.
+    Each calls ``initializer(*initargs)`` when it starts, so that common data is sent once.
     """
     count = workers or core_count()
     first = (core_count() // count, initializer, initargs)
@@ -61,9 +59,9 @@ def worker_pool(
 
 
 def spawn_context() -> SpawnContext:
-    """Return the way to start processes that share nothing with this one, one thread each."""
+    """Return a context that spawns processes with one linear algebra thread each."""
     for name in THREAD_COUNT_VARIABLES:
-        # read when a worker first imports numpy; ours is loaded already and keeps its threads
+        # a worker reads it when it imports numpy; this process has imported it already
         os.environ.setdefault(name, "1")
     return get_context("spawn")
 
@@ -77,38 +75,37 @@ def run_each(
     on_start: Callable[[int], None] = lambda index: None,
     on_progress: Callable[[int, float], None] = lambda index, share: None,
 ) -> Generator[tuple[int, Any], None, None]:
-    """Do ``work(*job)`` for run job; yield (index of the job, result or `Lost`) as they come.
+    """Run ``work(*job)`` for each job; yield (job index, result or `LostJob`) as jobs finish.
 
-    Each process has its share of the cores, and one job at a time, so that its death costs no
-    other. Who leaves the loop early, by Ctrl-C too, ends all processes within `STOP_TIMEOUT_S` seconds and
-    the time a kill takes.
+    Each process has its share of the cores and runs one job at a time, so its death loses no other
+    job. Leaving the loop early, also by Ctrl-C, stops all processes after at most `STOP_TIMEOUT_S`.
 
     Parameters
     ----------
     work : callable, importable by name
-        Its result must be picklable; what it raises ends its process.
+        Its result must be picklable; an exception ends its process.
     workers : int
-        Processes at a time.
+        Number of processes.
     max_crashes : int
-        How many processes a job may cost before it is `LostJob`; until then another one tries.
+        Processes that a job may crash before it counts as lost; until then it is tried again.
     on_start : callable
-        Is told the place of each job before it is given to a process.
+        Called with the index of a job before it is sent to a process.
     on_progress : callable
-        Is told the place of a job and the share of it that is done, where its work says so.
+        Called with the index of a job and the fraction done, if its work reports progress.
     """
-    with WorkerGroup(work, workers, max_crashes=max_crashes) as crew:
-        yield from crew.run(jobs, on_start=on_start, on_progress=on_progress)
+    with WorkerGroup(work, workers, max_crashes=max_crashes) as group:
+        yield from group.run(jobs, on_start=on_start, on_progress=on_progress)
 
 
 class WorkerGroup:
-    """Processes for several lists of jobs, one after the other; they end with the ``with`` block.
+    """Worker processes for several lists of jobs; they end with the ``with`` block.
 
     Parameters
     ----------
-    work, workers, deaths
-        As for `run_each`; processes start when there is a job for them.
+    work, workers, max_crashes
+        As for `run_each`; processes start when there are jobs for them.
     initargs : tuple
-        What each process is sent once, when it starts: the first arguments of `work`.
+        First arguments of `work`, sent to each process once.
     """
 
     def __init__(
@@ -169,7 +166,7 @@ class WorkerGroup:
                             continue
                     yield index, result
         finally:
-            # whoever is still at a job of this list is of no use for the next
+            # stop workers that still run jobs of this list
             late = self._busy()
             self._members = [worker for worker in self._members if worker.index is None]
             _stop_workers(late)
@@ -199,12 +196,12 @@ class WorkerGroup:
 
 
 def exit_with_parent() -> None:
-    """Let this process end when the one that started it has gone, however it went."""
+    """Exit this process when its parent ends for any reason."""
     Thread(target=_exit_after_parent, daemon=True).start()
 
 
 def describe_exit(code: int | None) -> str:
-    """Return the clause for a process's exit code.
+    """Describe a process's exit code as a clause.
 
     >>> describe_exit(-9)
     'its process was ended by signal 9 (SIGKILL; often for lack of memory)'
@@ -223,19 +220,19 @@ def describe_exit(code: int | None) -> str:
 
 @dataclass(frozen=True)
 class _Started:
-    """A process is there and takes jobs."""
+    """The worker has started and accepts jobs."""
 
 
 @dataclass(frozen=True)
 class _Progress:
-    """How much of its job a worker has done."""
+    """The fraction of its job that a worker has done."""
 
     done: float
 
 
 @dataclass
 class _Worker:
-    """A process and the pipe to it; `index` is that of the job it has."""
+    """A process and the pipe to it; `index` is the index of its current job."""
 
     process: SpawnProcess
     pipe: Connection
@@ -243,7 +240,7 @@ class _Worker:
     started: bool = False
 
     def send(self, job: tuple[Any, ...]) -> None:
-        # one that is dead already is noticed when its result is asked for
+        # `result` notices if the process is dead
         with suppress(BrokenPipeError, ConnectionResetError):
             self.pipe.send(job)
 
@@ -257,10 +254,10 @@ class _Worker:
 
 
 def _check_start(worker: _Worker) -> None:
-    """Complain of a process that ended by itself before it began: every other would do the same."""
+    """Raise if a process exited before it started to work, because all others would do the same."""
     if not worker.started and (worker.process.exitcode or 0) > 0:
         raise UsageError(
-            "a process to work in ended while it started; a script that starts any has to do so "
+            "a worker process exited during startup; scripts that use workers must start them "
             'under `if __name__ == "__main__":`'
         )
 
@@ -281,13 +278,13 @@ def _start_worker(work: Callable[..., Any], initargs: tuple[Any, ...], cores: in
     )
     with _block_interrupts():
         process.start()
-    theirs.close()  # so that the end of the process ends the pipe
+    theirs.close()  # so that the pipe closes when the process ends
     return _Worker(process, ours)
 
 
 @contextmanager
 def _block_interrupts() -> Iterator[None]:
-    """Keep Ctrl-C for later; processes started here never get it: it is for us to end them."""
+    """Block SIGINT; processes started here inherit that, and this process stops them on Ctrl-C."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -302,7 +299,7 @@ def _worker_main(
     work: Callable[..., Any], initargs: tuple[Any, ...], cores: int, pipe: Connection
 ) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _exit_on_signal)  # so that half-written files are put away
+    signal.signal(signal.SIGTERM, _exit_on_signal)  # so that unfinished files are removed
     exit_with_parent()
     set_core_count(cores)
     pipe.send(_Started())
@@ -315,7 +312,7 @@ def _worker_main(
 
 
 def _progress_sender(pipe: Connection) -> Callable[[float], None]:
-    """Return what sends the share of a job that is done, now and then."""
+    """Return a progress callback that sends the fraction done at intervals."""
     next_time = 0.0
 
     def tell(share: float) -> None:
@@ -333,7 +330,7 @@ def _exit_on_signal(_signal: int, _frame: FrameType | None) -> None:
 
 def _stop_workers(crew: Sequence[_Worker]) -> None:
     for worker in crew:
-        worker.pipe.close()  # one that waits for a job goes by itself
+        worker.pipe.close()  # an idle worker exits by itself
         if worker.index is not None:
             worker.process.terminate()
     until = monotonic() + STOP_TIMEOUT_S

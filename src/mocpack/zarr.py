@@ -1,9 +1,9 @@
-"""Motion in zarr: a codec of version 3 that packs chunks of rows within a promised error.
+"""A zarr 3 codec that compresses chunks of motion within a maximum error.
 
-An array has a row a frame: 4 numbers a joint (x, y, z, w), then 3 a translated joint. Each chunk is
-a .mocp file of its own, head and skeleton included, so that chunks of a second take about 40 % more
-than one file of all. zarr finds the codec ``mocpack`` by its entry point; it is imported when the
-name `MocpackCodec` is first used.
+An array has one row per frame: 4 values per joint (x, y, z, w), then 3 per translated joint. Each
+chunk is a whole .mocp file with head and skeleton, so one-second chunks are about 40 % larger than
+one file. zarr finds the codec ``mocpack`` by its entry point. zarr is imported when `MocpackCodec`
+is first used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def __getattr__(name: str) -> Any:
 
 @dataclass(frozen=True)
 class RowCodec:
-    """Rows of one skeleton to bytes and back.
+    """Encodes and decodes rows of one skeleton.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class RowCodec:
 
     @classmethod
     def from_header(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
-        """Return the one for motion of a clip's skeleton."""
+        """Return the codec for a clip's skeleton."""
         body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
         return cls(base64.b64encode(body).decode(), header.frame_time, max_error)
 
@@ -60,7 +60,7 @@ class RowCodec:
         return ClipHeader(skeleton, frames, self.frame_time, translated, unit)
 
     def encode(self, rows: F32) -> bytes:
-        """Return a chunk (T, 4 J + 3 M); rows of zeros at its end are the array's own filling."""
+        """Encode rows (T, 4 J + 3 M); trailing rows of zeros are fill values and are left out."""
         used = len(rows) - int(np.argmax(rows[::-1].any(axis=1))) if rows.any() else 0
         if not used:
             return b""
@@ -68,8 +68,8 @@ class RowCodec:
         joints, moving = len(header.skeleton), len(header.translated_joints)
         if rows.shape[1] != 4 * joints + 3 * moving:
             raise UsageError(
-                f"rows have {rows.shape[1]} numbers, {joints} joints and {moving} translations "
-                f"{4 * joints + 3 * moving}"
+                f"rows must have {4 * joints + 3 * moving} values for {joints} joints and "
+                f"{moving} translations, got {rows.shape[1]}"
             )
         turns = rows[:used, : 4 * joints].reshape(used, joints, 4)
         places = rows[:used, 4 * joints :].reshape(used, moving, 3)
@@ -77,7 +77,7 @@ class RowCodec:
         return _api.encode(clip, max_error=self.max_error)
 
     def decode(self, data: bytes, shape: tuple[int, ...]) -> F32:
-        """Return the rows of a chunk of a shape; what it does not hold is zeros."""
+        """Decode a chunk to an array of `shape`; missing rows are zeros."""
         out = np.zeros(shape, np.float32)
         if not data:
             return out
@@ -86,21 +86,21 @@ class RowCodec:
             [np.asarray(a).reshape(len(clip), -1) for a in (clip.rotations, clip.translations)], 1
         )
         if rows.shape[1:] != shape[1:] or len(rows) > shape[0]:
-            raise CorruptionError(f"chunk has rows {rows.shape}, the array {shape}")
+            raise CorruptionError(f"chunk: expected rows of shape {shape}, got {rows.shape}")
         out[: len(rows)] = rows
         return out
 
 
 @cache
 def _codec() -> Any:
-    """Return the class; zarr's own base is known only now."""
+    """Create the class, whose base class needs zarr."""
     try:
         abstract = import_module("zarr.abc.codec")
     except ModuleNotFoundError as error:
         raise MissingExtraError("mocpack.zarr needs zarr 3, which is not installed") from error
 
     class MocpackCodec(abstract.ArrayBytesCodec):  # type: ignore[misc, name-defined]
-        """Packs chunks of rows; made by ``MocpackCodec.from_header(clip.header, "1mm")``."""
+        """Compresses chunks of rows; `from_header` creates it."""
 
         is_fixed_size = False
 
@@ -109,7 +109,7 @@ def _codec() -> Any:
 
         @classmethod
         def from_header(cls, header: ClipHeader, max_error: str = "1mm") -> Self:
-            """Return the codec for motion of a clip's skeleton, packed within `max_error`."""
+            """Return the codec for a clip's skeleton and a maximum error."""
             return cls(RowCodec.from_header(header, max_error))
 
         @classmethod
@@ -127,10 +127,12 @@ def _codec() -> Any:
 
         def validate(self, *, shape: tuple[int, ...], dtype: Any, chunk_grid: Any) -> None:
             if len(shape) != 2 or dtype.to_native_dtype() != np.float32:
-                raise UsageError(f"mocpack packs arrays (frames, numbers) of float32, not {shape}")
+                raise UsageError(
+                    f"mocpack needs a float32 array of shape (frames, values), got {shape}"
+                )
 
         def compute_encoded_size(self, _size: int, _spec: Any) -> int:
-            raise NotImplementedError  # as zarr wants it of what has no fixed size
+            raise NotImplementedError  # zarr expects this of codecs without a fixed size
 
         async def _decode_single(self, data: Any, spec: Any) -> Any:
             rows = self.rows.decode(bytes(data.to_bytes()), spec.shape)

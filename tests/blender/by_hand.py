@@ -19,7 +19,7 @@ ADDITIVE, OVERRIDE, PASS_THROUGH = range(3)  # modes of a layer; the second know
 
 
 def positions(path: Path, names: list[str], times: np.ndarray) -> np.ndarray:
-    """Return world positions (T, J, 3) in metres of nodes by name; NaN of what is not there."""
+    """Return world positions (T, J, 3) in meters of nodes by name; NaN of what is not there."""
     from io_scene_fbx import parse_fbx
 
     root, _ = parse_fbx.parse(str(path))
@@ -143,8 +143,8 @@ def _world(
         before, after = _turn(value("PreRotation")), _turn(value("PostRotation"))
         turned = before @ turned @ after.T
     grown = np.diag(value("Lcl Scaling"))
-    pivot, centre = value("RotationPivot"), value("ScalingPivot")
-    beside = centre + value("ScalingOffset") - grown @ centre
+    pivot, center = value("RotationPivot"), value("ScalingPivot")
+    beside = center + value("ScalingOffset") - grown @ center
     local = value("Lcl Translation") + value("RotationOffset") + pivot + turned @ (beside - pivot)
     stretch = turn.T @ matrix  # what the scales above make of directions
     kind = own.get("InheritType", [SEPARATE])[0]

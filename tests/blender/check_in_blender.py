@@ -16,7 +16,7 @@ import by_hand
 import numpy as np
 
 OF_HEIGHT = 1e-4  # largest error of a BVH, whose text is rounded, by the body's height
-METRES = 1e-5  # largest error of other files
+METERS = 1e-5  # largest error of other files
 STEP = 7  # every so many frames are looked at
 # where Blender does something else, as measured: `by_hand.py` says in double precision what the
 # format's own formula makes of the made files, and tests/data/test_fbx.py compares with ufbx's
@@ -96,7 +96,7 @@ def agrees_by_hand(path: Path) -> bool:
     names = [str(name) for name in expected["names"]]
     found = by_hand.positions(path, names, expected["times"][rows])
     apart = np.abs(found - expected["positions"][rows]).max((0, 2))
-    good = bool((apart[~np.char.endswith(names, HELPERS)] < METRES).all())
+    good = bool((apart[~np.char.endswith(names, HELPERS)] < METERS).all())
     verdict = "ok" if good else "FAILED"
     print(f"{path.name:<48} by hand: largest error {np.nanmax(apart):.1e} m: {verdict}")
     return good
@@ -159,12 +159,12 @@ def allowed(path: Path, expected: dict) -> float:
         return OF_HEIGHT * height
     # a bone of Blender's rests without scale, so that noise in scales moves what it carries: in
     # proportion, and not at all where there is none. By hand, in double precision, such files come
-    # out as we have them, within METRES (`agrees_by_hand`)
-    return METRES + expected["noise"] * height
+    # out as we have them, within METERS (`agrees_by_hand`)
+    return METERS + expected["noise"] * height
 
 
 def joints_in_blender(names: list[str], frames: np.ndarray) -> np.ndarray:
-    """Return world positions (frames, joints, 3), y up, in metres; NaN of what is not there."""
+    """Return world positions (frames, joints, 3), y up, in meters; NaN of what is not there."""
     armatures = [o for o in bpy.data.objects if o.type == "ARMATURE"]
     heads = np.full((len(frames), len(names), 3), np.nan)
     for row, frame in enumerate(frames):
@@ -216,7 +216,7 @@ def bring_in_fbx_by_the_addon(path: Path, expected: dict) -> np.ndarray:
 
 
 def bring_in_usd(path: Path, expected: dict) -> np.ndarray:
-    # in metres, whatever the stage's unit; y up becomes Blender's z
+    # in meters, whatever the stage's unit; y up becomes Blender's z
     bpy.ops.wm.usd_import(filepath=str(path), apply_unit_conversion_scale=True)
     return 0 + np.arange(len(expected["times"]))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import mocpack
 
-METRES = 1e-5
+METERS = 1e-5
 
 
 def main() -> int:
@@ -25,7 +25,7 @@ def main() -> int:
         columns = [clip.skeleton.index(name) for name in names]
         count = min(len(positions), clip.frame_count)
         apart = np.abs(clip.positions()[:count, columns] - positions[:count]).max()
-        good = apart < METRES and clip.frame_count == len(positions)
+        good = apart < METERS and clip.frame_count == len(positions)
         failed += not good
         told = f"{len(names)} joints, {clip.frame_count} of {len(positions)} frames"
         verdict = "ok" if good else "FAILED"

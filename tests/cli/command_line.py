@@ -115,7 +115,7 @@ def _server():
 
 
 def _serve(connection):
-    """Fork a process for each request, until nobody asks; in such a process return its words."""
+    """Fork a process per request until the connection closes; return the arguments in the child."""
     while True:
         size, streams, _, _ = socket.recv_fds(connection, 4, 3)
         if not size:

@@ -62,7 +62,7 @@ def test_a_command_begins_its_help_with_the_line_of_the_table(name):
 
 
 def test_no_command_function_takes_more_than_20_parameters():
-    runs = {name: importlib.import_module(app.module_of(name)).run for name in app.COMMANDS}
+    runs = {name: importlib.import_module(app.module_name(name)).run for name in app.COMMANDS}
     counts = {name: len(inspect.signature(run).parameters) for name, run in runs.items()}
     assert {name: count for name, count in counts.items() if count > 20} == {}
 
@@ -130,17 +130,17 @@ def test_an_unknown_option_names_the_help_of_the_command_and_a_close_option(comm
 
 
 @pytest.mark.parametrize("words", [[], ["corpus"], *(name.split() for name in app.COMMANDS)])
-def test_help_shows_no_type_beside_a_flag(words):
+def test_help_shows_plain_types_and_none_for_flags(words):
     listed = run(*words, "--help", COLUMNS="200")
     assert listed.returncode == 0
-    assert not re.search("<bool>|BOOLEAN", listed.stdout)
+    assert not re.search(r"<bool>|BOOLEAN|list\[|range", listed.stdout)
 
 
 def test_help_lists_everyday_commands_then_groups_then_the_rest():
     listed = run("--help", COLUMNS="200").stdout
     places = [
         re.search(rf"^│ {name} ", listed, re.MULTILINE).start()
-        for name in ("compress", "codecs", "corpus", "cluster", "live", *app.SPECIAL)
+        for name in ("compress", "codecs", "corpus", "cluster", "live", *app.MORE_COMMANDS)
     ]
     assert places == sorted(places)
 
@@ -151,13 +151,13 @@ def test_option_groups_are_the_options_of_their_fields():
         return 0
 
     seen: list[tuple[str, Reading, bool]] = []
-    shielded = app._shielded(command)
+    shielded = app._wrap_command(command)
     fields = [one.name for one in dataclasses.fields(Reading)]
     assert [*inspect.signature(shielded).parameters] == ["name", *fields, "force", "quiet"]
     values = dataclasses.asdict(Reading(fps=0.0, allow_pickle=True))
     assert shielded(name="a", quiet=False, force=True, **values) == 0
     assert seen == [("a", Reading(fps=0.0, allow_pickle=True), True)]
-    assert seen[0][1].given() == {"fps": 0.0, "allow_pickle": True}
+    assert seen[0][1].to_arguments() == {"fps": 0.0, "allow_pickle": True}
 
 
 def test_importing_mocpack_loads_none_of_its_modules_and_not_numpy():
@@ -177,7 +177,7 @@ def test_reading_and_writing_loads_no_metrics_no_search_and_no_package_metadata(
 )
 def test_what_runs_no_command_imports_no_command(words):
     found = modules_of(*words)
-    assert not set(map(app.module_of, app.COMMANDS)) & found
+    assert not set(map(app.module_name, app.COMMANDS)) & found
     assert "numpy" not in found
 
 
@@ -186,8 +186,8 @@ def test_what_runs_no_command_imports_no_command(words):
 )
 def test_a_command_imports_its_own_module_and_no_other_command(name):
     found = modules_of(*name.split(), "--help")
-    commands = set(map(app.module_of, app.COMMANDS)) & found
-    assert commands == {app.module_of(name)}
+    commands = set(map(app.module_name, app.COMMANDS)) & found
+    assert commands == {app.module_name(name)}
     assert not found & {"mocpack.bench", "mocpack.viewing", *HEAVY}
 
 
@@ -206,14 +206,14 @@ def test_quiet_may_stand_before_the_command(tmp_path):
     assert run("compress", "walk.bvh", "-f", folder=tmp_path).stdout
 
 
-def test_quiet_still_complains():
+def test_quiet_still_prints_errors():
     result = run("info", "nowhere.mocp", "--quiet")
     assert result.returncode == 2
     assert result.stdout == ""
     assert result.stderr.startswith("mocpack: nowhere.mocp: ")
 
 
-def test_quiet_leaves_json_alone():
+def test_quiet_does_not_suppress_json():
     rows = json.loads(run("codecs", "--json", "-q").stdout)
     assert all(row["ok"] and row["error"] is None for row in rows)
 
@@ -234,7 +234,7 @@ def test_completion_has_a_script_for_the_shell(shell, sign):
 
 
 def completed(shell, line):
-    """Return what is offered at the end of a command line."""
+    """Return the completions at the end of a command line."""
     words = line.split(" ")
     places = {
         "bash": {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)},
@@ -262,7 +262,7 @@ def test_completion_offers_commands_and_options_of_a_group():
     assert "--max-error" in completed("bash", "mocpack cluster plan --max")
 
 
-def test_without_its_packages_the_command_says_how_to_get_them():
+def test_without_its_packages_the_command_says_how_to_install_them():
     code = "import sys; sys.modules['typer'] = None\nfrom mocpack.cli import main; main()"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 1
@@ -281,7 +281,7 @@ STOPPED = "def stopped(*_, **__): raise KeyboardInterrupt\n"
     ],
     ids=["while it loads", "in a command"],
 )
-def test_ctrl_c_is_a_sentence_wherever_it_comes(code):
+def test_ctrl_c_prints_one_message_at_any_time(code):
     words = [sys.executable, "-c", code, "corpus", "pack", "takes", "-o", "all.mocps"]
     result = subprocess.run(words, capture_output=True, text=True)
     assert (result.returncode, result.stderr.count("\n")) == (130, 1)
@@ -290,8 +290,10 @@ def test_ctrl_c_is_a_sentence_wherever_it_comes(code):
 
 def test_the_page_of_the_command_line_names_every_command_exit_code_and_preset():
     page = (Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
-    for name in [*app.COMMANDS, *app.GROUPS]:
-        assert f"`{name}`" in page
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    for words in app.COMMANDS:
+        group, _, name = words.rpartition(" ")
+        assert any(f"`{group} " in row or not group for row in rows if f"{name}`" in row), words
     for code in re.findall(r"(\d+) ", app.EXIT_CODES):
         assert re.search(rf"^\| {code} \|", page, re.MULTILINE)
     for name, bound in PRESETS.items():

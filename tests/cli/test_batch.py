@@ -1,4 +1,4 @@
-"""Many files at once: each has its own fate, a death or Ctrl-C costs one file, the rest resumes."""
+"""Batches: an error, a crash or Ctrl-C affects one file, and --resume continues with the rest."""
 
 import json
 import os
@@ -13,7 +13,7 @@ from command_line import run_text
 import mocpack
 from child_processes import start
 from mocpack.cli import batch
-from mocpack.cli.journal import NAME
+from mocpack.cli.journal import JOURNAL_NAME
 from mocpack.testing import walk
 from naming import names
 
@@ -53,7 +53,7 @@ def folder(tmp_path):
 
 
 def made(folder):
-    return {p.name: p.read_bytes() for p in (folder / "out").iterdir() if p.name != NAME}
+    return {p.name: p.read_bytes() for p in (folder / "out").iterdir() if p.name != JOURNAL_NAME}
 
 
 def rows_of(folder, *words):
@@ -63,7 +63,7 @@ def rows_of(folder, *words):
 
 
 @POSIX
-def test_ctrl_c_stops_a_batch_and_tells_what_was_done(folder):
+def test_ctrl_c_stops_a_batch_and_reports_what_was_done(folder):
     os.mkfifo(folder / "pipe.bvh")
     process = started(
         folder, "compress", "a.bvh", "pipe.bvh", "b.bvh", "c.bvh", "-o", "out", *RAW, "-j", 1
@@ -86,7 +86,7 @@ def test_ctrl_c_stops_a_batch_and_tells_what_was_done(folder):
 
 
 @POSIX
-def test_ctrl_c_tells_what_was_unpacked(folder):
+def test_ctrl_c_reports_what_was_decompressed(folder):
     assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
     os.mkfifo(folder / "out" / "pipe.mocp")
     files = [f"out/{name}.mocp" for name in ("a", "pipe", "b")]
@@ -97,7 +97,7 @@ def test_ctrl_c_tells_what_was_unpacked(folder):
     assert code == 130
     assert names(err, "mocpack: Ctrl-C 2 3")
     assert [line.split(maxsplit=1)[-1].strip() for line in out.splitlines()] == [
-        "fate",
+        "status",
         "done",
         "not done",
         "not done",
@@ -117,7 +117,7 @@ def test_ctrl_c_stops_a_single_file_too(folder):
 
 
 @POSIX
-def test_a_stopped_batch_is_taken_up_where_it_was(folder):
+def test_an_interrupted_batch_is_resumed_where_it_stopped(folder):
     names = ("a.bvh", "pipe.bvh", "b.bvh", "c.bvh")
     os.mkfifo(folder / "pipe.bvh")
     process = started(folder, "compress", *names, "-o", "out", *RAW)
@@ -138,7 +138,7 @@ def test_a_stopped_batch_is_taken_up_where_it_was(folder):
 
 @LINUX
 @POSIX
-def test_a_killed_worker_costs_its_file_and_a_sentence(folder):
+def test_a_killed_worker_fails_only_its_own_file(folder):
     os.mkfifo(folder / "pipe.bvh")
     process = started(folder, "compress", "a.bvh", "pipe.bvh", "b.bvh", "-o", "out", *RAW)
     with (folder / "pipe.bvh").open("wb"):
@@ -153,14 +153,14 @@ def test_a_killed_worker_costs_its_file_and_a_sentence(folder):
 
 
 def worker_of(process):
-    """Return the process that works on files; another one keeps multiprocessing's books."""
+    """Return the worker process; multiprocessing also starts a resource tracker."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     commands = {int(c): Path(f"/proc/{c}/cmdline").read_bytes() for c in children}
     (worker,) = [c for c, command in commands.items() if b"spawn_main" in command]
     return worker
 
 
-def test_a_file_that_fails_has_its_row_and_its_sentence(folder):
+def test_a_file_that_fails_has_a_row_and_an_error_message(folder):
     (folder / "bad.bvh").write_bytes(b"HIERARCHY\nROOT x\n")
     code, rows = rows_of(folder, "a.bvh", "bad.bvh", "b.bvh", "-o", "out", *RAW, "-j", "2")
     assert code == 2
@@ -169,17 +169,17 @@ def test_a_file_that_fails_has_its_row_and_its_sentence(folder):
     assert rows["bad.mocp"]["input"] == "bad.bvh"
 
 
-def test_an_error_that_is_not_ours_is_a_sentence_and_not_the_end():
+def test_an_unexpected_error_is_reported_and_does_not_stop_the_batch():
     def defective(source, output, *, force):
         raise ZeroDivisionError("by nothing")
 
     outcome = batch.attempt(defective, batch.Job("walk.bvh", ("walk.mocp",)))
-    assert (outcome.fate, outcome.code) == ("failed", 2)
-    assert outcome.complaint.startswith("walk.bvh: ")
-    assert names(outcome.complaint, "mocpack ZeroDivisionError: by nothing test_batch.py")
+    assert (outcome.status, outcome.code) == ("failed", 2)
+    assert outcome.error.startswith("walk.bvh: ")
+    assert names(outcome.error, "mocpack ZeroDivisionError: by nothing test_batch.py")
 
 
-def test_resume_trusts_checksums_and_not_names(folder):
+def test_resume_compares_checksums_not_names(folder):
     names = ("a.bvh", "b.bvh", "c.bvh", "-o", "out", *RAW, "--resume")
     assert rows_of(folder, *names)[0] == 0
     whole = made(folder)
@@ -204,7 +204,7 @@ def test_resume_with_other_settings_starts_over(folder):
     assert {row["frames"] for row in rows.values()} == {17}
 
 
-def test_resume_overwrites_nothing_that_no_batch_has_made(folder):
+def test_resume_does_not_overwrite_files_of_other_programs(folder):
     (folder / "out").mkdir()
     (folder / "out" / "b.mocp").write_bytes(b"precious")
     for _ in range(2):  # the first try must not make it ours
@@ -214,10 +214,10 @@ def test_resume_overwrites_nothing_that_no_batch_has_made(folder):
         assert made(folder)["b.mocp"] == b"precious"
 
 
-def test_resume_reads_a_journal_that_was_cut(folder):
+def test_resume_reads_a_truncated_journal(folder):
     names = ("a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")
     rows_of(folder, *names)
-    journal = folder / "out" / NAME
+    journal = folder / "out" / JOURNAL_NAME
     journal.write_bytes(journal.read_bytes()[:-20] + b'\nnull\n[1]\n{"output": 3}\n{"out')
     code, rows = rows_of(folder, *names)
     assert code == 0
@@ -225,21 +225,21 @@ def test_resume_reads_a_journal_that_was_cut(folder):
     assert {row["fate"] for row in rows_of(folder, *names)[1].values()} == {"kept"}
 
 
-def test_resume_puts_away_what_a_killed_writer_has_left(folder):
+def test_resume_removes_temporary_files_of_a_killed_run(folder):
     (folder / "out").mkdir()
-    (folder / "out" / NAME).write_text('{"output": "a.mocp"}\n')
+    (folder / "out" / JOURNAL_NAME).write_text('{"output": "a.mocp"}\n')
     (folder / "out" / ".a.mocp.x1y2z3_4").write_bytes(b"half")
     (folder / "out" / ".a.mocp.backup").write_bytes(b"another's")
     assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW, "--resume")[0] == 0
     assert made(folder).keys() == {"a.mocp", "b.mocp", ".a.mocp.backup"}
 
 
-def test_a_batch_that_is_all_done_leaves_no_journal(folder):
+def test_a_complete_batch_leaves_no_journal(folder):
     assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
     assert sorted(p.name for p in (folder / "out").iterdir()) == ["a.mocp", "b.mocp"]
 
 
-def test_decompress_is_taken_up_too_and_knows_both_files_of_an_amc(folder):
+def test_decompress_can_be_resumed_and_checks_both_files_of_an_amc(folder):
     assert rows_of(folder, "a.bvh", "b.bvh", "-o", "out", *RAW)[0] == 0
     words = ("decompress", "out/a.mocp", "out/b.mocp", "-o", "back", "--to", "amc", "--resume")
     assert run(folder, *words)[0] == 0
@@ -260,7 +260,7 @@ def test_resume_notices_another_skeleton_of_an_amc(folder):
     assert fates == {"walk.mocp": "done", "a.mocp": "kept"}
 
 
-def test_standard_input_stands_alone(folder):
+def test_standard_input_must_be_the_only_input(folder):
     code, _, err = run(folder, "compress", "a.bvh", "-", "-o", "out", *RAW)
     assert code == 2
     assert err.count("\n") == 1

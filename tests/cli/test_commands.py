@@ -1,4 +1,4 @@
-"""The command line as a user meets it: what it prints, where it writes, how it leaves."""
+"""Commands as a user sees them: what they print, where they write, their exit codes."""
 
 import json
 from dataclasses import replace
@@ -41,7 +41,7 @@ def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
     assert b"ratio" in result.stdout
 
 
-def test_compress_says_which_target_it_aimed_at(folder):
+def test_compress_prints_its_target(folder):
     given = run("compress", "walk.bvh", "--max-error", "2mm", folder=folder)
     assert names(given.stdout.decode(), "max_error 2mm keysine")
     none = run("compress", "walk.bvh", "-f", folder=folder)
@@ -57,7 +57,7 @@ def test_a_codec_without_a_target_runs_with_its_own_parameters(folder, codec):
     assert (folder / "walk.mocp").read_bytes() == made
 
 
-def test_effort_counts_for_a_codec_with_parameters(folder):
+def test_effort_applies_to_a_codec_with_parameters(folder):
     sizes = []
     for effort in ("fast", "default"):
         spec = ("--codec", "keysine:max_error=1mm", "--effort", effort)
@@ -66,7 +66,7 @@ def test_effort_counts_for_a_codec_with_parameters(folder):
     assert sizes[1] < sizes[0]
 
 
-def test_compress_json_is_for_machines(folder):
+def test_compress_prints_json(folder):
     result = run("compress", "walk.bvh", "--codec", "raw", "--json", folder=folder)
     (row,) = json.loads(result.stdout)
     assert row["bytes"] == (folder / "walk.mocp").stat().st_size
@@ -89,12 +89,12 @@ def test_a_file_goes_through_pipes(folder):
     assert back.stdout.startswith(b"HIERARCHY")
 
 
-def test_a_file_that_ends_too_early_is_bad_input_and_not_a_key_press(folder):
+def test_a_truncated_file_is_bad_input_and_not_an_interrupt(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
     packed = (folder / "walk.mocp").read_bytes()
     (folder / "cut.mocp").write_bytes(packed[:-9])
     for words in (("info", "cut.mocp"), ("compare", "walk.bvh", "cut.mocp")):
-        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA' has")
+        refused(run(*words, folder=folder), "cut.mocp: chunk 'DATA'")
 
 
 def test_a_bad_file_among_many_is_reported_and_stops_no_other(folder):
@@ -139,7 +139,7 @@ def test_info_json_has_the_promised_keys(folder):
     assert facts["error_mm"]["declared"] == pytest.approx(1.0)
 
 
-def test_compare_leaves_with_one_when_a_file_breaks_its_own_bound(folder):
+def test_compare_exits_with_1_if_a_file_breaks_its_own_bound(folder):
     run("compress", "walk.bvh", "--codec", "raw", "--max-error", "1mm", folder=folder)
     other = mocpack.read(folder / "walk.bvh")
     moved = mocpack.Clip(other.header, other.rotations, other.translations + 0.01)
@@ -154,7 +154,7 @@ def test_frames_drops_the_first_one(folder):
     assert facts["frames"] == 29
 
 
-def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
+def test_an_unreachable_target_exits_with_1_and_writes_nothing(folder):
     result = run("compress", "walk.bvh", "--codec", "raw", "--ratio", "1000", folder=folder)
     refused(result, "walk.bvh raw B", code=1)
     assert not (folder / "walk.mocp").exists()
@@ -185,7 +185,7 @@ def test_a_target_out_of_reach_leaves_with_one_and_writes_nothing(folder):
         (["bench", "--paper", "000", "--data", "walk.bvh"], "--data"),
     ],
 )
-def test_what_cannot_be_done_is_said_in_one_sentence(folder, words, named):
+def test_impossible_requests_are_errors_in_one_sentence(folder, words, named):
     refused(run(*words, folder=folder), named)
     assert not (folder / "report").exists()
 
@@ -197,7 +197,7 @@ def test_a_paper_whose_clips_are_all_missing_is_an_error(folder):
     assert result.stdout == b""
 
 
-def test_papers_that_cannot_be_made_are_named_and_leave_with_one(folder):
+def test_papers_that_cannot_be_reproduced_are_named_and_exit_with_1(folder):
     (folder / "clips").mkdir()
     result = run("bench", "--papers", "--data", "clips", folder=folder)
     assert result.returncode == 1
@@ -210,7 +210,7 @@ def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):
     refused(run("bench", "--paper", "003", folder=folder), "MOCPACK_DATA /nowhere")
 
 
-def test_bench_measures_the_clips_of_the_repository_where_none_are_named(tmp_path, monkeypatch):
+def test_bench_measures_the_clips_of_the_repository_by_default(tmp_path, monkeypatch):
     class AskedError(Exception):
         pass
 
@@ -235,11 +235,11 @@ def test_bench_measures_writes_a_report_and_names_what_failed(folder):
     assert {"report.html", "bench.csv", "bench.json", "size.svg", "size.png"} <= made
 
 
-def test_a_truncated_file_is_said_to_be_cut(folder):
+def test_a_truncated_file_is_reported_as_truncated(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
     whole = (folder / "walk.mocp").read_bytes()
     (folder / "cut.mocp").write_bytes(whole[: len(whole) // 2])
-    refused(run("decompress", "cut.mocp", folder=folder), "cut.mocp: chunk 'DATA' has")
+    refused(run("decompress", "cut.mocp", folder=folder), "cut.mocp: chunk 'DATA'")
 
 
 def test_codecs_lists_every_codec():
@@ -254,7 +254,7 @@ def test_codecs_explains_every_parameter_of_every_codec():
             assert param["about"], (row["codec"], name)
 
 
-def test_codecs_can_be_asked_about_one():
+def test_codecs_can_describe_one_codec():
     result = run("codecs", "keysine").stdout.decode()
     assert result.startswith("keysine  (default)  ")
     assert "    layers = 1  (int)\n        " in result
@@ -301,7 +301,7 @@ def test_energy_counts_decoding_by_the_power_of_a_core(folder):
     refused(run(*words, "-1", folder=folder), "--decode-power -1")
 
 
-def test_energy_refuses_what_is_no_bandwidth_and_what_is_no_packed_clip(folder):
+def test_energy_rejects_bad_bandwidths_and_other_files(folder):
     run("compress", "walk.bvh", "--codec", "raw", folder=folder)
     run("scene", "walk.mocp", "b=walk.mocp", "-o", "scene.mocp", folder=folder)
     words = ["info", "walk.mocp", "--energy", "--bandwidth", "fast"]
@@ -310,12 +310,12 @@ def test_energy_refuses_what_is_no_bandwidth_and_what_is_no_packed_clip(folder):
     refused(run("info", "scene.mocp", "--energy", folder=folder), "scene.mocp --energy 2 clips")
 
 
-def test_an_option_of_energy_alone_is_refused(folder):
+def test_an_energy_option_without_energy_is_rejected(folder):
     refused(run("info", "walk.mocp", "--sleep-power", "3", folder=folder), "--sleep-power --energy")
 
 
 @pytest.mark.parametrize("words", [("decompress",), ("convert", "walk.mocp", "back.npz")])
-def test_a_file_that_takes_too_much_memory_is_refused_in_a_sentence(folder, words):
+def test_a_file_that_needs_too_much_memory_is_rejected(folder, words):
     run("compress", folder / "walk.bvh", "--max-error", "5mm")
     words = words if len(words) > 1 else (*words, "walk.mocp", "-o", "back.npz")
     refused(run(*words, "--memory-limit", "10kB", folder=folder), "30 frames × 21 joints")
@@ -356,7 +356,7 @@ def test_decompress_takes_one_clip_of_a_scene(scene):
     refused(run("info", "two.mocp", "--clip", "carl", folder=scene), "two.mocp 'anna' 'ben' 'carl'")
 
 
-def test_info_shows_what_a_take_holds_besides(folder):
+def test_info_shows_the_take_data(folder):
     (folder / "take.mocp").write_bytes(mocpack.encode(take(), "raw"))
     text = run("info", "take.mocp", folder=folder).stdout.decode()
     assert names(text, "z left-handed 'smile'")
@@ -371,7 +371,7 @@ def test_info_shows_what_a_take_holds_besides(folder):
     assert facts["bytes"]["tracks"] > sum(track["bytes"] for track in facts["tracks"])
 
 
-def test_edit_brings_a_joint_to_its_place_and_says_what_moved(folder):
+def test_edit_moves_a_joint_to_its_target_and_prints_what_moved(folder):
     packed = folder / "walk.mocp"
     packed.write_bytes(mocpack.encode(mocpack.read(folder / "walk.bvh"), "latent-spline"))
     words = ("--at", 0.25, "--joint", "LeftHand", "--to", "0.4,1.3,0.3", "--json")
@@ -384,7 +384,7 @@ def test_edit_brings_a_joint_to_its_place_and_says_what_moved(folder):
     assert hand == pytest.approx([0.4, 1.3, 0.3], abs=1e-3)
 
 
-def test_edit_takes_other_files_too_and_writes_them(folder):
+def test_edit_reads_and_writes_other_formats(folder):
     words = ("--at", 0.1, "--joint", "Hips", "--by", "0,0.1,0")
     done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
     assert done.returncode == 0, done.stderr
@@ -401,14 +401,14 @@ def test_edit_takes_other_files_too_and_writes_them(folder):
         (("--at", 0.1, "--joint", "Hips", "--by", "up"), "'up'"),
     ],
 )
-def test_edit_refuses_what_makes_no_sense(folder, words, named):
+def test_edit_rejects_bad_options(folder, words, named):
     done = run("edit", folder / "walk.bvh", *words, "-o", folder / "edited.bvh")
     assert done.returncode == 2
     assert names(done.stderr.decode(), named)
     assert not (folder / "edited.bvh").exists()
 
 
-def test_info_tells_what_a_cut_file_still_has(folder):
+def test_info_shows_what_a_truncated_file_still_contains(folder):
     packed = folder / "walk.mocp"
     data = mocpack.encode(mocpack.read(folder / "walk.bvh"), "fk-wavelet:step=0.0005")
     packed.write_bytes(data[: 2 * len(data) // 3])
@@ -422,6 +422,6 @@ def test_info_tells_what_a_cut_file_still_has(folder):
     moved = np.linalg.norm(back.positions() - walk(0.5).positions(), axis=-1).max()
     assert 1000 * moved <= cut["error_mm"]
     words = run("info", packed).stdout.split()
-    assert b"layers are whole, within" in b" ".join(words)
+    assert b"truncated" in words
     packed.write_bytes(data)
     assert json.loads(run("info", packed, "--json").stdout)[0]["cut"] is None

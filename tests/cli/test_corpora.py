@@ -1,4 +1,4 @@
-"""``mocpack corpus`` and what is done with archives, as a person does it."""
+"""``mocpack corpus``: commands on archives."""
 
 import json
 
@@ -16,7 +16,7 @@ pytest.importorskip("duckdb")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of takes, and what `corpus pack` made of it."""
+    """A folder of takes, and the archive that `corpus pack` wrote from it."""
     place = tmp_path_factory.mktemp("corpora")
     (place / "takes/s2").mkdir(parents=True)
     mocpack.write(walk(1.0), place / "takes/one.bvh")
@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_ls_lists_what_a_condition_chooses(folder):
+def test_ls_lists_the_clips_that_match_a_condition(folder):
     rows = json.loads(run("corpus", "ls", "all.mocps", "--json", folder=folder).stdout)
     assert [row["clip"] for row in rows] == ["one", "s2/two"]
     assert [row["source"] for row in rows] == ["one.bvh", "s2/two.bvh"]
@@ -68,7 +68,7 @@ def test_a_name_that_leads_out_of_the_folder_is_not_extracted(folder):
     assert not (folder / "evil.mocp").exists()
 
 
-def test_verify_info_repair_and_merge_tell_what_is_there(folder):
+def test_verify_info_repair_and_merge_report_the_clips(folder):
     whole = run("corpus", "verify", "all.mocps", "--decode", folder=folder)
     assert whole.returncode == 0
     assert names(whole.stdout, "2 clips")
@@ -93,7 +93,7 @@ def test_verify_info_repair_and_merge_tell_what_is_there(folder):
     assert "3 clips" in both.stdout
 
 
-def test_refused_files_are_complaints_and_exit_2_and_the_rest_is_packed(folder):
+def test_rejected_files_are_errors_and_the_rest_is_packed(folder):
     (folder / "some").mkdir()
     (folder / "some/bad.bvh").write_text("no motion")
     mocpack.write(walk(0.3), folder / "some/good.bvh")
@@ -107,14 +107,14 @@ def test_refused_files_are_complaints_and_exit_2_and_the_rest_is_packed(folder):
     assert names(again.stderr, "some.mocps -f")
 
 
-def test_a_folder_that_is_not_there_leaves_no_archive(folder):
+def test_a_missing_folder_leaves_no_archive(folder):
     refused = run("corpus", "pack", "typo", "-o", "typo.mocps", folder=folder)
     assert refused.returncode == 2
     assert names(refused.stderr, "typo")
     assert not (folder / "typo.mocps").exists()
 
 
-def test_append_adds_and_two_files_of_one_name_are_refused(folder):
+def test_append_adds_clips_and_rejects_duplicate_names(folder):
     mocpack.write(walk(0.4), folder / "three.bvh")
     words = ["corpus", "pack", "takes/one.bvh", "-o", "grown.mocps", "--effort", "fast"]
     assert run(*words, folder=folder).returncode == 0
@@ -146,7 +146,7 @@ def test_shards_of_many_machines_join_to_the_bytes_of_one(folder):
     assert names(early.stderr, "2 2 1, 2")
 
 
-def test_resume_makes_the_same_and_reports_what_was_refused(folder):
+def test_resume_writes_the_same_archive_and_reports_rejected_files(folder):
     words = [
         "corpus",
         "pack",

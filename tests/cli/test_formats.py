@@ -64,14 +64,14 @@ def test_each_makes_a_file_of_every_animation(folder):
         (["--fps", "-1"], "Fox.glb -1.0"),
     ],
 )
-def test_requests_that_make_no_sense_are_a_sentence(folder, words, named):
+def test_contradictory_requests_are_errors(folder, words, named):
     done = run("convert", "Fox.glb", *words, folder=folder)
     assert done.returncode == 2
     assert names(done.stderr, named)
     assert made(folder) == []
 
 
-def test_compress_says_what_else_is_inside(folder):
+def test_compress_names_the_other_motions_of_a_file(folder):
     done = run("compress", "Fox.glb", "--unit", "cm", "--effort", "fast", folder=folder)
     assert done.returncode == 0
     assert names(done.stdout, "Walk, Run")
@@ -117,14 +117,14 @@ def test_formats_lists_every_extension(folder):
     assert "mocpack[fbx]" in shown
 
 
-def test_kinds_that_are_not_read_come_with_advice(folder):
+def test_unsupported_formats_come_with_advice(folder):
     (folder / "a.dae").write_bytes(b"<?xml version")
     done = run("convert", "a.dae", "a.bvh", folder=folder)
     assert done.returncode == 2
     assert names(done.stderr, "a.dae COLLADA Blender BVH")
 
 
-def test_a_report_says_in_a_line_what_is_lost(folder):
+def test_a_report_is_one_line_about_what_is_lost(folder):
     done = run("convert", "Fox.glb", "run.bvh", "--animation", "Run", "--report", folder=folder)
     assert done.returncode == 0
     (line,) = done.stdout.splitlines()
@@ -136,13 +136,13 @@ def test_a_report_says_in_a_line_what_is_lost(folder):
     ]
 
 
-def test_a_report_of_what_goes_into_a_pipe_is_refused(folder):
+def test_a_report_to_standard_output_is_rejected(folder):
     done = run("convert", "Fox.glb", "-", "--report", folder=folder)
     assert done.returncode == 2
     assert names(done.stderr, "--report")
 
 
-def test_a_motion_is_put_into_a_character(folder):
+def test_a_motion_is_added_to_a_character(folder):
     run("convert", "Fox.glb", "run.mocp", "--animation", "Run", folder=folder)
     done = run("convert", "run.mocp", "new.glb", "--into", "Fox.glb", "--report", folder=folder)
     assert done.returncode == 0, done.stderr

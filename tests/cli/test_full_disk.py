@@ -1,4 +1,4 @@
-"""Commands on a disk that takes no more: the file is named, old output stays, no rest remains.
+"""Commands on a full disk: the error names the file, old output stays, no partial file remains.
 
 A limit on the size of files stands in for the full disk: the kernel refuses the write in the same
 place, whichever library writes.
@@ -172,7 +172,7 @@ def test_interrupted_write_is_not_repeated(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(not os.path.exists(FULL), reason="there is no /dev/full")  # noqa: PTH110
-def test_device_that_takes_nothing_is_named():
+def test_full_device_is_named():
     with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)) as caught:
         atomic.write_atomically(b"motion", FULL)
     assert caught.value.filename == FULL

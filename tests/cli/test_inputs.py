@@ -1,4 +1,4 @@
-"""Folders and patterns as input, rehearsals, presets, and the one shape of JSON."""
+"""Folders and patterns as input, dry runs, presets, and the shape of JSON output."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from command_line import run_text as run
 
 import mocpack
 from child_processes import start
-from mocpack.cli.inputs import find_sources, outputs_for
+from mocpack.cli.inputs import find_sources, output_paths
 from mocpack.errors import UsageError
 from mocpack.testing import walk
 from naming import names, naming
@@ -29,14 +29,14 @@ def write_takes(folder):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Takes in a folder and in one below it, with what is no motion among them."""
+    """Takes in a folder and a subfolder, with other files among them."""
     write_takes(tmp_path)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def packed_takes(tmp_path_factory):
-    """Takes, one of them packed as a file and as an archive; for tests that change no file."""
+    """Takes, one of them compressed to a file and an archive; tests must not change them."""
     folder = tmp_path_factory.mktemp("packed")
     write_takes(folder)
     takes = folder / "takes"
@@ -88,7 +88,7 @@ def test_a_file_that_is_named_twice_is_done_once(folder):
 @pytest.mark.parametrize(
     ("word", "named"), [("takes/*.c3d", "'takes/*.c3d'"), ("empty", "empty .bvh")]
 )
-def test_what_names_no_file_is_said(folder, word, named):
+def test_inputs_without_files_are_errors(folder, word, named):
     (folder / "empty").mkdir()
     result = run("compress", word, "-o", "out", folder=folder)
     assert result.returncode == 2
@@ -96,10 +96,10 @@ def test_what_names_no_file_is_said(folder, word, named):
     assert not (folder / "out").exists()
 
 
-def test_files_that_would_become_one_are_refused(folder):
+def test_two_inputs_with_the_same_output_are_rejected(folder):
     words = [str(folder / "takes/a.bvh"), str(folder / "takes/day two/a.bvh")]
     with pytest.raises(UsageError, match=naming("a.bvh two/a.bvh a.mocp")):
-        outputs_for(find_sources(words, SUFFIXES), "out", ".mocp")
+        output_paths(find_sources(words, SUFFIXES), "out", ".mocp")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_files_that_would_become_one_are_refused(folder):
         "corpus repair a.mocps -o a.mocps",
     ],
 )
-def test_no_file_is_written_over_the_one_that_it_is_made_of(packed_takes, words):
+def test_no_input_is_overwritten(packed_takes, words):
     takes = packed_takes
     before = {path.name: path.read_bytes() for path in takes.iterdir() if path.is_file()}
     assert {"a.mocp", "a.mocps", "link.mocp"} < before.keys()
@@ -132,14 +132,14 @@ def test_no_file_is_written_over_the_one_that_it_is_made_of(packed_takes, words)
     assert before == {path.name: path.read_bytes() for path in takes.iterdir() if path.is_file()}
 
 
-def test_a_dry_run_says_what_would_be_made_and_makes_nothing(folder):
+def test_a_dry_run_lists_the_outputs_and_writes_nothing(folder):
     result = run("compress", "takes", "-o", "packed", "--dry-run", folder=folder)
     assert result.returncode == 0, result.stderr
     assert "packed/day two/a.mocp" in result.stdout
     assert not (folder / "packed").exists()
 
 
-def test_a_dry_run_refuses_what_a_run_would_refuse(folder):
+def test_a_dry_run_reports_the_errors_of_a_run(folder):
     (folder / "takes/a.mocp").write_bytes(b"precious")
     result = run("compress", "takes", "--dry-run", "--json", folder=folder)
     assert result.returncode == 2
@@ -150,7 +150,7 @@ def test_a_dry_run_refuses_what_a_run_would_refuse(folder):
 
 
 def shaped(result):
-    """Return the rows of --json, after a look at their shape."""
+    """Check the shape of the rows of --json and return them."""
     rows = json.loads(result.stdout)
     assert isinstance(rows, list)
     for row in rows:
@@ -216,7 +216,7 @@ def test_every_json_has_the_shape(folder, words):
     assert len(shaped(result)) == 1
 
 
-def test_compare_begins_with_a_verdict_in_words(folder):
+def test_compare_starts_with_a_verdict(folder):
     words = ["takes/a.bvh", "-o", "a.mocp", "--preset", "game", "--effort", "fast"]
     packed = run("compress", *words, folder=folder)
     assert packed.returncode == 0, packed.stderr
@@ -250,7 +250,7 @@ def test_progress_with_the_time_left_is_shown_on_a_terminal(folder, quiet):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals")
-def test_no_color_is_kept(folder):
+def test_no_color_is_respected(folder):
     coloured = on_a_terminal("codecs", "--help", folder=folder)
     plain = on_a_terminal("codecs", "--help", folder=folder, NO_COLOR="1")
     foreground = re.compile(r"\x1b\[(\d+;)*(3[0-8]|9[0-7])[;m]")
@@ -259,7 +259,7 @@ def test_no_color_is_kept(folder):
 
 
 def on_a_terminal(*words, folder, **variables):
-    """Return what a terminal is sent by a command."""
+    """Return what a command writes to a terminal."""
     import pty
 
     ours, theirs = pty.openpty()

@@ -52,7 +52,7 @@ def relay(tmp_path):
 
 
 def error_of(clip, other):
-    """Return how far a recording of the clip, played again and again, is off."""
+    """Return the error of a recording against the looped clip."""
     at = np.arange(other.frame_count) % clip.frame_count
     return measure_error(
         clip.skeleton,
@@ -77,14 +77,14 @@ def test_a_file_is_sent_relayed_recorded_and_received(relay, tmp_path, up, down)
     assert messages[0]["skeleton"]["names"] == list(clip.skeleton.names)
     assert [set(m) for m in messages[1:]] == 39 * [{"time", "rotations", "translations"}]
     sender.send_signal(signal.SIGINT)
-    _, complaint = sender.communicate(timeout=60)
-    assert sender.returncode == 0, complaint
+    _, errors = sender.communicate(timeout=60)
+    assert sender.returncode == 0, errors
     assert lines.communicate(timeout=60)[1] == ""
-    told, complaint = receiver.communicate(timeout=60)
-    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), complaint
+    printed, errors = receiver.communicate(timeout=60)
+    assert (receiver.returncode, printed.strip()) == (0, "wrote got.mocp"), errors
     process.send_signal(signal.SIGINT)
-    told, complaint = process.communicate(timeout=60)
-    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    printed, errors = process.communicate(timeout=60)
+    assert (process.returncode, printed.strip()) == (0, "wrote day.mocp"), errors
     day = mocpack.decode((tmp_path / "day.mocp").read_bytes())
     assert error_of(clip, day) <= 0.005 * (1 + 1e-6)
     got = mocpack.decode((tmp_path / "got.mocp").read_bytes())
@@ -104,8 +104,8 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
     for _ in range(40):
         assert lines.stdout.readline()
     receiver.send_signal(signal.SIGINT)
-    told, complaint = receiver.communicate(timeout=60)
-    assert (receiver.returncode, told.strip()) == (0, "wrote got.mocp"), complaint
+    printed, errors = receiver.communicate(timeout=60)
+    assert (receiver.returncode, printed.strip()) == (0, "wrote got.mocp"), errors
     for process in (sender, lines):
         process.kill()
         process.communicate()
@@ -113,7 +113,7 @@ def test_ctrl_c_finishes_the_file(relay, tmp_path):
 
 
 def record(recorder, name, clip, *, end=True):
-    """Record a clip as a performance; return what takes more of it."""
+    """Record a clip as a performance; return the function that takes more packets."""
     sender = Sender(clip.header, 0.005)
     take = recorder.begin(name, sender.hello)
     for frame in zip(clip.rotations, clip.translations, strict=True):
@@ -125,7 +125,7 @@ def record(recorder, name, clip, *, end=True):
 
 @contextmanager
 def performing(address, count=60):
-    """Send so many frames to a relay and stay on its stage; the relay has recorded them all."""
+    """Send this many frames to a relay and stay connected until it has recorded them."""
     clip, words = walk(1.0), ["mocpack.live.2"]
     sender = Sender(clip.header, 0.005)
     with (
@@ -150,8 +150,8 @@ def test_sigterm_finishes_the_file(relay, tmp_path):
         assert "recording anna" in receiver.stderr.readline()
         for one, name in ((receiver, "got.mocp"), (process, "day.mocp")):
             one.send_signal(signal.SIGTERM)
-            told, complaint = one.communicate(timeout=60)
-            assert (one.returncode, told.strip()) == (0, f"wrote {name}"), complaint
+            printed, errors = one.communicate(timeout=60)
+            assert (one.returncode, printed.strip()) == (0, f"wrote {name}"), errors
             assert mocpack.decode((tmp_path / name).read_bytes()).frame_count == count
     assert not list(tmp_path.glob("*.spool"))
 
@@ -165,8 +165,8 @@ def test_a_relay_that_was_started_with_sigint_ignored_keeps_ignoring_it(tmp_path
     with performing(address) as count:
         pass
     process.send_signal(signal.SIGTERM)
-    told, complaint = process.communicate(timeout=60)
-    assert (process.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    printed, errors = process.communicate(timeout=60)
+    assert (process.returncode, printed.strip()) == (0, "wrote day.mocp"), errors
     assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == count
 
 
@@ -179,8 +179,8 @@ def test_a_killed_relay_loses_nothing_and_the_next_one_finishes_the_recording(re
     again = start("live", "serve", "--port", 0, "--record", "day.mocp", "--no-page", cwd=tmp_path)
     again.stdout.readline()
     again.send_signal(signal.SIGTERM)
-    told, complaint = again.communicate(timeout=60)
-    assert (again.returncode, told.strip()) == (0, "wrote day.mocp"), complaint
+    printed, errors = again.communicate(timeout=60)
+    assert (again.returncode, printed.strip()) == (0, "wrote day.mocp"), errors
     assert [path.name for path in tmp_path.iterdir()] == ["day.mocp"]
     assert mocpack.decode((tmp_path / "day.mocp").read_bytes()).frame_count == count
 
@@ -205,11 +205,11 @@ def test_a_relay_that_breaks_the_protocol_does_not_cost_the_recording(tmp_path):
         port = server.socket.getsockname()[1]
         url = f"ws://127.0.0.1:{port}/stage"
         process = start("live", "receive", url, "-o", "got.mocp", cwd=tmp_path)
-        told, complaint = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=60)
         server.shutdown()
         thread.join()
-    assert (process.returncode, told.strip()) == (2, "wrote got.mocp"), complaint
-    assert "Traceback" not in complaint
+    assert (process.returncode, printed.strip()) == (2, "wrote got.mocp"), errors
+    assert "Traceback" not in errors
     assert mocpack.decode((tmp_path / "got.mocp").read_bytes()).frame_count == len(packets)
 
 
@@ -307,13 +307,13 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_what_cannot_be_is_a_sentence(tmp_path, words, named):
+def test_bad_requests_are_errors_in_one_sentence(tmp_path, words, named):
     mocpack.write(walk(0.2), tmp_path / "walk.bvh")
     process = start(*words, cwd=tmp_path)
-    _, complaint = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert names(complaint, named)
-    assert "Traceback" not in complaint
+    assert names(errors, named)
+    assert "Traceback" not in errors
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_what_cannot_be_is_a_sentence(tmp_path, words, named):
         "live receive ws://127.0.0.1:8420/stage -o zmq://127.0.0.1",
     ],
 )
-def test_an_address_that_is_none_is_a_sentence(words, tmp_path):
+def test_a_bad_address_is_an_error_in_one_sentence(words, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "walk.bvh")
     result = run(*words.split(), folder=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
@@ -345,9 +345,9 @@ def test_an_address_that_is_none_is_a_sentence(words, tmp_path):
 @pytest.mark.parametrize(
     "words", ["live send walk.bvh --to URL/anna", "live receive URL -o got.mocp"]
 )
-def test_who_finds_no_relay_says_so_and_tries_again(words, tmp_path):
+def test_without_a_relay_the_error_is_printed_and_the_connection_retried(words, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "walk.bvh")
-    with socket.socket() as taken:  # bound, and not listening: whoever comes is refused
+    with socket.socket() as taken:  # bound but not listening, so connections are refused
         taken.bind(("127.0.0.1", 0))
         url = f"ws://127.0.0.1:{taken.getsockname()[1]}/stage"
         process = start(*words.replace("URL", url).split(), cwd=tmp_path)
@@ -415,6 +415,6 @@ def test_no_input_from_the_network_prints_a_traceback(tmp_path, request):
                 one.send(message)
                 one.send(message)
     process.send_signal(signal.SIGTERM)
-    _, complaint = process.communicate(timeout=60)
-    assert complaint == ""
+    _, errors = process.communicate(timeout=60)
+    assert errors == ""
     assert process.returncode == 0

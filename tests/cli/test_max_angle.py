@@ -1,4 +1,4 @@
-"""`--max-angle`: in degrees and radians, beside a length, and in what is said of a file."""
+"""`--max-angle`: in degrees and radians, with a maximum error, and in tables and JSON."""
 
 import json
 from math import degrees
@@ -26,7 +26,7 @@ def source(tmp_path_factory):
 
 
 @pytest.mark.parametrize(("told", "bound"), [("0.3deg", 0.3), ("0.005rad", degrees(0.005))])
-def test_bound_on_angles_is_kept_declared_and_measured(source, tmp_path, told, bound):
+def test_the_angle_bound_is_kept_declared_and_measured(source, tmp_path, told, bound):
     packed = tmp_path / "walk.mocp"
     made = run(
         "compress", source, "-o", packed, "--max-error", "5mm", "--max-angle", told, "--json"
@@ -43,7 +43,7 @@ def test_bound_on_angles_is_kept_declared_and_measured(source, tmp_path, told, b
     assert own == pytest.approx(row["max_angle_deg"], rel=1e-6)
 
 
-def test_without_a_bound_on_angles_they_are_off_further(source, tmp_path):
+def test_without_an_angle_bound_the_angle_error_is_larger(source, tmp_path):
     packed = tmp_path / "walk.mocp"
     assert run("compress", source, "-o", packed, "--max-error", "5mm").returncode == 0
     assert largest_angle(mocpack.read(source), mocpack.read(packed)) > np.radians(0.3)
@@ -58,7 +58,7 @@ def test_table_and_info_name_the_angle(source, tmp_path):
 
 
 @pytest.mark.parametrize("told", ["0.3", "-1deg", "0rad", "3mm", "nandeg"])
-def test_angle_that_is_none_is_refused_in_a_sentence(source, tmp_path, told):
+def test_a_bad_angle_is_rejected_in_one_sentence(source, tmp_path, told):
     made = run(
         "compress", source, "-o", tmp_path / "x.mocp", "--max-error", "5mm", f"--max-angle={told}"
     )
@@ -70,7 +70,7 @@ def test_angle_that_is_none_is_refused_in_a_sentence(source, tmp_path, told):
     assert not (tmp_path / "x.mocp").exists()
 
 
-def test_angle_beside_a_bound_on_the_mean_is_refused(source, tmp_path):
+def test_an_angle_bound_with_a_mean_error_is_rejected(source, tmp_path):
     made = run(
         *("compress", source, "-o", tmp_path / "x.mocp"),
         *("--mean-error", "1mm", "--max-angle", "1deg"),

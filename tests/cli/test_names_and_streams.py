@@ -1,4 +1,4 @@
-"""Hostile names and closed streams: only print reaches a terminal, and JSON loses nothing."""
+"""Hostile names and closed streams: terminals get printable text only, JSON keeps all names."""
 
 import errno
 import json
@@ -29,7 +29,7 @@ def run(folder, *words, **streams):
 
 
 def in_shell(folder, command, **settings):
-    """Run a command line in which MOCPACK stands for the program."""
+    """Run a shell command in which MOCPACK stands for the program."""
     command = command.replace("MOCPACK", f"{sys.executable} -m mocpack")
     return subprocess.run(
         ["bash", "-c", command], cwd=folder, timeout=120, capture_output=True, **settings
@@ -43,7 +43,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["take[final]", "d[/x]", "[bold red]x", "say:smile:", "a\\[b]"])
-def test_brackets_in_names_are_no_markup(folder, name):
+def test_brackets_in_names_are_not_markup(folder, name):
     source = folder / f"{name.replace('/', '_')}.bvh"
     (folder / "walk.bvh").rename(source)
     for words in (["--json"], []):
@@ -91,7 +91,7 @@ def test_no_control_character_of_a_joint_reaches_the_terminal(folder):
         assert not {b"\x1b", b"\x07"} & {bytes([b]) for b in result.stdout + result.stderr}
 
 
-def test_a_file_name_that_is_no_text_is_shown_escaped_and_kept_in_json(folder):
+def test_an_undecodable_file_name_is_escaped_and_kept_in_json(folder):
     name = os.fsdecode(b"w\xffalk.bvh")
     try:
         (folder / "walk.bvh").rename(folder / name)
@@ -125,7 +125,7 @@ NEEDS_SHELL = pytest.mark.skipif(not Path("/bin/bash").exists(), reason="needs b
         ("--help", ">&-"),
     ],
 )
-def test_closed_standard_streams_are_no_defect(folder, words, closed):
+def test_closed_standard_streams_do_not_fail(folder, words, closed):
     result = in_shell(folder, f"MOCPACK {words} {closed}")
     assert result.returncode == 0, result.stderr
     assert result.stderr == b""
@@ -134,7 +134,7 @@ def test_closed_standard_streams_are_no_defect(folder, words, closed):
 
 
 @NEEDS_SHELL
-def test_what_needs_a_closed_stream_says_so(folder):
+def test_using_a_closed_stream_is_an_error(folder):
     result = in_shell(folder, "MOCPACK compress walk.bvh --codec raw -o - >&-")
     assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
     assert names(result.stderr.decode(), "mocpack: walk.bvh output")
@@ -145,7 +145,7 @@ def test_what_needs_a_closed_stream_says_so(folder):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_output_that_cannot_be_written_is_a_sentence(folder):
+def test_unwritable_output_is_an_error_in_one_sentence(folder):
     with Path("/dev/full").open("wb") as full:
         result = run(folder, "codecs", stdout=full)
     assert result.returncode == 2
@@ -180,13 +180,13 @@ def test_a_named_pipe_is_read_once_and_whole(folder):
 
 
 @pytest.mark.parametrize("ratio", ["nan", "inf", "-inf", "-3", "0"])
-def test_a_ratio_that_is_none_is_said_so(folder, ratio):
+def test_a_bad_ratio_is_an_error(folder, ratio):
     result = run(folder, "compress", "walk.bvh", "--ratio", ratio)
     assert (result.returncode, result.stderr.count(b"\n")) == (2, 1)
     assert names(result.stderr.decode(), f"mocpack: ratio {float(ratio):g}")
 
 
-def test_half_a_character_is_no_joint_name(tmp_path):
+def test_a_lone_surrogate_is_not_a_joint_name(tmp_path):
     one = {"rotations": [[[0.0, 0, 0, 1]]], "translations": [[0.0, 0, 0]], "parents": [-1]}
     np.savez(tmp_path / "half.npz", **one, offsets=[[0.0, 0, 0]], names=["a\ud800"])
     result = run(tmp_path, "compress", "half.npz")

@@ -1,4 +1,4 @@
-"""``corpus pack`` and ``cluster``: by many jobs, after a stop, from and to addresses."""
+"""``corpus pack`` and ``cluster``: many jobs, interrupted runs, URLs."""
 
 import json
 import signal
@@ -32,7 +32,7 @@ sys.addaudithook(killed)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of takes, and the archive that one run has made of it."""
+    """A folder of takes, and the archive that one run wrote from it."""
     place = tmp_path_factory.mktemp("parts")
     (place / "takes/s2").mkdir(parents=True)
     for number in range(3):
@@ -53,7 +53,7 @@ def write_plan(folder, name, *, takes="takes"):
     return made
 
 
-def test_jobs_work_from_a_plan_and_one_joins_what_they_made(folder):
+def test_jobs_pack_shards_of_a_plan_and_join_writes_the_archive(folder):
     assert "4 files" in write_plan(folder, "plan.jsonl").stdout
     words = [folder / "plan.jsonl", "-o", folder / "planned.mocps"]
     elsewhere = folder / "takes/s2"  # a plan means the same from any folder
@@ -99,12 +99,12 @@ def test_wrong_plans_are_errors(folder):
 @pytest.mark.parametrize(
     "shard", ["0/2", "3/2", "1/0", "x", "1/2/3", "-1/2", "²/2", "1/9999999999"]
 )
-def test_shard_must_be_a_number_of_a_count(shard):
+def test_shard_must_be_number_and_count(shard):
     with pytest.raises(UsageError, match="NUMBER/COUNT"):
         cluster_pack.run("plan.jsonl", "all.mocps", shard=shard)
 
 
-def test_pack_takes_no_plan_and_names_the_command_that_does(folder):
+def test_corpus_pack_rejects_a_plan_and_names_cluster_pack(folder):
     write_plan(folder, "q.jsonl")
     wrong = run("corpus", "pack", "q.jsonl", "-o", "q.mocps", folder=folder)
     assert wrong.returncode == 2
@@ -112,7 +112,7 @@ def test_pack_takes_no_plan_and_names_the_command_that_does(folder):
     assert not (folder / "q.mocps").exists()
 
 
-def test_resume_packs_what_the_jobs_of_a_plan_have_left(folder):
+def test_resume_packs_the_parts_that_are_missing(folder):
     write_plan(folder, "r.jsonl")
     words = ["r.jsonl", "-o", "left.mocps"]
     assert run("cluster", "pack", *words, "--shard", "1/3", folder=folder).returncode == 0
@@ -125,7 +125,7 @@ def test_resume_packs_what_the_jobs_of_a_plan_have_left(folder):
     assert same(folder, "left.mocps")
 
 
-def test_an_archive_that_is_there_is_not_overwritten_by_jobs(folder):
+def test_jobs_do_not_overwrite_an_existing_archive(folder):
     (folder / "old.mocps").write_bytes(b"somebody's")
     write_plan(folder, "old.jsonl")
     resume = ["corpus", "pack", "takes", "-o", "old.mocps", *HOW, "--resume"]
@@ -142,7 +142,7 @@ def test_an_archive_that_is_there_is_not_overwritten_by_jobs(folder):
     assert same(folder, "old.mocps")
 
 
-def test_a_run_that_was_killed_goes_on_and_leaves_nothing_behind(folder):
+def test_a_killed_run_resumes_and_leaves_no_parts(folder):
     words = [sys.executable, "-m", "mocpack", "corpus", "pack", "takes", "-o", "killed.mocps", *HOW]
     parts = folder / "killed.mocps.parts"
     process = start([*words, "--engine", "local"], cwd=folder)
@@ -170,7 +170,7 @@ def finished(folder, tmp_path):
     return tmp_path
 
 
-def test_what_has_been_packed_is_said_to_be_there_and_not_touched(finished):
+def test_a_complete_archive_is_reported_and_not_rewritten(finished):
     archive = finished / "all.mocps"
     before = archive.stat(), archive.read_bytes()
     words = ["corpus", "pack", "in", "-o", "all.mocps", *HOW]
@@ -196,7 +196,7 @@ def test_what_has_been_packed_is_said_to_be_there_and_not_touched(finished):
     assert not (finished / "all.mocps.parts").exists()
 
 
-def test_an_archive_of_anything_else_is_not_taken_for_what_is_asked(finished):
+def test_an_archive_of_other_files_is_not_accepted_as_complete(finished):
     mocpack.write(walk(0.2, seed=9), finished / "in/take1.bvh")
     (finished / "in/bad.bvh").unlink()
     before = (finished / "all.mocps").read_bytes()
@@ -214,7 +214,7 @@ def test_an_archive_of_anything_else_is_not_taken_for_what_is_asked(finished):
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes: needs a POSIX system")
 @pytest.mark.parametrize("how", [[], ["--engine", "local", "-j", "2"]])
-def test_a_file_that_ends_its_process_is_a_row_of_the_report(folder, tmp_path, how):
+def test_a_file_that_crashes_its_worker_is_in_the_report(folder, tmp_path, how):
     (tmp_path / "sitecustomize.py").write_text(DEADLY)
     (tmp_path / "in").mkdir()
     for path in (folder / "takes").rglob("*.bvh"):
@@ -231,7 +231,7 @@ def test_a_file_that_ends_its_process_is_a_row_of_the_report(folder, tmp_path, h
         assert corpus.names == ("one", "take0", "take1", "take2")
 
 
-def test_addresses_are_packed_from_and_to(folder):
+def test_urls_work_as_inputs_and_output(folder):
     pytest.importorskip("fsspec")
     url = folder.as_uri()
     for how in ([], ["--resume"]):
@@ -260,7 +260,7 @@ def test_addresses_are_packed_from_and_to(folder):
     assert json.loads(some.stdout)[0]["clips"] == 1, some.stderr
 
 
-def test_engines_that_are_not_there_are_said_so(folder):
+def test_unknown_engines_are_errors(folder):
     wrong = run("corpus", "pack", "takes", "-o", "x.mocps", "--engine", "spark", folder=folder)
     assert wrong.returncode == 2
     assert names(wrong.stderr, "local ray 'spark'")
@@ -272,7 +272,7 @@ def test_engines_that_are_not_there_are_said_so(folder):
         assert "--append" in wrong.stderr
 
 
-def test_ray_is_missed_in_one_sentence(folder):
+def test_missing_ray_is_an_error_in_one_sentence(folder):
     try:
         import ray  # noqa: F401
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""``mocpack scene``: several motions on one clock, made, listed and taken apart again."""
+"""``mocpack scene``: several motions on one clock, written, listed and extracted."""
 
 import json
 
@@ -20,7 +20,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_two_actors_and_a_prop_make_a_scene_that_comes_apart_again(folder):
+def test_two_actors_and_a_prop_become_a_scene_and_are_extracted_again(folder):
     words = ["scene", "anna.bvh", "ben.bvh", "box=prop.trc", "-o", "duo.mocp"]
     made = run(*words, "--max-error", "1mm", "--start", "ben=0.5", folder=folder)
     assert made.returncode == 0, made.stderr
@@ -51,7 +51,7 @@ def test_json_has_a_row_for_each_clip(folder):
     assert rows[0]["end_time"] == pytest.approx(23 / 60)
 
 
-def test_packed_files_and_scenes_go_in_as_they_are(folder):
+def test_compressed_files_and_scenes_are_copied_unchanged(folder):
     assert run("compress", "anna.bvh", "--max-error", "5mm", folder=folder).returncode == 0
     assert run("scene", "ben.bvh", "prop.trc", "-o", "two.mocp", folder=folder).returncode == 0
     made = run("scene", "anna.mocp", "two.mocp", "-o", "three.mocp", folder=folder)
@@ -105,7 +105,7 @@ def test_tracks_and_uneven_times_move_with_the_start(folder):
         (["anna.bvh", "--max-error", "1mm", "--lossless"], "--max-error --lossless"),
     ],
 )
-def test_what_makes_no_scene_is_said_in_a_sentence(folder, words, named):
+def test_bad_scenes_are_errors_in_one_sentence(folder, words, named):
     (folder / "other").mkdir()
     mocpack.write(walk(0.2), folder / "other/anna.bvh")
     mocpack.write(vertex_wave(), folder / "wave.npz")

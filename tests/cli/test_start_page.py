@@ -1,4 +1,4 @@
-"""The first steps of docs/start.md work as they stand, one after the other in an empty folder."""
+"""The commands of docs/start.md work in order in an empty folder."""
 
 import re
 import shlex

@@ -1,4 +1,4 @@
-"""``mocpack tune`` as a user meets it."""
+"""``mocpack tune`` as a user sees it."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def test_tune_prints_the_best_setting_and_writes_its_file_and_picture(folder):
     assert "◆" in text
 
 
-def test_tune_speaks_json_with_every_trial(folder):
+def test_tune_prints_json_with_every_trial(folder):
     words = ["rd-pca", "walk.bvh", "--size-fraction", "0.05", "--effort", "fast", "-j", "1"]
     result = run(*words, "--metric", "skted", "--json", folder=folder)
     (found,) = json.loads(result.stdout)
@@ -56,7 +56,7 @@ def test_a_bandwidth_gives_a_file_that_arrives_in_time(folder):
     assert found["reception"]["seconds"] == found["best"]["bytes"] * 8 / 64_000
 
 
-def test_an_energy_gives_the_setting_of_least_error_that_keeps_it(folder):
+def test_an_energy_limit_gives_the_setting_with_the_lowest_error(folder):
     words = ["bap-index", "walk.bvh", "--bandwidth", "128kbps", "--effort", "fast", "-j", "1"]
     (found,) = json.loads(run(*words, "--energy", "400mJ", "--json", folder=folder).stdout)
     assert found["reception"]["joules"] <= 0.4
@@ -76,49 +76,49 @@ def refused(result, named, code=2):
     assert "Traceback" not in text
 
 
-def test_a_size_that_no_setting_reaches_leaves_with_1(folder):
+def test_an_unreachable_size_exits_with_1(folder):
     words = ["rd-pca", "walk.bvh", "--size", "100B", "--effort", "fast", "-j", "1"]
     refused(run(*words, folder=folder), "100 B", 1)
 
 
-def test_a_codec_without_a_search_leaves_with_2(folder):
+def test_a_codec_without_a_search_exits_with_2(folder):
     refused(run("raw", "walk.bvh", "--size", "2kB", folder=folder), "raw")
 
 
-def test_two_sizes_are_one_too_many(folder):
+def test_two_size_limits_are_rejected(folder):
     words = ["rd-pca", "walk.bvh", "--size", "2kB", "--size-fraction", "0.5"]
     refused(run(*words, folder=folder), "--size --size-fraction")
 
 
 @pytest.mark.parametrize("share", ["inf", "nan", "0", "-0.5"])
-def test_a_share_of_no_size_is_refused(folder, share):
+def test_a_bad_size_fraction_is_rejected(folder, share):
     words = ["rd-pca", "walk.bvh", "--size-fraction", share]
     refused(run(*words, folder=folder), f"--size-fraction {share}")
 
 
-def test_an_energy_without_a_bandwidth_is_refused(folder):
+def test_an_energy_without_a_bandwidth_is_rejected(folder):
     words = ["bap-index", "walk.bvh", "--energy", "1J"]
     refused(run(*words, folder=folder), "--energy --bandwidth")
 
 
-def test_a_bandwidth_beside_a_size_is_one_too_many(folder):
+def test_a_bandwidth_and_a_size_are_rejected(folder):
     words = ["bap-index", "walk.bvh", "--size", "2kB", "--bandwidth", "128kbps"]
     refused(run(*words, folder=folder), "--size --bandwidth")
 
 
-def test_less_energy_than_sleeping_takes_leaves_with_1(folder):
+def test_less_energy_than_sleep_needs_exits_with_1(folder):
     words = ["bap-index", "walk.bvh", "--bandwidth", "128kbps", "--energy", "1mJ"]
     refused(run(*words, folder=folder), "0.5 1 mJ", 1)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
-def test_on_a_terminal_it_shows_the_time_left(folder):
+def test_tune_shows_the_time_left_on_a_terminal(folder):
     words = ["bap-index", "walk.bvh", "--size-fraction", "0.5", "-j", "1"]
     assert b"left" in on_a_terminal(*words, folder=folder)
 
 
 def on_a_terminal(*words, folder):
-    """Return what a run wrote to a terminal as its standard error."""
+    """Return what a run writes to a terminal on standard error."""
     import pty
 
     ours, theirs = pty.openpty()

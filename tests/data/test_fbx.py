@@ -19,7 +19,7 @@ RECORDED = {  # a key for each frame; frames and joints
     "maya_anim_no_inherit_scale_7700_ascii": (34, 7),
     "maya_kenney_character_7700_binary": (21, 59),
 }
-KEYED = {  # few keys; the same, and the scene's frames a second
+KEYED = {  # few keys; the same, and the scene's frames per second
     "maya_anim_interpolation_7700_binary": (61, 1, 30.0),
     "maya_anim_layers_over_acc_orders_7500_binary": (120, 6, 24.0),
     "maya_anim_pivot_rotate_7700_ascii": (21, 1, 24.0),
@@ -43,7 +43,7 @@ def model(data):
 
 
 def apart_from_ufbx(path, clip, times):
-    """Return how far joints are from where ufbx puts them, in metres."""
+    """Return how far joints are from where ufbx puts them, in meters."""
     script = Path(__file__).with_name("ufbx_poses.py")
     words = [sys.executable, script, path, json.dumps(np.asarray(times).tolist())]
     told = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)

@@ -7,7 +7,7 @@ from in_three import find_three, largest_differences
 import mocpack
 from mocpack.io import list_clips_in_file
 
-MODELS = {  # animations in each, and how large the model is, in metres
+MODELS = {  # animations in each, and how large the model is, in meters
     "gltf/BrainStem.glb": (1, 2),
     "gltf/CesiumMan.glb": (1, 2),
     "gltf/Fox.glb": (3, 150),
@@ -45,7 +45,7 @@ def test_every_animation_stands_where_three_puts_it(other, name):
 @pytest.mark.parametrize("name", MODELS)
 def test_every_animation_keeps_its_bound_as_three_poses_it(other, name):
     find_three()
-    bound = 1e-3 * max(1, MODELS[name][1] / 2)  # metres
+    bound = 1e-3 * max(1, MODELS[name][1] / 2)  # meters
 
     def packed(clip):
         return mocpack.decode(mocpack.encode(clip, max_error=mocpack.m(bound), effort="fast"))

@@ -23,7 +23,7 @@ def trial(data):
     return reader.read(path)
 
 
-def test_markers_take_at_most_7_kb_at_a_millimetre_with_their_gaps(trial):
+def test_markers_take_at_most_7_kb_at_a_millimeter_with_their_gaps(trial):
     clip = mocpack.Clip.from_points(trial.points, trial.names, frame_rate=trial.rate, unit=1e-3)
     data = mocpack.encode(clip, max_error="1mm")
     back = mocpack.decode(data)

@@ -2,8 +2,8 @@
 
 python ufbx_poses.py FILE TIMES
 
-Prints JSON: metres of a unit, and for each time [name, place in the file's unit] of every node. No
-option is given, so that pivots and inherited scales are handled by ufbx at every time anew.
+Prints JSON: meters of a unit, and for each time [name, place in the file's unit] of every node. No
+option is given, so that pivots and inherited scales are handled by ufbx at every time again.
 """
 
 import gc

@@ -1,4 +1,4 @@
-"""Files opened by the JavaScript package in node, and what Python finds in them beside it."""
+"""Opens files with the JavaScript package in Node.js and compares them with Python."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import pytest
 import mocpack
 from mocpack.kinematics import end_positions, forward_kinematics
 
-NANOMETRE = 1e-9
+NANOMETER = 1e-9
 TIMES = (-1.0, 0.0, 0.0123, 0.31, 1e6)  # seconds, some outside of every clip
 
 
@@ -20,7 +20,7 @@ PACKAGE = Path(__file__).parents[2] / "js"
 
 
 def find_package():
-    """Return the folder of the package; the test is skipped where it cannot be run."""
+    """Return the folder of the package; skip the test if it cannot run."""
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     if not ((PACKAGE / "dist/index.js").exists() and (PACKAGE / "dist/mocpack.wasm").exists()):
@@ -29,7 +29,7 @@ def find_package():
 
 
 def in_javascript(package, folder, jobs):
-    """Let node open files; returns for each the header and a function that reads an array."""
+    """Open files in Node.js; return the header of each and a function that reads its arrays."""
     for job in jobs:
         job |= {"out": str(folder / re.sub(r"\W+", "_", job["name"])), "times": TIMES}
     listed = folder / "jobs.json"
@@ -69,19 +69,19 @@ def check_same_motion(found, clip):
     places = np.tile(clip.skeleton.offsets, (frames, 1, 1))
     places[:, list(clip.translated_joints)] = clip.translations
     found_places = found.array("translations", frames, joints, 3)
-    np.testing.assert_allclose(found_places, places, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(found_places, places, rtol=0, atol=NANOMETER)
     if clip.header.is_scaled:
         scales = found.array("scales", frames, joints, 3)
         np.testing.assert_allclose(scales, clip.scales, rtol=1e-15)
     positions, ends = world_of(clip)
     found_positions = found.array("joints", frames, joints, 3)
-    np.testing.assert_allclose(found_positions, positions, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(found_positions, positions, rtol=0, atol=NANOMETER)
     found_ends = found.array("ends", frames, len(clip.skeleton.end_sites), 3)
-    np.testing.assert_allclose(found_ends, ends, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(found_ends, ends, rtol=0, atol=NANOMETER)
     for i, time in enumerate(TIMES):
         expected, _ = world_of(clip.sample(time))
         sampled = found.array(f"sample{i}", 1, joints, 3)
-        np.testing.assert_allclose(sampled, expected, rtol=0, atol=NANOMETRE)
+        np.testing.assert_allclose(sampled, expected, rtol=0, atol=NANOMETER)
 
 
 def check_same_header(found, clip):

@@ -1,4 +1,4 @@
-"""Animations of glTF files posed by three.js in node, to compare ours with."""
+"""Poses of glTF files as computed by three.js in Node.js."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("pose.mjs")
 
 
 def find_three():
-    """Skip the test where three.js cannot be run."""
+    """Skip the test if three.js cannot run."""
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     if not (VIEWER / "node_modules/three").is_dir():
@@ -42,13 +42,13 @@ def pose(path, number, times):
 
 
 def joints_of(path):
-    """Return the number of the node that each joint is."""
+    """Return the node index of each joint."""
     document = gltf_file.parse(Path(path).read_bytes())
     return gltf.find_joint_nodes(document)
 
 
 def largest_differences(path, *, packed=None, count=1000, seed=0, fps=None):
-    """Yield (animation, difference at frames, at random times) in metres, against three.js.
+    """Yield (animation, difference at frames, at random times) in meters, against three.js.
 
     `packed` makes of a clip the one that is compared, such as by packing it. Times are kept away
     from steps, where there is no value but two.

@@ -102,7 +102,7 @@ def mocp(folder):
 
 
 def c3d(folder):
-    """Three markers in millimetres, one of them hidden for a while."""
+    """Three markers in millimeters, one of them hidden for a while."""
     points = _marker_places()
     points[3:6, 1] = 0
 
@@ -267,7 +267,7 @@ def _written(clip, path):
 
 
 def _marker_places():
-    """Places (T, 3, 3) in millimetres."""
+    """Places (T, 3, 3) in millimeters."""
     time = np.arange(FRAMES)[:, np.newaxis, np.newaxis] / 50
     phase = np.arange(9).reshape(1, 3, 3)
     return np.round(1000 + 300 * np.sin(2 * time + phase), 3)

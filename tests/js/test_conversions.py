@@ -1,4 +1,4 @@
-"""What is converted stands where three.js, by its own loaders and mixer, puts it."""
+"""Converted motion has the positions that three.js computes with its own loaders."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Animations of glTF stand where three.js, by its own loader and mixer, puts them."""
+"""glTF animations have the positions that three.js computes with its own loader."""
 
 from pathlib import Path
 

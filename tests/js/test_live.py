@@ -74,7 +74,7 @@ def test_a_leap_in_numbers_costs_node_nothing(package, tmp_path):
     sender = Sender(Hello(clip.header, 0.005, 3))
     first = sender.send(clip.rotations[0], clip.translations[0])
     row = [(0, False, b"\x00" * 20)]
-    far = _core.live_pack(sender.hello.check, furthest, 1 << 60, True, row)
+    far = _core.live_pack(sender.hello.checksum, furthest, 1 << 60, True, row)
     done = in_node(package, tmp_path, sender.hello.to_bytes(), [first, far, first])
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)["report"]

@@ -1,4 +1,4 @@
-"""Views packed by meshoptimizer are unpacked as by the decoder that three.js brings."""
+"""meshoptimizer views decode as with the decoder of three.js."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""What the browser shows is what Python decodes: every number, to a nanometre."""
+"""JavaScript decodes the same numbers as Python, to a nanometer."""
 
 import gzip
 import re
@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 from in_node import (
-    NANOMETRE,
+    NANOMETER,
     Found,
     check_packed,
     check_same_header,
@@ -58,7 +58,7 @@ def test_errors_of_scaled_motion_are_those_of_python(package, tmp_path):
     (found,) = in_javascript(package, tmp_path, [job])
     expected = measure_error(mocpack.read(paths[0]), mocpack.read(paths[1]))
     promised = found.array("promised", clip.frame_count)
-    np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETER)
 
 
 def test_tracks_decode_as_in_python(package, tmp_path):
@@ -182,12 +182,12 @@ def test_errors_are_those_of_python(package, tmp_path):
     expected = measure_error(original, decoded)
     frames, joints = decoded.frame_count, len(decoded.skeleton)
     promised = found.array("promised", frames)
-    np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(promised, expected.frames, rtol=0, atol=NANOMETER)
     by_joint = found.array("byJoint", frames, joints)
-    np.testing.assert_allclose(by_joint.max(axis=0), expected.joints, rtol=0, atol=NANOMETRE)
+    np.testing.assert_allclose(by_joint.max(axis=0), expected.joints, rtol=0, atol=NANOMETER)
     apart = np.linalg.norm(world_of(original)[0] - world_of(decoded)[0], axis=-1)
-    centres = found.array("centres", frames, joints)
-    np.testing.assert_allclose(centres, apart, rtol=0, atol=NANOMETRE)
+    centers = found.array("centers", frames, joints)
+    np.testing.assert_allclose(centers, apart, rtol=0, atol=NANOMETER)
 
 
 def test_real_clips_read_and_decode_as_in_python(package, tmp_path):
@@ -246,7 +246,7 @@ def test_what_a_take_holds_besides_reads_the_same(package, tmp_path):
 
 
 def hinges_of(skeleton):
-    """Return the hinges that JavaScript found; JSON has no infinity, and null stands for it."""
+    """Return the hinges from JavaScript; null stands for infinity, which JSON lacks."""
     rows = skeleton.get("hinges")
     if rows is None:
         return None

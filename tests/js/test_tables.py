@@ -1,4 +1,4 @@
-"""keysine's tables as the wasm carries them: packed, and made again when it starts."""
+"""keysine's tables survive packing into the wasm file and unpacking at startup."""
 
 import importlib.util
 import shutil

@@ -1,4 +1,4 @@
-"""The validator of Khronos finds nothing in the glTF files that we write."""
+"""The Khronos validator accepts the glTF files that mocpack writes."""
 
 import json
 import shutil

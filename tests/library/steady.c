@@ -1,4 +1,4 @@
-// Counts malloc, calloc and realloc of the whole program while a motion is read; prints how many there were.
+// Counts and prints the calls of malloc, calloc and realloc while a motion is read.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -74,7 +74,7 @@ def test_the_shared_library_exports_what_the_header_declares_and_is_small():
         r"\b(mocpack_\w+)\(", (CHECKOUT / "core/include/mocpack/mocpack.h").read_text()
     )
     inline = {"mocpack_poses_dense", "mocpack_poses_soa"} | {
-        f"mocpack_interleaved_f{bits}" for bits in (32, 64)
+        f"mocpack_poses_interleaved_f{bits}" for bits in (32, 64)
     }
     exported = {name for name in listed[2::3] if not name.startswith("_")}
     assert exported == set(declared) - inline

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keysine_payload import read_head
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import read_head
 from strategies import motions
 
 EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))

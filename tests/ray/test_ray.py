@@ -83,9 +83,9 @@ def words(cluster, output, *more, inputs="in"):
 
 
 def finish(process):
-    _, complaints = process.communicate(timeout=240)
-    assert process.returncode == 2, complaints  # one file is bad
-    return complaints
+    _, errors = process.communicate(timeout=240)
+    assert process.returncode == 2, errors  # one file is bad
+    return errors
 
 
 def start(folder, cluster, output, *more):
@@ -125,10 +125,10 @@ def same(folder, output):
 
 
 def test_two_nodes_make_the_bytes_of_one_process(folder, cluster):
-    complaints = finish(start(folder, cluster, "two.mocps", "--report", "bad.jsonl"))
-    assert "bad.bvh" in complaints
-    assert "Traceback" not in complaints
-    assert complaints.count("\n") == 1, complaints
+    errors = finish(start(folder, cluster, "two.mocps", "--report", "bad.jsonl"))
+    assert "bad.bvh" in errors
+    assert "Traceback" not in errors
+    assert errors.count("\n") == 1, errors
     assert same(folder, "two.mocps")
     (row,) = map(json.loads, (folder / "bad.jsonl").read_text().splitlines())
     assert row["input"].endswith("in/bad.bvh")

@@ -1,4 +1,4 @@
-// What libmocpack makes of many files, for a comparison with other readers: compare LIST, which names a file
+// Reads many files with libmocpack, for a comparison with other readers: compare LIST, which names a file
 // per line. Prints a line for each: the status of opening it and decoding its frames, then the status of its
 // tracks; for a .mocps archive the status of its trailer, then that of each clip. The numbers of each good
 // file go to the path with ".c" after it, as float64: frames (T, J, 7), scales (T, J, 3) if joints have some,
@@ -34,7 +34,7 @@ static mocpack_Status read_bytes(void* user, uint64_t offset, size_t size, void*
 {
 	Bytes* bytes = user;
 	if (offset > bytes->size || size > bytes->size - offset)
-		abort(); // nothing beyond the file may be asked for
+		abort(); // the library must not read outside the file
 	memcpy(dst, bytes->at + offset, size);
 	return MOCPACK_OK;
 }

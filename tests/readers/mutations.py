@@ -9,9 +9,9 @@ import numpy as np
 from reader_cases import GOLDEN, built, chunks
 
 import mocpack
-from mocpack.codecs.keysine.payload import checksum
+from keysine_payload import checksum
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container import ArchiveWriter, stored
+from mocpack.container import ArchiveWriter, to_stored_clip
 from mocpack.container.skel import DICTIONARY
 from mocpack.errors import FormatError
 from mocpack.testing import markers, take, walk
@@ -71,7 +71,7 @@ def archives():
         stream = io.BytesIO()
         writer = ArchiveWriter(stream)
         for clip, data in (*files[:3], *files[-2:]):
-            writer.add(stored(clip, data, front))
+            writer.add(to_stored_clip(clip, data, front))
         writer.end()
         found[name] = stream.getvalue()
     return found

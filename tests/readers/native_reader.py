@@ -1,4 +1,4 @@
-"""Frames as libmocpack decodes them, by the program that `read.c` is compiled to."""
+"""Frames as decoded by libmocpack, with the program compiled from `read.c`."""
 
 import subprocess
 

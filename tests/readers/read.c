@@ -13,7 +13,7 @@ typedef struct Bytes
 {
 	unsigned char* at;
 	size_t size;
-	unsigned char* here; // which of them are there, or null
+	unsigned char* here; // flags of available bytes, or null
 } Bytes;
 
 static Bytes whole_file(const char* path)
@@ -36,7 +36,7 @@ static mocpack_Status read_bytes(void* user, uint64_t offset, size_t size, void*
 {
 	Bytes* bytes = user;
 	if (offset + size > bytes->size)
-		abort(); // nothing beyond the file may be asked for
+		abort(); // the library must not read outside the file
 	for (size_t i = 0; bytes->here && i < size; ++i)
 		if (!bytes->here[offset + i])
 			return MOCPACK_NEEDS_BYTES;
@@ -44,7 +44,7 @@ static mocpack_Status read_bytes(void* user, uint64_t offset, size_t size, void*
 	return MOCPACK_OK;
 }
 
-// Whether the call is to be made again, now that what it needs is there.
+// Makes the needed bytes available; returns whether to repeat the call.
 static int fetched(Bytes* bytes, mocpack_Status status, const mocpack_Error* error)
 {
 	if (status != MOCPACK_NEEDS_BYTES)
@@ -211,7 +211,7 @@ static void print_tracks(const char* access, const char* path)
 	free(bytes.at);
 }
 
-// Prints the name of each clip of a scene, and the sum of its numbers; then whether a name finds its clip.
+// Prints the name of each clip of a scene and the sum of its numbers, and checks that names find their clips.
 static void print_scene(const char* access, const char* path)
 {
 	Bytes bytes = whole_file(path);
@@ -261,7 +261,7 @@ static void print_hinges(const char* path)
 	for (size_t h = 0; h < info->hinge_count; ++h)
 	{
 		const mocpack_Hinge* hinge = &info->hinges[h];
-		const double numbers[] = {hinge->joint,	  hinge->slides, hinge->axis[0], hinge->axis[1],
+		const double numbers[] = {hinge->joint,	  hinge->slides,	  hinge->axis[0],	 hinge->axis[1],
 								  hinge->axis[2], hinge->lower_limit, hinge->upper_limit};
 		print_text(hinge->name);
 		print_numbers(numbers, 7);

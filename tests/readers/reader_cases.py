@@ -1,4 +1,4 @@
-"""Good, old, new and hostile files, and what each must give: one table for every reader.
+"""Good, old, new and hostile files, and the expected result of each, shared by all readers.
 
 ``ok``, or the kind of error: ``format`` (not a .mocp file), ``truncated``, ``corrupt``,
 ``unsupported`` (a newer version, or a codec that is not there), ``memory`` (over the limit).
@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 import mocpack
+from keysine_payload import checksum
 from mocpack import samples
 from mocpack.clip import Clip
-from mocpack.codecs.keysine.payload import checksum
 from mocpack.codecs.lossless.codec import CHANNELS, MOTION, motion_matrix, write_matrix
 from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
@@ -467,7 +467,7 @@ def asf_clip():
 
 
 def far_away(data):
-    """Return a raw file whose root is 1e9 metres away in the last frame."""
+    """Return a raw file whose root is 1e9 meters away in the last frame."""
     payload = dict(chunks(data))[b"DATA"]
     stored = sum(bin(byte).count("1") for byte in payload[: -(-CLIP.skeleton.channel_count // 8)])
     at = len(payload) - 4 * stored

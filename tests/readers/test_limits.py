@@ -7,7 +7,7 @@ from native_reader import read_clip
 import mocpack
 from robots import limited_motion, passed_limits
 
-TOLERANCES = {np.float64: 1e-9, np.float32: 2e-6}  # radians, metres
+TOLERANCES = {np.float64: 1e-9, np.float32: 2e-6}  # radians, meters
 WANTED = (
     {"max_error": mocpack.mm(30)},
     {"max_error": mocpack.mm(0.05)},

@@ -199,7 +199,7 @@ def track_numbers(track):
 
 
 def local_places(clip):
-    """Return the local translation (T, J, 3) of every joint, its offset where it does not move."""
+    """Return the local translation (T, J, 3) of every joint; the offset for joints without one."""
     places = np.repeat(clip.skeleton.offsets[np.newaxis], clip.frame_count, axis=0)
     places[:, list(clip.header.translated_joints)] = clip.translations
     return places

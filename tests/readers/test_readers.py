@@ -28,7 +28,7 @@ from mocpack.testing import hard_clips, take, walk
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
 
-MICROMETRE = 1e-6
+MICROMETER = 1e-6
 SINGLE = 1e-6  # a few roundings of float32
 KINDS = {
     FormatError: "format",
@@ -136,7 +136,7 @@ def test_libmocpack_gives_in_single_precision_what_it_gives_in_double(read_in_c,
 
 
 @pytest.mark.parametrize("bound", ["5mm", "1mm", "0.1mm"])
-def test_single_precision_moves_no_point_of_a_real_clip_by_a_micrometre(read_in_c, tmp_path, bound):
+def test_single_precision_moves_no_point_of_a_real_clip_by_a_micrometer(read_in_c, tmp_path, bound):
     path = tmp_path / "clip.mocp"
     clip = load_clip("cmu/49_02", COMMITTED).frames(0, 300)
     path.write_bytes(mocpack.encode(clip, f"keysine:max_error={bound},effort=fast"))
@@ -144,7 +144,7 @@ def test_single_precision_moves_no_point_of_a_real_clip_by_a_micrometre(read_in_
     (numbers,) = read_numbers(read_in_c, "local", [path], np.float32)
     turns = numbers.reshape(clip.frame_count, -1, 7)[..., :4]
     moved = replace(clip, rotations=turns.astype(float))  # places are rounded, which is no fault
-    assert np.abs(moved.world()[0] - clip.world()[0]).max() < MICROMETRE
+    assert np.abs(moved.world()[0] - clip.world()[0]).max() < MICROMETER
 
 
 def test_libmocpack_previews_what_python_previews_and_frames_a_second_apart_without_keys(
@@ -167,7 +167,7 @@ def test_libmocpack_previews_what_python_previews_and_frames_a_second_apart_with
 
 
 def frames_a_second_apart(clip):
-    """Return the indices of frames a second apart, and of the last one."""
+    """Return the indices of frames per second apart, and of the last one."""
     last = clip.frame_count - 1
     return [*range(0, last, round(1 / clip.frame_time)), last]
 

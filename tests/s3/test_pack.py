@@ -116,7 +116,7 @@ def test_a_plan_of_a_bucket_reads_no_object(server, credentials):
     assert not re.search(r"(GET|HEAD) /takes/\S+\.bvh", said)
 
 
-def test_an_object_that_changes_is_packed_anew_and_no_other(server, credentials):
+def test_an_object_that_changes_is_packed_again_and_no_other(server, credentials):
     system = server.system
     urls = {f"take{n}": f"s3://takes/2026/s2/take{n}.bvh" for n in range(4)}
     folder = "s3://out/changed.parts"

@@ -120,13 +120,13 @@ def test_a_network_learns_from_windows(corpus):
         torch.nn.ReLU(),
         torch.nn.Linear(32, data.arrays.width),
     )
-    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     losses = []
     for _ in range(3):
         for batch in DataLoader(data, batch_size=32, shuffle=True):
             loss = ((model(batch[:, :-1]) - batch[:, 1:]) ** 2).mean()
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             loss.backward()
-            optimiser.step()
+            optimizer.step()
             losses.append(float(loss.detach()))
     assert losses[-1] < 0.3 * losses[0]

@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs/corpora.md"
 def blocks():
     """The commands, and the program."""
     page = PAGE.read_text(encoding="utf-8")
-    tutorial = page[page.index("## From a folder of BVH") : page.index("## The archive")]
+    tutorial = page[page.index("## From a folder of BVH") : page.index("## Commands")]
     return re.findall(r"```[^\n]*\n(.*?)```", tutorial, re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Cores: whoever works beside others uses its share of them."""
+"""Cores: anyone who works beside others uses its share of them."""
 
 import os
 from contextlib import closing

@@ -15,7 +15,7 @@ from mocpack.testing import walk
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-# a block that cannot run here, because it needs a dataset or a framework, says so: ```python no-run
+# a block that cannot run here, because it needs a dataset or a framework, is fenced as ```py
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 

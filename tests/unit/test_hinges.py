@@ -128,8 +128,8 @@ def test_angles_of_a_skeleton_without_hinges_are_none_and_cannot_be_given():
     ("given", "named"),
     [
         ({"joints": ()}, "hinges 1 65535 0"),
-        ({"axes": [[0, 2, 0]]}, "axes hinges"),
-        ({"axes": [[0, np.nan, 0]]}, "axes hinges"),
+        ({"axes": [[0, 2, 0]]}, "hinge axes"),
+        ({"axes": [[0, np.nan, 0]]}, "hinge axes"),
         ({"axes": [[0, 1]]}, "axes (1, 3) 2)"),
         ({"limits": [[1, 0]]}, "limits 1.0 0.0"),
         ({"limits": [[np.nan, 0]]}, "limits nan 0.0"),
@@ -156,12 +156,12 @@ def test_hinges_that_are_none_are_refused_by_name(given, named):
 
 
 def test_a_hinge_of_a_joint_that_is_not_there_is_refused():
-    with pytest.raises(InvalidClipError, match=naming("joint 3 0 2")):
+    with pytest.raises(InvalidClipError, match=naming("joints 3 0 2")):
         arm(replace(ELBOW, joints=(3,)))
 
 
 def test_a_slider_must_be_translated():
-    with pytest.raises(InvalidClipError, match="'lower' slides"):
+    with pytest.raises(InvalidClipError, match=naming("'lower' translated_joints")):
         Clip.build(
             arm(replace(ELBOW, slides=[True])), np.tile([0, 0, 0, 1], (1, 3, 1)), [[0, 0, 0]]
         )

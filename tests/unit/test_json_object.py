@@ -28,7 +28,7 @@ REFUSED = {
     "a numpy NaN": ({"mass": np.float64("nan")}, '["mass"]'),
     "an integer beyond float64": ({"count": 10**400}, '["count"]'),
     "a lone surrogate": ({"name": "a\ud800"}, '["name"]'),
-    "a lone surrogate in a key": ({"a": {"\udc00": 1}}, '["a"]'),
+    "a surrogate in a key": ({"a": {"\udc00": 1}}, '["a"]'),
     "a set": ({"tags": {1, 2}}, '["tags"]'),
     "bytes": ({"tags": (b"x",)}, '["tags"][0]'),
     "a numpy integer": ({"count": np.int64(3)}, '["count"]'),

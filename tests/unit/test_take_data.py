@@ -263,7 +263,7 @@ def test_what_makes_no_track_says_why(given, named):
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        ({"scaled_joints": (1,)}, "scaled_joints scales 1 'NoneType'"),
+        ({"scaled_joints": (1,)}, "scaled_joints scales 1"),
         ({"scaled_joints": (1, 0), "scales": np.ones((30, 2, 3))}, "scaled_joints"),
         ({"scaled_joints": (1,), "scales": np.ones((30, 3))}, "scales (30, 1, 3)"),
         ({"scaled_joints": (1,), "scales": np.full((30, 1, 3), np.inf)}, "scales ±1e+06"),
@@ -382,7 +382,7 @@ def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
 
 
 def test_a_live_stream_says_what_it_cannot_take():
-    with pytest.raises(UnsupportedClipError, match=naming("scales without_scales")):
+    with pytest.raises(UnsupportedClipError, match=naming("scales bake_scales")):
         live.Sender(take(["scale"]).header)
 
 
@@ -422,7 +422,7 @@ def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():
     data = mocpack.encode(made, "raw")
     with mocpack.open(data, memory_limit="10MB") as motion:
         assert motion.track_heads[0].count == 300_000
-        with pytest.raises(MemoryLimitError, match=naming("poses")):
+        with pytest.raises(MemoryLimitError, match=naming("10.00")):
             _ = motion.take_data
         with pytest.raises(MemoryLimitError):
             motion.clip()

@@ -26,21 +26,21 @@ def serving(selection):
 
 @contextlib.contextmanager
 def looking(browser, url, **options):
-    """Open the page and fail on any complaint in its console."""
+    """Open the page and fail on any error in its console."""
     small = {"viewport": {"width": 1100, "height": 720}, "device_scale_factor": 0.5}
     context = browser.new_context(**{**small, **options})
     tab = context.new_page()
     tab.set_default_timeout(1000 * PATIENCE)
-    complaints = []
-    tab.on("console", lambda note: complaints.append(note.text) if note.type == "error" else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
-    tab.complaints = complaints
+    errors = []
+    tab.on("console", lambda note: errors.append(note.text) if note.type == "error" else None)
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.errors = errors
     tab.goto(url)
     until(tab, "!!window.mocpack")
     tab.evaluate("window.mocpack.ready")
     yield tab
     context.close()
-    assert complaints == []
+    assert errors == []
 
 
 def until(tab, expression):

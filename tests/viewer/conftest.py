@@ -102,4 +102,4 @@ def tab(shared_tab):
     shared_tab.evaluate("mocpack.show(0)")
     shared_tab.evaluate("document.activeElement.blur()")
     yield shared_tab
-    assert shared_tab.complaints == []
+    assert shared_tab.errors == []

@@ -18,7 +18,7 @@ from naming import names
 
 CHECKOUT = Path(__file__).parents[2]
 EXAMPLE = CHECKOUT / "examples/web"
-MILLIMETRE = 1e-3
+MILLIMETER = 1e-3
 
 
 def load_server():
@@ -43,21 +43,21 @@ def serving(motion):
 
 @contextlib.contextmanager
 def looking(browser, url):
-    """Open the page in a browser; fail on any complaint in its console."""
+    """Open the page in a browser; fail on any error in its console."""
     context = browser.new_context(viewport={"width": 720, "height": 480})
     tab = context.new_page()
     tab.set_default_timeout(1000 * PATIENCE)
-    complaints = []
+    errors = []
     tab.on(
         "console",
-        lambda note: complaints.append(note.text) if note.type in ("error", "warning") else None,
+        lambda note: errors.append(note.text) if note.type in ("error", "warning") else None,
     )
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.goto(url)
     until(tab, "!!window.example")
     yield tab
     context.close()
-    assert [text for text in complaints if "GPU stall" not in text] == []
+    assert [text for text in errors if "GPU stall" not in text] == []
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_the_character_goes_where_the_motion_goes(page, clip):
     # the same way, at another size
     scale = np.linalg.norm(hips[2] - hips[0]) / np.linalg.norm(ours[2] - ours[0])
     assert 0.6 < scale < 1.1
-    np.testing.assert_allclose(hips, scale * ours, rtol=0, atol=2 * MILLIMETRE)
+    np.testing.assert_allclose(hips, scale * ours, rtol=0, atol=2 * MILLIMETER)
     # bones point where joints do, whatever their lengths are
     for bone, child in (("LeftLeg", "LeftFoot"), ("RightArm", "RightForeArm")):
         ends = [np.array([f[f"mixamorig{name}"] for f in found]) for name in (bone, child)]
@@ -153,4 +153,4 @@ def test_a_browsers_worker_plays_files_with_nothing_but_the_package(page, clip):
     origin = page.evaluate("location.origin")
     found = page.evaluate(IN_WORKER, [origin, f"{origin}/motion.mocp"])
     joints = np.reshape(found, (10, len(clip.skeleton), 3))
-    assert np.abs(joints - clip.positions()[:10]).max() < 1.001 * MILLIMETRE
+    assert np.abs(joints - clip.positions()[:10]).max() < 1.001 * MILLIMETER

@@ -290,7 +290,7 @@ def test_unexpected_error_is_one_line_and_status_500(served, monkeypatch, capfd)
     def fail(*_):
         raise RuntimeError("\x1b[31mbroken\nhere")
 
-    monkeypatch.setattr(served.dropped, "take", fail)
+    monkeypatch.setattr(served.dropped, "add", fail)
     answer = exchange(served, drop(served))
     assert answer.startswith(b"HTTP/1.1 500 ")
     said = capfd.readouterr().err

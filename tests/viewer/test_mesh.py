@@ -24,7 +24,7 @@ CLOSE = 2e-4  # of the fox's 100 units
 @pytest.fixture(scope="module")
 def packed(tmp_path_factory):
     path = tmp_path_factory.mktemp("fox") / "fox.mocp"
-    # the fox is as many metres long as foxes are centimetres
+    # the fox is as many meters long as foxes are centimeters
     path.write_bytes(mocpack.encode(mocpack.read(FOX), max_error="3m", effort="fast"))
     return path
 

@@ -15,7 +15,7 @@ from mocpack.testing import hard_clips, jump, walk
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection, select
 
-CLOSE = 1e-4  # metres
+CLOSE = 1e-4  # meters
 
 
 def state(tab, key):
@@ -464,7 +464,7 @@ def test_it_opens_playing(chromium, selection):
         assert state(tab, "playing")
 
 
-def test_colours_mean_the_same_error_in_every_version_unless_asked(tab):
+def test_colors_mean_the_same_error_in_every_version_unless_asked(tab):
     names = state(tab, "versions")
     ends = set()
     for at in range(len(names)):
@@ -598,7 +598,7 @@ def test_a_file_that_cannot_be_packed_is_a_sentence(empty_tab, tmp_path):
     drop(empty_tab, tmp_path / "notes.txt")
     until(empty_tab, "!document.getElementById('message').hidden")
     assert "notes.txt" in empty_tab.locator("#message-text").inner_text()
-    empty_tab.complaints.clear()  # the browser notes the refusal
+    empty_tab.errors.clear()  # the browser notes the refusal
 
 
 def test_a_bound_on_angles_is_told_with_what_was_measured(chromium, motion, tmp_path):

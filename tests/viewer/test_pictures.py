@@ -40,7 +40,7 @@ def picture(selection, **start):
 
 
 def vivid(picture):
-    """Which pixels have a colour, as bones have and the ground has not."""
+    """Which pixels have a color, as bones have and the ground has not."""
     return np.ptp(picture, axis=2) > 30
 
 
@@ -82,7 +82,7 @@ def test_a_video_has_the_length_of_the_clip(drawing, selection, tmp_path):
 
 
 def test_a_video_shows_the_frame_of_each_of_its_times(selection):
-    # 2.5 s at 60 frames a second
+    # 2.5 s at 60 frames per second
     assert video_frames(selection, 30.0)[:4] == [0, 2, 4, 6]
     assert len(video_frames(selection, 30.0)) == 75
     assert video_frames(selection, 7.0)[-1] <= 149

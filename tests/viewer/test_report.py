@@ -18,14 +18,14 @@ SPEEDS = {
 }
 
 
-def row(codec, clip, millimetres, size, **others):
-    scale = 0.0 if codec == "lossless" else millimetres
+def row(codec, clip, millimeters, size, **others):
+    scale = 0.0 if codec == "lossless" else millimeters
     errors = np.linspace(0, scale, 50)
     table = np.tile(np.linspace(0, 255, 50), (len(JOINTS), 1)).astype(np.uint8)
     return {
         "clip": clip,
         "codec": codec,
-        "target": f"max_error={millimetres}mm",
+        "target": f"max_error={millimeters}mm",
         "failure": None,
         "frames": 200,
         "payload_bytes": size - 300,
@@ -63,9 +63,9 @@ def row(codec, clip, millimetres, size, **others):
     } | others
 
 
-def failed(codec, clip, millimetres, why):
+def failed(codec, clip, millimeters, why):
     gone = dict.fromkeys(COLUMNS)
-    named = {"clip": clip, "codec": codec, "target": f"max_error={millimetres}mm"}
+    named = {"clip": clip, "codec": codec, "target": f"max_error={millimeters}mm"}
     return gone | named | {"failure": why}
 
 
@@ -154,8 +154,8 @@ def test_names_of_joints_can_be_read(page, card):
     assert min(sizes) >= 9  # pixels
 
 
-def test_maps_that_stand_side_by_side_share_one_scale_of_colours(page):
-    # one bar of colours, and the names of joints once
+def test_maps_that_stand_side_by_side_share_one_scale_of_colors(page):
+    # one bar of colors, and the names of joints once
     labels = page.locator("#map svg text").all_text_contents()
     assert sum(names(label, "error, mm") for label in labels) == 1
     assert labels.count(JOINTS[0]) == 1

@@ -32,7 +32,7 @@ def test_every_clip_of_a_scene_is_shown_where_python_puts_it(chromium, duo):
             np.testing.assert_allclose(found, together[frame], atol=1e-4)
 
 
-def test_the_clips_are_listed_with_their_times_and_colours(chromium, duo):
+def test_the_clips_are_listed_with_their_times_and_colors(chromium, duo):
     with serving(select(str(duo))) as server, looking(chromium, server.url, **WINDOW) as tab:
         until(tab, LOADED)
         assert tab.locator("#clip-list dt").all_inner_texts() == ["anna", "<b>ben</b>", "box"]

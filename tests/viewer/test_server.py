@@ -313,9 +313,9 @@ def test_bad_files_and_words_are_one_sentence_and_exit_code_2(
 ):
     monkeypatch.chdir(hostile)
     assert view(*words, "--no-browser") == 2
-    complaint = capsys.readouterr().err
-    assert names(complaint, named)
-    assert len(complaint.splitlines()) == 1
+    message = capsys.readouterr().err
+    assert names(message, named)
+    assert len(message.splitlines()) == 1
 
 
 def test_without_a_built_page_one_sentence_says_how_to_build_it(folder, monkeypatch, tmp_path):
@@ -337,7 +337,7 @@ def test_ctrl_c_ends_the_command_quietly_and_well(folder):
     )
     line = process.stdout.readline()
     assert line.startswith("http://127.0.0.1:")
-    assert "walk.mocp; Ctrl-C ends" in line
+    assert "walk.mocp; press Ctrl-C" in line
     process.send_signal(signal.SIGINT)
-    out, complaints = process.communicate(timeout=20)
-    assert (process.returncode, out, complaints) == (0, "", "")
+    out, errors = process.communicate(timeout=20)
+    assert (process.returncode, out, errors) == (0, "", "")

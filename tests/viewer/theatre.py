@@ -75,7 +75,7 @@ class Theatre:
 
 
 def off(shown, shift):
-    """Return how far the scene's joints are from where the clip's are at that time, in metres.
+    """Return how far the scene's joints are from where the clip's are at that time, in meters.
 
     None where the clip begins again in between.
     """

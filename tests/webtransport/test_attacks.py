@@ -74,11 +74,11 @@ class Client(QuicConnectionProtocol):
 
 def run(play, **options):
     """Run `play(relay, endpoint, client)` beside a relay; return what the loop complained about."""
-    complaints = []
+    errors = []
 
     async def both():
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(lambda _, context: complaints.append(context))
+        loop.set_exception_handler(lambda _, context: errors.append(context))
         relay = Relay(**options)
         endpoint = WebTransportEndpoint(relay)
         relay.endpoints.append(endpoint)
@@ -89,7 +89,7 @@ def run(play, **options):
             await relay.stop()
 
     asyncio.run(both())
-    assert complaints == []
+    assert errors == []
 
 
 def client_of(endpoint):
@@ -219,7 +219,7 @@ def test_strangers_get_no_more_bytes_than_they_send():
                 one.connect(("127.0.0.1", endpoint.port))
                 one.send((bytes([kind]) + version + bytes(size))[:size])
                 sent.append((one, size, version, kind))
-            async with client_of(endpoint) as client:  # whoever comes last is answered last
+            async with client_of(endpoint) as client:  # anyone who comes last is answered last
                 await client.ask(**own(relay, endpoint))
             for one, *what in sent:
                 got = 0

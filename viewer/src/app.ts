@@ -1,9 +1,9 @@
-// The page's state, and the one place where its parts meet.
+// The state of the page; connects its parts.
 
 import { Color, Vector3 } from "three";
 import { bodyJoint, bodyOf, grown } from "./body";
 import { difference, makeClip, type Clip, type Version } from "./clip";
-import { PALETTES, scaleIndex, scaleTable } from "./colours";
+import { PALETTES, scaleIndex, scaleTable } from "./colors";
 import { contactsOf, type Contacts } from "./contacts";
 import { MocpackError } from "./decoder";
 import { byId } from "./dom";
@@ -29,7 +29,7 @@ import { limbEnds } from "./trails";
 
 const LAYOUTS: Layout[] = ["overlay", "side", "packed", "original"];
 
-const REFRESH_MS = 80; // milliseconds between two looks at errors that come in
+const REFRESH_MS = 80; // between updates while errors are still arriving
 
 export class App {
   readonly stage = new Stage(byId<HTMLCanvasElement>("view"));
@@ -38,21 +38,21 @@ export class App {
   layout: Layout = "overlay";
   scale: Scale = "common";
   measure: Measure = "largest";
-  joint = -1; // chosen in the table: its curves are shown, and its way
+  joint = -1; // selected in the table: its curves and trail are shown
   private chosen = 0;
   private contacts: Contacts | null = null;
-  private dropped: Dropped | null = null; // what the server packs at any bound
-  private packing = 0; // counts; only the newest answer is shown
-  private saved = ""; // address of the file that can be saved
-  private marking = true; // planted feet
+  private dropped: Dropped | null = null; // the source that the server compresses at any error bound
+  private packing = 0; // request counter; only the newest response is shown
+  private saved = ""; // URL of the file that can be saved
+  private marking = true; // whether ground contacts are shown
   curve: Curve | null = null;
-  private coloured = true;
+  private colored = true;
   private highlight = -1;
   private framed = false;
   private shownFrame = -1;
-  private stale = false; // errors have come since they were last shown
+  private stale = false; // whether new errors arrived since the last update
   private refreshed = 0;
-  private cutOff = false; // the network failed; it is tried again
+  private cutOff = false; // the network failed and is being retried
   private loader: Loader | null = null;
   private table = scaleTable(PALETTES.light);
   private readonly timeline = new Timeline((frame) => this.seek(frame));
@@ -74,19 +74,19 @@ export class App {
     return this.clip?.versions[this.chosen] ?? null;
   }
 
-  /** Whether the frame under the playhead will never come. */
+  /** Whether the frame at the playhead failed to load. */
   get frameFailed(): boolean {
     return this.version?.windows[Math.floor(this.playback.frame / WINDOW)] === "failed";
   }
 
-  /** The ratio's yardstick may come later than the motion. */
+  /** Sets the uncompressed size, which may arrive after the motion. */
   setRawBytes(bytes: number): void {
     if (!this.clip || this.clip.rawBytes !== null) return;
     this.clip.rawBytes = bytes;
     this.stale = true;
   }
 
-  /** Show versions of a clip, and the original if there is one. */
+  /** Shows versions of a clip, and the original if there is one. */
   async show(
     packed: Named[],
     original: Named | null,
@@ -119,10 +119,10 @@ export class App {
     this.loader.focus(this.chosen, this.playback.frame);
   }
 
-  /** Take files that the reader brought: packed ones are versions, a source is the original. */
+  /** Opens files from the user: compressed files become versions, a source becomes the original. */
   async take(files: Brought[]): Promise<void> {
     hideMessage();
-    // the packed ones first, so that a source dropped with them finds what it belongs to
+    // compressed files first, so that a source dropped with them finds its versions
     const order = [...files].sort((a, b) => a.kind.localeCompare(b.kind));
     for (const file of order) {
       try {
@@ -151,7 +151,7 @@ export class App {
     return this.show([...packed, named], original, now.rawBytes, named, now.skin);
   }
 
-  /** Show a source that the server packs, beside its packed version at the slider's bound. */
+  /** Shows a source with its version compressed by the server at the slider's error bound. */
   private async packFrom(dropped: Dropped): Promise<void> {
     this.dropped = dropped;
     if (dropped.note) showMessage(dropped.note);
@@ -159,7 +159,7 @@ export class App {
     if (this.clip) this.playback.playing = true;
   }
 
-  /** Pack again at the slider's bound; of several answers under way the newest counts. */
+  /** Compresses again at the slider's error bound; ignores all but the newest response. */
   async pack(): Promise<void> {
     const source = this.dropped;
     if (!source) return;
@@ -207,7 +207,7 @@ export class App {
     this.stage.frame(this.dressed(bones, version, start), (this.clip as Clip).origin);
   }
 
-  /** A body with its mesh, if it has one. */
+  /** Creates a body with its mesh, if it has one. */
   private dressed(body: Body, { poses, motion }: Version, frame: number): Body {
     const [points, turns, figure] = [poses.at(frame), poses.turnsAt(frame), this.stage.packed];
     if (!points || !turns || !figure) return body;
@@ -215,7 +215,7 @@ export class App {
     return grown(body, points, bodyJoint(motion.skeleton), figure.outline());
   }
 
-  /** One step of the page's clock. */
+  /** Advances the page by one animation frame. */
   tick(seconds: number): void {
     const version = this.version;
     if (version) {
@@ -243,7 +243,7 @@ export class App {
     if (worst >= 0) this.pauseAt(worst);
   }
 
-  /** Show a joint's curves and go to where it is worst; chosen again, it is let go. */
+  /** Shows a joint's curves and goes to its worst frame; a second click deselects it. */
   private chooseJoint(joint: number): void {
     this.joint = this.joint === joint ? -1 : joint;
     this.joints.mark(this.joint);
@@ -255,7 +255,7 @@ export class App {
 
   setScale(scale: Scale): void {
     this.scale = scale;
-    this.colourPacked();
+    this.colorPacked();
     this.refreshErrors();
   }
 
@@ -278,14 +278,14 @@ export class App {
 
   toggleMesh(): boolean {
     this.stage.showMeshes(!this.stage.meshed);
-    this.recolour();
+    this.recolor();
     return this.stage.meshed;
   }
 
-  /** Both figures: what was hidden has not followed the colours. */
-  private recolour(): void {
-    this.colourPacked();
-    this.stage.colourOriginal(new Color(this.stage.palette.original));
+  /** Recolors both figures, since hidden ones are not updated. */
+  private recolor(): void {
+    this.colorPacked();
+    this.stage.colorOriginal(new Color(this.stage.palette.original));
   }
 
   toggleContacts(): boolean {
@@ -299,7 +299,7 @@ export class App {
     this.seek(frame);
   }
 
-  /** Frames that cannot come are not waited for. */
+  /** Playback does not wait for frames that failed. */
   private settled(version: Version, frame: number): boolean {
     const state = version.windows[Math.floor(frame / WINDOW)];
     return state === "ready" || state === "failed";
@@ -314,7 +314,7 @@ export class App {
     if (points) {
       this.shownFrame = frame;
       this.stage.packed?.pose(points, version.poses.turnsAt(frame));
-      this.colourPacked();
+      this.colorPacked();
       this.carry(share);
     }
     const original = this.clip.original?.poses;
@@ -339,7 +339,7 @@ export class App {
     return (this.marking && this.contacts) || { feet: [], planted: [] };
   }
 
-  /** Contacts are those of the original, once all of it is there; without one, of the version. */
+  /** Contacts of the original once it is loaded; without an original, of the version. */
   private findContacts(clip: Clip, version: Version): void {
     if (this.contacts || version.windows.some((state) => state !== "ready")) return;
     const { motion, poses } = clip.original ?? version;
@@ -381,10 +381,10 @@ export class App {
     this.setLayout(LAYOUTS[(LAYOUTS.indexOf(this.layout) + 1) % LAYOUTS.length]);
   }
 
-  toggleColours(): void {
-    this.coloured = !this.coloured;
-    byId("legend").setAttribute("aria-pressed", String(this.coloured));
-    this.colourPacked();
+  toggleColors(): void {
+    this.colored = !this.colored;
+    byId("legend").setAttribute("aria-pressed", String(this.colored));
+    this.colorPacked();
   }
 
   setTheme(theme: Theme): void {
@@ -392,29 +392,29 @@ export class App {
     this.table = scaleTable(palette);
     this.stage.setPalette(palette, theme === "dark");
     byId("legend-bar").style.background = `linear-gradient(90deg, ${palette.scale.join(", ")})`;
-    this.colourPacked();
+    this.colorPacked();
     showParts(partsOf(this.version?.motion), palette.clips);
-    this.stage.colourOriginal(new Color(palette.original));
+    this.stage.colorOriginal(new Color(palette.original));
     this.refreshFrame();
   }
 
   private setHighlight(joint: number): void {
     this.highlight = joint;
-    this.colourPacked();
+    this.colorPacked();
   }
 
-  /** The error at the hot end of the colours. */
+  /** The error at the end of the color scale. */
   get full(): number {
     return this.clip && this.version ? hotEnd(this.scale, this.clip, this.version) : 0;
   }
 
-  private colourPacked(): void {
-    const errors = this.coloured ? this.version?.errors?.jointsAt(this.playback.frame) : null;
+  private colorPacked(): void {
+    const errors = this.colored ? this.version?.errors?.jointsAt(this.playback.frame) : null;
     const { table, full, highlight } = this;
     const marked = new Color(this.stage.palette.highlight);
     const owner = partOfJoint(partsOf(this.version?.motion));
     const owners = this.stage.palette.clips.map((text) => new Color(text));
-    this.stage.packed?.colour((joint, out) => {
+    this.stage.packed?.color((joint, out) => {
       if (joint === highlight) return out.copy(marked);
       if (!errors && owner.length) return out.copy(owners[owner[joint] % owners.length]);
       return out.fromArray(table, errors ? scaleIndex(errors[joint], full) : 0);
@@ -445,7 +445,7 @@ export class App {
     const { names, parents } = version.motion.skeleton;
     this.joints.reset(names, parents, version.errors);
     this.joints.mark(this.joint);
-    this.stage.colourOriginal(new Color(this.stage.palette.original));
+    this.stage.colorOriginal(new Color(this.stage.palette.original));
     this.shownFrame = -1;
     this.refreshErrors();
   }
@@ -498,7 +498,7 @@ export class App {
       full: this.full,
       scale,
     });
-    this.joints.update(playback.frame, (error) => this.cssColour(error));
+    this.joints.update(playback.frame, (error) => this.cssColor(error));
     this.refreshReadout(version);
     this.refreshJoint();
   }
@@ -516,7 +516,7 @@ export class App {
     byId("here-joint").textContent = version.motion.skeleton.names[worst];
   }
 
-  private cssColour(error: number): string {
+  private cssColor(error: number): string {
     return `#${new Color().fromArray(this.table, scaleIndex(error, this.full)).getHexString()}`;
   }
 }

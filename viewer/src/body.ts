@@ -1,17 +1,17 @@
-// How large a figure is and where it stands, from some of its frames.
+// Estimates the size and position of a figure from some of its frames.
 
 import { Vector3 } from "three";
 import type { Skeleton } from "./decoder";
 import type { Poses } from "./poses";
 import type { Body } from "./stage";
 
-/** The joint that a body hangs on: the root, or its one child where the root only says where that is. */
+/** Returns the joint that carries the body: the root, or its only child if the root only positions it. */
 export function bodyJoint({ parents, translatedJoints }: Skeleton): 0 | 1 {
   const alone = parents.filter((parent) => parent === 0).length === 1;
   return alone && translatedJoints.includes(1) ? 1 : 0;
 }
 
-/** Measure frames `start` to `stop`: what holds for most of them, since some are T-poses or leaps. */
+/** Measures frames `start` to `stop`, ignoring outliers such as T-poses and jumps. */
 export function bodyOf(poses: Poses, start: number, stop: number, shown: number): Body {
   const joint = bodyJoint(poses.motion.skeleton);
   const frames = Array.from({ length: stop - start }, (_, t) => extent(poses.at(start + t), joint));
@@ -31,7 +31,7 @@ export function bodyOf(poses: Poses, start: number, stop: number, shown: number)
   };
 }
 
-/** Grow a body measured by its joints by what a mesh reaches beyond them in one pose. */
+/** Enlarges a body measured by its joints to include a mesh in one pose. */
 export function grown(body: Body, points: Float32Array, joint: number, mesh: Vector3[]): Body {
   const bones = extent(points, joint);
   const root = new Vector3().fromArray(points, 3 * joint);
@@ -46,7 +46,7 @@ interface Extent {
   low: number;
   high: number;
   root: number;
-  /** Farthest from the body's first joint, seen from above. */
+  /** Largest horizontal distance from the body's first joint. */
   reach: number;
 }
 

@@ -1,4 +1,4 @@
-// What is on show: versions of one clip, and the original they are compared with.
+// The versions of a clip, and the original they are compared with.
 
 import type { Motion } from "./decoder";
 import { ErrorTrack } from "./error_track";
@@ -19,14 +19,14 @@ export interface Version {
 export interface Clip {
   versions: Version[];
   original: { name: string; motion: Motion; poses: Poses } | null;
-  /** Bytes as float32 of the channels that move, where somebody knows them. */
+  /** Bytes of the moving channels as float32, if known. */
   rawBytes: number | null;
   origin: Point;
-  /** The mesh that came with the clip. */
+  /** The mesh of the clip. */
   skin: Skin | null;
 }
 
-/** Put versions and original together; what `before` had already decoded of them stays decoded. */
+/** Combines versions and original; reuses frames that `before` has already decoded. */
 export async function makeClip(
   packed: Named[],
   original: Named | null,
@@ -46,7 +46,7 @@ export async function makeClip(
   }
   const old = (named: Named): Version | undefined =>
     sameOriginal ? before?.versions.find(({ motion }) => motion === named.motion) : undefined;
-  // largest first, as the slider shows them
+  // largest first, as on the slider
   const order = [...packed].sort((a, b) => b.motion.sizes.file - a.motion.sizes.file);
   clip.versions = order.map((named) => old(named) ?? makeVersion(named, clip));
   return clip;
@@ -62,7 +62,7 @@ function makeVersion({ name, motion }: Named, clip: Clip): Version {
   };
 }
 
-/** Say why two motions are not the same clip, or null if they are. */
+/** Returns why two motions are not the same clip, or null if they are. */
 export function difference(a: Motion, b: Motion): string | null {
   const [first, second] = [a.skeleton, b.skeleton];
   if (first.names.length !== second.names.length) {

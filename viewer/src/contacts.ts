@@ -1,28 +1,28 @@
-// When feet stand on the ground, by the rules of mocpack's metrics (docs/metrics.md).
+// Detects ground contacts of feet as in docs/metrics.md.
 
 import type { Skeleton } from "./decoder";
 import type { Poses } from "./poses";
 
 const FOOT = /foot|toe|ankle|heel|paw|hoof/i;
-const FLOOR_SHARE = 0.05; // of the frames in which a joint may be below its floor
-const HEIGHT = 0.03; // metres above the joint's own floor
-const SPEED = 0.15; // metres a second
-const SPAN = 0.05; // seconds to each side over which that speed is taken
+const FLOOR_QUANTILE = 0.05; // quantile of a joint's height that counts as its floor
+const HEIGHT = 0.03; // meters above the joint's floor
+const SPEED = 0.15; // meters per second
+const SPAN = 0.05; // seconds before and after, over which speed is measured
 
 export interface Contacts {
-  /** The joints that stand on the ground. */
+  /** Foot joints. */
   feet: number[];
-  /** For each foot, 1 in the frames in which it is planted. */
+  /** For each foot, 1 in the frames with ground contact. */
   planted: Uint8Array[];
 }
 
-/** Return when each foot of a motion is planted; all of its frames must have come. */
+/** Returns the ground contacts of each foot; all frames must be loaded. */
 export function contactsOf(skeleton: Skeleton, poses: Poses, frameRate: number): Contacts {
   const feet = skeleton.names.flatMap((name, joint) => (FOOT.test(name) ? [joint] : []));
-  return { feet, planted: feet.map((joint) => plantedFrames(poses, joint, frameRate)) };
+  return { feet, planted: feet.map((joint) => contactFrames(poses, joint, frameRate)) };
 }
 
-function plantedFrames(poses: Poses, joint: number, frameRate: number): Uint8Array {
+function contactFrames(poses: Poses, joint: number, frameRate: number): Uint8Array {
   const count = poses.motion.frameCount;
   const places = new Float32Array(3 * count);
   for (let t = 0; t < count; t++) {
@@ -30,7 +30,7 @@ function plantedFrames(poses: Poses, joint: number, frameRate: number): Uint8Arr
     if (points) places.set(points.subarray(3 * joint, 3 * joint + 3), 3 * t);
   }
   const heights = Float32Array.from({ length: count }, (_, t) => places[3 * t + 1]).sort();
-  const floor = heights[Math.floor(FLOOR_SHARE * (count - 1))];
+  const floor = heights[Math.floor(FLOOR_QUANTILE * (count - 1))];
   const span = Math.max(1, Math.round(SPAN * frameRate));
   return Uint8Array.from({ length: count }, (_, t) => {
     const [after, before] = [Math.min(t + span, count - 1), Math.max(t - span, 0)];

@@ -1,4 +1,4 @@
-// Buttons and keys, each bound to what it does.
+// Connects buttons and keys with their actions.
 
 import type { App } from "./app";
 import { byId } from "./dom";
@@ -11,7 +11,7 @@ import type { Scale } from "./scale";
 import type { Layout } from "./session";
 import type { View } from "./stage";
 
-const SLIDER_PAUSE_MS = 120; // milliseconds that a slider rests before its place is packed
+const SLIDER_PAUSE_MS = 120; // compress when the slider has rested this long
 
 export function bindControls(app: App, toggleTheme: () => void): void {
   const speed = (by: number): void => changeSpeed(app, by);
@@ -55,7 +55,7 @@ export function bindControls(app: App, toggleTheme: () => void): void {
       what: "overlay, side by side, packed, original",
       act: () => app.nextLayout(),
     },
-    { keys: ["c"], shown: ["C"], what: "colour bones by error", act: () => app.toggleColours() },
+    { keys: ["c"], shown: ["C"], what: "color bones by error", act: () => app.toggleColors() },
     {
       keys: ["[", "ArrowUp"],
       shown: ["["],
@@ -85,7 +85,7 @@ export function bindControls(app: App, toggleTheme: () => void): void {
     next: () => app.step(1),
     worst: () => app.goToWorst(),
     speed: () => speed(1),
-    legend: () => app.toggleColours(),
+    legend: () => app.toggleColors(),
     loop,
     follow,
     trails,
@@ -109,20 +109,20 @@ export function bindControls(app: App, toggleTheme: () => void): void {
   let pause: ReturnType<typeof setTimeout> | undefined;
   bound.addEventListener("input", () => {
     clearTimeout(pause);
-    pause = setTimeout(() => void app.pack().catch(complain), SLIDER_PAUSE_MS);
+    pause = setTimeout(() => void app.pack().catch(reportError), SLIDER_PAUSE_MS);
   });
   const slider = byId<HTMLInputElement>("version");
   slider.addEventListener("input", () => app.setVersion(Number(slider.value)));
 }
 
-/** Step along the list of speeds; a click on the button goes round. */
+/** Selects the next speed; a click on the button wraps around. */
 function changeSpeed(app: App, by: number): void {
   const at = SPEEDS.indexOf(app.playback.speed) + by;
   app.playback.speed = SPEEDS[(at + SPEEDS.length) % SPEEDS.length];
   byId("speed").textContent = `${app.playback.speed}×`;
 }
 
-function complain(error: unknown): void {
+function reportError(error: unknown): void {
   showMessage(describe(error, "the motion"));
 }
 
@@ -130,7 +130,7 @@ function chosen(id: string, act: (value: string) => void): void {
   const select = byId<HTMLSelectElement>(id);
   select.addEventListener("change", () => {
     act(select.value);
-    select.blur(); // keys belong to the page again
+    select.blur(); // return keyboard focus to the page
   });
 }
 

@@ -1,4 +1,4 @@
-// The decoder: the JavaScript package of this repository. Everything here takes it from this file.
+// The JavaScript package of this repository; all other files import it from here.
 
 export {
   frameErrors,

@@ -1,12 +1,12 @@
-// Elements of index.html by id; one that is missing is a mistake of ours, said at once.
+// Finds elements of index.html by id; a missing one is a bug.
 
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
   const element = document.getElementById(id);
-  if (!element) throw new Error(`index.html has no #${id}`);
+  if (!element) throw new Error(`index.html has no element #${id}`);
   return element as T;
 }
 
-/** Make an element with text; text is never read as HTML, since names come from files. */
+/** Creates an element with text. Text is never parsed as HTML, since names come from files. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   text = "",

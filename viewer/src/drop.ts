@@ -1,4 +1,4 @@
-// Files that the reader brings: dropped anywhere, or chosen.
+// Accepts files that are dropped or chosen.
 
 import { open, parseBvh } from "./decoder";
 import { byId } from "./dom";
@@ -12,7 +12,7 @@ export interface Brought {
   load(): Promise<Named>;
 }
 
-/** `packs`: a server is there that reads every format. */
+/** `packs`: whether a server can read all formats. */
 export function listenForFiles(packs: boolean, take: (files: Brought[]) => void): void {
   if (packs) byId<HTMLInputElement>("files").removeAttribute("accept");
   const veil = byId("drop");

@@ -1,14 +1,14 @@
-// How far one version strays from the original: by frame and by joint, filled in as frames come.
+// Errors of a version per frame and joint, filled in as frames arrive.
 
 import { frameErrors, type Frames, type Skeleton } from "./decoder";
 import { WINDOW, windowCount } from "./poses";
 
 export class ErrorTrack {
-  /** Largest displacement of each frame, in metres: the promised error. NaN where not yet known. */
+  /** Maximum error of each frame, in meters; NaN if not known yet. */
   readonly frames: Float32Array;
-  /** Mean displacement of the joints' centres in each frame. */
+  /** Mean displacement of joint centers in each frame. */
   readonly means: Float32Array;
-  /** Largest displacement of each joint so far, and the frame where it is. */
+  /** Maximum error of each joint so far, and its frame. */
   readonly jointMax: Float32Array;
   readonly jointWorst: Int32Array;
   worstFrame = -1;
@@ -34,7 +34,7 @@ export class ErrorTrack {
     return this.worstFrame < 0 ? 0 : this.frames[this.worstFrame];
   }
 
-  /** Return the error of each joint at a frame, or null while it has not come. */
+  /** Returns the error of each joint at a frame, or null if it has not arrived. */
   jointsAt(frame: number): Float32Array | null {
     const window = this.windows[Math.floor(frame / WINDOW)];
     const joints = this.jointMax.length;

@@ -1,4 +1,4 @@
-// What a version costs and how far off it is.
+// Shows size and error of a version.
 
 import type { Clip, Version } from "./clip";
 import { byId, make } from "./dom";
@@ -11,7 +11,7 @@ import {
   formatTime,
 } from "./format";
 
-const SLACK = 1e-6; // metres that this decoder's arithmetic may differ from the encoder's
+const SLACK = 1e-6; // meters, allowed difference between this decoder and the encoder
 
 export function showFacts(clip: Clip, version: Version): void {
   const { motion } = version;
@@ -40,7 +40,7 @@ function ratioOf(clip: Clip, version: Version): [string, string] | null {
   return null;
 }
 
-/** A packed file has its skeleton apart; others are one text. */
+/** Only compressed files have a separate skeleton. */
 function isPacked(version: Version): boolean {
   return version.motion.sizes.skeleton > 0;
 }

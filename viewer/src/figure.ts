@@ -1,4 +1,4 @@
-// A skeleton as solids: a tapered bone from each joint to its parent, a ball at each joint.
+// Draws a skeleton: a tapered bone from each joint to its parent, a ball at each joint.
 
 import {
   BufferGeometry,
@@ -38,7 +38,7 @@ const PROFILE: [number, number][] = [
   [0, 1.0],
 ];
 
-/** Index of the joint whose error a bone shows, and the points it lies between. */
+/** A bone: the joint whose error it shows, and its two end points. */
 interface Bone {
   from: number;
   to: number;
@@ -75,14 +75,14 @@ export class Figure {
     for (const mesh of [this.bones, this.joints]) this.shadow.add(castBy(mesh, shadowMaterial));
   }
 
-  /** Put a mesh over the bones. */
+  /** Adds a mesh. */
   wear(skin: Skin, surface: BufferGeometry, material: Material): void {
     this.character = new Character(skin, surface, material, this.shadowMaterial);
     this.group.add(this.character.mesh);
     this.shadow.add(this.character.shadow);
   }
 
-  /** Show the mesh, if there is one, or the bones. */
+  /** Shows the mesh, if there is one, or the bones. */
   showMesh(shown: boolean): void {
     const { character } = this;
     for (const parts of [this.group.children, this.shadow.children]) {
@@ -93,17 +93,17 @@ export class Figure {
     }
   }
 
-  /** Where the scene has a vertex of the mesh, relative to the scene's origin. */
+  /** Returns the position of a mesh vertex, relative to the scene's origin. */
   vertex(number: number): number[] | null {
     return this.character?.vertex(number).toArray() ?? null;
   }
 
-  /** Some vertices of the mesh as it stands, enough to see how far it reaches. */
+  /** Returns a sample of posed mesh vertices, to measure its extent. */
   outline(): Vector3[] {
     return this.character?.outline() ?? [];
   }
 
-  /** Move to these points (joints, then ends), and rotations of joints if there is a mesh. */
+  /** Sets the pose: positions of joints, then of end sites, and joint rotations if there is a mesh. */
   pose(points: Float32Array, turns: Float32Array | null): void {
     if (turns) this.character?.pose(points, turns);
     const [from, to, along] = [new Vector3(), new Vector3(), new Vector3()];
@@ -124,17 +124,17 @@ export class Figure {
     this.bones.instanceMatrix.needsUpdate = this.joints.instanceMatrix.needsUpdate = true;
   }
 
-  /** Give each joint, and the bone that ends at it, a colour. */
-  colour(of: (joint: number, colour: Color) => Color): void {
-    if (this.character?.mesh.visible) this.character.colour(of);
-    const colour = new Color();
-    this.list.forEach((bone, i) => this.bones.setColorAt(i, of(bone.joint, colour)));
-    for (let j = 0; j < this.skeleton.names.length; j++) this.joints.setColorAt(j, of(j, colour));
+  /** Colors each joint and the bone that ends at it. */
+  color(of: (joint: number, color: Color) => Color): void {
+    if (this.character?.mesh.visible) this.character.color(of);
+    const color = new Color();
+    this.list.forEach((bone, i) => this.bones.setColorAt(i, of(bone.joint, color)));
+    for (let j = 0; j < this.skeleton.names.length; j++) this.joints.setColorAt(j, of(j, color));
     if (this.bones.instanceColor) this.bones.instanceColor.needsUpdate = true;
     if (this.joints.instanceColor) this.joints.instanceColor.needsUpdate = true;
   }
 
-  /** Where the scene has the joints: x, y, z of each, relative to the scene's origin. */
+  /** Returns joint positions (x, y, z each), relative to the scene's origin. */
   jointPositions(): number[] {
     const matrix = new Matrix4();
     const place = new Vector3();
@@ -154,13 +154,13 @@ export class Figure {
   }
 }
 
-/** Of a mesh: seen from inside too, since many are open. */
+/** Material of meshes: double-sided, since many meshes are open. */
 export function meshMaterial(isGhost: boolean): MeshStandardMaterial {
   return new MeshStandardMaterial({
     roughness: 0.75,
     side: DoubleSide,
     vertexColors: true,
-    // behind what covers it, so that it shows only where the two differ
+    // drawn behind the other figure, so that it is visible only where they differ
     ...(isGhost && {
       transparent: true,
       opacity: 0.7,
@@ -174,12 +174,12 @@ export function solidMaterial(): MeshStandardMaterial {
   return new MeshStandardMaterial({ roughness: 0.62, metalness: 0 });
 }
 
-/** For the original behind a packed version: it is seen where the two differ. */
+/** Material of the original behind a compressed version: visible where they differ. */
 export function ghostMaterial(): MeshStandardMaterial {
   return new MeshStandardMaterial({ roughness: 0.9, transparent: true, opacity: 0.7 });
 }
 
-/** One flat darkness however many bones lie over each other. */
+/** Shadow material: overlapping bones do not get darker. */
 export function shadowMaterial(): MeshBasicMaterial {
   return new MeshBasicMaterial({
     color: 0x000000,
@@ -198,7 +198,7 @@ function instances(mesh: InstancedMesh): InstancedMesh {
   return mesh;
 }
 
-/** The same instances again, to be flattened onto the ground by their group's matrix. */
+/** Copies the instances for the shadow, which the group's matrix projects onto the ground. */
 function castBy(mesh: InstancedMesh, material: Material): InstancedMesh {
   const shadow = new InstancedMesh(mesh.geometry, material, mesh.count);
   shadow.instanceMatrix = mesh.instanceMatrix;
@@ -210,7 +210,7 @@ function bonesOf(skeleton: Skeleton): Bone[] {
   const joints = skeleton.names.length;
   const inner = [...skeleton.parents].map((parent, j) => ({ from: parent, to: j, joint: j }));
   const outer = [...skeleton.endJoints].map((joint, e) => ({ from: joint, to: joints + e, joint }));
-  // the way from where a body stands to the body itself is no bone, and roots have none
+  // roots have no bone, nor does the offset from a positioning root to the body
   const bones = inner.slice(1 + bodyJoint(skeleton)).filter((bone) => bone.from >= 0);
   return [...bones, ...outer];
 }
@@ -226,7 +226,7 @@ function ballSize(skeleton: Skeleton): number {
   return Math.min(Math.max(0.115 * median, 0.002), 0.2);
 }
 
-/** Long bones are thicker, but less than in proportion; bones of no length are not seen. */
+/** Bone radius: grows less than proportionally with length; 0 for bones without length. */
 function boneRadius(length: number, ball: number): number {
   return Math.max(1e-6, Math.min(0.13 * length, 1.25 * ball + 0.028 * length));
 }

@@ -1,22 +1,22 @@
-// Numbers as a person reads them.
+// Formats numbers for people.
 
-export function formatLength(metres: number): string {
-  if (metres === 0) return "0";
+export function formatLength(meters: number): string {
+  if (meters === 0) return "0";
   for (const [unit, scale, from] of LENGTHS) {
-    if (metres >= from) return `${digits(metres / scale)} ${unit}`;
+    if (meters >= from) return `${digits(meters / scale)} ${unit}`;
   }
-  return `${digits(metres / 1e-9)} nm`;
+  return `${digits(meters / 1e-9)} nm`;
 }
 
-/** Radians in degrees. */
+/** Formats radians as degrees. */
 export function formatAngle(radians: number): string {
   return `${Number(((180 / Math.PI) * radians).toPrecision(3))}°`;
 }
 
-export function formatSpeed(metresPerSecond: number): string {
-  return metresPerSecond < 1
-    ? `${digits(100 * metresPerSecond)} cm/s`
-    : `${digits(metresPerSecond)} m/s`;
+export function formatSpeed(metersPerSecond: number): string {
+  return metersPerSecond < 1
+    ? `${digits(100 * metersPerSecond)} cm/s`
+    : `${digits(metersPerSecond)} m/s`;
 }
 
 const LENGTHS: [string, number, number][] = [
@@ -48,7 +48,7 @@ export function formatRatio(ratio: number): string {
   return `${digits(ratio)}×`;
 }
 
-/** Three digits that matter, no exponent, no trailing zeros after the point. */
+/** Formats with three significant digits, without exponent or trailing zeros. */
 function digits(value: number): string {
   const places = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   const text = value.toFixed(places);

@@ -1,9 +1,9 @@
-// A motion that somebody else has decoded: frames from the local server, or inlined in the page.
-// The bytes are those of src/mocpack/viewing/frames.py.
+// A motion decoded elsewhere: frames from the local server, or inlined in the page.
+// src/mocpack/viewing/frames.py writes the binary format.
 
 import { MocpackError, type Frames, type Motion, type Skeleton } from "./decoder";
 
-/** What the session says of a motion before its frames come; lengths in metres. */
+/** Description of a motion from the session; lengths in meters. */
 export interface Head {
   skeleton: {
     names: string[];
@@ -24,7 +24,7 @@ export interface Head {
   parts?: Part[];
 }
 
-/** A clip of a scene: how many of the joints are its, in order; seconds on the scene's clock. */
+/** A clip of a scene: its number of joints, and its time range in seconds on the scene's clock. */
 export interface Part {
   name: string;
   joints: number;
@@ -33,14 +33,14 @@ export interface Part {
   bytes: number;
 }
 
-/** A motion that may be a scene, its clips side by side. */
+/** A motion, or a scene whose clips form one skeleton. */
 export interface SceneMotion extends Motion {
   readonly parts?: Part[];
 }
 
-const MAX_CACHED_BYTES = 1 << 28; // bytes of one motion
+const MAX_CACHED_BYTES = 1 << 28; // per motion
 
-/** Gives the block that holds frames `start` to `stop`, or more than those. */
+/** Returns a block that contains at least frames `start` to `stop`. */
 export type Fetch = (start: number, stop: number) => Promise<ArrayBuffer>;
 
 export function framesMotion(head: Head, fetchBlock: Fetch): SceneMotion {
@@ -60,7 +60,7 @@ export function framesMotion(head: Head, fetchBlock: Fetch): SceneMotion {
     metadata: head.metadata,
     parts: head.parts,
     frames,
-    // the page shows whole frames only; nobody here asks for what lies between
+    // the page shows whole frames only
     sample: (seconds) => {
       const frame = Math.min(
         Math.max(Math.round(seconds / head.frameTime), 0),
@@ -72,7 +72,7 @@ export function framesMotion(head: Head, fetchBlock: Fetch): SceneMotion {
   };
 }
 
-/** Asks the local server, which answers with just these frames; what came is kept for the next version. */
+/** Fetches frames from the local server and caches them. */
 export function fromServer(url: string): Fetch {
   const kept = new Map<string, ArrayBuffer>();
   let room = MAX_CACHED_BYTES;
@@ -90,12 +90,12 @@ export function fromServer(url: string): Fetch {
 async function fetchBlock(path: string): Promise<ArrayBuffer> {
   const answer = await fetch(path).catch(() => null);
   if (!answer?.ok) {
-    throw new MocpackError("network", "the local server does not answer; is it still running?");
+    throw new MocpackError("network", "the local server does not respond; is it still running?");
   }
   return answer.arrayBuffer();
 }
 
-/** Inflates the whole motion once. */
+/** Decompresses the whole motion once. */
 export function fromGzip(data: Uint8Array<ArrayBuffer>): Fetch {
   let whole: Promise<ArrayBuffer> | null = null;
   return () => {
@@ -123,7 +123,7 @@ const HEADER = 24;
 function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: number): Frames {
   const view = new DataView(block);
   if (block.byteLength < HEADER || view.getUint32(0, true) !== MAGIC || view.getUint8(4) !== 1) {
-    throw new MocpackError("format", "frames in a form that this page does not know");
+    throw new MocpackError("format", "unknown frame format");
   }
   const width = view.getUint8(5);
   const [first, count, joints, moving] = [8, 12, 16, 20].map((at) => view.getUint32(at, true));
@@ -133,12 +133,12 @@ function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: 
     joints !== skeleton.names.length ||
     moving !== skeleton.translatedJoints.length
   ) {
-    throw new MocpackError("truncated", "frames came in the wrong number");
+    throw new MocpackError("truncated", "the server returned a wrong number of frames");
   }
   const from = start - first;
   const many = stop - start;
   if (from < 0 || from + many > count)
-    throw new MocpackError("format", "other frames came than were asked for");
+    throw new MocpackError("format", "the server returned other frames than requested");
   const Numbers = width === 8 ? Float64Array : Float32Array;
   const rotations = new Numbers(block, HEADER + from * joints * 4 * width, many * joints * 4);
   const moved = new Float64Array(
@@ -154,7 +154,7 @@ function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: 
   };
 }
 
-/** Gives every joint a translation: its own where it moves, else its offset. */
+/** Fills in a translation for every joint: its own, or its offset. */
 function spread(moved: Float64Array, skeleton: Skeleton, count: number): Float64Array {
   const joints = skeleton.names.length;
   const moving = skeleton.translatedJoints.length;

@@ -1,4 +1,4 @@
-// The ground: a grid of metres and quarter metres that fades with distance.
+// The ground: a grid of 1 m and 0.25 m lines that fades with distance.
 
 import { Color, DoubleSide, Mesh, PlaneGeometry, ShaderMaterial, Vector3 } from "three";
 
@@ -11,8 +11,8 @@ void main() {
 }`;
 
 const FRAGMENT = /* glsl */ `
-uniform vec3 colour;
-uniform vec3 centre;
+uniform vec3 color;
+uniform vec3 center;
 uniform vec3 shift;
 uniform float reach;
 varying vec3 place;
@@ -21,23 +21,23 @@ float lines(vec2 at, float spacing, float width) {
   vec2 blur = fwidth(cell);
   vec2 near = abs(fract(cell - 0.5) - 0.5);
   vec2 line = 1.0 - smoothstep(vec2(0.0), blur * width, near);
-  // lines closer than a pixel turn into an even tone instead of noise
+  // lines closer than a pixel blend to an even tone, to avoid aliasing
   vec2 calm = clamp(1.0 - blur * 2.0, 0.0, 1.0);
   return max(line.x * calm.x, line.y * calm.y);
 }
 void main() {
   vec2 at = place.xz + shift.xz;
-  float fade = 1.0 - smoothstep(0.15, 1.0, distance(place.xz, centre.xz) / reach);
+  float fade = 1.0 - smoothstep(0.15, 1.0, distance(place.xz, center.xz) / reach);
   float tone = max(0.55 * lines(at, 1.0, 1.1), 0.2 * lines(at, 0.25, 1.0));
-  gl_FragColor = vec4(colour, tone * fade * fade);
+  gl_FragColor = vec4(color, tone * fade * fade);
   #include <colorspace_fragment>
 }`;
 
 export class Ground {
   readonly mesh: Mesh;
   private readonly uniforms = {
-    colour: { value: new Color() },
-    centre: { value: new Vector3() },
+    color: { value: new Color() },
+    center: { value: new Vector3() },
     shift: { value: new Vector3() },
     reach: { value: 6 },
   };
@@ -55,23 +55,23 @@ export class Ground {
     this.mesh.renderOrder = -2;
   }
 
-  /** Lie at `height`, so that the lines stand at whole metres of the clip's own space. */
+  /** Places the ground at `height` and aligns its lines with whole meters of the clip.  */
   place(height: number, originX: number, originZ: number): void {
     this.mesh.position.y = height;
     this.uniforms.shift.value.set(originX % 1, 0, originZ % 1);
   }
 
-  /** Stay under what is looked at, as far as the camera sees. */
+  /** Keeps the ground below the camera's target, up to the visible distance. */
   follow(target: Vector3, distance: number): void {
     const reach = Math.max(4, 2.4 * distance);
     this.mesh.position.x = target.x;
     this.mesh.position.z = target.z;
     this.mesh.scale.set(reach, 1, reach);
-    this.uniforms.centre.value.copy(target);
+    this.uniforms.center.value.copy(target);
     this.uniforms.reach.value = reach;
   }
 
-  colour(text: string): void {
-    this.uniforms.colour.value.set(text);
+  color(text: string): void {
+    this.uniforms.color.value.set(text);
   }
 }

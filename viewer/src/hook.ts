@@ -1,24 +1,24 @@
-// `window.mocpack`: what tests and the picture maker may ask of the page. Described in docs/viewer.md.
+// `window.mocpack`: the interface for tests and screenshots, described in docs/viewer.md.
 
 import type { App } from "./app";
 import { byId } from "./dom";
 import type { Start } from "./session";
 
 export interface Hook {
-  /** Settles when the motions of the session are open (or could not be). */
+  /** Settles when the motions of the session are open or have failed. */
   ready: Promise<void>;
   state(): Record<string, unknown>;
-  /** World positions of the joints in metres, x, y, z each, read from the scene. */
+  /** World positions of the joints in meters, x, y, z each, read from the scene. */
   positions(which?: "packed" | "original"): number[] | null;
-  /** World position in metres of a vertex of the mesh, read from the scene; null without a mesh. */
+  /** World position in meters of a vertex of the mesh, read from the scene; null without a mesh. */
   vertex(number: number, which?: "packed" | "original"): number[] | null;
-  /** The error of each frame in metres, null where it is not known yet. */
+  /** The error of each frame in meters, null if not known yet. */
   errors(): (number | null)[] | null;
-  /** What the curve shows of each frame, null where it has nothing to show. */
+  /** The curve's value of each frame, or null. */
   curve(): (number | null)[] | null;
-  /** How many pixels of a canvas are not empty. */
+  /** Counts the non-transparent pixels of a canvas. */
   inked(canvas: string): number;
-  /** Show a frame, wait for its data, and draw it. */
+  /** Shows a frame: waits for its data and draws it. */
   show(frame: number): Promise<void>;
 }
 

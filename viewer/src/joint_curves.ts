@@ -1,4 +1,4 @@
-// How one joint moves around the playhead: its place or its rotation, the original's in grey.
+// Curves of one joint around the playhead: position or rotation, with the original in gray.
 
 import type { Clip, Version } from "./clip";
 import type { Frames, Motion } from "./decoder";
@@ -7,7 +7,7 @@ import { WINDOW } from "./poses";
 
 export type Shown = "position" | "rotation";
 
-const SECONDS = 1.5; // to each side of the playhead
+const SECONDS = 1.5; // before and after the playhead
 const AXES = ["--axis-x", "--axis-y", "--axis-z"];
 const PAD = 6;
 
@@ -30,7 +30,7 @@ export class JointCurves {
     this.draw(rows, first, last, frame);
   }
 
-  /** Values (x, y, z of each frame) from first to last, NaN where they have not come. */
+  /** Values (x, y, z of each frame) from first to last; NaN if not loaded. */
   private row(
     { motion, poses }: Pick<Version, "motion" | "poses">,
     joint: number,
@@ -48,7 +48,7 @@ export class JointCurves {
     return values;
   }
 
-  /** The rotation vector of a joint's local rotation in degrees, its frames fetched if need be. */
+  /** Returns the rotation vector of a joint's local rotation in degrees; fetches frames if needed. */
   private turn(motion: Motion, joint: number, frame: number): number[] | null {
     const windows = this.kept.get(motion) ?? new Map<number, Frames | null>();
     this.kept.set(motion, windows);

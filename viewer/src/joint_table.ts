@@ -1,4 +1,4 @@
-// The table of joints: the error of each at this frame, and its largest.
+// The table of joints: error in this frame, and maximum error.
 
 import { byId, make } from "./dom";
 import type { ErrorTrack } from "./error_track";
@@ -14,7 +14,7 @@ interface Row {
 export interface JointEvents {
   /** The joint under the pointer, or -1. */
   hover(joint: number): void;
-  /** A joint was chosen: show its curves, go to where it is worst. */
+  /** A joint was selected: show its curves and go to its worst frame. */
   choose(joint: number): void;
 }
 
@@ -33,7 +33,7 @@ export class JointTable {
     });
   }
 
-  /** Show other joints. */
+  /** Lists the joints of another clip. */
   reset(names: string[], parents: Int32Array, errors: ErrorTrack | null): void {
     this.errors = errors;
     this.sortButton.hidden = errors === null;
@@ -44,18 +44,18 @@ export class JointTable {
     this.sort();
   }
 
-  /** Mark the chosen joint, -1 for none. */
+  /** Marks the selected joint, -1 for none. */
   mark(joint: number): void {
     this.rows.forEach(({ row }, at) => row.classList.toggle("chosen", at === joint));
   }
 
-  /** Show the errors of a frame; `colour` is that of an error. */
-  update(frame: number, colour: (error: number) => string): void {
+  /** Shows the errors of a frame; `color` maps an error to a color. */
+  update(frame: number, color: (error: number) => string): void {
     const here = this.errors?.jointsAt(frame);
     this.rows.forEach(({ dot, here: cell, largest }, joint) => {
       cell.textContent = here ? formatLength(here[joint]) : "";
       largest.textContent = this.errors ? formatLength(this.errors.jointMax[joint]) : "";
-      dot.style.background = here ? colour(here[joint]) : "";
+      dot.style.background = here ? color(here[joint]) : "";
     });
     if (this.byError) this.sort();
   }

@@ -1,4 +1,4 @@
-// Keys, and the page that lists them.
+// Keyboard shortcuts, and the dialog that lists them.
 
 import { byId, make } from "./dom";
 
@@ -26,7 +26,7 @@ export function listenForKeys(keys: Key[]): () => void {
   return () => (help.open ? help.close() : help.showModal());
 }
 
-/** A focused button takes its own space and enter, a slider its own arrows. */
+/** Returns whether a focused button or slider handles the key itself. */
 function isOthers(event: KeyboardEvent): boolean {
   const at = event.target;
   if (at instanceof HTMLInputElement)

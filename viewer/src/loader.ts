@@ -1,16 +1,16 @@
-// Decodes windows of frames: those around the playhead first, the rest of the clip when idle.
+// Decodes windows of frames: around the playhead first, then the rest of the clip.
 
 import type { Clip, Version } from "./clip";
 import { MocpackError } from "./decoder";
 import { WINDOW } from "./poses";
 
-const AHEAD = 4; // windows that must be there before others are thought of
+const AHEAD = 4; // windows to load before those of other versions
 const AT_ONCE = 2;
-const MAX_SLICE_MS = 10; // milliseconds of work before the page gets its turn
-const RETRY_AFTER_MS = 2000; // milliseconds after the network failed
+const MAX_SLICE_MS = 10; // work this long before yielding to the event loop
+const RETRY_AFTER_MS = 2000; // after a network failure
 
 export interface Listener {
-  /** A window of this version has come. */
+  /** A window of this version is loaded. */
   loaded(version: Version, start: number, stop: number): void;
   failed(error: unknown, version: Version, start: number, stop: number): void;
 }
@@ -27,7 +27,7 @@ export class Loader {
     private readonly listener: Listener,
   ) {}
 
-  /** Say where the playhead is; what lies near it is wanted first. */
+  /** Sets the playhead; windows near it load first. */
   focus(version: number, frame: number): void {
     this.current = version;
     this.frame = frame;
@@ -46,12 +46,12 @@ export class Loader {
     }
   }
 
-  /** Return the window that is wanted most. */
+  /** Returns the window with the highest priority. */
   private next(): [Version, number] | null {
     const { versions } = this.clip;
     const order = [versions[this.current], ...versions.filter((_, i) => i !== this.current)];
     const here = Math.floor(this.frame / WINDOW);
-    // other versions near the playhead come before the far end of this one: the slider is quick
+    // load other versions near the playhead before the far end of this one, for fast switching
     for (const reach of [AHEAD, Infinity]) {
       for (const version of order) {
         const count = version.windows.length;
@@ -97,7 +97,7 @@ export class Loader {
     version.errors?.put(source, decoded);
   }
 
-  /** Let the page draw and listen, unless it has just had its turn. */
+  /** Yields to the event loop if the time slice is used up. */
   private async pause(): Promise<void> {
     if (performance.now() - this.turn < MAX_SLICE_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 0));

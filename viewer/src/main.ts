@@ -35,7 +35,7 @@ async function openSession(app: App, session: Session): Promise<void> {
     packed.find(({ name }) => name === wanted) ?? packed[0],
     session.skin ? await loadSkin(session.skin) : null,
   );
-  // a page that opens plays, unless it was asked for a certain frame or for a picture
+  // play at once, unless a frame or a screenshot was requested
   app.playback.playing = session.start?.frame === undefined && !session.start?.bare;
   if (session.start) applyStart(app, session.start);
   if (session.rawBytes === null)
@@ -44,7 +44,7 @@ async function openSession(app: App, session: Session): Promise<void> {
 
 async function start(): Promise<void> {
   const session = await findSession();
-  // the decoder is there before the first file is dropped, network or not
+  // load the decoder before the first file is dropped, in case the network fails later
   loadDecoder(session?.wasm).catch((error: unknown) => showMessage(describe(error, "the decoder")));
   const app = new App();
   bindControls(

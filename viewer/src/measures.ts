@@ -1,4 +1,4 @@
-// What the curve can show of a version's error, one value a frame.
+// The error curves of a version, one value per frame.
 
 import type { Clip, Version } from "./clip";
 import type { Contacts } from "./contacts";
@@ -7,17 +7,17 @@ import { formatLength, formatSpeed } from "./format";
 export type Measure = "largest" | "mean" | "velocity" | "skate" | "joint";
 
 export interface Curve {
-  /** A value of each frame, NaN where it is not known or means nothing. */
+  /** One value per frame; NaN if unknown or undefined. */
   values: Float32Array;
   max: number;
-  /** The frame of the largest value, -1 while none is known. */
+  /** Frame of the largest value, -1 if none is known. */
   worst: number;
-  /** Whether the file's bound is a bound on this. */
+  /** Whether the file's error bound applies to this measure. */
   bounded: boolean;
   format(value: number): string;
 }
 
-/** Return the curve of a measure, or null where there is nothing to compare with. */
+/** Returns the curve of a measure, or null without an original. */
 export function curveOf(
   measure: Measure,
   clip: Clip,
@@ -65,7 +65,7 @@ function curve(values: Float32Array, bounded: boolean, format: (value: number) =
   return { values, max: worst < 0 ? 0 : values[worst], worst, bounded, format };
 }
 
-/** The mean over joints of how much faster or slower they go, in metres a second. */
+/** Returns the mean speed error over joints, in meters per second. */
 function velocityError(clip: Clip, version: Version, t: number): number | null {
   const [a, b] = [version.poses.at(t - 1), version.poses.at(t)];
   const [c, d] = [clip.original?.poses.at(t - 1), clip.original?.poses.at(t)];
@@ -82,7 +82,7 @@ function velocityError(clip: Clip, version: Version, t: number): number | null {
   return sum / joints / version.motion.frameTime;
 }
 
-/** How fast the planted foot that slides most goes over the ground, in metres a second. */
+/** Returns the largest sliding speed of a foot in contact with the ground, in meters per second. */
 function slide(version: Version, contacts: Contacts, t: number): number | null {
   const [a, b] = [version.poses.at(t - 1), version.poses.at(t)];
   if (t < 1 || !a || !b) return null;

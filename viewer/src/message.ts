@@ -1,4 +1,4 @@
-// One sentence for the reader when something went wrong.
+// Shows error messages.
 
 import { MocpackError } from "./decoder";
 import { byId } from "./dom";
@@ -21,7 +21,7 @@ const BECAUSE: Record<MocpackError["kind"], string> = {
   network: "cannot be fetched",
 };
 
-/** Say what is wrong with a file, so that a person knows what to do. */
+/** Describes an error, so that the user knows what to do. */
 export function describe(error: unknown, name: string): string {
   if (!(error instanceof MocpackError))
     return `${name}: ${error instanceof Error ? error.message : String(error)}`;

@@ -1,4 +1,4 @@
-// Motions that the local server reads and packs for the page: any format, any bound.
+// Motions that the local server reads and compresses: any format, any error bound.
 
 import { MocpackError, open } from "./decoder";
 import { decoderWasm } from "./resources";
@@ -10,11 +10,11 @@ export interface Dropped extends Named {
   number: number;
   rawBytes: number;
   skin: Skin | null;
-  /** Why a mesh that is there is not shown. */
+  /** Why the file's mesh is not shown. */
   note: string;
 }
 
-/** What the server says of a file that it has read. */
+/** The server's description of a file. */
 interface Answer {
   number: number;
   rawBytes: number;
@@ -23,11 +23,11 @@ interface Answer {
   note: string;
 }
 
-/** Bounds of the slider, from end to end, in metres; equal ways are equal ratios. */
+/** Ends of the logarithmic error slider, in meters. */
 const MIN_BOUND_M = 5e-5;
 const MAX_BOUND_M = 0.1;
 
-/** Send a file to the server; it answers with what it holds, or a sentence that says why not. */
+/** Sends a file to the server, which returns its description or an error message. */
 export async function drop(file: File): Promise<Dropped> {
   const answer = await fetch("dropped", {
     method: "POST",
@@ -40,21 +40,21 @@ export async function drop(file: File): Promise<Dropped> {
   return { ...(await openEntry(motion)), number, rawBytes, note, skin: mesh };
 }
 
-/** Return a source packed within a bound, as a motion and as the bytes of its file. */
+/** Compresses a source within an error bound; returns the motion and the bytes of its file. */
 export async function packed(
   source: Dropped,
-  metres: number,
+  meters: number,
 ): Promise<{ named: Named; bytes: ArrayBuffer }> {
-  const answer = await fetch(`packed/${source.number}/${Math.round(1e6 * metres)}`);
-  if (!answer.ok) throw new MocpackError("network", "the server could not pack it");
+  const answer = await fetch(`packed/${source.number}/${Math.round(1e6 * meters)}`);
+  if (!answer.ok) throw new MocpackError("network", "the server could not compress the motion");
   const bytes = await answer.arrayBuffer();
   const stem = source.name.replace(/\.[^.]*$/, "");
   const motion = await open(bytes.slice(0), { wasm: await decoderWasm() });
   return { named: { name: `${stem}.mocp`, motion }, bytes };
 }
 
-/** Return the bound at a place of the slider, 0 to 1, rounded to two digits. */
+/** Returns the error bound at a slider position from 0 to 1, rounded to two digits. */
 export function boundAt(share: number): number {
-  const metres = MIN_BOUND_M * (MAX_BOUND_M / MIN_BOUND_M) ** share;
-  return Number(metres.toPrecision(2));
+  const meters = MIN_BOUND_M * (MAX_BOUND_M / MIN_BOUND_M) ** share;
+  return Number(meters.toPrecision(2));
 }

@@ -1,4 +1,4 @@
-// The clock: which frame is shown, and how it moves on. Whole frames only: what is seen was packed.
+// The playback clock. It shows whole frames only, so that every visible pose is in the file.
 
 export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 
@@ -34,7 +34,7 @@ export class Playback {
     if (this.playing && !this.loop && this.frame === this.frameCount - 1) this.seek(0);
   }
 
-  /** Move on by `seconds` of the world's time; frames that have not come are waited for. */
+  /** Advances by `seconds` of real time; waits for frames that are not loaded. */
   advance(seconds: number, isThere: (frame: number) => boolean): void {
     if (!this.playing || this.frameCount < 2) return;
     const before = this.time;

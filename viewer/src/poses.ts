@@ -1,23 +1,23 @@
-// Where the joints of one motion are, window by window as they come.
+// World positions of one motion, stored in windows as they arrive.
 
 import { Quaternion } from "three";
 import { worldPositions, type Frames, type Motion } from "./decoder";
 
-/** Frames that are asked for, decoded and kept together. */
+/** Frames per window. */
 export const WINDOW = 128;
 
 export type Point = readonly [number, number, number];
 
 /**
- * World positions of joints, then of bone ends, as float32 relative to an origin near the motion:
- * a clip a kilometre away is drawn as finely as one at home.
+ * World positions of joints, then of end sites, as float32 relative to an origin near the motion, so
+ * that clips far from the world origin keep their precision.
  */
 export class Poses {
   readonly pointCount: number;
   private readonly windows: (Float32Array | undefined)[];
   private readonly turns: (Float32Array | undefined)[] = [];
 
-  /** `turning`: keep the joints' rotations too, which only meshes need. */
+  /** `turning`: also keep joint rotations, which only meshes need. */
   constructor(
     readonly motion: Motion,
     readonly origin: Point,
@@ -27,7 +27,7 @@ export class Poses {
     this.windows = new Array<Float32Array | undefined>(windowCount(motion.frameCount));
   }
 
-  /** Return the points of a frame (x, y, z each), or null while they have not come. */
+  /** Returns the points of a frame (x, y, z each), or null if not loaded. */
   at(frame: number): Float32Array | null {
     const window = this.windows[Math.floor(frame / WINDOW)];
     if (!window) return null;
@@ -36,7 +36,7 @@ export class Poses {
     return window.subarray(at, at + size);
   }
 
-  /** Return the rotations of a frame's joints in the world (x, y, z, w each), if they are kept. */
+  /** Returns the world rotations of a frame's joints (x, y, z, w each), if kept. */
   turnsAt(frame: number): Float32Array | null {
     const window = this.turns[Math.floor(frame / WINDOW)];
     if (!window) return null;
@@ -92,7 +92,7 @@ export function windowCount(frames: number): number {
   return Math.ceil(frames / WINDOW);
 }
 
-/** Return where the root stands at first: the origin of everything drawn with it. */
+/** Returns the initial position of the root, the origin of the scene. */
 export async function originOf(motion: Motion): Promise<Point> {
   const first = await motion.frames(0, 1);
   const [x, y, z] = first.translations;

@@ -1,4 +1,4 @@
-// The decoder's WebAssembly: compiled once, at the start, so that nothing is fetched later.
+// Compiles the decoder once at startup, so that nothing is fetched later.
 
 import wasmUrl from "../../js/dist/mocpack.wasm?url";
 import { MocpackError } from "./decoder";
@@ -9,7 +9,7 @@ export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
 
 let compiled: Promise<WebAssembly.Module> | null = null;
 
-/** Compile the decoder from `inlined` bytes, or from the address beside this script. */
+/** Compiles the decoder from `inlined` bytes, or from the file next to this script. */
 export function loadDecoder(inlined: string | undefined): Promise<WebAssembly.Module> {
   compiled = inlined ? WebAssembly.compile(bytesOfBase64(inlined)) : fetchDecoder();
   return compiled;
@@ -21,6 +21,6 @@ export function decoderWasm(): Promise<WebAssembly.Module> {
 
 async function fetchDecoder(): Promise<WebAssembly.Module> {
   const answer = await fetch(wasmUrl).catch(() => null);
-  if (!answer?.ok) throw new MocpackError("network", "it is not where the page expects it");
+  if (!answer?.ok) throw new MocpackError("network", "the decoder mocpack.wasm was not found");
   return WebAssembly.compile(await answer.arrayBuffer());
 }

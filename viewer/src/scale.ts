@@ -1,5 +1,5 @@
-// The error at the hot end of the colours. It stays as it is when another version is chosen, unless
-// the reader asks for each version's own: a finer version must not look redder than a coarser one.
+// The error at the end of the color scale. By default it is the same for all versions, so that a more accurate
+// version never looks redder than a coarser one.
 
 import type { Clip, Version } from "./clip";
 
@@ -14,7 +14,7 @@ export function hotEnd(scale: Scale, clip: Clip, version: Version): number {
   return clip.versions.reduce((most, each) => Math.max(most, own(each)), 0);
 }
 
-/** What a file allows, else its largest error so far. */
+/** Returns a version's error bound, or its largest error so far. */
 function own(version: Version): number {
   return version.motion.declaredError ?? version.errors?.max ?? 0;
 }

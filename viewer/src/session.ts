@@ -1,4 +1,4 @@
-// What the page is asked to show: inlined in an exported file, or told by the local server.
+// What the page shows: inlined in an exported file, or from the local server.
 
 import { open, type Motion } from "./decoder";
 import { fromGzip, fromServer, framesMotion, type Head } from "./frames_motion";
@@ -8,12 +8,12 @@ import type { SkinEntry } from "./skin";
 
 export type Layout = "overlay" | "side" | "packed" | "original";
 
-/** How the page stands when it opens; a picture is taken of such a page. */
+/** Initial state of the page, also used for screenshots. */
 export interface Start {
   frame?: number;
   layout?: Layout;
   theme?: "light" | "dark";
-  /** Only the stage, its caption and the curve: for pictures and videos. */
+  /** Show only the stage, its caption and the curve, for images and videos. */
   bare?: boolean;
 }
 
@@ -24,21 +24,21 @@ export interface Entry {
   head?: Head;
   url?: string;
   data?: string;
-  /** Why a mesh that the file brings is not shown. */
+  /** Why the file's mesh is not shown. */
   note?: string;
 }
 
 export interface Session {
   chosen: number;
-  /** Bytes as float32 of the channels that move; a server tells them later, in ratio.json. */
+  /** Bytes of the moving channels as float32; a server provides them later in ratio.json. */
   rawBytes: number | null;
   motions: Entry[];
   start?: Start;
-  /** The mesh that one of the motions brings. */
+  /** The mesh of one of the motions. */
   skin?: SkinEntry;
-  /** Whether the server reads and packs what is dropped. */
+  /** Whether the server reads and compresses dropped files. */
   packs?: boolean;
-  /** The decoder, in a page of one file. */
+  /** The decoder, in a self-contained page. */
   wasm?: string;
 }
 
@@ -47,7 +47,7 @@ export interface Named {
   motion: Motion;
 }
 
-/** Return the session of this page, or null if it was opened without any. */
+/** Returns the session of this page, or null if there is none. */
 export async function findSession(): Promise<Session | null> {
   const inlined = document.getElementById("session");
   if (inlined) return JSON.parse(inlined.textContent ?? "") as Session;

@@ -1,4 +1,4 @@
-// A character's mesh, moved by the joints of a motion. The bytes are those of src/mocpack/viewing/skins.py.
+// A mesh, skinned by the joints of a motion. src/mocpack/viewing/skins.py writes the binary format.
 
 import {
   Bone,
@@ -15,13 +15,13 @@ import {
 import { MocpackError } from "./decoder";
 import { bytesOfBase64 } from "./resources";
 
-/** Where a mesh is to be had. */
+/** Location of a mesh. */
 export interface SkinEntry {
   url?: string;
   data?: string;
 }
 
-/** A surface, and how joints move it: a vertex has four binds, a bind a joint and a matrix. */
+/** A surface and its skinning: each vertex has four binds, each bind a joint and a matrix. */
 export interface Skin {
   vertices: Float32Array;
   triangles: Uint32Array;
@@ -33,7 +33,7 @@ export interface Skin {
 
 const MAGIC = 0x53434f4d; // "MOCS"
 const HEADER = 20;
-const OUTLINE = 1000; // vertices that tell how far a mesh reaches
+const OUTLINE = 1000; // vertices sampled to measure the extent of a mesh
 const WHOLE = new Vector3(1, 1, 1);
 
 export async function loadSkin(entry: SkinEntry): Promise<Skin> {
@@ -43,7 +43,7 @@ export async function loadSkin(entry: SkinEntry): Promise<Skin> {
     return readSkin(await new Response(bytes).arrayBuffer());
   }
   const answer = await fetch(entry.url ?? "").catch(() => null);
-  if (!answer?.ok) throw new MocpackError("network", "the local server does not answer");
+  if (!answer?.ok) throw new MocpackError("network", "the local server does not respond");
   return readSkin(await answer.arrayBuffer());
 }
 
@@ -54,10 +54,10 @@ function readSkin(block: ArrayBuffer): Skin {
     view.getUint32(0, true) !== MAGIC ||
     view.getUint32(4, true) !== 1
   )
-    throw new MocpackError("format", "a mesh in a form that this page does not know");
+    throw new MocpackError("format", "unknown mesh format");
   const [vertices, triangles, binds] = [8, 12, 16].map((at) => view.getUint32(at, true));
   if (block.byteLength !== HEADER + 36 * vertices + 12 * triangles + 52 * binds)
-    throw new MocpackError("truncated", "a mesh of the wrong size");
+    throw new MocpackError("truncated", "the mesh data has the wrong size");
   let at = HEADER;
   const next = (count: number, width: number): [ArrayBuffer, number, number] => {
     at += count * width;
@@ -73,7 +73,7 @@ function readSkin(block: ArrayBuffer): Skin {
   };
 }
 
-/** What all figures of one mesh share: its shape. */
+/** Creates the geometry shared by all figures of a mesh. */
 export function surfaceOf(skin: Skin): BufferGeometry {
   const shape = new BufferGeometry();
   shape.setAttribute("position", new BufferAttribute(skin.vertices, 3));
@@ -89,7 +89,7 @@ export class Character {
   readonly shadow: SkinnedMesh;
   private readonly bones: Bone[];
   private readonly skeleton: Skeleton;
-  private readonly colours: BufferAttribute;
+  private readonly colors: BufferAttribute;
 
   constructor(
     private readonly skin: Skin,
@@ -100,8 +100,8 @@ export class Character {
     const shape = new BufferGeometry().setIndex(surface.index);
     for (const [name, values] of Object.entries(surface.attributes))
       shape.setAttribute(name, values);
-    this.colours = new BufferAttribute(new Float32Array(skin.vertices.length).fill(1), 3);
-    shape.setAttribute("color", this.colours);
+    this.colors = new BufferAttribute(new Float32Array(skin.vertices.length).fill(1), 3);
+    shape.setAttribute("color", this.colors);
     this.bones = Array.from(skin.joints, () => new Bone());
     this.skeleton = new Skeleton(
       this.bones,
@@ -111,7 +111,7 @@ export class Character {
     this.shadow = this.wrap(shape, shadowMaterial);
   }
 
-  /** Move to a pose: places of the joints, and their rotations in the world. */
+  /** Sets the pose: world positions and rotations of the joints. */
   pose(points: Float32Array, turns: Float32Array): void {
     const [place, turn] = [new Vector3(), new Quaternion()];
     this.skin.joints.forEach((joint, b) => {
@@ -120,13 +120,13 @@ export class Character {
     });
   }
 
-  /** Colour each vertex as the joints that move it, mixed. */
-  colour(of: (joint: number, colour: Color) => Color): void {
+  /** Colors each vertex with the blended colors of its joints. */
+  color(of: (joint: number, color: Color) => Color): void {
     const { joints, binds, weights } = this.skin;
-    const colour = new Color();
+    const color = new Color();
     const each = new Float32Array(3 * joints.length);
-    joints.forEach((joint, b) => of(joint, colour).toArray(each, 3 * b));
-    const out = this.colours.array as Float32Array;
+    joints.forEach((joint, b) => of(joint, color).toArray(each, 3 * b));
+    const out = this.colors.array as Float32Array;
     for (let v = 0; v < out.length / 3; v++) {
       for (let c = 0; c < 3; c++) {
         let sum = 0;
@@ -134,16 +134,16 @@ export class Character {
         out[3 * v + c] = sum;
       }
     }
-    this.colours.needsUpdate = true;
+    this.colors.needsUpdate = true;
   }
 
-  /** Where the scene has a vertex. */
+  /** Returns the position of a vertex. */
   vertex(number: number): Vector3 {
     this.skeleton.update();
     return this.mesh.getVertexPosition(number, new Vector3());
   }
 
-  /** Some vertices as they stand, evenly taken from all. */
+  /** Returns an even sample of posed vertices. */
   outline(): Vector3[] {
     const count = this.skin.vertices.length / 3;
     const apart = Math.max(1, Math.floor(count / OUTLINE));
@@ -163,7 +163,7 @@ export class Character {
     return new Matrix4().set(...(rows as unknown as Rows), 0, 0, 0, 1);
   }
 
-  /** Bones are moved by hand, in the scene's own space; the group's matrix comes after. */
+  /** Sets bone matrices directly in scene space; the group's matrix is applied afterwards. */
   private wrap(shape: BufferGeometry, material: Material): SkinnedMesh {
     const mesh = new SkinnedMesh(shape, material);
     mesh.bindMode = "detached";

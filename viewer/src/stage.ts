@@ -1,4 +1,4 @@
-// The three-dimensional view: figures on a ground, one camera, drawn once or side by side.
+// The 3D view: figures on a ground, drawn once or side by side with one camera.
 
 import {
   CircleGeometry,
@@ -14,7 +14,7 @@ import {
   WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
-import { PALETTES, type Palette } from "./colours";
+import { PALETTES, type Palette } from "./colors";
 import type { Skeleton } from "./decoder";
 import { Figure, ghostMaterial, meshMaterial, shadowMaterial, solidMaterial } from "./figure";
 import { Ground } from "./ground";
@@ -22,14 +22,14 @@ import { surfaceOf, type Skin } from "./skin";
 import { Trails } from "./trails";
 import type { Layout } from "./session";
 
-const LIGHT = new Vector3(0.55, 1, 0.4); // from where the shadows fall
+const LIGHT = new Vector3(0.55, 1, 0.4); // direction of the light
 
-// thinner than what covers it, so that it shows only where the two differ
+// scale of the ghost, so that it is visible only where the figures differ
 const GHOST = 0.94;
-const NEAR_PLANE_M = 0.05; // metres of the camera's view
-const MAX_CAMERA_DISTANCE_M = 100; // metres that the camera goes away from
-const MAX_BODY_M = 20; // metres
-const MAX_FEET = 32; // marked on the ground at once
+const NEAR_PLANE_M = 0.05;
+const MAX_CAMERA_DISTANCE_M = 100;
+const MAX_BODY_M = 20;
+const MAX_FEET = 32; // maximum number of contact marks
 
 export type View = "quarter" | "front" | "side" | "top";
 const VIEWS: Record<View, [number, number, number]> = {
@@ -39,9 +39,9 @@ const VIEWS: Record<View, [number, number, number]> = {
   top: [0, 1, 0.001],
 };
 
-const RISE = 0.6; // share of a rise that the camera follows: a jump is still a jump, and stays in view
+const RISE = 0.6; // fraction of vertical motion that the camera follows, so that jumps stay visible
 
-/** A figure as the camera sees it, in metres of the scene. */
+/** Position and size of a figure for the camera, in meters. */
 export interface Body {
   ground: number;
   height: number;
@@ -52,7 +52,7 @@ export interface Body {
 export class Stage {
   palette: Palette = PALETTES.light;
   follow = true;
-  meshed = true; // meshes are shown where there are some, not bones
+  meshed = true; // show meshes instead of bones, if there are any
   packed: Figure | null = null;
   original: Figure | null = null;
   readonly trails = new Trails();
@@ -80,7 +80,7 @@ export class Stage {
     rootLevel: 0,
     floor: 0,
   };
-  private readonly anchor = new Vector3(); // the followed point; what the reader panned stays panned
+  private readonly anchor = new Vector3(); // the followed point; keeps the user's panning
 
   constructor(canvas: HTMLCanvasElement) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, stencil: true });
@@ -107,8 +107,8 @@ export class Stage {
 
   setPalette(palette: Palette, dark: boolean): void {
     this.palette = palette;
-    this.ground.colour(palette.grid);
-    this.trails.colour(palette.highlight);
+    this.ground.color(palette.grid);
+    this.trails.color(palette.highlight);
     this.marks.material.color.set(palette.highlight);
     this.shade.opacity = palette.shadow;
     this.sky.groundColor.set(dark ? 0x2c3238 : 0xb9b2a6);
@@ -116,7 +116,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Put new figures on the stage; an original comes as a solid and as a ghost. */
+  /** Shows new figures; an original is shown as a solid or a ghost. */
   setFigures(skeleton: Skeleton, hasOriginal: boolean, skin: Skin | null): void {
     for (const figure of [this.packed, this.original, this.ghost]) this.remove(figure);
     this.packed = this.add(new Figure(skeleton, solidMaterial(), this.shade), 1);
@@ -145,7 +145,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Look at a figure: where it stands, how tall and how wide it is, the root at rest. */
+  /** Points the camera at a figure of the given position and size. */
   frame(body: Body, origin: readonly number[]): void {
     const { ground, height, width, root } = body;
     this.ground.place(ground, origin[0], origin[2]);
@@ -163,7 +163,7 @@ export class Stage {
     this.resetView();
   }
 
-  /** Let the camera go far enough away: some files have centimetres where metres are meant. */
+  /** Extends the camera's range for large figures, such as files in the wrong unit. */
   private reach(size: number): void {
     const scale = Math.max(1, size / MAX_BODY_M);
     this.controls.maxDistance = MAX_CAMERA_DISTANCE_M * scale;
@@ -175,7 +175,7 @@ export class Stage {
     this.look("quarter");
   }
 
-  /** Mark where feet are planted: x and z of each. */
+  /** Marks ground contacts: x and z of each. */
   markFeet(places: [number, number][]): void {
     const matrix = new Matrix4();
     this.marks.count = Math.min(places.length, MAX_FEET);
@@ -187,7 +187,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Look at the figure from one of the sides, as far away as it fits. */
+  /** Shows the figure from a standard view, at a distance where it fits. */
   look(view: View): void {
     const { goal } = this.home;
     this.anchor.copy(goal);
@@ -198,7 +198,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** One view or two halves: step back or forward as much as that asks, whatever the reader chose. */
+  /** Switches between one and two views and adapts the camera distance. */
   private setSplit(split: boolean): void {
     if (split === this.split) return;
     const before = this.fittingDistance();
@@ -215,15 +215,15 @@ export class Stage {
     return this.size.width / Math.max(this.size.height, 1) / (this.split ? 2 : 1);
   }
 
-  /** From where the figure fills the view, be it long or tall. */
+  /** Returns the camera distance at which the figure fills the view. */
   private fittingDistance(): number {
     const { height, width } = this.home;
     const tall = Math.max(1.24 * height, (1.15 * width) / this.aspect);
-    // what reaches towards the camera looks larger
+    // parts closer to the camera look larger
     return tall / (2 * Math.tan((this.camera.fov * Math.PI) / 360)) + 0.35 * width;
   }
 
-  /** Carry the camera along with the root, all at once or a share of the way. */
+  /** Moves the camera with the root, at once or by a fraction. */
   moveTo(root: Vector3, share: number): void {
     const { goal, level, rootLevel } = this.home;
     goal.set(root.x, level + RISE * (root.y - rootLevel), root.z);
@@ -242,8 +242,8 @@ export class Stage {
     this.invalidate();
   }
 
-  colourOriginal(colour: Color): void {
-    for (const figure of [this.original, this.ghost]) figure?.colour((_, out) => out.copy(colour));
+  colorOriginal(color: Color): void {
+    for (const figure of [this.original, this.ghost]) figure?.color((_, out) => out.copy(color));
     this.invalidate();
   }
 
@@ -254,7 +254,7 @@ export class Stage {
     this.invalidate();
   }
 
-  /** Draw, if anything has changed since. */
+  /** Draws if anything has changed. */
   draw(layout: Layout, force = false): void {
     this.controls.update();
     if (!this.dirty && !force) return;
@@ -308,7 +308,7 @@ export class Stage {
     figure.dispose();
   }
 
-  /** Flatten the shadows of all figures onto the ground, along the light. */
+  /** Projects the shadows of all figures onto the ground. */
   private castShadows(ground: number): void {
     const [x, z] = [LIGHT.x / LIGHT.y, LIGHT.z / LIGHT.y];
     const flat = new Matrix4().set(

@@ -1,4 +1,4 @@
-// Light or dark: what the system prefers, until the reader chooses.
+// Light or dark theme: the system setting, until the user chooses.
 
 export type Theme = "light" | "dark";
 
@@ -21,7 +21,7 @@ export function startTheme(forced: Theme | undefined, changed: (theme: Theme) =>
   };
 }
 
-// a page opened from a file may have no storage; then the choice lasts as long as the page
+// a page opened from a file may have no storage; the choice then lasts until it is closed
 function stored(): Theme | null {
   try {
     const value = localStorage.getItem(KEY);

@@ -1,4 +1,4 @@
-// The curve of errors over all frames, which is also what one scrubs.
+// The error curve over all frames; drag on it to seek.
 
 import { byId } from "./dom";
 import { formatLength, formatTime } from "./format";
@@ -9,11 +9,11 @@ export interface TimelineView {
   frameCount: number;
   frameTime: number;
   curve: Curve | null;
-  /** For each foot, the frames in which it is planted. */
+  /** For each foot, the frames with ground contact. */
   planted: Uint8Array[];
-  /** The error that the file declares, drawn as a line. */
+  /** The file's error bound, drawn as a line. */
   declared: number | null;
-  /** The error at the hot end of the colours. */
+  /** The error at the end of the color scale. */
   full: number;
   scale: string[];
 }
@@ -127,9 +127,8 @@ export class Timeline {
     const columns = this.columns(curve.values, width);
     const hot = curve.bounded ? Math.max(view.full, 1e-9) : top;
     const gradient = context.createLinearGradient(0, base, 0, y(hot));
-    view.scale.forEach((colour, i) => gradient.addColorStop(i / (view.scale.length - 1), colour));
-    // a line over a breath of colour: where the error is near its bound all the time, a solid
-    // area would be a wall
+    view.scale.forEach((color, i) => gradient.addColorStop(i / (view.scale.length - 1), color));
+    // a line over a light fill: a solid area would hide everything if the error is always near its bound
     context.fillStyle = context.strokeStyle = gradient;
     context.globalAlpha = 0.16;
     context.beginPath();
@@ -153,7 +152,7 @@ export class Timeline {
     if (curve.worst >= 0) this.drawWorst(context, this.x(curve.worst, width), y(curve.max), ink);
   }
 
-  /** A thin row for each foot along the bottom, inked while it is planted. */
+  /** Draws a thin row per foot along the bottom, filled during ground contact. */
   private drawContacts(
     context: CanvasRenderingContext2D,
     width: number,
@@ -173,7 +172,7 @@ export class Timeline {
     });
   }
 
-  /** Largest value under each pixel, -1 where none is known. */
+  /** Returns the largest value per pixel, -1 if unknown. */
   private columns(values: Float32Array, width: number): Float32Array {
     const columns = new Float32Array(Math.ceil(width)).fill(-1);
     const last = Math.max(1, values.length - 1);
@@ -226,7 +225,7 @@ export class Timeline {
     context.globalAlpha = 1;
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = ink("--hot");
-    // on the side where the playhead is not
+    // on the opposite side of the playhead
     const left = this.x(this.view?.frame ?? 0, width) > width - 130;
     context.textAlign = left ? "left" : "right";
     context.fillText(`allowed ${formatLength(bound)}`, left ? PAD.left : width - PAD.right, y - 4);

@@ -1,4 +1,4 @@
-// The ways that some joints take: half a second back and on from the frame that is shown.
+// Trails of joints: half a second before and after the current frame.
 
 import { BufferAttribute, BufferGeometry, LineBasicMaterial, LineSegments } from "three";
 import type { Poses } from "./poses";
@@ -16,8 +16,8 @@ export class Trails {
     this.lines.visible = false;
   }
 
-  colour(colour: string): void {
-    this.lines.material.color.set(colour);
+  color(color: string): void {
+    this.lines.material.color.set(color);
   }
 
   show(poses: Poses, joints: number[], frame: number): void {
@@ -38,7 +38,7 @@ export class Trails {
   }
 }
 
-/** Return the joints whose ways are shown if none is chosen: where limbs end. */
+/** Returns the joints with trails if none is selected: the ends of limbs. */
 export function limbEnds(parents: Int32Array): number[] {
   const carrying = new Set(parents);
   return [...parents.keys()].filter((joint) => !carrying.has(joint));

@@ -1,13 +1,13 @@
-// A receiver of live streams as JavaScript sees it: a hello and packets in, poses out.
+// WebAssembly interface of a live receiver: a hello and packets in, poses out.
 //
-// An instance receives one stream. Answers are those of mocpack_LivePacketStatus.
+// An instance receives one stream. `receive` returns a mocpack_LivePacketStatus.
 #include <cstdint>
 
 #include "live/live.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
-extern "C" uint8_t __heap_base; // where the linker's part of memory ends
+extern "C" uint8_t __heap_base; // end of the linker's static memory
 
 namespace
 {
@@ -33,13 +33,13 @@ void* allocate_bytes(size_t size)
 
 } // namespace
 
-/* Memory for a hello or packets; null where there is too little. */
+/* Allocates memory for a hello or packets; null if there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)
 {
 	return allocate_bytes(size);
 }
 
-/* Opens the model of a hello. 0, or -1 where it contradicts its specification or needs too much memory. */
+/* Opens the model of a hello. Returns 0, or -1 if it is invalid or needs too much memory. */
 EXPORT(open_hello) int32_t open_hello(const uint8_t* hello, uint32_t size, int32_t patience)
 {
 	size_t bytes = mocpack_live_receiver_size(hello, size);
@@ -61,13 +61,13 @@ EXPORT(receive) int32_t receive(const uint8_t* packet, uint32_t size)
 	return mocpack_live_receive(receiver, packet, size);
 }
 
-/* Decodes the next frame that can be; 0 if none can. */
+/* Decodes the next frame; returns 0 if there is none. */
 EXPORT(next) int32_t next()
 {
 	return mocpack_live_next(receiver, &head, rotations, translations);
 }
 
-/* The pose so many frames after the last decoded, as a guess; 0 before the first. */
+/* Extrapolates the pose `ahead` frames after the last; returns 0 before the first. */
 EXPORT(predict) int32_t predict(int32_t ahead)
 {
 	return mocpack_live_predict(receiver, ahead, rotations, translations);
@@ -88,7 +88,7 @@ EXPORT(frame_number) double frame_number()
 	return double(head.number);
 }
 
-/* Of the frame decoded last, in microseconds. */
+/* Time of the last decoded frame, in microseconds. */
 EXPORT(frame_micros) double frame_micros()
 {
 	return double(head.time);
@@ -99,7 +99,7 @@ EXPORT(waiting) int32_t waiting()
 	return mocpack_live_is_waiting(receiver);
 }
 
-/* Micrometres that the frames decoded last are promised within. */
+/* Error bound of the last decoded frame, in micrometers. */
 EXPORT(bound) uint32_t bound()
 {
 	return mocpack_live_mode(receiver).bound;
@@ -110,7 +110,7 @@ EXPORT(frame_step) uint32_t frame_step()
 	return mocpack_live_mode(receiver).frame_step;
 }
 
-/* The first frame that is missing; -1 where one is needed that stands by itself. */
+/* The first missing frame; -1 if a keyframe is needed. */
 EXPORT(first_missing) double first_missing()
 {
 	int64_t first, last;
@@ -118,13 +118,13 @@ EXPORT(first_missing) double first_missing()
 	return double(first);
 }
 
-/* Whether a frame was decoded, or waits for those before it. */
+/* Whether a frame was decoded, or its row is stored. */
 EXPORT(has_frame) int has_frame(double number)
 {
 	return mocpack_live_has_frame(receiver, int64_t(number));
 }
 
-/* The newest frame heard of; -1 before the first. */
+/* The newest known frame; -1 before the first. */
 EXPORT(newest) double newest()
 {
 	int64_t first, last;

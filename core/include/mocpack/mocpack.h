@@ -1,22 +1,22 @@
-// mocpack: reads .mocp files, motion capture within a promised error.
+// mocpack: read .mocp files, compressed motion capture with a guaranteed maximum error.
 //
 //     mocpack_Motion* motion;
 //     mocpack_Reader* reader;
 //     mocpack_Error error;
 //     if (mocpack_open(bytes, size, NULL, &motion, &error) != MOCPACK_OK ||
 //         mocpack_reader_open(motion, NULL, &reader, &error) != MOCPACK_OK)
-//         return complain(error.message);
+//         return report(error.message);
 //     mocpack_Poses pose = mocpack_poses_dense(rotations, translations, mocpack_info(motion)->joint_count);
 //     mocpack_sample(reader, seconds, &pose, &error);
 //     mocpack_reader_close(reader);
 //     mocpack_close(motion);
 //
-// A motion is an open file. Nothing changes it until it is closed, so that any number of threads may use it;
-// each has a reader of its own, which decodes and remembers what it decoded last.
-// Metres, seconds, quaternions (x, y, z, w); y is up, right-handed. Joints stand after their parents.
-// No exceptions, no globals, no threads. Memory comes from the allocator that the caller names, when a motion
-// or a reader is opened and at no other time. Whatever bytes a file holds, calls return a status.
-// docs/embedding.md says what is guaranteed; docs/format.md what a file is.
+// A motion is an open file. It does not change until it is closed, so any number of threads can share it.
+// A reader decodes a motion and caches what it decoded last. Use one reader per thread.
+// Units are meters and seconds; quaternions are (x, y, z, w); space is right-handed with y up. Each joint
+// comes after its parent. The library has no exceptions, no globals and no threads. It allocates memory only
+// when a motion or a reader is opened, or while a track is read, with the caller's allocator. Any input bytes
+// are safe: calls return a status. docs/embedding.md is the guide; docs/format.md specifies the file format.
 #ifndef MOCPACK_H
 #define MOCPACK_H
 
@@ -50,38 +50,40 @@ extern "C"
 	{
 		MOCPACK_OK = 0,
 		MOCPACK_TRUNCATED = -1,	   // the file, or a part of it, ends too early
-		MOCPACK_CORRUPT = -2,	   // a checksum is wrong, or what is there contradicts the format
-		MOCPACK_NO_MEMORY = -3,	   // the memory limit, or what the caller gave, is too small
-		MOCPACK_NOT_MOCPACK = -5,  // the first bytes are not those of a .mocp file
-		MOCPACK_UNSUPPORTED = -6,  // newer than this library, or of a codec that it does not have
-		MOCPACK_READ_FAILED = -7,  // the read callback said so
-		MOCPACK_NEEDS_BYTES = -8,  // the read callback does not have them yet: fetch them, call again
-		MOCPACK_BAD_ARGUMENT = -9, // the caller's mistake
+		MOCPACK_CORRUPT = -2,	   // a checksum is wrong, or the file violates the format
+		MOCPACK_NO_MEMORY = -3,	   // the memory limit or the caller's memory is too small
+		MOCPACK_NOT_MOCPACK = -5,  // the file does not start as a .mocp file does
+		MOCPACK_UNSUPPORTED = -6,  // the file needs a newer library, or a codec that this library lacks
+		MOCPACK_READ_FAILED = -7,  // the read callback failed
+		MOCPACK_NEEDS_BYTES = -8,  // the read callback does not have the bytes yet: fetch them, call again
+		MOCPACK_BAD_ARGUMENT = -9, // the caller passed an invalid argument
 	} mocpack_Status;
 
-	/* What went wrong, and where. Every call that takes one may be given null; it is written only where the
-	 * status is not MOCPACK_OK. */
+	/* What went wrong, and where. The pointer to it may always be null. It is written only when the status is
+	 * not MOCPACK_OK. */
 	typedef struct mocpack_Error
 	{
 		mocpack_Status status;
-		// Where in the file: what is damaged, or the bytes that are needed (size is 0 where that means
-		// nothing).
+		// Position in the file of the damage, or of the bytes that are needed (size is 0 if unknown).
 		uint64_t offset, size;
-		char message[232]; // a sentence, ended by a zero
+		char message[232]; // one sentence, zero-terminated
 	} mocpack_Error;
 
 	typedef struct mocpack_Motion mocpack_Motion; // an open file
-	typedef struct mocpack_Reader mocpack_Reader; // decodes it, for one thread at a time
+	typedef struct mocpack_Reader mocpack_Reader; // decodes a motion, for one thread at a time
 
-	/* The version of the library that runs, such as "0.1.0". */
+	/* Returns the version of the running library, such as "0.1.0". */
 	MOCPACK_API const char* mocpack_version(void);
 
-	/* A word for a status: ok, truncated, corrupt, memory, format, unsupported, read, needs, argument. */
+	/* Returns a status as one word: ok, truncated, corrupt, memory, format, unsupported, read, needs,
+	 * argument.
+	 */
 	MOCPACK_API const char* mocpack_status_name(mocpack_Status status);
 
 	// ---- opening
 
-	/* Gives memory, aligned as malloc aligns; null where there is none. `size` is what was asked for. */
+	/* `allocate` returns memory aligned as by malloc, or null if there is none. `release` gets the size that
+	 * was requested. */
 	typedef struct mocpack_Allocator
 	{
 		void* user;
@@ -89,11 +91,10 @@ extern "C"
 		void (*release)(void* user, void* memory, size_t size);
 	} mocpack_Allocator;
 
-	/* A file that is read piece by piece. `read` fills dst with bytes offset … offset + size - 1, all of
-	 * which lie within `size`, and answers MOCPACK_OK, MOCPACK_READ_FAILED, or MOCPACK_NEEDS_BYTES: then the
-	 * call that wanted them ends with that status, its error says which bytes, nothing has changed, and the
-	 * same call can be made again once they are there. Readers on several threads call it at the same time.
-	 */
+	/* A file that is read piece by piece. `read` copies bytes offset … offset + size - 1 to dst; they always
+	 * lie inside the file. It returns MOCPACK_OK, MOCPACK_READ_FAILED or MOCPACK_NEEDS_BYTES. After
+	 * MOCPACK_NEEDS_BYTES, the library call ends with that status and changes nothing. Its error names the
+	 * bytes: fetch them and repeat the call. Readers on several threads call `read` concurrently. */
 	typedef struct mocpack_Source
 	{
 		void* user;
@@ -103,44 +104,43 @@ extern "C"
 
 	enum
 	{
-		/* A file that ends inside its motion plays by what is whole: coarser from there on, or with keys
-		 * alone. Without it such a file is MOCPACK_TRUNCATED. */
+		/* Open a file that ends inside its motion data. Missing parts play with fewer layers, or with the key
+		 * poses only. Without this flag, such a file is MOCPACK_TRUNCATED. */
 		MOCPACK_OPEN_ALLOW_TRUNCATED = 1,
-		/* Do not check the motion's checksum when a file is opened from memory. Each part of it has one of
-		 * its own, which is always checked when it is decoded. A source is never read through for it. */
+		/* Do not verify the checksum of the motion data when opening from memory. Each part has its own
+		 * checksum, which is always verified before decoding. With a source, only those are verified. */
 		MOCPACK_OPEN_SKIP_CHECKSUM = 2,
 	};
 
-	// Begin with MOCPACK_OPEN_OPTIONS, which sets the defaults.
+	// Start from MOCPACK_OPEN_OPTIONS, which sets the defaults.
 	typedef struct mocpack_OpenOptions
 	{
-		size_t struct_size;					// of this struct, as the caller knows it
+		size_t struct_size;					// size of this struct, set by the macro
 		const mocpack_Allocator* allocator; // copied; null: malloc and free
-		uint64_t memory_limit;				// bytes for the motion and one reader; 0: 1 GB
+		uint64_t memory_limit;				// maximum bytes for the motion and one reader; 0: 1 GB
 		uint32_t flags;
 	} mocpack_OpenOptions;
 #define MOCPACK_OPEN_OPTIONS {sizeof(mocpack_OpenOptions), NULL, 0, 0}
 
-	/* Opens a file whose bytes are in memory. They are used where they stand, and must outlive the motion.
-	 * `options` may be null. Of a scene it opens the only clip; a scene of several is MOCPACK_BAD_ARGUMENT:
-	 * mocpack_scene_open opens it. */
+	/* Opens a file in memory. The bytes are not copied and must outlive the motion. `options` may be null. A
+	 * scene with one clip opens that clip. A scene with several clips is MOCPACK_BAD_ARGUMENT: use
+	 * mocpack_scene_open. */
 	MOCPACK_API mocpack_Status mocpack_open(const void* bytes, size_t size,
 											const mocpack_OpenOptions* options, mocpack_Motion** motion,
 											mocpack_Error* error);
 
-	/* Opens a file that is read by a callback: each chunk but the motion is read once, in one piece. The
-	 * source is copied. */
+	/* Opens a file through a read callback. Opening reads every chunk except the motion data, each in one
+	 * piece. The source struct is copied. */
 	MOCPACK_API mocpack_Status mocpack_open_source(const mocpack_Source* source,
 												   const mocpack_OpenOptions* options,
 												   mocpack_Motion** motion, mocpack_Error* error);
 
-	/* Gives everything back, and everything that mocpack_info pointed to. Close its readers first. Null is
-	 * taken. */
+	/* Frees the motion and everything mocpack_info points to. Close its readers first. Null is allowed. */
 	MOCPACK_API void mocpack_close(mocpack_Motion* motion);
 
-	// ---- what a file says
+	// ---- file contents
 
-	// UTF-8, ended by a zero that `size` does not count. A joint's name may be empty, or hold a zero.
+	// UTF-8, zero-terminated; `size` excludes the terminator. A joint name may be empty or contain zeros.
 	typedef struct mocpack_Text
 	{
 		const char* bytes;
@@ -156,29 +156,29 @@ extern "C"
 		MOCPACK_TRACK_QUATERNION = 4,
 	} mocpack_TrackKind;
 
-	// What a series beside the poses is; mocpack_track_values gives its samples.
+	// A time series that accompanies the poses. mocpack_track_values returns its samples.
 	typedef struct mocpack_Track
 	{
 		mocpack_Text name, unit;
 		mocpack_TrackKind kind;
-		int has_times;		 // each sample has a time of its own
-		uint64_t count;		 // of samples
-		double frame_time;	 // seconds from sample to sample; 0: the motion's
-		double start_time;	 // seconds of the first sample
-		double bound;		 // the largest error of a sample; 0: exact
+		int has_times;		 // whether each sample has its own time
+		uint64_t count;		 // number of samples
+		double frame_time;	 // seconds between samples; 0: as the motion
+		double start_time;	 // seconds, time of the first sample
+		double bound;		 // maximum error of a sample; 0: exact
 		uint64_t chunk_size; // bytes
 	} mocpack_Track;
 
-	// A degree of freedom of a joint that turns about fixed axes, or slides along them. Its rotation is its
-	// rest rotation, then the turns about its axes in the order of its rows; a slider stands at its offset
-	// and the ways along its axes, turned by the rest rotation.
+	// One degree of freedom of a joint: it turns about a fixed axis or slides along it. The joint's rotation
+	// is its rest rotation, then the rotations about its axes, in the order of its hinges. A sliding joint is
+	// at its offset plus the distances along its axes, rotated by the rest rotation.
 	typedef struct mocpack_Hinge
 	{
-		mocpack_Text name; // what the source calls it; may be empty
+		mocpack_Text name; // in the source; may be empty
 		int32_t joint;
-		int32_t slides; // 1: slides along the axis, 0: turns about it
-		double axis[3]; // of length 1, in the frame that the rest rotation leads to
-		double lower_limit;	// radians, or metres of a slider; -infinity where there is no limit
+		int32_t slides;		// 1: slides along the axis, 0: turns about it
+		double axis[3];		// unit vector, in the frame after the rest rotation
+		double lower_limit; // radians, or meters if it slides; -infinity: no limit
 		double upper_limit;
 	} mocpack_Hinge;
 
@@ -189,102 +189,102 @@ extern "C"
 		MOCPACK_AXIS_Z = 2,
 	} mocpack_Axis;
 
-	// Everything that is known of an open file. Pointers last until it is closed; fields are only ever added
-	// at the end.
+	// Everything known about an open file. Pointers are valid until it is closed. Later versions only add
+	// fields at the end.
 	typedef struct mocpack_Info
 	{
 		uint64_t frame_count;
-		double frame_time;	 // seconds from frame to frame; a nominal one where there are times
-		double start_time;	 // seconds of the first frame
-		const double* times; // (frames) seconds of each frame, where they are not even; else null
+		double frame_time;	 // seconds between frames; nominal if `times` is set
+		double start_time;	 // seconds, time of the first frame
+		const double* times; // (frames) seconds, times of unevenly spaced frames; else null
 
 		size_t joint_count;
-		const mocpack_Text* names;		  // (J) they may be empty or repeated
-		const int32_t* parents;			  // (J) -1 for a root; the first joint is one
-		const double* offsets;			  // (J, 3) place at rest, in the parent's frame
-		const double* rest_rotations;	  // (J, 4) poses do not start from them; null: all the identity
-		size_t end_count;				  // end sites: where bones without a joint at their end do end
-		const int32_t* end_joints;		  // (E) the joint that carries it, increasing
-		const double* end_sites;		  // (E, 3) in that joint's frame
-		size_t translated_count;		  // joints that move in their parent's frame
+		const mocpack_Text* names;		  // (J) may be empty or repeated
+		const int32_t* parents;			  // (J) -1 for a root; the first joint is a root
+		const double* offsets;			  // (J, 3) rest position in the parent's frame
+		const double* rest_rotations;	  // (J, 4) not included in poses; null: all identity
+		size_t end_count;				  // number of end sites: ends of the last bones
+		const int32_t* end_joints;		  // (E) joint of each end site, increasing
+		const double* end_sites;		  // (E, 3) position in that joint's frame
+		size_t translated_count;		  // number of joints with a translation per frame
 		const int32_t* translated_joints; // (M) increasing
-		double unit;					  // metres in a unit of the source that the file was made from
+		double unit;					  // meters per length unit of the source file
 
-		mocpack_Text codec;		 // what decodes it: keysine, raw or lossless
-		uint32_t bitstream_version;		 // the version of its payload
-		mocpack_Text parameters; // what the encoder was asked for: a JSON object, or nothing
-		mocpack_Text metadata;	 // a JSON object, or nothing; checked to be one, in UTF-8
-		double declared_error;	 // metres that no point is further off than; negative: not declared
-		int is_measured;		 // whether the encoder measured:
-		double measured_max;	 // the promised error, metres; all four rounded up to 0.07 %
-		double measured_mean;	 // of joint centres
+		mocpack_Text codec;			// keysine, raw or lossless
+		uint32_t bitstream_version; // version of the codec's payload
+		mocpack_Text parameters;	// encoder parameters, a JSON object; may be empty
+		mocpack_Text metadata;		// a valid JSON object in UTF-8; may be empty
+		double declared_error;		// meters, error bound of every point; negative: none
+		int is_measured;			// whether the encoder measured these errors:
+		double measured_max;		// meters, the guaranteed error; all four are rounded up by at most 0.07 %
+		double measured_mean;		// of joint centers
 		double measured_rms;
 		double measured_p99;
-		double declared_angle_error; // radians that no hinge's angle, and no other joint's rotation against its
-							   // parent, is further off than; negative: not declared
-		double measured_angle_error; // what the encoder measured of that; negative where nothing is declared
+		double declared_angle_error; // radians, error bound of hinge angles and of local rotations; negative:
+									 // none
+		double measured_angle_error; // radians, as measured by the encoder; negative: no bound declared
 
-		uint64_t key_count;			// poses at the ends of groups, what mocpack_preview gives
-		size_t layer_count;			// parts that refine one another, 1 or more; 0: not a file of keysine
-		const double* layer_errors; // (layers) largest error, metres, of the keys alone, then with each
-									// layer but the last
+		uint64_t key_count;			// number of key poses, see mocpack_preview
+		size_t layer_count;			// quality layers, at least 1; 0: not a keysine file
+		const double* layer_errors; // (layers) meters, maximum error with the key poses only, then with each
+									// further layer except the last
 
-		int is_looping;			 // meant to be played round and round
-		int is_left_handed;	 // the space of the source; here it is always right-handed
-		mocpack_Axis up;	 // that of the source; here it is always y
-		int is_interpolated; // the source defines the motion between frames: bounds hold there too
-		int has_gaps;		 // some joints were not seen in all frames: mocpack_valid_mask
+		int is_looping;		 // whether the clip is meant to loop
+		int is_left_handed;	 // coordinate system of the source; poses are always right-handed
+		mocpack_Axis up;	 // up axis of the source; poses always have y up
+		int is_interpolated; // the source defines motion between frames; error bounds hold there too
+		int has_gaps;		 // some joints are missing in some frames, see mocpack_valid_mask
 		size_t track_count;
 		const mocpack_Track* tracks;
 
 		uint64_t file_size;		// bytes
-		uint64_t skeleton_size; // of its chunk
-		uint64_t metadata_size; // of its chunk
-		uint64_t missing_size;	// that a cut file lacks
+		uint64_t skeleton_size; // bytes of the skeleton chunk
+		uint64_t metadata_size; // bytes of the metadata chunk
+		uint64_t missing_size;	// bytes missing from a truncated file
 
 		size_t hinge_count;
-		const mocpack_Hinge* hinges; // (H) in the source's order, so that joints need not increase
+		const mocpack_Hinge* hinges; // (H) in the order of the source, not sorted by joint
 
-		const double* scales; // (J, 3) along a joint's own axes, of those that do not move; null: all 1
-		size_t scaled_count;  // joints whose scale moves; mocpack_Poses receives it frame by frame
+		const double* scales;		  // (J, 3) constant scales along each joint's own axes; null: all 1
+		size_t scaled_count;		  // number of joints with a scale per frame, see mocpack_Poses
 		const int32_t* scaled_joints; // (S) increasing
 	} mocpack_Info;
 
 	MOCPACK_API const mocpack_Info* mocpack_info(const mocpack_Motion* motion);
 
-	/* The frame of a key: the first of a group, or the clip's last. */
+	/* Returns the frame of a key pose: the first frame of a group, or the last frame of the clip. */
 	MOCPACK_API uint64_t mocpack_key_frame(const mocpack_Motion* motion, uint64_t key);
 
-	/* Whether joints were seen in frames first … stop - 1: seen (frames, J) receives 1 or 0. */
+	/* Writes valid (frames, J) for frames first … stop - 1: 1 if the joint was captured, else 0. */
 	MOCPACK_API mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
-											uint8_t* seen, mocpack_Error* error);
+												  uint8_t* valid, mocpack_Error* error);
 
-	/* The samples of a track: values (count, width) receives numbers, width 1 for scalars, flags (0 or 1) and
-	 * labels (which word), 3 for vectors, 4 for quaternions (x, y, z, w). times (count) receives the seconds
-	 * of each on the motion's clock; null: not wanted. Takes memory while it runs, within what the limit
-	 * leaves. */
+	/* Reads the samples of a track into values (count, width). The width is 1 for scalars, flags (0 or 1) and
+	 * labels (an index, see mocpack_track_labels), 3 for vectors, 4 for quaternions (x, y, z, w). times
+	 * (count) receives seconds on the motion's clock; may be null. Allocates memory during the call, within
+	 * the limit. */
 	MOCPACK_API mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track,
 													double* values, double* times, mocpack_Error* error);
 
-	/* The words of a track of labels. With words and text null, only how many there are and the bytes of
-	 * their texts, a zero after each one included; then, called again, words (count), which point into text
-	 * (text_size). */
+	/* Lists the distinct labels of a label track. Call it first with labels and text null to get their count
+	 * and the total bytes of their zero-terminated texts. Then call it again to fill labels (count), which
+	 * point into text (text_size). */
 	MOCPACK_API mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, size_t* count,
-												   size_t* text_size, mocpack_Text* words, char* text,
-												   mocpack_Error* error);
+													size_t* text_size, mocpack_Text* labels, char* text,
+													mocpack_Error* error);
 
 	typedef struct mocpack_Range
 	{
 		uint64_t offset, size; // bytes in the file
 	} mocpack_Range;
 
-	/* Which bytes decoding frames first … stop - 1 needs, with so many layers (0: all, MOCPACK_KEYS_ONLY:
-	 * none), in the order of the file, neighbours joined: for those who fetch before they decode. Writes at
-	 * most `capacity` of them, and returns how many there are. */
+	/* Lists the byte ranges needed to decode frames first … stop - 1 with this many layers (0: all,
+	 * MOCPACK_KEYS_ONLY: none), in file order, with adjacent ranges merged. Use it to fetch data before
+	 * decoding. Writes at most `capacity` ranges and returns their total number. */
 	MOCPACK_API size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop,
-									  uint32_t layers, mocpack_Range* ranges, size_t capacity);
+										   uint32_t layers, mocpack_Range* ranges, size_t capacity);
 
-	/* The frame at a time, and its fraction to the next: within 0 … frames - 1, whatever the time. */
+	/* Converts a time to a fractional frame index, clamped to 0 … frame_count - 1. */
 	MOCPACK_API double mocpack_frame_at(const mocpack_Motion* motion, double seconds);
 
 	// ---- poses
@@ -297,54 +297,54 @@ extern "C"
 
 	typedef enum mocpack_Space
 	{
-		MOCPACK_LOCAL = 0, // in the parent's frame
+		MOCPACK_LOCAL = 0, // relative to the parent
 		MOCPACK_WORLD = 1,
 	} mocpack_Space;
 
 #define MOCPACK_KEYS_ONLY 0xffffffffu
 
-	/* Work that an engine may spread over its own threads: `run` calls task(context, index) once for each
-	 * index below `count`, in any order, on any threads, and returns when all are done. */
+	/* Runs tasks on the caller's threads: `run` calls task(context, index) once for each index below `count`,
+	 * in any order, on any thread, and returns when all are done. */
 	typedef void (*mocpack_Task)(void* context, size_t index);
 	typedef struct mocpack_Executor
 	{
 		void* user;
-		size_t max_concurrency; // tasks at a time; each takes as much memory as a reader
+		size_t max_concurrency; // maximum tasks at a time; each needs as much memory as a reader
 		void (*run)(void* user, mocpack_Task task, void* context, size_t count);
 	} mocpack_Executor;
 
-	// Begin with MOCPACK_READER_OPTIONS, which sets the defaults.
+	// Start from MOCPACK_READER_OPTIONS, which sets the defaults.
 	typedef struct mocpack_ReaderOptions
 	{
-		size_t struct_size;			// of this struct, as the caller knows it
-		mocpack_Precision precision;		// that poses are written in
-		mocpack_Space space;		// that poses are written in
-		size_t cache_size;			// bytes of decoded groups to remember; at least one group is
-		uint32_t layers;			// decode no more of them; 0: all; MOCPACK_KEYS_ONLY: none
-		const int32_t* joints;		// which joints to write, in this order; null: all
-		size_t joint_count;			// of these
-		void* memory;				// for the reader to live in, aligned as malloc aligns; null: allocated
-		size_t memory_size;			// of that, at least mocpack_reader_size
-		const mocpack_Executor* executor; // copied; used by mocpack_frames of more than one group; null: none
+		size_t struct_size;				  // size of this struct, set by the macro
+		mocpack_Precision precision;	  // of the poses that are written
+		mocpack_Space space;			  // of the poses that are written
+		size_t cache_size;				  // bytes of decoded groups to keep; at least one group is kept
+		uint32_t layers;				  // maximum number to decode; 0: all; MOCPACK_KEYS_ONLY: none
+		const int32_t* joints;			  // joints to write, in this order; null: all
+		size_t joint_count;				  // length of `joints`
+		void* memory;					  // for the reader, aligned as by malloc; null: allocate it
+		size_t memory_size;				  // bytes of `memory`, at least mocpack_reader_size
+		const mocpack_Executor* executor; // copied; used by mocpack_frames over several groups; null: none
 	} mocpack_ReaderOptions;
 #define MOCPACK_READER_OPTIONS                                                                               \
 	{sizeof(mocpack_ReaderOptions), MOCPACK_FLOAT32, MOCPACK_LOCAL, 0, 0, NULL, 0, NULL, 0, NULL}
 
-	/* How many bytes a reader takes; 0 where the options are wrong, or it would be more than there can be. */
+	/* Returns the bytes a reader needs; 0 if the options are invalid or the size overflows. */
 	MOCPACK_API size_t mocpack_reader_size(const mocpack_Motion* motion,
 										   const mocpack_ReaderOptions* options);
 
-	/* Makes a reader. It allocates nothing after this, and nothing at all where the options give it memory.
+	/* Creates a reader. It allocates nothing later, and nothing at all if the options provide memory.
 	 * `options` may be null. */
 	MOCPACK_API mocpack_Status mocpack_reader_open(const mocpack_Motion* motion,
 												   const mocpack_ReaderOptions* options,
 												   mocpack_Reader** reader, mocpack_Error* error);
 
-	/* Null is taken. Memory that the caller gave stays the caller's. */
+	/* Frees a reader, except memory that the caller provided. Null is allowed. */
 	MOCPACK_API void mocpack_reader_close(mocpack_Reader* reader);
 
-	/* Where poses are written, in numbers of the reader's kind: component c of joint j (of those the reader
-	 * writes) of frame t (of those asked for) stands at t · frame + j · joint + c · component. */
+	/* Layout of an output array, counted in floats or doubles: component c of output joint j in output frame
+	 * t is at index t · frame + j · joint + c · component. */
 	typedef struct mocpack_Strides
 	{
 		size_t frame, joint, component;
@@ -352,15 +352,15 @@ extern "C"
 
 	typedef struct mocpack_Poses
 	{
-		void* rotations;	// unit quaternions (x, y, z, w); null: not wanted
-		void* translations; // (x, y, z) places, the offset where a joint does not move; null: not wanted
+		void* rotations;	// unit quaternions (x, y, z, w); null: skip
+		void* translations; // (x, y, z); the offset for joints without a translation; null: skip
 		mocpack_Strides rotation_strides, translation_strides;
-		void* scales; // (x, y, z) along the joint's own axes, 1 where it has none; null: not wanted
+		void* scales; // (x, y, z) along the joint's own axes, 1 if unscaled; null: skip
 		mocpack_Strides scale_strides;
 	} mocpack_Poses;
 
-	/* Two dense arrays: rotations (T, J, 4) and translations (T, J, 3). Set `scales` of what comes back to
-	 * receive scales too, (T, J, 3); likewise below. */
+	/* Two dense arrays: rotations (T, J, 4) and translations (T, J, 3). To receive scales (T, J, 3) as well,
+	 * set `scales` of the result. The same holds for the layouts below. */
 	static inline mocpack_Poses mocpack_poses_dense(void* rotations, void* translations, size_t joints)
 	{
 		mocpack_Poses poses = {rotations,		   translations, {4 * joints, 4, 1},
@@ -368,7 +368,7 @@ extern "C"
 		return poses;
 	}
 
-	/* Structures of arrays: rotations (T, 4, J) and translations (T, 3, J). */
+	/* Structure of arrays: rotations (T, 4, J) and translations (T, 3, J). */
 	static inline mocpack_Poses mocpack_poses_soa(void* rotations, void* translations, size_t joints)
 	{
 		mocpack_Poses poses = {
@@ -377,56 +377,56 @@ extern "C"
 		return poses;
 	}
 
-	/* One array of transforms (T, J, width): in each the rotation first, the translation from number `place`
-	 * on. Seven numbers without gaps: place 4, width 7. */
-	static inline mocpack_Poses mocpack_poses_interleaved_f32(float* transforms, size_t joints, size_t place,
-														size_t width)
+	/* One array of transforms (T, J, width). Each starts with the rotation; the translation starts at index
+	 * `translation_at`. Packed transforms have translation_at 4 and width 7. */
+	static inline mocpack_Poses mocpack_poses_interleaved_f32(float* transforms, size_t joints,
+															  size_t translation_at, size_t width)
 	{
 		mocpack_Poses poses = {
-			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
+			transforms, transforms + translation_at, {width * joints, width, 1}, {width * joints, width, 1},
 			NULL,		{width * joints, width, 1}};
 		return poses;
 	}
 
-	static inline mocpack_Poses mocpack_poses_interleaved_f64(double* transforms, size_t joints, size_t place,
-														size_t width)
+	static inline mocpack_Poses mocpack_poses_interleaved_f64(double* transforms, size_t joints,
+															  size_t translation_at, size_t width)
 	{
 		mocpack_Poses poses = {
-			transforms, transforms + place,		   {width * joints, width, 1}, {width * joints, width, 1},
+			transforms, transforms + translation_at, {width * joints, width, 1}, {width * joints, width, 1},
 			NULL,		{width * joints, width, 1}};
 		return poses;
 	}
 
-	/* Frames first … stop - 1. A quaternion's sign is that which is nearer to the frame before. Where a call
-	 * fails, what `poses` points to may be written in part. */
+	/* Reads frames first … stop - 1. Each quaternion has the sign closer to the previous frame. If the call
+	 * fails, `poses` may be partly written. */
 	MOCPACK_API mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t stop,
 											  const mocpack_Poses* poses, mocpack_Error* error);
 
-	/* The pose at a time in seconds on the motion's clock, clamped: between frames by slerp, in the parent's
-	 * frame. */
+	/* Reads the pose at a time in seconds on the motion's clock, clamped to the clip. Local rotations between
+	 * frames are interpolated with slerp. */
 	MOCPACK_API mocpack_Status mocpack_sample(mocpack_Reader* reader, double seconds,
 											  const mocpack_Poses* pose, mocpack_Error* error);
 
-	/* The poses of keys first … stop - 1: coarse in time, within the error of the whole file each, for a
-	 * small part of the bytes and the work. mocpack_key_frame says which frames they are. */
+	/* Reads key poses first … stop - 1: about one per second, each within the file's error bound, for a small
+	 * part of the bytes and time. mocpack_key_frame returns their frames. */
 	MOCPACK_API mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t stop,
 											   const mocpack_Poses* poses, mocpack_Error* error);
 
-	/* What poses come to on the file's hinges: angles (frames, H), in radians, of sliders in metres, of poses
-	 * in float64, local, of all joints, such as mocpack_frames gives. Where a joint leaves its hinges, angles
-	 * are those of the nearest turn about its axis. Between limits less than a turn apart an angle is the one
-	 * nearest to their middle; any other begins within half a turn and goes on without jumps from frame to
-	 * frame. */
-	MOCPACK_API void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
-									double* angles);
+	/* Computes the hinge angles (frames, H) of poses: radians, or meters for sliding hinges. The poses must
+	 * be local, float64 and of all joints, as mocpack_frames can write them. If a rotation is not possible
+	 * with the hinges, the closest angles are used. If the limits of a hinge are less than a full turn apart,
+	 * its angle is the one closest to their middle. Other angles start within half a turn of 0 and are
+	 * unwrapped from frame to frame. */
+	MOCPACK_API void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses,
+										  size_t frames, double* angles);
 
-	// ---- scenes: several clips on one clock in one .mocp file
+	// ---- scenes: .mocp files with several clips on one clock
 
-	typedef struct mocpack_Scene mocpack_Scene; // an open scene: where its clips stand
+	typedef struct mocpack_Scene mocpack_Scene; // an open scene
 
-	/* Opens a scene whose bytes are in memory, or are read by a callback. A file of one clip is a scene of
-	 * one clip without a name. Bytes, or what the source needs, must last as long as the scene and the
-	 * motions of its clips. Of the options, allocator and memory limit count. */
+	/* Opens a scene from memory or through a read callback. A file with a single clip opens as a scene of one
+	 * clip with an empty name. The bytes, or the source's data, must outlive the scene and the motions of its
+	 * clips. Only allocator and memory limit of the options are used. */
 	MOCPACK_API mocpack_Status mocpack_scene_open(const void* bytes, size_t size,
 												  const mocpack_OpenOptions* options, mocpack_Scene** scene,
 												  mocpack_Error* error);
@@ -437,36 +437,36 @@ extern "C"
 
 	MOCPACK_API size_t mocpack_scene_clip_count(const mocpack_Scene* scene);
 
-	/* The name of a clip, as long as the scene is open. */
+	/* Returns the name of a clip, valid while the scene is open. */
 	MOCPACK_API mocpack_Text mocpack_scene_clip_name(const mocpack_Scene* scene, size_t clip);
 
-	/* The number of a clip by its name (UTF-8); mocpack_scene_clip_count where there is none. */
+	/* Returns the index of a clip by name (UTF-8), or mocpack_scene_clip_count if there is none. */
 	MOCPACK_API size_t mocpack_scene_find_clip(const mocpack_Scene* scene, const char* name);
 
-	/* Opens a clip, as mocpack_open opens a file. The scene may be closed before it. */
+	/* Opens a clip as mocpack_open opens a file. The scene may be closed before the motion. */
 	MOCPACK_API mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
-													const mocpack_OpenOptions* options,
-													mocpack_Motion** motion, mocpack_Error* error);
+													   const mocpack_OpenOptions* options,
+													   mocpack_Motion** motion, mocpack_Error* error);
 
 	// ---- archives of many clips (.mocps)
 
-	typedef struct mocpack_Archive mocpack_Archive; // an open archive: its trailer
+	typedef struct mocpack_Archive mocpack_Archive; // an open archive
 
 	typedef struct mocpack_ArchiveClip
 	{
 		mocpack_Text name;
 		uint64_t frame_count;
 		double frame_time;	  // seconds
-		uint64_t size;		  // of its .mocp file
-		uint64_t shard;		  // 0: it is in this file; k: in the k-th of those that the archive lists
-		uint64_t offset;	  // where its bytes stand in that file, and how many:
-		uint64_t stored_size; // its .mocp file but for those that it shares with other clips, which
-		uint64_t base_offset;	  // come after so many
+		uint64_t size;		  // bytes of its .mocp file
+		uint64_t shard;		  // 0: stored in this file; k: stored in the k-th shard
+		uint64_t offset;	  // position of its stored bytes in that file
+		uint64_t stored_size; // number of stored bytes: its .mocp file without the bytes shared between clips
+		uint64_t base_offset; // position in its .mocp file where the shared bytes belong
 	} mocpack_ArchiveClip;
 
-	/* Opens an archive: reads its footer and its trailer, nothing else. The source is copied, and must last
-	 * as long as the archive and the motions of its clips. Of the options, allocator and memory limit count.
-	 */
+	/* Opens an archive. Reads only its footer and its trailer. The source struct is copied; its data must
+	 * outlive the archive and the motions of its clips. Only allocator and memory limit of the options are
+	 * used. */
 	MOCPACK_API mocpack_Status mocpack_archive_open(const mocpack_Source* source,
 													const mocpack_OpenOptions* options,
 													mocpack_Archive** archive, mocpack_Error* error);
@@ -474,21 +474,22 @@ extern "C"
 
 	MOCPACK_API size_t mocpack_archive_clip_count(const mocpack_Archive* archive);
 
-	/* The number of a clip by its name (UTF-8); mocpack_archive_clip_count where there is none. */
+	/* Returns the index of a clip by name (UTF-8), or mocpack_archive_clip_count if there is none. */
 	MOCPACK_API size_t mocpack_archive_find_clip(const mocpack_Archive* archive, const char* name);
 
-	/* What the trailer says of a clip, as long as the archive is open; null where there is none. */
-	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive, size_t clip);
+	/* Returns the index entry of a clip, valid while the archive is open; null if there is no such clip. */
+	MOCPACK_API const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* archive,
+																	 size_t clip);
 
-	/* Some bytes of a clip's .mocp file, as it was before it was packed. */
+	/* Reads bytes of a clip's original .mocp file. */
 	MOCPACK_API mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip,
-													uint64_t offset, size_t size, void* dst);
+														 uint64_t offset, size_t size, void* dst);
 
-	/* Opens a clip, as mocpack_open_source opens its file; close it before the archive. A clip in a shard is
-	 * MOCPACK_UNSUPPORTED: the error names the file, which is an archive itself. */
+	/* Opens a clip as mocpack_open_source opens a file. Close the motion before the archive. A clip in a
+	 * shard is MOCPACK_UNSUPPORTED: open the shard that the error names, which is an archive too. */
 	MOCPACK_API mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
-													  const mocpack_OpenOptions* options,
-													  mocpack_Motion** motion, mocpack_Error* error);
+														 const mocpack_OpenOptions* options,
+														 mocpack_Motion** motion, mocpack_Error* error);
 
 #ifdef __cplusplus
 }

@@ -1,10 +1,10 @@
-// mocpack.h for C++17: objects that close themselves, and spans whose sizes are checked. No exceptions.
+// C++17 wrapper of mocpack.h: objects that close themselves, and spans with checked sizes. No exceptions.
 //
 //     mocpack::Motion motion;
 //     mocpack::Reader<float> reader;
 //     mocpack_Error error;
 //     if (motion.open(bytes, &error) != MOCPACK_OK || reader.open(motion, &error) != MOCPACK_OK)
-//         return complain(error.message);
+//         return report(error.message);
 //     std::vector<float> rotations(4 * motion.joint_count()), translations(3 * motion.joint_count());
 //     reader.sample(seconds, rotations, translations);
 #ifndef MOCPACK_HPP
@@ -19,7 +19,7 @@
 namespace mocpack
 {
 
-// Some numbers, one after another, that belong to someone else. A vector or an array becomes one by itself.
+// A view of contiguous elements. Vectors and arrays convert to it implicitly.
 template <typename T> class Span
 {
   public:
@@ -58,7 +58,7 @@ template <typename T> class Span
 	size_t size_ = 0;
 };
 
-// An open file. It may be moved, and used by any number of threads.
+// An open file. It can be moved, and shared by any number of threads.
 class Motion
 {
   public:
@@ -105,7 +105,7 @@ class Motion
 		return motion_;
 	}
 
-	// What follows is for motions that are open.
+	// The functions below require an open motion.
 	const mocpack_Info& info() const
 	{
 		return *mocpack_info(motion_);
@@ -145,7 +145,7 @@ class Motion
 		return {info().tracks, info().track_count};
 	}
 
-	// The samples of a track (count, width) and their seconds (count), which may be empty: not wanted.
+	// Reads the samples of a track (count, width) and their times (count); leave `times` empty to skip them.
 	mocpack_Status track_values(size_t track, Span<double> values, Span<double> times = {},
 								mocpack_Error* error = nullptr) const
 	{
@@ -162,7 +162,7 @@ class Motion
 	mocpack_Motion* motion_ = nullptr;
 };
 
-// Decodes a motion, for one thread at a time. The motion must outlive it, and must not be moved meanwhile.
+// Decodes a motion, for one thread at a time. The motion must outlive the reader and must not be moved.
 template <typename Number = float> class Reader
 {
 	static_assert(std::is_same_v<Number, float> || std::is_same_v<Number, double>, "float or double");
@@ -185,7 +185,7 @@ template <typename Number = float> class Reader
 		mocpack_reader_close(reader_);
 	}
 
-	// Of the options, `number` is the template's.
+	// The template argument overrides options.precision.
 	mocpack_Status open(const Motion& motion, mocpack_Error* error = nullptr,
 						mocpack_ReaderOptions options = MOCPACK_READER_OPTIONS)
 	{
@@ -207,12 +207,12 @@ template <typename Number = float> class Reader
 	{
 		return reader_;
 	}
-	size_t joint_count() const // that it writes
+	size_t joint_count() const // joints in the output
 	{
 		return joints_;
 	}
 
-	// Rotations (J, 4) and translations (J, 3); either span may be empty, and is then not written.
+	// Writes rotations (J, 4) and translations (J, 3); an empty span is skipped.
 	mocpack_Status sample(double seconds, Span<Number> rotations, Span<Number> translations,
 						  mocpack_Error* error = nullptr)
 	{
@@ -222,7 +222,7 @@ template <typename Number = float> class Reader
 		return mocpack_sample(reader_, seconds, &pose, error);
 	}
 
-	// Rotations (stop - first, J, 4) and translations (stop - first, J, 3).
+	// Writes rotations (stop - first, J, 4) and translations (stop - first, J, 3).
 	mocpack_Status frames(uint64_t first, uint64_t stop, Span<Number> rotations, Span<Number> translations,
 						  mocpack_Error* error = nullptr)
 	{

@@ -5,8 +5,7 @@
 namespace mocpack
 {
 
-// A fuzz build (MOCPACK_FUZZING, core/fuzz) accepts every checksum, so that changed bytes reach the code
-// behind them.
+// A fuzz build (MOCPACK_FUZZING, core/fuzz) accepts every checksum, so that mutated bytes reach the parsers.
 inline bool checksum_matches(uint32_t computed, uint32_t stored)
 {
 #ifdef MOCPACK_FUZZING

@@ -1,4 +1,4 @@
-// CRC-16/CCITT (polynomial 0x1021, start 0xffff): what Python's binascii.crc_hqx(data, 0xffff) gives.
+// CRC-16/CCITT (polynomial 0x1021, start 0xffff), as Python's binascii.crc_hqx(data, 0xffff).
 #pragma once
 #include <array>
 #include <cstddef>

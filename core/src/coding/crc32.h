@@ -1,4 +1,4 @@
-// The checksum of chunks: CRC-32 as zlib has it.
+// CRC-32 as in zlib, the checksum of chunks.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -39,7 +39,7 @@ extern Crc32Tables CRC32_TABLES;
 inline constexpr Crc32Tables CRC32_TABLES = make_crc32_tables();
 #endif
 
-// The checksum of more bytes after those that gave `crc`; 0 is that of none.
+// Continues the checksum `crc` with more bytes; start with 0.
 inline uint32_t crc32(uint32_t crc, const uint8_t* bytes, size_t size)
 {
 	const auto& t = CRC32_TABLES.of;

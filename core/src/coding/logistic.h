@@ -1,7 +1,7 @@
-// Opinions on a bit: counters that learn its probability, and a mixer that weighs several of them.
+// Logistic mixing: adaptive bit counters, and a mixer that combines their predictions.
 //
-// Mixing happens on the logistic scale, ln(p / (1 - p)) in 1/256, between -2047 and 2047. Everything is
-// integer, so that every machine computes the same probabilities.
+// Predictions are mixed as logits, ln(p / (1 - p)) in units of 1/256, between -2047 and 2047. All arithmetic
+// is integer, so every machine computes the same probabilities.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace mocpack
 
 struct LogisticTables
 {
-	uint16_t squash[2048];	  // probability in 1/65536 of x, from 0 on
-	int16_t stretch[4096];	  // x of the probability (16 i + 8) / 65536
+	uint16_t squash[2048];	  // probability of logit x >= 0, in 1/65536
+	int16_t stretch[4096];	  // logit of the probability (16 i + 8) / 65536
 	uint16_t reciprocal[256]; // 65536 / (n + 1.6)
 
-	// Of x between -2047 and 2047.
+	// x must be between -2047 and 2047.
 	constexpr uint32_t probability(int x) const
 	{
 		return x < 0 ? 65536u - squash[-x] : squash[x];
 	}
 };
 
-// note: these tables are part of the format of every codec that mixes, so they can never change
+// part of the format of every codec that mixes: never change these tables
 constexpr LogisticTables make_logistic_tables()
 {
 	LogisticTables tables{};
@@ -48,12 +48,12 @@ constexpr LogisticTables make_logistic_tables()
 }
 
 #ifdef MOCPACK_TABLES_AT_START
-extern LogisticTables LOGISTIC; // a wasm file would carry every byte of it
+extern LogisticTables LOGISTIC; // computed at startup, to keep the wasm file small
 #else
 inline constexpr LogisticTables LOGISTIC = make_logistic_tables();
 #endif
 
-// A probability that moves by 1 / (n + 1.6) of the way the n-th time, and by no less than 1 / limit.
+// An adaptive probability. Update n moves it by 1 / (n + 1.6) of the way, but at least by about 1 / limit.
 struct Counter
 {
 	uint16_t one = 32768;
@@ -72,7 +72,7 @@ struct Counter
 	}
 };
 
-// Weighs N opinions; weights in 1/65536 follow the gradient of the coding cost.
+// Mixes N logits. The weights, in 1/65536, follow the gradient of the coding cost.
 template <int N> struct Mixer
 {
 	static const int RATE = 14;

@@ -1,5 +1,5 @@
-// Decodes meshoptimizer's vertex streams, as the glTF extensions specify them: rows in blocks, each byte of a
-// row a column of differences, columns in groups of 16 that are packed in 0, 1, 2, 4 or 8 bits with escapes.
+// Decodes meshoptimizer's vertex streams, as specified by the glTF extensions. Rows come in blocks. Each byte
+// of a row is a column of differences, packed in groups of 16 with 0, 1, 2, 4 or 8 bits and escapes.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace
 
 const size_t group = 16, block_bytes = 8192, block_rows = 256;
 const uint8_t magic = 0xa0;
-const int widths[] = {0, 1, 2, 4, 8}; // of version 1: the first four, or with its control bit the last four
+const int widths[] = {0, 1, 2, 4, 8}; // version 1 uses the first four, or the last four, by a control bit
 const int old_widths[] = {0, 2, 4, 8};
 
 struct Input
@@ -19,7 +19,7 @@ struct Input
 	const uint8_t* at;
 	const uint8_t* end;
 
-	// Returns the start of so many bytes, or null where there are fewer.
+	// Returns the next `count` bytes, or null if there are fewer.
 	const uint8_t* take(size_t count)
 	{
 		if (size_t(end - at) < count)
@@ -29,7 +29,7 @@ struct Input
 	}
 };
 
-// Reads 16 values of `bits` bits; the largest of them stands for a whole byte that follows.
+// Reads 16 values of `bits` bits. The largest value is an escape: a whole byte follows.
 bool decode_group(Input& input, int bits, uint8_t* values)
 {
 	if (bits == 0)
@@ -49,7 +49,7 @@ bool decode_group(Input& input, int bits, uint8_t* values)
 	for (size_t i = 0; i < group; ++i)
 	{
 		size_t place = i * size_t(bits);
-		// single bits are packed from the lowest on, others from the highest
+		// single bits are packed from the lowest bit, others from the highest
 		int shift = bits == 1 ? int(place % 8) : 8 - bits - int(place % 8);
 		unsigned value = (unsigned(packed[place / 8]) >> shift) & escape;
 		if (value == escape)
@@ -89,7 +89,7 @@ template <typename T> void store(T value, uint8_t* bytes)
 		bytes[b] = uint8_t(value >> (8 * b));
 }
 
-// Differences of whole numbers, their sign in the lowest bit.
+// Undoes zigzag-coded differences.
 template <typename T>
 void undo_differences(const uint8_t* columns, size_t padded, size_t count, uint8_t* rows, size_t stride,
 					  const uint8_t* before)
@@ -106,7 +106,7 @@ void undo_differences(const uint8_t* columns, size_t padded, size_t count, uint8
 	}
 }
 
-// Bits that change, turned so that the ones that do are low.
+// Undoes XOR coding, whose bits are rotated so that changed bits are low.
 void undo_changes(const uint8_t* columns, size_t padded, size_t count, uint8_t* rows, size_t stride,
 				  const uint8_t* before, unsigned turn)
 {
@@ -123,10 +123,10 @@ struct Stream
 {
 	int version;
 	size_t stride;
-	const uint8_t* channels; // of version 1, how each four bytes of a row are coded
+	const uint8_t* channels; // version 1: coding of each four bytes of a row
 };
 
-// Decodes up to 256 rows; `before` is the row before them.
+// Decodes up to 256 rows; `before` is the previous row.
 int decode_block(const Stream& stream, Input& input, uint8_t* rows, size_t count, const uint8_t* before)
 {
 	uint8_t columns[4 * block_rows];
@@ -177,12 +177,12 @@ int mocpack_decode_meshopt(const uint8_t* data, size_t size, uint8_t* rows, size
 	Stream stream = {data[0] & 15, stride, nullptr};
 	if ((data[0] & 0xf0) != magic || stream.version > 1)
 		return MOCPACK_CORRUPT;
-	// the tail: zeros up to a least size, the row before the first, and how rows are coded
-	const size_t told = stride + (stream.version ? stride / 4 : 0);
-	const size_t tail = std::max(told, size_t(stream.version ? 24 : 32));
+	// the tail: zero padding, the initial row, and the coding of channels
+	const size_t tail_data = stride + (stream.version ? stride / 4 : 0);
+	const size_t tail = std::max(tail_data, size_t(stream.version ? 24 : 32));
 	if (size < 1 + tail)
 		return MOCPACK_TRUNCATED;
-	const uint8_t* before = data + size - told;
+	const uint8_t* before = data + size - tail_data;
 	stream.channels = before + stride;
 	Input input = {data + 1, data + size - tail};
 	const size_t most = std::min(block_bytes / stride / group * group, block_rows);

@@ -1,4 +1,4 @@
-// Attribute streams of glTF's EXT_meshopt_compression and KHR_meshopt_compression.
+// Decodes attribute streams of glTF's EXT_meshopt_compression and KHR_meshopt_compression.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,11 +13,10 @@ extern "C"
 		MOCPACK_MESHOPT_MAX_STRIDE = 256
 	};
 
-	/* Decode the rows of a view packed in the mode ATTRIBUTES, bitstream version 0 or 1 (meshopt.cpp).
+	/* Decodes a buffer view of mode ATTRIBUTES, bitstream version 0 or 1 (meshopt.cpp).
 	 *
 	 * rows (count, stride); the stride is a multiple of 4, at most MOCPACK_MESHOPT_MAX_STRIDE. Filters are
-	 * not undone. Returns a status of mocpack.h: truncated, or corrupt where the bytes are no such stream or
-	 * more than it. */
+	 * not applied. Returns MOCPACK_OK, MOCPACK_TRUNCATED or MOCPACK_CORRUPT. */
 	int mocpack_decode_meshopt(const uint8_t* data, size_t size, uint8_t* rows, size_t count, size_t stride);
 
 #ifdef __cplusplus

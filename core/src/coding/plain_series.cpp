@@ -1,8 +1,8 @@
-// Series of integers without a model of motion: noise, pulses, steps, and whatever is short.
+// Codes series of integers without a motion model: noise, pulses, steps and short series.
 //
-// What a fixed extrapolation leaves is coded as: is it 0, its sign, how many bits it has less than the
-// largest one, its bits below the first. Nothing has to be learnt before the first values are cheap;
-// docs/series.md.
+// Codes the residual of a fixed extrapolation: whether it is 0, its sign, how many bits shorter it is than
+// the largest one, and its lower bits. The first values are cheap, since little has to be learned
+// (docs/series.md).
 #include "coding/plain_series.h"
 
 #include <cstring>
@@ -16,15 +16,15 @@ using namespace mocpack;
 namespace
 {
 
-const int RUNS = 16;  // classes of how many zeros went before
-const int DEPTH = 16; // of lost bits that are told apart
+const int RUNS = 16;  // classes of the number of preceding zeros
+const int DEPTH = 16; // distinguished numbers of missing bits
 const int LIMIT = 250;
 const int64_t MAX_MAGNITUDE = int64_t(1) << 30;
 
-// What counters expect at first, in 1/32, as if they had seen so many bits: tools/train_plain_series.py.
-// Whether there is a difference is known least beforehand: motion has many, what steps has few.
+// Initial probabilities in 1/32, with the weight of PRIOR_COUNT seen bits (tools/train_plain_series.py).
+// Whether a value changes is hardest to predict, so it starts with less weight.
 const uint16_t PRIOR_COUNT = 4, WEAK_PRIOR_COUNT = 1;
-const uint8_t RUN_STARTS[] = {20, 22, 13, 8, 4, 4, 1}; // the last for all that follow
+const uint8_t RUN_STARTS[] = {20, 22, 13, 8, 4, 4, 1}; // the last value applies to all longer runs
 const uint8_t LOST_STARTS[] = {29, 26, 21, 18, 16, 15, 15, 12, 13, 10};
 const uint8_t COLUMN_STARTS[] = {20, 18};
 const uint8_t LEFT_STARTS[][2] = {{21, 18}, {12, 14}, {24, 20}};
@@ -34,12 +34,12 @@ const uint8_t BELOW_STARTS[] = {12, 13, 14};
 struct Models
 {
 	Counter by_run[RUNS];
-	Counter by_column[4][2]; // and whether the last one was 0
-	Counter by_left[3][2];	 // the column before: none, 0, not 0
+	Counter by_column[4][2]; // by column, and whether the last value was 0
+	Counter by_left[3][2];	 // by the previous column: none, 0, not 0
 	Mixer<3> some;
-	Counter sign[3]; // by that of the last that was not 0: negative, none, positive
+	Counter sign[3]; // by the sign of the last nonzero value: negative, none, positive
 	Counter lost[DEPTH];
-	Counter lost_after[DEPTH + 1][DEPTH]; // by what the last one had lost
+	Counter lost_after[DEPTH + 1][DEPTH]; // by the missing bits of the last value
 	Mixer<2> losses[DEPTH];
 	Counter below[DEPTH][3];
 
@@ -51,7 +51,7 @@ struct Column
 	uint32_t zeros = 0;
 	int sign = 1;
 	int lost = DEPTH;
-	int last = 0; // whether the last one was 0
+	int last = 0; // whether the last value was 0
 };
 
 int bits_of(uint64_t value)
@@ -94,7 +94,7 @@ Models::Models()
 	}
 }
 
-// What is taken away from the value at `at`; what rests at its floor does not go below it.
+// Returns the extrapolation of the value at `at`; order 3 does not go below the floor.
 int64_t extrapolate(const int32_t* at, size_t row, size_t columns, int order, const int32_t* floor)
 {
 	if (order == 0 || row == 0)
@@ -106,7 +106,7 @@ int64_t extrapolate(const int32_t* at, size_t row, size_t columns, int order, co
 	return order == 3 && line < *floor ? *floor : line;
 }
 
-// A bit whose probability one counter knows.
+// Codes a bit with one counter.
 template <typename Bit> int code_bit(Bit& bit, Counter& counter, int value)
 {
 	Probability one = counter.one < 64 ? 64 : counter.one > 65472 ? 65472 : counter.one;
@@ -115,7 +115,8 @@ template <typename Bit> int code_bit(Bit& bit, Counter& counter, int value)
 	return value;
 }
 
-template <typename Bit, int N> int code_mixed_bit(Bit& bit, Counter* const (&counters)[N], Mixer<N>& mixer, int value)
+template <typename Bit, int N>
+int code_mixed_bit(Bit& bit, Counter* const (&counters)[N], Mixer<N>& mixer, int value)
 {
 	int logits[N];
 	for (int i = 0; i < N; ++i)
@@ -128,7 +129,7 @@ template <typename Bit, int N> int code_mixed_bit(Bit& bit, Counter* const (&cou
 	return value;
 }
 
-// `left`: 0 no column before, 1 its difference is 0, 2 it is not.
+// `left`: 0 for no previous column, 1 if its difference is 0, 2 if not.
 template <typename Bit>
 int64_t code_difference(Bit& bit, Models& models, Column& column, size_t number, int depth, int left,
 						int64_t value)
@@ -179,7 +180,7 @@ State start(void* scratch, size_t columns)
 	return state;
 }
 
-// Codes all values; false where a difference leads beyond what values may be.
+// Codes all values; false if a decoded value is out of range.
 template <typename Bit, typename Value, typename Keep>
 bool code_series(Bit& bit, Value* values, size_t rows, size_t columns, int order, const int32_t* floors,
 				 const uint8_t* depths, void* scratch, Keep keep)
@@ -230,7 +231,7 @@ size_t mocpack_plain_series_scratch_size(size_t columns)
 
 size_t mocpack_plain_series_bound(size_t rows, size_t columns)
 {
-	// one mixed decision and 33 more of at most 12 bits, three of at most 10, 31 even ones
+	// 34 mixed decisions of at most 12 bits, three of at most 10, and 31 raw bits
 	return rows * columns * (34 * 12 + 3 * 10 + 31) / 8 + 8;
 }
 

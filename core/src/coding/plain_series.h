@@ -1,4 +1,4 @@
-// Series of integers without a model of motion: noise, pulses, steps, and whatever is short.
+// Codes series of integers without a motion model: noise, pulses, steps and short series.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,14 +10,13 @@ extern "C"
 {
 #endif
 
-	/* Series of integers (rows, columns), each within 2^30, less a fixed extrapolation (plain_series.cpp).
+	/* Codes integers (rows, columns) up to 2^30 as residuals of a fixed extrapolation (plain_series.cpp).
 	 *
-	 * order: 0 takes nothing away, 1 the value above, 2 the line through the two above, 3 the same
-	 * but no less than floors (columns), which the other orders do not look at.
-	 * depths (columns): the bits of the largest difference of each column, 0 for none, at most 33. The
-	 * encoder is told what mocpack_plain_series_depths finds. scratch needs
-	 * mocpack_plain_series_scratch_size(columns) bytes, aligned as malloc aligns; dst
-	 * mocpack_plain_series_bound(rows, columns) bytes at most. The decoder is safe on untrusted bytes. */
+	 * order: 0 predicts 0, 1 the value above, 2 the line through the two values above, 3 the same but at
+	 * least floors (columns). depths (columns): bits of the largest difference of each column, 0 to 33, as
+	 * computed by mocpack_plain_series_depths. scratch has mocpack_plain_series_scratch_size(columns) bytes,
+	 * aligned as by malloc. dst needs at most mocpack_plain_series_bound(rows, columns) bytes. The decoder is
+	 * safe on untrusted bytes. */
 	void mocpack_plain_series_depths(uint8_t* depths, const int32_t* values, size_t rows, size_t columns,
 									 int order, const int32_t* floors);
 	size_t mocpack_plain_series_scratch_size(size_t columns);

@@ -1,7 +1,7 @@
-// Planes of small integers, coded with adaptive contexts: what most codecs do with what they quantised.
+// Codes planes of small integers with adaptive contexts. Most codecs use it for quantized values.
 //
-// A plane has rows (time, or frequency) and columns (channels). A value's context is the class of its
-// column and the magnitudes of its neighbours: one and two rows above, and one column to the left.
+// A plane has rows (time or frequency) and columns (channels). The context of a value is the class of its
+// column and the magnitudes of its neighbors: one and two rows above, and one column to the left.
 #include <cstring>
 
 #include "coding/planes.h"
@@ -13,9 +13,9 @@ using namespace mocpack;
 namespace
 {
 
-const int MAGNITUDES = 12;	// neighbourhood activity, in classes of growing width
-const int UNARY = 14;		// magnitudes up to here are counted, larger ones escape to Exp-Golomb
-const int ESCAPE_BITS = 32; // classes of the escape's length
+const int MAGNITUDES = 12;	// classes of neighborhood activity
+const int UNARY = 14;		// larger magnitudes escape to Exp-Golomb
+const int ESCAPE_BITS = 32; // lengths of an escape code
 
 struct PlaneModels
 {
@@ -27,8 +27,8 @@ struct PlaneModels
 
 const size_t MODEL_BITS = sizeof(PlaneModels) / sizeof(AdaptiveBit);
 
-// The probability of a one, in 1/65536, that a start byte stands for: 0 says nothing is known, and
-// 1 to 63 are even steps of its logarithmic odds, logistic((byte - 32) / 4.5).
+// Initial probability of a one, in 1/65536, by start byte: 0 means unknown; 1 to 63 are even steps of the
+// logit, logistic((byte - 32) / 4.5).
 const uint16_t START_PROBABILITY[64] = {
 	32768, 67,	  83,	 104,	130,   162,	  202,	 252,	315,   393,	  490,	 611,	761,
 	947,   1179,  1466,	 1820,	2257,  2795,  3454,	 4258,	5233,  6408,  7812,	 9475,	11422,
@@ -36,7 +36,7 @@ const uint16_t START_PROBABILITY[64] = {
 	54114, 56061, 57724, 59128, 60303, 61278, 62082, 62741, 63279, 63716, 64070, 64357, 64589,
 	64775, 64925, 65046, 65143, 65221, 65284, 65334, 65374, 65406, 65432, 65453, 65469};
 
-// PlaneModels of all classes as they stand before the first value.
+// Initializes the models of all classes.
 PlaneModels* init_models(void* memory, size_t class_count, const uint8_t* start)
 {
 	PlaneModels* models = static_cast<PlaneModels*>(memory);
@@ -69,7 +69,7 @@ struct Context
 	int sign;
 };
 
-// Values above and to the left are already known to encoder and decoder alike.
+// Encoder and decoder both know the values above and to the left.
 Context context_at(const int32_t* values, size_t columns, size_t row, size_t column)
 {
 	const int32_t* at = values + row * columns + column;
@@ -80,7 +80,7 @@ Context context_at(const int32_t* values, size_t columns, size_t row, size_t col
 	return {activity_class((3 * above + above2 + 2 * left + 1) / 2), before > 0 ? 2 : before < 0 ? 0 : 1};
 }
 
-// What code_value does with each bit: write it, or read it.
+// The bit coder of code_value: writes or reads each bit.
 struct EncodeBit
 {
 	RangeEncoder& coder;
@@ -113,15 +113,15 @@ template <typename Bit> int32_t code_value(Bit&& bit, PlaneModels& m, Context co
 		++found;
 	if (found > UNARY)
 	{
-		// the rest, plus one, as the number of its bits and then those bits
-		uint32_t rest = size - UNARY; // at least 1; wraps harmlessly while decoding
+		// Exp-Golomb code of the rest
+		uint32_t rest = size - UNARY; // at least 1; unused while decoding
 		int length = 0;
 		while (length < ESCAPE_BITS - 1 && bit(m.length[length], (uint64_t(rest) >> (length + 1)) != 0))
 			++length;
 		uint32_t decoded = 1;
 		for (int k = length - 1; k >= 0; --k)
 		{
-			AdaptiveBit even; // a coin: these bits are noise
+			AdaptiveBit even; // these bits are noise: probability 1/2
 			decoded = (decoded << 1) | uint32_t(bit(even, int((rest >> k) & 1)));
 		}
 		found = UNARY + decoded;
@@ -148,7 +148,7 @@ void mocpack_planes_count(const int32_t* values, size_t rows, size_t columns, co
 	const AdaptiveBit* first = reinterpret_cast<AdaptiveBit*>(m);
 	auto bit = [first, class_count, counts](AdaptiveBit& model, int value)
 	{
-		// coins are no models: they lie outside
+		// skip the temporary models of noise bits
 		size_t at = (uintptr_t(&model) - uintptr_t(first)) / sizeof(AdaptiveBit);
 		if (at < class_count * MODEL_BITS)
 			++counts[2 * at + (value ? 1 : 0)];
@@ -161,7 +161,7 @@ void mocpack_planes_count(const int32_t* values, size_t rows, size_t columns, co
 
 size_t mocpack_planes_bound(size_t rows, size_t columns)
 {
-	// 2 + UNARY modelled bits of at most 10 bits each, ESCAPE_BITS of them, and as many coins
+	// 2 + UNARY + ESCAPE_BITS modeled bits of at most 10 bits each, and ESCAPE_BITS noise bits
 	return rows * columns * ((2 + UNARY + ESCAPE_BITS) * 10 + ESCAPE_BITS) / 8 + 8;
 }
 
@@ -196,7 +196,7 @@ mocpack_Status mocpack_planes_decode(int32_t* values, size_t rows, size_t column
 }
 
 size_t mocpack_planes_decode_truncated(int32_t* values, size_t rows, size_t columns, const uint16_t* classes,
-								 size_t class_count, void* models, const uint8_t* src, size_t src_size)
+									   size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
 	PlaneModels* m = static_cast<PlaneModels*>(models);
 	mocpack_planes_reset(models, class_count);

@@ -1,7 +1,7 @@
-// The binary arithmetic coder of every codec here, and the adaptive probability it is fed with.
+// A binary arithmetic coder, and adaptive probabilities for it.
 //
-// The interval [low, high] of 32 bits is cut in proportion to a 16-bit probability; leading bytes on
-// which both ends agree are written at once. No carry, no multiplication but one: docs/coding.md.
+// A 16-bit probability splits the 32-bit interval [low, high]. Leading bytes that both ends share are written
+// at once. There is no carry, and one multiplication per bit (docs/coding.md).
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace mocpack
 {
 
-// Probability that a bit is 1, in 1/65536, kept inside 1..65535 by the callers.
+// Probability that a bit is 1, in 1/65536. Callers keep it within 1..65535.
 using Probability = uint32_t;
 
 class RangeEncoder
@@ -34,8 +34,8 @@ class RangeEncoder
 		}
 	}
 
-	// The fewest bytes after which any continuation, zeros included, lies inside the interval.
-	// Returns the size written, or 0 if dst was too small.
+	// Writes the fewest bytes after which any continuation lies inside the interval. Returns the total size,
+	// or 0 if dst was too small.
 	size_t finish()
 	{
 		for (int bytes = 1; bytes <= 4; ++bytes)
@@ -92,19 +92,19 @@ class RangeDecoder
 		return bit;
 	}
 
-	// Whether more was decoded than the bytes can have held: four zeros stand past every end.
+	// Returns whether more was decoded than the bytes contain; a decoder reads up to four zeros past the end.
 	bool exhausted() const
 	{
 		return past_ > 4;
 	}
 
-	// Whether what was decoded so far holds whatever bytes follow the ones at hand.
+	// Returns whether the decoded values do not depend on bytes after the end.
 	bool certain() const
 	{
 		return past_ == 0;
 	}
 
-	// Whether every byte was needed; false means that bytes follow the coded ones.
+	// Returns whether all bytes were read; false means extra bytes.
 	bool all_read() const
 	{
 		return at_ == end_;
@@ -124,7 +124,7 @@ class RangeDecoder
 	size_t past_ = 0;
 };
 
-// A probability that follows the bits it sees, at two speeds; their mean is used.
+// An adaptive probability: the mean of two estimates with different rates.
 struct AdaptiveBit
 {
 	uint16_t fast = 32768, slow = 32768;
@@ -137,7 +137,7 @@ struct AdaptiveBit
 
 	void update(int bit)
 	{
-		// towards 65535 or 0; the shifts round towards the present value, so neither end is passed
+		// moves to 65535 or 0; the shifts round down, so neither limit is exceeded
 		fast = uint16_t(bit ? fast + ((65535 - fast) >> 4) : fast - (fast >> 4));
 		slow = uint16_t(bit ? slow + ((65535 - slow) >> 7) : slow - (slow >> 7));
 	}

@@ -1,4 +1,4 @@
-// Series of integers, whole: series_coder.h says how each is coded.
+// Codes whole series of integers; series_coder.h codes the values.
 #include "coding/series_coder.h"
 
 using namespace mocpack;
@@ -48,7 +48,7 @@ size_t mocpack_series_scratch_size(const mocpack_SeriesModel* model)
 
 size_t mocpack_series_bound(size_t rows, size_t columns)
 {
-	// 1 + STEPS + 2 mixed decisions of at most 12 bits, 33 lengths of at most 10, 64 even ones
+	// 3 + STEPS mixed decisions of at most 12 bits, 33 length bits of at most 10, and 64 raw bits
 	return rows * columns * ((3 + STEPS) * 12 + 33 * 10 + 64) / 8 + 8;
 }
 

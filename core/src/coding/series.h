@@ -1,4 +1,4 @@
-// Series of integers that follow a motion.
+// Codes series of integers that follow a motion.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,29 +10,29 @@ extern "C"
 {
 #endif
 
-	// How the columns of a series are predicted: by least squares over recent differences of some columns.
+	// Prediction of the columns of a series: least squares over recent differences of selected columns.
 	typedef struct mocpack_SeriesModel
 	{
 		size_t column_count;
-		size_t predictor_count;	  // of each column, at most 6
-		const double* forgetting; // (P) what each keeps of its past at each row it learns from, 0 to 1
-		const uint8_t* periods;	  // (P) each learns from every so many-th row, once warm
-		uint32_t warm;			  // rows of which all are learnt from
-		double caution;			  // how much each doubts what it learns first, above 0
-		double blend_forgetting;  // of the last least squares, which weighs the predictors
-		double blend_pull;		  // of its weights to equal shares
-		uint8_t blend_period;	  // and it, too, learns from every so many-th row, once warm
-		const uint32_t* starts;	  // (C * P + 1) first feature of each column's each predictor; 64 at most
-		const int32_t* columns;	  // of each feature; lag 0 only of columns before
-		const uint8_t* lags;	  // of each feature: rows before this one, at most 7
-		const uint32_t* sizes;	  // (C) expected error of each column at first, in 1/256; may be null
+		size_t predictor_count;	  // per column, at most 6
+		const double* forgetting; // (P) forgetting factor per update, 0 to 1
+		const uint8_t* periods;	  // (P) rows between updates, after the first `warm` rows
+		uint32_t warm;			  // rows at the start that are all learned from
+		double caution;			  // initial regularization, above 0
+		double blend_forgetting;  // forgetting factor of the blend of predictors
+		double blend_pull;		  // regularization of the blend towards its initial weights
+		uint8_t blend_period;	  // rows between updates of the blend
+		const uint32_t* starts;	  // (C * P + 1) first input of each predictor; at most 64 inputs each
+		const int32_t* columns;	  // column of each input; lag 0 only for earlier columns
+		const uint8_t* lags;	  // lag of each input in rows, at most 7
+		const uint32_t* sizes;	  // (C) expected initial error of each column, in 1/256; may be null
 	} mocpack_SeriesModel;
 
-	/* Series of integers (rows, columns) that follow a motion (series.cpp).
+	/* Codes integers (rows, columns) that follow a motion (series.cpp).
 	 *
-	 * mocpack_series_valid says whether a model keeps the limits above; the others trust it.
-	 * scratch needs mocpack_series_scratch_size(model) bytes, aligned as malloc aligns.
-	 * dst needs mocpack_series_bound(rows, columns) bytes at most. The decoder is safe on untrusted bytes. */
+	 * mocpack_series_valid checks the limits above; the other functions require a valid model. scratch has
+	 * mocpack_series_scratch_size(model) bytes, aligned as by malloc. dst needs at most
+	 * mocpack_series_bound(rows, columns) bytes. The decoder is safe on untrusted bytes. */
 	int mocpack_series_valid(const mocpack_SeriesModel* model);
 	size_t mocpack_series_scratch_size(const mocpack_SeriesModel* model);
 	size_t mocpack_series_bound(size_t rows, size_t columns);

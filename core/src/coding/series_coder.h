@@ -1,8 +1,8 @@
-// Series of integers, predicted in time: what the exact codecs do with numbers that follow a motion.
+// Codes integers that follow a motion, predicted over time, for the exact codecs.
 //
-// Each is predicted as series_forecast.h says. What remains is coded bit by bit: side, multiples of a power
-// of two near the expected size, then the bits below. Symbols decode identically everywhere: integers, and
-// doubles used as least_squares.h says. docs/series.md has the bits.
+// series_forecast.h predicts each value. The residual is coded bit by bit: its side, multiples of a power of
+// two near the expected size, then the lower bits. Decoding is identical on every machine: it uses integers,
+// and doubles as in least_squares.h. docs/series.md specifies the bits.
 #pragma once
 #include "coding/logistic.h"
 #include "coding/range_coder.h"
@@ -14,11 +14,11 @@ namespace series
 {
 
 const int LOGITS = 3;
-const int NODES = 32;	  // decisions that are told apart: side, 15 steps, 12 bits below
-const int SIZES = 64;	  // expected sizes, two classes an octave
-const int STEPS = 20;	  // steps that are counted; what is larger escapes
-const int WIDTHS = 4;	  // classes of the step's width
-const int FIRST_LOW = 16; // node of the bits below
+const int NODES = 32;	  // distinguished decisions: side, 15 steps, 12 lower bits
+const int SIZES = 64;	  // classes of the expected size, two per octave
+const int STEPS = 20;	  // larger values escape
+const int WIDTHS = 4;	  // classes of the step width
+const int FIRST_LOW = 16; // first node of the lower bits
 
 inline int floor_log2(uint64_t value)
 {
@@ -36,7 +36,7 @@ inline int class_of(uint64_t value, const uint16_t* bounds, int count)
 	return c;
 }
 
-// Mean size of a column's errors at three speeds, in 1/256.
+// Mean absolute error of a column with three adaptation rates, in 1/256.
 struct ErrorSize
 {
 	uint32_t fast = 1 << 14, middle = 1 << 14, slow = 1 << 14;
@@ -44,7 +44,7 @@ struct ErrorSize
 
 	ErrorSize() = default;
 
-	// One that starts from a given size believes it as much as eight errors seen.
+	// A given initial size has the weight of eight observed errors.
 	explicit ErrorSize(uint32_t initial) : fast(initial), middle(initial), slow(initial), count(8)
 	{
 	}
@@ -77,30 +77,30 @@ struct Column
 	Counter own[3][NODES];
 };
 
-// Statistics that all columns share.
+// Statistics shared by all columns.
 struct Shared
 {
-	AdaptiveBit first[33];	// lengths of the first row's values
-	AdaptiveBit escape[33]; // lengths of what exceeds STEPS
+	AdaptiveBit first[33];	// lengths of values in the first row
+	AdaptiveBit escape[33]; // lengths of escapes
 	Counter side[SIZES][8];
 	Counter by_size[SIZES][NODES];
 	Counter by_trend[7][8][WIDTHS][NODES];
 	Mixer<LOGITS> mixers[NODES][WIDTHS];
 };
 
-// What is known of a value before it is coded.
+// Context of a value before it is coded.
 struct Expectation
 {
-	int64_t centre; // nearest integer to the prediction
-	int fraction;	// eighths of the way from centre - 1/2 to centre + 1/2
-	int size_class; // of the expected error
-	int width;		// binary logarithm of a step
+	int64_t center; // prediction, rounded to an integer
+	int fraction;	// position between center - 1/2 and center + 1/2, in eighths
+	int size_class; // class of the expected error
+	int width;		// log2 of the step
 	int trend, activity;
 	int64_t predicted; // in 1/16
 	uint32_t expected; // error, in 1/256
 };
 
-// The decoder keeps what it decodes; the encoder has it already.
+// The decoder stores decoded values; the encoder already has them.
 inline void keep(int32_t& slot, int32_t value)
 {
 	slot = value;
@@ -116,14 +116,14 @@ struct Coder
 	Shared* shared;
 	Column* columns;
 	Forecaster forecast;
-	uint32_t activity; // of this row's errors against their expected size, in 1/256
+	uint32_t activity; // errors of this row relative to their expected size, in 1/256
 
 	Expectation expect(const Column& column, double prediction)
 	{
 		Expectation e;
 		e.predicted = sixteenths(prediction);
-		e.centre = (e.predicted + 8) >> 4;
-		e.fraction = int(e.predicted - e.centre * 16 + 8) >> 1;
+		e.center = (e.predicted + 8) >> 4;
+		e.fraction = int(e.predicted - e.center * 16 + 8) >> 1;
 		e.expected = column.size.expected();
 		int log = floor_log2(e.expected);
 		int halves = 2 * log + (log > 0 ? int(e.expected >> (log - 1)) & 1 : 0);
@@ -147,7 +147,8 @@ struct Coder
 		column.size.update(uint32_t(error));
 	}
 
-	template <typename Bit> int code_mixed_bit(Bit& bit, Column& column, const Expectation& e, int node, int value)
+	template <typename Bit>
+	int code_mixed_bit(Bit& bit, Column& column, const Expectation& e, int node, int value)
 	{
 		int width = e.width < WIDTHS ? e.width : WIDTHS - 1;
 		Counter* counters[LOGITS] = {
@@ -165,7 +166,7 @@ struct Coder
 		return value;
 	}
 
-	// A number of at least 0, its bits counted and then written.
+	// Codes a non-negative number: its bit length, then its bits.
 	template <typename Bit> uint64_t plain(Bit& bit, AdaptiveBit* lengths, uint64_t value)
 	{
 		int length = 0;
@@ -186,7 +187,8 @@ struct Coder
 	{
 		int above = code_mixed_bit(bit, column, e, 0, value >= 0);
 		uint64_t size = uint64_t(above ? value : -1 - value), steps = size >> e.width, found = 0;
-		while (found < STEPS && code_mixed_bit(bit, column, e, 1 + int(found < 14 ? found : 14), steps > found))
+		while (found < STEPS &&
+			   code_mixed_bit(bit, column, e, 1 + int(found < 14 ? found : 14), steps > found))
 			++found;
 		uint64_t counted = found < 3 ? found : 3;
 		if (found == STEPS)
@@ -226,12 +228,12 @@ struct Coder
 		forecast.begin_row();
 	}
 
-	// Codes column c of a row; `before` stands above it.
+	// Codes column c of a row; `before` is the value above it.
 	template <typename Bit> int32_t next(Bit& bit, size_t c, int32_t before, int32_t value)
 	{
 		Column& column = columns[c];
 		Expectation e = expect(column, double(before) + forecast.predict(c));
-		value = int32_t(e.centre + residual(bit, column, e, int64_t(value) - e.centre));
+		value = int32_t(e.center + residual(bit, column, e, int64_t(value) - e.center));
 		measure(column, e, value);
 		forecast.learn(c, double(value) - double(before));
 		return value;
@@ -243,13 +245,13 @@ struct Coder
 	}
 };
 
-// Bytes of the memory before that of the forecast.
+// Returns the bytes before the forecast's memory.
 inline size_t statistics_size(size_t columns)
 {
 	return rounded(sizeof(Shared)) + rounded(columns * sizeof(Column));
 }
 
-// Lays the coder's memory out in `scratch` and sets it to its start.
+// Lays out and initializes the coder's memory in `scratch`.
 inline Coder start(const mocpack_SeriesModel* model, void* scratch)
 {
 	uint8_t* at = static_cast<uint8_t*>(scratch);
@@ -265,7 +267,7 @@ inline Coder start(const mocpack_SeriesModel* model, void* scratch)
 	return {model, shared, columns, Forecaster(model, at + statistics_size(count)), 256};
 }
 
-// Bytes of the memory that start() lays out.
+// Returns the bytes that start() needs.
 inline size_t scratch_size(const mocpack_SeriesModel* model)
 {
 	return statistics_size(model->column_count) + Forecaster::scratch_size(model);

@@ -1,9 +1,9 @@
-// Predicts the numbers of a series from those before: what series_coder.h and grids in time have in common.
+// Predicts the numbers of a series from earlier ones, for series_coder.h and keysine's grid mode.
 //
-// A value's difference to the row before is predicted by several recursive least squares, each from the
-// recent differences of its own choice of columns; two fixed extrapolations join them, and a last, quickly
-// forgetting least squares blends all into one. Predictions are the same everywhere: doubles used as
-// least_squares.h says. docs/series.md has the arithmetic.
+// Several recursive least squares predict a value's difference to the previous row, each from recent
+// differences of other columns. Another, quickly forgetting least squares blends them with two fixed
+// extrapolations. Predictions are identical on every machine, since doubles are used as in least_squares.h.
+// docs/series.md specifies the arithmetic.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -32,23 +32,23 @@ inline size_t features(const mocpack_SeriesModel* model, size_t column, size_t p
 	return model->starts[at + 1] - model->starts[at];
 }
 
-// A prediction in 1/16, rounded down; what is no number is the least that there is.
+// Converts a prediction to 1/16, rounded down; NaN becomes the minimum.
 inline int64_t sixteenths(double prediction)
 {
 	const double limit = 2147483647.0;
-	// the negations are true for NaN too
+	// the negated comparisons are also true for NaN
 	if (!(prediction > -limit))
 		prediction = -limit;
 	if (!(prediction < limit))
 		prediction = limit;
-	// floor, by way of a positive number
+	// floor, computed on a positive number
 	return int64_t(prediction * 16 + 68719476736.0) - 68719476736;
 }
 
 class Forecaster
 {
   public:
-	// Lays its memory out in `scratch` and sets it to its start.
+	// Lays out and initializes its memory in `scratch`.
 	Forecaster(const mocpack_SeriesModel* model, void* scratch) : model_(model)
 	{
 		size_t count = model->column_count, predictors = model->predictor_count;
@@ -72,13 +72,13 @@ class Forecaster
 		}
 	}
 
-	// Bytes of what so many columns need, however they are predicted.
+	// Returns the bytes that do not depend on the predictors.
 	static size_t fixed_size(size_t columns)
 	{
 		return rounded(columns * sizeof(Column)) + (MAX_LAG + 1) * columns * sizeof(double);
 	}
 
-	// Bytes of scratch.
+	// Returns the scratch bytes.
 	static size_t scratch_size(const mocpack_SeriesModel* model)
 	{
 		size_t doubles = 0;
@@ -88,7 +88,7 @@ class Forecaster
 		return fixed_size(model->column_count) + doubles * sizeof(double);
 	}
 
-	// Of a row so long ago; those of this row are known up to the column that was learnt last.
+	// Differences by lag; those of the current row are known up to the last learned column.
 	double& difference(size_t lag, size_t column)
 	{
 		return differences_[lag * model_->column_count + column];
@@ -99,7 +99,7 @@ class Forecaster
 		++row_;
 	}
 
-	// Returns the predicted difference; leaves what learn() needs in inputs and predictions.
+	// Returns the predicted difference. Stores what learn() needs.
 	double predict(size_t c)
 	{
 		Column& column = columns_[c];
@@ -119,7 +119,7 @@ class Forecaster
 		return column.blend.predict(predictions_);
 	}
 
-	// `actual` is the difference that came of the column that was predicted last.
+	// `actual` is the true difference of the column that was predicted last.
 	void learn(size_t c, double actual)
 	{
 		Column& column = columns_[c];
@@ -144,7 +144,7 @@ class Forecaster
 		Blend<MAX_PREDICTORS + 2> blend;
 	};
 
-	// Columns take turns, so that each row is as much work as the next.
+	// Columns update in turn, so that every row takes the same time.
 	bool is_due(uint8_t period, size_t c) const
 	{
 		return row_ < model_->warm || (row_ + c) % period == 0;

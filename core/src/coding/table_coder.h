@@ -1,8 +1,8 @@
-// Symbols by static tables: range asymmetric numeral systems (rANS), one state, byte by byte.
+// Codes symbols with static tables: range asymmetric numeral systems (rANS), one state, byte output.
 //
-// A table of n symbols is its n + 1 starts in 1/4096: symbol s has the share from starts[s] to starts[s + 1].
-// Plain bits are symbols of equal shares. The state stays within 2^16 … 2^24 - 1. Writing runs backwards, so
-// a writer remembers what it is given until `finish`.
+// A table of n symbols has n + 1 cumulative frequencies in 1/4096: symbol s has the interval starts[s] …
+// starts[s + 1]. Raw bits are symbols of equal frequency. The state stays within 2^16 … 2^24 - 1. rANS
+// encodes backwards, so a writer stores its symbols until `finish`.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace mocpack
 const int TABLE_BITS = 12;
 const uint32_t TABLE_TOTAL = 1u << TABLE_BITS;
 const uint32_t MIN_STATE = 1u << 16;
-const int MAX_RAW_BITS = 12; // that are coded at once
-const int MAX_TRIMMED_ZEROS = 2;	// zeros at the end of a writer's bytes
-const uint32_t START_STATE_COUNT = 1024;	// states that a writer may start with
+const int MAX_RAW_BITS = 12;			 // per symbol
+const int MAX_TRIMMED_ZEROS = 2;		 // zero bytes that a writer drops at the end
+const uint32_t START_STATE_COUNT = 1024; // candidate initial states
 
-// What a writer was given: a share of 2^bits.
+// A symbol to write: an interval of 2^bits.
 struct SymbolInterval
 {
 	uint16_t start, size;
@@ -29,19 +29,19 @@ class TableWriter
   public:
 	static constexpr bool READS = false;
 
-	// Room for so many symbols and runs of plain bits.
+	// `room` is the maximum number of symbols and runs of raw bits.
 	TableWriter(SymbolInterval* shares, size_t room) : shares_(shares), room_(room)
 	{
 	}
 
-	// One of `count` symbols; all directions of the coder return what they coded.
+	// Codes one of `count` symbols. Writer and reader both return the symbol.
 	int symbol(const uint16_t* starts, int, int value)
 	{
 		put({starts[value], uint16_t(starts[value + 1] - starts[value]), TABLE_BITS});
 		return value;
 	}
 
-	// As `symbol`, of two of which the first has the share `zero`.
+	// Codes one of two symbols; the first has frequency `zero`.
 	int choice(uint32_t zero, int value)
 	{
 		put({uint16_t(value ? zero : 0), uint16_t(value ? TABLE_TOTAL - zero : zero), TABLE_BITS});
@@ -59,7 +59,7 @@ class TableWriter
 		return value;
 	}
 
-	// Writes everything into dst; returns its size, 0 where something cannot be written or does not fit.
+	// Writes all symbols to dst. Returns the size, or 0 if a symbol has frequency 0 or dst is too small.
 	size_t finish(uint8_t* dst, size_t dst_size)
 	{
 		uint8_t* at = dst + dst_size;
@@ -83,13 +83,14 @@ class TableWriter
 		size_t size = size_t(dst + dst_size - at);
 		for (size_t i = 0; i < size; ++i)
 			dst[i] = at[i];
-		for (int k = 0; k < MAX_TRIMMED_ZEROS && !dst[size - 1]; ++k) // a reader finds zeros past the end
+		for (int k = 0; k < MAX_TRIMMED_ZEROS && !dst[size - 1]; ++k) // a reader reads zeros past the end
 			--size;
 		return size;
 	}
 
   private:
-	// A reader may end with any state, so it is one after which the last byte is a zero, and left out.
+	// A reader may end in any state, so choose an initial state for which the last byte is zero and can be
+	// dropped.
 	uint32_t best_start() const
 	{
 		for (uint32_t start = MIN_STATE; start < MIN_STATE + START_STATE_COUNT; ++start)
@@ -136,7 +137,7 @@ class TableReader
 	{
 		const uint32_t slot = state_ & (TABLE_TOTAL - 1);
 		int found = 0;
-		for (int s = 1; s < 8; ++s) // most symbols are small; tables have at least eight
+		for (int s = 1; s < 8; ++s) // most symbols are small; tables have at least eight symbols
 			found += slot >= starts[s];
 		if (found == 7)
 			while (found + 1 < count && slot >= starts[found + 1])
@@ -167,13 +168,13 @@ class TableReader
 		return value;
 	}
 
-	// Whether more was read than the bytes can have held.
+	// Returns whether more was read than the bytes contain.
 	bool exhausted() const
 	{
 		return past_ > size_t(MAX_TRIMMED_ZEROS);
 	}
 
-	// Whether every byte was needed; false means that bytes follow the coded ones.
+	// Returns whether all bytes were read; false means extra bytes.
 	bool all_read() const
 	{
 		return at_ == end_;

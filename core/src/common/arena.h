@@ -1,4 +1,4 @@
-// Hands out pieces of the caller's memory; over no memory, it counts how much would be needed.
+// Allocates from the caller's memory. Without memory, it only counts how much is needed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ class Arena
 	{
 	}
 
-	// `count` elements, aligned to 32 bytes if the memory is.
+	// Returns `count` elements, aligned to 32 bytes if the memory is.
 	template <typename T> T* allocate(size_t count)
 	{
 		return static_cast<T*>(allocate_bytes(count * sizeof(T)));

@@ -1,8 +1,7 @@
-// Functions worth compiling twice: once more for machines with wider registers, chosen when the program
-// loads.
+// Compiles a function a second time for AVX2; the loader chooses the version.
 //
-// Neither clone fuses multiplication and addition, so both give the same bits. Clones are chosen before a
-// sanitizer is ready, which it does not survive.
+// Neither version fuses multiply and add, so both give identical results. Sanitizers crash if clones are
+// resolved before they are initialized, so clones are disabled with them.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && defined(__gnu_linux__) &&             \
@@ -12,7 +11,7 @@
 #define MOCPACK_SIMD_CLONES
 #endif
 
-// Before a loop of few rounds, all of whose numbers then fit into registers.
+// Unrolls a short loop, so that its values stay in registers.
 #if defined(__clang__)
 #define MOCPACK_UNROLL _Pragma("unroll")
 #elif defined(__GNUC__)

@@ -1,16 +1,16 @@
-// What every kernel shares: how a call ends, what is wrong with bytes, a skeleton as kernels see it.
+// Types shared by all kernels.
 //
-// Kernels: plain functions over the caller's arrays, for our own bindings and for the reader of files.
-// Encoders return the bytes written, 0 if `dst` is too small. Decoders return a mocpack_Status and are safe
-// on untrusted bytes: they read nothing past `src` and write nothing past `dst`. Lengths are metres, angles
-// radians, quaternions (x, y, z, w); arrays are dense, frame-major.
+// Kernels are plain functions over the caller's arrays, used by the bindings and the file reader. Encoders
+// return the bytes written, 0 if `dst` is too small. Decoders return a mocpack_Status and are safe on
+// untrusted bytes: they never read past `src` or write past `dst`. Lengths are in meters, angles in radians;
+// quaternions are (x, y, z, w); arrays are dense and frame-major.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 #include "mocpack/mocpack.h"
 
-// An encoder finds nothing that keeps what was asked.
+// An encoder found no encoding within the requested error bound.
 #define MOCPACK_BOUND_NOT_MET ((mocpack_Status) - 4)
 
 #ifdef __cplusplus
@@ -18,8 +18,8 @@ extern "C"
 {
 #endif
 
-	/* What contradicts its specification, as in "plan of joint 7: rotation key step 80 is outside 0..63". The
-	 * texts are static; `part` is null where there is only one, `field` where nothing more is known. */
+	/* A value that violates the format, as in "plan of joint 7: rotation key step 80 is outside 0..63". The
+	 * texts are static. `part` is null if there is only one, `field` if nothing more is known. */
 	typedef struct mocpack_Fault
 	{
 		const char* part;
@@ -28,26 +28,26 @@ extern "C"
 		double value, low, high;
 	} mocpack_Fault;
 
-	// A skeleton as the kernels see it. Parents come before their children; parents[0] is -1.
+	// A skeleton. Parents come before their children; parents[0] is -1.
 	typedef struct mocpack_Skeleton
 	{
 		size_t joint_count;
 		const int32_t* parents; // (J)
 		const double* offsets;	// (J, 3) rest position in the parent's frame
 		size_t end_count;
-		const int32_t* end_joints; // (E) joint that carries the end site
+		const int32_t* end_joints; // (E) joint of each end site
 		const double* end_sites;   // (E, 3) in that joint's frame
 		size_t translated_count;
 		const int32_t* translated_joints; // (M) increasing; their translation replaces the offset
-		/* Joints that turn about fixed axes, at most two, or slide along them, at most three. A joint turns
-		 * from its rest rotation: rest * turn(axis 1) * turn(axis 2); it stands at offset + rest * sum of
-		 * axis * way. All may be null where hinge_count is 0. */
+		/* Hinges: a joint turns about at most two fixed axes, or slides along at most three. Its rotation is
+		 * rest * rotation(axis 1) * rotation(axis 2), its position offset + rest * sum of axis * distance.
+		 * All may be null if hinge_count is 0. */
 		const double* rest; // (J, 4)
 		size_t hinge_count;
-		const int32_t* hinge_joints; // (H) not decreasing; of one joint, what slides before what turns
-		const uint8_t* hinge_slides; // (H) nonzero: slides
-		const double* hinge_axes;	 // (H, 3) unit vectors in the frame that the rest rotation leads to
-		const double* hinge_limits;	 // (H, 2) lowest and highest angle or way, infinite where there is none
+		const int32_t* hinge_joints; // (H) sorted; sliding hinges of a joint come before turning ones
+		const uint8_t* hinge_slides; // (H) nonzero if it slides
+		const double* hinge_axes;	 // (H, 3) unit vectors in the frame after the rest rotation
+		const double* hinge_limits;	 // (H, 2) lower and upper limit, infinite for none
 	} mocpack_Skeleton;
 
 #ifdef __cplusplus

@@ -1,5 +1,4 @@
-// A small build, such as that for browsers, where every byte travels: no float32, no world, no tasks, nothing
-// twice for speed.
+// The small build, for browsers: without float32, world space and tasks, and optimized for size.
 #pragma once
 
 namespace mocpack
@@ -13,8 +12,8 @@ const bool SMALL_BUILD = false;
 
 } // namespace mocpack
 
-// In a small build, of functions: MOCPACK_NOINLINE, it is there once and not in every caller; MOCPACK_COLD, it is
-// small rather than fast, whatever its neighbours are.
+// Only in a small build: MOCPACK_NOINLINE prevents inlining, MOCPACK_COLD also optimizes the function for
+// size.
 #if defined(MOCPACK_SMALL) && defined(__clang__)
 #define MOCPACK_NOINLINE __attribute__((noinline))
 #define MOCPACK_COLD __attribute__((noinline, minsize))

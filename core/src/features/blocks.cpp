@@ -1,4 +1,4 @@
-// Marks of shared blocks: a lock of sequences, over memory that other processes write to.
+// A seqlock over blocks in memory shared between processes.
 #include "features/blocks.h"
 
 #include <atomic>
@@ -26,7 +26,7 @@ size_t mocpack_blocks_read_begin(const int64_t* marks, size_t count, int64_t* se
 
 int mocpack_blocks_read_end(const int64_t* marks, size_t count, const int64_t* seen)
 {
-	// no row may be read after its mark is looked at again
+	// rows must be read before their mark is checked again
 	std::atomic_thread_fence(std::memory_order_acquire);
 	for (size_t i = 0; i < count; ++i)
 		if (mark_at(marks + i).load(std::memory_order_relaxed) != seen[i])
@@ -37,7 +37,7 @@ int mocpack_blocks_read_end(const int64_t* marks, size_t count, const int64_t* s
 void mocpack_block_set_mark(int64_t* mark, int64_t value)
 {
 	reinterpret_cast<Mark*>(mark)->store(value, std::memory_order_release);
-	// a mark that is taken off is gone for all before the rows are
+	// other processes must see a cleared mark before the rows change
 	std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

@@ -1,9 +1,8 @@
-// Blocks of rows in memory that processes share: who may read them when.
+// Blocks of rows in memory shared between processes, synchronized without locks.
 //
-// A block is there while its mark is not zero. Who fills it writes the rows, then the mark; who drops it
-// takes the mark away, then the rows; a block that comes again has another mark. A reader looks at the marks
-// before and after, so that nobody waits for anybody. The order holds on any machine, also those that
-// reorder.
+// A block is valid while its mark is not zero. A writer stores the rows, then the mark. To evict a block, it
+// clears the mark, then reuses the rows with a new mark. A reader compares the marks before and after
+// reading, so nobody waits. Memory barriers make this correct on every machine.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -13,16 +12,16 @@ extern "C"
 {
 #endif
 
-	// Copies the marks of `count` blocks to `seen`; returns the first that is not there, `count` if all are.
+	// Copies the marks of `count` blocks to `seen`. Returns the index of the first invalid block, or `count`.
 	size_t mocpack_blocks_read_begin(const int64_t* marks, size_t count, int64_t* seen);
 
-	// Whether the blocks are still those that were seen: what was read since is theirs.
+	// Returns whether the marks are unchanged, so that the rows read in between are valid.
 	int mocpack_blocks_read_end(const int64_t* marks, size_t count, const int64_t* seen);
 
-	// Marks a block whose rows are written, or takes the mark (0) off one whose rows may go after this call.
+	// Marks a block as valid, or clears its mark (0) before its rows change.
 	void mocpack_block_set_mark(int64_t* mark, int64_t value);
 
-	// Notes when a block was read last: any of several readers' times will do.
+	// Records when a block was last read. Concurrent readers may overwrite each other.
 	void mocpack_block_set_used(int64_t* used, int64_t time);
 
 #ifdef __cplusplus

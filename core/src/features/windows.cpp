@@ -1,4 +1,4 @@
-// Windows of a motion: resampled, mirrored, moved to the origin, written as features.
+// Extracts windows of a motion: resampled, mirrored, moved to the origin, and converted to features.
 #include "features/windows.h"
 
 #include <algorithm>
@@ -12,10 +12,10 @@ using namespace mocpack;
 namespace
 {
 
-const double PLANTED_HEIGHT = 0.03; // metres above the foot's own floor
-const double PLANTED_SPEED = 0.15;	// metres a second
-const double PLANTED_SPAN = 0.05;	// seconds to each side
-const double FLOOR_QUANTILE = 0.05;	// of the rows in which a foot may be below its floor
+const double PLANTED_HEIGHT = 0.03; // meters above the foot's floor
+const double PLANTED_SPEED = 0.15;	// meters per second
+const double PLANTED_SPAN = 0.05;	// seconds before and after
+const double FLOOR_QUANTILE = 0.05; // quantile of a foot's height that counts as its floor
 
 template <typename T> Quat quat_at(const T* p)
 {
@@ -92,7 +92,7 @@ size_t field_width(const mocpack_WindowPlan& plan, int field)
 	}
 }
 
-// A pose and room to change it; positions of all rows come after.
+// Scratch memory: a pose, a copy to modify it, and the positions of all rows.
 struct Scratch
 {
 	Quat *turns, *other_turns, *world;
@@ -127,7 +127,7 @@ void pose_at(const mocpack_WindowPlan& plan, const Motion<T>& motion, double at,
 	double t = at - double(frame);
 	const T *turns = motion.turns + frame * motion.turn_stride,
 			*places = motion.places + frame * motion.place_stride;
-	// resampled times are rarely whole to the last bit
+	// resampled times are rarely exact integers
 	bool whole = t < 1e-9 || frame + 1 >= motion.frames;
 	for (size_t j = 0; j < plan.joint_count; ++j)
 	{
@@ -164,7 +164,7 @@ void mirror(const mocpack_WindowPlan& plan, Scratch& s)
 	std::swap(s.places, s.other_places);
 }
 
-// What brings the first pose over the origin: a turn about y, and the place that it starts from.
+// Moves the first pose to the origin: a rotation about y, and the start position.
 struct Origin
 {
 	Quat turn = {0, 0, 0, 1};
@@ -227,7 +227,7 @@ float* put_6d(float* out, Quat q)
 			   {2 * (q.x * q.y - q.z * q.w), 1 - 2 * (q.x * q.x + q.z * q.z), 2 * (q.y * q.z + q.x * q.w)});
 }
 
-// The fields that one pose gives, each at its place in the row.
+// Writes the fields of one pose to a row.
 void put_pose(const mocpack_WindowPlan& plan, const Scratch& s, const Vec3* positions, float* row)
 {
 	for (size_t f = 0; f < plan.field_count; ++f)
@@ -266,7 +266,7 @@ void put_velocities(const mocpack_WindowPlan& plan, const Vec3* positions, size_
 	}
 }
 
-// The height that a foot is below in FLOOR_QUANTILE of the rows, between the two that are nearest.
+// Returns the FLOOR_QUANTILE of a foot's height, interpolated.
 double floor_height(const Vec3* positions, size_t joints, size_t count, double* heights)
 {
 	for (size_t i = 0; i < count; ++i)
@@ -298,7 +298,7 @@ void put_contacts(const mocpack_WindowPlan& plan, const Vec3* positions, size_t 
 	}
 }
 
-// Whether rows are what the motion's frames are, number for number.
+// Returns whether rows are plain copies of frames.
 bool is_copy(const mocpack_WindowPlan& plan, double first, double step)
 {
 	bool as_stored =

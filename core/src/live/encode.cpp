@@ -1,16 +1,17 @@
-// Codes poses so that no joint, end site or point of the skin leaves the bound, with as few news as that
-// takes.
+// Encodes poses so that no joint, end site or skin point exceeds the bound, with as few residuals as
+// possible.
 //
-// Receivers go on moving as before where nothing is said. A body is corrected when one of its points would
-// stray too far; it is then aimed at where its far end really is, from where it stands itself.
+// Without a residual a unit continues at its velocity. The encoder corrects a body when one of its points
+// would move too far from the truth. It then aims the body from its decoded position at the true position of
+// its far end.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "common/arena.h"
-#include "live/stream_codec.h"
 #include "live/live.h"
+#include "live/stream_codec.h"
 #include "math/turns.h"
 
 using namespace mocpack;
@@ -20,15 +21,16 @@ namespace
 {
 
 const size_t SAVED_ROWS = 64;
-const double JOINT_TOLERANCE = 0.65; // of the bound, that a joint may be off before what moves it is corrected
-const double END_TOLERANCE = 0.97;	// a point on which nothing hangs
+const double JOINT_TOLERANCE = 0.65; // share of the bound that a joint with further bodies may use
+const double END_TOLERANCE = 0.97;	 // share of the bound that a point without further bodies may use
 const double TRANSLATION_TOLERANCE = 0.45;
 const double HINGE_TOLERANCE = 0.5;
-const double MIN_GAIN = 0.1;  // of the bound: what a correction must gain
-const double MIN_AIMED_LENGTH_M = 0.02; // metres: shorter bones are not aimed
+const double MIN_GAIN = 0.1;			// of the bound: a smaller improvement is not worth a residual
+const double MIN_AIMED_LENGTH_M = 0.02; // shorter bones are not aimed
 const uint8_t MAX_TIGHTNESS = 2;
-const double TOLERANCE_RATIOS[MAX_TIGHTNESS + 1] = {1, 0.6, 0}; // of the bound, that leaving something out may take
-const int MAX_TIGHTENINGS = 24;						// to keep the bound by coding some bodies closer
+const double TOLERANCE_RATIOS[MAX_TIGHTNESS + 1] = {1, 0.6,
+													0}; // of the bound, that dropped residuals may cost
+const int MAX_TIGHTENINGS = 24; // attempts to keep the bound by coding single bodies more tightly
 
 struct SavedRow
 {
@@ -38,20 +40,20 @@ struct SavedRow
 
 } // namespace
 
-// `world_rotations` are those that receivers have.
+// `world_rotations` are the decoded ones.
 struct mocpack_LiveEncoder : StreamCodec
 {
-	uint8_t* bytes;		// (SAVED_ROWS, max_row_bytes)
-	SavedRow* saved;		// (SAVED_ROWS)
-	Quat* true_rotations;	// (J)
-	Vec3* true_positions;	// (J)
-	Vec3* positions;		// (B) that receivers have
-	Vec3* targets;		// (points) of the body at hand
-	FixedQuat* keyframe_rotations;	// (units) turns of an intra frame
-	double* errors;		// (B) metres that each is off
-	uint8_t* tightness;		// (B) how close each is coded, of ROOMS
-	uint8_t* coded;		// (B) whether it was in this try
-	double bound, tolerance; // metres; and the part of it that leaving something out may take
+	uint8_t* bytes;				   // (SAVED_ROWS, max_row_bytes)
+	SavedRow* saved;			   // (SAVED_ROWS)
+	Quat* true_rotations;		   // (J)
+	Vec3* true_positions;		   // (J)
+	Vec3* positions;			   // (B) decoded
+	Vec3* targets;				   // (points) true positions of the current body's points
+	FixedQuat* keyframe_rotations; // (units) decoded rotations of a keyframe
+	double* errors;				   // (B) meters
+	uint8_t* tightness;			   // (B) index into TOLERANCE_RATIOS
+	uint8_t* coded;				   // (B) whether this attempt coded it
+	double bound, tolerance;	   // meters; tolerance is what dropped residuals may use of the bound
 	int refinement;
 	bool is_finite;
 
@@ -61,19 +63,21 @@ struct mocpack_LiveEncoder : StreamCodec
 		for (size_t j = 0; j < model.joint_count; ++j)
 		{
 			Quat rotation = load_quat(rotations + 4 * j);
-			double n = rotation.x * rotation.x + rotation.y * rotation.y + rotation.z * rotation.z + rotation.w * rotation.w;
+			double n = rotation.x * rotation.x + rotation.y * rotation.y + rotation.z * rotation.z +
+					   rotation.w * rotation.w;
 			is_finite = is_finite && n > 0.5 && n < 2;
 			const double* at =
 				model.columns[j] >= 0 ? translations + 3 * model.columns[j] : model.offsets + 3 * j;
-			Vec3 place = load_vec(at);
-			is_finite = is_finite && std::fabs(place.x) + std::fabs(place.y) + std::fabs(place.z) < 1e5;
+			Vec3 position = load_vec(at);
+			is_finite =
+				is_finite && std::fabs(position.x) + std::fabs(position.y) + std::fabs(position.z) < 1e5;
 			int32_t parent = model.parents[j];
 			if (parent >= 0)
 			{
-				place = true_positions[parent] + rotate(true_rotations[parent], place);
+				position = true_positions[parent] + rotate(true_rotations[parent], position);
 				rotation = multiply(true_rotations[parent], rotation);
 			}
-			true_positions[j] = place;
+			true_positions[j] = position;
 			true_rotations[j] = rotation;
 		}
 	}
@@ -94,8 +98,10 @@ struct mocpack_LiveEncoder : StreamCodec
 		}
 	}
 
-	// The largest displacement of a body's points, and (`error_ratio`) the largest against what each may have.
-	double measure_displacement(const Body& body, Vec3 at, Quat world, double joint_room, double* error_ratio) const
+	// Returns the largest displacement of a body's points; `error_ratio` receives the largest relative to
+	// what each may use.
+	double measure_displacement(const Body& body, Vec3 at, Quat world, double joint_tolerance,
+								double* error_ratio) const
 	{
 		double last = 0, joint = 0;
 		const MatrixOf<double> rotation = as_matrix(world);
@@ -110,12 +116,12 @@ struct mocpack_LiveEncoder : StreamCodec
 			most = square > most ? square : most;
 		}
 		joint = std::sqrt(joint), last = std::sqrt(last);
-		double a = joint / joint_room, b = last / END_TOLERANCE;
+		double a = joint / joint_tolerance, b = last / END_TOLERANCE;
 		*error_ratio = a > b ? a : b;
 		return joint > last ? joint : last;
 	}
 
-	// Where the body should be turned: its far end aimed at the truth, from where it stands.
+	// Returns the rotation that aims the body's far end at its true position, from the decoded position `at`.
 	Quat aim_body(const Body& body, Vec3 at) const
 	{
 		Quat truth = true_rotations[body.joint];
@@ -127,7 +133,7 @@ struct mocpack_LiveEncoder : StreamCodec
 
 	double code_translation(const Body& body, Vec3 base_at, Quat base, Vec3* at)
 	{
-		const Unit& unit = model.units[body.place];
+		const Unit& unit = model.units[body.translation];
 		int32_t* residuals = row.residuals + unit.first;
 		Vec3 truth = true_positions[body.joint];
 		Vec3 wanted = rotate(conjugate(base), truth - base_at) - unit.base;
@@ -138,7 +144,8 @@ struct mocpack_LiveEncoder : StreamCodec
 		{
 			size_t n = size_t(unit.first + k);
 			predicted[k] = row.keyframe ? 0 : state.values[n] + state.velocities[n];
-			residuals[k] = round_to_steps(coordinates[k] * LENGTH_SCALE - double(predicted[k]), get_step(state, n, refinement));
+			residuals[k] = round_to_steps(coordinates[k] * LENGTH_SCALE - double(predicted[k]),
+										  get_step(state, n, refinement));
 		}
 		auto off = [&](const int32_t* tried)
 		{
@@ -148,7 +155,8 @@ struct mocpack_LiveEncoder : StreamCodec
 			return std::sqrt(dot(*at - truth, *at - truth));
 		};
 		if (!row.keyframe)
-			drop_residuals(unit, residuals, [&](const int32_t* tried) { return off(tried) <= TRANSLATION_TOLERANCE * tolerance; });
+			drop_residuals(unit, residuals, [&](const int32_t* tried)
+						   { return off(tried) <= TRANSLATION_TOLERANCE * tolerance; });
 		return off(residuals);
 	}
 
@@ -165,43 +173,46 @@ struct mocpack_LiveEncoder : StreamCodec
 		}
 		FixedQuat predicted = predict_rotation(state, unit, u);
 		*world = to_quat_fast(predicted);
-		double error_ratio, far_distance = measure_displacement(body, at, *world, JOINT_TOLERANCE, &error_ratio);
+		double error_ratio,
+			displacement = measure_displacement(body, at, *world, JOINT_TOLERANCE, &error_ratio);
 		residuals[0] = residuals[1] = residuals[2] = 0;
 		if (error_ratio <= tolerance)
-			return far_distance;
+			return displacement;
 		Quat left = multiply(conjugate(*world), aim_body(body, at));
 		double sign = left.w < 0 ? -1 : 1;
 		Vec3 vector = {sign * left.x, sign * left.y, sign * left.z};
 		int count = unit.count - (!state.mode.twist && unit.skin_only_twist);
 		for (int k = 0; k < count; ++k)
 			residuals[k] = round_to_steps(dot(unit.axes[k], vector) * double(ONE),
-							   get_step(state, size_t(unit.first + k), refinement));
+										  get_step(state, size_t(unit.first + k), refinement));
 		int64_t parts[3];
-		auto turned = [&](const int32_t* tried)
+		auto apply = [&](const int32_t* tried)
 		{ return to_quat_fast(correct_rotation(state, unit, predicted, tried, refinement, parts)); };
-		Quat found = turned(residuals);
+		Quat found = apply(residuals);
 		double best, nearest = measure_displacement(body, at, found, JOINT_TOLERANCE, &best);
-		if (error_ratio <= bound && best + MIN_GAIN * bound >= error_ratio && far_distance <= nearest + MIN_GAIN * bound &&
-			far_distance < END_TOLERANCE * bound && tolerance > 0)
+		if (error_ratio <= bound && best + MIN_GAIN * bound >= error_ratio &&
+			displacement <= nearest + MIN_GAIN * bound && displacement < END_TOLERANCE * bound &&
+			tolerance > 0)
 		{
 			residuals[0] = residuals[1] = residuals[2] = 0;
-			return far_distance;
+			return displacement;
 		}
 		*world = found;
 		drop_small_residuals(unit, residuals,
-						[&](const int32_t* tried)
-						{
-							double tried_ratio;
-							found = turned(tried);
-							far_distance = measure_displacement(body, at, found, JOINT_TOLERANCE, &tried_ratio);
-							if (tried_ratio <= tolerance)
-								*world = found, nearest = far_distance;
-							return tried_ratio <= tolerance;
-						});
+							 [&](const int32_t* tried)
+							 {
+								 double tried_ratio;
+								 found = apply(tried);
+								 displacement =
+									 measure_displacement(body, at, found, JOINT_TOLERANCE, &tried_ratio);
+								 if (tried_ratio <= tolerance)
+									 *world = found, nearest = displacement;
+								 return tried_ratio <= tolerance;
+							 });
 		return nearest;
 	}
 
-	// As `to_quat`, by one step of Newton's: turns are of unit length but for their last bits.
+	// Like `to_quat`, with one Newton step: the input is of unit length but for its last bits.
 	static Quat to_quat_fast(FixedQuat q)
 	{
 		const double s = 1.0 / double(ONE);
@@ -210,7 +221,7 @@ struct mocpack_LiveEncoder : StreamCodec
 		return {x * n, y * n, z * n, w * n};
 	}
 
-	// The numbers of a turn in an intra frame, and what they come to.
+	// Quantizes a rotation for a keyframe; returns the decoded rotation.
 	Quat encode_rotation(const Unit& unit, size_t u, Quat wanted)
 	{
 		Quat anchor = unit.anchor < 0 ? Quat{0, 0, 0, 1} : to_quat(keyframe_rotations[unit.anchor]);
@@ -226,7 +237,7 @@ struct mocpack_LiveEncoder : StreamCodec
 		for (int k = 0; k < 3; ++k)
 			row.residuals[unit.first + k] = round_to_steps(sign * parts[k] * double(ONE), step);
 		row.largest[u] = uint8_t(largest);
-		FixedQuat* rotations = state.rotations; // `decode_rotation` counts from the frame at hand
+		FixedQuat* rotations = state.rotations; // `decode_rotation` must use the anchors of this frame
 		state.rotations = keyframe_rotations;
 		keyframe_rotations[u] = decode_rotation(state, unit, row.residuals + unit.first, largest, refinement);
 		state.rotations = rotations;
@@ -247,9 +258,10 @@ struct mocpack_LiveEncoder : StreamCodec
 			double known = double(state.values[n] + state.velocities[n]) / ANGLE_SCALE;
 			angles[k] += 2 * PI * std::floor((known - angles[k]) / (2 * PI) + 0.5);
 			predicted[k] = row.keyframe ? 0 : state.values[n] + state.velocities[n];
-			residuals[k] = round_to_steps(angles[k] * ANGLE_SCALE - double(predicted[k]), get_step(state, n, refinement));
+			residuals[k] = round_to_steps(angles[k] * ANGLE_SCALE - double(predicted[k]),
+										  get_step(state, n, refinement));
 		}
-		auto turned = [&](const int32_t* tried)
+		auto apply = [&](const int32_t* tried)
 		{
 			for (int k = 0; k < unit.count; ++k)
 				values[k] = predicted[k] + tried[k] * get_step(state, size_t(unit.first + k), refinement);
@@ -259,20 +271,21 @@ struct mocpack_LiveEncoder : StreamCodec
 		Quat truth = true_rotations[body.joint];
 		if (!row.keyframe)
 			drop_residuals(unit, residuals,
-					  [&](const int32_t* tried)
-					  {
-						  double tried_ratio;
-						  Quat found = turned(tried), left = multiply(conjugate(truth), found);
-						  Vec3 v = {left.x, left.y, left.z};
-						  measure_displacement(body, at, found, JOINT_TOLERANCE, &tried_ratio);
-						  return tried_ratio <= tolerance && 2 * std::sqrt(dot(v, v)) * lever <= HINGE_TOLERANCE * tolerance;
-					  });
-		*world = turned(residuals);
+						   [&](const int32_t* tried)
+						   {
+							   double tried_ratio;
+							   Quat found = apply(tried), left = multiply(conjugate(truth), found);
+							   Vec3 v = {left.x, left.y, left.z};
+							   measure_displacement(body, at, found, JOINT_TOLERANCE, &tried_ratio);
+							   return tried_ratio <= tolerance &&
+									  2 * std::sqrt(dot(v, v)) * lever <= HINGE_TOLERANCE * tolerance;
+						   });
+		*world = apply(residuals);
 		double error_ratio;
 		return measure_displacement(body, at, *world, JOINT_TOLERANCE, &error_ratio);
 	}
 
-	// Leaves out of a correction all that may be, the smallest parts first.
+	// Drops all residuals of a unit if the tolerance allows it, else the smallest ones.
 	template <typename Good> void drop_residuals(const Unit& unit, int32_t* residuals, const Good& good) const
 	{
 		const int32_t none[MAX_NUMBERS] = {0, 0, 0};
@@ -284,8 +297,9 @@ struct mocpack_LiveEncoder : StreamCodec
 		drop_small_residuals(unit, residuals, good);
 	}
 
-	// The same where leaving all out is known to be too much.
-	template <typename Good> void drop_small_residuals(const Unit& unit, int32_t* residuals, const Good& good) const
+	// Drops the smallest residuals of a unit while the tolerance allows it.
+	template <typename Good>
+	void drop_small_residuals(const Unit& unit, int32_t* residuals, const Good& good) const
 	{
 		for (int tries = 1; tries < unit.count && tolerance > 0; ++tries)
 		{
@@ -318,7 +332,7 @@ struct mocpack_LiveEncoder : StreamCodec
 			coordinates[0] = dot(unit.axes[0], wanted);
 			return;
 		}
-		// least squares: (AᵀA) ways = Aᵀ wanted
+		// least squares: (AᵀA) coordinates = Aᵀ wanted
 		double a[6] = {1, 1, 1, dot(unit.axes[0], unit.axes[1]), 0, 0};
 		Vec3 right = {dot(unit.axes[0], wanted), dot(unit.axes[1], wanted), 0};
 		if (unit.count == 3)
@@ -350,7 +364,7 @@ struct mocpack_LiveEncoder : StreamCodec
 		angles[1] = compute_twist(multiply(back, local), second);
 	}
 
-	// Codes a body; returns how far it is off.
+	// Codes a body; returns its error.
 	double code_body(size_t b)
 	{
 		const Body& body = model.bodies[b];
@@ -359,7 +373,7 @@ struct mocpack_LiveEncoder : StreamCodec
 		double placed = 0, off, error_ratio;
 		find_targets(body);
 		world_rotations[b] = base;
-		if (body.place >= 0)
+		if (body.translation >= 0)
 			placed = code_translation(body, base_at, base, &positions[b]);
 		else
 			positions[b] = base_at + rotate(base, body.at);
@@ -372,8 +386,8 @@ struct mocpack_LiveEncoder : StreamCodec
 		return off > placed ? off : placed;
 	}
 
-	// Codes body `first` and all that it carries, and those from `known` on, which are not coded yet; returns
-	// the first that leaves the bound, or their count.
+	// Codes body `first`, all that it carries, and the bodies from `known` on. Returns the first that exceeds
+	// the bound, or the number of bodies.
 	size_t code_bodies(size_t first, size_t known)
 	{
 		row.refinement = refinement;
@@ -391,7 +405,7 @@ struct mocpack_LiveEncoder : StreamCodec
 		return model.body_count;
 	}
 
-	// The nearest body above one that leaves the bound which may still be coded closer; -1 for none.
+	// Returns the nearest ancestor that can still be coded more tightly; -1 for none.
 	int32_t find_looser_ancestor(size_t failed) const
 	{
 		int32_t b = model.bodies[failed].parent;
@@ -400,8 +414,9 @@ struct mocpack_LiveEncoder : StreamCodec
 		return b;
 	}
 
-	/* Leaves out what it can. Where a body leaves the bound it is what carries it that stands wrong: that is
-	 * coded closer, and all after it again. Then everything closer, and with finer steps. */
+	/* Codes a row within the bound. If a body exceeds it, the error comes from the bodies that carry it: code
+	 * these more tightly, and all bodies after them again. Then code everything tightly, and with finer
+	 * steps. */
 	double code_row_within_bound()
 	{
 		refinement = 0;
@@ -428,7 +443,7 @@ struct mocpack_LiveEncoder : StreamCodec
 		return failed < model.body_count ? HUGE_VAL : largest;
 	}
 
-	// Rates are a frame's; a frame may come to be longer or shorter.
+	// Quantizes velocities for a keyframe, scaled to its frame step.
 	void quantize_velocities(int frame_step_before)
 	{
 		double longer = frame_step_before ? double(state.mode.frame_step) / frame_step_before : 1;
@@ -493,18 +508,19 @@ mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* e, const double* rotatio
 	State& state = e->state;
 	Mode before = state.mode;
 	if (!before.bound)
-		before.frame_step = 0; // nothing moved yet
+		before.frame_step = 0; // no frame yet, so no velocity to scale
 	e->row.keyframe = keyframe || state.number < 0;
 	if (e->row.keyframe)
 	{
-		state.mode.bound = mode->bound, state.mode.frame_step = mode->frame_step, state.mode.twist = mode->twist;
+		state.mode.bound = mode->bound, state.mode.frame_step = mode->frame_step,
+		state.mode.twist = mode->twist;
 		compute_steps(e->model, state.mode.bound, 0, state.steps);
 	}
 	e->bound = state.mode.bound / 1e6;
 	*error = e->code_row_within_bound();
 	if (*error > e->bound && !e->row.keyframe)
 	{
-		// a leap: what it was does not matter to what it is
+		// after a jump the velocities mean nothing: start again with a keyframe
 		memset(state.velocities, 0, e->model.number_count * sizeof(int64_t));
 		e->row.keyframe = true;
 		*error = e->code_row_within_bound();
@@ -522,7 +538,8 @@ mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* e, const double* rotatio
 	uint8_t* bytes = e->bytes + size_t(number) % SAVED_ROWS * e->max_row_bytes;
 	saved.number = number;
 	saved.time = time;
-	saved.row = {0, e->row.keyframe, bytes, write_row(e->model, state, e->contexts, e->row, bytes, e->max_row_bytes)};
+	saved.row = {0, e->row.keyframe, bytes,
+				 write_row(e->model, state, e->contexts, e->row, bytes, e->max_row_bytes)};
 	if (!saved.row.size)
 		return MOCPACK_NO_MEMORY;
 	apply_row(*e, number);

@@ -12,7 +12,7 @@ namespace
 {
 
 const int MAX_LOOK_BACK_FRAMES = 12; // frames back
-const double MAX_SPEED_M_PER_S = 30;		 // metres a second: what moves faster was put there
+const double MAX_SPEED_M_PER_S = 30; // faster motion counts as a jump
 
 const FixedQuat* rotations_at(const Model& model, const PoseHistory& history, int64_t back)
 {
@@ -38,7 +38,7 @@ bool has_jumped(const Model& model, const State& s, const PoseHistory& history)
 	return false;
 }
 
-// A turn, and `share` times a way after it.
+// Returns `rotation` followed by `share` times the rotation `way`.
 FixedQuat rotate_further(FixedQuat rotation, FixedQuat way, double share)
 {
 	double sign = way.w < 0 ? -1 : 1, x = sign * double(way.x), y = sign * double(way.y),
@@ -76,19 +76,19 @@ bool extrapolate(const Model& model, const State& s, const PoseHistory& history,
 	const FixedQuat* rotations = rotations_at(model, history, 0);
 	const FixedQuat* old_rotations = rotations_at(model, history, look);
 	const int64_t *values = values_at(model, history, 0), *old = values_at(model, history, look);
-	// of a single frame the rates are all there is
+	// with a single frame there is only the velocity of the state
 	double share = look ? double(ahead) / double(look) : history.jumped ? 0 : ahead;
 	for (size_t u = 0; u < model.unit_count; ++u)
 		if (model.units[u].kind == ROTATION)
 		{
 			const int64_t* r = s.velocities + model.units[u].first;
-			FixedQuat way =
-				look ? multiply(conjugate(old_rotations[u]), rotations[u]) : from_vector_part(r[0], r[1], r[2]);
+			FixedQuat way = look ? multiply(conjugate(old_rotations[u]), rotations[u])
+								 : from_vector_part(r[0], r[1], r[2]);
 			predicted.rotations[u] = rotate_further(rotations[u], way, share);
 		}
 	for (size_t n = 0; n < model.number_count; ++n)
-		predicted.values[n] =
-			clamp(values[n] + int64_t(share * double(look ? values[n] - old[n] : s.velocities[n])), MAX_VALUE);
+		predicted.values[n] = clamp(
+			values[n] + int64_t(share * double(look ? values[n] - old[n] : s.velocities[n])), MAX_VALUE);
 	return true;
 }
 

@@ -1,8 +1,8 @@
-// Where a stream goes on to when a frame is missing: as it went on average over the last few.
+// Extrapolates missing frames from the mean velocity of the last frames.
 //
-// The rates of a state are made for few bits, not for looking ahead: corrections within the bound shake them.
-// Over more frames that noise matters less, the way the motion bends matters more; the further ahead, the
-// more frames are looked back.
+// The velocities of the state are tuned for small rows and are noisy, since corrections within the bound
+// shake them. A mean over more frames is less noisy but follows curved motion less. The further ahead, the
+// more frames it uses.
 #pragma once
 #include "live/state.h"
 
@@ -11,17 +11,17 @@ namespace mocpack
 namespace live
 {
 
-const int HISTORY_FRAMES = 16; // frames that are kept
+const int HISTORY_FRAMES = 16;
 
-// The last frames that followed one another evenly.
+// The last consecutive frames.
 struct PoseHistory
 {
 	FixedQuat* rotations; // (PAST, units)
-	int64_t* values;  // (PAST, numbers)
-	int64_t count;	  // frames so far, of which the last PAST are kept
-	int64_t number;	  // of the newest
+	int64_t* values;	  // (PAST, numbers)
+	int64_t count;		  // frames so far; the last HISTORY_FRAMES are kept
+	int64_t number;		  // of the newest
 	uint8_t frame_step;	  // of its mode
-	bool jumped;		  // whether the first of them was put there: its rates say nothing
+	bool jumped;		  // whether the first frame is a jump, so that its velocities mean nothing
 };
 
 inline PoseHistory allocate_history(const Model& model, Arena& arena)
@@ -32,11 +32,10 @@ inline PoseHistory allocate_history(const Model& model, Arena& arena)
 	return history;
 }
 
-// Adds the frame of a state; what came before a gap, a leap or another frame rate is forgotten.
+// Appends the frame of a state. A gap, a jump or a new frame step clears the frames before it.
 void append_to_history(const Model& model, const State& s, PoseHistory& history);
 
-/* The state `ahead` frames after the newest, if all goes on as it did; turns and values only. False where no
- * frame is known. */
+/* Extrapolates rotations and values `ahead` frames after the newest. Returns false if no frame is known. */
 bool extrapolate(const Model& model, const State& s, const PoseHistory& history, int ahead, State& predicted);
 
 } // namespace live

@@ -1,4 +1,4 @@
-// Rotations in whole numbers, 2^30 to one, so that every machine has the same ones.
+// Fixed-point quaternions in units of 2^-30, so that every machine computes the same bits.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -21,7 +21,7 @@ inline int64_t scale_product(int64_t product)
 	return (product + (ONE >> 1)) >> 30;
 }
 
-// The largest whole number whose square is at most `value`; a last bit of the machine's root does not matter.
+// Returns the integer square root, rounded down; corrects the rounding of the machine's sqrt.
 inline int64_t integer_sqrt(int64_t value)
 {
 	if (value <= 0)
@@ -47,15 +47,16 @@ inline FixedQuat multiply(FixedQuat a, FixedQuat b)
 			scale_product(a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z)};
 }
 
-// Of nearly unit length; made so.
+// Normalizes a quaternion of nearly unit length by one Newton step.
 inline FixedQuat normalize(FixedQuat q)
 {
 	int64_t square = scale_product(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
 	int64_t factor = (3 * ONE - square) >> 1;
-	return {scale_product(q.x * factor), scale_product(q.y * factor), scale_product(q.z * factor), scale_product(q.w * factor)};
+	return {scale_product(q.x * factor), scale_product(q.y * factor), scale_product(q.z * factor),
+			scale_product(q.w * factor)};
 }
 
-// The rotation whose vector part this is, by at most half a turn; a longer one is cut.
+// Returns the unit quaternion with this vector part and w >= 0; shortens a vector longer than 1.
 inline FixedQuat from_vector_part(int64_t x, int64_t y, int64_t z)
 {
 	int64_t square = x * x + y * y + z * z, most = ONE * ONE;

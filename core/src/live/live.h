@@ -1,6 +1,7 @@
-// Live streams: poses in, packets out, and back, frame by frame. For our own bindings (Python, browsers).
+// Live streams: encodes poses into packets and decodes them, frame by frame. Used by the bindings for Python
+// and browsers.
 //
-// Memory is the caller's: ask for a size, then open in that many bytes, aligned as malloc aligns.
+// The caller provides the memory: query the size, then open in that many bytes, aligned like malloc's.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,31 +19,31 @@ extern "C"
 	typedef struct mocpack_LiveShape
 	{
 		size_t joint_count, translated_count;
-		size_t max_row_bytes;  // bytes that no row exceeds
-		uint32_t hello_checksum;	  // CRC-32 of the hello
-		double max_error; // metres
+		size_t max_row_bytes;	 // size limit of a row
+		uint32_t hello_checksum; // CRC-32 of the hello
+		double max_error;		 // meters
 		double frame_time;
 	} mocpack_LiveShape;
 
-	// How frames are coded from the next intra frame on.
+	// Coding mode from the next keyframe on.
 	typedef struct mocpack_LiveMode
 	{
-		uint32_t bound; // micrometres
-		uint8_t frame_step;	// frames of the source that a step of the stream is
-		uint8_t twist;	// 0: twist that moves nothing but the skin is left out
+		uint32_t bound;		// micrometers
+		uint8_t frame_step; // source frames per sent frame
+		uint8_t twist;		// 0: twist that moves only the skin is not sent
 	} mocpack_LiveMode;
 
-	// What a packet says of itself.
+	// Header of a packet.
 	typedef struct mocpack_LiveHead
 	{
-		int64_t number; // of its newest frame, from 0
-		int64_t time;	// of it, microseconds on the sender's clock
-		int full;		// whether it says both whole, and needs nothing known before
+		int64_t number; // number of its newest frame, from 0
+		int64_t time;	// of that frame, in microseconds on the sender's clock
+		int full;		// whether number and time are complete
 	} mocpack_LiveHead;
 
 	typedef struct mocpack_LiveRow
 	{
-		uint32_t offset; // frames before the packet's newest
+		uint32_t offset; // frames before the packet's newest frame
 		int keyframe;
 		const uint8_t* bytes;
 		size_t size;
@@ -50,63 +51,63 @@ extern "C"
 
 	typedef enum mocpack_LivePacketStatus
 	{
-		MOCPACK_LIVE_NEW = 0,		 // it brought rows that were not known
+		MOCPACK_LIVE_NEW = 0,			 // it holds new rows
 		MOCPACK_LIVE_REDUNDANT = 1,		 // a duplicate, or too late
-		MOCPACK_LIVE_NEEDS_KEYFRAME = 2,	 // fits nothing known: a whole packet is waited for
-		MOCPACK_LIVE_DAMAGED = 3,	 // its checksum, or its form, is wrong
-		MOCPACK_LIVE_OTHER_STREAM = 4 // it belongs to another hello: another stream, or a restarted sender
+		MOCPACK_LIVE_NEEDS_KEYFRAME = 2, // it cannot be decoded before a keyframe arrives
+		MOCPACK_LIVE_DAMAGED = 3,		 // it fails its checksum or cannot be parsed
+		MOCPACK_LIVE_OTHER_STREAM = 4	 // it belongs to another stream, or a restarted sender
 	} mocpack_LivePacketStatus;
 
-	// Reads a hello; MOCPACK_CORRUPT or MOCPACK_TRUNCATED and what is wrong with it, or its shape.
+	// Reads the shape of a hello. Returns MOCPACK_CORRUPT (with `fault`) or MOCPACK_TRUNCATED if it is
+	// invalid.
 	mocpack_Status mocpack_live_read_shape(const uint8_t* hello, size_t size, mocpack_LiveShape* shape,
-									  mocpack_Fault* fault);
+										   mocpack_Fault* fault);
 
 	size_t mocpack_live_encoder_size(const uint8_t* hello, size_t size);
 	mocpack_LiveEncoder* mocpack_live_encoder_open(const uint8_t* hello, size_t size, void* memory);
 
-	/* Codes a pose, rotations (J, 4) local and translations (M, 3), as the next frame, and keeps its row
-	 * among the last 64. An intra frame takes `mode`, others leave it aside. `error` receives how far joints,
-	 * end sites and skin are off, in metres. MOCPACK_BOUND_NOT_MET: the skeleton's hinges cannot take this pose
-	 * within the bound, or it is no pose. */
+	/* Encodes a pose, local rotations (J, 4) and translations (M, 3), as the next frame, and keeps the last
+	 * 64 rows. Only a keyframe uses `mode`. `error` receives the largest error of joints, end sites and skin
+	 * in meters. Returns MOCPACK_BOUND_NOT_MET if the pose is invalid, or further from what the hinges allow
+	 * than the bound. */
 	mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* encoder, const double* rotations,
 									   const double* translations, int64_t time, int keyframe,
 									   const mocpack_LiveMode* mode, double* error);
-	// The row of a frame; null once it is forgotten.
+	// Returns the row of a frame; null if it is no longer kept.
 	const mocpack_LiveRow* mocpack_live_row(mocpack_LiveEncoder* encoder, int64_t number, int64_t* time);
-	// The pose that receivers have after the last frame.
+	// Writes the pose that receivers decode from the last frame.
 	void mocpack_live_encoded_pose(mocpack_LiveEncoder* encoder, double* rotations, double* translations);
 
-	/* Writes a packet; returns its size, 0 if it does not fit. The first row may be of any frame; offsets are
-	 * at most 65535. */
-	size_t mocpack_live_pack(uint32_t hello_checksum, const mocpack_LiveHead* head, const mocpack_LiveRow* rows,
-							 size_t count, uint8_t* dst, size_t room);
-	/* Reads one. `near` is the newest frame known, with its time, or null; `rows` has room for `room`, and
-	 * `count` receives how many there are. */
+	/* Writes a packet; returns its size, or 0 if it does not fit. Offsets are at most 65535. */
+	size_t mocpack_live_pack(uint32_t hello_checksum, const mocpack_LiveHead* head,
+							 const mocpack_LiveRow* rows, size_t count, uint8_t* dst, size_t room);
+	/* Reads a packet. `near` is the newest known frame, or null. `rows` has room for `room` rows, and `count`
+	 * receives their number. */
 	mocpack_LivePacketStatus mocpack_live_unpack(uint32_t hello_checksum, const mocpack_LiveHead* near,
-										   const uint8_t* packet, size_t size, mocpack_LiveHead* head,
-										   mocpack_LiveRow* rows, size_t room, size_t* count);
+												 const uint8_t* packet, size_t size, mocpack_LiveHead* head,
+												 mocpack_LiveRow* rows, size_t room, size_t* count);
 
 	size_t mocpack_live_receiver_size(const uint8_t* hello, size_t size);
-	// `patience`: for how many frames a missing one is waited for, where an intra frame could stand in.
+	// `patience`: frames to wait for a missing one before skipping to a later keyframe.
 	mocpack_LiveReceiver* mocpack_live_receiver_open(const uint8_t* hello, size_t size, int patience,
 													 void* memory);
 	mocpack_LivePacketStatus mocpack_live_receive(mocpack_LiveReceiver* receiver, const uint8_t* packet,
-											size_t size);
-	/* Decodes the next frame that can be; returns 0 if none can. `head` receives its number and time. */
+												  size_t size);
+	/* Decodes the next frame; returns 0 if there is none. `head` receives its number and time. */
 	int mocpack_live_next(mocpack_LiveReceiver* receiver, mocpack_LiveHead* head, double* rotations,
 						  double* translations);
-	// Whether the next frame is missing and nothing held can stand in for it.
+	// Whether the next frame is missing and no later keyframe can replace it.
 	int mocpack_live_is_waiting(const mocpack_LiveReceiver* receiver);
-	// The mode of the frames decoded last, and the first frame that is missing, up to the newest heard of.
+	// Returns the mode of the last decoded frame; writes the first missing and the newest known frame.
 	mocpack_LiveMode mocpack_live_mode(const mocpack_LiveReceiver* receiver);
 	void mocpack_live_missing(const mocpack_LiveReceiver* receiver, int64_t* first, int64_t* newest);
-	// Whether the row of a frame is held, or was decoded.
+	// Whether a frame was decoded, or its row is stored.
 	int mocpack_live_has_frame(const mocpack_LiveReceiver* receiver, int64_t number);
-	/* The pose `ahead` frames after the last decoded, if all goes on as it did; fewer than 64. Returns 0
-	 * before the first frame. */
+	/* Extrapolates the pose `ahead` frames (fewer than 64) after the last decoded one. Returns 0 before the
+	 * first frame. */
 	int mocpack_live_predict(mocpack_LiveReceiver* receiver, int ahead, double* rotations,
-						   double* translations);
-	// CRC-32 of the whole numbers that the frame decoded last left, to hold both ends equal.
+							 double* translations);
+	// Returns the CRC-32 of the integer state after the last frame, equal at both ends.
 	uint32_t mocpack_live_receiver_checksum(const mocpack_LiveReceiver* receiver);
 	uint32_t mocpack_live_encoder_checksum(const mocpack_LiveEncoder* encoder);
 

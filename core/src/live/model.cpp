@@ -1,7 +1,7 @@
-// Reads what a stream is about, and finds bodies, units and levers of its skeleton.
+// Parses a hello and derives the bodies, units and levers of its skeleton.
 //
-// Everything that a later frame depends on comes from here by additions, multiplications, divisions and
-// square roots, which every machine rounds alike.
+// Decoded frames depend on these values. They are computed only with operations that every machine rounds
+// alike: addition, multiplication, division and square root.
 #include "live/model.h"
 
 #include <cmath>
@@ -18,12 +18,12 @@ namespace
 {
 
 const uint8_t MAGIC[4] = {'m', 'l', 'v', '2'};
-const double MIN_LENGTH_M = 1e-6;	// metres: a bone this short has no direction
-const double ROTATION_STEP_RATIO = 0.36; // of the bound, that rounding a turn may move a point by
+const double MIN_LENGTH_M = 1e-6;		 // a shorter bone has no direction
+const double ROTATION_STEP_RATIO = 0.36; // step as a ratio of the bound
 const double TWIST_STEP_RATIO = 0.35;
 const double TRANSLATION_STEP_RATIO = 0.5;
 const double HINGE_STEP_RATIO = 0.25;
-const double MAX_LENGTH_M = 1e6; // metres
+const double MAX_LENGTH_M = 1e6;
 
 struct ByteReader
 {
@@ -93,8 +93,8 @@ struct ByteReader
 	}
 };
 
-mocpack_Status set_fault(mocpack_Fault* fault, const char* part, size_t index, const char* field, double value,
-					 double low, double high)
+mocpack_Status set_fault(mocpack_Fault* fault, const char* part, size_t index, const char* field,
+						 double value, double low, double high)
 {
 	*fault = {part, int64_t(index), field, value, low, high};
 	return MOCPACK_CORRUPT;
@@ -117,11 +117,11 @@ struct Hinge
 	Vec3 axis;
 };
 
-// What stands in a hello, before bodies are made of it.
+// The parsed fields of a hello.
 struct HelloParts
 {
 	size_t joints, ends, translated, hinges;
-	uint8_t* kinds; // (J) nonzero: turns freely
+	uint8_t* kinds; // (J) nonzero: rotates freely
 	Quat* rest;
 	int32_t* end_joints;
 	Vec3* end_sites;
@@ -150,7 +150,7 @@ struct Builder
 {
 	Model& m;
 	const HelloParts& p;
-	double* reach; // (J) of all that hangs below on hinges, from the joint
+	double* reach; // (J) distance to the furthest point carried through hinges
 
 	Vec3 offset(size_t j) const
 	{
@@ -170,18 +170,18 @@ struct Builder
 		return m.parents[j] < 0 || p.kinds[j] || m.columns[j] >= 0 || hinges(j, false);
 	}
 
-	// Bodies, and where joints stand in them (`at`, by joint).
+	// Finds bodies, and the position of each joint in its body (`at`).
 	void find_bodies(Vec3* at)
 	{
 		m.body_count = 0;
 		for (size_t j = 0; j < p.joints; ++j)
 		{
 			int32_t parent = m.parents[j];
-			Vec3 place = parent < 0 ? offset(j) : at[parent] + offset(j);
+			Vec3 position = parent < 0 ? offset(j) : at[parent] + offset(j);
 			m.starts_body[j] = is_body(j);
 			if (!m.starts_body[j])
 			{
-				at[j] = place;
+				at[j] = position;
 				m.body_of[j] = m.body_of[parent];
 				continue;
 			}
@@ -189,9 +189,9 @@ struct Builder
 			body = {};
 			body.joint = int32_t(j);
 			body.parent = parent < 0 ? -1 : m.body_of[parent];
-			body.at = place;
+			body.at = position;
 			body.rest = p.rest[j];
-			body.place = body.rotation = -1;
+			body.translation = body.rotation = -1;
 			at[j] = {0, 0, 0};
 			m.body_of[j] = int32_t(m.body_count++);
 		}
@@ -225,7 +225,8 @@ struct Builder
 				for (size_t e = 0; e < p.ends; ++e)
 					if (size_t(p.end_joints[e]) == j)
 						add_point(body, at[j] + p.end_sites[e], p.end_sites[e], j, false);
-				const Vec3 skin[3] = {{SKIN_DISTANCE_M, 0, 0}, {0, SKIN_DISTANCE_M, 0}, {0, 0, SKIN_DISTANCE_M}};
+				const Vec3 skin[3] = {
+					{SKIN_DISTANCE_M, 0, 0}, {0, SKIN_DISTANCE_M, 0}, {0, 0, SKIN_DISTANCE_M}};
 				for (Vec3 s : skin)
 					add_point(body, at[j] + s, s, j, true);
 			}
@@ -244,11 +245,12 @@ struct Builder
 		}
 	}
 
-	// How far everything stands that hinges carry, from each body; upper bounds, children first.
+	// Computes, for each body, an upper bound of the distance to all points that it carries through hinges.
 	void find_reach()
 	{
 		for (size_t b = 0; b < m.body_count; ++b)
-			reach[b] = m.bodies[b].far_distance > SKIN_DISTANCE_M ? m.bodies[b].far_distance : SKIN_DISTANCE_M;
+			reach[b] =
+				m.bodies[b].far_distance > SKIN_DISTANCE_M ? m.bodies[b].far_distance : SKIN_DISTANCE_M;
 		for (size_t b = m.body_count; b-- > 1;)
 		{
 			const Body& body = m.bodies[b];
@@ -265,8 +267,8 @@ struct Builder
 		{
 			if (m.bodies[b].rotation >= 0)
 				return m.bodies[b].rotation;
-			if (m.bodies[b].place >= 0)
-				return m.bodies[b].place;
+			if (m.bodies[b].translation >= 0)
+				return m.bodies[b].translation;
 		}
 		return -1;
 	}
@@ -297,8 +299,9 @@ struct Builder
 	{
 		Body& body = m.bodies[b];
 		size_t j = size_t(body.joint), sliding = hinges(j, true);
-		Unit& unit = add_unit(TRANSLATION, sliding ? sliding : 3, b, body.parent < 0 ? -1 : find_last_unit(body.parent));
-		body.place = int32_t(m.unit_count) - 1;
+		Unit& unit = add_unit(TRANSLATION, sliding ? sliding : 3, b,
+							  body.parent < 0 ? -1 : find_last_unit(body.parent));
+		body.translation = int32_t(m.unit_count) - 1;
 		unit.column = m.columns[j];
 		const Vec3 world[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
 		for (int k = 0; k < MAX_NUMBERS; ++k)
@@ -317,7 +320,9 @@ struct Builder
 		size_t j = size_t(body.joint), turning = hinges(j, false);
 		if (!turning && !p.kinds[j])
 			return;
-		int32_t above = body.place >= 0 ? body.place : body.parent < 0 ? -1 : find_last_unit(body.parent);
+		int32_t above = body.translation >= 0 ? body.translation
+						: body.parent < 0	  ? -1
+											  : find_last_unit(body.parent);
 		Unit& unit = add_unit(turning ? HINGE : ROTATION, turning ? turning : 3, b, above);
 		body.rotation = int32_t(m.unit_count) - 1;
 		if (turning)
@@ -435,16 +440,16 @@ mocpack_Status read_rows(ByteReader& in, Model* m, HelloParts& p, mocpack_Fault*
 
 void compute_steps(const Model& model, uint32_t bound, int refinement, int64_t* steps)
 {
-	double metres = double(bound) / 1e6 / double(1 << refinement);
+	double meters = double(bound) / 1e6 / double(1 << refinement);
 	for (size_t u = 0; u < model.unit_count; ++u)
 	{
 		const Unit& unit = model.units[u];
 		for (int k = 0; k < unit.count; ++k)
 		{
-			double step = unit.kind == TRANSLATION   ? TRANSLATION_STEP_RATIO * metres * LENGTH_SCALE
-						  : unit.kind == HINGE ? 2 * HINGE_STEP_RATIO * metres / unit.levers[k] * ANGLE_SCALE
-						  : k < 2			   ? ROTATION_STEP_RATIO * metres / unit.levers[k] * double(ONE)
-											   : TWIST_STEP_RATIO * metres / unit.levers[k] * double(ONE);
+			double step = unit.kind == TRANSLATION ? TRANSLATION_STEP_RATIO * meters * LENGTH_SCALE
+						  : unit.kind == HINGE ? 2 * HINGE_STEP_RATIO * meters / unit.levers[k] * ANGLE_SCALE
+						  : k < 2			   ? ROTATION_STEP_RATIO * meters / unit.levers[k] * double(ONE)
+											   : TWIST_STEP_RATIO * meters / unit.levers[k] * double(ONE);
 			double most = unit.kind == ROTATION ? double(ONE) / 4 : double(ONE);
 			steps[unit.first + k] = int64_t(step < 1 ? 1 : step > most ? most : step);
 		}
@@ -458,7 +463,7 @@ mocpack_Status read_model(const uint8_t* hello, size_t size, Arena& arena, Model
 	in.take(magic, 4);
 	if (!in.good || memcmp(magic, MAGIC, 4) != 0)
 		return set_fault(fault, "hello", 0, "first four bytes", magic[0], MAGIC[0], MAGIC[0]);
-	in.u32(); // the session: what tells a restarted sender from the one before, through the checksum
+	in.u32(); // the session only matters through the checksum
 	HelloParts p;
 	m->bound = in.u32();
 	m->frame_time = in.f64();
@@ -468,7 +473,7 @@ mocpack_Status read_model(const uint8_t* hello, size_t size, Arena& arena, Model
 	if (!in.good)
 		return MOCPACK_TRUNCATED;
 	if (m->bound < 1 || m->bound > MAX_BOUND_UM)
-		return set_fault(fault, "hello", 0, "max_error in micrometres", m->bound, 1, MAX_BOUND_UM);
+		return set_fault(fault, "hello", 0, "max_error in micrometers", m->bound, 1, MAX_BOUND_UM);
 	if (!(m->frame_time >= 1e-6 && m->frame_time <= 1e6))
 		return set_fault(fault, "hello", 0, "frame_time", m->frame_time, 1e-6, 1e6);
 	if (p.joints < 1 || p.joints > MAX_JOINTS)
@@ -476,7 +481,7 @@ mocpack_Status read_model(const uint8_t* hello, size_t size, Arena& arena, Model
 	size_t points = 5 * p.joints + p.ends;
 	if (p.ends > MAX_POINTS || p.translated > p.joints || p.hinges > 5 * p.joints)
 		return set_fault(fault, "hello", 0, "count of end sites, translations or hinges",
-					 double(p.ends + p.translated + p.hinges), 0, double(MAX_POINTS));
+						 double(p.ends + p.translated + p.hinges), 0, double(MAX_POINTS));
 	m->hello_checksum = crc32(0, hello, size);
 	m->joint_count = p.joints;
 	m->translated_count = p.translated;

@@ -1,8 +1,7 @@
-// The envelope of rows: number, time, checksum. docs/live-packets.md has the bytes.
+// Packs rows into packets with frame number, time and checksum. docs/live-packets.md describes the bytes.
 //
-// The checksum covers, besides the packet, the hello's own and the frame's whole number, of which most
-// packets tell sixteen bits: a packet of another stream, or from beyond a gap of any length, is never taken
-// for the next.
+// The checksum also covers the hello checksum and the complete frame number, of which most packets store 16
+// bits. A packet of another stream, or from beyond a gap of 65,536 frames, therefore fails its checksum.
 #include "coding/checksum.h"
 #include "coding/crc32.h"
 #include "live/live.h"
@@ -13,8 +12,9 @@ namespace
 {
 
 const uint8_t SPARSE = 0x20, FULL = 1;
-// Rows 0, 1, 2, ... frames before the newest, as most packets have them: no offsets, and the last takes what
-// is left. Beside FULL the byte says whether that one is intra, and how many there are.
+// Most packets hold consecutive rows, 0, 1, 2, ... frames before the newest. They need no offsets, and the
+// last row takes the remaining bytes. The byte holds FULL, whether the last row is a keyframe, and the number
+// of rows.
 const uint8_t CONSECUTIVE = 0x40, LAST_IS_KEYFRAME = 2;
 const int COUNT_SHIFT = 2;
 const size_t MAX_CONSECUTIVE = 16;
@@ -64,7 +64,7 @@ uint32_t checksum(uint32_t hello_checksum, int64_t number, const uint8_t* packet
 	return crc32(crc32(0, known, sizeof known), packet, size);
 }
 
-// The value nearest to `near` whose lowest sixteen bits are `low`.
+// Returns the value nearest to `near` whose lowest 16 bits are `low`.
 int64_t unwrap(int64_t near, uint64_t low)
 {
 	return near + int16_t(uint16_t(low - uint64_t(near)));
@@ -85,7 +85,7 @@ bool read_rows(const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows, siz
 }
 
 bool read_consecutive_rows(uint8_t kind, const uint8_t* at, const uint8_t* end, mocpack_LiveRow* rows,
-						size_t room, size_t* count)
+						   size_t room, size_t* count)
 {
 	*count = size_t((kind & ~CONSECUTIVE) >> COUNT_SHIFT) + 1;
 	if (*count > room)
@@ -166,9 +166,9 @@ size_t mocpack_live_pack(uint32_t hello_checksum, const mocpack_LiveHead* head, 
 	return size_t(at - dst);
 }
 
-mocpack_LivePacketStatus mocpack_live_unpack(uint32_t hello_checksum, const mocpack_LiveHead* near, const uint8_t* packet,
-									   size_t size, mocpack_LiveHead* head, mocpack_LiveRow* rows,
-									   size_t room, size_t* count)
+mocpack_LivePacketStatus mocpack_live_unpack(uint32_t hello_checksum, const mocpack_LiveHead* near,
+											 const uint8_t* packet, size_t size, mocpack_LiveHead* head,
+											 mocpack_LiveRow* rows, size_t room, size_t* count)
 {
 	if (size < 7 + CHECKSUM_BYTES || !is_kind(packet[0]))
 		return MOCPACK_LIVE_DAMAGED;
@@ -192,9 +192,10 @@ mocpack_LivePacketStatus mocpack_live_unpack(uint32_t hello_checksum, const mocp
 		head->time = TICK_US * unwrap(near->time / TICK_US, get(packet + 5, 2));
 	}
 	if (head->number < 0 || head->time < 0 || head->time > MAX_TIME_US ||
-		!checksum_matches(checksum(hello_checksum, head->number, packet, size - CHECKSUM_BYTES), uint32_t(get(end, CHECKSUM_BYTES))))
+		!checksum_matches(checksum(hello_checksum, head->number, packet, size - CHECKSUM_BYTES),
+						  uint32_t(get(end, CHECKSUM_BYTES))))
 		return MOCPACK_LIVE_DAMAGED;
 	bool good = packet[0] & CONSECUTIVE ? read_consecutive_rows(packet[0], at, end, rows, room, count)
-									 : read_rows(at, end, rows, room, count);
+										: read_rows(at, end, rows, room, count);
 	return good ? MOCPACK_LIVE_NEW : MOCPACK_LIVE_DAMAGED;
 }

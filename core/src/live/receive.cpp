@@ -1,11 +1,11 @@
-// Turns packets into frames, in order, whatever a network did to them.
+// Decodes packets into frames, in order, despite loss, reordering and damage.
 #include <cstring>
 #include <new>
 
 #include "common/arena.h"
-#include "live/stream_codec.h"
 #include "live/extrapolation.h"
 #include "live/live.h"
+#include "live/stream_codec.h"
 
 using namespace mocpack;
 using namespace mocpack::live;
@@ -14,7 +14,7 @@ namespace
 {
 
 const size_t SLOT_COUNT = 128;
-const size_t MAX_ROWS = 512; // of one packet
+const size_t MAX_ROWS = 512; // per packet
 const int MAX_PREDICTED_FRAMES = 64;
 
 struct Slot
@@ -28,14 +28,15 @@ struct Slot
 
 struct mocpack_LiveReceiver : StreamCodec
 {
-	uint8_t* bytes; // (SLOTS, max_row_bytes)
-	Slot* slots;	// (SLOTS)
+	uint8_t* bytes; // (SLOT_COUNT, max_row_bytes)
+	Slot* slots;	// (SLOT_COUNT)
 	mocpack_LiveRow* rows;
 	mocpack_LiveHead newest;
 	PoseHistory history;
 	State predicted;
-	bool has_packet, needs_keyframe, has_decoded; // whether any packet was placed; whether the state fits no row but an
-							  // intra one; whether any frame was decoded
+	bool has_packet;	 // whether any packet had a known frame number
+	bool needs_keyframe; // whether only a keyframe can be decoded next
+	bool has_decoded;
 	int64_t patience;
 
 	Slot& slot(int64_t number)
@@ -48,7 +49,7 @@ struct mocpack_LiveReceiver : StreamCodec
 		return slots[size_t(number) % SLOT_COUNT].number == number;
 	}
 
-	// Keeps a row; false where it was known or is past.
+	// Stores a row; returns false if it is known or too late.
 	bool store_row(int64_t number, int64_t time, const mocpack_LiveRow& given)
 	{
 		if (number < 0 || number <= state.number || has_row(number) || given.size > max_row_bytes)
@@ -60,7 +61,7 @@ struct mocpack_LiveReceiver : StreamCodec
 		return true;
 	}
 
-	// The row to decode next; -1 for none. A gap is waited for, then leapt over by an intra frame.
+	// Returns the next frame to decode; -1 for none. Waits for a missing frame, then skips to a keyframe.
 	int64_t next_frame() const
 	{
 		int64_t next = state.number + 1;
@@ -80,7 +81,7 @@ struct mocpack_LiveReceiver : StreamCodec
 		const uint8_t* src = bytes + size_t(number) % SLOT_COUNT * max_row_bytes;
 		row.keyframe = own.keyframe;
 		mocpack_Status status = own.keyframe ? read_keyframe(model, state, contexts, src, own.size, row)
-										  : read_row(model, state, contexts, src, own.size, row);
+											 : read_row(model, state, contexts, src, own.size, row);
 		needs_keyframe = status != MOCPACK_OK;
 		if (needs_keyframe)
 			state.number = number;
@@ -120,7 +121,7 @@ mocpack_LiveReceiver* allocate_receiver(const uint8_t* hello, size_t size, int p
 } // namespace
 
 mocpack_Status mocpack_live_read_shape(const uint8_t* hello, size_t size, mocpack_LiveShape* shape,
-								  mocpack_Fault* fault)
+									   mocpack_Fault* fault)
 {
 	Arena counting(nullptr);
 	Model model;
@@ -129,8 +130,8 @@ mocpack_Status mocpack_live_read_shape(const uint8_t* hello, size_t size, mocpac
 	if (status != MOCPACK_OK)
 		return status;
 	model.number_count = 6 * model.joint_count;
-	*shape = {model.joint_count, model.translated_count, compute_max_row_bytes(model),
-			  model.hello_checksum,		 model.bound / 1e6,		 model.frame_time};
+	*shape = {model.joint_count,	model.translated_count, compute_max_row_bytes(model),
+			  model.hello_checksum, model.bound / 1e6,		model.frame_time};
 	return MOCPACK_OK;
 }
 
@@ -152,8 +153,9 @@ mocpack_LivePacketStatus mocpack_live_receive(mocpack_LiveReceiver* r, const uin
 {
 	mocpack_LiveHead head;
 	size_t count = 0;
-	mocpack_LivePacketStatus answer = mocpack_live_unpack(r->model.hello_checksum, r->has_packet ? &r->newest : nullptr, packet,
-													size, &head, r->rows, MAX_ROWS, &count);
+	mocpack_LivePacketStatus answer =
+		mocpack_live_unpack(r->model.hello_checksum, r->has_packet ? &r->newest : nullptr, packet, size,
+							&head, r->rows, MAX_ROWS, &count);
 	if (answer != MOCPACK_LIVE_NEW)
 		return answer;
 	if (!r->has_packet || head.number > r->newest.number)

@@ -1,5 +1,5 @@
-// Rows as bytes. An intra row begins with its mode: bound (varint, micrometres), every, and bits for twist
-// and refinement.
+// Writes and reads rows. A keyframe starts with its mode: bound (varint, micrometers), frame step, and a byte
+// with twist and refinement.
 #include "live/row_coder.h"
 
 #include <new>
@@ -12,7 +12,7 @@ namespace live
 namespace
 {
 
-const int TWIST_BIT = 8; // beside three bits of refinement
+const int TWIST_BIT = 8; // above three bits of refinement
 
 size_t put_mode(const Mode& mode, int refinement, uint8_t* dst)
 {
@@ -26,7 +26,7 @@ size_t put_mode(const Mode& mode, int refinement, uint8_t* dst)
 	return size;
 }
 
-// Returns the size, 0 where it is no mode.
+// Returns the size of the mode, or 0 if it is invalid.
 size_t get_mode(const uint8_t* src, size_t size, Mode* mode, int* refinement)
 {
 	size_t at = 0;
@@ -91,8 +91,8 @@ mocpack_Status read_row(const Model& model, const State& before, Contexts& conte
 	return bits.coder.exhausted() ? MOCPACK_TRUNCATED : bits.coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
-mocpack_Status read_keyframe(const Model& model, State& state, Contexts& contexts, const uint8_t* src, size_t size,
-						  Row& row)
+mocpack_Status read_keyframe(const Model& model, State& state, Contexts& contexts, const uint8_t* src,
+							 size_t size, Row& row)
 {
 	Mode mode;
 	size_t head = get_mode(src, size, &mode, &row.refinement);

@@ -1,5 +1,5 @@
-// A row of whole numbers as bytes: a binary arithmetic coder whose probabilities learn from intra frame to
-// intra frame. One text codes both ways; docs/live-packets.md has the bits.
+// Codes rows of integers with an adaptive binary arithmetic coder, which is reset at each keyframe. The same
+// code writes and reads; docs/live-packets.md describes the bits.
 #pragma once
 #include <cstring>
 
@@ -12,21 +12,21 @@ namespace mocpack
 namespace live
 {
 
-const int MAX_UNARY = 12;		// sizes that are counted; what is larger escapes
-const uint16_t SLOW_LIMIT = 160; // how slowly probabilities follow, once learned
+const int MAX_UNARY = 12;		 // larger residuals use an escape code
+const uint16_t SLOW_LIMIT = 160; // adaptation limits: larger adapts more slowly
 const uint16_t FAST_LIMIT = 60;
 
-// What has been learned since the last intra frame.
+// Probabilities learned since the last keyframe, shared by all units.
 struct SharedContexts
 {
-	Counter by_past[3][6][3][5]; // kind, age, news above, news of the units before
+	Counter by_past[3][6][3][5]; // kind, age, residual of the unit above, residuals of the units before
 	Counter by_history[3][32][3];
 	Mixer<3> any[3];
-	Counter zero[3][3][3][3]; // kind, number, those before it, last sign
+	Counter zero[3][3][3][3]; // kind, number, nonzero numbers before it, last sign
 	Counter sign[3][3][3];
 	Counter larger[3][MAX_UNARY];
 	Counter refinement;
-	AdaptiveBit absolute[3][2][40]; // kind, values or rates, bits
+	AdaptiveBit absolute[3][2][40]; // kind, values or velocities, bit
 	AdaptiveBit escape[40];
 };
 
@@ -48,7 +48,7 @@ inline Contexts allocate_contexts(const Model& model, Arena& arena)
 
 void reset_contexts(const Model& model, Contexts& contexts);
 
-// Bytes that no row exceeds.
+// Returns the size limit of a row in bytes.
 inline size_t compute_max_row_bytes(const Model& model)
 {
 	return 64 + 18 * model.number_count;
@@ -101,7 +101,7 @@ template <typename Bit> struct RowCoder
 		return value;
 	}
 
-	// A number that is not negative: how many bits it has, then the bits below the first.
+	// Codes a nonnegative number: its bit length, then the bits below the first one.
 	uint32_t code_magnitude(AdaptiveBit* lengths, uint32_t value)
 	{
 		int length = 0;
@@ -144,21 +144,23 @@ template <typename Bit> struct RowCoder
 				row.largest[u] = uint8_t(low | high << 1);
 			}
 			for (int k = 0; k < unit.count; ++k)
-				row.residuals[unit.first + k] = code_integer(shared.absolute[unit.kind][0], row.residuals[unit.first + k]);
+				row.residuals[unit.first + k] =
+					code_integer(shared.absolute[unit.kind][0], row.residuals[unit.first + k]);
 			for (int k = 0; k < unit.count; ++k)
-				row.velocities[unit.first + k] = code_integer(shared.absolute[unit.kind][1], row.velocities[unit.first + k]);
+				row.velocities[unit.first + k] =
+					code_integer(shared.absolute[unit.kind][1], row.velocities[unit.first + k]);
 		}
 	}
 
-	// Whether a unit has news at all.
+	// Codes whether a unit has any nonzero residual.
 	int code_has_residual(size_t u, const Unit& unit, int above, int before, int value)
 	{
 		SharedContexts& shared = *contexts.shared;
 		int age = state.age[u];
 		int six = age < 4 ? age : age < 8 ? 4 : 5;
-		Counter* counters[3] = {&contexts.own[u][age < 2	  ? age
-												: age < 5 ? 2
-														  : 3],
+		Counter* counters[3] = {&contexts.own[u][age < 2   ? age
+												 : age < 5 ? 2
+														   : 3],
 								&shared.by_past[unit.kind][six][above][before],
 								&shared.by_history[unit.kind][state.history[u] & 31][above]};
 		int logits[3];
@@ -208,7 +210,7 @@ template <typename Bit> struct RowCoder
 		row.refinement = int(code_bit(shared.refinement, row.refinement > 0, SLOW_LIMIT));
 		if (row.refinement)
 			code_refinement(row);
-		uint32_t before = 0; // bits: which of the units before had news
+		uint32_t before = 0; // one bit per earlier unit: whether it had a residual
 		for (size_t u = 0; u < model.unit_count; ++u)
 		{
 			const Unit& unit = model.units[u];
@@ -223,7 +225,9 @@ template <typename Bit> struct RowCoder
 			for (int k = 0; k < unit.count; ++k)
 			{
 				bool certain = k + 1 == count && !others;
-				own[k] = some && k < count ? code_residual(unit, u, k, others < 2 ? others : 2, certain, own[k]) : 0;
+				own[k] = some && k < count
+							 ? code_residual(unit, u, k, others < 2 ? others : 2, certain, own[k])
+							 : 0;
 				others += own[k] != 0;
 			}
 		}
@@ -249,15 +253,15 @@ template <typename Bit> struct RowCoder
 	}
 };
 
-// Writes a row; what has been learned goes on. Returns its size, 0 if it does not fit.
+// Writes a row and updates the contexts. Returns its size, or 0 if it does not fit.
 size_t write_row(const Model& model, const State& before, Contexts& contexts, Row& row, uint8_t* dst,
 				 size_t room);
 
-// Reads an intra row: sets the state's mode and steps, and forgets what was learned.
-mocpack_Status read_keyframe(const Model& model, State& state, Contexts& contexts, const uint8_t* src, size_t size,
-						  Row& row);
+// Reads a keyframe: sets the mode and steps of the state, and resets the contexts.
+mocpack_Status read_keyframe(const Model& model, State& state, Contexts& contexts, const uint8_t* src,
+							 size_t size, Row& row);
 
-// Reads another row that `write_row` wrote; any bytes do no harm.
+// Reads a row that is not a keyframe. Invalid bytes are safe.
 mocpack_Status read_row(const Model& model, const State& before, Contexts& contexts, const uint8_t* src,
 						size_t size, Row& row);
 

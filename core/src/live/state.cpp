@@ -1,4 +1,4 @@
-// Takes the pose of a stream from frame to frame. Whole numbers only; floating point begins at `compute_pose`.
+// Advances the pose of a stream from frame to frame, in integers. Floating point starts at `compute_pose`.
 #include "live/state.h"
 
 #include <cstring>
@@ -19,7 +19,7 @@ Quat rotate_about(Vec3 axis, double angle)
 	return {s * axis.x, s * axis.y, s * axis.z, std::cos(0.5 * angle)};
 }
 
-// A rate follows what was not expected: an error that took longer to grow says less of it.
+// Adds a share of the prediction error to the velocity. An error that took longer to grow counts less.
 int64_t update_velocity(const Model& model, int64_t rate, int64_t surprise, int age)
 {
 	rate -= (rate * model.velocity_decay + 32768) >> 16;
@@ -44,8 +44,9 @@ void advance_rotation(const Model& model, State& s, const Unit& unit, size_t u, 
 	const int32_t* residuals = row.residuals + unit.first;
 	FixedQuat predicted = predict_rotation(s, unit, u);
 	int64_t vector[3] = {0, 0, 0};
-	s.rotations[u] = residuals[0] || residuals[1] || residuals[2] ? correct_rotation(s, unit, predicted, residuals, row.refinement, vector)
-											   : predicted;
+	s.rotations[u] = residuals[0] || residuals[1] || residuals[2]
+						 ? correct_rotation(s, unit, predicted, residuals, row.refinement, vector)
+						 : predicted;
 	for (int k = 0; k < 3; ++k)
 	{
 		int64_t& rate = s.velocities[unit.first + k];
@@ -94,12 +95,13 @@ void reset_state(const Model& model, State& s)
 	compute_steps(model, model.bound, 0, s.steps);
 }
 
-FixedQuat decode_rotation(const State& s, const Unit& unit, const int32_t* numbers, int largest, int refinement)
+FixedQuat decode_rotation(const State& s, const Unit& unit, const int32_t* numbers, int largest,
+						  int refinement)
 {
 	int64_t step = keyframe_step(unit, s, refinement), parts[3];
 	for (int k = 0; k < 3; ++k)
 		parts[k] = clamp(numbers[k] * step, ONE);
-	FixedQuat q = from_vector_part(parts[0], parts[1], parts[2]); // the largest stands in w
+	FixedQuat q = from_vector_part(parts[0], parts[1], parts[2]); // the omitted number is in w
 	if (largest != W_INDEX)
 	{
 		int64_t* at[4] = {&q.x, &q.y, &q.z, &q.w};
@@ -156,7 +158,8 @@ Vec3 compute_translation(const Unit& unit, const int64_t* values)
 	return at;
 }
 
-void compute_pose(const Model& model, const State& s, Quat* world_rotations, double* rotations, double* translations)
+void compute_pose(const Model& model, const State& s, Quat* world_rotations, double* rotations,
+				  double* translations)
 {
 	for (size_t j = 0; j < model.joint_count; ++j)
 	{
@@ -166,9 +169,9 @@ void compute_pose(const Model& model, const State& s, Quat* world_rotations, dou
 			int32_t b = model.body_of[j];
 			const Body& body = model.bodies[b];
 			Quat base = body.parent < 0 ? Quat{0, 0, 0, 1} : world_rotations[body.parent];
-			if (body.place >= 0)
+			if (body.translation >= 0)
 			{
-				const Unit& unit = model.units[body.place];
+				const Unit& unit = model.units[body.translation];
 				store(translations + 3 * unit.column, compute_translation(unit, s.values + unit.first));
 			}
 			world_rotations[b] = base;

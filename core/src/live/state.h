@@ -1,4 +1,4 @@
-// The pose that both ends of a stream hold, and how a row of whole numbers takes it to the next.
+// The pose that both ends of a stream hold, and how a row of integers advances it.
 #pragma once
 #include "live/fixed_quaternion.h"
 #include "live/model.h"
@@ -8,16 +8,16 @@ namespace mocpack
 namespace live
 {
 
-// How a stream is coded from an intra frame to the next.
+// Coding mode from one keyframe to the next.
 struct Mode
 {
-	uint32_t bound = 0; // micrometres
-	uint8_t frame_step = 1;	// frames of the source that one step of this stream is
-	uint8_t twist = 1;	// whether twist is coded that moves nothing but the skin
+	uint32_t bound = 0;		// micrometers
+	uint8_t frame_step = 1; // source frames per sent frame
+	uint8_t twist = 1;		// whether twist that moves only the skin is sent
 };
 
-const int W_INDEX = 3;		  // where an intra turn says which of its numbers is left out
-const int VELOCITY_STEP_PARTS = 4;			  // of a step, that rates of an intra frame are told in
+const int W_INDEX = 3;						  // of a quaternion (x, y, z, w)
+const int VELOCITY_STEP_PARTS = 4;			  // keyframes store velocities in quarters of a step
 const int64_t MAX_ANGULAR_VELOCITY = ONE / 2; // a frame
 const int64_t MAX_VALUE = int64_t(1) << 40;
 const int MAX_REFINEMENT = 6;
@@ -25,14 +25,14 @@ const int MAX_REFINEMENT = 6;
 struct State
 {
 	Mode mode;
-	int64_t number = -1; // of the frame
-	FixedQuat* rotations;	 // (units) world rotations of free turns
-	int64_t* values;	 // (numbers) of places and hinges
-	int64_t* velocities;		 // (numbers) change a frame that is expected to go on
-	int64_t* steps;		 // (numbers) of the mode
-	uint8_t* age;		 // (units) frames since its last news, at most 15
-	uint8_t* history;	 // (units) bits: whether it had news in the last frames, latest lowest
-	int8_t* signs;		 // (numbers) of the last news
+	int64_t number = -1;  // frame number
+	FixedQuat* rotations; // (units) world rotations of rotation units
+	int64_t* values;	  // (numbers) of translation and hinge units
+	int64_t* velocities;  // (numbers) predicted change per frame
+	int64_t* steps;		  // (numbers) quantizer steps of the mode
+	uint8_t* age;		  // (units) frames since the last residual, at most 15
+	uint8_t* history;	  // (units) bits: which of the last frames had a residual, newest lowest
+	int8_t* signs;		  // (numbers) sign of the last residual
 };
 
 inline State allocate_state(const Model& model, Arena& arena)
@@ -48,18 +48,18 @@ inline State allocate_state(const Model& model, Arena& arena)
 	return s;
 }
 
-// Nothing moves, nothing is turned.
+// Resets the state to the identity pose at rest.
 void reset_state(const Model& model, State& s);
 
-// What one frame says: for each number how far from its prediction, in steps; of an intra frame the numbers
-// themselves, and rates.
+// The integers of one frame: residuals in steps from the prediction. A keyframe has values and velocities
+// instead.
 struct Row
 {
 	bool keyframe;
-	int refinement;	  // steps are 2^refined finer
-	int32_t* residuals;	  // (numbers)
-	int32_t* velocities;	  // (numbers) of intra frames
-	uint8_t* largest; // (units) of intra frames: which number of a turn is left out
+	int refinement;		 // steps are 2^refined finer
+	int32_t* residuals;	 // (numbers)
+	int32_t* velocities; // (numbers) of keyframes
+	uint8_t* largest;	 // (units) of keyframes: the omitted number of a rotation
 };
 
 inline Row allocate_row(const Model& model, Arena& arena)
@@ -82,7 +82,7 @@ inline int64_t get_step(const State& s, size_t number, int refinement)
 	return step ? step : 1;
 }
 
-// Of an intra frame: all numbers of a turn have the step of its finest.
+// Returns the step of a unit in a keyframe: the smallest of its numbers.
 inline int64_t keyframe_step(const Unit& unit, const State& s, int refinement)
 {
 	int64_t least = get_step(s, size_t(unit.first), refinement);
@@ -94,14 +94,14 @@ inline int64_t keyframe_step(const Unit& unit, const State& s, int refinement)
 	return least;
 }
 
-// Where a free turn goes on to if nothing is said.
+// Returns the rotation of the next frame if there is no residual.
 inline FixedQuat predict_rotation(const State& s, const Unit& unit, size_t u)
 {
 	const int64_t* r = s.velocities + unit.first;
 	return live::normalize(multiply(s.rotations[u], from_vector_part(r[0], r[1], r[2])));
 }
 
-// The vector part that three numbers along a unit's axes come to.
+// Converts three numbers along a unit's axes to a vector part.
 inline void combine_axes(const Unit& unit, const int64_t (&numbers)[3], int64_t (&vector)[3])
 {
 	for (int c = 0; c < 3; ++c)
@@ -110,9 +110,9 @@ inline void combine_axes(const Unit& unit, const int64_t (&numbers)[3], int64_t 
 			BASIS_BITS;
 }
 
-// A free turn `residuals` steps from its prediction.
-inline FixedQuat correct_rotation(const State& s, const Unit& unit, FixedQuat predicted, const int32_t* residuals,
-								int refinement, int64_t (&vector)[3])
+// Returns the predicted rotation corrected by `residuals` steps.
+inline FixedQuat correct_rotation(const State& s, const Unit& unit, FixedQuat predicted,
+								  const int32_t* residuals, int refinement, int64_t (&vector)[3])
 {
 	int64_t numbers[3];
 	for (int k = 0; k < 3; ++k)
@@ -121,22 +121,26 @@ inline FixedQuat correct_rotation(const State& s, const Unit& unit, FixedQuat pr
 	return live::normalize(multiply(predicted, from_vector_part(vector[0], vector[1], vector[2])));
 }
 
-// A turn told by three numbers of its quaternion against its anchor; the one left out is the largest.
-FixedQuat decode_rotation(const State& s, const Unit& unit, const int32_t* numbers, int largest, int refinement);
+// Decodes a rotation of a keyframe: three numbers of its quaternion relative to its anchor; the largest is
+// omitted.
+FixedQuat decode_rotation(const State& s, const Unit& unit, const int32_t* numbers, int largest,
+						  int refinement);
 
-// Takes the state on by a row. What a row that was not made by an encoder holds does no harm.
+// Advances the state by a row. Rows that no encoder made are safe.
 void advance(const Model& model, State& s, const Row& row);
 
-// The pose: local rotations (J, 4), translations (M, 3). `world_rotations` (bodies) is room to work in.
-void compute_pose(const Model& model, const State& s, Quat* world_rotations, double* rotations, double* translations);
+// Writes the pose: local rotations (J, 4) and translations (M, 3). `world_rotations` (bodies) is working
+// memory.
+void compute_pose(const Model& model, const State& s, Quat* world_rotations, double* rotations,
+				  double* translations);
 
-// CRC-32 of the whole numbers.
+// Returns the CRC-32 of the integer state.
 uint32_t compute_checksum(const Model& model, const State& s);
 
-// Turn of a hinged body against its parent at these angles.
+// Returns the rotation of a hinged body relative to its parent at these angles.
 Quat compute_hinge_rotation(const Body& body, const Unit& unit, const int64_t* values);
 
-// Translation at these ways.
+// Returns the translation at these coordinates.
 Vec3 compute_translation(const Unit& unit, const int64_t* values);
 
 } // namespace live

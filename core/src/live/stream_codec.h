@@ -1,4 +1,4 @@
-// What an encoder and a receiver of a stream both hold: the model, the state that rows take on, room to work.
+// State shared by the encoder and the receiver of a stream: model, pose, probabilities, working memory.
 #pragma once
 #include "live/row_coder.h"
 
@@ -17,7 +17,8 @@ struct StreamCodec
 	size_t max_row_bytes;
 };
 
-// Reads a hello and takes memory for what it needs; over no memory it counts. False where it is no hello.
+// Reads a hello and allocates what it needs. An arena without memory only counts bytes. Returns false for an
+// invalid hello.
 inline bool allocate_codec(const uint8_t* hello, size_t size, Arena& arena, StreamCodec* end)
 {
 	mocpack_Fault fault;
@@ -40,7 +41,7 @@ inline bool allocate_codec(const uint8_t* hello, size_t size, Arena& arena, Stre
 	return true;
 }
 
-// Takes the state on by the row at hand, to frame `number`.
+// Applies the current row to the state, which then is that of frame `number`.
 inline void apply_row(StreamCodec& end, int64_t number)
 {
 	advance(end.model, end.state, end.row);

@@ -1,4 +1,4 @@
-// Euler channels of a skeleton's joints to quaternions, for a whole clip at once.
+// Converts the Euler channels of a clip to quaternions.
 #include "math/channels.h"
 #include "math/euler.h"
 

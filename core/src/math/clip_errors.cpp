@@ -1,10 +1,9 @@
-// The error of one motion against another, without writing out where either is.
+// Computes the error between two motions without computing world poses.
 //
-// Everything is seen from the original's joint. Let D be the turn of the decoded joint against the
-// original's and s its displacement, both in the original joint's own frame: a point x of the joint
-// has moved by s + (D - 1) x. From a joint to its child, whose place in it is t and whose local
-// rotation is R (decoded: t', R'), the displacement becomes R^-1 (s + D t' - t) and the turn
-// R^-1 D R'. So no world rotation is ever needed, and nothing is lost far from the origin.
+// All quantities are in the frame of the original joint. Let D be the rotation of the decoded joint relative
+// to the original one, and s its displacement. Then a point x of the joint moves by s + (D - 1) x. For a
+// child with translation t and local rotation R (decoded: t', R'), the displacement is R^-1 (s + D t' - t)
+// and the rotation R^-1 D R'. This needs no world rotations and loses no precision far from the origin.
 #include "math/clip_errors.h"
 #include "common/skeleton.h"
 #include "math/lanes.h"
@@ -24,10 +23,10 @@ struct Joint
 	LaneQuat turn;		  // D
 	Matrix turn_less_one; // D - 1
 	LaneVec shift;		  // s
-	Lanes all;			  // the largest |displacement|² of centre, skin and bone ends
+	Lanes all;			  // largest |displacement|² of center, shell points and end sites
 };
 
-// Sums and maxima over the joints of some frames.
+// Sums and maxima over the joints of a few frames.
 struct Poses
 {
 	Lanes sum, squares, largest, all;
@@ -39,7 +38,7 @@ struct Motion
 	const double* translations[lane_count];
 };
 
-// The pointers to some frames of a motion; past the end, to the last one again.
+// Returns pointers to consecutive frames; past the end, the last frame is repeated.
 Motion frames_of(const mocpack_Skeleton& skeleton, const double* rotations, const double* translations,
 				 size_t first, size_t count)
 {
@@ -67,7 +66,8 @@ Matrix subtract_identity(LaneQuat q)
 	return {{{-(yy + zz), xy - zw, xz + yw}, {xy + zw, -(xx + zz), yz - xw}, {xz - yw, yz + xw, -(xx + yy)}}};
 }
 
-// The largest of |s|² and of what the points `shell` along the joint's three axes have moved, squared.
+// Returns the largest squared displacement of the center and the points at distance `shell` along the three
+// axes.
 Lanes max_shell_displacement(LaneVec s, const Matrix& m, Lanes shell)
 {
 	LaneVec x = {s.x + shell * m.rows[0].x, s.y + shell * m.rows[1].x, s.z + shell * m.rows[2].x};
@@ -76,7 +76,7 @@ Lanes max_shell_displacement(LaneVec s, const Matrix& m, Lanes shell)
 	return larger(larger(dot(s, s), dot(x, x)), larger(dot(y, y), dot(z, z)));
 }
 
-// Measures the joints of some frames, leaves each in `joints`, and returns what they come to.
+// Computes the errors of all joints in a few frames into `joints`, and returns their sums and maxima.
 Poses measure(const mocpack_Skeleton& skeleton, const Motion& a, const Motion& b, double shell, Joint* joints)
 {
 	Poses poses = {};
@@ -99,16 +99,16 @@ Poses measure(const mocpack_Skeleton& skeleton, const Motion& a, const Motion& b
 		turn = multiply(turn, gather_quat(b.rotations, 4 * j));
 		shift = rotate(back, shift);
 		Matrix matrix = subtract_identity(turn);
-		Lanes centre = dot(shift, shift), all = max_shell_displacement(shift, matrix, spread(shell));
+		Lanes center = dot(shift, shift), all = max_shell_displacement(shift, matrix, spread(shell));
 		for (; e < skeleton.end_count && size_t(skeleton.end_joints[e]) == j; ++e)
 		{
 			LaneVec end = shift + apply(matrix, spread(load_vec(skeleton.end_sites + 3 * e)));
 			all = larger(all, dot(end, end));
 		}
 		joints[j] = {turn, matrix, shift, all};
-		poses.sum += square_root(centre);
-		poses.squares += centre;
-		poses.largest = larger(poses.largest, centre);
+		poses.sum += square_root(center);
+		poses.squares += center;
+		poses.largest = larger(poses.largest, center);
 		poses.all = larger(poses.all, all);
 	}
 	return poses;

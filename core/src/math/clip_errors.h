@@ -1,4 +1,4 @@
-// How far two motions of one skeleton are apart.
+// Computes the error between two motions of one skeleton.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,8 +10,8 @@ extern "C"
 {
 #endif
 
-	// What mocpack_clip_errors found, in metres. The promised error is the largest displacement of joint
-	// centres, end sites and the points `shell` metres along the three axes of each joint's own frame.
+	// Errors in meters. promised_max is the largest displacement of joint centers, end sites and the points
+	// at distance `shell` along the three axes of each joint.
 	typedef struct mocpack_ClipErrors
 	{
 		double promised_max;
@@ -22,10 +22,10 @@ extern "C"
 		int64_t worst_joint;
 	} mocpack_ClipErrors;
 
-	/* Compare two motions of one skeleton without writing their points out (clip_errors.cpp).
+	/* Compares two motions of one skeleton (clip_errors.cpp).
 	 *
-	 * frame_max (T) and joint_max (J) receive the promised error by frame and by joint; each may be null.
-	 * scratch is of mocpack_clip_errors_scratch_size(J) bytes, aligned as malloc aligns. */
+	 * frame_max (T) and joint_max (J) receive the maximum error per frame and per joint; each may be null.
+	 * scratch has mocpack_clip_errors_scratch_size(J) bytes, aligned as by malloc. */
 	size_t mocpack_clip_errors_scratch_size(size_t joint_count);
 	void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
 							 const double* translations_a, const double* rotations_b,

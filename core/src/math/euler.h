@@ -1,4 +1,4 @@
-// Turns about one of three axes, which Euler angles are made of.
+// Rotations about coordinate axes, for Euler angles.
 #pragma once
 #include <cmath>
 
@@ -7,7 +7,7 @@
 namespace mocpack
 {
 
-// q turned further by `angle` about its own x, y or z axis.
+// Rotates q by `angle` about its own x, y or z axis.
 inline Quat rotate_about(Quat q, int axis, double angle)
 {
 	double s = std::sin(0.5 * angle), c = std::cos(0.5 * angle);

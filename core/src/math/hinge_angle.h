@@ -1,4 +1,4 @@
-// Angles of hinges, and ways of sliders, of one joint in one pose.
+// Hinge angles and slider positions of one joint in one pose.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -8,13 +8,13 @@
 namespace mocpack
 {
 
-// The angle of the turn about an axis that is nearest to a rotation.
+// Returns the angle of the rotation about `axis` that is closest to q.
 inline double twist(Quat q, Vec3 axis)
 {
 	return 2 * std::atan2(q.x * axis.x + q.y * axis.y + q.z * axis.z, q.w);
 }
 
-// Angles about one or two axes of a turn from rest.
+// Computes the angles about one or two axes of a rotation relative to rest.
 inline void solve_hinge_angles(Quat turn, Vec3 first, const double* second_axis, double* outer, double* inner)
 {
 	if (!second_axis)
@@ -30,10 +30,11 @@ inline void solve_hinge_angles(Quat turn, Vec3 first, const double* second_axis,
 	*inner = twist(multiply(back, turn), second);
 }
 
-// The ways along up to three axes (n, 3) that come nearest to a displacement: least squares, by elimination.
+// Computes positions along up to three axes (n, 3) that best match a displacement: least squares by
+// elimination.
 inline void solve_slider_positions(const double* axes, size_t count, Vec3 displacement, double* ways)
 {
-	const size_t n = count < 3 ? count : 3; // which compilers want to hear
+	const size_t n = count < 3 ? count : 3; // tells compilers the maximum
 	double m[3][3] = {}, rest[3] = {};
 	for (size_t i = 0; i < n; ++i)
 	{
@@ -58,8 +59,8 @@ inline void solve_slider_positions(const double* axes, size_t count, Vec3 displa
 	}
 }
 
-// Puts an angle on the branch that its limits allow, or that is nearest to the frame before: null for the
-// first.
+// Adds full turns to an angle: to be closest to the middle of narrow limits, else to the previous frame
+// (`before`, null for the first).
 inline double unwrap_hinge_angle(double angle, double lowest, double highest, const double* before)
 {
 	const double turn = 6.28318530717958647692; // radians

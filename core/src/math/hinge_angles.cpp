@@ -1,4 +1,4 @@
-// Angles of a motion about its skeleton's hinges.
+// Computes the hinge angles of a motion.
 #include "math/hinge_angles.h"
 
 #include "math/hinge_angle.h"
@@ -8,7 +8,7 @@ using namespace mocpack;
 namespace
 {
 
-// The hinges of one joint, from row h on: those that slide, then those that turn.
+// The hinges of one joint, starting at row h: sliding, then turning ones.
 struct JointRows
 {
 	size_t joint, slides, turns;
@@ -21,7 +21,7 @@ struct JointRows
 	}
 };
 
-// Of a joint that is not translated, what it would be for one that is.
+// Returns the translation column of a joint; translated_count if it has none.
 size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
 {
 	size_t m = 0;
@@ -33,7 +33,7 @@ size_t translated_column(const mocpack_Skeleton& skeleton, size_t joint)
 } // namespace
 
 void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
-						  const double* translations, size_t frames, double* angles)
+								  const double* translations, size_t frames, double* angles)
 {
 	const mocpack_Skeleton& s = *skeleton;
 	for (size_t h = 0; h < s.hinge_count;)
@@ -56,11 +56,11 @@ void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double
 			}
 			if (own.turns)
 				solve_hinge_angles(multiply(back, load_quat(rotations + 4 * (t * s.joint_count + own.joint))),
-							  load_vec(turning), own.turns > 1 ? turning + 3 : nullptr, row + first,
-							  row + first + 1);
+								   load_vec(turning), own.turns > 1 ? turning + 3 : nullptr, row + first,
+								   row + first + 1);
 			for (size_t i = first; i < first + own.turns; ++i)
 				row[i] = unwrap_hinge_angle(row[i], s.hinge_limits[2 * i], s.hinge_limits[2 * i + 1],
-									   t ? row + i - s.hinge_count : nullptr);
+											t ? row + i - s.hinge_count : nullptr);
 		}
 		h += own.slides + own.turns;
 	}

@@ -1,4 +1,4 @@
-// Angles of a motion about its skeleton's hinges.
+// Computes the hinge angles of a motion.
 #pragma once
 #include "common/skeleton.h"
 
@@ -7,12 +7,12 @@ extern "C"
 {
 #endif
 
-	/* Angles and ways (T, H) of a motion, in the order of the skeleton's hinges: where a joint leaves them,
-	 * of the nearest turn. An angle between limits less than a turn apart is the one nearest to their middle,
-	 * any other begins in [-pi, pi] and goes on without jumps. rotations: (T, J, 4) local; translations: (T,
-	 * M, 3) of the skeleton's translated joints. */
+	/* Writes angles and slider positions (T, H) in the order of the skeleton's hinges. If a rotation is not
+	 * possible with the hinges, the closest angles are used. If the limits of a hinge are less than a full
+	 * turn apart, its angle is closest to their middle; other angles start in [-pi, pi] and are unwrapped.
+	 * rotations: (T, J, 4) local; translations: (T, M, 3). */
 	void mocpack_compute_hinge_angles(const mocpack_Skeleton* skeleton, const double* rotations,
-							  const double* translations, size_t frames, double* angles);
+									  const double* translations, size_t frames, double* angles);
 
 #ifdef __cplusplus
 }

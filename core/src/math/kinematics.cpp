@@ -1,4 +1,4 @@
-// Forward kinematics: from local rotations to the world.
+// Forward kinematics.
 #include "math/kinematics.h"
 #include "common/skeleton.h"
 #include "math/quaternion.h"
@@ -8,7 +8,7 @@ using namespace mocpack;
 namespace
 {
 
-// World positions and rotations of one pose.
+// Computes world positions and rotations of one pose.
 void solve_pose(const mocpack_Skeleton& skeleton, const double* rotations, const double* translations,
 				double* positions, double* world)
 {

@@ -1,7 +1,7 @@
-// The same number of several frames, side by side: one instruction does for all of them.
+// SIMD lanes: the same value of several frames.
 //
-// A vector type where the compiler has one. Two doubles are what every x86-64, every 64-bit ARM and
-// WebAssembly have; lane by lane the arithmetic is that of doubles, so that results do not depend on it.
+// Uses the compiler's vector type if it has one. Every x86-64, 64-bit ARM and WebAssembly has two doubles.
+// Each lane computes like a plain double, so results do not depend on SIMD.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -28,7 +28,7 @@ using Lanes = PlainVector<double, lane_count>;
 using LaneVec = Vec3Of<Lanes>;
 using LaneQuat = QuatOf<Lanes>;
 
-// All lanes the same.
+// Copies a value to all lanes.
 inline Lanes spread(double value)
 {
 	return Lanes{} + value;
@@ -39,7 +39,7 @@ inline LaneVec spread(Vec3 v)
 	return {spread(v.x), spread(v.y), spread(v.z)};
 }
 
-// One number from each of several arrays.
+// Loads one number from each of several arrays.
 inline Lanes gather(const double* const from[lane_count], size_t at)
 {
 	Lanes lanes;

@@ -1,4 +1,4 @@
-// Linear prediction that learns as it goes: the part that takes the time.
+// Recursive least squares: the update, which dominates the run time.
 #include "math/least_squares.h"
 
 #include "common/simd_clones.h"
@@ -18,7 +18,7 @@ MOCPACK_SIMD_CLONES void RecursiveLeastSquares::learn(const double* inputs, doub
 	}
 	double energy = forgetting + scale * dot(gain, inputs, stride);
 	trace *= scale;
-	// the negations are true for NaN too
+	// the negated comparisons are also true for NaN
 	if (!(energy > 0) || !(trace > 0) || !(trace * caution < 1e3 * double(n)))
 		return reset();
 	double step = scale / energy, error = actual - predicted;

@@ -1,7 +1,7 @@
-// Linear prediction that learns as it goes: recursive least squares with forgetting.
+// Adaptive linear prediction: recursive least squares with forgetting.
 //
-// Only + - * / of IEEE doubles in a fixed order (four running sums, then their sum), so that every machine
-// computes the same predictions; compile with contraction off. Memory is the caller's.
+// Uses only + - * / of IEEE doubles in a fixed order (four running sums, then their sum), so that every
+// machine computes the same predictions. Compile with contraction off. The caller provides the memory.
 #pragma once
 #include <cstddef>
 
@@ -10,7 +10,7 @@
 namespace mocpack
 {
 
-const size_t LANES = 4; // note: the number of running sums decides rounding, so it is part of the format
+const size_t LANES = 4; // part of the format: the number of running sums affects rounding
 
 inline size_t padded(size_t n)
 {
@@ -26,14 +26,14 @@ inline double dot(const double* a, const double* b, size_t n)
 	return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-// Weights that predict a number from n others, with the inverse of the inputs' covariance.
+// Predicts a number from n inputs; keeps the weights and the inverse of the inputs' covariance.
 struct RecursiveLeastSquares
 {
-	size_t n = 0, stride = 0; // stride: n padded; inputs and weights beyond n stay 0
+	size_t n = 0, stride = 0; // stride is n padded; inputs and weights after n stay 0
 	double forgetting = 1, caution = 1;
 	double* weights = nullptr; // (stride)
 	double* gain = nullptr;	   // (stride)
-	double* inverse = nullptr; // (n, stride), to be multiplied by
+	double* inverse = nullptr; // (n, stride), scaled by
 	double scale = 1;
 
 	static size_t doubles(size_t n)
@@ -61,13 +61,13 @@ struct RecursiveLeastSquares
 		return dot(weights, inputs, stride);
 	}
 
-	// `predicted` is what predict(inputs) returned, `actual` what came.
+	// `predicted` is the result of predict(inputs), `actual` the true value.
 	void learn(const double* inputs, double predicted, double actual);
 
   private:
 	void forget(double trace)
 	{
-		// inputs that stay 0 would let the inverse grow without end
+		// the inverse would grow without limit if inputs stay 0
 		if (trace * caution < double(n))
 			scale /= forgetting;
 		if (scale < 1048576)
@@ -86,7 +86,7 @@ struct RecursiveLeastSquares
 	}
 };
 
-// Weights of a few predictions of one number: least squares with a strong pull to equal shares.
+// Blends a few predictions of one number: least squares, regularized towards the initial weights.
 template <int MOST> struct Blend
 {
 	int n = 0;
@@ -104,7 +104,7 @@ template <int MOST> struct Blend
 
 	void learn(const double* inputs, double actual)
 	{
-		// the count as a constant lets the compiler unroll; the arithmetic is the same
+		// a constant count lets the compiler unroll; results are the same
 		switch (SMALL_BUILD ? 0 : n)
 		{
 		case 3:
@@ -119,7 +119,7 @@ template <int MOST> struct Blend
 	}
 
   private:
-	// (moments + pull) weights = products + pull start, by L D Lᵀ; COUNT is n, or 0 if that is not known
+	// Solves (moments + pull) weights = products + pull start by L D Lᵀ; COUNT is n, or 0 if not constant
 	template <int COUNT> void learn_of(const double* inputs, double actual)
 	{
 		const int count = COUNT ? COUNT : n;

@@ -1,6 +1,6 @@
-// Quaternions (x, y, z, w) and vectors as plain structs, for the kernels.
+// Quaternions (x, y, z, w) and vectors as plain structs.
 //
-// The arithmetic is for any kind of number: a double, or the lanes of lanes.h.
+// Works with any number type: double, or the lanes of lanes.h.
 #pragma once
 
 namespace mocpack
@@ -84,7 +84,7 @@ template <typename N> inline Vec3Of<N> rotate(QuatOf<N> q, Vec3Of<N> v)
 	return v + q.w * t + cross(u, t);
 }
 
-// A rotation of many vectors: what x, y and z become.
+// A rotation matrix by columns, faster than a quaternion for many vectors.
 template <typename N> struct MatrixOf
 {
 	Vec3Of<N> x, y, z;

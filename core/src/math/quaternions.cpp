@@ -1,4 +1,4 @@
-// Making arrays of quaternions fit to be trusted: unit length, one hemisphere in time.
+// Normalizes arrays of quaternions: unit length, continuous signs over time.
 #include <cmath>
 
 #include "common/simd_clones.h"
@@ -10,10 +10,10 @@ using namespace mocpack;
 namespace
 {
 
-const double ROUNDING = 1e-14;		 // of the square of a unit quaternion's length
-const float SINGLE_ROUNDING = 5e-7f; // the same in single precision
+const double ROUNDING = 1e-14;		 // tolerance of the squared length
+const float SINGLE_ROUNDING = 5e-7f; // in single precision
 
-// How many of `count` quaternions would be changed, `before` being those of the frame before.
+// Counts the quaternions that need a change; `before` is the previous frame.
 MOCPACK_SIMD_CLONES size_t count_unnormalized(const double* p, const double* before, size_t count)
 {
 	size_t bad = 0;
@@ -21,7 +21,7 @@ MOCPACK_SIMD_CLONES size_t count_unnormalized(const double* p, const double* bef
 	{
 		double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
 		double along = p[0] * before[0] + p[1] * before[1] + p[2] * before[2] + p[3] * before[3];
-		// false for NaN too
+		// also rejects NaN
 		bad += !(std::fabs(square - 1.0) <= ROUNDING) | !(along >= 0);
 	}
 	return bad;
@@ -46,7 +46,7 @@ int64_t mocpack_normalize_rotations(double* rotations, size_t frames, size_t joi
 	for (size_t i = 0; i < frames * joints; ++i)
 	{
 		double* p = rotations + 4 * i;
-		// most frames have nothing to settle, and that is quickly seen
+		// fast path: most frames need no change
 		if (joints && i % joints == 0 && !count_unnormalized(p, i ? p - 4 * joints : p, joints))
 		{
 			i += joints - 1;
@@ -54,10 +54,10 @@ int64_t mocpack_normalize_rotations(double* rotations, size_t frames, size_t joi
 		}
 		Quat q = load_quat(p);
 		double square = q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w;
-		// false for NaN too
+		// also rejects NaN
 		if (!(std::fabs(square - 1.0) <= 2.0 * tolerance))
 			return int64_t(i);
-		// a quaternion that is unit already keeps its exact bits, so settling twice changes nothing
+		// unit quaternions keep their exact bits, so the function is idempotent
 		double scale = std::fabs(square - 1.0) > ROUNDING ? 1.0 / std::sqrt(square) : 1.0;
 		if (i >= joints)
 		{
@@ -72,7 +72,7 @@ int64_t mocpack_normalize_rotations(double* rotations, size_t frames, size_t joi
 }
 
 int64_t mocpack_normalize_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
-									 float tolerance)
+										float tolerance)
 {
 	for (size_t t = 0; t < frames; ++t, rows += stride)
 		for (size_t j = 0; j < joints; ++j)
@@ -84,7 +84,7 @@ int64_t mocpack_normalize_rotation_rows(float* rows, size_t frames, size_t joint
 			float off = std::fabs(square - 1.0f);
 			if (off <= SINGLE_ROUNDING && along >= 0)
 				continue;
-			// false for NaN too
+			// also rejects NaN
 			if (!(off <= 2.0f * tolerance))
 				return int64_t(t * joints + j);
 			float scale = off > SINGLE_ROUNDING ? 1.0f / std::sqrt(square) : 1.0f;

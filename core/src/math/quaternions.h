@@ -1,4 +1,4 @@
-// Arrays of quaternions made fit to be trusted.
+// Normalizes arrays of quaternions.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -8,17 +8,17 @@ extern "C"
 {
 #endif
 
-	/* Make quaternions (T, J, 4) unit and continuous in time, in place (quaternions.cpp).
+	/* Normalizes quaternions (T, J, 4) in place: unit length, continuous signs (quaternions.cpp).
 	 *
-	 * Each takes the sign nearest to the frame before. Returns -1, or the index of the first quaternion
-	 * that is not finite or whose length is further than `tolerance` from 1. */
+	 * Each quaternion gets the sign closer to the previous frame. Returns -1, or the index of the first
+	 * quaternion that is not finite or whose length differs from 1 by more than `tolerance`. */
 	int64_t mocpack_normalize_rotations(double* rotations, size_t frames, size_t joints, double tolerance);
 
-	/* The same in single precision: quaternions (T, J, 4) whose frames are `stride` numbers apart. */
+	/* The same in single precision; frames are `stride` numbers apart. */
 	int64_t mocpack_normalize_rotation_rows(float* rows, size_t frames, size_t joints, size_t stride,
-										 float tolerance);
+											float tolerance);
 
-	// Whether settling would change nothing.
+	// Returns whether normalizing would change nothing.
 	int mocpack_are_rotations_normalized(const double* rotations, size_t frames, size_t joints);
 
 #ifdef __cplusplus

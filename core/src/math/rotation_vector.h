@@ -1,4 +1,4 @@
-// Rotations as vectors along their axis, as long as their angle.
+// Rotation vectors: axis times angle.
 #pragma once
 #include <cmath>
 
@@ -7,7 +7,7 @@
 namespace mocpack
 {
 
-// The rotation by |v| radians about v.
+// Returns the rotation by |v| radians about v.
 inline Quat exponential(Vec3 v)
 {
 	double angle = std::sqrt(dot(v, v)), half = 0.5 * angle;
@@ -15,7 +15,7 @@ inline Quat exponential(Vec3 v)
 	return {scale * v.x, scale * v.y, scale * v.z, std::cos(half)};
 }
 
-// The rotation vector of q, of at most π.
+// Returns the rotation vector of q, with an angle of at most π.
 inline Vec3 logarithm(Quat q)
 {
 	if (q.w < 0)

@@ -1,4 +1,4 @@
-// Directions and turns for closed loops: unit vectors, shortest turns, and a grid that forgets last bits.
+// Directions and shortest rotations, and rounding to a fine grid for closed prediction loops.
 #pragma once
 #include <cmath>
 
@@ -7,12 +7,12 @@
 namespace mocpack
 {
 
-const double GRID = 67108864.0; // 2^26 to a metre: 15 nanometres
+const double GRID = 67108864.0; // steps per meter: 2^26, 15 nanometers each
 const double PI = 3.14159265358979323846;
-const double NEAR = 1e-9; // metres: a bone this short has no direction
+const double NEAR = 1e-9; // meters: shorter bones have no direction
 
-// Decoded numbers live on a fine grid, so that a last bit that differs between machines dies out
-// instead of growing from frame to frame.
+// Rounds decoded values to a fine grid, so that differences in the last bit between machines do not grow from
+// frame to frame.
 inline double snap(double value, double grid)
 {
 	return std::floor(value * grid + 0.5) / grid;
@@ -46,7 +46,7 @@ inline Vec3 normalize_or(Vec3 v, Vec3 otherwise)
 	return n > NEAR ? (1 / n) * v : otherwise;
 }
 
-// A unit vector perpendicular to the unit vector v, the same on every machine.
+// Returns a unit vector perpendicular to the unit vector v, the same on every machine.
 inline Vec3 perpendicular(Vec3 v)
 {
 	double x = std::fabs(v.x), y = std::fabs(v.y), z = std::fabs(v.z);
@@ -55,7 +55,7 @@ inline Vec3 perpendicular(Vec3 v)
 	return (1 / length(side)) * side;
 }
 
-// The smallest rotation that takes unit vector a to b.
+// Returns the smallest rotation from unit vector a to b.
 inline Quat shortest_rotation(Vec3 a, Vec3 b)
 {
 	double whole = 1 + dot(a, b);
@@ -68,7 +68,7 @@ inline Quat shortest_rotation(Vec3 a, Vec3 b)
 	return unit({axis.x, axis.y, axis.z, whole});
 }
 
-// The angle whose sine and cosine these are, for a sine that is not negative; quick where it is small.
+// atan2 for non-negative sines, faster for small angles.
 inline double angle_of(double sine, double cosine)
 {
 	if (cosine <= 0 || sine > 0.02)
@@ -77,13 +77,13 @@ inline double angle_of(double sine, double cosine)
 	return t * (1 - tt * (1.0 / 3 - tt * (1.0 / 5 - tt * (1.0 / 7 - tt / 9))));
 }
 
-// The part of v that is perpendicular to the unit vector u.
+// Returns the component of v perpendicular to the unit vector u.
 inline Vec3 tangent(Vec3 u, Vec3 v)
 {
 	return v - dot(u, v) * u;
 }
 
-// (A + damping I)⁻¹ v of a symmetric matrix, by its adjugate.
+// Returns (A + damping I)⁻¹ v for a symmetric matrix, by its adjugate.
 inline Vec3 solve(const double a[6], double damping, Vec3 v)
 {
 	double xx = a[0] + damping, yy = a[1] + damping, zz = a[2] + damping, xy = a[3], xz = a[4], yz = a[5];

@@ -1,7 +1,7 @@
-// Several numbers side by side, for compilers without vector types (cl.exe): the same arithmetic, lane by
-// lane, so that results are the same bits.
+// A replacement for vector types on compilers without them (cl.exe). Lanes compute in the same way, so
+// results are identical.
 //
-// MOCPACK_PLAIN_VECTORS chooses it where the compiler has vector types too, for the tests.
+// Tests define MOCPACK_PLAIN_VECTORS to use it everywhere.
 #pragma once
 #include <cstddef>
 
@@ -68,7 +68,7 @@ template <typename N, size_t count> struct PlainVector
 		return made;
 	}
 
-	// a single number stands for as many
+	// a single number is broadcast
 	friend PlainVector operator+(const PlainVector& a, N b)
 	{
 		return a + all(b);

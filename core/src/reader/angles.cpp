@@ -1,4 +1,4 @@
-// Angles of hinges, and ways of sliders, from poses.
+// Computes hinge angles and slider positions from poses.
 #include "math/hinge_angle.h"
 #include "reader/motion.h"
 
@@ -8,15 +8,15 @@ namespace mocpack
 namespace
 {
 
-// The rows of a joint in the order in which they apply, sliders before turns.
+// The hinges of a joint in the order in which they apply, sliders first.
 struct JointRows
 {
-	const int32_t* rows; // of the source
+	const int32_t* rows; // indices in the order of the source
 	size_t slides, turns;
 };
 
-// The ways along up to three axes that come nearest to a displacement.
-void is_slider(const mocpack_Hinge* hinges, const JointRows& own, Vec3 displacement, double* angles)
+// Computes the positions of up to three sliders that are closest to a displacement.
+void solve_sliders(const mocpack_Hinge* hinges, const JointRows& own, Vec3 displacement, double* angles)
 {
 	double axes[9], ways[3];
 	for (size_t i = 0; i < own.slides; ++i)
@@ -33,31 +33,32 @@ Quat quaternion_at(const mocpack_Poses& poses, size_t frame, size_t joint)
 	return {at[0], at[s.component], at[2 * s.component], at[3 * s.component]};
 }
 
-Vec3 place_at(const mocpack_Poses& poses, size_t frame, size_t joint)
+Vec3 translation_at(const mocpack_Poses& poses, size_t frame, size_t joint)
 {
 	const mocpack_Strides& s = poses.translation_strides;
 	const double* at = static_cast<const double*>(poses.translations) + frame * s.frame + joint * s.joint;
 	return {at[0], at[s.component], at[2 * s.component]};
 }
 
-void find_joint(const mocpack_Info& info, const mocpack_Poses& poses, size_t frame, const JointRows& own,
-				double* angles)
+void solve_joint(const mocpack_Info& info, const mocpack_Poses& poses, size_t frame, const JointRows& own,
+				 double* angles)
 {
 	const size_t joint = size_t(info.hinges[own.rows[0]].joint);
 	const Quat back =
 		info.rest_rotations ? conjugate(load_quat(info.rest_rotations + 4 * joint)) : Quat{0, 0, 0, 1};
 	if (own.slides)
-		is_slider(info.hinges, own,
-			 rotate(back, place_at(poses, frame, joint) - load_vec(info.offsets + 3 * joint)), angles);
+		solve_sliders(info.hinges, own,
+					  rotate(back, translation_at(poses, frame, joint) - load_vec(info.offsets + 3 * joint)),
+					  angles);
 	if (!own.turns)
 		return;
 	const int32_t first = own.rows[own.slides], last = own.rows[own.slides + own.turns - 1];
 	solve_hinge_angles(multiply(back, quaternion_at(poses, frame, joint)), load_vec(info.hinges[first].axis),
-				  own.turns > 1 ? info.hinges[last].axis : nullptr, angles + first, angles + last);
+					   own.turns > 1 ? info.hinges[last].axis : nullptr, angles + first, angles + last);
 }
 
-// Angles of one frame, up to full turns.
-void find_angles(const mocpack_Motion& motion, const mocpack_Poses& poses, size_t frame, double* angles)
+// Computes the angles of one frame, modulo full turns.
+void solve_frame(const mocpack_Motion& motion, const mocpack_Poses& poses, size_t frame, double* angles)
 {
 	for (size_t h = 0; h < motion.info.hinge_count;)
 	{
@@ -65,7 +66,7 @@ void find_angles(const mocpack_Motion& motion, const mocpack_Poses& poses, size_
 		for (const int32_t joint = motion.hinge_joints[h];
 			 h < motion.info.hinge_count && motion.hinge_joints[h] == joint; ++h)
 			++(motion.hinge_slides[h] ? own.slides : own.turns);
-		find_joint(motion.info, poses, frame, own, angles);
+		solve_joint(motion.info, poses, frame, own, angles);
 	}
 }
 
@@ -75,16 +76,17 @@ void find_angles(const mocpack_Motion& motion, const mocpack_Poses& poses, size_
 
 using namespace mocpack;
 
-void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames, double* angles)
+void mocpack_hinge_angles(const mocpack_Motion* motion, const mocpack_Poses* poses, size_t frames,
+						  double* angles)
 {
 	const mocpack_Info& info = motion->info;
 	for (size_t t = 0; t < frames; ++t)
 	{
 		double* row = angles + t * info.hinge_count;
-		find_angles(*motion, *poses, t, row);
+		solve_frame(*motion, *poses, t, row);
 		for (size_t h = 0; h < info.hinge_count; ++h)
 			if (!info.hinges[h].slides)
 				row[h] = unwrap_hinge_angle(row[h], info.hinges[h].lower_limit, info.hinges[h].upper_limit,
-									   t ? row + h - info.hinge_count : nullptr);
+											t ? row + h - info.hinge_count : nullptr);
 	}
 }

@@ -1,4 +1,4 @@
-// Archives of many clips: the trailer read, a clip's file put together as it is read.
+// Archives: reads the trailer, and assembles the files of clips.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -17,12 +17,12 @@ namespace
 {
 
 const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24, COLUMNS = 8;
-const uint64_t MAX_FIELD = ~uint64_t(0) >> 1; // that other readers' signed numbers hold
-const uint64_t INDEX_ROOM = 1 << 20, MOST_INFLATED = 256, MAX_NAME_BYTES = 1024;
+const uint64_t MAX_FIELD = ~uint64_t(0) >> 1; // other readers store fields as signed 64-bit numbers
+const uint64_t INDEX_ROOM = 1 << 20, MAX_INFLATION = 256, MAX_NAME_BYTES = 1024;
 const uint8_t ARCHIVE_VERSION = 1;
 const size_t MAX_CHUNK_HEADER_BYTES = 4 + 10 + 4;
 
-uint64_t little(const uint8_t* bytes, int count)
+uint64_t read_little_endian(const uint8_t* bytes, int count)
 {
 	uint64_t value = 0;
 	while (count-- > 0)
@@ -43,7 +43,7 @@ struct Opening
 	bool no_memory()
 	{
 		fail(MOCPACK_NO_MEMORY, 0)
-			<< "the archive's index takes more memory than the limit, or than there is";
+			<< "the archive's index needs more memory than the limit allows or the system has";
 		return false;
 	}
 
@@ -55,7 +55,7 @@ struct Opening
 		bool later = status == MOCPACK_NEEDS_BYTES;
 		ErrorMessage(error, later ? status : MOCPACK_READ_FAILED, offset, size)
 			<< "bytes " << offset << " to " << offset + size
-			<< (later ? " are needed first" : " cannot be read");
+			<< (later ? " must be fetched first" : " cannot be read");
 		return false;
 	}
 
@@ -74,7 +74,7 @@ struct Opening
 		if (large && !read(size - FOOTER_SIZE, FOOTER_SIZE, footer))
 			return false;
 		bool ended = large && !std::memcmp(footer + 21, "SOM", 3) &&
-					 checksum_matches(crc32(0, footer, 17), uint32_t(little(footer + 17, 4)));
+					 checksum_matches(crc32(0, footer, 17), uint32_t(read_little_endian(footer + 17, 4)));
 		if (!ended)
 		{
 			if (size >= 4 && !read(0, 4, magic))
@@ -83,24 +83,25 @@ struct Opening
 				fail(MOCPACK_NOT_MOCPACK, 0) << "not a .mocps archive";
 			else
 				fail(MOCPACK_TRUNCATED, size)
-					<< "the archive has no footer: it was cut, or is still being written";
+					<< "the archive has no footer: it is truncated or still being written";
 			return false;
 		}
 		if (footer[16] != ARCHIVE_VERSION)
 		{
 			fail(footer[16] ? MOCPACK_UNSUPPORTED : MOCPACK_CORRUPT, size - 8)
-				<< "archive version " << uint64_t(footer[16]) << " is not " << uint64_t(ARCHIVE_VERSION);
+				<< "archive version " << uint64_t(footer[16]) << " is not supported, expected "
+				<< uint64_t(ARCHIVE_VERSION);
 			return false;
 		}
-		*start = little(footer, 8);
-		if (little(footer + 8, 8) == size && *start >= HEAD_SIZE && *start <= size - FOOTER_SIZE)
+		*start = read_little_endian(footer, 8);
+		if (read_little_endian(footer + 8, 8) == size && *start >= HEAD_SIZE && *start <= size - FOOTER_SIZE)
 			return true;
 		fail(MOCPACK_CORRUPT, size - FOOTER_SIZE)
-			<< "the archive has " << size << " bytes, its footer says " << little(footer + 8, 8);
+			<< "the archive has " << size << " bytes, its footer says " << read_little_endian(footer + 8, 8);
 		return false;
 	}
 
-	// The body of the INDX chunk between two places; chunks that may be skipped are.
+	// Finds the INDX chunk between two offsets and loads its body. Skips optional chunks.
 	bool find_index(uint64_t at, uint64_t end, Span* index)
 	{
 		while (at < end)
@@ -124,14 +125,15 @@ struct Opening
 			bool is_index = !std::memcmp(tag, "INDX", 4);
 			if (is_index && size != end - body)
 			{
-				fail(MOCPACK_CORRUPT, at) << "chunk INDX is not the last one of the archive's trailer";
+				fail(MOCPACK_CORRUPT, at) << "chunk INDX is not the last chunk of the archive's trailer";
 				return false;
 			}
 			if (is_index)
-				return take_index(body, size, uint32_t(little(sum, 4)), index);
+				return load_index(body, size, uint32_t(read_little_endian(sum, 4)), index);
 			if (tag[0] < 'a' || tag[0] > 'z')
 			{
-				fail(MOCPACK_UNSUPPORTED, at).quote(tag, 4) << " in the archive is for a newer reader";
+				fail(MOCPACK_UNSUPPORTED, at).operator<<("the archive contains chunk ").quote(tag, 4)
+					<< ", which needs a newer version of mocpack";
 				return false;
 			}
 			if (!std::memcmp(tag, "tabl", 4))
@@ -141,15 +143,15 @@ struct Opening
 					fail(MOCPACK_CORRUPT, at) << "the archive's trailer has two chunks 'tabl'";
 					return false;
 				}
-				archive->table = {body, size, uint32_t(little(sum, 4)), true};
+				archive->table = {body, size, uint32_t(read_little_endian(sum, 4)), true};
 			}
 			at = body + size;
 		}
-		fail(MOCPACK_CORRUPT, end) << "the archive's trailer has no index";
+		fail(MOCPACK_CORRUPT, end) << "the archive's trailer has no INDX chunk";
 		return false;
 	}
 
-	bool take_index(uint64_t body, uint64_t size, uint32_t sum, Span* index)
+	bool load_index(uint64_t body, uint64_t size, uint32_t sum, Span* index)
 	{
 		uint8_t* packed = archive->memory.allocate_array<uint8_t>(size + 1);
 		if (!packed)
@@ -160,14 +162,14 @@ struct Opening
 		found_sum = crc32(found_sum, packed, size_t(size));
 		if (!checksum_matches(found_sum, sum))
 		{
-			fail(MOCPACK_CORRUPT, body) << "chunk INDX fails its checksum";
+			fail(MOCPACK_CORRUPT, body) << "chunk INDX: wrong checksum";
 			return false;
 		}
-		uint64_t most = INDEX_ROOM + MOST_INFLATED * size;
+		uint64_t most = INDEX_ROOM + MAX_INFLATION * size;
 		Inflated found = inflate(packed, size_t(size), nullptr, 0, nullptr, size_t(most));
 		if (found.status != MOCPACK_OK)
 		{
-			fail(found.status, body) << "the archive's index: " << found.complaint;
+			fail(found.status, body) << "the archive's index: " << found.message;
 			return false;
 		}
 		uint8_t* whole = archive->memory.allocate_array<uint8_t>(found.size + 1);
@@ -193,7 +195,7 @@ struct Opening
 			if (fields.good() && !is_plain_name(name))
 			{
 				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, size_t(name.size))
-					<< " in the archive's index is no name of a shard";
+					<< " in the archive's index is not a valid shard name";
 				return false;
 			}
 		}
@@ -228,11 +230,11 @@ struct Opening
 	{
 		Span found = sized(fields, MAX_NAME_BYTES);
 		if (fields.good() && !is_utf8(found.bytes, size_t(found.size)))
-			fields.fail(MOCPACK_CORRUPT) << ": a name that is not UTF-8";
+			fields.fail(MOCPACK_CORRUPT) << ": a name is not UTF-8";
 		return found;
 	}
 
-	// Whether a name is that of a file in the same folder: none leads elsewhere.
+	// Returns whether a name is a plain file name without a path.
 	static bool is_plain_name(Span name)
 	{
 		bool good = name.size && name.bytes[0] != '.';
@@ -267,15 +269,16 @@ struct Opening
 			entry.frame_count = number(columns, 6, n);
 			std::memcpy(&entry.frame_time, &bits, 8);
 			end = entry.offset + entry.stored_size;
-			bool good = base <= base_count && entry.shard <= archive->shard_count && entry.offset <= MAX_FIELD &&
-						entry.stored_size <= MAX_FIELD && end <= MAX_FIELD && entry.base_offset <= entry.stored_size &&
-						front <= entry.stored_size && front <= fields.left() && entry.frame_count &&
-						entry.frame_count <= MAX_FIELD && entry.frame_time > 0 &&
-						std::isfinite(entry.frame_time) && (entry.shard || end <= archive->trailer);
+			bool good = base <= base_count && entry.shard <= archive->shard_count &&
+						entry.offset <= MAX_FIELD && entry.stored_size <= MAX_FIELD && end <= MAX_FIELD &&
+						entry.base_offset <= entry.stored_size && front <= entry.stored_size &&
+						front <= fields.left() && entry.frame_count && entry.frame_count <= MAX_FIELD &&
+						entry.frame_time > 0 && std::isfinite(entry.frame_time) &&
+						(entry.shard || end <= archive->trailer);
 			if (!good)
 			{
 				fail(MOCPACK_CORRUPT, 0).quote(entry.name.bytes, entry.name.size)
-					<< ": the archive's index contradicts itself at this clip";
+					<< ": the index entry of this clip is invalid";
 				return false;
 			}
 			clip.front = {fields.raw(front), front};
@@ -287,7 +290,7 @@ struct Opening
 		return fields.good() && names_differ();
 	}
 
-	// No two clips have one name: looked for among their places in the order of their names.
+	// Returns whether all clip names differ, by sorting them.
 	bool names_differ()
 	{
 		const ArchivedClip** sorted =
@@ -301,7 +304,8 @@ struct Opening
 			if (!compare_names(sorted + n - 1, sorted + n))
 			{
 				const mocpack_Text& name = sorted[n]->entry.name;
-				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, name.size) << " names two clips of the archive";
+				fail(MOCPACK_CORRUPT, 0).quote(name.bytes, name.size)
+					<< " is the name of two clips of the archive";
 				return false;
 			}
 		archive->memory.release(sorted);
@@ -318,7 +322,7 @@ struct Opening
 	}
 };
 
-// A part of the clip's bytes as the archive has them, without the base.
+// Reads stored bytes of a clip, without the shared base.
 mocpack_Status read_stored(const ArchivedClip& clip, uint64_t at, uint64_t size, uint8_t* dst)
 {
 	if (!size)
@@ -332,7 +336,7 @@ mocpack_Status read_stored(const ArchivedClip& clip, uint64_t at, uint64_t size,
 	return source.read(source.user, clip.entry.offset + at, size_t(size), dst);
 }
 
-// The clip's file: what stands before the base, the base, what stands after.
+// Reads the clip's file: the stored bytes before the base, the base, and the stored bytes after it.
 mocpack_Status read_clip(void* user, uint64_t at, size_t size, void* dst)
 {
 	const ArchivedClip& clip = *static_cast<const ArchivedClip*>(user);
@@ -358,12 +362,13 @@ mocpack_Status mocpack_archive_open(const mocpack_Source* source, const mocpack_
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	if (!source || !source->read || !archive)
-		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_archive_open needs a source and an archive";
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
+			   << "mocpack_archive_open: the source, its `read` or `archive` is null";
 	mocpack_Allocator allocator = options && options->allocator ? *options->allocator : default_allocator();
 	uint64_t limit = options && options->memory_limit ? options->memory_limit : DEFAULT_LIMIT;
 	void* place = allocator.allocate(allocator.user, sizeof(mocpack_Archive));
 	if (!place)
-		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "there is no memory for an archive";
+		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "out of memory";
 	mocpack_Archive* made = new (place) mocpack_Archive(allocator, limit, *source);
 	Opening opening = {made, error};
 	if (!opening.run())
@@ -407,8 +412,8 @@ const mocpack_ArchiveClip* mocpack_archive_clip_info(const mocpack_Archive* arch
 	return clip < archive->clip_count ? &archive->clips[clip].entry : nullptr;
 }
 
-mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip, uint64_t offset, size_t size,
-									void* dst)
+mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t clip, uint64_t offset,
+										 size_t size, void* dst)
 {
 	if (clip >= archive->clip_count || archive->clips[clip].entry.shard)
 		return MOCPACK_BAD_ARGUMENT;
@@ -419,20 +424,21 @@ mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t 
 }
 
 mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t clip,
-									  const mocpack_OpenOptions* options, mocpack_Motion** motion,
-									  mocpack_Error* error)
+										 const mocpack_OpenOptions* options, mocpack_Motion** motion,
+										 mocpack_Error* error)
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	if (clip >= archive->clip_count)
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "clip " << uint64_t(clip) << " of an archive of " << uint64_t(archive->clip_count);
+			   << "clip index " << uint64_t(clip) << " is outside the archive, which has "
+			   << uint64_t(archive->clip_count) << " clips";
 	ArchivedClip& chosen = archive->clips[clip];
 	if (chosen.entry.shard)
 	{
 		const Span& shard = archive->shards[chosen.entry.shard - 1].name;
 		return ErrorMessage(error, MOCPACK_UNSUPPORTED).quote(shard.bytes, size_t(shard.size))
-			   << " has this clip: open that archive";
+			   << " contains this clip: open that archive";
 	}
 	mocpack_Source source = {&chosen, chosen.entry.size, read_clip};
 	return mocpack_open_source(&source, options, motion, error);

@@ -1,4 +1,4 @@
-// An open archive, as those who read more of it than its clips see it.
+// Internal view of an open archive.
 #pragma once
 #include "reader/memory.h"
 
@@ -11,23 +11,23 @@ struct Span
 	uint64_t size;
 };
 
-// A clip, and what reading it by a callback needs to know.
+// A clip, with what its read callback needs.
 struct ArchivedClip
 {
 	mocpack_Archive* archive;
 	mocpack_ArchiveClip entry;
 	Span base, front;
-	uint64_t base_number; // 0: none
+	uint64_t base_number; // index of the shared bytes plus 1; 0: none
 };
 
-// Another file of the archive, which stands beside it.
+// Another file of the archive, in the same folder.
 struct Shard
 {
 	Span name;
 	uint64_t size;
 };
 
-// A chunk of the trailer that the core does not read.
+// A chunk of the trailer that this library does not parse.
 struct TrailerChunk
 {
 	uint64_t offset, size;
@@ -47,7 +47,7 @@ struct mocpack_Archive
 	size_t shard_count = 0;
 	mocpack::Span* bases = nullptr;
 	size_t base_count = 0;
-	uint64_t trailer = 0; // where it begins
+	uint64_t trailer = 0; // offset
 	mocpack::TrailerChunk table = {};
 
 	mocpack_Archive(const mocpack_Allocator& allocator, uint64_t limit, const mocpack_Source& given)

@@ -1,4 +1,4 @@
-// What reading a chunk of many arrays takes: its fields, and memory that may run out.
+// Reads a chunk into arrays: its fields, and memory that may run out.
 #pragma once
 #include "reader/chunks.h"
 
@@ -15,7 +15,7 @@ struct ChunkReader
 	{
 	}
 
-	// Memory of zeros for one element more; null where something is wrong already, or there is none.
+	// Allocates zeroed memory for count + 1 elements; null after an error or without memory.
 	template <typename T> T* array(uint64_t count)
 	{
 		return static_cast<T*>(bytes(count + 1, sizeof(T)));
@@ -26,8 +26,9 @@ struct ChunkReader
 		return in.good() && !out_of_memory;
 	}
 
-	// The name of the index-th of something, of at most so many bytes of UTF-8, copied to `*room`, which
-	// moves on past the zero after it.
+	// Reads the name of the index-th `of`, at most `longest` bytes of UTF-8. Copies it to `*room` and
+	// advances
+	// `*room` past its terminator.
 	MOCPACK_NOINLINE mocpack_Text name(const char* of, size_t index, size_t longest, char** room);
 
   private:

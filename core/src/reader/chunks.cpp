@@ -1,4 +1,4 @@
-// The file as a whole: magic, version, then chunks of tag, length, checksum and body.
+// Parses the file: magic, version, then chunks of tag, length, checksum and body.
 #include "reader/chunks.h"
 
 #include <cstring>
@@ -16,7 +16,7 @@ const uint8_t MAGIC[4] = {0x93, 'M', 'O', 'C'};
 const uint8_t ARCHIVE_MAGIC[4] = {0x93, 'M', 'O', 'S'};
 const uint8_t FORMAT_VERSION = 1;
 const size_t START = FIRST_CHUNK;
-const size_t MAX_HEADER_BYTES = 4 + 10 + 4; // of a chunk
+const size_t MAX_HEADER_BYTES = 4 + 10 + 4;
 
 bool is_tag(const uint8_t* tag, const char* name)
 {
@@ -34,17 +34,17 @@ bool read_magic(const Bytes& bytes, mocpack_Error* error)
 		return false;
 	if (size >= 4 && !std::memcmp(start, ARCHIVE_MAGIC, 4))
 		ErrorMessage(error, MOCPACK_NOT_MOCPACK)
-			<< "this is an archive of many clips (.mocps), not a .mocp file: open it as an archive";
+			<< "the file is an archive (.mocps), not a .mocp file: use mocpack_archive_open";
 	else if (std::memcmp(start, MAGIC, size < 4 ? size : 4))
 		ErrorMessage(error, MOCPACK_NOT_MOCPACK) << "not a .mocp file";
 	else if (size < START)
-		ErrorMessage(error, MOCPACK_TRUNCATED, size) << "the file ends inside its first five bytes";
+		ErrorMessage(error, MOCPACK_TRUNCATED, size) << "the file ends inside its first 5 bytes";
 	else if (start[4] < 1)
-		ErrorMessage(error, MOCPACK_CORRUPT, 4) << "format version 0: versions count from 1";
+		ErrorMessage(error, MOCPACK_CORRUPT, 4) << "format version must be at least 1, got 0";
 	else if (start[4] > FORMAT_VERSION)
 		ErrorMessage(error, MOCPACK_UNSUPPORTED, 4)
 			<< "format version " << uint64_t(start[4]) << " is newer than " << uint64_t(FORMAT_VERSION)
-			<< "; a newer mocpack reads it";
+			<< "; use a newer version of mocpack";
 	else
 		return true;
 	return false;
@@ -58,7 +58,7 @@ bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* ch
 	const uint8_t* start = bytes.view(*at, size, buffer, error);
 	if (!start)
 		return false;
-	Fields in("a chunk's header", start, size, *at, error);
+	Fields in("chunk header", start, size, *at, error);
 	if (const uint8_t* letters = in.raw(4))
 		std::memcpy(tag, letters, 4);
 	*chunk = {};
@@ -75,7 +75,7 @@ bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* ch
 namespace
 {
 
-// Where a chunk of a tag is kept; null: it is not.
+// Returns the slot for a chunk by tag; null if there is none.
 Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 {
 	static const struct
@@ -92,14 +92,14 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 	return nullptr;
 }
 
-// Why a chunk without a place keeps the file from being read; null: it may be skipped.
+// Returns whether an unknown chunk can be skipped; otherwise sets the error.
 bool may_skip(const uint8_t* tag, uint64_t offset, mocpack_Error* error)
 {
 	if (is_tag(tag, "CLIP"))
-		ErrorMessage(error, MOCPACK_CORRUPT, offset) << "chunk CLIP: a scene has no other chunks before it";
+		ErrorMessage(error, MOCPACK_CORRUPT, offset) << "chunk CLIP must not follow other chunks";
 	else if (!(tag[0] >= 'a' && tag[0] <= 'z'))
-		ErrorMessage(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file needs chunk ").quote(tag, 4)
-			<< ", which a newer mocpack reads";
+		ErrorMessage(error, MOCPACK_UNSUPPORTED, offset).operator<<("the file contains chunk ").quote(tag, 4)
+			<< ", which needs a newer version of mocpack";
 	else
 		return true;
 	return false;
@@ -113,7 +113,7 @@ struct Scan
 	mocpack_Error* error;
 	Chunk** last_track;
 
-	// Reads the chunk at a place, which becomes that of the next one.
+	// Reads the chunk at offset `at` and advances `at` to the next one.
 	bool next(uint64_t* at)
 	{
 		uint8_t tag[4] = {};
@@ -125,7 +125,7 @@ struct Scan
 		return keep(tag, chunk, there);
 	}
 
-	// `there`: bytes of the body, and of what follows it, that the file has.
+	// `there` is the number of bytes from the body to the end of the file.
 	bool keep(const uint8_t* tag, Chunk chunk, uint64_t there)
 	{
 		Chunk* place = place_of(tag, chunks);
@@ -141,7 +141,7 @@ struct Scan
 		if (missing && !(is_data && (flags & MOCPACK_OPEN_ALLOW_TRUNCATED)))
 		{
 			ErrorMessage(error, MOCPACK_TRUNCATED, chunk.offset).operator<<("chunk ").quote(tag, 4)
-				<< " has " << there << " of " << chunk.size << " bytes";
+				<< ": expected " << chunk.size << " bytes, got " << there;
 			return false;
 		}
 		bool wanted = place || is_track;
@@ -160,7 +160,7 @@ struct Scan
 		return !is_track || add_track(chunk);
 	}
 
-	// Brings the body into memory and checks it.
+	// Reads the body and verifies its checksum.
 	bool load(const uint8_t* tag, Chunk* chunk)
 	{
 		void* buffer = nullptr;
@@ -172,13 +172,13 @@ struct Scan
 		for (int i = 0; i < 4; ++i)
 			if (tag[i] >= 128)
 			{
-				ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk whose tag is not ASCII";
+				ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset) << "a chunk tag is not ASCII";
 				return false;
 			}
 		if (checksum_matches(crc32(crc32(0, tag, 4), chunk->body, size_t(chunk->size)), chunk->checksum))
 			return true;
 		ErrorMessage(error, MOCPACK_CORRUPT, chunk->offset).operator<<("chunk ").quote(tag, 4)
-			<< " fails its checksum";
+			<< ": wrong checksum";
 		return false;
 	}
 
@@ -223,7 +223,7 @@ bool check_data(const Chunks& chunks, mocpack_Error* error)
 	const uint8_t tag[4] = {'D', 'A', 'T', 'A'};
 	if (checksum_matches(crc32(crc32(0, tag, 4), data.body, size_t(data.size)), data.checksum))
 		return true;
-	ErrorMessage(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA' fails its checksum";
+	ErrorMessage(error, MOCPACK_CORRUPT, data.offset) << "chunk 'DATA': wrong checksum";
 	return false;
 }
 

@@ -1,4 +1,4 @@
-// The chunks of a file, found and checked, and what they say.
+// Finds, verifies and parses the chunks of a file.
 #pragma once
 #include "reader/fields.h"
 #include "reader/motion.h"
@@ -6,21 +6,21 @@
 namespace mocpack
 {
 
-// What a byte of a file can stand for at most, so that a small file cannot announce any number of frames.
+// Maximum frames and samples per byte of a file, so that a small file cannot claim arbitrary counts.
 const uint64_t FRAMES_PER_BYTE = 64, SAMPLES_PER_BYTE = 16384;
 
-const double MAX_TIME_S = 1e9;		  // seconds, of any time
-const size_t MAX_RUN_BYTES = 1 << 24; // bytes of runs, inflated
+const double MAX_TIME_S = 1e9;
+const size_t MAX_RUN_BYTES = 1 << 24; // after inflation
 
 struct Chunk
 {
 	bool found;
-	const uint8_t* body; // of the motion, null where the file is read by a callback
+	const uint8_t* body; // null for motion data that is read through a callback
 	uint64_t size;
-	uint64_t offset; // of the body, in the file
-	uint64_t whole;	 // bytes of the chunk, with what stands before its body
+	uint64_t offset; // of the body in the file
+	uint64_t whole;	 // bytes of the chunk including its header
 	uint32_t checksum;
-	Chunk* next; // of the same tag
+	Chunk* next; // next chunk with the same tag
 };
 
 struct Chunks
@@ -28,41 +28,41 @@ struct Chunks
 	Chunk head, skeleton, rest, hinges, scales, time, meta, play, gaps, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
-	uint64_t missing; // bytes that the motion lacks
+	uint64_t missing; // bytes missing from the motion data
 };
 
-// Reads magic and version.
+// Checks magic and version.
 bool read_magic(const Bytes& bytes, mocpack_Error* error);
-const size_t FIRST_CHUNK = 5; // bytes before it
+const size_t FIRST_CHUNK = 5; // offset in bytes
 
-// Reads the header of the chunk at a place, which becomes that of its body; `tag` receives four letters.
-// Bytes that the body lacks are no fault here.
+// Reads the header of the chunk at offset `at` and advances `at` to its body; `tag` receives four letters.
+// Does not check that the body is complete.
 bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* chunk, mocpack_Error* error);
 
-// Whether the bytes begin as a scene does. False with an error where they cannot be had.
+// Returns whether the file is a scene; sets the error if its start cannot be read.
 bool is_scene(const Bytes& bytes, mocpack_Error* error);
 
-// Opens a clip, or finds the clips of a scene; the error is not null. With `header_alone` a clip is opened up
-// to its payload, of whatever codec, and keeps its chunks: nothing can be decoded of it.
+// Opens a clip, or a scene. `error` must not be null. With `header_alone`, opens a clip of any codec without
+// its payload and keeps its chunks; nothing can be decoded from it.
 mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, bool header_alone,
 						 mocpack_Motion** motion, mocpack_Error* error);
 mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,
 						  mocpack_Error* error);
 
-// Where the file of a scene's clip stands in the scene's.
+// Position of a clip's file inside the scene.
 struct ClipPlace
 {
 	uint64_t offset, size;
 };
 ClipPlace scene_place(const mocpack_Scene* scene, size_t clip);
 
-// Finds all chunks, and checks them but the motion. False, and an error, where a file cannot be read.
+// Finds all chunks and verifies all but the motion data. Returns false and sets the error on failure.
 bool find_chunks(mocpack_Motion* motion, uint32_t flags, Chunks* chunks, mocpack_Error* error);
 
-// Whether the motion's checksum is right, of a file in memory; that of others is not looked at.
+// Verifies the checksum of the motion data of a file in memory; always true for other files.
 bool check_data(const Chunks& chunks, mocpack_Error* error);
 
-// The fields of a chunk; `name` as in "chunk SKEL".
+// Creates a field reader for a chunk; `name` is used in messages, as in "chunk SKEL".
 MOCPACK_NOINLINE inline Fields fields_of(const Chunk& chunk, const char* name, mocpack_Error* error)
 {
 	return Fields(name, chunk.body, size_t(chunk.size), chunk.offset, error);
@@ -70,21 +70,22 @@ MOCPACK_NOINLINE inline Fields fields_of(const Chunk& chunk, const char* name, m
 
 inline bool no_memory(mocpack_Error* error, const char* what)
 {
-	ErrorMessage(error, MOCPACK_NO_MEMORY) << what << " take more memory than the limit, or than there is";
+	ErrorMessage(error, MOCPACK_NO_MEMORY)
+		<< what << " need more memory than the limit allows or the system has";
 	return false;
 }
 
-// Keeps a copy of a text, with a zero after it; false where there is no memory.
+// Copies a text and terminates it with a zero; false if out of memory.
 bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory);
 
-// The frame (x, y, z, w) of channels whose axes are turned by so many degrees about z, y and x.
+// Writes the quaternion (x, y, z, w) of a channel frame given as degrees about z, y and x.
 void write_axis_frame(const double* degrees, double* frame);
 
-// What the chunks say, put into the motion's info. `needed` receives the parameters without which the motion
-// cannot be decoded, a JSON object or nothing.
+// These functions parse chunks into the motion's info. `needed` receives the parameters that a decoder must
+// know: a JSON object, or an empty text.
 bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* needed, mocpack_Error* error);
 bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
-// SKEL, and what REST, HING and SCAL say of its joints where there are such chunks.
+// Reads SKEL, and REST, HING and SCAL if present.
 bool read_skeleton_chunks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
@@ -98,16 +99,16 @@ bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 
-// Makes the codec's skeleton as large as constant scales make the world (docs/format.md, "SCAL").
+// Scales the codec's skeleton by the constant scales of joints (docs/format.md, "SCAL").
 bool apply_constant_scales(mocpack_Motion* motion, mocpack_Error* error);
 
-// The head of a keysine payload, and where its parts stand. The motion has its payload, tree and frames.
+// Reads the head of a keysine payload and the offsets of its parts. Needs payload, tree and frame count.
 bool open_keysine(mocpack_Motion* motion, uint32_t flags, mocpack_Error* error);
 
-// The head of a raw payload.
+// Reads the head of a raw payload.
 bool read_raw(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 
-// Decodes a lossless payload, all of it.
+// Decodes a whole lossless payload.
 bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 
 } // namespace mocpack

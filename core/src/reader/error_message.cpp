@@ -1,4 +1,4 @@
-// What went wrong, in a sentence.
+// Formats error messages.
 #include "reader/error_message.h"
 
 #include <cstring>
@@ -68,7 +68,7 @@ ErrorMessage& ErrorMessage::operator<<(double number)
 			put('-');
 		return *this << uint64_t(exponent < 0 ? -exponent : exponent);
 	}
-	// whole and fraction apart: millionths of the largest plain numbers exceed 64 bits
+	// whole part and fraction separately: the number of millionths may exceed 64 bits
 	uint64_t whole = uint64_t(number), rest = uint64_t((number - double(whole)) * 1e6 + 0.5);
 	*this << whole + rest / 1000000;
 	rest %= 1000000;

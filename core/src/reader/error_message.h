@@ -1,11 +1,11 @@
-// What went wrong, in a sentence: a small formatter, so that no C library's is needed.
+// Formats error messages without the C library's printf.
 #pragma once
 #include "mocpack/mocpack.h"
 
 namespace mocpack
 {
 
-// Writes an error and appends to its message; what does not fit is left out.
+// Sets an error and appends to its message. Text that does not fit is dropped.
 class ErrorMessage
 {
   public:
@@ -13,10 +13,10 @@ class ErrorMessage
 
 	ErrorMessage& operator<<(const char* text);
 	ErrorMessage& operator<<(uint64_t number);
-	// Whole numbers as they are, others to six digits after the point or as powers of two.
+	// Prints up to six decimals, or a power of two for very large and small numbers.
 	ErrorMessage& operator<<(double number);
 
-	// Text of the file, in quotes: what is not plain ASCII as a question mark, what is long cut.
+	// Appends text of the file in quotes, truncated, with question marks for non-ASCII bytes.
 	ErrorMessage& quote(const void* text, size_t size);
 
 	operator mocpack_Status() const

@@ -1,4 +1,4 @@
-// Bytes read field by field.
+// Reads fields from bytes.
 #include "reader/fields.h"
 
 #include <cstring>
@@ -19,7 +19,7 @@ const uint8_t* Fields::raw(uint64_t size)
 	return at_ - size;
 }
 
-// The lowest byte first.
+// Little-endian.
 uint64_t Fields::number(int bytes)
 {
 	const uint8_t* found = raw(uint64_t(bytes));
@@ -68,11 +68,11 @@ uint64_t Fields::varint(uint64_t most)
 			continue;
 		if (value <= most || !good_)
 			return good_ ? value : 0;
-		fail(MOCPACK_CORRUPT) << ": " << value << " where at most " << most << " can stand";
+		fail(MOCPACK_CORRUPT) << ": expected a number of at most " << most << ", got " << value;
 		return 0;
 	}
 	if (good_)
-		fail(MOCPACK_CORRUPT) << ": a number does not end";
+		fail(MOCPACK_CORRUPT) << ": a varint is longer than 10 bytes";
 	return 0;
 }
 
@@ -85,7 +85,7 @@ int64_t Fields::zigzag()
 void Fields::end()
 {
 	if (good_ && left())
-		fail(MOCPACK_CORRUPT) << " has " << uint64_t(left()) << " bytes too many";
+		fail(MOCPACK_CORRUPT) << " has " << uint64_t(left()) << " extra bytes";
 }
 
 ErrorMessage Fields::fail(mocpack_Status status)
@@ -94,10 +94,10 @@ ErrorMessage Fields::fail(mocpack_Status status)
 	return ErrorMessage(error_, status, offset_) << where_;
 }
 
-void Fields::check(bool right, const char* complaint)
+void Fields::check(bool right, const char* message)
 {
 	if (good_ && !right)
-		fail(MOCPACK_CORRUPT) << complaint;
+		fail(MOCPACK_CORRUPT) << message;
 }
 
 } // namespace mocpack

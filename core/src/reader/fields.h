@@ -1,4 +1,4 @@
-// Bytes read field by field: never past their end, and once something is wrong, zeros.
+// Reads fields from bytes. It never reads past the end; after an error, all fields read as zero.
 #pragma once
 #include "common/small_build.h"
 #include "reader/error_message.h"
@@ -9,8 +9,8 @@ namespace mocpack
 class Fields
 {
   public:
-	// `where` names the part in sentences, `offset` is where in the file it stands; the error is written when
-	// something is wrong, and only then.
+	// `where` names the part in error messages; `offset` is its position in the file. `error` is written only
+	// on failure.
 	Fields(const char* where, const uint8_t* bytes, size_t size, uint64_t offset, mocpack_Error* error)
 		: where_(where), at_(bytes), end_(bytes + size), offset_(offset), error_(error)
 	{
@@ -29,17 +29,17 @@ class Fields
 		return at_;
 	}
 
-	// Null where there are not so many.
+	// Returns the next `size` bytes, or null if there are fewer.
 	const uint8_t* raw(uint64_t size);
 	uint8_t u8();
 	uint16_t u16();
 	float f32();
 	double f64();
 	uint64_t varint(uint64_t most = uint64_t(1) << 63);
-	// A whole number of either sign: 0, -1, 1, -2, 2 …
+	// A signed varint: 0, 1, 2, 3, 4 … stand for 0, -1, 1, -2, 2 …
 	int64_t zigzag();
 
-	// A number of few digits, n / 10^d, or the reciprocal of one; 1/1 to 1/223 in one byte; or a double.
+	// A compact number: n / 10^d, its reciprocal, 1/1 to 1/223 in one byte, or a double.
 	MOCPACK_NOINLINE double short_number()
 	{
 		uint8_t form = u8();
@@ -48,7 +48,7 @@ class Fields
 		if (form > 31)
 			return 1.0 / (form - 31);
 		int64_t whole = zigzag();
-		check(whole != 0, ": a number of no digits");
+		check(whole != 0, ": a compact number must not be 0");
 		if (!good_)
 			return 0;
 		double scale = 1;
@@ -57,18 +57,18 @@ class Fields
 		return form < 16 ? double(whole) / scale : scale / double(whole);
 	}
 
-	// Other bytes of the same part, inflated.
+	// Reads other bytes, such as inflated ones, of the same part.
 	MOCPACK_NOINLINE Fields part(const uint8_t* bytes, size_t size) const
 	{
 		return Fields(where_, bytes, size, offset_, error_);
 	}
 
-	// Complains about bytes left over.
+	// Fails if bytes are left.
 	void end();
 
-	// Begins the sentence that says what is wrong; what is already wrong stays said.
+	// Sets the error and returns its message, to be continued.
 	ErrorMessage fail(mocpack_Status status);
-	void check(bool right, const char* complaint);
+	void check(bool right, const char* message);
 
   private:
 	const char* where_;

@@ -1,4 +1,4 @@
-// Poses of an open file: frames, poses between them, and keys.
+// Reads frames, interpolated poses and key poses.
 #include <cmath>
 
 #include "common/small_build.h"
@@ -19,7 +19,8 @@ template <typename Number> struct Writer
 		write_pose(r.rig, r.space, row, scales, lane->world, poses, frame);
 	}
 
-	// Frames from … to of a group's rows, whose first is frame `first`, as frames at … of the caller's.
+	// Writes frames from … to - 1 of a group's rows, which start at frame `first`, to output frames `at` and
+	// later.
 	void write_all(const void* rows, Lane* lane, uint64_t first, uint64_t from, uint64_t to,
 				   uint64_t at) const
 	{
@@ -43,14 +44,14 @@ mocpack_Status read_frames(mocpack_Reader* r, uint64_t first, uint64_t stop, con
 		if (at > first)
 			align_quaternion_signs<Number>(poses, r->rig.written_count, at - first, end - first);
 		at = end;
-		// all of it is written, so that others are worth more to remember
+		// sequential reading does not need this group again: evict it first
 		if (slot->first >= first && end == slot->stop)
 			slot->used = 0;
 	}
 	return MOCPACK_OK;
 }
 
-// Groups that tasks decode, every so many-th each.
+// Groups to decode; each task takes every task_count-th group.
 struct Work
 {
 	mocpack_Reader* r;
@@ -91,7 +92,7 @@ mocpack_Status run_tasks(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	Work work = {r, &poses, first, stop, group, count, r->lane_count < count ? r->lane_count : count};
 	for (size_t i = 0; i < r->lane_count; ++i)
 		r->lanes[i].failed_group = NO_GROUP;
-	r->slots[0].group = NO_GROUP; // the first task decodes there
+	r->slots[0].group = NO_GROUP; // the first task uses this slot
 	r->executor.run(r->executor.user, run_task<Number>, &work, work.task_count);
 	const Lane* worst = &r->lanes[0];
 	for (size_t i = 1; i < r->lane_count; ++i)
@@ -105,7 +106,7 @@ mocpack_Status run_tasks(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	{
 		uint64_t end = g + 1 >= m.group_count() ? m.info.frame_count : m.key_frame(g + 1);
 		align_quaternion_signs<Number>(poses, r->rig.written_count, m.key_frame(g) - first,
-						   (end < stop ? end : stop) - first);
+									   (end < stop ? end : stop) - first);
 	}
 	return MOCPACK_OK;
 }
@@ -120,7 +121,7 @@ mocpack_Status read_sample(mocpack_Reader* r, double seconds, const mocpack_Pose
 		return error->status;
 	Lane* lane = &r->lanes[0];
 	const Number *row = r->row_of<Number>(slot->rows, frame - slot->first), *shown = row;
-	if (at > double(frame)) // then there is a frame after it
+	if (at > double(frame)) // so there is a next frame
 	{
 		blend_rows(r->rig, row, row + r->row_stride(), at - double(frame), static_cast<Number*>(lane->row));
 		shown = static_cast<Number*>(lane->row);
@@ -155,7 +156,7 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 			return error->status;
 		if (!finish_rows(*r, *lane, key_of(m, *lane, k), 0, lane->row))
 			return ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
-				   << "key " << key << " is no pose";
+				   << "key pose " << key << " contains invalid rotations or translations";
 		writer.write(r->row_of<Number>(lane->row, 0), r->scales_at(m.key_frame(k)), lane, key - first);
 		if (key > first)
 			align_quaternion_signs<Number>(poses, r->rig.written_count, key - first, key - first + 1);
@@ -163,10 +164,11 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 	return MOCPACK_OK;
 }
 
-mocpack_Status outside(mocpack_Error* error, const char* what, uint64_t first, uint64_t stop, uint64_t count)
+mocpack_Status fail_outside(mocpack_Error* error, const char* what, uint64_t first, uint64_t stop,
+							uint64_t count)
 {
 	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-		   << what << " " << first << " to " << stop << " do not lie in a motion that has " << count;
+		   << what << " " << first << " to " << stop << " are outside the motion, which has " << count;
 }
 
 } // namespace
@@ -178,7 +180,7 @@ mocpack_Status mocpack_frames(mocpack_Reader* reader, uint64_t first, uint64_t s
 	error = error ? error : &ignored;
 	const mocpack_Motion& m = *reader->motion;
 	if (first > stop || stop > m.info.frame_count)
-		return outside(error, "frames", first, stop, m.info.frame_count);
+		return fail_outside(error, "frames", first, stop, m.info.frame_count);
 	if (first == stop)
 		return MOCPACK_OK;
 	const bool single = !SMALL_BUILD && reader->precision == MOCPACK_FLOAT32;
@@ -204,20 +206,20 @@ mocpack_Status mocpack_preview(mocpack_Reader* reader, uint64_t first, uint64_t 
 	error = error ? error : &ignored;
 	uint64_t keys = reader->motion->info.key_count;
 	if (first > stop || stop > keys)
-		return outside(error, "keys", first, stop, keys);
+		return fail_outside(error, "key poses", first, stop, keys);
 	if (!SMALL_BUILD && reader->precision == MOCPACK_FLOAT32)
 		return read_keys<float>(reader, first, stop, *poses, error);
 	return read_keys<double>(reader, first, stop, *poses, error);
 }
 
 size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint32_t layers,
-					  mocpack_Range* ranges, size_t capacity)
+						   mocpack_Range* ranges, size_t capacity)
 {
 	const mocpack_Motion& m = *motion;
 	if (first >= stop || stop > m.info.frame_count)
 		return 0;
 	size_t group = m.group_at(first), last = m.group_at(stop - 1), count = 0;
-	if (m.codec == LOSSLESS) // it is decoded already
+	if (m.codec == LOSSLESS) // already decoded
 		return 0;
 	if (m.codec == RAW)
 	{

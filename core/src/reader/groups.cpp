@@ -1,4 +1,4 @@
-// Decodes groups of an open file as they are needed, and remembers the last of them.
+// Decodes groups of an open file on demand and caches them.
 #include <cmath>
 
 #include "common/small_build.h"
@@ -13,8 +13,8 @@ namespace mocpack
 namespace
 {
 
-const double UNIT_TOLERANCE = 1e-3;	 // of a quaternion's length
-const double MAX_DECODED_M = 2e7; // metres, as in Python
+const double UNIT_TOLERANCE = 1e-3; // of the length of a quaternion
+const double MAX_DECODED_M = 2e7;	// as in Python
 const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
 
 } // namespace
@@ -35,14 +35,15 @@ bool load_keys(const mocpack_Motion& m, Lane* lane, size_t segment, mocpack_Erro
 	else
 		ErrorMessage(error, status, m.part_offsets[segment])
 			<< "key segment " << uint64_t(segment)
-			<< (status == MOCPACK_TRUNCATED ? " ends too early" : " is damaged");
+			<< (status == MOCPACK_TRUNCATED ? " ends too early" : " is corrupt");
 	return status == MOCPACK_OK;
 }
 
 namespace
 {
 
-// The origin's turn goes to the roots, in one frame: rotations (decoded_count, 4), translations (moving, 3).
+// Applies the rotation of an added origin to the roots of one frame: rotations (decoded_count, 4),
+// translations (moving, 3).
 template <typename Number> void apply_origin_rotation(const mocpack_Reader& r, Number* turns, Number* places)
 {
 	const Quat origin = {double(turns[0]), double(turns[1]), double(turns[2]), double(turns[3])};
@@ -63,7 +64,7 @@ template <typename Number> void apply_origin_rotation(const mocpack_Reader& r, N
 	}
 }
 
-// False for what is not finite, too.
+// Also false for values that are not finite.
 template <typename Number> bool are_in_range(const Number* translations, size_t count)
 {
 	Number farthest = 0;
@@ -72,14 +73,14 @@ template <typename Number> bool are_in_range(const Number* translations, size_t 
 	return farthest < MAX_DECODED_M;
 }
 
-// Makes translations (moving, 3) of the codec's lengths the file's.
+// Converts translations (moving, 3) from the codec's scale to the file's.
 template <typename Number> void restore_translation_scale(const mocpack_Reader& r, Number* places)
 {
 	for (size_t i = 0; r.translation_factors && i < 3 * r.rig.moving_count; ++i)
 		places[i] = Number(double(places[i]) * r.translation_factors[i / 3]);
 }
 
-// Frames in double precision, as the codec decodes them, into a lane's arrays.
+// Normalizes the decoded frames in a lane's arrays.
 bool normalize_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 {
 	const size_t moving = r.rig.moving_count;
@@ -90,20 +91,21 @@ bool normalize_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 	{
 		restore_translation_scale(r, lane.translations + 3 * t * moving);
 		if (r.origin_roots)
-			apply_origin_rotation(r, lane.rotations + 4 * t * r.decoded_count, lane.translations + 3 * t * moving);
+			apply_origin_rotation(r, lane.rotations + 4 * t * r.decoded_count,
+								  lane.translations + 3 * t * moving);
 	}
 	return are_in_range(lane.translations, 3 * frames * moving);
 }
 
-// The same of rows of floats that were decoded where they stay.
+// The same for rows that were decoded directly as floats.
 bool normalize_rows(const mocpack_Reader& r, float* rows, size_t frames)
 {
 	const size_t turns = 4 * r.decoded_count, places = 3 * r.rig.moving_count;
 	for (size_t t = 0; t < frames; ++t)
 		if (!are_in_range(rows + t * (turns + places) + turns, places))
 			return false;
-	if (mocpack_normalize_rotation_rows(rows, frames, r.decoded_count, turns + places, float(UNIT_TOLERANCE)) >=
-		0)
+	if (mocpack_normalize_rotation_rows(rows, frames, r.decoded_count, turns + places,
+										float(UNIT_TOLERANCE)) >= 0)
 		return false;
 	for (size_t t = 0; t < frames; ++t, rows += turns + places)
 	{
@@ -131,7 +133,7 @@ void copy_rows(const mocpack_Reader& r, const Lane& lane, size_t frames, Number*
 	}
 }
 
-// Makes of the frames that a lane's arrays hold rows of the reader's numbers.
+// Converts the frames in a lane's arrays to rows in output precision.
 bool finish_lane(const mocpack_Reader& r, const Lane& lane, size_t frames, void* rows)
 {
 	if (!normalize_lane(r, lane, frames))
@@ -150,19 +152,20 @@ bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, 
 	if (!SMALL_BUILD && r.decodes_floats)
 	{
 		float* to = static_cast<float*>(rows);
-		mocpack_keysine_decode_key_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(), 0);
+		mocpack_keysine_decode_key_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(),
+									   0);
 		return normalize_rows(r, to, frames + 1);
 	}
 	mocpack_keysine_decode_key(r.motion->head, key, r.decoded_columns(),
-						 lane.rotations + 4 * frames * r.decoded_count,
-						 lane.translations + 3 * frames * r.rig.moving_count);
+							   lane.rotations + 4 * frames * r.decoded_count,
+							   lane.translations + 3 * frames * r.rig.moving_count);
 	return finish_lane(r, lane, frames + 1, rows);
 }
 
 namespace
 {
 
-// The bytes of a group's layers, as many as are wanted and there.
+// Finds the bytes of a group's layers, as many as are requested and available.
 bool find_layers(const mocpack_Reader& r, const Lane& lane, size_t group, const uint8_t** src, size_t* sizes,
 				 size_t* count, mocpack_Error* error)
 {
@@ -206,16 +209,17 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 		{
 			ErrorMessage(error, status, m.part_offsets[m.group_part(0, group)])
 				<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
-				<< (status == MOCPACK_TRUNCATED ? ", ends too early" : ", is damaged");
+				<< (status == MOCPACK_TRUNCATED ? ", ends too early" : ", is corrupt");
 			return false;
 		}
 		keys += m.layout.channel_count;
 	}
 	if (!finish_rows(r, *lane, keys, frames, rows))
 	{
-		ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
+		ErrorMessage(error, MOCPACK_CORRUPT,
+					 m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
 			<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
-			<< ", is no motion";
+			<< ", contains invalid rotations or translations";
 		return false;
 	}
 	return true;
@@ -239,7 +243,8 @@ bool decode_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows,
 	if (finish_lane(r, *lane, stop - first, rows))
 		return true;
 	ErrorMessage(error, MOCPACK_CORRUPT, m.raw.rows_offset)
-		<< "frames " << uint64_t(first) << " to " << uint64_t(stop) << " are no motion";
+		<< "frames " << uint64_t(first) << " to " << uint64_t(stop)
+		<< " contain invalid rotations or translations";
 	return false;
 }
 

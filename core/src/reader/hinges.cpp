@@ -1,4 +1,4 @@
-// What joints turn about and slide along: HING, told to callers, and what keysine decodes by.
+// Reads HING: the axes that joints turn about or slide along.
 #include <cmath>
 #include <cstring>
 
@@ -13,12 +13,12 @@ namespace
 {
 
 const size_t MAX_HINGES = 65535, MAX_HINGE_NAME_BYTES = 1024;
-const size_t MAX_ROW_BYTES = 1 << 24; // bytes, inflated
+const size_t MAX_ROW_BYTES = 1 << 24; // after inflation
 const uint8_t BY_ROWS = 0, BY_CHANNELS = 1;
 const uint8_t OTHER_AXIS = 6, SLIDES = 8, HAS_LOWEST = 16, HAS_HIGHEST = 32;
 const double AXIS_TOLERANCE = 1e-6, NEARLY_PARALLEL = 1e-3;
 const int MAX_TURNS = 2, MAX_SLIDES = 3;
-const size_t MAX_CHANNEL_NAME_BYTES = 11; // bytes of ".Xrotation" and a zero
+const size_t MAX_CHANNEL_NAME_BYTES = 11; // ".Xrotation" and a zero
 
 Vec3 unit_axis(int letter)
 {
@@ -27,9 +27,8 @@ Vec3 unit_axis(int letter)
 	return load_vec(axis);
 }
 
-// Whether up to three unit vectors point so different ways that the smallest eigenvalue of their products
-// with each other is at least so much: with that taken off the diagonal, all principal minors are still
-// positive.
+// Returns whether the Gram matrix of up to three unit vectors has no eigenvalue below `least`. That holds if
+// all principal minors stay positive after subtracting `least` from the diagonal.
 bool are_axes_independent(const double* axes, int count, double least)
 {
 	const double d = 1 - least;
@@ -50,7 +49,7 @@ struct HingeReader : ChunkReader
 	const mocpack_Info& info;
 	Memory& memory;
 	size_t count = 0;
-	mocpack_Hinge* rows = nullptr; // as the file has them
+	mocpack_Hinge* rows = nullptr; // in file order
 	uint8_t* kinds = nullptr;
 
 	HingeReader(const Fields& fields, mocpack_Motion* own)
@@ -70,7 +69,7 @@ struct HingeReader : ChunkReader
 		return motion->channels[j].turns > 0 && motion->channels[j].turns <= MAX_TURNS;
 	}
 
-	// Every joint of one or two rotation channels, about their axes.
+	// Creates hinges for every joint with one or two rotation channels.
 	void by_channels()
 	{
 		size_t found = 0;
@@ -81,7 +80,7 @@ struct HingeReader : ChunkReader
 				found += motion->channels[j].turns;
 				letters += motion->channels[j].turns * (info.names[j].size + MAX_CHANNEL_NAME_BYTES);
 			}
-		in.check(found > 0, ": hinges of channels, but no joint has one or two");
+		in.check(found > 0, ": hinges of channels, but no joint has one or two rotation channels");
 		lay_out(found);
 		char* room = array<char>(letters);
 		const uint8_t* bits = in.raw((2 * count + 7) / 8);
@@ -98,10 +97,10 @@ struct HingeReader : ChunkReader
 				store(rows[h].axis, axis);
 			}
 		for (size_t b = 2 * count; bits && b % 8; ++b)
-			in.check(!(bits[b / 8] >> b % 8 & 1), ": bits beyond the last hinge");
+			in.check(!(bits[b / 8] >> b % 8 & 1), ": bits after the last hinge must be 0");
 	}
 
-	// joint.Xrotation, or joint.rx of ASF.
+	// joint.Xrotation for BVH, joint.rx for ASF.
 	static mocpack_Text channel_name(const mocpack_Text& joint, uint8_t code, char** room)
 	{
 		const bool fixed = code >= RotationChannels::FIRST_FIXED;
@@ -120,16 +119,16 @@ struct HingeReader : ChunkReader
 	void by_rows()
 	{
 		size_t found = size_t(in.varint(MAX_HINGES));
-		in.check(found > 0, ": no hinges");
+		in.check(found > 0, ": expected at least one hinge");
 		lay_out(found);
 		char* room = array<char>(uint64_t(in.left()) + count);
 		int64_t joint = -1;
 		for (size_t h = 0; h < count && can_continue(); ++h)
 		{
 			int64_t step = in.zigzag();
-			in.check(step > -MAX_STEP && step < MAX_STEP, ": a joint that is not there");
+			in.check(step > -MAX_STEP && step < MAX_STEP, ": joint index out of range");
 			joint += in.good() ? step + 1 : 0;
-			in.check(joint >= 0 && joint < int64_t(info.joint_count), ": a joint that is not there");
+			in.check(joint >= 0 && joint < int64_t(info.joint_count), ": joint index out of range");
 			rows[h].joint = int32_t(joint);
 		}
 		const uint8_t* given = in.raw(count);
@@ -137,7 +136,7 @@ struct HingeReader : ChunkReader
 		for (size_t h = 0; h < count && given && can_continue(); ++h)
 		{
 			in.check(given[h] < 2 * HAS_HIGHEST && given[h] % SLIDES <= OTHER_AXIS,
-					 ": an unknown kind of hinge");
+					 ": unknown kind of hinge");
 			kinds[h] = given[h];
 			rows[h].slides = (given[h] & SLIDES) != 0;
 			others += given[h] % SLIDES == OTHER_AXIS;
@@ -182,7 +181,7 @@ struct HingeReader : ChunkReader
 		{
 			rows[h].lower_limit = kinds[h] & HAS_LOWEST ? *next++ : -HUGE_VAL;
 			rows[h].upper_limit = kinds[h] & HAS_HIGHEST ? *next++ : HUGE_VAL;
-			in.check(rows[h].lower_limit <= rows[h].upper_limit, ": limits that are no range");
+			in.check(rows[h].lower_limit <= rows[h].upper_limit, ": a lower limit is above the upper limit");
 		}
 		memory.release(numbers);
 	}
@@ -195,7 +194,7 @@ struct HingeReader : ChunkReader
 		return false;
 	}
 
-	// By joint, those of one joint in their order.
+	// Sorts hinges by joint, keeping their order within a joint.
 	void sort_by_joint()
 	{
 		size_t joints = info.joint_count;
@@ -230,7 +229,7 @@ struct HingeReader : ChunkReader
 			h = check_joint(h);
 	}
 
-	// The hinges of one joint from row h on; returns where the next one's begin.
+	// Checks the hinges of one joint, starting at row `first`; returns the first row of the next joint.
 	size_t check_joint(size_t first)
 	{
 		const uint8_t* slides = motion->hinge_slides;
@@ -238,19 +237,21 @@ struct HingeReader : ChunkReader
 		size_t end = first, turning = 0, sliding = 0;
 		for (; end < count && joints[end] == joints[first]; ++end)
 		{
-			in.check(!slides[end] || !turning, ": a joint that turns before it slides");
+			in.check(!slides[end] || !turning,
+					 ": hinges of a joint that slide must come before those that turn");
 			++(slides[end] ? sliding : turning);
 			Vec3 axis = load_vec(motion->hinge_axes + 3 * end);
 			in.check(std::fabs(std::sqrt(dot(axis, axis)) - 1) < AXIS_TOLERANCE,
-					 ": axes that are no unit vectors");
+					 ": an axis is not a unit vector");
 		}
-		in.check(turning <= MAX_TURNS && sliding <= MAX_SLIDES, ": a joint of too many hinges");
-		in.check(!sliding || is_translated(joints[first]), ": a joint that slides, but is not translated");
+		in.check(turning <= MAX_TURNS && sliding <= MAX_SLIDES,
+				 ": a joint has more than 2 turning or 3 sliding hinges");
+		in.check(!sliding || is_translated(joints[first]), ": a joint slides but has no translation");
 		const double least = NEARLY_PARALLEL * NEARLY_PARALLEL, *axes_of = motion->hinge_axes + 3 * first;
 		if (can_continue())
 			in.check(are_axes_independent(axes_of, int(sliding), least) &&
 						 are_axes_independent(axes_of + 3 * sliding, int(turning), least),
-					 ": axes of a joint that point the same way");
+					 ": axes of a joint are nearly parallel");
 		return end;
 	}
 
@@ -258,7 +259,7 @@ struct HingeReader : ChunkReader
 	static const int64_t MAX_STEP = 1 << 20;
 };
 
-// What rows are deflated with: names of hinges are mostly those of joints.
+// Returns the deflate dictionary: joint names, since hinge names mostly repeat them.
 uint8_t* names_of_joints(const mocpack_Info& info, Memory* memory, size_t* size)
 {
 	uint64_t letters = 0;
@@ -270,7 +271,7 @@ uint8_t* names_of_joints(const mocpack_Info& info, Memory* memory, size_t* size)
 		std::memcpy(to, info.names[j].bytes, info.names[j].size);
 		to += info.names[j].size;
 	}
-	*size = size_t(letters > 1 ? letters - 1 : letters); // one zero where there is nothing else
+	*size = size_t(letters > 1 ? letters - 1 : letters); // keep one zero if all names are empty
 	return dictionary;
 }
 
@@ -281,7 +282,7 @@ bool read_hinges(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* erro
 	Memory& memory = motion->memory;
 	Fields body = fields_of(chunk, "chunk HING", error);
 	uint8_t kind = body.u8();
-	body.check(kind <= BY_CHANNELS, ": an unknown kind");
+	body.check(kind <= BY_CHANNELS, ": unknown kind");
 	if (!body.good())
 		return false;
 	HingeReader reader(body, motion);

@@ -1,6 +1,6 @@
-// Deflate streams (RFC 1951), unpacked: Huffman codes of lengths and distances, blocks of three kinds.
+// Inflates deflate streams (RFC 1951).
 //
-// Small before fast: skeletons and what else is deflated here have a few kilobytes.
+// Optimized for size, since deflated chunks have only a few kilobytes.
 #include "reader/inflate.h"
 
 namespace mocpack
@@ -12,13 +12,13 @@ namespace
 const int MAX_CODE_BITS = 15, LITERALS = 288, DISTANCES = 30, LENGTH_CODES = 19;
 const size_t MAX_DISTANCE = 32768;
 
-// Symbols by the length of their code, and among equals by number: how many have each length says it all.
+// A canonical Huffman code: the number of codes of each length, and the symbols sorted by length.
 struct Huffman
 {
 	uint16_t counts[MAX_CODE_BITS + 1], symbols[LITERALS];
 	int longest; // bits of the longest code, at least 1
 
-	// False where more codes are asked for than there are.
+	// Returns false if the code is oversubscribed.
 	bool build(const uint8_t* lengths, int count)
 	{
 		for (uint16_t& n : counts)
@@ -44,7 +44,7 @@ struct Huffman
 		return true;
 	}
 
-	// Codes that are not given: none but for a code of one symbol, or of no symbol at all, may have some.
+	// Returns the number of unused codes. Only a code with at most one symbol may have some.
 	int left;
 
 	bool empty() const
@@ -73,7 +73,7 @@ class Inflater
 	Inflated run()
 	{
 		bool last = false;
-		while (!last && !complaint_ && !ended_)
+		while (!last && !message_ && !ended_)
 		{
 			last = bits(1) != 0;
 			uint32_t kind = bits(2);
@@ -86,10 +86,10 @@ class Inflater
 			else if (kind == 2)
 				dynamic();
 			else
-				complaint_ = "a block of an unknown kind";
+				message_ = "a block of an unknown kind";
 		}
-		if (complaint_)
-			return {MOCPACK_CORRUPT, size_, complaint_};
+		if (message_)
+			return {MOCPACK_CORRUPT, size_, message_};
 		if (ended_)
 			return {MOCPACK_TRUNCATED, size_, "the deflate stream is unfinished"};
 		if (at_ < end_)
@@ -105,7 +105,7 @@ class Inflater
 	uint32_t held_ = 0;
 	int held_bits_ = 0;
 	bool ended_ = false;
-	const char* complaint_ = nullptr;
+	const char* message_ = nullptr;
 
 	uint32_t bits(int count)
 	{
@@ -125,7 +125,7 @@ class Inflater
 		return found;
 	}
 
-	// -1 where no symbol has the code.
+	// Returns -1 for an unused code.
 	int symbol(const Huffman& codes)
 	{
 		int code = 0, first = 0, index = 0;
@@ -148,7 +148,7 @@ class Inflater
 	{
 		if (size_ == most_)
 		{
-			complaint_ = "it inflates beyond its limit";
+			message_ = "it inflates beyond its limit";
 			return false;
 		}
 		if (dst_)
@@ -164,8 +164,8 @@ class Inflater
 		if (ended_)
 			return;
 		if (size != (~other & 0xffff))
-			complaint_ = "a stored block whose length contradicts itself";
-		for (; size && !complaint_; --size)
+			message_ = "a stored block whose length contradicts itself";
+		for (; size && !message_; --size)
 		{
 			if (at_ == end_)
 			{
@@ -197,8 +197,8 @@ class Inflater
 		int length_count = int(bits(4)) + 4;
 		uint8_t lengths[LITERALS + DISTANCES + 2] = {};
 		if (!ended_ && (literal_count > 286 || distance_count > DISTANCES))
-			complaint_ = "more codes than there are symbols";
-		if (ended_ || complaint_)
+			message_ = "more codes than there are symbols";
+		if (ended_ || message_)
 			return;
 		for (int i = 0; i < length_count; ++i)
 			lengths[ORDER[i]] = uint8_t(bits(3));
@@ -207,16 +207,16 @@ class Inflater
 			return;
 		if (!literals.build(lengths, LENGTH_CODES) || (literals.left && !literals.empty()))
 		{
-			complaint_ = "code lengths whose own code is not whole";
+			message_ = "code lengths whose own code is not whole";
 			return;
 		}
 		if (!read_lengths(literals, lengths, literal_count + distance_count))
 			return;
 		if (!lengths[256])
-			complaint_ = "a block without an end";
+			message_ = "a block without an end";
 		else if (!literals.build(lengths, literal_count) || !literals.whole() ||
 				 !distances.build(lengths + literal_count, distance_count) || !distances.whole())
-			complaint_ = "a code that is not whole";
+			message_ = "a code that is not whole";
 		else
 			codes(literals, distances);
 	}
@@ -226,7 +226,7 @@ class Inflater
 		uint8_t found[LITERALS + DISTANCES + 2] = {};
 		for (int i = 0; i < count;)
 		{
-			// as zlib reads it, a code of no symbols is a length of 0 for each bit
+			// as in zlib, an empty code reads length 0 for each bit
 			int s = of_lengths.empty() ? int(bits(1) & 0) : symbol(of_lengths);
 			if (s < 0 || ended_)
 				return reject();
@@ -237,7 +237,7 @@ class Inflater
 			}
 			if (s == 16 && !i)
 			{
-				complaint_ = "a length repeated before there is one";
+				message_ = "a length repeated before there is one";
 				return false;
 			}
 			uint8_t value = s == 16 ? found[i - 1] : 0;
@@ -246,7 +246,7 @@ class Inflater
 				return false;
 			if (i + repeats > count)
 			{
-				complaint_ = "more lengths than there are codes";
+				message_ = "more lengths than there are codes";
 				return false;
 			}
 			while (repeats--)
@@ -260,18 +260,19 @@ class Inflater
 	bool reject()
 	{
 		if (!ended_)
-			complaint_ = "bits that are no code";
+			message_ = "bits that are no code";
 		return false;
 	}
 
 	void codes(const Huffman& literals, const Huffman& distances)
 	{
-		static const uint16_t LENGTH_BASES[29] = {3,	 4,	 5,	 6,	 7,	 8,	 9,	 10, 11,  13,  15,	17,	 19,  23, 27,
-											 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258};
+		static const uint16_t LENGTH_BASES[29] = {3,  4,  5,  6,   7,	8,	 9,	  10,  11, 13,
+												  15, 17, 19, 23,  27,	31,	 35,  43,  51, 59,
+												  67, 83, 99, 115, 131, 163, 195, 227, 258};
 		static const uint16_t DISTANCE_BASES[DISTANCES] = {
 			1,	 2,	  3,   4,	5,	 7,	   9,	 13,   17,	 25,   33,	 49,   65,	  97,	 129,
 			193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145, 8193, 12289, 16385, 24577};
-		while (!complaint_)
+		while (!message_)
 		{
 			int s = symbol(literals);
 			if (s < 0)
@@ -289,7 +290,7 @@ class Inflater
 			s -= 257;
 			if (s >= 29)
 			{
-				complaint_ = "bits that are no length";
+				message_ = "bits that are no length";
 				return;
 			}
 			size_t length = LENGTH_BASES[s] + bits(s < 8 || s == 28 ? 0 : (s - 4) / 4);
@@ -308,13 +309,13 @@ class Inflater
 
 	void copy(size_t way, size_t length)
 	{
-		// zlib keeps no more than a window of what came before, the dictionary's last part included
+		// as in zlib, distances are limited to the window, which includes the end of the dictionary
 		if (way > size_ + known_ || way > MAX_DISTANCE)
 		{
-			complaint_ = "a distance that reaches before the start";
+			message_ = "a distance that reaches before the start";
 			return;
 		}
-		for (; length && !complaint_; --length)
+		for (; length && !message_; --length)
 			put(!dst_ ? 0 : way <= size_ ? dst_[size_ - way] : dictionary_[known_ + size_ - way]);
 	}
 };

@@ -1,4 +1,4 @@
-// Deflate streams (RFC 1951), unpacked.
+// Inflates deflate streams (RFC 1951).
 #pragma once
 #include "mocpack/mocpack.h"
 
@@ -8,12 +8,12 @@ namespace mocpack
 struct Inflated
 {
 	mocpack_Status status; // MOCPACK_OK, MOCPACK_TRUNCATED or MOCPACK_CORRUPT
-	size_t size;		   // bytes that come out
-	const char* complaint; // what is wrong, where the status says so
+	size_t size;		   // inflated bytes
+	const char* message;   // the reason, unless the status is MOCPACK_OK
 };
 
-// Unpacks a raw stream that must end with `src` and hold at most `most` bytes. dst is null, and only the size
-// is found; or it has room for just that size. The dictionary stands, in thought, before the first byte.
+// Inflates a raw stream that ends exactly with `src`, to at most `most` bytes. If dst is null, only computes
+// the size; otherwise dst has exactly that size. The dictionary acts as data before the first byte.
 Inflated inflate(const uint8_t* src, size_t src_size, const uint8_t* dictionary, size_t dictionary_size,
 				 uint8_t* dst, size_t most);
 

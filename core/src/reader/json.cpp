@@ -1,10 +1,10 @@
-// Whether text is a JSON object in UTF-8.
+// Validates JSON objects in UTF-8.
 #include "reader/json.h"
 
 namespace mocpack
 {
 
-// In which no half of a surrogate pair and no longer form than needed may stand.
+// Rejects surrogates and overlong encodings.
 bool is_utf8(const uint8_t* at, size_t size)
 {
 	const uint8_t* end = at + size;
@@ -26,9 +26,9 @@ bool is_utf8(const uint8_t* at, size_t size)
 namespace
 {
 
-const int MAX_LEVELS = 100; // of objects and arrays inside one another, the outermost included
+const int MAX_LEVELS = 100; // of nested objects and arrays, including the outermost
 
-// The smallest whole number that float64 rounds to infinity, 2^1024 - 2^970.
+// The smallest integer that float64 rounds to infinity, 2^1024 - 2^970.
 const char OVERFLOWS[] = "17976931348623158079372897140530341507993413271003782693617377898044496829276475"
 						 "09466490179775872070963302864166928879109465555478519404026306574886715058206819"
 						 "08902000708383676273854845817711531764475730270069855571366959622842914819860834"

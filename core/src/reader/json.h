@@ -1,4 +1,4 @@
-// Whether text is a JSON object in UTF-8; nothing of it is understood here but the name of its first entry.
+// Validates that text is a JSON object in UTF-8, and finds the name of its first member.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@ struct JsonObject
 {
 	bool good;
 	bool empty;
-	const uint8_t* first_name; // as it stands between its quotes; null where the object is empty
+	const uint8_t* first_name; // between its quotes, not unescaped; null if the object is empty
 	size_t first_name_size;
 };
 

@@ -1,4 +1,4 @@
-// A keysine payload, opened: its head, and where its parts stand.
+// Opens a keysine payload: parses its head and finds its parts.
 #include <cmath>
 
 #include "reader/chunks.h"
@@ -9,7 +9,7 @@ namespace mocpack
 namespace
 {
 
-const size_t MAX_HEAD_SIZE_BYTES = 5; // bytes that say how long the head is
+const size_t MAX_HEAD_SIZE_BYTES = 5; // of the varint before the head
 const uint64_t MAX_HEAD_BYTES = 1u << 31;
 
 struct PayloadOpening
@@ -22,7 +22,7 @@ struct PayloadOpening
 		return ErrorMessage(error, status, offset);
 	}
 
-	// Reads how long keysine's head is, and the head.
+	// Reads the head and its size.
 	bool read_head()
 	{
 		const PayloadPlace& data = motion->payload;
@@ -31,19 +31,19 @@ struct PayloadOpening
 		const uint8_t* view = motion->bytes.view(data.offset, some, start, error);
 		if (!view)
 			return false;
-		Fields in("keysine's head", view, some, data.offset, error);
+		Fields in("keysine head", view, some, data.offset, error);
 		uint64_t size = in.varint(MAX_HEAD_BYTES);
-		in.check(size, " has no bytes");
+		in.check(size, " is empty");
 		if (!in.good())
 			return false;
 		if (size > data.size)
 		{
-			fail(MOCPACK_TRUNCATED, data.offset) << "the motion ends in keysine's head";
+			fail(MOCPACK_TRUNCATED, data.offset) << "the motion data ends inside the keysine head";
 			return false;
 		}
 		void* buffer = nullptr;
 		if (!motion->bytes.all && !(buffer = motion->memory.allocate(size + 1)))
-			return no_memory(error, "keysine's head");
+			return no_memory(error, "keysine head");
 		view = motion->bytes.view(data.offset, size, buffer, error);
 		bool good = view && parse_head(view, size_t(size));
 		motion->memory.release(buffer);
@@ -58,8 +58,8 @@ struct PayloadOpening
 		mocpack_Status status = mocpack_keysine_read_layout(src, size, frames, &shape, &fault);
 		if (status != MOCPACK_OK)
 			return head_fault(status, fault);
-		void* memory =
-			motion->memory.allocate(mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames));
+		void* memory = motion->memory.allocate(
+			mocpack_keysine_head_memory_size(src, size, motion->tree.joint_count, frames));
 		if (!memory)
 			return too_large();
 		status = mocpack_keysine_open(src, size, &motion->tree, frames, memory, &motion->head, &fault);
@@ -73,32 +73,32 @@ struct PayloadOpening
 	{
 		fail(MOCPACK_NO_MEMORY, motion->payload.offset)
 			<< motion->info.frame_count << " frames of " << uint64_t(motion->info.joint_count)
-			<< " joints take more memory than the limit, or than there is";
+			<< " joints need more memory than the limit allows or the system has";
 		return false;
 	}
 
 	bool head_fault(mocpack_Status status, const mocpack_Fault& fault)
 	{
-		ErrorMessage sentence = fail(status, motion->payload.offset);
-		sentence << "keysine's head";
+		ErrorMessage message = fail(status, motion->payload.offset);
+		message << "keysine head";
 		if (status == MOCPACK_TRUNCATED)
-			sentence << " ends too early";
+			message << " ends too early";
 		else if (!fault.field)
-			sentence << " is damaged";
+			message << " is corrupt";
 		else
 		{
 			if (fault.part)
-				sentence << ": " << fault.part << " " << uint64_t(fault.index);
-			sentence << ": " << fault.field << " " << fault.value;
+				message << ": " << fault.part << " " << uint64_t(fault.index);
+			message << ": " << fault.field << " " << fault.value;
 			if (fault.low == fault.high)
-				sentence << " is not " << fault.low;
+				message << " must be " << fault.low;
 			else
-				sentence << " is outside " << fault.low << ".." << fault.high;
+				message << " is outside " << fault.low << ".." << fault.high;
 		}
 		return false;
 	}
 
-	// Where the segments and groups stand.
+	// Computes the offsets of segments and groups.
 	bool find_parts(uint32_t flags)
 	{
 		const mocpack_KeysineLayout& l = motion->layout;
@@ -117,12 +117,12 @@ struct PayloadOpening
 		if (reached > motion->payload_end)
 		{
 			fail(MOCPACK_TRUNCATED, motion->payload_end)
-				<< "the motion ends " << reached - motion->payload_end << " bytes too early";
+				<< "the motion data ends " << reached - motion->payload_end << " bytes too early";
 			return false;
 		}
 		if (end < announced)
 		{
-			fail(MOCPACK_CORRUPT, end) << "the motion has " << announced - end << " bytes too many";
+			fail(MOCPACK_CORRUPT, end) << "the motion data has " << announced - end << " extra bytes";
 			return false;
 		}
 		describe(errors);

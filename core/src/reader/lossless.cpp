@@ -1,5 +1,5 @@
-// Codec lossless: every number of the source bit for bit (docs/codecs/lossless.md). The clip is decoded whole
-// when the file is opened.
+// Codec lossless: restores every number of the source exactly (docs/codecs/lossless.md). The whole clip is
+// decoded when the file is opened.
 #include <cmath>
 #include <cstring>
 
@@ -22,26 +22,25 @@ enum Held
 	HOLDS_MOTION = 2
 };
 
-const uint8_t BINARY = 31, MOST_LOSSLESS_DIGITS = 22, TURN_DIGITS = 6, BY_ULPS = 23;
-const int64_t BINARY_EXPONENT = 960, LARGEST_LOSSLESS_WHOLE = 1 << 29,
-			  FARTHEST_COEFFICIENT = int64_t(1) << 44;
-const double MAX_CURVE_VALUE = 1099511627776.0, FINENESS = 16; // 2^40; coefficients are in 1/16
+const uint8_t BINARY = 31, MAX_LOSSLESS_DIGITS = 22, TURN_DIGITS = 6, BY_ULPS = 23;
+const int64_t BINARY_EXPONENT = 960, MAX_LOSSLESS_INTEGER = 1 << 29, MAX_COEFFICIENT = int64_t(1) << 44;
+const double MAX_CURVE_VALUE = 1099511627776.0, COEFFICIENT_UNITS = 16; // 2^40; coefficients count sixteenths
 const size_t MAX_DEGREE = 24, MAX_DRIVERS = 2;
 const uint64_t SERIES_NUMBERS_PER_BYTE = 12000, ROWS_PER_BYTE = 8192;
 const double HALF_TURN = 3.14159265358979323846;
 const double POWERS[] = {1e0,  1e1,	 1e2,  1e3,	 1e4,  1e5,	 1e6,  1e7,	 1e8,  1e9,	 1e10, 1e11,
 						 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-// A column that follows from one or two others.
+// A column that is predicted from one or two others by a polynomial.
 struct Curve
 {
 	size_t column, driver_count, degree;
 	size_t drivers[MAX_DRIVERS];
 	int64_t low[MAX_DRIVERS], high[MAX_DRIVERS];
-	double* coefficients; // row by row, of degree p: those of p + q up to the degree
+	double* coefficients; // coefficient (p, q) for p + q up to the degree, by rows p
 };
 
-// What one unit of a column's whole numbers is.
+// The unit of a column's integers.
 struct Scale
 {
 	bool is_decimal;
@@ -83,7 +82,7 @@ double evaluate(const Curve& curve, const int64_t* row)
 int64_t follow(double value, int64_t distance)
 {
 	const double nearest = std::floor(value + 0.5);
-	// what is not a number stands for the least integer, as in Python
+	// NaN becomes the lowest integer, as in Python
 	const int64_t whole = nearest == nearest ? int64_t(nearest) : INT64_MIN;
 	return int64_t(value >= nearest ? uint64_t(whole) + uint64_t(distance)
 									: uint64_t(whole) - uint64_t(distance));
@@ -100,7 +99,7 @@ int64_t wrap(int64_t angle, const Scale& scale)
 	if (!scale.interval)
 		return angle;
 	const int64_t turn = 360 * int64_t(POWERS[scale.exponent]), half = turn / 2;
-	const int64_t near = angle % turn; // far from what 64 bits hold
+	const int64_t near = angle % turn; // avoids overflow
 	if (scale.interval == 1)
 		return floor_modulo(near + half, turn) - half;
 	return scale.interval == 2 ? half - floor_modulo(half - near, turn) : floor_modulo(near, turn);
@@ -122,8 +121,8 @@ double from_order(uint64_t order)
 	return value;
 }
 
-// The number that a whole number and its remainder stand for; false where the kind does not fit the scale.
-bool put_together(int64_t whole, const Scale& scale, uint8_t kind, int64_t amount, double* out)
+// Combines an integer and its remainder; false if the kind of remainder does not fit the scale.
+bool combine(int64_t whole, const Scale& scale, uint8_t kind, int64_t amount, double* out)
 {
 	if (!kind || kind == BY_ULPS)
 	{
@@ -133,15 +132,15 @@ bool put_together(int64_t whole, const Scale& scale, uint8_t kind, int64_t amoun
 			*out = from_order(order_of(*out) + uint64_t(amount));
 		return true;
 	}
-	const int count = kind + (scale.is_decimal ? scale.exponent : int(MOST_LOSSLESS_DIGITS));
-	if (count > int(MOST_LOSSLESS_DIGITS))
+	const int count = kind + (scale.is_decimal ? scale.exponent : int(MAX_LOSSLESS_DIGITS));
+	if (count > int(MAX_LOSSLESS_DIGITS))
 		return false;
 	const uint64_t power = uint64_t(POWERS[kind < 15 ? kind : 15]);
 	*out = double(int64_t(uint64_t(whole) * power + uint64_t(amount))) / POWERS[count];
 	return true;
 }
 
-// Whether bit i is set, lowest first.
+// Returns bit i of a mask, lowest bit first.
 bool is_set(const uint8_t* mask, size_t i)
 {
 	return mask[i / 8] >> i % 8 & 1;
@@ -153,7 +152,7 @@ struct LosslessReader
 	mocpack_Error* error;
 	Memory& memory;
 	Fields in;
-	bool has_failed = false; // with an error that `in` does not know
+	bool has_failed = false; // whether an error occurred outside `in`
 
 	bool can_continue() const
 	{
@@ -163,12 +162,12 @@ struct LosslessReader
 	bool run(LosslessPayload* out)
 	{
 		const uint8_t held = shape.is_mesh ? uint8_t(HOLDS_MOTION) : in.u8();
-		in.check(held >= 1 && held <= HOLDS_CHANNELS + HOLDS_MOTION, ": an unknown kind");
+		in.check(held >= 1 && held <= HOLDS_CHANNELS + HOLDS_MOTION, ": unknown kind");
 		if (in.good() && held & HOLDS_CHANNELS)
 		{
 			out->channels = read_matrix(shape.channels);
 			for (uint64_t i = 0; can_continue() && i < shape.frame_count * shape.channels.count; ++i)
-				in.check(std::isfinite(out->channels[i]), ": a channel that is not finite");
+				in.check(std::isfinite(out->channels[i]), ": a channel value is not finite");
 		}
 		if (can_continue() && held & HOLDS_MOTION)
 			out->motion = read_matrix(shape.motion);
@@ -192,7 +191,7 @@ struct LosslessReader
 		return found;
 	}
 
-	// A sized field.
+	// Reads a field that starts with its size.
 	Fields sized()
 	{
 		const uint64_t size = in.varint();
@@ -200,7 +199,7 @@ struct LosslessReader
 		return in.part(bytes ? bytes : in.at(), bytes ? size_t(size) : 0);
 	}
 
-	// A sized field, inflated to at most so many bytes; null where it cannot be.
+	// Reads such a field and inflates it to at most `most` bytes; null on failure.
 	uint8_t* inflated(uint64_t most, size_t* size)
 	{
 		Fields packed = sized();
@@ -219,17 +218,18 @@ struct LosslessReader
 	void finish(mocpack_Status status)
 	{
 		if (status != MOCPACK_OK)
-			in.fail(status) << (status == MOCPACK_TRUNCATED ? " ends too early" : " is damaged");
+			in.fail(status) << (status == MOCPACK_TRUNCATED ? " ends too early" : " is corrupt");
 	}
 
-	// A sized plane (rows, columns), a class for each column.
+	// Reads a plane (rows, columns) with one class per column.
 	int32_t* read_plane(uint64_t rows, uint64_t columns)
 	{
 		const uint64_t MAX_CLASSES = 65536;
 		Fields code = sized();
 		const size_t size = code.left(),
 					 classes = size_t(columns < MAX_CLASSES ? (columns ? columns : 1) : MAX_CLASSES);
-		in.check(!columns || rows <= ROWS_PER_BYTE * (uint64_t(size) + 1), ": more rows than bytes can hold");
+		in.check(!columns || rows <= ROWS_PER_BYTE * (uint64_t(size) + 1),
+				 ": more rows than the bytes can hold");
 		int32_t* values = array<int32_t>(rows * columns);
 		uint16_t* kinds = array<uint16_t>(columns);
 		uint8_t* models = array<uint8_t>(mocpack_planes_models_size(classes));
@@ -244,7 +244,7 @@ struct LosslessReader
 		return values;
 	}
 
-	// Which columns have zeros with a sign: patterns (columns), -1 where they have none; and signs (frames,
+	// Reads which columns contain negative zeros: patterns (columns), -1 for none, and signs (frames,
 	// patterns).
 	int32_t* read_zero_signs(uint64_t frames, size_t columns, int32_t* patterns, size_t* width)
 	{
@@ -258,18 +258,18 @@ struct LosslessReader
 			if (at < columns)
 				patterns[at] = int32_t(pattern);
 		}
-		in.check(!count || at < columns, ": negative zeros in a column that does not exist");
+		in.check(!count || at < columns, ": negative zeros: column index out of range");
 		*width = size_t(most);
 		return count ? read_plane(frames, most) : nullptr;
 	}
 
-	// Keeps the matrix alone.
+	// Reads a matrix; frees all other memory that reading needs.
 	double* read_matrix(const LosslessColumns& columns)
 	{
 		const uint8_t lead = in.u8();
-		in.check(lead <= 1 && lead < shape.frame_count, ": more frames stand apart than there are");
+		in.check(lead <= 1 && lead < shape.frame_count, ": more leading frames than the clip has");
 		if (can_continue() && shape.frame_count > UINT64_MAX / 64 / (columns.count + 1))
-			out_of_memory(); // counts of numbers must not overflow
+			out_of_memory(); // the number of values would overflow
 		double* matrix = array<double>(shape.frame_count * columns.count);
 		const void* kept = memory.last_allocation();
 		if (can_continue())
@@ -285,7 +285,8 @@ struct LosslessReader
 		for (size_t c = 0; can_continue() && c < columns.count; ++c)
 			patterns[c] = -1;
 		size_t width = 0;
-		const int32_t* signs = can_continue() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
+		const int32_t* signs =
+			can_continue() ? read_zero_signs(frames, columns.count, patterns, &width) : nullptr;
 		if (can_continue() && lead)
 			read_block(lead, columns, matrix);
 		if (can_continue())
@@ -306,7 +307,7 @@ struct LosslessReader
 			count += is_set(moving, c);
 		const uint8_t* still = inflated(8 * uint64_t(width - count), &size);
 		if (can_continue())
-			in.check(size == 8 * (width - count), ": the number of still columns is wrong");
+			in.check(size == 8 * (width - count), ": wrong number of constant columns");
 		if (!can_continue())
 			return;
 		for (size_t c = 0; c < width; ++c)
@@ -346,9 +347,9 @@ struct LosslessReader
 					continue;
 				const uint64_t at = t * count + k;
 				const int64_t value = wrap(whole[at], scales[k]);
-				in.check(put_together(value, scales[k], kinds ? kinds[at] : 0, kinds ? amounts[at] : 0,
-									  matrix + t * columns.count + c),
-						 ": a number of too many digits");
+				in.check(combine(value, scales[k], kinds ? kinds[at] : 0, kinds ? amounts[at] : 0,
+								 matrix + t * columns.count + c),
+						 ": a number has too many digits");
 				++k;
 			}
 		memory.release(amounts);
@@ -369,14 +370,14 @@ struct LosslessReader
 			const uint8_t digits = codes[c] & 31;
 			const int64_t exponent = digits == BINARY ? fields.zigzag() : digits;
 			fields.check(digits == BINARY ? exponent >= -BINARY_EXPONENT && exponent <= BINARY_EXPONENT
-										  : digits <= MOST_LOSSLESS_DIGITS,
-						 ": a scale out of range");
+										  : digits <= MAX_LOSSLESS_DIGITS,
+						 ": scale out of range");
 			scales[c] = {digits != BINARY, fields.good() ? int(exponent) : 0, uint8_t(codes[c] >> 5)};
 		}
 		fields.end();
 		for (size_t c = 0; codes && c < count; ++c)
 			fields.check(!(codes[c] >> 5) || (codes[c] <= 127 && (codes[c] & 31) <= TURN_DIGITS),
-						 ": an interval where none can stand");
+						 ": a wrapped angle is not allowed in this column");
 		has_failed = has_failed || !fields.good();
 	}
 
@@ -390,12 +391,12 @@ struct LosslessReader
 			read_curve(count, &curves[i]);
 		for (size_t i = 0; i < curve_count && can_continue(); ++i)
 		{
-			in.check(!follows[curves[i].column], ": a curve follows another");
+			in.check(!follows[curves[i].column], ": a curve depends on another curve");
 			follows[curves[i].column] = 1;
 		}
 		for (size_t i = 0; i < curve_count && can_continue(); ++i)
 			for (size_t d = 0; d < curves[i].driver_count; ++d)
-				in.check(!follows[curves[i].drivers[d]], ": a curve follows another");
+				in.check(!follows[curves[i].drivers[d]], ": a curve depends on another curve");
 		read_free(frames, columns, moving, count, follows, whole);
 		if (!can_continue() || !curve_count)
 			return;
@@ -411,12 +412,12 @@ struct LosslessReader
 		curve->column = size_t(in.varint(columns - 1));
 		const uint8_t code = in.u8();
 		curve->degree = code & 127, curve->driver_count = size_t(1 + (code >> 7));
-		in.check(curve->degree <= MAX_DEGREE, ": a curve of too high a degree");
+		in.check(curve->degree <= MAX_DEGREE, ": the degree of a curve exceeds 24");
 		for (size_t d = 0; d < curve->driver_count && in.good(); ++d)
 		{
 			curve->drivers[d] = size_t(in.varint(columns - 1));
 			curve->low[d] = in.zigzag();
-			const uint64_t span = 1 + in.varint(2 * uint64_t(LARGEST_LOSSLESS_WHOLE));
+			const uint64_t span = 1 + in.varint(2 * uint64_t(MAX_LOSSLESS_INTEGER));
 			curve->high[d] = int64_t(uint64_t(curve->low[d]) + span);
 		}
 		const size_t degree = curve->degree, two = curve->driver_count == 2;
@@ -425,17 +426,17 @@ struct LosslessReader
 		for (size_t i = 0; i < count && can_continue(); ++i)
 		{
 			int64_t value = in.zigzag();
-			value = value < -FARTHEST_COEFFICIENT ? -FARTHEST_COEFFICIENT : value;
-			value = value > FARTHEST_COEFFICIENT ? FARTHEST_COEFFICIENT : value;
-			curve->coefficients[i] = double(value) / FINENESS;
+			value = value < -MAX_COEFFICIENT ? -MAX_COEFFICIENT : value;
+			value = value > MAX_COEFFICIENT ? MAX_COEFFICIENT : value;
+			curve->coefficients[i] = double(value) / COEFFICIENT_UNITS;
 		}
 	}
 
-	// The columns that follow no curve, as a series.
+	// Reads the columns without a curve, as series.
 	void read_free(uint64_t frames, const LosslessColumns& columns, const uint8_t* moving, size_t count,
 				   const uint8_t* follows, int64_t* whole)
 	{
-		int32_t* free_columns = array<int32_t>(count); // among all columns
+		int32_t* free_columns = array<int32_t>(count); // indices among all columns
 		if (!can_continue())
 			return;
 		size_t free_count = 0;
@@ -446,7 +447,7 @@ struct LosslessReader
 		const size_t size = code.left();
 		const uint64_t numbers = frames * free_count;
 		in.check(numbers <= SERIES_NUMBERS_PER_BYTE * (uint64_t(size) + 4),
-				 ": more numbers than bytes can hold");
+				 ": more numbers than the bytes can hold");
 		SeriesGroups groups;
 		if (!can_continue())
 			return;
@@ -480,7 +481,7 @@ struct LosslessReader
 		for (uint64_t i = 0; can_continue() && i < numbers; ++i)
 			in.check(kind[i] >= 0 && kind[i] <= BY_ULPS && length[i] >= 0 && length[i] <= 64 &&
 						 length[i] <= 64 * kind[i],
-					 ": a remainder of unknown kind or length");
+					 ": unknown kind or length of a remainder");
 		uint64_t* zigzag = array<uint64_t>(numbers);
 		*kinds = array<uint8_t>(frames * count);
 		*amounts = array<int64_t>(frames * count);
@@ -497,7 +498,7 @@ struct LosslessReader
 				}
 	}
 
-	// Bit by bit, lowest first, of all numbers that have it; the top one is not stored.
+	// Reads bit planes, lowest first, of all numbers that have the bit. The top bit is implicit.
 	void read_bits(const int32_t* lengths, uint64_t count, uint64_t* values)
 	{
 		int32_t longest = 1;
@@ -541,7 +542,7 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 	if (chunks.missing)
 	{
 		ErrorMessage(error, MOCPACK_TRUNCATED, data.offset + data.size)
-			<< "the motion ends " << chunks.missing << " bytes too early";
+			<< "the motion data ends " << chunks.missing << " bytes too early";
 		return false;
 	}
 	LosslessShape shape;
@@ -556,10 +557,11 @@ bool read_lossless(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* 
 	motion->memory.release(buffer);
 	if (out.channels && is_scaled(motion->info))
 	{
-		ErrorMessage(error, MOCPACK_CORRUPT, data.offset) << "lossless payload: channels of a clip with scales";
+		ErrorMessage(error, MOCPACK_CORRUPT, data.offset)
+			<< "lossless payload: channels cannot represent a clip with scales";
 		return false;
 	}
-	if (out.motion) // where both are there, the channels do not say all of it
+	if (out.motion) // if both are stored, only the motion is complete
 	{
 		motion->memory.release(out.channels);
 		out.channels = nullptr;

@@ -1,4 +1,5 @@
-// Which columns of a lossless payload tell about which: joints, their ancestors, and their mirror images.
+// Selects the columns that predict a column of a lossless payload: those of its joint, ancestors and mirror
+// image.
 #include <cstring>
 
 #include "reader/lossless.h"
@@ -10,13 +11,13 @@ namespace
 {
 
 const size_t PREDICTORS = 3, MAX_FEATURES = 64;
-// docs/series.md, EXACT: how long each predictor remembers, how many of its own differences it looks at, and
-// whether it looks at its group, its parent's, its grandparent's and its mirror image's
+// The forecast EXACT of docs/series.md: forgetting factor of each predictor, and how many of its own
+// differences it uses
 const double FORGETTING[PREDICTORS] = {0.8, 0.95, 0.998};
 const uint8_t PERIODS[PREDICTORS] = {1, 1, 1};
 const uint8_t OWN[PREDICTORS] = {2, 2, 3};
 
-// Names by which joints are found.
+// A hash table of joint names.
 class NameTable
 {
   public:
@@ -30,7 +31,7 @@ class NameTable
 		return names_ && values_;
 	}
 
-	// -1 where the name is not there.
+	// Returns -1 if the name is missing.
 	int32_t find(const mocpack_Text& name) const
 	{
 		const size_t at = place_of(name);
@@ -74,7 +75,7 @@ size_t append_number(char* text, size_t size, size_t number)
 	return size;
 }
 
-// The file's names, with numbers added to those that are empty or stood before.
+// Makes names unique by adding numbers to empty and repeated ones.
 bool unique_names(const mocpack_Text* file_names, size_t count, mocpack_Text* names, NameTable* table,
 				  Memory* memory)
 {
@@ -108,7 +109,7 @@ bool unique_names(const mocpack_Text* file_names, size_t count, mocpack_Text* na
 	return true;
 }
 
-// A word for a side, and that for the other one.
+// A word for one side of the body, and the word for the other side.
 struct Side
 {
 	const char* one;
@@ -121,7 +122,7 @@ const Side SIDES[] = {{"Left", 4, "Right", 5}, {"left", 4, "right", 5}, {"LEFT",
 					  {"right", 5, "left", 4}, {"RIGHT", 5, "LEFT", 4}, {"R", 1, "L", 1},
 					  {"r", 1, "l", 1}};
 
-// Finds the name that has another word at a place.
+// Finds the joint whose name has the other word at this position.
 int32_t find_exchanged(const mocpack_Text& name, size_t at, const Side& side, const NameTable& table)
 {
 	char text[MAX_JOINT_NAME_BYTES + 24 + 8];
@@ -132,22 +133,22 @@ int32_t find_exchanged(const mocpack_Text& name, size_t at, const Side& side, co
 	return table.find({text, at + other + rest});
 }
 
-bool stands_at(const mocpack_Text& name, size_t at, const Side& side)
+bool contains_at(const mocpack_Text& name, size_t at, const Side& side)
 {
 	return at + side.size <= name.size && !std::memcmp(name.bytes + at, side.one, side.size);
 }
 
-// The joint whose name has the word for the other side, at the start, the end, or anywhere; -1 for none.
+// Finds the joint on the other side: swaps the side word at the start, the end, or anywhere. -1 for none.
 int32_t find_mirrored(const mocpack_Text& name, const NameTable& table)
 {
 	for (const Side& side : SIDES)
 	{
 		const size_t size = side.size;
-		int32_t found = stands_at(name, 0, side) ? find_exchanged(name, 0, side, table) : -1;
-		if (found < 0 && name.size >= size && stands_at(name, name.size - size, side))
+		int32_t found = contains_at(name, 0, side) ? find_exchanged(name, 0, side, table) : -1;
+		if (found < 0 && name.size >= size && contains_at(name, name.size - size, side))
 			found = find_exchanged(name, name.size - size, side, table);
 		for (size_t at = 0; found < 0 && size > 1 && at + size <= name.size; ++at)
-			if (stands_at(name, at, side))
+			if (contains_at(name, at, side))
 			{
 				found = find_exchanged(name, at, side, table);
 				break;
@@ -158,7 +159,7 @@ int32_t find_mirrored(const mocpack_Text& name, const NameTable& table)
 	return -1;
 }
 
-// The owners of columns, to be filled in.
+// The joints of columns, to be filled in.
 struct Owners
 {
 	int32_t* joints;
@@ -177,7 +178,7 @@ struct Owners
 	}
 };
 
-// What a predictor looks at: columns, and how many rows before.
+// Inputs of a predictor: columns, and lags in rows.
 struct Features
 {
 	size_t count = 0;
@@ -191,13 +192,13 @@ struct Features
 	}
 };
 
-// Columns in groups: rotation and translation of a joint, and what each hangs from. Groups are numbered 2
-// joint + (1 of a translation).
+// Columns in groups: the rotation and the translation of each joint. The group index is 2 · joint, plus 1 for
+// a translation.
 struct Relations
 {
-	const int32_t *owners, *next; // (chosen) group of each column, and the next column of its group
-	const int32_t* first;		  // (groups) first column of each, -1 for none
-	const int32_t* above;		  // (joints) nearest joint above whose rotation has columns
+	const int32_t *owners, *next; // (chosen) group of each column, and the next column of the group
+	const int32_t* first;		  // (groups) first column, -1 for none
+	const int32_t* above;		  // (joints) nearest ancestor whose rotation has columns
 	const int32_t* mirrored;	  // (joints)
 
 	int32_t parent(int32_t group) const
@@ -214,7 +215,7 @@ struct Relations
 		return other >= 0 && first[other] >= 0 ? other : -1;
 	}
 
-	// Adds what a predictor of a column looks at of a group.
+	// Adds the inputs from one group for a predictor of a column.
 	void add(int32_t group, int32_t column, Features* found) const
 	{
 		for (int32_t c = group < 0 ? -1 : first[group]; c >= 0; c = next[c])
@@ -222,7 +223,7 @@ struct Relations
 				found->add(c, lag);
 	}
 
-	// What a predictor of a column looks at.
+	// Returns the inputs of a predictor of a column.
 	Features features(int32_t column, size_t predictor) const
 	{
 		const int32_t group = owners[column], above_it = parent(group);
@@ -310,7 +311,7 @@ void scale_channels(const mocpack_Motion& m, const double* row, double degree, d
 }
 
 bool group_columns(const LosslessShape& shape, const LosslessColumns& columns, const int32_t* chosen,
-					size_t chosen_count, SeriesGroups* groups, Memory* memory)
+				   size_t chosen_count, SeriesGroups* groups, Memory* memory)
 {
 	const size_t joints = shape.joint_count, group_count = 2 * joints;
 	int32_t* owners = memory->allocate_array<int32_t>(uint64_t(chosen_count) + 1);

@@ -1,4 +1,4 @@
-// Memory by the caller's allocator, within a limit.
+// Allocates with the caller's allocator, within a limit.
 #include "reader/memory.h"
 
 #include <cstring>
@@ -41,7 +41,8 @@ mocpack_Allocator default_allocator()
 
 void* Memory::allocate(uint64_t size)
 {
-	static_assert(sizeof(Piece) % (2 * sizeof(void*)) == 0, "what follows is aligned as the piece is");
+	static_assert(sizeof(Piece) % (2 * sizeof(void*)) == 0,
+				  "memory after the header is aligned as the header");
 	uint64_t whole = size + sizeof(Piece);
 	if (whole < size || whole > left_ || whole > SIZE_MAX / 2)
 		return nullptr;

@@ -1,4 +1,4 @@
-// Memory by the caller's allocator, within a limit; all of it goes at once, or piece by piece.
+// Allocates with the caller's allocator, within a limit. Memory can be freed one by one or all at once.
 #pragma once
 #include "common/small_build.h"
 #include "mocpack/mocpack.h"
@@ -8,7 +8,7 @@ namespace mocpack
 
 const uint64_t DEFAULT_LIMIT = 1000000000; // bytes, as in Python
 
-// malloc and free, or one that gives nothing where the library was built without them.
+// malloc and free, or an allocator that always fails if the library was built without them.
 mocpack_Allocator default_allocator();
 
 class Memory
@@ -18,7 +18,7 @@ class Memory
 	{
 	}
 
-	// Memory of zeros, which lasts until it is given back; null where there is too little.
+	// Returns zeroed memory, or null if there is too little.
 	void* allocate(uint64_t size);
 
 	template <typename T> T* allocate_array(uint64_t count)
@@ -29,7 +29,7 @@ class Memory
 	void release(void* memory);
 	void release_all();
 
-	// What was taken last, and giving back all that was taken after it; it must still be there.
+	// Marks the latest allocation; release_after frees all later ones. The marked one must still exist.
 	const void* last_allocation() const
 	{
 		return first_;
@@ -54,7 +54,7 @@ class Memory
 	struct Piece
 	{
 		Piece *next, *before;
-		size_t size; // with this
+		size_t size; // including this header
 		size_t padding;
 	};
 

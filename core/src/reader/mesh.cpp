@@ -1,4 +1,4 @@
-// What a vertex animation moves: MESH.
+// Reads MESH, the faces of a vertex animation.
 #include "reader/chunks.h"
 #include "reader/numbers.h"
 
@@ -25,7 +25,7 @@ bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	Mesh& mesh = motion->mesh;
 	mesh.vertex_count = in.varint(MAX_VERTICES);
 	mesh.face_count = in.varint(2 * MAX_VERTICES);
-	in.check(mesh.vertex_count >= 1, ": a mesh has at least one vertex");
+	in.check(mesh.vertex_count >= 1, ": vertex count must be at least 1");
 	size_t size = 0;
 	const size_t most = size_t(FACE_SIZE * mesh.face_count);
 	uint8_t* steps = in.good() ? inflate_fields(&in, most, &motion->memory, &size) : nullptr;
@@ -35,12 +35,13 @@ bool read_mesh(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 		in.fail(MOCPACK_TRUNCATED) << " ends too early";
 	int32_t* corners = motion->memory.allocate_array<int32_t>(3 * mesh.face_count + 1);
 	if (!corners)
-		return no_memory(error, "the mesh's triangles");
+		return no_memory(error, "the triangles of the mesh");
 	int64_t corner = 0;
 	for (size_t i = 0; i < 3 * size_t(mesh.face_count) && in.good(); ++i)
 	{
 		corner += load_int32(steps + 4 * i);
-		in.check(corner >= 0 && uint64_t(corner) < mesh.vertex_count, ": a triangle names no vertex");
+		in.check(corner >= 0 && uint64_t(corner) < mesh.vertex_count,
+				 ": a triangle has a vertex index out of range");
 		corners[i] = int32_t(corner);
 	}
 	mesh.faces = corners;

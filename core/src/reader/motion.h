@@ -1,42 +1,43 @@
-// An open file, as the parts of the reader see it. Nothing changes it once it is open.
+// Internal view of an open file, which is immutable.
 #pragma once
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
-#include "reader/memory.h"
 #include "reader/error_message.h"
+#include "reader/memory.h"
 
 namespace mocpack
 {
 
-// The bytes of a file: at hand, or by a callback.
+// The bytes of a file, in memory or behind a callback.
 struct Bytes
 {
-	const uint8_t* all; // null: by the callback
+	const uint8_t* all; // null: use the callback
 	mocpack_Source source;
-	uint64_t start; // of the file in the callback's bytes: that of a scene's clip begins later
+	uint64_t start; // offset of the file in the callback's bytes; above 0 for a clip of a scene
 
-	// Bytes offset … offset + size - 1, which lie within the file: where they stand, or copied to `buffer`.
-	// Null, and an error, where they cannot be had.
+	// Returns bytes offset … offset + size - 1, which must lie inside the file: a pointer into memory, or a
+	// copy in `buffer`. Returns null and sets the error on failure.
 	const uint8_t* view(uint64_t offset, uint64_t size, void* buffer, mocpack_Error* error) const;
 };
 
-// When joints were seen: joint `joints[i]` first as `first[i]` says, then the other way from each of its
-// changes on.
+// When joints were captured: the flag of joint `joints[i]` starts as `first[i]` and flips at each of its
+// changes.
 struct Gaps
 {
 	size_t joint_count;
 	int32_t* joints;
 	uint8_t* first;
-	size_t* starts;	   // (joint_count + 1) where each one's changes begin
+	size_t* starts;	   // (joint_count + 1) index of the first change of each joint
 	uint64_t* changes; // frames, increasing
 };
 
-// The rotation channels of a joint, outermost first, as SKEL numbers them; of more than two, only how many.
+// The rotation channels of a joint, outermost first, numbered as in SKEL. Codes are kept for at most two.
 struct RotationChannels
 {
 	uint8_t turns, codes[2];
 
-	static const uint8_t FIRST = 6, FIRST_FIXED = 9; // those of BVH, which turn with the joint; those of ASF
+	static const uint8_t FIRST = 6,
+						 FIRST_FIXED = 9; // first codes of BVH, whose axes turn with the joint, and of ASF
 
 	int axis(int i) const // 0 x, 1 y, 2 z
 	{
@@ -44,14 +45,14 @@ struct RotationChannels
 	}
 };
 
-// The channels of a joint in the order of the source, as SKEL numbers them.
+// The channels of a joint in source order, numbered as in SKEL.
 struct ChannelLayout
 {
 	static const size_t MOST = 12;
 	uint8_t count, codes[MOST];
 };
 
-// What decodes the frames of a file.
+// The codec of a file.
 enum Codec : uint8_t
 {
 	KEYSINE,
@@ -59,29 +60,29 @@ enum Codec : uint8_t
 	LOSSLESS,
 };
 
-// A raw payload: which channels it stores for every frame, and the value of the others.
+// A raw payload: the channels stored per frame, and the constant values of the others.
 struct RawPayload
 {
 	const int32_t* stored; // (stored_count) channels, increasing
 	size_t stored_count;
-	const double* still;  // (channel_count) 0 where a channel is stored
-	uint64_t rows_offset; // where in the file the first frame stands
+	const double* still;  // (channel_count) constant values; 0 for stored channels
+	uint64_t rows_offset; // offset of the first frame in the file
 
-	uint64_t row_size() const // bytes of a frame
+	uint64_t row_size() const // bytes per frame
 	{
 		return 4 * uint64_t(stored_count);
 	}
 };
 
-// Where the payload stands in the file.
+// Position of the payload in the file.
 struct PayloadPlace
 {
-	uint64_t offset, size; // of what there is
-	uint64_t missing;	   // bytes that a cut file lacks
+	uint64_t offset, size; // of the bytes that exist
+	uint64_t missing;	   // bytes missing from a truncated file
 	uint32_t checksum;	   // of the chunk
 };
 
-// What a vertex animation moves.
+// The mesh of a vertex animation.
 struct Mesh
 {
 	uint64_t vertex_count, face_count;
@@ -90,7 +91,7 @@ struct Mesh
 
 struct Chunks;
 
-// A lossless payload, decoded: one of the two.
+// A decoded lossless payload; only one of the arrays is set.
 struct LosslessPayload
 {
 	double* channels; // (frames, column_count) in the source's units and degrees
@@ -106,42 +107,40 @@ struct mocpack_Motion
 	mocpack::Bytes bytes;
 	mocpack_Info info;
 	mocpack::PayloadPlace payload;
-	// Of a file that was opened up to its payload only.
+	// The next four fields are for files opened without their payload.
 	bool is_vertices;
 	mocpack::Mesh mesh;
-	mocpack_Text needed;		   // parameters without which the payload cannot be decoded
-	const mocpack::Chunks* chunks; // with their bodies
+	mocpack_Text needed;		   // parameters that a decoder must know
+	const mocpack::Chunks* chunks; // including their bodies
 	mocpack::Gaps gaps;
 	mocpack::RotationChannels* channels; // (J)
-	double* channel_frames;				 // (J, 4) that channels turn in; null: none
+	double* channel_frames;				 // (J, 4) frames in which channels rotate; null: none
 	mocpack::ChannelLayout* layouts;
-	int32_t* layout_of;	   // (J) which of these a joint has
+	int32_t* layout_of;	   // (J) index of each joint's layout
 	size_t channel_count;  // of all joints
-	int32_t* hinge_joints; // as in mocpack_Skeleton: by joint, those of one joint in their order
-	int32_t* hinge_rows;   // which of the source's rows each one is
+	int32_t* hinge_joints; // as in mocpack_Skeleton: sorted by joint
+	int32_t* hinge_rows;   // index of each hinge in the order of the source
 	uint8_t* hinge_slides;
 	double* hinge_axes;
 	double* hinge_limits;
-	double* moving_scales;	 // (frames, S, 3) of info.scaled_joints; null: none move
-	double* translation_factors;	 // (M) from the codec's translations to the clip's; null: all 1
-	uint64_t* track_offsets; // (tracks) where in the file the body of each one's chunk stands
+	double* moving_scales;		 // (frames, S, 3) of info.scaled_joints; null: none
+	double* translation_factors; // (M) factors from the codec's translations to the clip's; null: all 1
+	uint64_t* track_offsets;	 // (tracks) offset of each chunk's body in the file
 
-	// What the codec knows: one tree, below a joint at the origin where the file has several.
+	// The codec's skeleton: one tree. Several roots become children of an added joint at the origin.
 	mocpack_Skeleton tree;
-	size_t origins; // 1 where there is such a joint, else 0
+	size_t origins; // 1 if there is an added origin, else 0
 	mocpack::Codec codec;
 	mocpack::RawPayload raw;
 	mocpack::LosslessPayload lossless;
-	// Frames of a group, of codecs other than keysine: their groups are spans of frames. `layout` has only
-	// their number.
+	// Frames per group, for codecs other than keysine. `layout` then holds only the number of groups.
 	size_t frames_per_group;
 	mocpack_KeysineHead* head;
 	mocpack_KeysineLayout layout;
-	uint64_t*
-		part_offsets;	  // (parts + 1) where in the file each segment, and each group of each layer, begins
-	uint64_t payload_end; // of what there is of the payload, in the file
-	size_t longest_group; // frames, without the key at its end
-	size_t largest_input; // bytes of a segment, or of all layers of a group
+	uint64_t* part_offsets; // (parts + 1) file offset of each segment, then of each group of each layer
+	uint64_t payload_end;	// end of the existing payload bytes in the file
+	size_t longest_group;	// frames, without the closing key pose
+	size_t largest_input;	// maximum bytes of a segment, or of all layers of a group
 
 	explicit mocpack_Motion(const mocpack::Memory& own) : memory(own)
 	{
@@ -152,7 +151,7 @@ struct mocpack_Motion
 		return layout.segment_count + layer * layout.group_count + group;
 	}
 
-	// Groups, of which a clip of one frame has one without bytes.
+	// A clip of one frame has one group without bytes.
 	size_t group_count() const
 	{
 		return layout.group_count ? layout.group_count : 1;
@@ -180,7 +179,7 @@ struct mocpack_Motion
 		return low;
 	}
 
-	// Keys that a segment holds, the one at the end of its last group included.
+	// Returns the number of key poses of a segment, including the closing one of its last group.
 	size_t keys_in_segment(size_t segment) const
 	{
 		size_t most = layout.groups_per_segment, left = layout.group_count - segment * most;
@@ -192,7 +191,7 @@ struct mocpack_Motion
 		return layout.group_count ? group / layout.groups_per_segment : 0;
 	}
 
-	// Layers of a group whose bytes are all there, up to `most`.
+	// Returns the number of complete layers of a group, at most `most`.
 	size_t whole_layers(size_t group, size_t most) const
 	{
 		size_t count = 0;

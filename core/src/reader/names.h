@@ -1,4 +1,4 @@
-// Names of which no two may be the same.
+// Finds duplicates among names.
 #pragma once
 #include <cstring>
 
@@ -14,7 +14,7 @@ inline bool is_less(const mocpack_Text& a, const mocpack_Text& b)
 	return found ? found < 0 : a.size < b.size;
 }
 
-// Moves a name down a heap whose greatest is first.
+// Sifts a name down a max-heap.
 inline void sift_down(const mocpack_Text** heap, size_t at, size_t count)
 {
 	for (size_t child; (child = 2 * at + 1) < count; at = child)
@@ -27,7 +27,8 @@ inline void sift_down(const mocpack_Text** heap, size_t at, size_t count)
 	}
 }
 
-// A name that stands twice, or null. Sorts the names by a heap: many of them must not take quadratic time.
+// Returns a name that occurs twice, or null. Uses heapsort, since quadratic time would be too slow for many
+// names.
 inline const mocpack_Text* find_duplicate(const mocpack_Text** names, size_t count)
 {
 	for (size_t i = count / 2; i-- > 0;)

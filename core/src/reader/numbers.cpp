@@ -1,4 +1,4 @@
-// Matrices of real numbers beside the poses.
+// Reads matrices of real numbers other than poses.
 #include "reader/numbers.h"
 
 #include <cmath>
@@ -20,14 +20,14 @@ enum Form
 	GRID,
 	KNOWN_GRID,
 	HALF_GRID,
-	BRIEF, // and those after it: a known step, plain series
+	BRIEF, // and all higher values: a known step, plain series
 };
 
-const int BRIEF_WAYS = 8, MOST_BRIEF = 30;
+const int BRIEF_WAYS = 8, MAX_BRIEF = 30;
 
 const int MAX_DIGITS = 15;
 const int64_t MAX_INTEGER = int64_t(1) << 53;
-const size_t MAX_VARINT_BYTES = 10; // bytes
+const size_t MAX_VARINT_BYTES = 10;
 
 double float_of(uint64_t bits, size_t width)
 {
@@ -43,7 +43,7 @@ double float_of(uint64_t bits, size_t width)
 	return double(value);
 }
 
-// Bits as bytes, highest first, each column by itself, each number xor the one of the row before.
+// Reads floats stored by columns, as byte planes from the highest byte; each is XORed with the previous row.
 bool read_floats(Fields* in, size_t rows, size_t columns, size_t width, double* numbers, Memory* memory)
 {
 	size_t size = 0, count = rows * columns;
@@ -62,7 +62,7 @@ bool read_floats(Fields* in, size_t rows, size_t columns, size_t width, double* 
 				changed = changed << 8 | bytes[b * count + c * rows + t];
 			bits ^= changed;
 			double value = float_of(bits, width);
-			in->check(std::fabs(value) <= 1.7976931348623157e308, ": numbers that are not finite");
+			in->check(std::fabs(value) <= 1.7976931348623157e308, ": a number is not finite");
 			numbers[t * columns + c] = value;
 		}
 	}
@@ -70,7 +70,7 @@ bool read_floats(Fields* in, size_t rows, size_t columns, size_t width, double* 
 	return in->good();
 }
 
-// The first row, then differences from row to row.
+// Reads the first row, then differences between rows.
 bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory,
 				const WholeCoders* coders)
 {
@@ -80,7 +80,7 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 	if (in->good() && coder && coders)
 		return coders->read_coded(coder, in, rows, columns, numbers, memory);
 	if (in->good() && coder)
-		in->fail(MOCPACK_CORRUPT) << ": coder " << uint64_t(coder) << " of numbers, where only 0 can stand";
+		in->fail(MOCPACK_CORRUPT) << ": coder of numbers must be 0, got " << uint64_t(coder);
 	if (!in->good())
 		return false;
 	size_t count = (rows - 1) * columns, size = 0;
@@ -92,11 +92,11 @@ bool read_whole(Fields* in, size_t rows, size_t columns, double* numbers, Memory
 		numbers[columns + i] = bytes ? 0 : numbers[i % columns];
 	if (bytes)
 	{
-		// steps stand row by row
+		// differences are stored row by row
 		for (size_t i = 0; i < count && steps.good(); ++i)
 		{
 			int64_t step = steps.zigzag();
-			steps.check(step <= MAX_INTEGER && step >= -MAX_INTEGER, ": numbers beyond 2^53");
+			steps.check(step <= MAX_INTEGER && step >= -MAX_INTEGER, ": a number exceeds 2^53");
 			numbers[columns + i] = double(step);
 		}
 		steps.end();
@@ -127,15 +127,15 @@ uint8_t* inflate_fields(Fields* in, uint64_t most, Memory* memory, size_t* size,
 	Inflated found = inflate(src, packed, dictionary, dictionary_size, nullptr, limit);
 	if (found.status != MOCPACK_OK)
 	{
-		in->fail(found.status) << ": " << found.complaint;
+		in->fail(found.status) << ": " << found.message;
 		return nullptr;
 	}
-	// one byte more, so that nothing at all is memory too
+	// one extra byte, so that empty data is not null
 	uint8_t* out = memory->allocate_array<uint8_t>(uint64_t(found.size) + 1);
 	if (!out)
 	{
 		in->fail(MOCPACK_NO_MEMORY) << " inflates to " << uint64_t(found.size)
-									<< " bytes, more than the memory limit leaves";
+									<< " bytes, more than the memory limit allows";
 		return nullptr;
 	}
 	inflate(src, packed, dictionary, dictionary_size, out, found.size);
@@ -151,7 +151,7 @@ bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memo
 		in->end();
 		return in->good();
 	}
-	if (step > 0 && !in->left()) // nothing but zeros
+	if (step > 0 && !in->left()) // all zeros
 	{
 		for (size_t i = 0; i < rows * columns; ++i)
 			numbers[i] = 0;
@@ -161,15 +161,15 @@ bool read_numbers(Fields* in, size_t rows, size_t columns, double* numbers, Memo
 	if (form == DOUBLES || form == FLOATS)
 		return in->good() && read_floats(in, rows, columns, form == DOUBLES ? 8 : 4, numbers, memory);
 	const int way = form - BRIEF;
-	const bool brief = coders && step > 0 && way >= 0 && way < BRIEF_WAYS * (MOST_BRIEF + 1);
+	const bool brief = coders && step > 0 && way >= 0 && way < BRIEF_WAYS * (MAX_BRIEF + 1);
 	in->check(brief || form == DECIMALS || form == GRID || (coders && form < BRIEF),
-			  ": an unknown form of numbers");
+			  ": unknown form of numbers");
 	uint8_t digits = form == DECIMALS ? in->u8() : 0;
-	in->check(digits <= MAX_DIGITS, ": numbers of too many digits");
+	in->check(digits <= MAX_DIGITS, ": numbers have more than 15 digits");
 	step = form == DECIMALS ? 1 : form == GRID ? double(in->f32()) : step;
 	if (form == HALF_GRID || (brief && way & 4))
 		step /= 2;
-	in->check(step > 0 && step <= 1.7976931348623157e308, ": a grid whose step is no length");
+	in->check(step > 0 && step <= 1.7976931348623157e308, ": the grid step must be above 0 and finite");
 	if (!in->good() ||
 		!(brief ? coders->read_compact(way & 3, way / BRIEF_WAYS, in, rows, columns, numbers, memory)
 				: read_whole(in, rows, columns, numbers, memory, coders)))

@@ -1,4 +1,4 @@
-// Opening a file: everything that is known before a pose is decoded.
+// Opens a file: reads everything except the poses.
 #include <cmath>
 #include <cstring>
 #include <initializer_list>
@@ -23,7 +23,7 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 		return static_cast<uint8_t*>(buffer);
 	if (status == MOCPACK_NEEDS_BYTES)
 		ErrorMessage(error, status, offset, size)
-			<< "bytes " << offset << " to " << offset + size << " are needed first";
+			<< "bytes " << offset << " to " << offset + size << " must be fetched first";
 	else
 		ErrorMessage(error, MOCPACK_READ_FAILED, offset, size)
 			<< "bytes " << offset << " to " << offset + size << " cannot be read";
@@ -33,7 +33,7 @@ const uint8_t* Bytes::view(uint64_t offset, uint64_t size, void* buffer, mocpack
 namespace
 {
 
-// In the order of `Codec`.
+// Indexed by `Codec`.
 const struct
 {
 	const char* name;
@@ -42,8 +42,8 @@ const struct
 } CODECS[] = {{"keysine", 7, 1}, {"raw", 3, 1}, {"lossless", 8, 1}};
 const size_t CODEC_COUNT = sizeof CODECS / sizeof *CODECS;
 
-const double SPAN_SECONDS = 1;		 // of a group, where the codec has none
-const uint64_t SPAN_BYTES = 1 << 20; // that a group takes at most when it is decoded, unless it is one frame
+const double SPAN_SECONDS = 1;		 // length of a group, for codecs without groups
+const uint64_t SPAN_BYTES = 1 << 20; // maximum size of a decoded group of several frames
 
 struct Opening
 {
@@ -85,12 +85,12 @@ struct Opening
 		return (motion->codec == RAW ? read_raw : read_lossless)(chunks, motion, error);
 	}
 
-	// What is known of the joints before any frame is.
+	// Reads the skeleton and the playback settings.
 	bool read_joints()
 	{
 		if (!chunks.skeleton.found)
 		{
-			fail(MOCPACK_CORRUPT, 0) << "a skeletal clip needs a SKEL chunk";
+			fail(MOCPACK_CORRUPT, 0) << "the SKEL chunk is missing";
 			return false;
 		}
 		return read_skeleton_chunks(chunks, motion, error) &&
@@ -98,7 +98,7 @@ struct Opening
 			   (!chunks.play.found || read_play(chunks.play, motion, error));
 	}
 
-	// What changes by frame and is no pose.
+	// Reads everything that changes over time except the poses.
 	bool read_take()
 	{
 		return (!chunks.scales.found || read_moving_scales(chunks.scales, motion, error)) &&
@@ -114,7 +114,7 @@ struct Opening
 			if (chunk->found)
 			{
 				fail(MOCPACK_CORRUPT, chunk->offset)
-					<< "a vertex animation has no chunk REST, HING, SCAL or TIME";
+					<< "a vertex animation must not contain a REST, HING, SCAL or TIME chunk";
 				return false;
 			}
 		return read_mesh(chunks.mesh, motion, error) && check_counts(size_t(motion->mesh.vertex_count));
@@ -124,13 +124,12 @@ struct Opening
 	{
 		const mocpack_Text& codec = motion->info.codec;
 		fail(MOCPACK_UNSUPPORTED, chunks.head.offset)
-				.operator<<("chunk HEAD: a vertex animation of codec ")
-				.quote(codec.bytes, codec.size)
-			<< " is not decoded here";
+			.operator<<("chunk HEAD: this library does not decode vertex animations of codec ")
+			.quote(codec.bytes, codec.size);
 		return false;
 	}
 
-	// So that a small file cannot announce any number of frames of so many joints or vertices.
+	// A small file must not claim an arbitrary number of frames. `width` is the number of joints or vertices.
 	bool check_counts(size_t width)
 	{
 		const mocpack_Info& info = motion->info;
@@ -139,13 +138,13 @@ struct Opening
 		if ((frames - 1) / FRAMES_PER_BYTE >= size || frames > most / width)
 		{
 			fail(MOCPACK_CORRUPT, chunks.head.offset)
-				<< frames << " frames are announced, more than " << size << " bytes can hold";
+				<< "chunk HEAD: " << frames << " frames are more than " << size << " bytes can hold";
 			return false;
 		}
 		if (frames > SIZE_MAX / 64)
 		{
 			fail(MOCPACK_NO_MEMORY, chunks.head.offset)
-				<< frames << " frames are more than this machine counts";
+				<< "chunk HEAD: " << frames << " frames exceed the address space";
 			return false;
 		}
 		return true;
@@ -161,13 +160,14 @@ struct Opening
 			++n;
 		if (n == CODEC_COUNT)
 			fail(MOCPACK_UNSUPPORTED, at).operator<<("codec ").quote(info.codec.bytes, info.codec.size)
-				<< " is not decoded here";
+				<< " is not supported by this library";
 		else if (info.bitstream_version < 1)
-			fail(MOCPACK_CORRUPT, at) << CODECS[n].name << " bitstream version 0: versions count from 1";
+			fail(MOCPACK_CORRUPT, at) << CODECS[n].name << " bitstream version must be at least 1, got 0";
 		else if (info.bitstream_version > CODECS[n].newest_bitstream)
 			fail(MOCPACK_UNSUPPORTED, at)
-				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream_version) << " is newer than "
-				<< uint64_t(CODECS[n].newest_bitstream) << "; a newer mocpack reads it";
+				<< CODECS[n].name << " bitstream version " << uint64_t(info.bitstream_version)
+				<< " is newer than " << uint64_t(CODECS[n].newest_bitstream)
+				<< "; use a newer version of mocpack";
 		else
 		{
 			motion->codec = Codec(n);
@@ -176,7 +176,7 @@ struct Opening
 		return false;
 	}
 
-	// Cuts the frames into groups, of a codec that has none: about a second each.
+	// Splits the frames into groups of about one second, for codecs without groups.
 	void split_into_groups()
 	{
 		mocpack_Info& info = motion->info;
@@ -191,7 +191,7 @@ struct Opening
 		info.key_count = uint64_t(motion->layout.group_count) + 1;
 	}
 
-	// Parameters that a decoder must know: this one knows none.
+	// Rejects parameters that a decoder must know, since this version defines none.
 	bool check_required_parameters(uint64_t at)
 	{
 		if (!needed.size)
@@ -201,13 +201,14 @@ struct Opening
 			return true;
 		fail(MOCPACK_UNSUPPORTED, at)
 				.operator<<(CODECS[motion->codec].name)
-				.operator<<(" needs its parameter ")
+				.operator<<(" requires parameter ")
 				.quote(object.first_name, object.first_name_size)
-			<< ", which a newer mocpack knows";
+			<< ": use a newer version of mocpack";
 		return false;
 	}
 
-	// The skeleton as the codec knows it: with several roots, below a joint at the origin before all others.
+	// Builds the skeleton that the codec uses. If there are several roots, they become children of an added
+	// joint at the origin, which comes first.
 	bool build_codec_skeleton()
 	{
 		mocpack_Info& info = motion->info;
@@ -262,7 +263,7 @@ struct Opening
 		return true;
 	}
 
-	// For those who ask for the bytes of chunks.
+	// Keeps the chunks for callers that want their bytes.
 	bool keep_chunks()
 	{
 		Chunks* kept = motion->memory.allocate_array<Chunks>(1);
@@ -273,7 +274,7 @@ struct Opening
 		return true;
 	}
 
-	// Bodies that were read by a callback are not needed once everything is known.
+	// Frees chunks that were read through the callback.
 	void release_chunks()
 	{
 		for (const Chunk* chunk = chunks.tracks; chunk;)
@@ -308,13 +309,14 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 		(given.allocator && (!given.allocator->allocate || !given.allocator->release)) ||
 		given.flags > (MOCPACK_OPEN_ALLOW_TRUNCATED | MOCPACK_OPEN_SKIP_CHECKSUM))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "mocpack_open: options of another version, unknown flags, or nowhere to put the motion";
+			   << "mocpack_open: invalid options (wrong struct_size, allocator or flags), or `motion` is "
+				  "null";
 	*motion = nullptr;
 	Memory memory(given.allocator ? *given.allocator : default_allocator(),
 				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
 	void* place = memory.allocate(sizeof(mocpack_Motion));
 	if (!place)
-		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "there is no memory for an open file";
+		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "out of memory";
 	mocpack_Motion* made = new (place) mocpack_Motion(memory);
 	made->bytes = bytes;
 	Opening opening = {made, error, {}, {nullptr, 0}};
@@ -323,7 +325,7 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 		good = opening.keep_chunks();
 	if (!good)
 	{
-		Memory all = made->memory; // which holds the motion itself
+		Memory all = made->memory; // a copy, since the motion itself lives in this memory
 		all.release_all();
 		return error->status;
 	}
@@ -336,7 +338,7 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 namespace
 {
 
-// Opens a file, or the only clip of a scene.
+// Opens a file, or a scene with one clip.
 mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Motion** motion,
 						  mocpack_Error* error)
 {
@@ -351,8 +353,8 @@ mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options
 	const size_t clips = mocpack_scene_clip_count(scene);
 	mocpack_Status status = clips == 1 ? mocpack_scene_open_clip(scene, 0, options, motion, error)
 									   : mocpack_Status(ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-														<< "the file is a scene of " << uint64_t(clips)
-														<< " clips: mocpack_scene_open opens it");
+														<< "the file is a scene with " << uint64_t(clips)
+														<< " clips: use mocpack_scene_open");
 	mocpack_scene_close(scene);
 	return status;
 }
@@ -379,7 +381,7 @@ mocpack_Status mocpack_open_source(const mocpack_Source* source, const mocpack_O
 		return open_bytes({nullptr, *source, 0}, options, motion, error);
 	mocpack_Error ignored;
 	return ErrorMessage(error ? error : &ignored, MOCPACK_BAD_ARGUMENT)
-		   << "mocpack_open_source: a source that cannot read";
+		   << "mocpack_open_source: the source or its `read` is null";
 }
 
 void mocpack_close(mocpack_Motion* motion)
@@ -408,7 +410,7 @@ double mocpack_frame_at(const mocpack_Motion* motion, double seconds)
 	if (!info.times)
 	{
 		double at = (seconds - info.start_time) / info.frame_time;
-		return at > 0 ? (at < last ? at : last) : 0; // not a number: the first
+		return at > 0 ? (at < last ? at : last) : 0; // NaN: the first frame
 	}
 	uint64_t low = 0, high = info.frame_count - 1;
 	if (!(seconds > info.times[0]))
@@ -423,17 +425,17 @@ double mocpack_frame_at(const mocpack_Motion* motion, double seconds)
 	return double(low) + (seconds - info.times[low]) / (info.times[high] - info.times[low]);
 }
 
-mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint8_t* seen,
-							mocpack_Error* error)
+mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, uint64_t stop, uint8_t* valid,
+								  mocpack_Error* error)
 {
 	const mocpack_Info& info = motion->info;
 	mocpack_Error ignored;
 	if (first > stop || stop > info.frame_count)
 		return ErrorMessage(error ? error : &ignored, MOCPACK_BAD_ARGUMENT)
-			   << "frames " << first << " to " << stop << " do not lie in a clip of " << info.frame_count
-			   << " frames";
+			   << "frames " << first << " to " << stop << " are outside the clip, which has "
+			   << info.frame_count << " frames";
 	size_t joints = info.joint_count;
-	std::memset(seen, 1, size_t(stop - first) * joints);
+	std::memset(valid, 1, size_t(stop - first) * joints);
 	const Gaps& gaps = motion->gaps;
 	for (size_t i = 0; i < gaps.joint_count; ++i)
 	{
@@ -443,7 +445,7 @@ mocpack_Status mocpack_valid_mask(const mocpack_Motion* motion, uint64_t first, 
 		{
 			for (; next < last && gaps.changes[next] <= t; ++next)
 				flag = !flag;
-			seen[size_t(t - first) * joints + size_t(gaps.joints[i])] = flag;
+			valid[size_t(t - first) * joints + size_t(gaps.joints[i])] = flag;
 		}
 	}
 	return MOCPACK_OK;

@@ -1,4 +1,4 @@
-// Poses of the joints that a reader keeps.
+// Interpolates and writes poses.
 #include "reader/pose.h"
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace
 {
 
 // sin(t θ) / sin θ with cos θ = 1 - less, by the series of Eberly, A Fast and Accurate Algorithm for
-// Computing SLERP (2011): sums and products alone. Exact to rounding while less is below MAX_SLERP_SERIES_GAP.
+// Computing SLERP (2011), which needs only sums and products. Accurate to rounding if less is below
+// MAX_SLERP_SERIES_GAP.
 template <typename Number> struct SlerpSeries
 {
 	static const int TERMS = sizeof(Number) == 4 ? 5 : 10;
@@ -28,8 +29,7 @@ template <typename Number> struct SlerpSeries
 
 const double MAX_SLERP_SERIES_GAP = 0.05;
 
-// out = the unit quaternion t of the way from a to b, the shorter way round. Angles that are too large for
-// the series are halved.
+// Slerp from a to b along the shorter arc. Halves angles that are too large for the series.
 template <typename Number> inline void slerp(const Number* a, const Number* b, Number t, Number* out)
 {
 	Number dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3],
@@ -40,7 +40,7 @@ template <typename Number> inline void slerp(const Number* a, const Number* b, N
 		from[c] = a[c], to[c] = sign * b[c];
 		chord += (to[c] - from[c]) * (to[c] - from[c]);
 	}
-	Number less = chord / 2; // 1 - cos θ, and more of its digits
+	Number less = chord / 2; // 1 - cos θ without cancellation
 	while (less > Number(MAX_SLERP_SERIES_GAP))
 	{
 		Number middle[4], square = 0;
@@ -59,7 +59,7 @@ template <typename Number> inline void slerp(const Number* a, const Number* b, N
 		out[c] = u * from[c] + v * to[c];
 }
 
-// A row between two others. Joints are taken so many at a time, so that compilers find numbers side by side.
+// Interpolates between two rows. Handles joints in blocks, so that compilers can vectorize.
 template <typename Number>
 inline void blend(const Rig& rig, const Number* a, const Number* b, Number t, Number* out)
 {
@@ -132,7 +132,7 @@ void solve_world(const Rig& rig, const Number* row, Number* rotations, Number* p
 	}
 }
 
-// The scales of a joint, (3).
+// Computes the scales (3) of a joint.
 void scale_of(const Rig& rig, const MovingScales& moving, size_t j, double* out)
 {
 	const int32_t at = moving.from ? rig.scaling[j] : -1;
@@ -150,8 +150,8 @@ void multiply_matrices(const double* a, const double* b, double* out)
 			out[3 * i + k] = a[3 * i] * b[k] + a[3 * i + 1] * b[3 + k] + a[3 * i + 2] * b[6 + k];
 }
 
-// World rotations (count, 4) without scales, positions (count, 3) with them, and matrices (count, 9): a
-// joint's is its parent's, then its rotation, then its scales.
+// World rotations (count, 4) without scales, positions (count, 3) with scales, and matrices (count, 9):
+// parent matrix · rotation · scale.
 template <typename Number>
 void solve_scaled_world(const Rig& rig, const Number* row, const MovingScales& moving, double* rotations,
 						double* positions, double* matrices)

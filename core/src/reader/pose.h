@@ -1,4 +1,4 @@
-// Poses of the joints that a reader keeps: between two frames, in the world, and into the caller's arrays.
+// Interpolates poses, transforms them to world space, and writes them to the caller's arrays.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,19 +8,19 @@
 namespace mocpack
 {
 
-// Which joints a reader keeps of a file's, in their order, and which of them it writes. A row of numbers is a
-// pose: rotations (count, 4), then translations (moving_count, 3) of those that move in their parent's frame.
+// The joints that a reader keeps, in file order, and those it writes. A pose is a row of numbers: rotations
+// (count, 4), then translations (moving_count, 3) of the joints that have one.
 struct Rig
 {
 	size_t count, moving_count;
-	const int32_t* parents; // (count) among those kept, -1 for a root
-	const int32_t* moving;	// (count) which translation of a row, -1 for none
+	const int32_t* parents; // (count) indices of kept joints, -1 for a root
+	const int32_t* moving;	// (count) index of the translation in a row, -1 for none
 	const double* offsets;	// (count, 3)
-	const int32_t* written; // (written_count) among those kept
+	const int32_t* written; // (written_count) indices of kept joints
 	size_t written_count;
 	bool is_scaled;
-	const double* scales;	// (count, 3) constant ones
-	const int32_t* scaling; // (count) which of a frame's moving scales, -1 for none
+	const double* scales;	// (count, 3) constant scales
+	const int32_t* scaling; // (count) index of the moving scale in a frame, -1 for none
 
 	size_t row_size() const
 	{
@@ -28,30 +28,28 @@ struct Rig
 	}
 };
 
-// The scales of a pose that move, (S, 3) each: `part` of the way from those of one frame to another's. Null:
-// none.
+// Moving scales of a pose, (S, 3) each, interpolated by `part` from one frame to the next. Null: none.
 struct MovingScales
 {
 	const double *from, *to;
 	double part;
 };
 
-// A row between two others, t of the way, by slerp: the shorter way round.
+// Interpolates between two rows with slerp, along the shorter arc.
 void blend_rows(const Rig& rig, const float* a, const float* b, double t, float* out);
 void blend_rows(const Rig& rig, const double* a, const double* b, double t, double* out);
 
-// Numbers for each joint kept that write_pose needs as scratch: those of a pose in the world.
+// Scratch numbers per kept joint for write_pose: the world pose.
 const size_t WORLD_NUMBERS = 7, SCALED_WORLD_NUMBERS = 16;
 
-// Writes a row as the caller's frame `frame`. Scratch is of the row's numbers, of doubles where joints have
-// scales.
+// Writes a row to frame `frame` of the caller's arrays. Scratch has the row's number type, or doubles if
+// joints are scaled.
 void write_pose(const Rig& rig, mocpack_Space space, const float* row, const MovingScales& scales,
 				void* scratch, const mocpack_Poses& poses, uint64_t frame);
 void write_pose(const Rig& rig, mocpack_Space space, const double* row, const MovingScales& scales,
 				void* scratch, const mocpack_Poses& poses, uint64_t frame);
 
-// Turns quaternions of frames `first` to `stop` round where those of the frame before them are of the other
-// sign.
+// Negates the quaternions of frames `first` to `stop` if the previous frame has the opposite sign.
 template <typename Number>
 void align_quaternion_signs(const mocpack_Poses& poses, size_t joints, uint64_t first, uint64_t stop)
 {

@@ -1,4 +1,4 @@
-// Codec raw: float32 of the channels of every frame (docs/codecs/raw.md).
+// Codec raw: channels of every frame as float32 (docs/codecs/raw.md).
 #include <cmath>
 #include <cstring>
 
@@ -12,15 +12,15 @@ namespace mocpack
 namespace
 {
 
-const uint8_t FIRST_FIXED_POSITION = 3; // of SKEL's channels: ASF's tx, ty, tz
+const uint8_t FIRST_FIXED_POSITION = 3; // SKEL code of ASF's tx
 
-// Rotates as the channels of a joint say, in the frame of the joint's channels.
+// Returns the rotation of a joint's channels, in the frame of the channels.
 Quat channel_rotation(const ChannelLayout& layout, const double* values, const double* frame)
 {
 	Quat q = {0, 0, 0, 1};
 	for (size_t i = 0; i < layout.count; ++i)
 	{
-		// BVH lists the outermost first, ASF the innermost
+		// BVH lists the outermost rotation first, ASF the innermost
 		const bool is_fixed = layout.codes[i] >= RotationChannels::FIRST_FIXED;
 		if (layout.codes[i] < RotationChannels::FIRST)
 			continue;
@@ -34,9 +34,9 @@ Quat channel_rotation(const ChannelLayout& layout, const double* values, const d
 	return multiply(multiply(base, q), conjugate(base));
 }
 
-// BVH's position channels replace the offset, ASF's add to it in the frame of the joint's channels.
-void channel_place(const ChannelLayout& layout, const double* values, const double* frame,
-				   const double* offset, double* place)
+// BVH's position channels replace the offset; ASF's are added to it in the frame of the channels.
+void channel_translation(const ChannelLayout& layout, const double* values, const double* frame,
+						 const double* offset, double* place)
 {
 	std::memcpy(place, offset, 3 * sizeof(double));
 	double shift[3] = {0, 0, 0};
@@ -64,13 +64,13 @@ float load_float(const uint8_t* at)
 	return value;
 }
 
-bool is_not_finite(uint64_t offset, mocpack_Error* error)
+bool fail_not_finite(uint64_t offset, mocpack_Error* error)
 {
 	ErrorMessage(error, MOCPACK_CORRUPT, offset) << "raw payload: a number is not finite";
 	return false;
 }
 
-// Reads the mask of stored channels, and the values of the others.
+// Reads the mask of stored channels and the constant values of the others.
 struct RawOpening
 {
 	const Chunks& chunks;
@@ -85,7 +85,7 @@ struct RawOpening
 		Memory& memory = motion->memory;
 		void* buffer = nullptr;
 		if (!motion->bytes.all && !(buffer = memory.allocate(mask_size + 1)))
-			return no_memory(error, "the raw payload's channels");
+			return no_memory(error, "the channels of the raw payload");
 		const uint8_t* mask = motion->bytes.view(chunks.data.offset, mask_size, buffer, error);
 		const bool good = mask && read_mask(mask) && read_still(mask, mask_size);
 		memory.release(buffer);
@@ -114,12 +114,12 @@ struct RawOpening
 		if (count && !is_stored(mask, 0))
 		{
 			ErrorMessage(error, MOCPACK_CORRUPT, chunks.data.offset)
-				<< "raw payload: the first channel must be stored for every frame";
+				<< "raw payload: the first channel must be stored per frame";
 			return false;
 		}
 		int32_t* stored = motion->memory.allocate_array<int32_t>(uint64_t(raw.stored_count) + 1);
 		if (!stored)
-			return no_memory(error, "the raw payload's channels");
+			return no_memory(error, "the channels of the raw payload");
 		for (size_t c = 0, at = 0; c < count; ++c)
 			if (is_stored(mask, c))
 				stored[at++] = int32_t(c);
@@ -145,7 +145,7 @@ struct RawOpening
 		if (whole < announced)
 		{
 			ErrorMessage(error, MOCPACK_CORRUPT, chunks.data.offset + whole)
-				<< "raw payload has " << announced - whole << " bytes too many";
+				<< "raw payload has " << announced - whole << " extra bytes";
 			return false;
 		}
 		raw.rows_offset = chunks.data.offset + start;
@@ -153,7 +153,7 @@ struct RawOpening
 		double* still = motion->memory.allocate_array<double>(uint64_t(count) + 1);
 		void* buffer = motion->bytes.all ? nullptr : motion->memory.allocate(still_size + 1);
 		if (!still || (!motion->bytes.all && !buffer))
-			return no_memory(error, "the raw payload's channels");
+			return no_memory(error, "the channels of the raw payload");
 		const uint8_t* at = motion->bytes.view(chunks.data.offset + mask_size, still_size, buffer, error);
 		bool good = at != nullptr;
 		for (size_t c = 0; good && c < count; ++c)
@@ -162,7 +162,7 @@ struct RawOpening
 				continue;
 			still[c] = load_float(at);
 			at += 4;
-			good = std::isfinite(still[c]) || is_not_finite(chunks.data.offset + mask_size, error);
+			good = std::isfinite(still[c]) || fail_not_finite(chunks.data.offset + mask_size, error);
 		}
 		raw.still = still;
 		motion->memory.release(buffer);
@@ -194,7 +194,8 @@ void write_channel_pose(const mocpack_Motion& m, const mocpack_KeysineColumns& c
 		if (to >= 0)
 			store(rotations + 4 * to, channel_rotation(layout, row, frame));
 		if (place >= 0)
-			channel_place(layout, row, frame, m.tree.offsets + 3 * (j + m.origins), translations + 3 * place);
+			channel_translation(layout, row, frame, m.tree.offsets + 3 * (j + m.origins),
+								translations + 3 * place);
 		row += layout.count;
 	}
 }
@@ -216,7 +217,7 @@ bool decode_raw(const mocpack_Reader& r, const Lane& lane, size_t group, mocpack
 		{
 			row[raw.stored[i]] = load_float(at);
 			if (!std::isfinite(row[raw.stored[i]]))
-				return is_not_finite(offset + t * raw.row_size(), error);
+				return fail_not_finite(offset + t * raw.row_size(), error);
 		}
 		write_channel_pose(m, r.columns, row, lane.rotations + 4 * t * r.decoded_count,
 						   lane.translations + 3 * t * r.rig.moving_count);

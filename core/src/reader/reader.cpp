@@ -1,4 +1,4 @@
-// Makes readers: what they keep of a file's joints, and the memory that they live in.
+// Creates readers: selects joints and lays out memory.
 #include "reader/reader.h"
 
 #include <cstring>
@@ -29,11 +29,11 @@ bool are_options_valid(const mocpack_Motion& motion, const mocpack_ReaderOptions
 	return true;
 }
 
-// How many there are of what a reader is made of; of joints, the most that there can be.
+// Array sizes of a reader; joint counts are upper bounds.
 struct ReaderCounts
 {
 	size_t joints, kept, moving, decoded, written, frames, row_bytes, slots, lanes;
-	bool decodes_floats; // whether rows are decoded as floats
+	bool decodes_floats;
 	bool scaled;
 
 	ReaderCounts(const mocpack_Motion& m, const mocpack_ReaderOptions& o)
@@ -46,16 +46,18 @@ struct ReaderCounts
 		frames = m.longest_group + 1;
 		row_bytes = (o.precision == MOCPACK_FLOAT32 ? 4 : 8) * (4 * decoded + 3 * moving);
 		decodes_floats = !SMALL_BUILD && m.codec == KEYSINE && o.precision == MOCPACK_FLOAT32 &&
-				   !mocpack_keysine_grid_steps(m.head);
+						 !mocpack_keysine_grid_steps(m.head);
 		scaled = m.info.scales || m.info.scaled_count;
-		lanes = o.executor ? (o.executor->max_concurrency < MAX_TASKS ? o.executor->max_concurrency : MAX_TASKS) : 1;
+		lanes = o.executor
+					? (o.executor->max_concurrency < MAX_TASKS ? o.executor->max_concurrency : MAX_TASKS)
+					: 1;
 		size_t group = row_bytes * frames, groups = m.group_count();
 		slots = group ? o.cache_size / group : 1;
 		slots = slots < 1 ? 1 : slots > groups ? groups : slots;
 	}
 };
 
-// Whether everything that is counted below stays far from what a size_t holds.
+// Returns whether all sizes below fit in size_t.
 bool fits_size_t(const mocpack_Motion& m, const ReaderCounts& n)
 {
 	const uint64_t padding = 16u << MOCPACK_KEYSINE_MAX_SPLITS;
@@ -72,12 +74,13 @@ size_t lane_scratch(const mocpack_Motion& m, bool decodes_floats)
 {
 	if (m.codec != KEYSINE)
 		return m.channel_count * sizeof(double);
-	size_t group = decodes_floats ? mocpack_keysine_rows_scratch_size(m.head) : mocpack_keysine_group_scratch_size(m.head),
+	size_t group = decodes_floats ? mocpack_keysine_rows_scratch_size(m.head)
+								  : mocpack_keysine_group_scratch_size(m.head),
 		   segment = mocpack_keysine_segment_scratch_size(m.head);
 	return group > segment ? group : segment;
 }
 
-// Hands out the parts of a reader; over no memory, counts how much they take.
+// Lays out a reader in an arena; without memory, only counts bytes.
 struct ReaderMemory
 {
 	mocpack_Reader* reader;
@@ -134,7 +137,7 @@ struct ReaderMemory
 	}
 };
 
-size_t size_of_reader(const mocpack_Motion& motion, const mocpack_ReaderOptions& options)
+size_t reader_size(const mocpack_Motion& motion, const mocpack_ReaderOptions& options)
 {
 	if (!are_options_valid(motion, options))
 		return 0;
@@ -146,7 +149,7 @@ size_t size_of_reader(const mocpack_Motion& motion, const mocpack_ReaderOptions&
 	return arena.used();
 }
 
-// Chooses which joints are kept, and where the codec is to put them.
+// Selects the joints to keep, and the columns that the codec decodes them to.
 void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, const ReaderMemory& rooms,
 				   mocpack_Reader* r)
 {
@@ -154,7 +157,7 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 	std::memset(rooms.kept, !o.joints, info.joint_count);
 	for (size_t i = 0; o.joints && i < o.joint_count; ++i)
 		rooms.kept[o.joints[i]] = 1;
-	// in the world a joint stands where all that it hangs on put it
+	// world poses need all ancestors
 	for (size_t j = info.joint_count; o.space == MOCPACK_WORLD && j-- > 0;)
 		if (rooms.kept[j] && info.parents[j] >= 0)
 			rooms.kept[info.parents[j]] = 1;
@@ -204,7 +207,7 @@ void choose_joints(const mocpack_Motion& m, const mocpack_ReaderOptions& o, cons
 size_t mocpack_reader_size(const mocpack_Motion* motion, const mocpack_ReaderOptions* options)
 {
 	const mocpack_ReaderOptions defaults = MOCPACK_READER_OPTIONS;
-	return size_of_reader(*motion, options ? *options : defaults);
+	return reader_size(*motion, options ? *options : defaults);
 }
 
 mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_ReaderOptions* options,
@@ -217,9 +220,9 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	*reader = nullptr;
 	if (!are_options_valid(*motion, o))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "mocpack_reader_open: options of another version, no such joint, tasks that cannot run, or "
-				  "what a small build has not";
-	size_t size = size_of_reader(*motion, o);
+			   << "mocpack_reader_open: invalid options (struct_size, joint index or executor), or an option "
+				  "that a small build does not support";
+	size_t size = reader_size(*motion, o);
 	const mocpack_Allocator& allocator = motion->memory.allocator();
 	uint64_t most = o.memory ? o.memory_size : motion->memory.left();
 	void* memory = o.memory;
@@ -228,8 +231,8 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	if (!size || size > most || !memory)
 		return ErrorMessage(error, MOCPACK_NO_MEMORY)
 			   << "a reader of " << motion->info.frame_count << " frames of "
-			   << uint64_t(motion->info.joint_count) << " joints takes " << uint64_t(size)
-			   << " bytes, more than " << most << ", which the memory limit or the caller's memory leaves";
+			   << uint64_t(motion->info.joint_count) << " joints needs " << uint64_t(size)
+			   << " bytes, but the memory limit or the caller's memory has only " << most;
 	Arena arena(memory);
 	ReaderCounts counts(*motion, o);
 	ReaderMemory rooms(*motion, counts, &arena);

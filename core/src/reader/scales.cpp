@@ -1,4 +1,4 @@
-// The chunk SCAL: scales of joints, constant and moving.
+// Reads SCAL: constant and moving scales of joints.
 #include <cmath>
 #include <cstring>
 
@@ -18,17 +18,17 @@ enum ScaleFlags
 };
 
 const double MAX_SCALE = 1e6, MAX_SCALED_POINT_M = 1e6;
-const double MAX_SCALE_EXPONENT = 40; // of two
+const double MAX_SCALE_EXPONENT = 40; // power of two
 
 bool are_scales(const double* numbers, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; ++i)
-		if (!(std::fabs(numbers[i]) <= MAX_SCALE)) // true of NaN
+		if (!(std::fabs(numbers[i]) <= MAX_SCALE)) // also true for NaN
 			return false;
 	return true;
 }
 
-// The constant scales of the joints whose bit is set, which stand in a sized field.
+// Reads the constant scales of the joints whose bit is set.
 bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Memory& memory = motion->memory;
@@ -44,11 +44,11 @@ bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
 	double* scales = memory.allocate_array<double>(3 * uint64_t(joints));
 	double* numbers = memory.allocate_array<double>(3 * uint64_t(count) + 1);
 	if (!scales || !numbers)
-		return no_memory(error, "scales of joints");
+		return no_memory(error, "joint scales");
 	Fields part = in->part(bytes, size_t(size));
 	if (!read_numbers(&part, count, 3, numbers, &memory))
 		return false;
-	in->check(are_scales(numbers, 3 * count), ": a scale beyond 1e6");
+	in->check(are_scales(numbers, 3 * count), ": a scale exceeds 1e6");
 	const double* next = numbers;
 	for (size_t j = 0; j < joints; ++j)
 		for (size_t c = 0; c < 3; ++c)
@@ -58,14 +58,14 @@ bool read_constant(Fields* in, mocpack_Motion* motion, mocpack_Error* error)
 	return in->good();
 }
 
-// Reads past the constant scales.
+// Skips the constant scales.
 void skip_constant(Fields* in, size_t joints)
 {
 	in->raw((joints + 7) / 8);
 	in->raw(in->varint());
 }
 
-// Which joints' scales move; `joints` may be null.
+// Reads which joints have moving scales; `joints` may be null.
 size_t read_indices(Fields* in, size_t joint_count, int32_t* joints)
 {
 	const size_t count = size_t(in->varint(joint_count));
@@ -75,7 +75,7 @@ size_t read_indices(Fields* in, size_t joint_count, int32_t* joints)
 		const uint64_t step = in->varint();
 		at += step;
 		in->check(step < joint_count && at < joint_count && (!i || step),
-				  ": a joint that is not there, or stands twice");
+				  ": a joint index is out of range or repeated");
 		if (joints)
 			joints[i] = int32_t(at);
 	}
@@ -96,10 +96,10 @@ bool read_scaled_joints(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 		return true;
 	int32_t* joints = motion->memory.allocate_array<int32_t>(uint64_t(info.joint_count) + 1);
 	if (!joints)
-		return no_memory(error, "scales of joints");
+		return no_memory(error, "joint scales");
 	info.scaled_count = read_indices(&in, info.joint_count, joints);
 	info.scaled_joints = joints;
-	in.check(info.scaled_count > 0, ": scales that move, of no joint");
+	in.check(info.scaled_count > 0, ": moving scales without a joint");
 	return in.good();
 }
 
@@ -116,24 +116,24 @@ bool read_moving_scales(const Chunk& chunk, mocpack_Motion* motion, mocpack_Erro
 	}
 	read_indices(&in, info.joint_count, nullptr);
 	const uint64_t frames = info.frame_count, columns = 3 * uint64_t(info.scaled_count);
-	// frames times joints is at most 16384 times the bytes of the file, which 64 bits hold
+	// no overflow: frames × joints is at most 16384 × the bytes of the file
 	motion->moving_scales = motion->memory.allocate_array<double>(frames * columns);
 	if (!motion->moving_scales)
-		return no_memory(error, "scales of joints");
+		return no_memory(error, "joint scales");
 	if (!read_numbers(&in, size_t(frames), size_t(columns), motion->moving_scales, &motion->memory, 0,
 					  &SERIES_CODERS))
 		return false;
-	in.check(are_scales(motion->moving_scales, frames * columns), ": a scale beyond 1e6");
+	in.check(are_scales(motion->moving_scales, frames * columns), ": a scale exceeds 1e6");
 	return in.good();
 }
 
 namespace
 {
 
-// 2^e of each joint (J), by which lengths in its frame are larger for the codec.
+// Writes powers of two (J), by which the codec scales lengths in each joint's frame.
 void scale_powers(const mocpack_Info& info, double* powers)
 {
-	// first the sums of logarithms along the skeleton
+	// first, sums of logarithms along the skeleton
 	for (size_t j = 0; j < info.joint_count; ++j)
 	{
 		double sum = 0;
@@ -152,14 +152,14 @@ void scale_powers(const mocpack_Info& info, double* powers)
 	}
 }
 
-// A copy of points (count, 3), each times the power of its joint, or of that joint's parent.
+// Copies points (count, 3), multiplied by the power of their joint, or of the parent for offsets.
 double* scaled_points(const mocpack_Motion& motion, const double* points, const int32_t* joints, size_t count,
 					  const double* powers, Memory* memory)
 {
 	double* out = memory->allocate_array<double>(3 * uint64_t(count) + 1);
 	for (size_t i = 0; out && i < count; ++i)
 	{
-		// the tree's joints are numbered higher where there is an origin
+		// an added origin shifts the joint indices of the tree by one
 		const int32_t joint =
 			joints ? joints[i] - int32_t(motion.origins) : int32_t(i) - int32_t(motion.origins);
 		const int32_t of = joints ? joint : joint < 0 ? -1 : motion.info.parents[joint];
@@ -189,15 +189,15 @@ bool apply_constant_scales(mocpack_Motion* motion, mocpack_Error* error)
 	double* powers = memory.allocate_array<double>(uint64_t(info.joint_count) + 1);
 	double* factors = memory.allocate_array<double>(uint64_t(info.translated_count) + 1);
 	if (!powers || !factors)
-		return no_memory(error, "scales of joints");
+		return no_memory(error, "joint scales");
 	scale_powers(info, powers);
 	double* offsets = scaled_points(*motion, tree.offsets, nullptr, tree.joint_count, powers, &memory);
 	double* ends = scaled_points(*motion, tree.end_sites, tree.end_joints, tree.end_count, powers, &memory);
 	if (!offsets || !ends)
-		return no_memory(error, "scales of joints");
+		return no_memory(error, "joint scales");
 	if (!are_in_range(offsets, tree.joint_count) || !are_in_range(ends, tree.end_count))
 	{
-		ErrorMessage(error, MOCPACK_CORRUPT) << "chunk SCAL: scales that take joints further than 1e6 metres";
+		ErrorMessage(error, MOCPACK_CORRUPT) << "chunk SCAL: scaled offsets exceed 1e6 meters";
 		return false;
 	}
 	tree.offsets = offsets, tree.end_sites = ends;

@@ -1,4 +1,4 @@
-// Scenes: a file whose CLIP chunks each hold the name and the file of a clip.
+// Scenes: files whose CLIP chunks contain a name and the file of a clip.
 #include <cstring>
 #include <new>
 
@@ -11,7 +11,7 @@
 namespace mocpack
 {
 
-// A clip of a scene, and where its file stands in the scene's.
+// A clip of a scene, and the position of its file.
 struct SceneClip
 {
 	mocpack_Text name;
@@ -41,7 +41,7 @@ namespace
 {
 
 const uint8_t SCENE_MAGIC[] = {0x93, 'M', 'O', 'C'};
-const size_t MAX_CLIP_NAME_BYTES = 1024, MAX_CLIP_NAME_LENGTH_BYTES = 4; // bytes
+const size_t MAX_CLIP_NAME_BYTES = 1024, MAX_CLIP_NAME_LENGTH_BYTES = 4;
 
 Bytes part_of(const Bytes& bytes, uint64_t offset, uint64_t size)
 {
@@ -86,14 +86,14 @@ struct SceneScan
 		const bool is_clip = !std::memcmp(tag, "CLIP", 4);
 		if (chunk.size > there)
 			fail(MOCPACK_TRUNCATED, *at).operator<<("chunk ").quote(tag, 4)
-				<< " has " << there << " of " << chunk.size << " bytes";
+				<< ": expected " << chunk.size << " bytes, got " << there;
 		else if (!is_clip && !(tag[0] >= 'a' && tag[0] <= 'z'))
-			fail(MOCPACK_UNSUPPORTED, *at).operator<<("the scene needs chunk ").quote(tag, 4)
-				<< ", which a newer mocpack reads";
-		// what is read by a callback is not read through for a checksum: each clip has its own
+			fail(MOCPACK_UNSUPPORTED, *at).operator<<("the scene contains chunk ").quote(tag, 4)
+				<< ", which needs a newer version of mocpack";
+		// do not read everything through the callback for this checksum: each clip has its own
 		else if (bytes.all && !checksum_matches(crc32(crc32(0, tag, 4), bytes.all + *at, size_t(chunk.size)),
 												chunk.checksum))
-			fail(MOCPACK_CORRUPT, *at).operator<<("chunk ").quote(tag, 4) << " fails its checksum";
+			fail(MOCPACK_CORRUPT, *at).operator<<("chunk ").quote(tag, 4) << ": wrong checksum";
 		else if (!is_clip || add_clip(*at, chunk.size))
 		{
 			*at += chunk.size;
@@ -112,7 +112,7 @@ struct SceneScan
 		Fields in("chunk CLIP", bytes, some, offset, error);
 		const size_t length = size_t(in.varint(MAX_CLIP_NAME_BYTES));
 		const uint8_t* name = in.raw(length);
-		in.check(!name || is_utf8(name, length), ": a name that is not UTF-8");
+		in.check(!name || is_utf8(name, length), ": the name is not UTF-8");
 		if (!in.good())
 			return false;
 		SceneClip* clip = scene->memory.allocate_array<SceneClip>(1);
@@ -125,13 +125,13 @@ struct SceneScan
 		return check_clip(*clip);
 	}
 
-	// A clip of a scene is no scene itself.
+	// Checks that a clip is not a scene.
 	bool check_clip(const SceneClip& clip)
 	{
 		error->status = MOCPACK_OK;
 		if (is_scene(part_of(scene->bytes, clip.offset, clip.size), error))
 			fail(MOCPACK_CORRUPT, clip.offset).operator<<("clip ").quote(clip.name.bytes, clip.name.size)
-				<< " of the scene is a scene itself";
+				<< " of the scene is a scene, expected a single clip";
 		return error->status == MOCPACK_OK;
 	}
 
@@ -147,13 +147,15 @@ struct SceneScan
 			scene->clips[at] = clip, names[at] = &clip->name;
 		const mocpack_Text* twice = find_duplicate(names, count);
 		if (twice)
-			fail(MOCPACK_CORRUPT, 0).operator<<("the scene has two clips ").quote(twice->bytes, twice->size);
+			fail(MOCPACK_CORRUPT, 0)
+				.operator<<("the scene has two clips named ")
+				.quote(twice->bytes, twice->size);
 		scene->memory.release(names);
 		return !twice;
 	}
 };
 
-// A file that is no scene, as one clip without a name.
+// Lists a file with one clip as a scene of one unnamed clip.
 bool list_file(mocpack_Scene* scene, mocpack_Error* error)
 {
 	scene->clips = scene->memory.allocate_array<SceneClip*>(1);
@@ -190,12 +192,13 @@ mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options
 	*scene = nullptr;
 	if (given.struct_size != sizeof given ||
 		(given.allocator && (!given.allocator->allocate || !given.allocator->release)))
-		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open: options of another version";
+		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
+			   << "mocpack_scene_open: invalid options (wrong struct_size or allocator)";
 	Memory memory(given.allocator ? *given.allocator : default_allocator(),
 				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);
 	void* place = memory.allocate(sizeof(mocpack_Scene));
 	if (!place)
-		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "there is no memory for an open scene";
+		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "out of memory";
 	mocpack_Scene* made = new (place) mocpack_Scene(memory, bytes);
 	error->status = MOCPACK_OK;
 	const bool several = is_scene(bytes, error);
@@ -232,7 +235,8 @@ mocpack_Status mocpack_scene_open_source(const mocpack_Source* source, const moc
 	error = error ? error : &ignored;
 	if (source && source->read)
 		return open_scene({nullptr, *source, 0}, options, scene, error);
-	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT) << "mocpack_scene_open_source: a source that cannot read";
+	return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
+		   << "mocpack_scene_open_source: the source or its `read` is null";
 }
 
 void mocpack_scene_close(mocpack_Scene* scene)
@@ -265,14 +269,15 @@ size_t mocpack_scene_find_clip(const mocpack_Scene* scene, const char* name)
 }
 
 mocpack_Status mocpack_scene_open_clip(const mocpack_Scene* scene, size_t clip,
-									const mocpack_OpenOptions* options, mocpack_Motion** motion,
-									mocpack_Error* error)
+									   const mocpack_OpenOptions* options, mocpack_Motion** motion,
+									   mocpack_Error* error)
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	if (clip >= scene->count)
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "clip " << uint64_t(clip) << " of a scene of " << uint64_t(scene->count) << " clips";
+			   << "clip index " << uint64_t(clip) << " is outside the scene, which has "
+			   << uint64_t(scene->count) << " clips";
 	const SceneClip& found = *scene->clips[clip];
 	return open_clip(part_of(scene->bytes, found.offset, found.size), options, false, motion, error);
 }

@@ -1,4 +1,4 @@
-// Whole numbers by the coders of series: what tracks are made of.
+// Decodes the integers of tracks with the series coders.
 #include <cmath>
 
 #include "coding/plain_series.h"
@@ -12,7 +12,7 @@ namespace
 {
 
 const size_t MAX_BRIEF_COLUMNS = 4, MAX_PREDICTORS = 3, MAX_OWN = 4;
-const uint64_t NUMBERS_PER_BYTE = 12000; // each takes two decisions of at least 1/2840 of a bit
+const uint64_t NUMBERS_PER_BYTE = 12000; // each needs two decisions of at least 1/2840 bit
 const double MAX_BASE = 1 << 30;
 const int FLOORED = 3, ORDERS = 4;
 const uint8_t MAX_DEPTH = 33, MAX_SIZE_CLASS = 28;
@@ -21,12 +21,12 @@ enum Coder
 {
 	EXACT = 1,
 	THOROUGH,
-	TOLD_EXACT, // with the size of the first errors
-	TOLD_THOROUGH,
+	SIZED_EXACT, // with the expected size of the first errors
+	SIZED_THOROUGH,
 	PLAIN
 };
 
-// How columns that belong together are predicted: docs/series.md.
+// Prediction of related columns, see docs/series.md.
 struct Forecast
 {
 	size_t predictors;
@@ -40,8 +40,8 @@ const Forecast FORECASTS[2] = {
 	{2, {0.98, 0.998}, {4, 3}, {2, 1}, 30, 4.0, 0.98, 100.0},
 };
 
-// A model of columns in groups of three or four, of which each looks at its own past and at the others of its
-// group.
+// A model of columns in groups of three or four. Each column is predicted from its own past and from the
+// other columns of its group.
 struct Model
 {
 	mocpack_SeriesModel model;
@@ -49,7 +49,7 @@ struct Model
 	int32_t* columns;
 	uint8_t* lags;
 
-	Model(const Forecast& f, size_t count, bool told, Memory* memory)
+	Model(const Forecast& f, size_t count, bool sized, Memory* memory)
 	{
 		const size_t group = count % 3 ? 4 : 3;
 		const uint64_t most = uint64_t(count) * f.predictors * (MAX_OWN + 2 * group);
@@ -71,7 +71,7 @@ struct Model
 				 starts,
 				 columns,
 				 lags,
-				 told ? sizes : nullptr};
+				 sized ? sizes : nullptr};
 		uint32_t at = 0, *start = starts;
 		for (size_t c = 0; c < count; ++c)
 			for (size_t p = 0; p < f.predictors; ++p)
@@ -93,13 +93,13 @@ struct Model
 	}
 };
 
-bool no_room(Fields* in)
+bool fail_no_memory(Fields* in)
 {
-	in->fail(MOCPACK_NO_MEMORY) << ": numbers that take more memory than the limit leaves";
+	in->fail(MOCPACK_NO_MEMORY) << ": the numbers need more memory than the limit allows";
 	return false;
 }
 
-// The integers of a series, and what decoding them takes: given back with all that reading a track took.
+// Memory for the integers of a series and for decoding them. It is freed with the track's memory.
 struct Room
 {
 	int32_t* values;
@@ -112,20 +112,20 @@ struct Room
 
 	bool good(Fields* in) const
 	{
-		return (values && scratch) || no_room(in);
+		return (values && scratch) || fail_no_memory(in);
 	}
 };
 
-bool finished(Fields* in, mocpack_Status status)
+bool check_decoded(Fields* in, mocpack_Status status)
 {
 	if (status == MOCPACK_TRUNCATED)
 		in->fail(status) << ": numbers end too early";
 	else if (status != MOCPACK_OK)
-		in->fail(status) << ": numbers that are damaged";
+		in->fail(status) << ": the numbers are corrupt";
 	return status == MOCPACK_OK;
 }
 
-// `numbers` begins with the base that all rows are less.
+// `numbers` starts with the base, which is added to all rows.
 bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_t* depths, double* numbers,
 				Memory* memory)
 {
@@ -133,76 +133,78 @@ bool read_plain(Fields* in, size_t rows, size_t columns, int order, const uint8_
 	int32_t* floors = memory->allocate_array<int32_t>(columns);
 	uint64_t moving = 0;
 	if (!base || !floors)
-		return no_room(in);
+		return fail_no_memory(in);
 	for (size_t c = 0; c < columns; ++c)
 	{
 		base[c] = numbers[c];
 		moving += depths[c] > 0;
-		in->check(depths[c] <= MAX_DEPTH, ": numbers of too many bits");
+		in->check(depths[c] <= MAX_DEPTH, ": numbers have more than 33 bits");
 		if (order == FLOORED)
 		{
-			in->check(std::fabs(base[c]) <= MAX_BASE, ": a base beyond 2^30");
+			in->check(std::fabs(base[c]) <= MAX_BASE, ": a base exceeds 2^30");
 			floors[c] = in->good() ? int32_t(-base[c]) : 0;
 		}
 	}
 	const size_t size = in->left();
 	const uint8_t* src = in->raw(size);
 	in->check(rows * (moving ? moving : 1) <= NUMBERS_PER_BYTE * (uint64_t(size) + 4),
-			  ": more numbers than their bytes can hold");
+			  ": more numbers than the bytes can hold");
 	if (!in->good())
 		return false;
 	Room room(memory, uint64_t(rows) * columns, mocpack_plain_series_scratch_size(columns));
-	if (!room.good(in) || !finished(in, mocpack_plain_series_decode(room.values, rows, columns, order, floors,
-																	depths, room.scratch, src, size)))
+	if (!room.good(in) ||
+		!check_decoded(in, mocpack_plain_series_decode(room.values, rows, columns, order, floors, depths,
+													   room.scratch, src, size)))
 		return false;
 	for (size_t i = 0; i < rows * columns; ++i)
 		numbers[i] = base[i % columns] + double(room.values[i]);
 	return true;
 }
 
-bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool told, double* numbers,
+bool read_series(Fields* in, size_t rows, size_t columns, bool thorough, bool sized, double* numbers,
 				 Memory* memory)
 {
-	Model model(FORECASTS[thorough], columns, told, memory);
+	Model model(FORECASTS[thorough], columns, sized, memory);
 	if (!model.good())
-		return no_room(in);
-	const uint8_t* logs = told ? in->raw(columns) : nullptr;
+		return fail_no_memory(in);
+	const uint8_t* logs = sized ? in->raw(columns) : nullptr;
 	for (size_t c = 0; logs && c < columns; ++c)
 	{
-		in->check(logs[c] <= MAX_SIZE_CLASS, ": an expected error beyond 2^28");
+		in->check(logs[c] <= MAX_SIZE_CLASS, ": an expected error exceeds 2^28");
 		model.sizes[c] = in->good() ? 1u << logs[c] : 0;
 	}
 	const size_t size = in->left();
 	const uint8_t* src = in->raw(size);
 	const uint64_t count = uint64_t(rows - 1) * columns;
-	in->check(count <= NUMBERS_PER_BYTE * (uint64_t(size) + 4), ": more numbers than their bytes can hold");
+	in->check(count <= NUMBERS_PER_BYTE * (uint64_t(size) + 4), ": more numbers than the bytes can hold");
 	if (!in->good())
 		return false;
 	Room room(memory, count, mocpack_series_scratch_size(&model.model));
-	if (!room.good(in) ||
-		!finished(in, mocpack_series_decode(room.values, rows - 1, &model.model, room.scratch, src, size)))
+	if (!room.good(in) || !check_decoded(in, mocpack_series_decode(room.values, rows - 1, &model.model,
+																   room.scratch, src, size)))
 		return false;
 	for (size_t i = 0; i < count; ++i)
 		numbers[columns + i] = numbers[i % columns] + double(room.values[i]);
 	return true;
 }
 
-bool read_coded_numbers(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers, Memory* memory)
+bool read_coded_numbers(uint8_t coder, Fields* in, size_t rows, size_t columns, double* numbers,
+						Memory* memory)
 {
 	if (coder == PLAIN)
 	{
 		const int order = in->u8();
 		const uint8_t* depths = in->raw(columns);
-		in->check(order < ORDERS, ": numbers of an unknown order");
+		in->check(order < ORDERS, ": unknown order of numbers");
 		return in->good() && read_plain(in, rows, columns, order, depths, numbers, memory);
 	}
-	in->check(coder < PLAIN, ": an unknown coder of numbers");
-	const bool thorough = coder == THOROUGH || coder == TOLD_THOROUGH;
-	return in->good() && read_series(in, rows, columns, thorough, coder >= TOLD_EXACT, numbers, memory);
+	in->check(coder < PLAIN, ": unknown coder of numbers");
+	const bool thorough = coder == THOROUGH || coder == SIZED_THOROUGH;
+	return in->good() && read_series(in, rows, columns, thorough, coder >= SIZED_EXACT, numbers, memory);
 }
 
 bool read_compact_numbers(int order, int depth, Fields* in, size_t rows, size_t columns, double* numbers,
-				  Memory* memory)
+						  Memory* memory)
 {
 	for (size_t c = 0; c < columns; ++c)
 		numbers[c] = double(in->zigzag());

@@ -1,4 +1,4 @@
-// What a clip is: HEAD, SKEL and REST.
+// Reads HEAD, SKEL and REST.
 #include <cmath>
 #include <cstring>
 
@@ -13,15 +13,17 @@ namespace mocpack
 namespace
 {
 
-const size_t MAX_JOINTS = 65535, MAX_NAME_BYTES = 255, MAX_PARAMETER_BYTES = 65536, MAX_CODEC_NAME_BYTES = 255;
-const size_t MAX_SKELETON_BYTES = 1 << 24; // bytes, inflated
+const size_t MAX_JOINTS = 65535, MAX_NAME_BYTES = 255, MAX_PARAMETER_BYTES = 65536,
+			 MAX_CODEC_NAME_BYTES = 255;
+const size_t MAX_SKELETON_BYTES = 1 << 24; // after inflation
 const double PI = 3.14159265358979323846;
-const double MAX_POINT_M = 1e6;	  // metres
-const double REST_TOLERANCE = 1.1e-5; // of a rest rotation's length
+const double MAX_POINT_M = 1e6;
+const double REST_TOLERANCE = 1.1e-5; // of the length of a rest rotation
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
 const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = ChannelLayout::MOST;
 
-// Part of the format, so it never changes: the joint names of common skeletons, lengths before them.
+// Deflate dictionary with joint names of common skeletons and their lengths. Part of the format: never change
+// it.
 const char DICTIONARY[] =
 	"Thumb1Thumb2Thumb3Index1Index2Index3Middle1Middle2Middle3Ring1Ring2Ring3Pinky1Pinky2Pinky3lclavicle\x08"
 	"lhumerus\7lradius\6lwrist\5lhand\x08"
@@ -61,17 +63,17 @@ const char DICTIONARY[] =
 	"RightFingerBase\x11"
 	"RightHandIndex1\6RThumb";
 
-// A JSON object, or nothing.
+// Reads a JSON object; may be empty.
 mocpack_Text read_parameters(Fields* in)
 {
 	size_t size = size_t(in->varint(MAX_PARAMETER_BYTES));
 	const uint8_t* text = in->raw(size);
 	if (size && text && !read_json_object(text, size).good)
-		in->fail(MOCPACK_CORRUPT) << ": parameters that are not a JSON object";
+		in->fail(MOCPACK_CORRUPT) << ": the parameters are not a JSON object";
 	return {reinterpret_cast<const char*>(text), text ? size : 0};
 }
 
-// Code e means 2^(e / 1024) picometres, or as many 1e-12 radians; 0 means 0.
+// Code e stands for 2^(e / 1024) picometers, or 1e-12 radians; 0 stands for 0.
 double measured_of(uint16_t code)
 {
 	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
@@ -81,14 +83,14 @@ void read_errors(Fields* in, uint8_t flags, mocpack_Info* info)
 {
 	info->declared_error = flags & 1 ? double(in->f32()) : -1.0;
 	in->check(!(flags & 1) || (info->declared_error >= 0 && info->declared_error < 1e39),
-			  ": the declared error is not a length");
+			  ": the declared error must be a length in meters");
 	info->is_measured = (flags & 2) != 0;
 	double* places[] = {&info->measured_max, &info->measured_mean, &info->measured_rms, &info->measured_p99};
 	for (double* place : places)
 		*place = flags & 2 ? measured_of(in->u16()) : -1.0;
 	info->declared_angle_error = flags & 8 ? double(in->f32()) : -1.0;
 	in->check(!(flags & 8) || (info->declared_angle_error >= 0 && info->declared_angle_error < 1e39),
-			  ": the declared error of angles is no angle");
+			  ": the declared angle error must be an angle in radians");
 	info->measured_angle_error = flags & 8 ? measured_of(in->u16()) : -1.0;
 }
 
@@ -116,7 +118,7 @@ bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memor
 void write_axis_frame(const double* degrees, double* frame)
 {
 	Quat found = {0, 0, 0, 1};
-	for (int a = 0; a < 3; ++a) // about z, y and x
+	for (int a = 0; a < 3; ++a) // z, y and x
 	{
 		const double half = degrees[a] * (PI / 360);
 		double turn[4] = {0, 0, 0, std::cos(half)};
@@ -144,30 +146,30 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 	Fields in = fields_of(chunks.head, "chunk HEAD", error);
 	mocpack_Info& info = motion->info;
 	uint8_t kind = in.u8();
-	in.check(kind <= 1, ": an unknown kind of clip");
+	in.check(kind <= 1, ": unknown kind of clip");
 	info.frame_count = in.varint();
 	info.frame_time = in.f64();
 	size_t codec_size = size_t(in.varint(MAX_CODEC_NAME_BYTES));
 	const uint8_t* codec = in.raw(codec_size);
-	in.check(codec && is_ascii(codec, codec_size), ": a codec's name that is not ASCII");
+	in.check(codec && is_ascii(codec, codec_size), ": the codec name is not ASCII");
 	info.bitstream_version = uint32_t(in.varint(uint64_t(1) << 31));
 	mocpack_Text parameters = read_parameters(&in);
 	uint8_t flags = in.u8();
 	if (in.good() && flags > 15)
-		in.fail(MOCPACK_UNSUPPORTED) << ": flags " << uint64_t(flags) << ", which a newer mocpack reads";
+		in.fail(MOCPACK_UNSUPPORTED) << ": unknown flags " << uint64_t(flags)
+									 << "; use a newer version of mocpack";
 	read_errors(&in, flags, &info);
 	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};
 	in.end();
 	in.check(!kind || chunks.mesh.found, ": a vertex animation needs a MESH chunk");
 	motion->is_vertices = kind != 0;
-	in.check(info.frame_count >= 1, ": a clip has at least one frame");
-	in.check(info.frame_time >= 1e-6 && info.frame_time <= 1e6,
-			 ": the time from frame to frame is not within 1e-6 to 1e6 seconds");
+	in.check(info.frame_count >= 1, ": frame count must be at least 1");
+	in.check(info.frame_time >= 1e-6 && info.frame_time <= 1e6, ": frame time must be 1e-6 to 1e6 seconds");
 	if (!in.good())
 		return false;
 	if (!copy_text(codec, codec_size, &info.codec, &motion->memory) ||
 		!copy_text(parameters.bytes, parameters.size, &info.parameters, &motion->memory))
-		return no_memory(error, "the head's texts");
+		return no_memory(error, "the texts of chunk HEAD");
 	return true;
 }
 
@@ -179,7 +181,7 @@ bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 	if (!text)
 		return false;
 	in.check(read_json_object(text, size).good, ": not a JSON object");
-	motion->info.metadata = {reinterpret_cast<char*>(text), size}; // the byte after it is zero
+	motion->info.metadata = {reinterpret_cast<char*>(text), size}; // followed by a zero byte
 	motion->info.metadata_size = chunk.whole;
 	return in.good();
 }
@@ -187,7 +189,7 @@ bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 namespace
 {
 
-// Fills the part of the info that is about joints.
+// Parses SKEL into the info.
 struct SkeletonReader : ChunkReader
 {
 	mocpack_Info& info;
@@ -201,7 +203,7 @@ struct SkeletonReader : ChunkReader
 	bool run()
 	{
 		size_t joints = info.joint_count = size_t(in.varint(MAX_JOINTS));
-		in.check(joints >= 1, ": a skeleton has at least one joint");
+		in.check(joints >= 1, ": joint count must be at least 1");
 		names(joints);
 		parents(joints);
 		layouts(joints);
@@ -217,7 +219,7 @@ struct SkeletonReader : ChunkReader
 	void names(size_t joints)
 	{
 		mocpack_Text* found = array<mocpack_Text>(joints);
-		// all names in one piece, each with a zero after it
+		// one allocation for all names, each zero-terminated
 		char* room = array<char>(uint64_t(in.left()) + joints);
 		for (size_t j = 0; j < joints && can_continue(); ++j)
 			found[j] = name("joint", j, MAX_NAME_BYTES, &room);
@@ -230,11 +232,11 @@ struct SkeletonReader : ChunkReader
 		if (found)
 			found[0] = -1;
 		for (size_t j = 1; j < joints && can_continue(); ++j)
-			found[j] = int32_t(j) - 1 - int32_t(in.varint(j)); // one more than all joints before is a root
+			found[j] = int32_t(j) - 1 - int32_t(in.varint(j)); // j stands for no parent
 		info.parents = found;
 	}
 
-	// How channels are laid out in the source: hinges may be made of them, and codecs may store them.
+	// Reads the channel layout of the source, which hinges and some codecs use.
 	void layouts(size_t joints)
 	{
 		size_t count = size_t(in.varint(joints));
@@ -250,23 +252,23 @@ struct SkeletonReader : ChunkReader
 			uint32_t seen = 0;
 			for (size_t i = 0; i < size && in.good(); ++i)
 			{
-				in.check(codes[i] < CHANNELS, ": an unknown channel");
+				in.check(codes[i] < CHANNELS, ": unknown channel");
 				uint32_t channel = in.good() ? 1u << codes[i] : 0;
-				in.check(!(seen & channel), ": a layout that has a channel twice");
+				in.check(!(seen & channel), ": a layout repeats a channel");
 				seen |= channel;
 				if (!in.good())
 					break;
 				add_rotation(codes[i], &turning[n]);
 				motion->layouts[n].codes[motion->layouts[n].count++] = codes[i];
 			}
-			// numbers 3 to 5 and 9 to 11 are ASF's names, the others BVH's
+			// channels 3 to 5 and 9 to 11 are those of ASF, the others those of BVH
 			styles[n] = (seen & 0x1c7) && (seen & 0xe38);
 		}
-		in.check(count >= 1, ": no layout of channels");
+		in.check(count >= 1, ": expected at least one channel layout");
 		for (size_t j = 0; j < joints && can_continue(); ++j)
 		{
 			size_t n = size_t(in.varint(count - 1));
-			in.check(!styles[n], ": a layout that mixes the channels of two formats");
+			in.check(!styles[n], ": a layout mixes BVH and ASF channels");
 			motion->channels[j] = turning[n];
 			motion->layout_of[j] = int32_t(n);
 			motion->channel_count += motion->layouts[n].count;
@@ -275,7 +277,7 @@ struct SkeletonReader : ChunkReader
 		memory.release(turning);
 	}
 
-	// BVH lists the outermost first, ASF the innermost.
+	// BVH lists the outermost rotation first, ASF the innermost.
 	static void add_rotation(uint8_t code, RotationChannels* turning)
 	{
 		if (code < RotationChannels::FIRST)
@@ -299,7 +301,7 @@ struct SkeletonReader : ChunkReader
 			uint64_t step = in.varint(MAX_JOINTS);
 			at += step;
 			in.check(at < joints && (!i || int64_t(step) >= least),
-					 ": a joint that is not there, or stands twice");
+					 ": a joint index is out of range or repeated");
 			found[i] = int32_t(at);
 		}
 		return found;
@@ -308,16 +310,16 @@ struct SkeletonReader : ChunkReader
 	void unit()
 	{
 		uint8_t code = in.u8();
-		in.check(code == OTHER_UNIT || code < sizeof UNITS / sizeof *UNITS, ": an unknown unit");
+		in.check(code == OTHER_UNIT || code < sizeof UNITS / sizeof *UNITS, ": unknown unit");
 		if (in.good())
 			info.unit = code == OTHER_UNIT ? in.f64() : UNITS[code];
-		in.check(info.unit >= 1e-9 && info.unit <= 1e9, ": a unit that is no length");
+		in.check(info.unit >= 1e-9 && info.unit <= 1e9, ": the unit must be 1e-9 to 1e9 meters");
 	}
 
 	void points(size_t joints)
 	{
 		uint8_t digits = in.u8();
-		in.check(digits <= POINT_DIGITS || digits == AS_FLOATS, ": points of too many digits");
+		in.check(digits <= POINT_DIGITS || digits == AS_FLOATS, ": points have more than 9 decimals");
 		double power = 1;
 		for (int d = 0; digits != AS_FLOATS && d < digits; ++d)
 			power *= 10;
@@ -326,19 +328,19 @@ struct SkeletonReader : ChunkReader
 		size_t count = 3 * (joints + info.end_count);
 		for (size_t i = 0; i < count && can_continue(); ++i)
 		{
-			// in this order, so that decimals come back bit for bit
+			// this order of operations restores decimals exactly
 			double value = digits == AS_FLOATS ? in.f64() : double(in.zigzag()) / power * info.unit;
-			in.check(std::fabs(value) <= MAX_POINT_M, ": a point that is not near");
+			in.check(std::fabs(value) <= MAX_POINT_M, ": a point exceeds 1e6 meters");
 			(i < 3 * joints ? offsets[i] : sites[i - 3 * joints]) = value;
 		}
 		info.offsets = offsets, info.end_sites = sites;
 	}
 
-	// The frames of the source's channels.
+	// Reads the frames in which channels rotate.
 	void axes(size_t joints)
 	{
 		uint8_t kind = in.u8();
-		in.check(kind <= 2, ": unknown axes");
+		in.check(kind <= 2, ": unknown kind of axes");
 		double* frames = kind && in.good() ? array<double>(4 * uint64_t(joints)) : nullptr;
 		for (size_t j = 0; kind == 1 && j < joints && can_continue(); ++j)
 		{
@@ -348,14 +350,13 @@ struct SkeletonReader : ChunkReader
 				frames[4 * j + c] = in.f64();
 				square += frames[4 * j + c] * frames[4 * j + c];
 			}
-			in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
-					 ": axes that are no unit quaternions");
+			in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE, ": axes must be unit quaternions");
 		}
 		motion->channel_frames = frames;
 		if (kind != 2)
 			return;
 		uint8_t digits = in.u8();
-		in.check(digits <= POINT_DIGITS, ": unknown axes");
+		in.check(digits <= POINT_DIGITS, ": unknown kind of axes");
 		double power = 1;
 		for (int d = 0; d < digits; ++d)
 			power *= 10;
@@ -384,7 +385,7 @@ bool read_skeleton(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 	motion->memory.release(bytes);
 	motion->info.skeleton_size = chunk.whole;
 	if (reader.out_of_memory)
-		return no_memory(error, "the skeleton's joints");
+		return no_memory(error, "the joints of the skeleton");
 	return good;
 }
 

@@ -1,4 +1,4 @@
-// What a take holds beside its poses: when frames are, how they are meant to be played, gaps.
+// Reads frame times, playback settings and gaps.
 #include <cmath>
 
 #include "reader/chunks.h"
@@ -10,9 +10,9 @@ namespace mocpack
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk TIME", error);
-	in.check(in.u8() <= 1, ": times of an unknown kind");
+	in.check(in.u8() <= 1, ": unknown kind of times");
 	motion->info.start_time = in.f64();
-	in.check(std::fabs(motion->info.start_time) < MAX_TIME_S, ": a start that is no time");
+	in.check(std::fabs(motion->info.start_time) < MAX_TIME_S, ": the start time is not below 1e9 seconds");
 	return in.good();
 }
 
@@ -29,13 +29,13 @@ bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error
 	uint64_t frames = motion->info.frame_count;
 	double* times = motion->memory.allocate_array<double>(frames);
 	if (!times)
-		return no_memory(error, "times of frames");
+		return no_memory(error, "frame times");
 	if (!read_numbers(&in, size_t(frames), 1, times, &motion->memory))
 		return false;
-	in.check(times[0] == motion->info.start_time, ": times that begin elsewhere");
+	in.check(times[0] == motion->info.start_time, ": the first time differs from the start time");
 	for (uint64_t t = 1; t < frames; ++t)
-		in.check(times[t] > times[t - 1], ": times that do not increase");
-	in.check(std::fabs(times[frames - 1]) < MAX_TIME_S, ": a time that is none");
+		in.check(times[t] > times[t - 1], ": times must increase");
+	in.check(std::fabs(times[frames - 1]) < MAX_TIME_S, ": a time is not below 1e9 seconds");
 	motion->info.times = times;
 	return in.good();
 }
@@ -56,7 +56,7 @@ bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 namespace
 {
 
-// Counts, and where there is room writes, when each joint's flag changes.
+// Counts the changes of each joint's flag, and stores them if `gaps` has memory.
 size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
 {
 	size_t count = size_t(in->varint(info.joint_count)), found = 0;
@@ -66,21 +66,21 @@ size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
 	{
 		uint64_t step = in->varint(info.joint_count);
 		joint += step;
-		in->check(joint < info.joint_count && (!i || step), ": a joint that is not there, or stands twice");
+		in->check(joint < info.joint_count && (!i || step), ": a joint index is out of range or repeated");
 		if (gaps->joints)
 			gaps->joints[i] = int32_t(joint);
 	}
 	for (size_t i = 0; i < count && in->good(); ++i)
 	{
 		uint8_t first = in->u8();
-		in->check(first <= 1, ": a flag that is none");
+		in->check(first <= 1, ": a flag must be 0 or 1");
 		uint64_t changes = in->varint(frames - 1), at = 0;
 		if (gaps->first)
 			gaps->first[i] = first, gaps->starts[i] = found;
 		for (; changes && in->good(); --changes)
 		{
 			at += in->varint(frames) + 1;
-			in->check(at < frames, ": runs reach beyond the frames");
+			in->check(at < frames, ": runs exceed the number of frames");
 			if (gaps->changes)
 				gaps->changes[found] = at;
 			++found;

@@ -1,4 +1,4 @@
-// Series beside the poses: what tracks are, and their samples.
+// Reads tracks and their samples.
 #include <cmath>
 #include <cstring>
 
@@ -14,9 +14,9 @@ namespace mocpack
 namespace
 {
 
-const size_t MAX_TEXT_BYTES = 1024, MAX_LABEL_BYTES = 1 << 20; // bytes
+const size_t MAX_TEXT_BYTES = 1024, MAX_LABEL_BYTES = 1 << 20;
 const size_t WIDTHS[] = {1, 1, 1, 3, 4};
-const uint8_t KINDS = 8; // so that flags stand above the kind in one byte
+const uint8_t KINDS = 8; // one byte holds kind + 8 × flags
 
 enum TrackFlags
 {
@@ -32,23 +32,23 @@ mocpack_Text read_text(Fields* in)
 	size_t size = size_t(in->varint(MAX_TEXT_BYTES));
 	const uint8_t* bytes = in->raw(size);
 	if (bytes && !is_utf8(bytes, size))
-		in->fail(MOCPACK_CORRUPT) << ": a text that is not UTF-8";
+		in->fail(MOCPACK_CORRUPT) << ": a text is not UTF-8";
 	return {reinterpret_cast<const char*>(bytes), bytes ? size : 0};
 }
 
-// What a track is; its texts stand in the chunk. `most` numbers at most.
+// Reads the description of a track with at most `most` numbers. Its texts point into the chunk.
 mocpack_Track read_track_head(Fields* in, uint64_t most)
 {
 	mocpack_Track track = {};
 	track.name = read_text(in);
 	const uint8_t first = in->u8(), kind = first % KINDS, flags = first / KINDS;
-	in->check(kind < sizeof WIDTHS / sizeof *WIDTHS, ": an unknown kind");
+	in->check(kind < sizeof WIDTHS / sizeof *WIDTHS, ": unknown kind");
 	if (!in->good())
 		return track;
 	track.kind = mocpack_TrackKind(kind);
 	track.count = in->varint(most / WIDTHS[kind]);
 	track.frame_time = flags & OWN_RATE ? in->short_number() : 0;
-	in->check(!(flags & OWN_RATE) || track.frame_time > 0, ": a time from sample to sample that is none");
+	in->check(!(flags & OWN_RATE) || track.frame_time > 0, ": invalid time between samples");
 	track.start_time = flags & HAS_START ? in->short_number() : 0;
 	track.has_times = (flags & HAS_TIMES) != 0;
 	track.bound = flags & BOUNDED ? in->short_number() : 0;
@@ -56,7 +56,7 @@ mocpack_Track read_track_head(Fields* in, uint64_t most)
 	return track;
 }
 
-// No two tracks have one name.
+// Returns whether all track names differ.
 bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error)
 {
 	size_t count = chunks.track_count;
@@ -69,7 +69,7 @@ bool names_differ(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* e
 	motion->memory.release(names);
 	if (twice)
 		ErrorMessage(error, MOCPACK_CORRUPT, chunks.tracks->offset)
-			.operator<<("the file has two tracks ")
+			.operator<<("the file has two tracks named ")
 			.quote(twice->bytes, twice->size);
 	return !twice;
 }
@@ -84,7 +84,7 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 	bool out_of_memory = !tracks || !motion->track_offsets;
 	motion->info.tracks = tracks;
 	motion->info.track_count = chunks.track_count;
-	// so many numbers at most that the file's bytes can account for
+	// limits the numbers of all tracks by the size of the file
 	uint64_t most = SAMPLES_PER_BYTE * motion->bytes.source.size, *offset = motion->track_offsets;
 	for (const Chunk* chunk = chunks.tracks; chunk && !out_of_memory; chunk = chunk->next, ++tracks)
 	{
@@ -95,7 +95,7 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 		*offset++ = chunk->offset;
 		tracks->chunk_size = chunk->size;
 		out_of_memory = !copy_text(tracks->name.bytes, tracks->name.size, &tracks->name, &memory) ||
-				  !copy_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
+						!copy_text(tracks->unit.bytes, tracks->unit.size, &tracks->unit, &memory);
 		most -= tracks->count * WIDTHS[tracks->kind];
 	}
 	return out_of_memory ? no_memory(error, "the file's tracks") : names_differ(chunks, motion, error);
@@ -104,7 +104,7 @@ bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* er
 namespace
 {
 
-const double CLOSE = 1 - 1e-6; // of a bound that rounding may take the rest of
+const double CLOSE = 1 - 1e-6; // of the bound, since rounding may add the rest
 const double MAX_TURN_RAD = 100.0, SAMPLE_TOLERANCE = 1e-3, REFERENCE = 32767.0;
 enum TurnForm
 {
@@ -113,7 +113,7 @@ enum TurnForm
 	FROM_IDENTITY
 };
 
-// One track's chunk, read to its end. What it takes is given back by `finish`.
+// Reads the chunk of one track. `finish` frees its memory.
 struct TrackReader
 {
 	const mocpack_Motion& motion;
@@ -129,7 +129,7 @@ struct TrackReader
 		void* buffer = file.bytes.all ? nullptr : memory.allocate(track.chunk_size + 1);
 		if (!file.bytes.all && !buffer)
 		{
-			in.fail(MOCPACK_NO_MEMORY) << ": a track that takes more memory than the limit leaves";
+			in.fail(MOCPACK_NO_MEMORY) << ": the track needs more memory than the limit allows";
 			return;
 		}
 		const uint8_t* body = file.bytes.view(offset, track.chunk_size, buffer, error);
@@ -140,15 +140,15 @@ struct TrackReader
 		}
 		in = in.part(body, size_t(track.chunk_size));
 		mocpack_Track head = read_track_head(&in, UINT64_MAX);
-		// bytes that come by a callback may be others than those that were there at first
+		// a callback may return other bytes than when the file was opened
 		in.check(head.count == track.count && head.kind == track.kind && head.has_times == track.has_times,
-				 ": a track that has changed since the file was opened");
+				 ": the track changed after the file was opened");
 		in.check(!track.frame_time || (track.frame_time >= 1e-9 && track.frame_time <= 1e6),
-				 ": a time from sample to sample that is none");
-		in.check(std::fabs(track.start_time) < MAX_TIME_S, ": a start that is no time");
-		in.check(track.bound >= 0 && track.bound <= 1.7976931348623157e308, ": a bound that is none");
+				 ": invalid time between samples");
+		in.check(std::fabs(track.start_time) < MAX_TIME_S, ": the start time is not below 1e9 seconds");
+		in.check(track.bound >= 0 && track.bound <= 1.7976931348623157e308, ": invalid error bound");
 		const bool whole = track.kind == MOCPACK_TRACK_FLAG || track.kind == MOCPACK_TRACK_LABEL;
-		in.check(!whole || track.bound == 0, ": a bound of what is exact");
+		in.check(!whole || track.bound == 0, ": flags and labels are exact, but an error bound is given");
 	}
 
 	bool good() const
@@ -167,14 +167,14 @@ struct TrackReader
 		return size_t(track.count);
 	}
 
-	// The step of a grid on which no value is further off than the bound.
+	// Returns the quantizer step that keeps values within the bound.
 	double step() const
 	{
 		const double bound = track.kind == MOCPACK_TRACK_SCALAR || track.bound < 1 ? track.bound : 1;
 		return 2 * bound * CLOSE / (track.kind == MOCPACK_TRACK_SCALAR ? 1 : std::sqrt(3.0));
 	}
 
-	// Seconds of each sample; they are read, and checked, where nobody wants them too.
+	// Reads sample times in seconds. They are read and checked even if `out` is null.
 	void times(double* out)
 	{
 		if (!track.has_times)
@@ -188,7 +188,7 @@ struct TrackReader
 		const uint8_t* bytes = in.raw(size);
 		double* found = out ? out : memory.allocate_array<double>(uint64_t(count()) + 1);
 		if (in.good() && !found)
-			in.fail(MOCPACK_NO_MEMORY) << ": times that take more memory than the limit leaves";
+			in.fail(MOCPACK_NO_MEMORY) << ": the times need more memory than the limit allows";
 		if (!in.good())
 			return;
 		Fields part = in.part(bytes, size_t(size));
@@ -199,8 +199,8 @@ struct TrackReader
 		}
 		for (size_t i = 0; i < count(); ++i)
 		{
-			in.check(std::fabs(found[i]) < MAX_TIME_S, ": a time that is none");
-			in.check(!i || found[i] > found[i - 1], ": times that do not increase");
+			in.check(std::fabs(found[i]) < MAX_TIME_S, ": a time is not below 1e9 seconds");
+			in.check(!i || found[i] > found[i - 1], ": times must increase");
 		}
 	}
 
@@ -218,8 +218,8 @@ struct TrackReader
 			numbers(WIDTHS[track.kind], step(), out);
 	}
 
-	// Counts the words of labels and the bytes of their texts, each with a zero after it, and where there is
-	// room writes them. They stand first.
+	// Counts the distinct labels and the bytes of their zero-terminated texts, and writes them if `found` is
+	// not null.
 	void words(size_t* word_count, size_t* text_size, mocpack_Text* found, char* text)
 	{
 		size_t size = 0;
@@ -228,7 +228,7 @@ struct TrackReader
 		{
 			size_t length = size_t(in.varint(MAX_LABEL_BYTES));
 			const uint8_t* word = in.raw(length);
-			in.check(!word || is_utf8(word, length), ": a text that is not UTF-8");
+			in.check(!word || is_utf8(word, length), ": a text is not UTF-8");
 			if (!in.good())
 				return;
 			if (found)
@@ -242,7 +242,7 @@ struct TrackReader
 		*text_size = size;
 	}
 
-	// What stands deflated up to the end takes the place of it.
+	// Replaces the rest of the chunk by its inflated bytes.
 	void unpack()
 	{
 		size_t size = 0;
@@ -252,7 +252,7 @@ struct TrackReader
 	}
 
   private:
-	bool missing = false; // an error that `in` does not know
+	bool missing = false; // whether an error occurred outside `in`
 
 	bool numbers(size_t width, double grid, double* out)
 	{
@@ -264,13 +264,13 @@ struct TrackReader
 	{
 		unpack();
 		uint8_t value = in.u8();
-		in.check(value <= 1, ": a flag that is none");
+		in.check(value <= 1, ": a flag must be 0 or 1");
 		uint64_t changes = in.varint(count() ? count() - 1 : 0);
 		size_t at = 0;
 		for (; changes && in.good(); --changes, value ^= 1)
 		{
 			uint64_t length = in.varint(count()) + 1;
-			in.check(length < count() - at, ": runs reach beyond the samples");
+			in.check(length < count() - at, ": runs exceed the number of samples");
 			for (; in.good() && length; --length)
 				out[at++] = value;
 		}
@@ -288,24 +288,24 @@ struct TrackReader
 		for (; runs && in.good(); --runs)
 		{
 			uint64_t word = in.varint(word_count ? word_count - 1 : 0), length = in.varint(count()) + 1;
-			in.check(length <= count() - at, ": runs that are not as many as the samples");
+			in.check(length <= count() - at, ": runs do not match the number of samples");
 			for (; in.good() && length; --length)
 				out[at++] = double(word);
 		}
-		in.check(at == count(), ": runs that are not as many as the samples");
-		in.check(word_count || !count(), ": labels without words");
+		in.check(at == count(), ": runs do not match the number of samples");
+		in.check(word_count || !count(), ": samples without labels");
 		in.end();
 	}
 
 	void turns(double* out)
 	{
 		uint8_t form = in.u8();
-		in.check(form <= FROM_IDENTITY, ": an unknown form of rotations");
+		in.check(form <= FROM_IDENTITY, ": unknown form of rotations");
 		double base[4] = {0, 0, 0, 1};
 		for (int c = 0; form == AS_VECTORS && c < 4; ++c)
 			base[c] = int16_t(in.u16()) / REFERENCE;
 		in.check(base[0] != 0 || base[1] != 0 || base[2] != 0 || base[3] != 0,
-				 ": a reference that is no rotation");
+				 ": the reference rotation is zero");
 		if (!in.good())
 			return;
 		if (form == AS_QUATERNIONS)
@@ -318,17 +318,17 @@ struct TrackReader
 	{
 		for (size_t i = 0; read && i < count(); ++i)
 			in.check(std::fabs(length_of(load_quat(turns + 4 * i)) - 1) <= SAMPLE_TOLERANCE,
-					 ": rotations that are no unit quaternions");
+					 ": rotations must be unit quaternions");
 	}
 
-	// Makes quaternions (N, 4) of the vectors (N, 3) that stand in their place, from the last on.
+	// Converts rotation vectors (N, 3) to quaternions (N, 4) in place, from the last to the first.
 	void turn_vectors(Quat base, bool from_base, double* out)
 	{
 		for (size_t i = count(); i-- > 0;)
 		{
 			Vec3 v = load_vec(out + 3 * i);
 			const double largest = std::fmax(std::fabs(v.x), std::fmax(std::fabs(v.y), std::fabs(v.z)));
-			in.check(largest < MAX_TURN_RAD, ": a rotation by many turns");
+			in.check(largest < MAX_TURN_RAD, ": a rotation vector exceeds 100 radians");
 			Quat turn = unit(exponential(v));
 			store(out + 4 * i, from_base ? unit(multiply(base, turn)) : turn);
 		}
@@ -363,7 +363,7 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	if (track >= motion->info.track_count)
-		return no_such_track(error, "mocpack_track_values: there is no such track");
+		return no_such_track(error, "mocpack_track_values: track index out of range");
 	TrackReader reader(*motion, track, error);
 	if (reader.good())
 		reader.times(times);
@@ -372,18 +372,18 @@ mocpack_Status mocpack_track_values(const mocpack_Motion* motion, size_t track, 
 }
 
 mocpack_Status mocpack_track_labels(const mocpack_Motion* motion, size_t track, size_t* count,
-								   size_t* text_size, mocpack_Text* words, char* text, mocpack_Error* error)
+									size_t* text_size, mocpack_Text* labels, char* text, mocpack_Error* error)
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	if (track >= motion->info.track_count || motion->info.tracks[track].kind != MOCPACK_TRACK_LABEL)
-		return no_such_track(error, "mocpack_track_words: there is no such track of labels");
+		return no_such_track(error, "mocpack_track_labels: not the index of a label track");
 	*count = *text_size = 0;
 	TrackReader reader(*motion, track, error);
 	if (reader.good())
 		reader.times(nullptr);
 	reader.unpack();
 	if (reader.good())
-		reader.words(count, text_size, words, text);
+		reader.words(count, text_size, labels, text);
 	return reader.finish(*error);
 }

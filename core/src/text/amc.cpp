@@ -1,4 +1,4 @@
-// Acclaim motion, line by line: a frame's number, then a line for each bone.
+// Parses Acclaim motion: a frame number, then one line per bone.
 #include <algorithm>
 #include <cstring>
 
@@ -8,7 +8,7 @@
 namespace
 {
 
-const size_t max_frame_number_digits = 15; // of a frame's number at most
+const size_t max_frame_number_digits = 15;
 
 bool is_space(char c)
 {
@@ -20,19 +20,19 @@ bool is_digit(char c)
 	return unsigned(c - '0') < 10u;
 }
 
-// One line without its comment and the white space around it.
+// One line without its comment and surrounding white space.
 struct Line
 {
 	const char* begin;
 	const char* end;
-	const char* start; // of the whole line, for complaints
+	const char* start; // of the whole line, for errors
 
 	bool empty() const
 	{
 		return begin == end;
 	}
 
-	// of the first word
+	// Returns the end of the first word.
 	const char* word_end() const
 	{
 		const char* at = begin;
@@ -91,7 +91,7 @@ int compare(Name a, Name b)
 	return way ? way : a.size < b.size ? -1 : a.size > b.size;
 }
 
-// Returns the bone of that name, or their count; `likely` is tried first, since frames repeat one order.
+// Returns the bone with this name, or the bone count. Tries `likely` first, because frames repeat one order.
 uint32_t find_bone(const mocpack_amc_bones& bones, Name name, uint32_t likely)
 {
 	if (likely < bones.count && compare(name_of(bones, likely), name) == 0)

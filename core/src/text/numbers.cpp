@@ -1,4 +1,4 @@
-// Decimal text to doubles, exact to the last bit and fast where the text is short.
+// Parses decimal text to the nearest double, with a fast path for short text.
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 namespace
 {
 
-// 10^0 .. 10^22 are exact doubles, so one multiplication or division of an exact integer rounds once.
+// 10^0 .. 10^22 are exact doubles, so multiplying or dividing an exact integer by one rounds only once.
 const double powers_of_ten[] = {1e0,  1e1,	1e2,  1e3,	1e4,  1e5,	1e6,  1e7,	1e8,  1e9,	1e10, 1e11,
 								1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
@@ -54,7 +54,7 @@ const char* parse_number(const char* at, const char* end, double* value)
 	}
 	if (at < end && !is_space(*at))
 		return nullptr;
-	// up to 19 digits the mantissa has not overflowed; up to 2^53 it is an exact double
+	// Up to 19 digits do not overflow the mantissa; up to 2^53 it is an exact double.
 	if (digits <= 19 && mantissa <= (uint64_t(1) << 53) && exponent >= -22 && exponent <= 22)
 	{
 		double magnitude = double(mantissa);

@@ -1,4 +1,4 @@
-// Doubles to decimal text: the shortest that reads back the same, or rounded to some decimals.
+// Prints doubles as decimal text: the shortest that reads back the same, or rounded.
 #include <charconv>
 #include <cstring>
 
@@ -7,7 +7,7 @@
 namespace
 {
 
-// Drops zeros after the point, and the point itself if nothing is left.
+// Drops trailing zeros after the point, and the point itself if nothing is left.
 char* trim_zeros(char* start, char* end)
 {
 	if (memchr(start, '.', size_t(end - start)))
@@ -20,7 +20,7 @@ char* trim_zeros(char* start, char* end)
 	return end;
 }
 
-// What was rounded to zero has no sign: it says nothing but on which side of it the number was.
+// Drops the sign of a number that was rounded to zero.
 char* drop_zero_sign(char* start, char* end)
 {
 	if (end - start == 2 && start[0] == '-' && start[1] == '0')

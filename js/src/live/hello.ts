@@ -1,51 +1,51 @@
-/** What a sender says first: skeleton, frame time and bound. docs/live-packets.md has the bytes. */
+/** Reads the hello of a stream: skeleton, frame time and error bound (docs/live-packets.md). */
 
 import { MocpackError } from "../error.js";
 import type { Skeleton } from "../types.js";
 
 const MAGIC = "mlh2";
 const MODEL = "mlv2";
-const MAX_HELLO_BYTES = 1 << 20; // bytes, inflated
+const MAX_HELLO_BYTES = 1 << 20; // inflated
 const MAX_JOINTS = 1024;
 const ROOT = 0xffff;
 
 export interface Hello {
   skeleton: Skeleton;
-  /** Seconds from frame to frame. */
+  /** Seconds per frame. */
   frameTime: number;
-  /** Metres. */
+  /** Meters. */
   maxError: number;
-  /** What the decoder reads. */
+  /** The part that the decoder reads. */
   model: Uint8Array;
 }
 
-/** Whether these bytes begin as a hello, and are no packet. */
+/** Whether these bytes are a hello, not a packet. */
 export function isHello(data: Uint8Array): boolean {
   return [...MAGIC].every((letter, i) => data[i] === letter.charCodeAt(0));
 }
 
 export async function readHello(data: Uint8Array): Promise<Hello> {
-  if (!isHello(data)) throw new MocpackError("format", "this is no hello");
+  if (!isHello(data)) throw new MocpackError("format", "hello: it must start with mlh2");
   const inflated = await inflate(data.slice(4));
   try {
     return readInflated(inflated);
   } catch (error) {
     if (error instanceof MocpackError) throw error;
-    throw new MocpackError("truncated", "a hello ends too early", { cause: error });
+    throw new MocpackError("truncated", "hello: it ends too early", { cause: error });
   }
 }
 
 function readInflated(inflated: Uint8Array): Hello {
   let [at, size, shift] = [0, 0, 0];
   for (let more = true; more; shift += 7) {
-    if (shift > 21) throw new MocpackError("corrupt", "hello: a number does not end");
+    if (shift > 21) throw new MocpackError("corrupt", "hello: the size of the model is too long");
     more = inflated[at] > 127;
     size |= (inflated[at++] & 127) << shift;
   }
-  if (inflated.length - at < size) throw new MocpackError("truncated", "a hello ends too early");
+  if (inflated.length - at < size) throw new MocpackError("truncated", "hello: it ends too early");
   const model = inflated.slice(at, at + size);
   if (![...MODEL].every((letter, i) => model[i] === letter.charCodeAt(0)))
-    throw new MocpackError("unsupported", "the hello is of another version");
+    throw new MocpackError("unsupported", "hello: its version is not mlv2");
   return { ...readModel(new DataView(model.buffer)), model };
 }
 
@@ -55,7 +55,7 @@ function readModel(view: DataView): Omit<Hello, "model"> {
   const frameTime = view.getFloat64(12, true);
   const [joints, ends, moving, hinges] = [24, 26, 28, 30].map((at) => view.getUint16(at, true));
   if (joints < 1 || joints > MAX_JOINTS)
-    throw new MocpackError("corrupt", `hello: ${joints} joints where 1 to ${MAX_JOINTS} can be`);
+    throw new MocpackError("corrupt", `hello: ${joints} joints expected 1 to ${MAX_JOINTS}`);
   let at = 32;
   const u16 = (): number => view.getUint16((at += 2) - 2, true);
   const f32 = (): number => view.getFloat32((at += 4) - 4, true);
@@ -99,12 +99,15 @@ async function inflate(data: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
       size += value.length;
       if (size > MAX_HELLO_BYTES) {
         void reader.cancel();
-        throw new MocpackError("corrupt", `a hello inflates beyond ${MAX_HELLO_BYTES} bytes`);
+        throw new MocpackError(
+          "corrupt",
+          `hello: it inflates to more than ${MAX_HELLO_BYTES} bytes`,
+        );
       }
     }
   } catch (error) {
     if (error instanceof MocpackError) throw error;
-    throw new MocpackError("corrupt", "a hello's deflate stream is damaged", { cause: error });
+    throw new MocpackError("corrupt", "hello: its deflate stream is damaged", { cause: error });
   }
   const whole = new Uint8Array(size);
   parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);

@@ -1,31 +1,31 @@
-/** The ways to a relay: WebSocket, or datagrams of WebTransport, which wait for no other. */
+/** Connections to a relay: WebSocket, or WebTransport datagrams, which do not block each other. */
 
 import { MocpackError } from "../error.js";
 
 const SUBPROTOCOL = "mocpack.live.2";
-const ITEMS = "i".charCodeAt(0); // what datagrams of hellos and packets begin with
-const JOIN_RETRY_MS = 250; // milliseconds between two tries to come in
+const ITEMS = "i".charCodeAt(0); // first byte of datagrams with hellos and packets
+const JOIN_RETRY_MS = 250;
 const MAX_TRIES = 20;
-const MAX_WAIT_MS = 3000; // milliseconds until WebTransport is given up
-const MAX_MESSAGE_BYTES = 1 << 22; // bytes of a message
+const MAX_WAIT_MS = 3000; // then WebSocket is used
+const MAX_MESSAGE_BYTES = 1 << 22;
 
-/** What a relay says in words. */
+/** A JSON message of a relay. */
 export interface RelayMessage {
   join?: number | false;
   name?: string;
   leave?: number;
   here?: Record<string, string>;
   pong?: number;
-  /** Seconds from each performer to the relay and back. */
+  /** Round-trip time between each performer and the relay, in seconds. */
   trips?: Record<string, number>;
   welcome?: string;
   refused?: string;
 }
 
 export interface LinkListener {
-  /** Words, or hellos and packets, that came at `now` in milliseconds. */
+  /** Handles a JSON message, or hellos and packets, that arrived at `now` in milliseconds. */
   onMessage(message: RelayMessage | ArrayBuffer, now: number): void;
-  /** An open way was closed by the other side. */
+  /** The relay closed the connection. */
   closed(): void;
 }
 
@@ -41,7 +41,10 @@ export interface ConnectOptions {
   WebSocket: typeof WebSocket | undefined;
 }
 
-export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptions, listener: LinkListener): Promise<Link> {
+export function connectWebSocket(
+  { url, token, WebSocket: Socket }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link> {
   const words = [SUBPROTOCOL, "role.watch", ...(token ? [`token.${token}`] : [])];
   return new Promise((resolve, reject) => {
     const socket = new (Socket ?? globalThis.WebSocket)(url, words);
@@ -58,19 +61,22 @@ export function connectWebSocket({ url, token, WebSocket: Socket }: ConnectOptio
     socket.onmessage = ({ data }: MessageEvent<string | ArrayBuffer>) =>
       listener.onMessage(typeof data === "string" ? parseMessage(data) : data, performance.now());
     socket.onclose = () =>
-      open ? listener.closed() : reject(new MocpackError("network", `${url} cannot be watched`));
+      open ? listener.closed() : reject(new MocpackError("network", `${url} cannot be reached`));
   });
 }
 
-/** Null where the relay, the network or this browser has no WebTransport. */
-export async function connectWebTransport({ url, token }: ConnectOptions, listener: LinkListener): Promise<Link | null> {
+/** Returns null if the relay, the network or this browser does not support WebTransport. */
+export async function connectWebTransport(
+  { url, token }: ConnectOptions,
+  listener: LinkListener,
+): Promise<Link | null> {
   if (typeof WebTransport === "undefined") return null;
   const stage = new URL(url.replace(/^ws/, "http"));
   const answer = await fetch(new URL("/webtransport.json", stage)).catch(() => null);
   if (!answer?.ok) return null;
-  const told = (await answer.json()) as { port: number; sha256: string } | null;
-  if (!told) return null;
-  const { port, sha256 } = told;
+  const info = (await answer.json()) as { port: number; sha256: string } | null;
+  if (!info) return null;
+  const { port, sha256 } = info;
   const value = Uint8Array.from(sha256.match(/../g) ?? [], (byte) => parseInt(byte, 16));
   const transport = new WebTransport(`https://${stage.hostname}:${port}${stage.pathname}`, {
     serverCertificateHashes: [{ algorithm: "sha-256", value }],
@@ -79,7 +85,7 @@ export async function connectWebTransport({ url, token }: ConnectOptions, listen
   const open = await Promise.race([transport.ready.then(() => true), late]).catch(() => false);
   if (!open) {
     transport.close();
-    return null; // many networks let no UDP through
+    return null; // many networks block UDP
   }
   const link = new DatagramLink(transport, listener);
   try {
@@ -94,7 +100,7 @@ export async function connectWebTransport({ url, token }: ConnectOptions, listen
 class DatagramLink implements Link {
   readonly transport = "WebTransport";
   private readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-  private answered: ((told: RelayMessage) => void) | undefined;
+  private answered: ((reply: RelayMessage) => void) | undefined;
   private done = false;
 
   constructor(
@@ -109,7 +115,7 @@ class DatagramLink implements Link {
         void readAll(stream).then(
           (all) => this.take(all),
           () => undefined,
-        ), // cut off: lost
+        ), // an incomplete message is dropped
     );
     session.closed
       .catch(() => undefined)
@@ -119,15 +125,16 @@ class DatagramLink implements Link {
       });
   }
 
-  /** Comes in; what is lost on the way is said again. */
+  /** Joins the stage; repeats the request until it is answered. */
   async join(path: string, token: string | undefined): Promise<void> {
     for (let tried = 0; tried < MAX_TRIES; ++tried) {
       const answer = new Promise<RelayMessage>((resolve) => (this.answered = resolve));
       this.send({ join: path, role: "watch", token: token ?? "" });
       const wait = new Promise<null>((resolve) => setTimeout(() => resolve(null), JOIN_RETRY_MS));
-      const told = await Promise.race([answer, wait]);
-      if (told?.refused) throw new MocpackError("network", `the relay refuses: ${told.refused}`);
-      if (told) break;
+      const reply = await Promise.race([answer, wait]);
+      if (reply?.refused)
+        throw new MocpackError("network", `the relay refuses the connection: ${reply.refused}`);
+      if (reply) break;
       if (tried === MAX_TRIES - 1) throw new MocpackError("network", "the relay does not answer");
     }
     this.answered = undefined;
@@ -147,10 +154,10 @@ class DatagramLink implements Link {
     const now = performance.now();
     if (message[0] === ITEMS) this.listener.onMessage(message.slice(1).buffer, now);
     else {
-      const told = parseMessage(new TextDecoder().decode(message));
-      if (this.answered && (told.welcome !== undefined || told.refused)) this.answered(told);
-      else if (told.refused || told.join === false) this.session.close();
-      else this.listener.onMessage(told, now);
+      const reply = parseMessage(new TextDecoder().decode(message));
+      if (this.answered && (reply.welcome !== undefined || reply.refused)) this.answered(reply);
+      else if (reply.refused || reply.join === false) this.session.close();
+      else this.listener.onMessage(reply, now);
     }
   }
 
@@ -163,7 +170,7 @@ class DatagramLink implements Link {
         take(value);
       }
     } catch {
-      // the transport's own end is told by `closed`
+      // `closed` reports the end of the session
     }
   }
 }
@@ -177,18 +184,19 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
     if (done) break;
     parts.push(value);
     size += value.length;
-    if (size > MAX_MESSAGE_BYTES) throw new MocpackError("corrupt", "a message of the relay does not end");
+    if (size > MAX_MESSAGE_BYTES)
+      throw new MocpackError("corrupt", "message of the relay: it exceeds 4 MB");
   }
   const all = new Uint8Array(size);
   parts.reduce((at, part) => (all.set(part, at), at + part.length), 0);
   return all;
 }
 
-/** What a message says; what is no JSON says nothing. */
+/** Parses a JSON message; returns an empty one if it is invalid. */
 function parseMessage(text: string): RelayMessage {
   try {
-    const told: unknown = JSON.parse(text);
-    return typeof told === "object" && told !== null ? (told as RelayMessage) : {};
+    const reply: unknown = JSON.parse(text);
+    return typeof reply === "object" && reply !== null ? (reply as RelayMessage) : {};
   } catch {
     return {};
   }

@@ -1,16 +1,16 @@
-/** When to show what was received: behind the sender by as much as arrivals spread. */
+/** Jitter buffer: decides when to show received poses, and fills gaps. */
 
-import { interpolate } from "../sampling.js";
+import { interpolatePoses } from "../sampling.js";
 import type { LivePose, Receiver } from "./receiver.js";
 
-const JITTER_WINDOW_PACKETS = 480; // arrivals
-const JITTER_QUANTILE = 0.95; // of arrivals that come in time
-const MAX_PREDICTION_S = 0.1; // seconds; then the last guess stays
-const HISTORY_S = 1; // seconds of poses
-const MAX_POSES = 4096; // kept at most, since a sender may stamp any time on them
-const TIMESTAMP_TOLERANCE_S = 0.0005; // seconds: twice what time stamps are rounded to
-const MAX_DELAY_S = 0.5; // seconds behind
-const OVERDUE_FRAMES = 1.5; // frames after which one that should be shown at once is guessed
+const JITTER_WINDOW_PACKETS = 480;
+const JITTER_QUANTILE = 0.95; // share of packets that arrive in time
+const MAX_PREDICTION_S = 0.1; // the prediction stops moving after this time
+const HISTORY_S = 1; // poses are kept this long
+const MAX_POSES = 4096; // a sender can put any time on poses, so HISTORY_S alone does not limit them
+const TIMESTAMP_TOLERANCE_S = 0.0005; // twice the rounding of time stamps
+const MAX_DELAY_S = 0.5;
+const OVERDUE_FRAMES = 1.5; // without delay, a frame is predicted when it is this late
 
 export class Player {
   private poses: LivePose[] = [];
@@ -19,17 +19,17 @@ export class Player {
   private neededDelay = 0;
 
   /**
-   * `targetDelay`: seconds behind the quickest packet, 0 to show the newest; "auto" is what 95 of 100 packets need, and
-   * one frame, so that there is something to slerp to, at most half a second. It may be changed at any time.
+   * `targetDelay`: seconds behind the fastest packet; 0 shows the newest pose. "auto" is the 95th percentile of packet
+   * delay plus one frame, at most half a second. It can be changed at any time.
    */
   constructor(
     private readonly receiver: Receiver,
     public targetDelay: number | "auto" = "auto",
   ) {}
 
-  /** Takes poses that a packet brought, at `now` in seconds of this machine's clock. */
+  /** Adds the poses of a packet that arrived at `now`, in seconds of this machine's clock. */
   addPoses(poses: LivePose[], now: number): void {
-    // who has just joined gets old frames, which says nothing of the network
+    // The first packet also holds old frames. Their age says nothing about the network.
     const counted = this.latencies.length ? poses : poses.slice(-1);
     for (const { time } of counted) this.latencies.push(now - time);
     this.poses.push(...poses);
@@ -43,29 +43,29 @@ export class Player {
     this.poses.splice(0, Math.max(0, kept - 1, this.poses.length - MAX_POSES));
   }
 
-  /** Seconds behind the quickest packet. */
+  /** Seconds behind the fastest packet. */
   get delay(): number {
     if (this.targetDelay !== "auto") return this.targetDelay;
     return this.latencies.length ? Math.min(this.neededDelay + this.frameTime, MAX_DELAY_S) : 0;
   }
 
-  /** By how many seconds arrivals spread: 95 of 100 are no later than this. */
+  /** 95th percentile of packet delay in seconds, relative to the fastest packet. */
   get jitter(): number {
     return this.neededDelay;
   }
 
   /**
-   * The pose to show at `now`; null before the first.
+   * Returns the pose to show at `now`; null before the first.
    *
-   * Between two frames that follow one another it is slerped. After the last it is a guess, and says so; so is what
-   * stands between two frames with others missing.
+   * Between frames the pose is interpolated, after the last frame it is predicted. It is exact (`isExact`) only if no
+   * frame is missing at `now`.
    */
   at(now: number): LivePose | null {
     if (!this.poses.length) return null;
     const time = now - this.minLatency - this.delay;
     const after = this.poses.findIndex((pose) => pose.time > time + 1e-6);
     if (after === 0) return this.poses[0];
-    if (after > 0) return interpolate(this.poses[after - 1], this.poses[after], time);
+    if (after > 0) return interpolatePose(this.poses[after - 1], this.poses[after], time);
     return this.predictAt(time);
   }
 
@@ -81,13 +81,13 @@ export class Player {
     const ahead = Math.min(time - last.time, MAX_PREDICTION_S) / frameTime;
     const [near, far] = [0, 1].map((k) => this.receiver.predict(Math.floor(ahead) + k));
     if (!near || !far) return last;
-    return interpolate(near, far, near.time + (ahead - Math.floor(ahead)) * frameTime);
+    return interpolatePose(near, far, near.time + (ahead - Math.floor(ahead)) * frameTime);
   }
 }
 
-function interpolate(a: LivePose, b: LivePose, time: number): LivePose {
+function interpolatePose(a: LivePose, b: LivePose, time: number): LivePose {
   const share = Math.min(1, Math.max(0, (time - a.time) / Math.max(b.time - a.time, 1e-9)));
   if (share < 1e-3) return a;
   const isExact = a.isExact && b.isExact && b.frameNumber === a.frameNumber + 1;
-  return { ...interpolate(a, b, share), frameNumber: a.frameNumber, time, isExact };
+  return { ...interpolatePoses(a, b, share), frameNumber: a.frameNumber, time, isExact };
 }

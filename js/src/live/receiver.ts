@@ -1,4 +1,4 @@
-/** Packets into poses: the native receiver, compiled to WebAssembly, one instance for each stream. */
+/** Decodes packets into poses with the native receiver in WebAssembly, one instance per stream. */
 
 import { MocpackError } from "../error.js";
 import type { Frames, WasmSource } from "../types.js";
@@ -25,33 +25,33 @@ interface Exports {
   has_frame(number: number): number;
 }
 
-/** What a packet was; `redundant` is a duplicate or late, `needsKeyframe` waits for one that stands by itself. */
+/** Result of receiving a packet. `redundant`: duplicate or late. `needsKeyframe`: decodable only after a keyframe. */
 export type PacketStatus = "new" | "redundant" | "needsKeyframe" | "damaged" | "otherStream";
 const STATUSES: PacketStatus[] = ["new", "redundant", "needsKeyframe", "damaged", "otherStream"];
-const MAX_PACKET_BYTES = 1 << 20; // bytes of a packet
-const MAX_MISSING = 16; // frames of one report
-const LOSS_WINDOW_PACKETS = 480; // packets of which loss is counted
+const MAX_PACKET_BYTES = 1 << 20;
+const MAX_MISSING = 16; // frames listed in one report
+const LOSS_WINDOW_PACKETS = 480;
 
-/** What a receiver tells its sender, or a relay. */
+/** State of a receiver, for its sender or a relay. */
 export interface Report {
-  /** Share of packets that did not come. */
+  /** Share of packets that were lost. */
   loss: number;
-  /** How many are lost in a row: nine in ten runs are no longer. */
+  /** 90th percentile of the number of packets lost in a row. */
   burst: number;
   missing: number[];
-  /** Whether a frame is needed that stands by itself. */
+  /** Whether the receiver needs a keyframe to decode again. */
   lost: boolean;
   newest: number;
   patience: number;
 }
 
-/** One frame: `Frames` of count 1, so that `worldPositions` takes it. */
+/** The pose of one frame, as `Frames` of count 1 for `worldPositions`. */
 export interface LivePose extends Frames {
-  /** From 0, of the frames sent. */
+  /** Number of the sent frame, from 0. */
   frameNumber: number;
   /** Seconds on the sender's clock. */
   time: number;
-  /** Whether it was received; else it is a guess, for which no bound holds. */
+  /** Whether the pose was received; the error bound does not apply to predicted poses. */
   isExact: boolean;
 }
 
@@ -66,7 +66,7 @@ export class Receiver {
   last: LivePose | null = null;
   private room = 0;
   private roomSize = 0;
-  private lossRuns: number[] = []; // packets missing before each that came
+  private lossRuns: number[] = []; // packets missing before each received one
 
   private constructor(
     readonly hello: Hello,
@@ -74,24 +74,24 @@ export class Receiver {
     private readonly patience: number,
   ) {}
 
-  /** `patience`: for how many frames a missing one is waited for, where a later one could stand in. */
+  /** `patience`: frames to wait for a missing one before skipping to a later keyframe. */
   static async open(hello: Hello, module: WebAssembly.Module, patience = 0): Promise<Receiver> {
     const instance = await WebAssembly.instantiate(module, {});
     const core = instance.exports as unknown as Exports;
     core._initialize();
     const receiver = new Receiver(hello, core, patience);
-    const at = receiver.copyIn(hello.model);
+    const at = receiver.copyToWasm(hello.model);
     if (core.open_hello(at, hello.model.length, patience) !== 0)
-      throw new MocpackError("corrupt", "a hello contradicts its specification");
-    receiver.roomSize = 0; // the model stays where it is
+      throw new MocpackError("corrupt", "the hello is invalid");
+    receiver.roomSize = 0; // keep the model: it must not be overwritten by packets
     return receiver;
   }
 
-  /** The frames that a packet makes known, in order; often one, or none. */
+  /** Returns the frames that a packet completes, in order: none, one or several. */
   receive(packet: Uint8Array): LivePose[] {
     if (packet.length > MAX_PACKET_BYTES) return [];
     const before = this.newest;
-    const answer = STATUSES[this.core.receive(this.copyIn(packet), packet.length)];
+    const answer = STATUSES[this.core.receive(this.copyToWasm(packet), packet.length)];
     this.counts[answer]++;
     if (answer === "new" && before >= 0 && this.newest > before)
       this.lossRuns.push(Math.min(this.newest - before - 1, LOSS_WINDOW_PACKETS));
@@ -105,14 +105,14 @@ export class Receiver {
     return poses;
   }
 
-  /** The pose `ahead` frames after the last, if all goes on as it did. */
+  /** Extrapolates the pose `ahead` frames after the last one. */
   predict(ahead: number): LivePose | null {
     if (!this.last || !this.core.predict(ahead)) return null;
     const time = this.last.time + ahead * this.frameStep * this.hello.frameTime;
     return this.pose(this.last.frameNumber + ahead, time, false);
   }
 
-  /** What the sender should know. */
+  /** Returns a report for the sender. */
   report(): Report {
     const [first, { newest, patience }] = [this.core.first_missing(), this];
     const lost = first < 0 && (newest >= 0 || this.counts.needsKeyframe > 0);
@@ -131,22 +131,22 @@ export class Receiver {
     };
   }
 
-  /** Whether a frame is missing that nothing received can stand in for. */
+  /** Whether decoding waits for a missing frame. */
   get waiting(): boolean {
     return this.core.waiting() !== 0;
   }
 
-  /** Metres that the last frame is promised within. */
+  /** Error bound of the last frame, in meters. */
   get maxError(): number {
     return this.core.bound() / 1e6;
   }
 
-  /** Of how many frames of the source one is sent. */
+  /** Source frames per sent frame. */
   get frameStep(): number {
     return this.core.frame_step();
   }
 
-  /** Number of the newest frame heard of; -1 before the first. */
+  /** Number of the newest known frame; -1 before the first. */
   get newest(): number {
     return this.core.newest();
   }
@@ -168,11 +168,11 @@ export class Receiver {
     return { start: number, count: 1, frameNumber: number, time, isExact, rotations, translations };
   }
 
-  private copyIn(bytes: Uint8Array): number {
+  private copyToWasm(bytes: Uint8Array): number {
     if (this.roomSize < bytes.length) {
       this.roomSize = Math.max(4096, 2 * bytes.length);
       this.room = this.core.allocate(this.roomSize) >>> 0;
-      if (!this.room) throw new MocpackError("memory", "the receiver has no more memory");
+      if (!this.room) throw new MocpackError("memory", "the receiver is out of memory");
     }
     new Uint8Array(this.core.memory.buffer).set(bytes, this.room);
     return this.room;
@@ -181,7 +181,7 @@ export class Receiver {
 
 let cachedModule: Promise<WebAssembly.Module> | undefined;
 
-/** Compiles the receiver: from an address, bytes or a response, or from beside this module. */
+/** Compiles the receiver from a URL, bytes or a response; by default live.wasm next to this module. */
 export function loadReceiver(wasm?: WasmSource): Promise<WebAssembly.Module> {
   if (wasm !== undefined) return compile(wasm);
   cachedModule ??= compile(new URL("../live.wasm", import.meta.url));

@@ -1,4 +1,4 @@
-/** A stage of a relay: who is on it, and their poses as they come. */
+/** Watches a stage of a relay: its performers and their poses. */
 
 import { MocpackError } from "../error.js";
 import type { Skeleton, WasmSource } from "../types.js";
@@ -7,23 +7,23 @@ import { connectWebSocket, connectWebTransport, type Link, type RelayMessage } f
 import { Player } from "./player.js";
 import { loadReceiver, Receiver, type LivePose } from "./receiver.js";
 
-const [RETRY_AFTER_MS, MAX_WAIT_MS] = [100, 5000]; // milliseconds before coming back
-const RATE_WINDOW_MS = 2000; // milliseconds over which bits are measured
-const PING_INTERVAL_MS = 1000; // milliseconds from one question how long the way is to the next
-const [REPORT_INTERVAL_MS, URGENT_REPORT_INTERVAL_MS] = [50, 5]; // milliseconds between reports over datagrams; where something is missing
+const [RETRY_AFTER_MS, MAX_WAIT_MS] = [100, 5000]; // before reconnecting; doubles with each failure
+const RATE_WINDOW_MS = 2000; // for the bit rate
+const PING_INTERVAL_MS = 1000;
+const [REPORT_INTERVAL_MS, URGENT_REPORT_INTERVAL_MS] = [50, 5]; // over datagrams; urgent while a frame is missing
 
 export interface LiveOptions {
-  /** Opens the role `watch`; needed off the loopback. */
+  /** Grants the role `watch`; required unless the relay is on localhost. */
   token?: string;
-  /** Where live.wasm is, if not beside this module. */
+  /** Location of live.wasm, if it is not next to this module. */
   wasm?: WasmSource;
-  /** For node before 22, and tests. */
+  /** For Node.js before 22, and tests. */
   WebSocket?: typeof WebSocket;
-  /** Whether to take WebTransport where the relay and this browser have it, else WebSocket; `stage.transport` says which. */
+  /** Whether to use WebTransport if the relay and the browser support it; `stage.transport` tells. */
   webTransport?: boolean;
-  /** Frames for which a missing one is waited for; 0 shows the newest. */
+  /** Frames to wait for a missing one; 0 always shows the newest. */
   patience?: number;
-  /** Seconds that `performer.player` is behind; "auto" as much as arrivals spread. */
+  /** Delay of `performer.player` in seconds; "auto" fits the network's jitter. */
   delay?: number | "auto";
   signal?: AbortSignal;
 }
@@ -34,15 +34,15 @@ export interface Performer {
   readonly receiver: Receiver;
   /** The newest pose; null before the first. */
   readonly pose: LivePose | null;
-  /** Says what to show at any moment: `player.at(performance.now() / 1000)`. */
+  /** Returns the pose to show now: `player.at(performance.now() / 1000)`. */
   readonly player: Player;
-  /** Bits a second, without the network's headers. */
+  /** Bits per second, without network headers. */
   bitRate(): number;
-  /** Share of frames that did not come. */
+  /** Share of frames that were not received. */
   loss(): number;
-  /** Seconds by which arrivals spread: what a player must be behind to show 95 of 100. */
+  /** 95th percentile of packet delay in seconds, relative to the fastest packet. */
   jitter(): number;
-  /** Seconds from the performer to the screen: half of the round trips to the relay and from it, and the player's. */
+  /** Seconds from the performer to the screen: half of both round trips, plus the player's delay. */
   delay(): number;
 }
 
@@ -50,23 +50,23 @@ export interface StageEvents {
   join: (performer: Performer) => void;
   pose: (name: string, pose: LivePose, performer: Performer) => void;
   leave: (performer: Performer) => void;
-  /** The connection is lost, and being made again. */
+  /** The connection was lost; the stage reconnects. */
   lost: () => void;
   error: (error: MocpackError) => void;
 }
 
 export interface Stage {
   readonly performers: ReadonlyMap<string, Performer>;
-  /** How packets come; null while the connection is made. */
+  /** Transport of the connection; null while connecting. */
   readonly transport: Link["transport"] | null;
   on<E extends keyof StageEvents>(event: E, listener: StageEvents[E]): Stage;
   close(): void;
 }
 
 /**
- * Watches a stage, such as `ws://127.0.0.1:8420/stage`; http and https addresses do as well.
+ * Watches a stage such as `ws://127.0.0.1:8420/stage`; http and https addresses work too.
  *
- * Resolves once connected. A connection that is lost later is made again.
+ * Resolves when connected. Reconnects when the connection is lost later.
  */
 export async function live(url: string | URL, options: LiveOptions = {}): Promise<Stage> {
   options.signal?.throwIfAborted();
@@ -80,7 +80,7 @@ export async function live(url: string | URL, options: LiveOptions = {}): Promis
 class StagePerformer implements Performer {
   pose: LivePose | null = null;
   readonly player: Player;
-  trip = 0; // seconds from the performer to the relay and back
+  trip = 0; // round trip between performer and relay, seconds
   private arrivals: { at: number; bytes: number }[] = [];
   private first = -1;
   private decoded = 0;
@@ -88,7 +88,7 @@ class StagePerformer implements Performer {
   constructor(
     readonly name: string,
     readonly receiver: Receiver,
-    private readonly trips: { own: number }, // seconds from here to the relay and back
+    private readonly trips: { own: number }, // round trip to the relay, seconds
     delay: number | "auto",
   ) {
     this.player = new Player(receiver, delay);
@@ -105,7 +105,8 @@ class StagePerformer implements Performer {
     this.decoded += poses.length;
     this.player.addPoses(poses, now / 1000);
     this.arrivals.push({ at: now, bytes: packet.length });
-    while (this.arrivals.length && this.arrivals[0].at < now - RATE_WINDOW_MS) this.arrivals.shift();
+    while (this.arrivals.length && this.arrivals[0].at < now - RATE_WINDOW_MS)
+      this.arrivals.shift();
     return poses;
   }
 
@@ -139,7 +140,7 @@ class RelayStage implements Stage {
   private failed = 0;
   private readonly trips = { own: 0 };
   private timers: ReturnType<typeof setInterval>[] = [];
-  private work: Promise<void> = Promise.resolve(); // messages are taken in order, hellos inflated
+  private work: Promise<void> = Promise.resolve(); // handles messages in order
 
   constructor(
     private readonly url: string,
@@ -149,7 +150,7 @@ class RelayStage implements Stage {
 
   on<E extends keyof StageEvents>(event: E, listener: StageEvents[E]): Stage {
     ((this.listeners[event] ??= []) as StageEvents[E][]).push(listener);
-    // who listens late still learns who is there
+    // a late listener also learns of performers that are already there
     if (event === "join")
       for (const performer of this.performers.values())
         (listener as StageEvents["join"])(performer);
@@ -163,7 +164,7 @@ class RelayStage implements Stage {
   async connect(): Promise<void> {
     const { token, WebSocket, webTransport } = this.options;
     const transport = { url: this.url, token, WebSocket };
-    // messages of a way that was given up are left aside
+    // messages of an abandoned connection are ignored
     const own: { link: Link | null } = { link: null };
     const early: [RelayMessage | ArrayBuffer, number][] = [];
     const listener = {
@@ -173,7 +174,9 @@ class RelayStage implements Stage {
         if (own.link && own.link === this.link && !this.closed) this.reconnect();
       },
     };
-    const link = (webTransport && (await connectWebTransport(transport, listener))) || (await connectWebSocket(transport, listener));
+    const link =
+      (webTransport && (await connectWebTransport(transport, listener))) ||
+      (await connectWebSocket(transport, listener));
     own.link = this.link = link;
     this.failed = 0;
     early.forEach(([message, now]) => this.queue(link, message, now));
@@ -193,23 +196,27 @@ class RelayStage implements Stage {
       .catch((error: unknown) => this.reportError(error));
   }
 
-  /** Asks how long the way is and, over datagrams, reports what comes. */
+  /** Measures the round trip and, over datagrams, sends reports. */
   private startTimers(link: Link): void {
     const ping = (): void => link.send({ ping: performance.now() });
     this.timers.push(setInterval(ping, PING_INTERVAL_MS));
     ping();
     if (link.transport === "WebSocket") return;
-    const told = new Map<Receiver, number>();
+    const reportedAt = new Map<Receiver, number>();
     const report = (): void => {
       const now = performance.now();
       for (const [of, { receiver }] of this.byNumber) {
-        if (now - (told.get(receiver) ?? 0) < (receiver.waiting ? URGENT_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS)) continue;
-        told.set(receiver, now);
+        if (
+          now - (reportedAt.get(receiver) ?? 0) <
+          (receiver.waiting ? URGENT_REPORT_INTERVAL_MS : REPORT_INTERVAL_MS)
+        )
+          continue;
+        reportedAt.set(receiver, now);
         link.send({ of, ...receiver.report() });
       }
-      for (const receiver of told.keys())
+      for (const receiver of reportedAt.keys())
         if (![...this.byNumber.values()].some((one) => one.receiver === receiver))
-          told.delete(receiver);
+          reportedAt.delete(receiver);
     };
     this.timers.push(setInterval(report, URGENT_REPORT_INTERVAL_MS));
   }
@@ -236,7 +243,7 @@ class RelayStage implements Stage {
 
   private async onMessage(data: RelayMessage | ArrayBuffer, now: number): Promise<void> {
     if (!(data instanceof ArrayBuffer)) {
-      this.told(data, now);
+      this.applyMessage(data, now);
       return;
     }
     for (const { number, bytes } of items(data)) {
@@ -249,7 +256,7 @@ class RelayStage implements Stage {
     }
   }
 
-  private told({ join, name, leave, here, pong, trips }: RelayMessage, now: number): void {
+  private applyMessage({ join, name, leave, here, pong, trips }: RelayMessage, now: number): void {
     if (here) {
       const known = Object.entries(here).map(([n, who]) => [Number(n), String(who)] as const);
       known.forEach(([n, who]) => this.names.set(n, who));
@@ -266,7 +273,7 @@ class RelayStage implements Stage {
   }
 
   private async join(number: number, bytes: Uint8Array): Promise<void> {
-    if (!this.names.has(number)) return; // who is not named yet will be, and greet again
+    if (!this.names.has(number)) return; // the relay sends the name, then the hello again
     const before = this.hellos.get(number);
     if (before?.length === bytes.length && before.every((byte, i) => byte === bytes[i])) return; // a reminder
     const { patience = 0, delay = "auto" } = this.options;
@@ -293,7 +300,9 @@ class RelayStage implements Stage {
     const own =
       error instanceof MocpackError
         ? error
-        : new MocpackError("corrupt", "a message of the relay is damaged", { cause: error });
+        : new MocpackError("corrupt", "message of the relay: it cannot be parsed", {
+            cause: error,
+          });
     this.emit("error", own);
   }
 
@@ -303,7 +312,7 @@ class RelayStage implements Stage {
   }
 }
 
-/** The hellos and packets of a message. */
+/** Returns the hellos and packets of a message. */
 function items(data: ArrayBuffer): { number: number; bytes: Uint8Array }[] {
   const view = new DataView(data);
   const found = [];

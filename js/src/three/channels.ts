@@ -1,4 +1,4 @@
-/** The numbers that a motion gives to the bones of a skeleton, frame by frame. */
+/** The animated properties of bones, and their values per frame. */
 
 import type { Bone, Skeleton as ThreeSkeleton } from "three";
 
@@ -8,30 +8,30 @@ import { retargetChannels, type RetargetOptions } from "./retarget.js";
 import { toSkeleton } from "./skeleton.js";
 
 export interface BindOptions extends MatchOptions {
-  /** The bones to move, matched by name; by default those of `toSkeleton`. */
+  /** The bones to move, matched by name; `toSkeleton(motion)` by default. */
   skeleton?: ThreeSkeleton;
-  /** Fits the motion to a skeleton of other rest pose and size; by default rotations and places go over as they are. */
+  /** Adapts the motion to a skeleton with another rest pose and size; by default, poses are copied unchanged. */
   retarget?: boolean | RetargetOptions;
 }
 
-/** One property of one bone, and where its numbers stand in a row. */
+/** One property of one bone, and the position of its numbers in a row. */
 export interface Channel {
-  /** As three.js names it: `Hips.quaternion`. */
+  /** three.js track name: `Hips.quaternion`. */
   track: string;
   property: "quaternion" | "position" | "scale";
   at: number;
 }
 
-/** Turns frames into rows of numbers, one row a frame, each number of one channel. */
+/** Converts frames to rows of numbers, one row per frame. */
 export interface Channels {
   list: Channel[];
   width: number;
   map: BoneMap;
-  /** Writes frame t of `frames` at `out[at]` and after. */
+  /** Writes frame t of `frames` to `out`, starting at index `at`. */
   row(frames: Frames, t: number, out: Float32Array, at: number): void;
 }
 
-/** How a motion moves the bones that `options` names. */
+/** Creates the channels by which a motion moves the bones in `options`. */
 export function channelsOf(motion: Motion, options: BindOptions): Channels {
   const skeleton = options.skeleton ?? toSkeleton(motion);
   const map = matchBones(motion, skeleton, options);
@@ -66,7 +66,7 @@ function directChannels(motion: Motion, skeleton: ThreeSkeleton, map: BoneMap): 
 
 const NOTHING = new Float64Array(0);
 
-/** The channels of matched joints, in the joints' order; `placed` and `scaled` say which have a place, and a scale. */
+/** Lists the channels of matched joints; `placed` and `scaled` select joints with a position or scale channel. */
 export function listChannels(
   skeleton: ThreeSkeleton,
   map: BoneMap,
@@ -92,7 +92,7 @@ export function sizeOf(property: Channel["property"]): number {
   return property === "quaternion" ? 4 : 3;
 }
 
-/** By name, as a mixer finds bones; by uuid where a name is empty, repeated, or not of a track's letters. */
+/** Maps bones to track names: the bone's name, or its uuid if the name is empty, repeated or reserved. */
 function trackNames(skeleton: ThreeSkeleton): Map<Bone, string> {
   const times = new Map<string, number>();
   for (const { name } of skeleton.bones) times.set(name, (times.get(name) ?? 0) + 1);
@@ -106,7 +106,7 @@ function noMatchMessage({ unmatchedJoints, unmatchedBones }: BoneMap): string {
     return `${shown.join(", ")}${names.length > 3 ? ", …" : ""}`;
   };
   return (
-    `no joint of the motion (${some(unmatchedJoints)}) has the name of a bone ` +
-    `(${some(unmatchedBones)}); \`names\` can pair them`
+    `no joint of the motion (${some(unmatchedJoints)}) matches a bone ` +
+    `(${some(unmatchedBones)}); map them with the option \`names\``
   );
 }

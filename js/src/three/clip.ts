@@ -1,4 +1,4 @@
-/** A whole motion as an AnimationClip of three.js. */
+/** Converts a whole motion to a three.js AnimationClip. */
 
 import { AnimationClip, QuaternionKeyframeTrack, VectorKeyframeTrack } from "three";
 
@@ -8,23 +8,23 @@ import { channelsOf, sizeOf, type BindOptions, type Channel, type Channels } fro
 import { clipTimes } from "./times.js";
 
 export interface ClipOptions extends BindOptions {
-  /** Of the clip. */
+  /** Name of the clip. */
   name?: string;
-  /** Frames start … stop - 1 of the motion; by default all. */
+  /** Use frames start … stop - 1 of the motion; all by default. */
   start?: number;
   stop?: number;
-  /** The most bytes that the clip may take; by default 1e9. */
+  /** Maximum bytes of the clip; 1e9 by default. */
   memoryLimit?: number;
 }
 
-const AT_ONCE = 1 << 24; // bytes of frames that are decoded at a time
+const AT_ONCE = 1 << 24; // bytes of frames decoded per step
 const DEFAULT_LIMIT = 1e9; // bytes
 
 /**
- * Every frame of a motion as quaternion and position tracks; what stays the same has one key.
+ * Creates a clip with every frame; constant tracks have one keyframe.
  *
- * `clip.userData` says which joints and bones found no partner. A long motion takes much memory this
- * way: `toStreamingClip` decodes as it plays.
+ * `clip.userData` lists unmatched joints and bones. Long motions need much memory; `toStreamingClip`
+ * decodes during playback instead.
  */
 export async function toAnimationClip(
   motion: Motion,
@@ -34,14 +34,14 @@ export async function toAnimationClip(
   if (!(Number.isInteger(start) && Number.isInteger(stop) && 0 <= start && start < stop))
     throw new RangeError(`expected frames start < stop, got ${start} and ${stop}`);
   if (stop > motion.frameCount)
-    throw new RangeError(`the clip has ${motion.frameCount} frames, asked up to ${stop}`);
+    throw new RangeError(`the clip has ${motion.frameCount} frames, requested up to ${stop}`);
   const channels = channelsOf(motion, options);
   const needed = 8 * (stop - start) * channels.width;
   if (needed > memoryLimit)
     throw new MocpackError(
       "memory",
-      `tracks of ${stop - start} frames would take ${needed} bytes, more than memoryLimit, ` +
-        `${memoryLimit}; toStreamingClip takes less`,
+      `tracks of ${stop - start} frames need ${needed} bytes, more than memoryLimit = ` +
+        `${memoryLimit}; use toStreamingClip instead`,
     );
   const rows = await readRows(motion, channels, start, stop);
   const times = clipTimes(motion, start, stop);
@@ -51,7 +51,7 @@ export async function toAnimationClip(
   return clip;
 }
 
-/** What of both sides found no partner. */
+/** Returns the names of unmatched joints and bones. */
 export function unmatchedNames({ map }: Channels): Record<string, string[]> {
   return { unmatchedJoints: map.unmatchedJoints, unmatchedBones: map.unmatchedBones };
 }

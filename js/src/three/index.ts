@@ -1,4 +1,4 @@
-/** Motion for three.js: skeletons, clips whole or as they arrive, a loader. */
+/** three.js support: a loader, skeletons, whole and streaming clips, retargeting. */
 
 export { matchBones, type BoneMap, type MatchOptions } from "./match.js";
 export { MocpackLoader, type LoadedMotion } from "./loader.js";

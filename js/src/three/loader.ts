@@ -1,4 +1,4 @@
-/** Loads .mocp files as three.js's loaders do, and plays them as they arrive. */
+/** A three.js loader for .mocp files that plays them while they download. */
 
 import { Loader, type LoadingManager, type Skeleton as ThreeSkeleton } from "three";
 
@@ -7,19 +7,19 @@ import type { Motion, OpenOptions, WasmSource } from "../types.js";
 import { toSkeleton } from "./skeleton.js";
 import { toStreamingClip, type StreamingClip } from "./streaming_clip.js";
 
-/** What a file gives: a skeleton of its own and a clip that moves it; `motion` for everything else. */
+/** The skeleton of a file, a clip that moves it, and the open motion. */
 export interface LoadedMotion {
   skeleton: ThreeSkeleton;
   clip: StreamingClip;
-  /** For a character's own bones: `toStreamingClip(motion, { skeleton: mesh.skeleton, retarget: true })`. */
+  /** To move another character: `toStreamingClip(motion, { skeleton: mesh.skeleton, retarget: true })`. */
   motion: Motion;
 }
 
 type Failed = (error: unknown) => void;
 
 /**
- * `load` calls back as soon as the first pose is at hand; the rest arrives while it plays. What fails
- * later is an `error` event of `clip.stream`.
+ * `load` calls back when the first pose has arrived; the rest arrives during playback. Later failures
+ * are `error` events of `clip.stream`.
  */
 export class MocpackLoader extends Loader<LoadedMotion> {
   private wasm: WasmSource | undefined;
@@ -29,7 +29,7 @@ export class MocpackLoader extends Loader<LoadedMotion> {
     super(manager);
   }
 
-  /** The decoder, where `mocpack.wasm` does not stand beside the package's script. */
+  /** Sets the decoder, if `mocpack.wasm` is not next to the package's script. */
   setWasm(wasm: WasmSource): this {
     this.wasm = wasm;
     return this;
@@ -57,7 +57,7 @@ export class MocpackLoader extends Loader<LoadedMotion> {
     void this.read(address, onProgress).then(loaded).catch(failed);
   }
 
-  /** Reads a file that is at hand. */
+  /** Loads a file from memory. */
   parse(
     data: ArrayBuffer | Uint8Array,
     onLoad: (loaded: LoadedMotion) => void,
@@ -72,7 +72,7 @@ export class MocpackLoader extends Loader<LoadedMotion> {
     return this.read(data);
   }
 
-  /** Ends transfers of everything that this loader has loaded, clips that still stream included. */
+  /** Cancels all requests of this loader, including those of streaming clips. */
   override abort(): this {
     this.control.abort();
     this.control = new AbortController();
@@ -105,7 +105,7 @@ export class MocpackLoader extends Loader<LoadedMotion> {
     return options;
   }
 
-  /** Aborted by this loader or, where three.js knows that, by its manager. */
+  /** Aborted by this loader or, in newer versions of three.js, by its manager. */
   private signal(): AbortSignal {
     const own = this.control.signal;
     const shared = (this.manager as { abortController?: AbortController }).abortController?.signal;
@@ -116,5 +116,5 @@ export class MocpackLoader extends Loader<LoadedMotion> {
 function progressEvent(loaded: number, total: number): ProgressEvent {
   const fields = { lengthComputable: true, loaded, total };
   if (typeof ProgressEvent === "function") return new ProgressEvent("progress", fields);
-  return { type: "progress", ...fields } as ProgressEvent; // node has none
+  return { type: "progress", ...fields } as ProgressEvent; // Node.js has no ProgressEvent
 }

@@ -1,4 +1,4 @@
-/** Which bone of a character each joint of a motion drives. */
+/** Matches joints of a motion with bones of a character. */
 
 import type { Bone, Skeleton as ThreeSkeleton } from "three";
 
@@ -6,23 +6,22 @@ import type { Motion, Skeleton } from "../types.js";
 import { skeletonOf } from "./skeleton.js";
 
 export interface MatchOptions {
-  /** Bones by the names of joints where the two differ; null leaves a joint out. */
+  /** Bone names by joint name, where they differ; null skips a joint. */
   names?: Record<string, string | null>;
 }
 
 export interface BoneMap {
-  /** J: the bone that each joint drives, null where there is none. */
+  /** J: the bone of each joint, or null. */
   bones: (Bone | null)[];
-  /** Names of joints that drive nothing. */
+  /** Names of joints without a bone. */
   unmatchedJoints: string[];
-  /** Names of bones that nothing drives: they stay as they are. */
+  /** Names of bones without a joint; they keep their pose. */
   unmatchedBones: string[];
 }
 
 /**
- * Pairs joints with bones by name: as given in `names`, then letter for letter, then without case,
- * punctuation and prefixes such as `mixamorig:`. A name that several have on one side and not as many
- * on the other is no match.
+ * Matches joints with bones by name: first by `names`, then exactly, then without case, punctuation and
+ * prefixes such as `mixamorig:`. Repeated names match only if both sides have equally many.
  */
 export function matchBones(
   source: Motion | Skeleton,
@@ -63,7 +62,7 @@ export function matchBones(
   };
 }
 
-/** What a loader kept of the name in the file, before it made three.js's of it. */
+/** Returns the name in the file, if a loader stored it before sanitizing it for three.js. */
 function sourceName(bone: Bone): string {
   const kept: unknown = bone.userData.name;
   return typeof kept === "string" ? kept : bone.name;

@@ -1,4 +1,4 @@
-/** A motion on a skeleton of another rest pose and size, but built alike. */
+/** Retargets a motion to a similar skeleton with another rest pose and size. */
 
 import { Matrix4, Quaternion, Vector3, type Object3D, type Skeleton as ThreeSkeleton } from "three";
 
@@ -8,39 +8,39 @@ import { listChannels, type Channels } from "./channels.js";
 import type { BoneMap } from "./match.js";
 
 export interface RetargetOptions {
-  /** Where bones rest: as they stand now, or as their skin was bound (their roots as they stand now). */
+  /** Rest pose of the bones: their current pose, or the bind pose of their skin. */
   rest?: "current" | "bind";
-  /** Turns the character's resting limbs to where the motion's rest, as from an A-pose to a T-pose. */
+  /** Turns the character's resting limbs to the motion's rest pose, for example from A-pose to T-pose. */
   align?: boolean;
-  /** The character's size by the motion's; by default the height of its hips by that of the motion's, at rest. */
+  /** Size of the character relative to the motion; by default the ratio of hip heights at rest. */
   scale?: number;
-  /** In whose frame the motion takes place; by default the outermost object that holds the bones, scenes aside. */
+  /** Object whose coordinates the motion uses; by default the outermost parent of the bones that is not a scene. */
   space?: Object3D;
 }
 
-const SHORT = 1e-6; // metres: no direction can be told of a bone
+const SHORT = 1e-6; // meters: shorter bones have no direction
 
-/** Where joints or bones stand at rest: turned and placed in the world. */
+/** World rotations and positions of joints or bones at rest. */
 interface Rest {
   turns: Quaternion[];
   places: Vector3[];
 }
 
-/** What stays the same in all frames of a matched joint. */
+/** Constants of a matched joint. */
 interface Link {
   joint: number;
-  /** The joint that drives the nearest bone above; -1: none. */
+  /** The joint of the nearest matched ancestor bone; -1: none. */
   above: number;
-  /** q = before · (turn of the joint seen from `above`) · after. */
+  /** q = before · (rotation of the joint relative to `above`) · after. */
   before: Quaternion;
   after: Quaternion;
 }
 
 /**
- * Channels of every matched joint's rotation, of the topmost ones' places, and of joints that move along.
+ * Creates channels for the rotations of all matched joints and the positions of root and translated joints.
  *
- * In the world a bone is turned from its rest as its joint is from its own: W = w · r⁻¹ · A · R, where w
- * and r are the joint's rotation and rest, R the bone's rest, A what `align` turns it by.
+ * In world space, a bone turns from its rest pose as its joint does: W = w · r⁻¹ · A · R, where w and r are
+ * the joint's rotation and rest rotation, R is the bone's rest rotation, and A the rotation from `align`.
  */
 export function retargetChannels(
   source: Skeleton,
@@ -79,7 +79,7 @@ export function retargetChannels(
 
 class Retargeting {
   readonly channels: Channels;
-  /** World places (3J) and rotations (4J) of the frame at hand. */
+  /** World positions (3J) and rotations (4J) of the current frame. */
   private readonly places: Float64Array;
   private readonly world: Float64Array;
   private readonly movers = new Map<number, (out: Vector3) => void>();
@@ -131,7 +131,7 @@ class Retargeting {
     return new Quaternion().fromArray(this.world, 4 * joint);
   }
 
-  /** The place of a topmost bone: the joint's in the world, by size. */
+  /** Positions a root bone: the joint's world position times the scale. */
   private standing({ joint }: Link, above: Matrix4): (out: Vector3) => void {
     const inverse = above.clone().invert();
     return (out) => {
@@ -142,7 +142,7 @@ class Retargeting {
     };
   }
 
-  /** The place of a bone below others: its rest, and how far its joint has left its own. */
+  /** Positions another bone: its rest position plus the joint's displacement from its offset. */
   private sliding(
     { joint, above, before }: Link,
     local: Matrix4,
@@ -178,7 +178,7 @@ function restOf(skeleton: Skeleton): Rest {
   };
 }
 
-/** Where the bones of a skeleton rest in the frame of `space`, and what they hang on. */
+/** Rest matrices of bones and their parents, in the coordinates of `space`. */
 class RestPose {
   private readonly found = new Map<Object3D, Matrix4>();
   private readonly space: Object3D | null;
@@ -207,7 +207,7 @@ class RestPose {
     return this.above(bone).clone().invert().multiply(this.matrix(bone));
   }
 
-  /** Bones where their skin was bound, seen from the first of them, which stays where it is. */
+  /** Sets bones to the bind pose of their skin, relative to their root bone, which keeps its place. */
   private bind(skeleton: ThreeSkeleton): void {
     const own = new Map(skeleton.bones.map((bone, i) => [bone as Object3D, i]));
     const tops = new Map<Object3D, Matrix4>();
@@ -236,7 +236,7 @@ function turnOf(matrix: Matrix4): Quaternion {
   return turn;
 }
 
-/** J: the joint that drives the nearest bone above each matched joint's; -1: none. */
+/** Returns, for each joint (J), the joint of the nearest matched ancestor bone; -1: none. */
 function driversAbove(map: BoneMap): number[] {
   const driver = new Map<Object3D, number>();
   map.bones.forEach((bone, joint) => bone && driver.set(bone, joint));
@@ -247,7 +247,7 @@ function driversAbove(map: BoneMap): number[] {
   });
 }
 
-/** J: what turns each bone's rest so that it points as its joint's does; without a way to tell, as the bone above. */
+/** Returns rotations (J) that align each bone at rest with its joint; unclear bones follow their parent. */
 function alignment(map: BoneMap, above: number[], source: Rest, target: Rest): Quaternion[] {
   const below = map.bones.map((): number[] => []);
   above.forEach((over, joint) => over >= 0 && below[over].push(joint));
@@ -267,7 +267,7 @@ function alignment(map: BoneMap, above: number[], source: Rest, target: Rest): Q
   return map.bones.map((bone, joint) => (bone ? turn(joint) : new Quaternion()));
 }
 
-/** J: where bones rest once they are aligned. */
+/** Returns the positions (J) of bones after alignment. */
 function alignedPlaces(above: number[], places: Vector3[], aligned: Quaternion[]): Vector3[] {
   const found = new Map<number, Vector3>();
   const place = (joint: number): Vector3 => {
@@ -282,7 +282,7 @@ function alignedPlaces(above: number[], places: Vector3[], aligned: Quaternion[]
   return places.map((_, joint) => place(joint));
 }
 
-/** How high the character's hips are by the motion's, both at rest above their lowest matched joint. */
+/** Returns the ratio of hip heights of character and motion, above their lowest matched joint at rest. */
 function heightRatio(
   map: BoneMap,
   source: Vector3[],
@@ -295,6 +295,6 @@ function heightRatio(
     return matched.filter(carries).reduce((most, j) => Math.max(most, at[j].y - low), 0);
   });
   if (!(heights[0] > SHORT && heights[1] > SHORT))
-    throw new Error("the height of the hips at rest cannot be told; give `scale`");
+    throw new Error("cannot determine the hip height of the rest pose; set the option `scale`");
   return heights[1] / heights[0];
 }

@@ -1,14 +1,14 @@
-/** A motion's skeleton as three.js has it: bones, joint after joint. */
+/** Converts a motion's skeleton to three.js bones. */
 
 import { Bone, PropertyBinding, Skeleton as ThreeSkeleton } from "three";
 
 import type { Motion, Skeleton } from "../types.js";
 
 /**
- * Bones at rest, one for each joint in its order, metres.
+ * Returns bones in rest pose, one per joint in the same order, in meters.
  *
- * Their names are what three.js can animate, each one once; `userData.name` has the source's. A skeleton
- * may have several roots: add all of `rootBones` to the mesh or the scene.
+ * Names are made unique and valid for three.js; `userData.name` keeps the original. A skeleton may have
+ * several roots: add all of `rootBones` to the mesh or the scene.
  */
 export function toSkeleton(source: Motion | Skeleton): ThreeSkeleton {
   const skeleton = skeletonOf(source);
@@ -25,12 +25,12 @@ export function toSkeleton(source: Motion | Skeleton): ThreeSkeleton {
   bones.forEach((bone, j) => {
     if (parents[j] >= 0) bones[parents[j]].add(bone);
   });
-  // the inverses that a skin needs are taken from where the bones stand in the world
+  // THREE.Skeleton computes bone inverses from world matrices
   for (const bone of bones) if (!bone.parent) bone.updateMatrixWorld(true);
   return new ThreeSkeleton(bones);
 }
 
-/** The bones that hang on no other bone of the skeleton. */
+/** Returns the bones whose parent is not a bone of the skeleton. */
 export function rootBones(skeleton: ThreeSkeleton): Bone[] {
   const own = new Set<unknown>(skeleton.bones);
   return skeleton.bones.filter((bone) => !own.has(bone.parent));
@@ -40,7 +40,7 @@ export function skeletonOf(source: Motion | Skeleton): Skeleton {
   return "skeleton" in source ? source.skeleton : source;
 }
 
-/** Names without the characters that three.js's tracks reserve, none empty, none twice. */
+/** Makes names unique, non-empty, and free of characters that three.js reserves in track names. */
 function animatedNames(names: string[]): string[] {
   const taken = new Set<string>();
   const times = new Map<string, number>();

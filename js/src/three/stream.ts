@@ -1,4 +1,4 @@
-/** Frames of a motion as they are played: decoded a little ahead, forgotten when they are long past. */
+/** Streams frames for playback: decodes ahead, and evicts old frames. */
 
 import { EventDispatcher } from "three";
 
@@ -8,20 +8,20 @@ import type { Channels } from "./channels.js";
 import { durationOf, frameAt } from "./times.js";
 
 export interface StreamOptions {
-  /** Seconds that are fetched and decoded before they are played; by default 4. */
+  /** How many seconds ahead to fetch and decode; 4 by default. */
   prefetchSeconds?: number;
-  /** Bytes of decoded frames that are kept; by default 32e6. */
+  /** Bytes of decoded frames to keep; 32e6 by default. */
   cacheBytes?: number;
 }
 
 export interface StreamEvents {
-  /** Frames have come: seconds from `start` to `stop`. */
+  /** Frames from `start` to `stop`, in seconds, have arrived. */
   loaded: { start: number; stop: number };
-  /** Frames could not be had; the pose before them stays. */
+  /** Frames failed to load; the previous pose stays. */
   error: { error: unknown };
 }
 
-/** Frames first … first + count - 1 as rows of channels. */
+/** Consecutive frames starting at `first`, as rows of channels. */
 interface Window {
   first: number;
   rows: Float32Array;
@@ -29,24 +29,24 @@ interface Window {
 
 interface Failure {
   error: unknown;
-  /** When it may be tried again, milliseconds of performance.now; never: Infinity. */
+  /** Time of the next attempt, in milliseconds of performance.now; Infinity: never. */
   again: number;
 }
 
 const WINDOW_SECONDS = 1;
-const MAX_WINDOW_BYTES = 1 << 22; // bytes of a window's rows
-const RETRY_AFTER_MS = 2000; // milliseconds after a failed transfer
+const MAX_WINDOW_BYTES = 1 << 22; // of decoded rows
+const RETRY_AFTER_MS = 2000; // after a failed request
 
 /**
- * Poses of a motion at any time, for those who cannot wait: `seek` a time, read the two rows around it.
+ * Provides poses synchronously: `seek` to a time, then read the two rows around it.
  *
- * Where frames have not arrived, the last pose that had stays, and `stalled` is true.
+ * If frames have not arrived yet, the last pose stays and `stalled` is true.
  */
 export class MotionStream extends EventDispatcher<StreamEvents> {
   readonly duration: number;
-  /** Whether the time sought last had to do with a pose of another time. */
+  /** Whether the pose at the last sought time is not loaded yet. */
   stalled = false;
-  /** The rows before and after the time sought last, where they begin, and how far it is between them. */
+  /** Decoded rows; the rows before and after the sought time start at `low` and `high`. */
   rows: Float32Array;
   low = 0;
   high = 0;
@@ -63,7 +63,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
   private sought = NaN;
   private closed = false;
 
-  /** `first` are frames that are at hand, the motion's first among them. */
+  /** `first` contains the motion's first frame. */
   constructor(
     private readonly motion: Motion,
     private readonly channels: Channels,
@@ -73,7 +73,8 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     super();
     if (!(prefetchSeconds >= 0 && prefetchSeconds < Infinity))
       throw new RangeError(`prefetchSeconds must be at least 0, got ${prefetchSeconds}`);
-    if (!(cacheBytes >= 0)) throw new RangeError(`cacheBytes must be at least 0, got ${cacheBytes}`);
+    if (!(cacheBytes >= 0))
+      throw new RangeError(`cacheBytes must be at least 0, got ${cacheBytes}`);
     const frameBytes = 4 * channels.width;
     const second = Math.round(WINDOW_SECONDS / motion.frameTime);
     this.windowFrames = Math.max(1, Math.min(second, Math.floor(MAX_WINDOW_BYTES / frameBytes)));
@@ -82,13 +83,13 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     const windowSeconds = this.windowFrames * motion.frameTime;
     this.ahead = Math.min(Math.ceil(prefetchSeconds / windowSeconds), this.windowCount - 1);
     const windowBytes = frameBytes * (this.windowFrames + 1);
-    // with fewer than these, what was fetched ahead would be gone before it is played
+    // with fewer windows, prefetched frames would be evicted before they are played
     this.most = Math.max(this.ahead + 3, Math.floor(cacheBytes / windowBytes));
     this.rows = new Float32Array(channels.width);
     channels.row(first, 0, this.rows, 0);
   }
 
-  /** Makes `rows`, `low`, `high` and `fraction` those of a time in seconds, and asks for what comes next. */
+  /** Sets `rows`, `low`, `high` and `fraction` for a time in seconds, and prefetches the next frames. */
   seek(seconds: number): void {
     if (seconds === this.sought && !this.stalled) return;
     const backwards = seconds < this.sought && this.sought - seconds < 0.5 * this.duration;
@@ -109,11 +110,11 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
       return next % this.windowCount;
     });
     for (const next of near) this.request(next);
-    // what is played next is forgotten last
+    // windows that are played next are evicted last
     for (const next of near.reverse()) this.touch(next);
   }
 
-  /** Resolves when the pose of a time is at hand; rejects where it cannot be had. */
+  /** Resolves when the pose at a time is loaded; rejects if loading fails. */
   async ready(seconds: number): Promise<void> {
     const number = this.windowOf(frameAt(this.motion, seconds).frame);
     this.failures.delete(number);
@@ -124,7 +125,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     if (this.closed) throw new Error("the stream is closed");
   }
 
-  /** Seconds that are at hand, as pairs of start and stop, in order. */
+  /** Loaded ranges in seconds, as sorted pairs of start and stop. */
   get buffered(): [number, number][] {
     const found: [number, number][] = [];
     let before = -2;
@@ -137,7 +138,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     return found;
   }
 
-  /** Forgets every frame and asks for no more; the motion stays open. */
+  /** Drops all frames and stops loading; the motion stays open. */
   close(): void {
     this.closed = true;
     this.windows.clear();
@@ -186,7 +187,10 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
   private fail(number: number, error: unknown): void {
     if (this.closed) return;
     const network = error instanceof MocpackError && error.kind === "network";
-    this.failures.set(number, { error, again: network ? performance.now() + RETRY_AFTER_MS : Infinity });
+    this.failures.set(number, {
+      error,
+      again: network ? performance.now() + RETRY_AFTER_MS : Infinity,
+    });
     this.dispatchEvent({ type: "error", error });
   }
 

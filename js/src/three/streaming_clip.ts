@@ -1,4 +1,4 @@
-/** An AnimationClip whose frames are decoded while it plays. */
+/** An AnimationClip that decodes frames while it plays. */
 
 import {
   AnimationClip,
@@ -17,11 +17,11 @@ import { unmatchedNames } from "./clip.js";
 import { MotionStream, type StreamOptions } from "./stream.js";
 
 export interface StreamingClipOptions extends BindOptions, StreamOptions {
-  /** Of the clip. */
+  /** Name of the clip. */
   name?: string;
 }
 
-/** For `AnimationMixer`, as any clip; its tracks have no keys of their own. */
+/** Works in an `AnimationMixer` like any clip, but its tracks store no keyframes. */
 export class StreamingClip extends AnimationClip {
   stream!: MotionStream;
 
@@ -41,15 +41,15 @@ export class StreamingClip extends AnimationClip {
   }
 
   override toJSON(): never {
-    throw new Error("a streaming clip has no keys to write; toAnimationClip gives them");
+    throw new Error("a streaming clip has no keyframes to serialize; use toAnimationClip");
   }
 }
 
 /**
- * A clip that plays in any `AnimationMixer` while its frames arrive, in bounded memory.
+ * Creates a clip that plays in any `AnimationMixer` while its frames download, in bounded memory.
  *
- * Resolves when the first frame is at hand. `clip.stream` tells what is buffered, whether it is stalled,
- * and of errors; `clip.userData` says which joints and bones found no partner.
+ * Resolves when the first frame is loaded. `clip.stream` has the buffer state and error events;
+ * `clip.userData` lists unmatched joints and bones.
  */
 export async function toStreamingClip(
   motion: Motion,
@@ -73,7 +73,7 @@ function streamingClip(
   return clip;
 }
 
-/** A track by name, with the first pose as its only key; what plays comes from its interpolant. */
+/** Creates a track that holds the first pose; its interpolant reads poses from the stream. */
 function streamedTrack(stream: MotionStream, channel: Channel): KeyframeTrack {
   const Track = channel.property === "quaternion" ? QuaternionKeyframeTrack : VectorKeyframeTrack;
   const pose = stream.rows.slice(channel.at, channel.at + sizeOf(channel.property));
@@ -83,7 +83,7 @@ function streamedTrack(stream: MotionStream, channel: Channel): KeyframeTrack {
     times,
     times.flatMap(() => [...pose]),
   );
-  // an own property, as `clone` copies it
+  // an own property, so that `clone` copies it
   const created = (result?: TypedArray): Interpolant => new Streamed(stream, channel, result);
   return Object.assign(track, { createInterpolant: created });
 }

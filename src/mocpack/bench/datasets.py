@@ -34,20 +34,20 @@ class Origin:
 
 CMU = "the CMU Graphics Lab Motion Capture Database, mocap.cs.cmu.edu"
 ORIGINS = {
-    "cmu": Origin(".bvh", "a person at 120 frames a second", f"{CMU}, as BVH by cgspeed"),
+    "cmu": Origin(".bvh", "a person at 120 frames per second", f"{CMU}, as BVH by cgspeed"),
     "cmu-train": Origin(
-        ".bvh", "a person at 120 frames a second, for training", f"{CMU}, as BVH by cgspeed"
+        ".bvh", "a person at 120 frames per second, for training", f"{CMU}, as BVH by cgspeed"
     ),
-    "asfamc": Origin(".amc", "a person at 120 frames a second, beside its .asf", CMU),
+    "asfamc": Origin(".amc", "a person at 120 frames per second, beside its .asf", CMU),
     "bandai": Origin(
         ".bvh",
-        "a person at 30 frames a second",
+        "a person at 30 frames per second",
         "the Bandai Namco Research Motion Dataset, "
         "github.com/BandaiNamcoResearchInc/Bandai-Namco-Research-Motiondataset",
     ),
     "dog": Origin(
         ".bvh",
-        "a dog at 60 frames a second",
+        "a dog at 60 frames per second",
         "Mode-Adaptive Neural Networks for Quadruped Motion Control, "
         "github.com/sebastianstarke/AI4Animation",
     ),

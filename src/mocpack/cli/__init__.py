@@ -1,7 +1,7 @@
-"""The command line: one module for each command, imported when it runs.
+"""The command line: one module per command, imported only when that command runs.
 
-Exit codes: 0 good; 1 a bound not met; 2 bad input, usage or I/O, a lost process; 130 Ctrl-C. With
-many files, the highest.
+Exit codes: 0 success; 1 an error bound was not met; 2 bad input, usage error, I/O error or a worker
+process that died; 130 Ctrl-C. With several files, the exit code is the highest one.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from mocpack.optional_packages import require
 
 
 def main() -> None:
-    """Run the command line; without its packages, say how to get them."""
+    """Run the command line, or explain how to install the packages that it needs."""
     try:
         for package in ("typer", "rich"):
             require(package, extra="", purpose="the command line")
         from mocpack.cli.app import main as run
     except MissingExtraError as error:
         sys.exit(f"mocpack: {error}")
-    except KeyboardInterrupt:  # while all this is loaded; later `run` sees to it
-        print("mocpack: stopped by Ctrl-C", file=sys.stderr)
+    except KeyboardInterrupt:  # during the imports; afterwards `run` handles it
+        print("mocpack: interrupted by Ctrl-C", file=sys.stderr)
         sys.exit(130)
     run()
 

@@ -1,4 +1,4 @@
-"""What commands that make an archive share: the options of its catalogue, and their report."""
+"""Options and the final report of the commands that write an archive."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from mocpack.cli import files
-from mocpack.cli.terminal import complain, print_json
+from mocpack.cli.terminal import print_error, print_json
 from mocpack.corpora import catalog, parts
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.reading import open_corpus
@@ -20,22 +20,27 @@ from mocpack.units import format_size, parse_size
 
 @dataclass(frozen=True)
 class ArchiveOptions:
-    """Catalogue and file size of an archive, an option per field."""
+    """Catalog and shard size of an archive, one option per field."""
 
     meta: Annotated[
         str | None,
-        typer.Option(help="Table of labels, .parquet, .csv or .jsonl, with a column named clip."),
+        typer.Option(
+            help="Add the labels of this table (.parquet, .csv or .jsonl) with a column named clip."
+        ),
     ] = None
     name_pattern: Annotated[
         str | None,
-        typer.Option(help="Regular expression whose named groups in clips' names become columns."),
+        typer.Option(
+            help="Add columns from clip names: the named groups of this regular expression."
+        ),
     ] = None
     shard_size: Annotated[
-        str | None, typer.Option(help="Size from which the next file is begun, like 256MB.")
+        str | None,
+        typer.Option(help="Split the archive into files of about this size, like 256MB."),
     ] = None
 
     def parse(self) -> dict[str, Any]:
-        """Return what `pack`, `append` and `join` of `mocpack.corpora` take, the labels read."""
+        """Read the labels; return the keyword arguments of `pack`, `append` and `join`."""
         return {
             "meta": None if self.meta is None else catalog.read_meta(self.meta),
             "name_pattern": self.name_pattern,
@@ -45,44 +50,48 @@ class ArchiveOptions:
 
 def report_archive(
     output: str,
-    refused: Sequence[RejectedFile],
+    rejected: Sequence[RejectedFile],
     *,
     count: int,
     kept: bool,
     report: str | None,
     as_json: bool,
 ) -> int:
-    """Print what an archive holds and which of `count` files were refused; return the exit code.
+    """Print the contents of an archive and the rejected files; return the exit code.
 
     Parameters
     ----------
+    count : int
+        Number of input files.
     kept : bool
         Whether the archive was complete before this run.
     report : str, optional
-        File for the list of refused files.
+        File to write the list of rejected files to.
     """
     if report is not None:
-        write_atomically(parts.rejected_to_json_lines(refused), report)
-    for one in refused:
-        complain(one.reason)
-    facts = {"output": output, "kept": kept, **_facts(output)}
+        write_atomically(parts.rejected_to_json_lines(rejected), report)
+    for one in rejected:
+        print_error(one.reason)
+    facts = {"output": output, "kept": kept, **_archive_facts(output)}
     if as_json:
-        print_json([facts, *({"ok": False, "error": o.reason, "input": o.path} for o in refused)])
-        return 2 if refused else 0
+        print_json([facts, *({"ok": False, "error": o.reason, "input": o.path} for o in rejected)])
+        return 2 if rejected else 0
     if kept:
-        files.stdout().print(f"{output} is there already, of these files", soft_wrap=True)
+        files.stdout().print(
+            f"{output} already contains these files; nothing was written", soft_wrap=True
+        )
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_row("archive", f"{output}, {format_size(facts['bytes'])}")
-    table.add_row("clips", f"{facts['clips']} of {facts['skeletons']} skeletons")
+    table.add_row("clips", f"{facts['clips']} with {facts['skeletons']} skeletons")
     table.add_row("motion", f"{facts['frames']} frames, {facts['seconds'] / 60:.1f} minutes")
     table.add_row("as single files", format_size(facts["bytes_single"]))
-    if refused:
-        table.add_row("refused", f"{len(refused)} of {count} files")
+    if rejected:
+        table.add_row("rejected", f"{len(rejected)} of {count} files")
     files.stdout().print(table)
-    return 2 if refused else 0
+    return 2 if rejected else 0
 
 
-def _facts(output: str) -> dict[str, Any]:
+def _archive_facts(output: str) -> dict[str, Any]:
     with open_corpus(output) as made:
         return {
             "clips": len(made),

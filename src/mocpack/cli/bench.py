@@ -1,4 +1,4 @@
-"""``mocpack bench``: every method on the same clips, with pictures; the papers' tables again."""
+"""``mocpack bench``: measure codecs on the same clips, or reproduce the tables of a paper."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from mocpack.bench.runner.run import (
     write_tables,
 )
 from mocpack.cli import files, options
-from mocpack.cli.progress import counted
+from mocpack.cli.progress import make_progress_bar
 from mocpack.errors import UsageError
 from mocpack.file_errors import add_path_to_errors
 from mocpack.optional_packages import require
@@ -30,66 +30,81 @@ from mocpack.units import parse_frame_range
 
 
 def run(
-    codec: Annotated[list[str] | None, typer.Option(help="Codec to measure; repeatable.")] = None,
+    codec: Annotated[list[str] | None, typer.Option(help="Measure this codec; repeatable.")] = None,
     data: Annotated[
         list[Path] | None,
-        typer.Option(help="Clips, or folders of them (default: CMU's, of the repository)."),
+        typer.Option(
+            help="Measure on these clips or folders; repeatable. Default: cmu of the repository."
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="max_error=1mm,5mm, mean_error=…, ratio=20,40 or sweep.")
+        str | None,
+        typer.Option(
+            help="Choose the targets: max_error=1mm,5mm, mean_error=2mm, ratio=20,40 or sweep."
+        ),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for what is made.")] = Path("report"),
-    anchor: Annotated[str | None, typer.Option(help="Codec that BD-rates are against.")] = None,
+    out: Annotated[Path, typer.Option(help="Write the report to this folder.")] = Path("report"),
+    anchor: Annotated[str | None, typer.Option(help="Compute BD-rates against this codec.")] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(help="Error to draw and to take BD-rates of; repeatable. Default: three."),
+        typer.Option(
+            help="Plot this metric and compute its BD-rates; repeatable. Default: three metrics."
+        ),
     ] = None,
     frames: options.Frames = None,
     jobs: options.Workers = 1,
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds that one row may take; then it has failed.")
+        float | None,
+        typer.Option(help="Stop a measurement after this many seconds and count it as failed."),
     ] = None,
     speed: Annotated[
-        bool, typer.Option(help="Measure speed and memory too, which takes longer.")
+        bool, typer.Option(help="Also measure speed and memory, which takes longer.")
     ] = True,
     paper: Annotated[
         str | None,
-        typer.Option(help="Reproduce a paper: 000 to 004, or its first author (beaudoin)."),
+        typer.Option(help="Reproduce a paper: 000 to 004, or its first author, like beaudoin."),
     ] = None,
     all_papers: Annotated[
         bool,
         typer.Option(
-            "--papers", help="Reproduce all papers that are not in the folder yet; one page of all."
+            "--papers",
+            help="Reproduce all papers that the folder does not contain yet, and write one page.",
         ),
     ] = False,
 ) -> int:
-    """Measure codecs on clips: sizes, every metric, speed, a report; or reproduce a paper."""
+    """Measure codecs on clips and write a report, or reproduce a paper."""
     if paper or all_papers:
         with add_path_to_errors(out, keep=True):
-            folder = _only_folder(data)
-            return _paper(paper, folder, out) if paper else _all_papers(folder, out)
+            folder = _paper_folder(data)
+            return (
+                _reproduce_paper(paper, folder, out)
+                if paper
+                else _reproduce_all_papers(folder, out)
+            )
     if not codec:
-        raise UsageError("name at least one --codec (mocpack codecs lists them), or a --paper")
+        raise UsageError(
+            "name at least one --codec (mocpack codecs lists them), or a paper with --paper"
+        )
     for spec in codec:
         parse_any_codec(spec)
     if anchor is not None and anchor not in codec:
         raise UsageError(f"--anchor must be one of the codecs {', '.join(codec)}, got {anchor!r}")
-    from mocpack.bench.report.page import DRAWN, metric_label  # draws, so it is slow to load
+    from mocpack.bench.report.page import DRAWN, metric_label  # slow to import: loads matplotlib
 
     if frames is not None:
         parse_frame_range(frames)
     metrics = metric or [*DRAWN]
     for name in metrics:
         metric_label(name)
-    for package in ("matplotlib", "scipy"):  # now, and not after hours of measuring
+    for package in ("matplotlib", "scipy"):  # fail now, not after hours of measuring
         require(package, extra="bench", purpose="the report")
     if time_limit is not None and not 0 < time_limit < math.inf:
-        raise UsageError(f"--time-limit takes seconds, more than 0, got {time_limit:g}")
+        raise UsageError(f"--time-limit must be a positive number of seconds, got {time_limit:g}")
     targets: list[tuple[str, str] | None] = [None] if target is None else [*parse_targets(target)]
     clips = find_clips(data) if data else collection("cmu")
     out.mkdir(parents=True, exist_ok=True)
     settings = [Setting(spec, t) for spec in codec for t in targets]
-    with add_path_to_errors(out, keep=True), counted() as bar:
+    with add_path_to_errors(out, keep=True), make_progress_bar() as bar:
         task = bar.add_task("measuring", total=len(clips) * len(settings))
         rows = run_bench(
             clips,
@@ -102,13 +117,13 @@ def run(
             done=lambda: bar.advance(task),
         )
     with add_path_to_errors(out, keep=True):
-        return _tell(rows, clips, out, anchor, metrics)
+        return _write_results(rows, clips, out, anchor, metrics)
 
 
-def _tell(
+def _write_results(
     rows: list[Row], clips: list[Path], out: Path, anchor: str | None, metrics: list[str]
 ) -> int:
-    """Write the tables and the report; name what failed."""
+    """Write the tables and the report, and print the measurements that failed."""
     from mocpack.bench.peers.acl import acl_rows
     from mocpack.bench.report.page import write_report
 
@@ -118,46 +133,53 @@ def _tell(
     report = write_report(rows, out, head, anchor=anchor, reference=reference, metrics=metrics)
     failed = [r for r in rows if r["failure"]]
     console = files.stdout()
-    console.print(f"{len(rows)} rows, {len(failed)} failed; wrote {report} and {out}/bench.csv")
+    console.print(
+        f"{len(rows)} measurements, {len(failed)} failed; wrote {report} and {out}/bench.csv"
+    )
     for row in failed[:20]:
         console.print(f"  {row['clip']} {row['codec']} {row['target'] or ''}: {row['failure']}")
     return 0
 
 
-def _only_folder(data: list[Path] | None) -> Path | None:
-    """Return the folder that a paper's clips are to be looked for in, None for the usual places."""
+def _paper_folder(data: list[Path] | None) -> Path | None:
+    """Return the folder with the clips of a paper, None for the default places."""
     if not data:
         return None
     if len(data) > 1 or not data[0].is_dir():
         raise UsageError(
-            "a paper takes one folder as --data, with its clips in cmu/, asfamc/, …, "
+            "--paper needs at most one folder as --data, with clips in cmu/, asfamc/ and so on, "
             f"got {', '.join(map(str, data))}"
         )
     return data[0]
 
 
-def _paper(name: str, data: Path | None, out: Path) -> int:
-    _require_for_papers()
-    module = find_paper(name).module()
+def _reproduce_paper(name: str, data: Path | None, out: Path) -> int:
+    from mocpack.bench.papers.page import write_summary
+
+    _require_paper_packages()
+    paper = find_paper(name)
     out.mkdir(parents=True, exist_ok=True)
-    module.reproduce(data, out)
+    paper.module().reproduce(data, out)
+    files.stdout().print(f"wrote {write_summary(paper, out)}")
     return 0
 
 
-def _require_for_papers() -> None:
+def _require_paper_packages() -> None:
     for package in ("matplotlib", "scipy", "cma"):
-        require(package, extra="papers", purpose="making a paper's tables again")
+        require(package, extra="papers", purpose="reproducing a paper")
 
 
-def _all_papers(data: Path | None, out: Path) -> int:
-    from mocpack.bench.papers.page import reproduce_all, write_page
+def _reproduce_all_papers(data: Path | None, out: Path) -> int:
+    from mocpack.bench.papers.page import ALL_LINES, PAGE, reproduce_all, write_page
 
-    _require_for_papers()
+    _require_paper_packages()
     out.mkdir(parents=True, exist_ok=True)
-    made = reproduce_all(PAPERS, data, out, tell=files.stderr().print)
+    made = reproduce_all(PAPERS, data, out, on_progress=files.stderr().print)
     page = write_page(made, out)
-    files.stdout().print(f"wrote {page}, {out}/papers.md and {out}/verdicts.md")
+    files.stdout().print(f"wrote {page}, {out}/papers.md, {out}/{PAGE} and {out}/{ALL_LINES}")
     failed = [one for one in made if one.failure]
     for one in failed:
-        files.stderr().print(f"{one.paper.authors} {one.paper.year} was not made: {one.failure}")
+        files.stderr().print(
+            f"{one.paper.authors} {one.paper.year} was not reproduced: {one.failure}"
+        )
     return 1 if failed else 0

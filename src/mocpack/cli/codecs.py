@@ -1,4 +1,4 @@
-"""``mocpack codecs``: what is installed, with parameters and papers."""
+"""``mocpack codecs``: list the codecs with their parameters."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from mocpack.cli import files, options
 from mocpack.cli.terminal import print_json
 from mocpack.registry import DEFAULT_CODEC, codec_class, codec_ids
 
-WIDEST = 100  # letters of a line of explanations
+MAX_LINE_WIDTH = 100  # characters
 
 
 def run(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Only these codecs; left out, all of them.")
+        list[str] | None, typer.Argument(help="Names of codecs; default: all.")
     ] = None,
     as_json: options.Json = False,
 ) -> int:
-    """List the installed codecs, what each does, its parameters and their defaults."""
+    """List the codecs with their parameters and defaults."""
     rows = [_describe(codec_id) for codec_id in names or codec_ids()]
     if as_json:
         print_json(rows)
@@ -37,8 +37,8 @@ def run(
         for name, param in row["params"].items():
             kind = f"  ({param['type']})" if param["type"] else ""
             console.print(Text(f"    {name} = {param['default']}{kind}"))
-            console.print(Text(_paragraph(param["about"], console.width)))
-    console.print("write parameters after the name: --codec keysine:effort=best,layers=3")
+            console.print(Text(_indent_paragraph(param["about"], console.width)))
+    console.print("Set parameters after the name: --codec keysine:effort=best,layers=3")
     return 0
 
 
@@ -53,7 +53,7 @@ def _describe(codec_id: str) -> dict[str, Any]:
         "bitstream_version": cls.bitstream_version,
         "params": {
             f.name: {
-                "default": _plain(f.default),
+                "default": _to_json_value(f.default),
                 "type": explained.get(f.name, ("", ""))[0],
                 "about": explained.get(f.name, ("", ""))[1],
             }
@@ -62,20 +62,22 @@ def _describe(codec_id: str) -> dict[str, Any]:
     }
 
 
-def _plain(default: Any) -> Any:
-    """Return a default as JSON can say it."""
+def _to_json_value(default: Any) -> Any:
+    """Return a default value as a JSON value."""
     if isinstance(default, float) and not math.isfinite(default):
         return str(default)
     return None if default is MISSING else default
 
 
-def _paragraph(text: str, width: int) -> str:
+def _indent_paragraph(text: str, width: int) -> str:
     margin = " " * 8
-    return textwrap.fill(text, min(width, WIDEST), initial_indent=margin, subsequent_indent=margin)
+    return textwrap.fill(
+        text, min(width, MAX_LINE_WIDTH), initial_indent=margin, subsequent_indent=margin
+    )
 
 
 def explain_parameters(docstring: str) -> dict[str, tuple[str, str]]:
-    r"""Return (type, explanation) of each parameter in the section of a numpy docstring.
+    r"""Return (type, description) of each parameter of a numpy docstring.
 
     >>> explain_parameters("A codec.\n\nParameters\n----------\na, b : int\n    Steps,\n    many.")
     {'a': ('int', 'Steps, many.'), 'b': ('int', 'Steps, many.')}

@@ -1,4 +1,4 @@
-"""``mocpack compare``: every metric of one motion against another."""
+"""``mocpack compare``: measure every metric between two motions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.progress import watched
-from mocpack.cli.terminal import complain, print_json
+from mocpack.cli.progress import run_with_progress
+from mocpack.cli.terminal import print_error, print_json
 from mocpack.container import Errors
 from mocpack.errors import FormatError
 from mocpack.metrics import compare
@@ -18,11 +18,13 @@ from mocpack.units import format_angle, format_length, to_degrees, to_millimeter
 
 
 def run(
-    original: Annotated[str, typer.Argument(help="The motion as it was.")],
-    packed: Annotated[str, typer.Argument(help="The motion as it came back: .mocp or any other.")],
+    original: Annotated[str, typer.Argument(help="Original motion file.")],
+    packed: Annotated[
+        str, typer.Argument(help="Compressed or converted motion file, .mocp or any other format.")
+    ],
     unit: options.Unit = None,
     frames: Annotated[
-        str | None, typer.Option(help="Only these frames of the original, like 1:.")
+        str | None, typer.Option(help="Use only these frames of the original, like 1:.")
     ] = None,
     skeleton: options.SkeletonFile = None,
     allow_outside: options.AllowOutside = False,
@@ -30,23 +32,28 @@ def run(
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     as_json: options.Json = False,
 ) -> int:
-    """Print every metric, the worst joints and frames; exit 1 if a file breaks its own bound."""
+    """Compare two motions; prints every metric, the worst joints and the worst frames.
+
+    Exits with 1 if a .mocp file exceeds the error that it declares.
+    """
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
     reading["allow_outside"] = allow_outside
     before = files.read_clip(original, frames=frames, **reading)
     data = files.read_input(packed)
-    after = files.clip_of(data, packed, clip=clip, **reading)
-    comparison = watched(f"comparing {packed}", lambda: compare(before, after))
-    errors = _declared(data, clip)
+    after = files.parse_clip(data, packed, clip=clip, **reading)
+    comparison = run_with_progress(f"comparing {packed}", lambda: compare(before, after))
+    errors = _read_declared(data, clip)
     declared, angle = errors.declared, errors.declared_angle
     broken = None
     if declared is not None and not comparison.is_within(declared):
-        broken = _broken(packed, declared, (comparison["max_error_mm"] or 0.0) / 1000)
+        broken = _describe_broken_bound(
+            packed, declared, (comparison["max_error_mm"] or 0.0) / 1000
+        )
     elif angle is not None and not comparison.is_within_angle(angle):
         largest = math.radians(comparison["angle_deg_max"] or 0.0)
         broken = (
-            f"{packed} declares angles within {format_angle(angle)}, "
-            f"but is {format_angle(largest)} off"
+            f"{packed} declares a maximum angle error of {format_angle(angle)}, but the measured "
+            f"error is {format_angle(largest)}"
         )
     if as_json:
         pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
@@ -59,17 +66,20 @@ def run(
         verdict = comparison.verdict(declared, angle)
         files.stdout().print(f"{verdict}\n\n{comparison.table()}")
     if broken is not None:
-        complain(broken)
+        print_error(broken)
         return 1
     return 0
 
 
-def _broken(path: str, declared: float, largest: float) -> str:
-    return f"{path} declares {format_length(declared)}, but is {format_length(largest)} off"
+def _describe_broken_bound(path: str, declared: float, largest: float) -> str:
+    return (
+        f"{path} declares a maximum error of {format_length(declared)}, but the measured error is "
+        f"{format_length(largest)}"
+    )
 
 
-def _declared(data: bytes, clip: str | None) -> Errors:
-    """Return the bounds that a .mocp file declares; other files declare none."""
+def _read_declared(data: bytes, clip: str | None) -> Errors:
+    """Return the error bounds that a .mocp file declares; other files declare none."""
     try:
         with _api.Motion(data, clip=clip) as motion:
             return motion.errors

@@ -1,4 +1,4 @@
-"""``mocpack compress``: motion files in, .mocp files out, each checked by the real decoder."""
+"""``mocpack compress``: compress motion files to .mocp; the decoder verifies each file."""
 
 from __future__ import annotations
 
@@ -11,38 +11,51 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch
+from mocpack.cli.batch import Job, check_jobs, dry_run_table, job_row, report_outcomes, run_batch
 from mocpack.cli.encoding import Encoding, Target
-from mocpack.cli.inputs import MOTIONS, ROBOT_MOTIONS, find_sources, make_folders, outputs_for
+from mocpack.cli.inputs import (
+    MOTION_EXTENSIONS,
+    ROBOT_MOTION_EXTENSIONS,
+    find_sources,
+    make_folders,
+    output_paths,
+)
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_json
-from mocpack.clip import Clip
+from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError
+from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
 
 
 def run(
     inputs: Annotated[
         list[str],
-        typer.Argument(help="Motion files, folders of them, patterns; - reads standard input."),
+        typer.Argument(help="Motion files, folders or patterns; - reads standard input."),
     ],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
+        str | None,
+        typer.Option(
+            "--output", "-o", help="Write to this file or folder; - writes to standard output."
+        ),
     ] = None,
     *,
     encoding: Encoding,
     max_angle: Annotated[
         str | None,
         typer.Option(
-            help="Largest error of hinges' angles and joints' rotations, like 0.3deg or 5mrad; "
-            "beside a largest error, or alone."
+            help="Limit the error of hinge angles and joint rotations, like 0.3deg or 5mrad; alone "
+            "or together with --max-error."
         ),
     ] = None,
     ratio: Annotated[
-        float | None, typer.Option(help="Times smaller than float32 of the moving channels.")
+        float | None,
+        typer.Option(
+            help="Aim for this ratio: size of the moving channels as float32 / file size."
+        ),
     ] = None,
-    size: Annotated[str | None, typer.Option(help="Size of the file, like 20kB.")] = None,
+    size: Annotated[str | None, typer.Option(help="Aim for this file size, like 20kB.")] = None,
     reading: Reading,
     animation: options.Animation = None,
     find_hinges: options.FindHinges = False,
@@ -53,45 +66,47 @@ def run(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
-    """Pack motion files; prints ratio, errors and bits a frame."""
+    """Compress motion files to .mocp; prints ratio, errors and bits per frame."""
     spec, target = encoding.parse(ratio=ratio, size=size, max_angle=max_angle)
-    sources = find_sources(inputs, MOTIONS if reading.robot is None else ROBOT_MOTIONS)
-    outputs = outputs_for(sources, output, ".mocp")
-    given = reading.given(clip=animation, frames=frames, find_hinges=find_hinges)
+    sources = find_sources(
+        inputs, MOTION_EXTENSIONS if reading.robot is None else ROBOT_MOTION_EXTENSIONS
+    )
+    outputs = output_paths(sources, output, ".mocp")
+    given = reading.to_arguments(clip=animation, frames=frames, find_hinges=find_hinges)
     settings = {"spec": spec, "target": target, **given}
     work = [
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
     if dry_run:
-        outcomes = rehearse(work)
+        outcomes = check_jobs(work)
     else:
         make_folders(output, outputs)
         outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
     rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
-    # a pipe carries the file; what is for people goes to the other one
+    # With -o -, standard output carries the file, so messages go to standard error.
     piped = files.PIPE in outputs
     console = files.stderr() if piped else files.stdout()
     if as_json:
         print_json(rows, to_stderr=piped)
     elif dry_run:
-        console.print(plan_table(rows))
+        console.print(dry_run_table(rows))
     elif len(rows) > 1 or rows[0]["ok"]:
         console.print(_table(rows))
-    return report(work, outcomes)
+    return report_outcomes(work, outcomes)
 
 
 def _compress(
     source: str, goal: str, *, force: bool, spec: str, target: Target, **reading: Any
 ) -> dict[str, Any]:
-    """Pack one file and return its figures."""
-    files.check_free(goal, force=force, sources=[source])
-    held = files.read_input(source)
+    """Compress one file and return its numbers for the table and ``--json``."""
+    files.check_output(goal, force=force, sources=[source])
+    contents = files.read_input(source)
     allowed = {"allow_outside": reading.get("allow_outside", False)}
-    inside = [] if "clip" in reading else files.clips_inside(held, source, **allowed)
+    inside = [] if "clip" in reading else files.list_clips(contents, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
-    clip = files.clip_of(held, source, **reading)
-    clip = clip if frames is None else files.cut(clip, frames)
+    clip = files.parse_clip(contents, source, **reading)
+    clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
     try:
@@ -103,7 +118,7 @@ def _compress(
     raw = rate.raw_size(clip)
     return {
         "codec": made.codec.codec_id,
-        "target": _target_text(made.codec, target, errors.declared),
+        "target": _describe_target(made.codec, target, errors.declared) + _advice(clip, spec),
         "frames": clip.frame_count,
         "others_inside": inside[1:],
         "hinges_found": clip.metadata.get("hinges_found", {}),
@@ -114,30 +129,37 @@ def _compress(
         "ratio": raw / len(data),
         "bits_per_frame": 8 * len(data) / clip.frame_count,
         "preset": target.get("preset"),
-        "bound_mm": _scaled(errors.declared, 1000),
-        "max_error_mm": _scaled(errors.max, 1000),
-        "mean_error_mm": _scaled(errors.mean, 1000),
-        "angle_bound_deg": _scaled(errors.declared_angle, 180 / math.pi),
-        "max_angle_deg": _scaled(errors.max_angle, 180 / math.pi),
+        "bound_mm": _scale(errors.declared, 1000),
+        "max_error_mm": _scale(errors.max, 1000),
+        "mean_error_mm": _scale(errors.mean, 1000),
+        "angle_bound_deg": _scale(errors.declared_angle, 180 / math.pi),
+        "max_angle_deg": _scale(errors.max_angle, 180 / math.pi),
     }
 
 
-def _target_text(codec: Codec, target: Target, declared: float | None) -> str:
-    """Say what was aimed at: the target, or what the codec has by itself where none was given."""
+def _describe_target(codec: Codec, target: Target, declared: float | None) -> str:
+    """Describe the target, or the codec's own parameters if there is no target."""
     if "preset" in target:
         bound = format_length(declared or 0.0)
         angle = f" and {target['max_angle']}" if "max_angle" in target else ""
-        return f"preset {target['preset']}, within {bound}{angle}, by {codec.codec_id}"
+        return f"preset {target['preset']}, maximum error {bound}{angle}, with {codec.codec_id}"
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
-        return f"{' and '.join(given)}, by {codec.codec_id}"
+        return f"{' and '.join(given)}, with {codec.codec_id}"
     if codec.error_bound is not None:
-        return f"none given: {codec.codec_id} keeps its own max_error, {format_length(codec.error_bound)}"
+        return f"{codec.codec_id} with its default max_error, {format_length(codec.error_bound)}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
-    return f"none given: {codec.codec_id} runs with its own parameters" + (own and f" ({own})")
+    return f"{codec.codec_id} with its own parameters" + (own and f" ({own})")
 
 
-def _scaled(value: float | None, factor: float) -> float | None:
+def _advice(clip: AnyClip, spec: str) -> str:
+    """Name the codec to try for vertices that were packed without loss because none was named."""
+    if not isinstance(clip, VertexClip) or spec != AUTO_CODEC:
+        return ""
+    return "; --codec latent-spline makes vertices smaller, with an error"
+
+
+def _scale(value: float | None, factor: float) -> float | None:
     return None if value is None else factor * value
 
 
@@ -145,33 +167,31 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("file", overflow="fold")
     angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)
-    titles = ["frames", "channels", "size", "ratio", "bits/frame", "largest", "mean"]
-    for title in titles + ["angle"] * angles:
+    titles = ["frames", "channels", "size", "ratio", "bits/frame", "max error", "mean error"]
+    for title in titles + ["max angle"] * angles:
         table.add_column(title, justify="right")
-    plain = all(row["fate"] == "done" for row in rows)
-    if not plain:
-        table.add_column("fate")
+    all_done = all(row["fate"] == "done" for row in rows)
+    if not all_done:
+        table.add_column("status")
     for row in rows:
         figures = _figures(row) if row["ok"] else ["-"] * 7
         if angles:
             angle = row["max_angle_deg"] if row["ok"] else None
             figures.append("-" if angle is None else format_angle(math.radians(angle)))
-        table.add_row(row["output"], *figures, *([] if plain else [row["fate"]]))
+        table.add_row(row["output"], *figures, *([] if all_done else [row["fate"]]))
     notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
-        notes.append(f"unit guessed: {', '.join(guesses)} (--unit overrides it)")
+        notes.append(f"guessed length unit: {', '.join(guesses)}; use --unit to set it")
     for row in rows:
         if row.get("hinges_found"):
-            notes.append(f"{row['input']} has hinges: {', '.join(row['hinges_found'])}")
+            notes.append(f"{row['input']}: found hinges {', '.join(row['hinges_found'])}")
         if row.get("full_turns_dropped"):
             names = ", ".join(row["full_turns_dropped"])
-            notes.append(
-                f"{row['input']}: full turns before the first frame are dropped of {names}"
-            )
+            notes.append(f"{row['input']}: dropped full turns before the first frame of {names}")
         if row.get("others_inside"):
             others = ", ".join(row["others_inside"])
-            notes.append(f"{row['input']} also has: {others} (--animation takes another)")
+            notes.append(f"{row['input']} also contains {others}; choose with --animation")
     table.caption = escape("\n".join(notes))
     table.caption_justify = "left"
     return table

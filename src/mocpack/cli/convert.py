@@ -1,4 +1,4 @@
-"""``mocpack convert``: from one motion format to another."""
+"""``mocpack convert``: convert a motion file to another format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from mocpack import _api, progress
 from mocpack.cli import files, options
-from mocpack.cli.progress import watched
+from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import printable
 from mocpack.clip import AnyClip, Clip
@@ -23,7 +23,7 @@ from mocpack.io.conversion_report import describe
 from mocpack.io.text import make_unique
 from mocpack.units import m
 
-# what Windows takes for a device, whatever the extension
+# File names that Windows reserves for devices, with any extension.
 DEVICES = {
     "CON",
     "PRN",
@@ -35,87 +35,89 @@ DEVICES = {
 
 def run(
     source: Annotated[str, typer.Argument(help="Motion file to read.")],
-    goal: Annotated[
+    target: Annotated[
         str | None,
-        typer.Argument(help="Motion file to write; its extension says how. Or a folder."),
+        typer.Argument(help="Motion file to write; the extension sets the format. Or a folder."),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="The same as the second argument.")
+        str | None, typer.Option("--output", "-o", help="Same as the second argument.")
     ] = None,
     *,
     reading: Reading,
     animation: options.Animation = None,
     each: Annotated[
         bool,
-        typer.Option("--each", help="Every animation or subject, each to a file of its name."),
+        typer.Option("--each", help="Write every animation or subject to a file of its own."),
     ] = False,
     frames: options.Frames = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     into: Annotated[
         str | None,
-        typer.Option(
-            "--into", help="A glTF file of a character, to be written with the motion in it."
-        ),
+        typer.Option("--into", help="Add the motion to a copy of this glTF character."),
     ] = None,
     report: Annotated[
         bool,
-        typer.Option("--report", help="Read what was written, and say in a line what is lost."),
+        typer.Option("--report", help="Read the output back and print what it does not contain."),
     ] = False,
     force: options.Force = False,
 ) -> int:
-    """Read a motion file of one kind and write it as another."""
-    if report and files.PIPE in (goal, output):
-        raise UsageError("--report reads back what was written: give a file, not a pipe (-)")
-    if goal is not None and output is not None:
-        raise UsageError(f"give one goal, not {goal} and -o {output}")
+    """Convert a motion file to another format."""
+    if report and files.PIPE in (target, output):
+        raise UsageError(
+            "--report reads the output back, so it needs a file, got - (standard output)"
+        )
+    if target is not None and output is not None:
+        raise UsageError(f"name one output, got {target} and -o {output}")
     if each and animation is not None:
-        raise UsageError("give --each or --animation, not both")
+        raise UsageError("--each writes all animations and --animation one; give only one of them")
     data = files.read_input(source)
     robot, allow_outside = reading.robot, reading.allow_outside
-    inside = files.clips_inside(data, source, allow_outside=allow_outside)
-    goals = _goals(source, goal or output, inside, animation, each=each)
-    for made in [p for goal in goals.values() for p in files_to_write(goal)]:
-        files.check_free(str(made), force=force, in_new_folder=each, sources=[source])
+    motions = files.list_clips(data, source, allow_outside=allow_outside)
+    outputs = _output_paths(source, target or output, motions, animation, each=each)
+    for path in [p for output in outputs.values() for p in files_to_write(output)]:
+        files.check_output(str(path), force=force, in_new_folder=each, sources=[source])
     lines: list[str] = []
-    beside = files.describe_ignored(data, source, allow_outside=allow_outside) if report else []
-    beside = [", ".join(beside)] if beside else []
+    ignored = files.describe_ignored(data, source, allow_outside=allow_outside) if report else []
+    ignored = [", ".join(ignored)] if ignored else []
 
-    def wanted(name: str | None) -> AnyClip:
-        clip = files.clip_of(data, source, clip=name, memory_limit=memory_limit, **reading.given())
-        return clip if frames is None else files.cut(clip, frames)
+    def read(name: str | None) -> AnyClip:
+        clip = files.parse_clip(
+            data, source, clip=name, memory_limit=memory_limit, **reading.to_arguments()
+        )
+        return clip if frames is None else files.cut_frames(clip, frames)
 
     write = partial(_write, force=force, make_folder=each, into=into, allow_outside=allow_outside)
-    # all that is on one clock goes into one file, if that can hold it
-    together = goals.get(None) if len(inside) > 1 and not each else None
-    together = together if together and supports_scenes(Path(together).suffix) else None
+    # Formats that support scenes get all motions in one file.
+    scene_path = outputs.get(None) if len(motions) > 1 and not each else None
+    scene_path = scene_path if scene_path and supports_scenes(Path(scene_path).suffix) else None
 
     def convert() -> None:
-        if together is not None:
-            _api.write_scene({name: wanted(name) for name in inside}, together)
+        if scene_path is not None:
+            _api.write_scene({name: read(name) for name in motions}, scene_path)
             return
-        progress.expect(len(goals))
-        for name, path in goals.items():
+        progress.expect(len(outputs))
+        for name, path in outputs.items():
             with progress.stage():
-                clip = wanted(name)
+                clip = read(name)
                 write(clip, path)
                 if report:
-                    line = _report(
+                    line = _describe_loss(
                         clip, source, path, robot=robot, into=into, allow_outside=allow_outside
                     )
-                    lines.append("; left in the source: ".join([line, *beside]))
+                    lines.append("; not converted: ".join([line, *ignored]))
 
-    watched(f"converting {source}", convert)
-    if report and together is not None:
-        for name in inside:
-            back, guessed = read_back(wanted(name), together, {"clip": name})
-            told = describe(wanted(name), back, guessed)
-            lines.append(f"{Path(source).name} → {Path(together).name}, {name}: {told}")
+    run_with_progress(f"converting {source}", convert)
+    if report and scene_path is not None:
+        for name in motions:
+            back, guessed = read_back(read(name), scene_path, {"clip": name})
+            losses = describe(read(name), back, guessed)
+            lines.append(f"{Path(source).name} → {Path(scene_path).name}, {name}: {losses}")
     for line in lines:
         files.stdout().print(printable(line), markup=False, highlight=False, soft_wrap=True)
-    if animation is None and not each and len(inside) > 1 and together is None:
+    if animation is None and not each and len(motions) > 1 and scene_path is None:
         files.stderr().print(
-            f"{source} has {len(inside)} motions: {', '.join(inside)}; took {inside[0]} "
-            "(--animation NAME takes another, --each all)",
+            f"{source} contains {len(motions)} motions: {', '.join(motions)}; converted "
+            f"{motions[0]} (choose another with --animation NAME, or all with --each)",
             markup=False,
             highlight=False,
             soft_wrap=True,
@@ -123,83 +125,87 @@ def run(
     return 0
 
 
-def _goals(
-    source: str, goal: str | None, inside: list[str], animation: str | None, *, each: bool
+def _output_paths(
+    source: str, target: str | None, motions: list[str], animation: str | None, *, each: bool
 ) -> dict[str | None, str]:
-    """Return where each motion goes, by its name; the only or first one has none."""
-    if goal is None and source == files.PIPE:
-        raise UsageError("say where to: what comes from a pipe has no name")
-    into = goal is not None and (Path(goal).is_dir() or goal.endswith(("/", os.sep)))
-    if not each or not inside:
-        stem = Path(source).stem if animation is None else f"{Path(source).stem}-{_safe(animation)}"
-        if goal is None:
+    """Return the output path of each motion by name; None stands for the only or first one."""
+    if target is None and source == files.PIPE:
+        raise UsageError("name an output with -o, because standard input has no file name")
+    into = target is not None and (Path(target).is_dir() or target.endswith(("/", os.sep)))
+    if not each or not motions:
+        stem = (
+            Path(source).stem
+            if animation is None
+            else f"{Path(source).stem}-{_safe_file_name(animation)}"
+        )
+        if target is None:
             return {animation: str(Path(source).with_name(f"{stem}.mocp"))}
-        return {animation: str(Path(goal) / f"{stem}.mocp") if into else goal}
-    titles = file_titles(inside)
-    if into or goal is None:
-        folder = Path(source).with_suffix("") if goal is None else Path(goal)
+        return {animation: str(Path(target) / f"{stem}.mocp") if into else target}
+    titles = unique_file_names(motions)
+    if into or target is None:
+        folder = Path(source).with_suffix("") if target is None else Path(target)
         paths = [str(folder / f"{title}.mocp") for title in titles]
     else:
-        whole = Path(goal)
+        whole = Path(target)
         paths = [str(whole.with_name(f"{whole.stem}-{title}{whole.suffix}")) for title in titles]
-    return dict(zip(inside, paths, strict=True))
+    return dict(zip(motions, paths, strict=True))
 
 
-def file_titles(names: Sequence[str]) -> list[str]:
-    """Return names that files can have beside each other on any system.
+def unique_file_names(names: Sequence[str]) -> list[str]:
+    """Return different file names for these names that are valid on every system.
 
-    >>> file_titles(["Walk", "walk", "a/b", "con"])
+    >>> unique_file_names(["Walk", "walk", "a/b", "con"])
     ['Walk', 'walk_2', 'a_b', '_con']
     """
-    safe = [_safe(name) for name in names]
-    # where Walk and walk are the same file, one would be lost
+    safe = [_safe_file_name(name) for name in names]
+    # Ignore case, because Walk and walk are the same file on some systems.
     numbered = make_unique(name.casefold() for name in safe)
     return [a + b[len(a.casefold()) :] for a, b in zip(safe, numbered, strict=True)]
 
 
-def _safe(name: str) -> str:
-    """Return a name that a file can have on any system, and that leads to no other folder."""
+def _safe_file_name(name: str) -> str:
+    """Return a file name that is valid on every system and contains no folder."""
     name = re.sub(r"[^\w. -]", "_", name).strip(" .")[:80] or "motion"
     return f"_{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
-def _report(
+def _describe_loss(
     clip: AnyClip,
     source: str,
-    goal: str,
+    target: str,
     *,
     robot: str | None,
     into: str | None,
     allow_outside: bool,
 ) -> str:
-    """Return a line on what of a clip is in the file that was written, and what not."""
-    names = f"{Path(source).name} → {Path(goal).name}"
+    """Return a line that describes what the written file contains of a clip and what it lost."""
+    names = f"{Path(source).name} → {Path(target).name}"
     reading: dict[str, Any] = {}
-    if robot is not None and Path(goal).suffix == ".csv":
+    if robot is not None and Path(target).suffix == ".csv":
         reading = {"robot": robot, "fps": clip.frame_rate, "allow_outside": allow_outside}
     if into is not None:
         reading = {"clip": str(clip.metadata.get("animation") or "motion")}
     try:
-        back, guessed = read_back(clip, goal, reading)
+        back, guessed = read_back(clip, target, reading)
     except MocpackError as error:
-        return f"{names}: cannot be read back, so nothing is known of what is lost ({error})"
+        return f"{names}: the output cannot be read back, so its losses are unknown ({error})"
     return f"{names}: {describe(clip, back, guessed)}"
 
 
-def read_back(clip: AnyClip, goal: str, reading: dict[str, Any]) -> tuple[AnyClip, str | None]:
-    """Return what was written, and the unit that readers take for its own, where that is wrong."""
-    back: AnyClip = _api.read(goal, **reading)
+def read_back(clip: AnyClip, target: str, reading: dict[str, Any]) -> tuple[AnyClip, str | None]:
+    """Read a written file; also return the unit that readers guess, if it is wrong."""
+    back: AnyClip = _api.read(target, **reading)
     guessed = back.metadata.get("unit_guessed")
     if not isinstance(clip, Clip) or not isinstance(back, Clip) or back.unit == clip.unit:
         return back, None
     if guessed is None:
         return back, None
-    return _api.read(goal, unit=m(clip.unit), **reading), str(guessed)
+    return _api.read(target, unit=m(clip.unit), **reading), str(guessed)
 
 
 def _write(
     clip: Any,
-    goal: str,
+    target: str,
     *,
     force: bool,
     make_folder: bool,
@@ -207,8 +213,8 @@ def _write(
     allow_outside: bool,
 ) -> None:
     if make_folder:
-        Path(goal).parent.mkdir(parents=True, exist_ok=True)
-    if Path(goal).suffix == ".mocp" and into is None:
-        files.write_output(_api.encode(clip), goal, force=force)
+        Path(target).parent.mkdir(parents=True, exist_ok=True)
+    if Path(target).suffix == ".mocp" and into is None:
+        files.write_output(_api.encode(clip), target, force=force)
     else:
-        _api.write(clip, goal, into=into, allow_outside=allow_outside)
+        _api.write(clip, target, into=into, allow_outside=allow_outside)

@@ -1,4 +1,4 @@
-"""``mocpack decompress``: .mocp files in, motion files out."""
+"""``mocpack decompress``: decompress .mocp files to other motion formats."""
 
 from __future__ import annotations
 
@@ -10,8 +10,16 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, job_row, plan_table, rehearse, report, run_batch, table_of_fates
-from mocpack.cli.inputs import PACKED, find_sources, make_folders, outputs_for
+from mocpack.cli.batch import (
+    Job,
+    check_jobs,
+    dry_run_table,
+    job_row,
+    report_outcomes,
+    run_batch,
+    status_table,
+)
+from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, make_folders, output_paths
 from mocpack.cli.terminal import print_json
 from mocpack.errors import FormatError, HingeWarning, MemoryLimitError, SceneError, UsageError
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
@@ -20,21 +28,28 @@ from mocpack.io import files_to_write, find_dialect, supported_extensions, write
 def run(
     inputs: Annotated[
         list[str],
-        typer.Argument(help=".mocp files, folders of them, patterns; - reads standard input."),
+        typer.Argument(help=".mocp files, folders or patterns; - reads standard input."),
     ],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="File, folder, or - for a pipe.")
+        str | None,
+        typer.Option(
+            "--output", "-o", help="Write to this file or folder; - writes to standard output."
+        ),
     ] = None,
-    to: Annotated[str | None, typer.Option(help="Format, like bvh, where no name says it.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(help="Write this format, like bvh; default: the extension of --output."),
+    ] = None,
     dialect: Annotated[
         str | None,
         typer.Option(
             "--as",
-            help="For robots mjlab, beyondmimic, gmr, protomotions, qpos, csv; for bodies amass.",
+            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos or csv for "
+            "robots, amass for bodies.",
         ),
     ] = None,
     partial: Annotated[
-        bool, typer.Option("--partial", help="Take what is whole of a file that was cut.")
+        bool, typer.Option("--partial", help="Decode the intact part of a truncated file.")
     ] = False,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
@@ -44,32 +59,32 @@ def run(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
-    """Unpack .mocp files to any format that can be written, by extension."""
-    suffix = _suffix(output, to, dialect)
-    sources = find_sources(inputs, PACKED)
-    outputs = outputs_for(sources, output, suffix)
+    """Decompress .mocp files to BVH, glTF, USD, C3D or another format."""
+    suffix = _choose_suffix(output, to, dialect)
+    sources = find_sources(inputs, PACKED_EXTENSIONS)
+    outputs = output_paths(sources, output, suffix)
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
     settings = {"suffix": suffix, "dialect": dialect}
     work = [
-        Job(source.path, _written(goal, suffix), settings | {"reading": reading}, force)
-        for source, goal in zip(sources, outputs, strict=True)
+        Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, force)
+        for source, path in zip(sources, outputs, strict=True)
     ]
     if dry_run:
-        outcomes = rehearse(work)
+        outcomes = check_jobs(work)
     else:
         make_folders(output, outputs)
-        outcomes = run_batch(_decompress, work, workers=jobs, title="unpacking", resume=resume)
+        outcomes = run_batch(_decompress, work, workers=jobs, title="decompressing", resume=resume)
     rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     if as_json:
         print_json(rows, to_stderr=files.PIPE in outputs)
     elif dry_run:
-        files.stdout().print(plan_table(rows))
-    elif len(work) > 1 and any(outcome.fate == "not done" for outcome in outcomes):
-        files.stdout().print(table_of_fates(work, outcomes))
-    return report(work, outcomes)
+        files.stdout().print(dry_run_table(rows))
+    elif len(work) > 1 and any(outcome.status == "not done" for outcome in outcomes):
+        files.stdout().print(status_table(work, outcomes))
+    return report_outcomes(work, outcomes)
 
 
-def _suffix(output: str | None, to: str | None, dialect: str | None) -> str:
+def _choose_suffix(output: str | None, to: str | None, dialect: str | None) -> str:
     if to is not None:
         return "." + to.lstrip(".")
     if output and Path(output).suffix and not Path(output).is_dir():
@@ -77,41 +92,42 @@ def _suffix(output: str | None, to: str | None, dialect: str | None) -> str:
     return ".bvh" if dialect is None else find_dialect(dialect).extensions[0]
 
 
-def _written(goal: str, suffix: str) -> tuple[str, ...]:
-    """Return the files that are written for one goal, itself last."""
-    if goal == files.PIPE or Path(goal).suffix != suffix:
-        return (goal,)
-    return tuple(map(str, files_to_write(goal)))
+def _output_files(output: str, suffix: str) -> tuple[str, ...]:
+    """Return all files that are written for one output, the output itself last."""
+    if output == files.PIPE or Path(output).suffix != suffix:
+        return (output,)
+    return tuple(map(str, files_to_write(output)))
 
 
 def _decompress(
     source: str,
-    goal: str,
+    output: str,
     *,
     force: bool,
     suffix: str,
     dialect: str | None,
     reading: dict[str, Any],
 ) -> None:
-    """Unpack one file."""
+    """Decompress one file."""
     if dialect is not None:
         find_dialect(dialect, suffix)
     elif suffix.lower() not in supported_extensions(writable=True):
         raise UsageError(
-            f"cannot write {suffix!r} files; mocpack writes: {', '.join(supported_extensions(writable=True))}"
+            f"cannot write {suffix!r} files, expected one of "
+            f"{', '.join(supported_extensions(writable=True))}"
         )
-    for path in _written(goal, suffix):
-        files.check_free(path, force=force, sources=[source])
+    for path in _output_files(output, suffix):
+        files.check_output(path, force=force, sources=[source])
     try:
         clip = _api.decode(files.read_input(source), **reading)
     except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HingeWarning)
-        if goal == files.PIPE or Path(goal).suffix != suffix:
-            files.write_output(write_bytes(clip, suffix, dialect), goal, force=force)
+        if output == files.PIPE or Path(output).suffix != suffix:
+            files.write_output(write_bytes(clip, suffix, dialect), output, force=force)
         else:
-            _api.write(clip, goal, dialect=dialect)
-    for one in said:
+            _api.write(clip, output, dialect=dialect)
+    for one in caught:
         words = f"{source}: {one.message}"
         files.stderr().print(words, markup=False, highlight=False, soft_wrap=True)

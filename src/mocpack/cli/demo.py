@@ -1,4 +1,4 @@
-"""``mocpack demo``: the whole tour on the bundled clip."""
+"""``mocpack demo``: compress, decompress and compare the bundled clip."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 from mocpack import _api, rate
 from mocpack.cli import files
 from mocpack.cli.drawing import draw_error
-from mocpack.cli.progress import counted
+from mocpack.cli.progress import make_progress_bar
 from mocpack.clip import Clip, measure_error
 from mocpack.errors import MissingExtraError
 from mocpack.io.atomic import write_atomically
@@ -20,7 +20,7 @@ from mocpack.registry import DEFAULT_CODEC
 from mocpack.samples import JUMP
 from mocpack.units import format_length, format_size
 
-ACKNOWLEDGEMENT = (
+ACKNOWLEDGMENT = (
     "The motion was obtained from mocap.cs.cmu.edu; "
     "the database was created with funding from NSF EIA-0196217."
 )
@@ -29,22 +29,24 @@ BOUNDS = ("20mm", "5mm", "1mm", "0.1mm")
 
 
 def run(
-    out: Annotated[Path, typer.Option(help="Folder for what the demo makes.")] = Path("demo"),
+    out: Annotated[Path, typer.Option(help="Write the files of the demo to this folder.")] = Path(
+        "demo"
+    ),
 ) -> int:
-    """Compress, decompress and compare the bundled clip; a table and a picture."""
+    """Compress and compare a bundled clip; prints a table and draws a picture."""
     out.mkdir(parents=True, exist_ok=True)
     console = files.stdout()
     clip = _api.read(JUMP)
     assert isinstance(clip, Clip)
     console.print(
-        f"{JUMP.name}: {clip.frame_count} frames of {len(clip.skeleton)} joints, "
-        f"{format_size(JUMP.stat().st_size)} of text, {format_size(rate.raw_size(clip))} as float32"
+        f"{JUMP.name}: {clip.frame_count} frames, {len(clip.skeleton)} joints, "
+        f"{format_size(JUMP.stat().st_size)} as text, {format_size(rate.raw_size(clip))} as float32"
     )
     table = _new_table()
     decoded = clip
-    settings = _settings()
-    with counted() as bar:
-        task = bar.add_task("packing", total=len(settings))
+    settings = _list_settings()
+    with make_progress_bar() as bar:
+        task = bar.add_task("compressing", total=len(settings))
         for name, spec, bound in settings:
             data = _api.encode(clip, spec, max_error=bound)
             path = out / f"{name}.mocp"
@@ -59,28 +61,28 @@ def run(
     _api.write(decoded, out / "decoded.bvh")
     worst = measure_error(clip, decoded)
     console.print(
-        f"the last of them: worst at frame {worst.worst_frame}, "
+        f"maximum error of the last file: frame {worst.worst_frame}, "
         f"joint {clip.skeleton.names[worst.worst_joint]}, {format_length(worst.max)}"
     )
     console.print(
-        f"wrote {out}/{SOURCE}, the clip itself, {out}/*.mocp, {out}/decoded.bvh"
-        f"{_draw(clip, decoded, out)}"
+        f"wrote {out}/{SOURCE} (the original), {out}/*.mocp, {out}/decoded.bvh"
+        f"{_draw_picture(clip, decoded, out)}"
     )
-    console.print(ACKNOWLEDGEMENT)
+    console.print(ACKNOWLEDGMENT)
     return 0
 
 
-def _draw(clip: Clip, decoded: Clip, out: Path) -> str:
-    """Draw the error, where there is something to draw with; return how the last line goes on."""
+def _draw_picture(clip: Clip, decoded: Clip, out: Path) -> str:
+    """Draw the error if matplotlib is installed; return the end of the last printed line."""
     try:
         draw_error(clip, decoded, out / "error.png")
     except MissingExtraError as error:
-        return f"; no picture: {error}"
-    return f" and the picture {out}/error.png"
+        return f"; drew no picture: {error}"
+    return f" and {out}/error.png (a picture of the error)"
 
 
-def _settings() -> list[tuple[str, str, str | None]]:
-    """Return (name, codec, bound) of each file to make; what is drawn comes last."""
+def _list_settings() -> list[tuple[str, str, str | None]]:
+    """Return (name, codec, maximum error) of each file to write; the picture shows the last."""
     settings: list[tuple[str, str, str | None]] = [("raw", "raw", None)]
     return settings + [(f"{DEFAULT_CODEC}-{bound}", DEFAULT_CODEC, bound) for bound in BOUNDS[::-1]]
 
@@ -88,7 +90,7 @@ def _settings() -> list[tuple[str, str, str | None]]:
 def _new_table() -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("file")
-    for title in ("allowed", "size", "ratio", "largest", "mean", "velocity cm/s"):
+    for title in ("bound", "size", "ratio", "max error", "mean error", "velocity error cm/s"):
         table.add_column(title, justify="right")
     return table
 

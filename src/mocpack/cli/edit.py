@@ -1,4 +1,4 @@
-"""``mocpack edit``: brings joints to places at times, and says what else moved."""
+"""``mocpack edit``: move joints to positions at given times and report what else moved."""
 
 from __future__ import annotations
 
@@ -25,30 +25,51 @@ from mocpack.papers.mukai.editing import (
 )
 from mocpack.units import format_length, format_size
 
-EDITABLE = "latent-spline"
-FINE = f"{EDITABLE}:tolerance=0.001"  # what a motion that is not a spline yet is made first
-SHOWN = 8  # joints in the list of what moved
+SPLINE_CODEC = "latent-spline"
+CONVERSION_CODEC = f"{SPLINE_CODEC}:tolerance=0.001"  # for motions that are not splines yet
+MAX_LISTED_JOINTS = 8  # in the list of joints that moved
 
 
 def run(
-    source: Annotated[str, typer.Argument(help="Motion file; best a latent-spline .mocp.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="File to write; - for a pipe.")],
-    at: Annotated[list[float], typer.Option("--at", help="Seconds; once for each --joint.")],
-    joint: Annotated[list[str], typer.Option("--joint", help="Joint, or number of a vertex.")],
-    to: Annotated[list[str] | None, typer.Option("--to", help="Where: x,y,z in metres.")] = None,
+    source: Annotated[
+        str, typer.Argument(help="Motion file; a latent-spline .mocp is edited without conversion.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Write to this file; - writes to standard output.")
+    ],
+    at: Annotated[
+        list[float], typer.Option("--at", help="Set the time in seconds; once per --joint.")
+    ],
+    joint: Annotated[
+        list[str],
+        typer.Option("--joint", help="Move this joint, or the vertex with this index; repeatable."),
+    ],
+    to: Annotated[
+        list[str] | None,
+        typer.Option("--to", help="Move to this position: x,y,z in meters; once per --joint."),
+    ] = None,
     by: Annotated[
-        list[str] | None, typer.Option("--by", help="Or by how much: x,y,z in metres.")
+        list[str] | None, typer.Option("--by", help="Or move by this offset: x,y,z in meters.")
     ] = None,
     turn: Annotated[
-        list[str] | None, typer.Option("--turn", help="Or its rotation in the world: x,y,z,w.")
+        list[str] | None,
+        typer.Option("--turn", help="Or set the world rotation: quaternion x,y,z,w."),
     ] = None,
-    falloff: Annotated[float, typer.Option(help="Seconds to either side that change.")] = FALLOFF,
+    falloff: Annotated[
+        float, typer.Option(help="Change the motion up to this many seconds before and after.")
+    ] = FALLOFF,
     keep: Annotated[
-        list[str] | None, typer.Option("--keep", help="How much a joint minds: Head=10.")
+        list[str] | None,
+        typer.Option(
+            "--keep", help="Resist changes of a joint by a weight, like Head=10; repeatable."
+        ),
     ] = None,
-    contacts: Annotated[bool, typer.Option(help="Keep what stands on the ground.")] = True,
+    contacts: Annotated[bool, typer.Option(help="Keep ground contacts in place.")] = True,
     likeness: Annotated[
-        float, typer.Option(help="0: only the limb moves; 10: as the body moves elsewhere.")
+        float,
+        typer.Option(
+            help="Follow poses from elsewhere in the clip: 0 moves only the limb, 10 the body."
+        ),
     ] = LIKENESS,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
@@ -56,17 +77,22 @@ def run(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
-    """Bring a joint to a place at a time: --at 1.5 --joint LeftHand --to 0.4,1.2,0.3."""
-    handles = _handles(at, joint, to or [], by or [], turn or [])
+    """Move a joint to a position at a time; prints what else moved."""
+    handles = _parse_handles(at, joint, to or [], by or [], turn or [])
     suffix = ".mocp" if output == files.PIPE else Path(output).suffix
     if suffix != ".mocp" and suffix.lower() not in supported_extensions(writable=True):
-        raise UsageError(f"cannot write {suffix!r} files")
+        expected = ", ".join([".mocp", *supported_extensions(writable=True)])
+        raise UsageError(f"cannot write {output}, expected an extension of {expected}")
     if output != files.PIPE:
         for path in files_to_write(output):
-            files.check_free(str(path), force=force, sources=[source])
-    spline = _open(source, unit=unit, skeleton=skeleton, allow_outside=allow_outside)
-    edit = spline.pulled(
-        handles, falloff=falloff, keep=_weights(keep or []), contacts=contacts, likeness=likeness
+            files.check_output(str(path), force=force, sources=[source])
+    spline = _open_spline(source, unit=unit, skeleton=skeleton, allow_outside=allow_outside)
+    edit = spline.apply_handles(
+        handles,
+        falloff=falloff,
+        keep=_parse_weights(keep or []),
+        contacts=contacts,
+        likeness=likeness,
     )
     data = edit.spline.pack()
     if suffix == ".mocp":
@@ -77,48 +103,48 @@ def run(
         print_json([_facts(edit, handles, len(data))], to_stderr=output == files.PIPE)
         return 0
     console = files.stderr() if output == files.PIPE else files.stdout()
-    console.print(_said(edit, handles), markup=False)
+    console.print(_describe_edit(edit, handles), markup=False)
     return 0
 
 
-def _open(source: str, **reading: Any) -> EditableSpline:
-    """Open a latent-spline file as it is, any other motion by making it one."""
+def _open_spline(source: str, **reading: Any) -> EditableSpline:
+    """Open a latent-spline file, or convert another motion to one."""
     data = files.read_input(source)
     try:
-        ours = unpack(data).codec_id == EDITABLE
+        ours = unpack(data).codec_id == SPLINE_CODEC
     except FormatError:
         ours = False
     if ours:
         return open_spline(data)
-    clip = files.clip_of(data, source, **reading)
-    return open_spline(_api.encode(clip, FINE))
+    clip = files.parse_clip(data, source, **reading)
+    return open_spline(_api.encode(clip, CONVERSION_CODEC))
 
 
-def _handles(
+def _parse_handles(
     at: list[float], joint: list[str], to: list[str], by: list[str], turn: list[str]
 ) -> list[Handle]:
-    """Return the handles of options that come in the same order."""
+    """Return one handle per --joint, from options in the same order."""
     kinds = [(name, texts) for name, texts in (("to", to), ("by", by), ("rotation", turn)) if texts]
     if len(kinds) != 1:
-        raise UsageError("give one of --to, --by and --turn, once for each --joint")
+        raise UsageError("give one of --to, --by and --turn, once per --joint")
     name, texts = kinds[0]
     if not len(at) == len(joint) == len(texts):
         raise UsageError(
-            f"--at, --joint and the goal belong together: {len(at)} times, {len(joint)} joints, "
-            f"{len(texts)} goals"
+            f"--at, --joint and --to, --by or --turn must occur equally often, got {len(at)} "
+            f"times, {len(joint)} joints and {len(texts)} targets"
         )
     pairs = zip(at, joint, texts, strict=True)
-    return [Handle(j, t, **{name: _numbers(text)}) for t, j, text in pairs]
+    return [Handle(j, t, **{name: _parse_numbers(text)}) for t, j, text in pairs]
 
 
-def _numbers(text: str) -> list[float]:
+def _parse_numbers(text: str) -> list[float]:
     try:
         return [float(word) for word in text.split(",")]
     except ValueError:
-        raise UsageError(f"write numbers as 0.4,1.2,0.3, got {text!r}") from None
+        raise UsageError(f"expected numbers like 0.4,1.2,0.3, got {text!r}") from None
 
 
-def _weights(texts: list[str]) -> dict[str | int, float]:
+def _parse_weights(texts: list[str]) -> dict[str | int, float]:
     weights: dict[str | int, float] = {}
     for text in texts:
         name, sign, number = text.partition("=")
@@ -127,32 +153,33 @@ def _weights(texts: list[str]) -> dict[str | int, float]:
         except ValueError:
             sign = ""
         if not sign:
-            raise UsageError(f"write what to keep as Head=10, got {text!r}")
+            raise UsageError(f"--keep must be JOINT=WEIGHT, like Head=10, got {text!r}")
     return weights
 
 
-def _said(edit: Edit, handles: list[Handle]) -> str:
-    """Return sentences: how near each handle came, which joints moved, and when."""
+def _describe_edit(edit: Edit, handles: list[Handle]) -> str:
+    """Describe the error of each handle, the joints that moved, and the frames that changed."""
     rotated = [h.rotation is not None for h in handles]
     lines = [
         f"{h.joint} at {h.time:g} s: "
-        + (f"{np.degrees(miss):.3f}° off" if turned else f"{format_length(float(miss))} off")
+        + (f"{np.degrees(miss):.3f}°" if turned else format_length(float(miss)))
+        + " from the target"
         for h, miss, turned in zip(handles, edit.misses, rotated, strict=True)
     ]
-    names = _names(edit.spline.header)
-    order = np.argsort(-edit.changes_at_handles)[:SHOWN]
+    names = _joint_names(edit.spline.header)
+    order = np.argsort(-edit.changes_at_handles)[:MAX_LISTED_JOINTS]
     moved = [f"{names[k]} {format_length(float(edit.changes_at_handles[k]))}" for k in order]
-    lines.append("moved there: " + ", ".join(moved))
+    lines.append("joints that moved at these times: " + ", ".join(moved))
     if edit.frames:
         lines.append(
-            f"frames {edit.frames.start} to {edit.frames.stop - 1} changed by 1 mm or more"
+            f"frames {edit.frames.start} to {edit.frames.stop - 1} changed by at least 1 mm"
         )
-    lines.append(format_size(len(edit.spline.pack())))
+    lines.append(f"size {format_size(len(edit.spline.pack()))}")
     return "\n".join(lines)
 
 
 def _facts(edit: Edit, handles: list[Handle], size: int) -> dict[str, Any]:
-    names = _names(edit.spline.header)
+    names = _joint_names(edit.spline.header)
     return {
         "handles": [
             {"joint": h.joint, "time": h.time, "off": float(miss)}
@@ -167,7 +194,7 @@ def _facts(edit: Edit, handles: list[Handle], size: int) -> dict[str, Any]:
     }
 
 
-def _names(header: AnyHeader) -> list[str]:
+def _joint_names(header: AnyHeader) -> list[str]:
     if isinstance(header, ClipHeader):
         return list(header.skeleton.names)
     return [f"vertex {k}" for k in range(header.vertex_count)]

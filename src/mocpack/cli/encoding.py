@@ -1,4 +1,4 @@
-"""The encoding options, stated once for the commands that encode."""
+"""The encoding options that all encoding commands share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Target = dict[str, Any]
 
 @dataclass(frozen=True)
 class Encoding:
-    """Codec, target and effort from the command line, an option per field."""
+    """Codec, target and effort from the command line, one option per field."""
 
     codec: options.CodecSpec = AUTO_CODEC
     preset: options.Preset = None
@@ -28,10 +28,10 @@ class Encoding:
     def parse(
         self, *, ratio: float | None = None, size: str | None = None, max_angle: str | None = None
     ) -> tuple[str, Target]:
-        """Return the codec and the target; check both before the first file is read.
+        """Return the codec and the target, and check both before any file is read.
 
-        At most one target may be given. `max_angle` may be given in addition to a target. Without
-        a target, the codec uses its own parameters.
+        At most one target may be given, with or without `max_angle`. Without a target, the codec
+        uses its own parameters.
         """
         given = {
             "preset": self.preset,
@@ -45,7 +45,7 @@ class Encoding:
             check_preset(self.preset)
         if len(target) + self.lossless > 1:
             names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * self.lossless
-            raise UsageError(f"give one target, not {' and '.join(names)}")
+            raise UsageError(f"give at most one target, got {' and '.join(names)}")
         if max_angle is not None:
             target["max_angle"] = max_angle
         _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})

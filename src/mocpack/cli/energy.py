@@ -18,7 +18,7 @@ PANEL = "Energy"
 
 @dataclass(frozen=True)
 class EnergyOptions:
-    """Options of ``mocpack info`` that ask for energy. Powers are in milliwatts."""
+    """The energy options of ``mocpack info``. Powers are in milliwatts."""
 
     energy: Annotated[
         bool,
@@ -30,7 +30,7 @@ class EnergyOptions:
     ] = False
     bandwidth: Annotated[
         str,
-        typer.Option(help="Bandwidths to compare, separated by commas.", rich_help_panel=PANEL),
+        typer.Option(help="Compare these bandwidths, separated by commas.", rich_help_panel=PANEL),
     ] = "128kbps,1Mbps,4Mbps"
     paper_units: Annotated[
         bool,
@@ -43,18 +43,21 @@ class EnergyOptions:
     receive_power: Annotated[
         float,
         typer.Option(
-            help="Power of the network card while it receives, in mW.", rich_help_panel=PANEL
+            help="Set the power of the network card while it receives, in mW.",
+            rich_help_panel=PANEL,
         ),
     ] = 1000 * energy_model.RECEIVING
     sleep_power: Annotated[
         float,
         typer.Option(
-            help="Power of the network card while it sleeps, in mW.", rich_help_panel=PANEL
+            help="Set the power of the network card while it sleeps, in mW.", rich_help_panel=PANEL
         ),
     ] = 1000 * energy_model.SLEEPING
     decode_power: Annotated[
         float,
-        typer.Option(help="Power of a CPU core while it decodes, in mW.", rich_help_panel=PANEL),
+        typer.Option(
+            help="Set the power of a CPU core while it decodes, in mW.", rich_help_panel=PANEL
+        ),
     ] = 1000 * energy_model.DECODING
 
     def check(self) -> None:
@@ -81,7 +84,7 @@ class EnergyOptions:
 
 
 class Powers(NamedTuple):
-    """Watts of the network card, and of a core that decodes."""
+    """Power of the network card and of a decoding CPU core, in watts."""
 
     receiving: float
     sleeping: float
@@ -91,7 +94,7 @@ class Powers(NamedTuple):
 def measure_energy(
     data: bytes, frame_count: int, frame_rate: float, options: EnergyOptions
 ) -> dict[str, Any]:
-    """Decode a .mocp file of one clip and return the energy that it costs, in millijoules."""
+    """Decode a .mocp file of one clip and return the energy for it, in millijoules."""
     seconds = energy_model.decode_seconds(data)
     duration = frame_count / (energy_model.PAPER_FRAME_RATE if options.paper_units else frame_rate)
     powers, rates = options.powers(), options.bits_per_second()
@@ -120,7 +123,7 @@ def _reception(
 
 
 def energy_table(facts: dict[str, Any]) -> Table:
-    """Return a table of what `measure_energy` returns, one row per bandwidth."""
+    """Return a table of the result of `measure_energy`, one row per bandwidth."""
     title = (
         f"energy: decodes in {facts['decode_ms']:.2f} ms, "
         f"{facts['decode_ns_per_frame']:.0f} ns per frame, {facts['decode_mj']:.3g} mJ"
@@ -134,6 +137,6 @@ def energy_table(facts: dict[str, Any]) -> Table:
             f"{row['receiving_s']:.3f} s",
             f"{row['energy_mj']:.0f} mJ",
             f"{row['energy_mj'] + facts['decode_mj']:.0f} mJ",
-            "" if row["in_time"] else "slower than the motion",
+            "" if row["in_time"] else "too slow for real time",
         )
     return table

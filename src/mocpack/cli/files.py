@@ -1,4 +1,4 @@
-"""What the commands share: reading and writing with pipes, frame ranges, errors as sentences."""
+"""Read and write files and pipes, cut frame ranges, and describe errors, for all commands."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def read_input(path: str) -> bytes:
 
 
 def read_clip(path: str, *, frames: str | None = None, **reading: Any) -> AnyClip:
-    """Read a motion file, or standard input for ``-``, and cut it to ``frames`` such as ``1:``."""
-    clip = clip_of(read_input(path), path, **reading)
-    return clip if frames is None else cut(clip, frames)
+    """Read a motion file, or standard input for ``-``, and keep only ``frames`` such as ``1:``."""
+    clip = parse_clip(read_input(path), path, **reading)
+    return clip if frames is None else cut_frames(clip, frames)
 
 
-def clip_of(
+def parse_clip(
     data: bytes,
     path: str,
     *,
@@ -44,20 +44,20 @@ def clip_of(
     memory_limit: str | int = DEFAULT_LIMIT,
     **options: Any,
 ) -> AnyClip:
-    """Return the clip of what `read_input` gave for `path`; `options` are for `mocpack.read`."""
+    """Parse the bytes that `read_input` returned for `path`; `options` go to `mocpack.read`."""
     options |= {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
     if path == PIPE:
         return _api.read_data(data, name="standard input", **options)
     return _api.read_contents(data, path, **options)
 
 
-def clips_inside(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
-    """Return the names of the motions in what `read_input` gave for `path`; none of one alone."""
+def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
+    """Return the names of the motions in the bytes of `path`; empty if there is only one."""
     if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
         try:
             return _api.clip_names(data)
         except FormatError:
-            return []  # reading it complains, and names the file
+            return []  # reading the file reports the error
     if path == PIPE:
         return list_clips_in_bytes(data, name="standard input")
     read_external = external_file_reader(path, allow_outside=allow_outside)
@@ -65,7 +65,7 @@ def clips_inside(data: bytes, path: str, *, allow_outside: bool = False) -> list
 
 
 def describe_ignored(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
-    """Return what is beside the motion in what `read_input` gave for `path`, in words."""
+    """Describe what the bytes of `path` contain in addition to the motion."""
     if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
         return []
     read_external = (
@@ -74,62 +74,64 @@ def describe_ignored(data: bytes, path: str, *, allow_outside: bool = False) -> 
     return io.describe_ignored(data, name=path, read_external=read_external)
 
 
-def cut(clip: AnyClip, frames: str) -> AnyClip:
-    """Return the frames ``a:b`` of a clip, as Python slices count them."""
+def cut_frames(clip: AnyClip, frames: str) -> AnyClip:
+    """Return the frames ``a:b`` of a clip, counted like a Python slice."""
     start, stop, _ = parse_frame_range(frames).indices(clip.frame_count)
     return clip.frames(start, stop)
 
 
 def write_output(data: bytes, path: str, *, force: bool) -> None:
-    """Write a file atomically, never over another one unless forced; ``-`` is standard output."""
+    """Write a file atomically; ``-`` is standard output. Existing files need `force`."""
     if path == PIPE:
         stream = stdout_bytes()
         stream.write(data)
         stream.flush()
         return
-    check_free(path, force=force)
+    check_output(path, force=force)
     write_atomically(data, path)
 
 
-def check_free(
+def check_output(
     path: str, *, force: bool, in_new_folder: bool = False, sources: Iterable[str] = ()
 ) -> None:
-    """Complain early if the file exists, or its folder does not and is not one to be made.
+    """Raise `UsageError` if `path` exists without `force`, or if its folder does not exist.
 
-    One of the `sources` that it is made of is not overwritten by force either.
+    With `in_new_folder`, the folder may be missing. A file in `sources` is never overwritten, even
+    with `force`.
     """
     if path == PIPE:
         return
     if Path(path).is_dir():
-        raise UsageError(f"{path} is a folder")
-    check_apart(path, sources)
+        raise UsageError(f"{path} is a folder, expected the name of a file to write")
+    check_not_input(path, sources)
     if would_overwrite(path) and not force:
-        raise UsageError(f"{path} exists; -f overwrites it")
+        raise UsageError(f"{path} exists; use -f to overwrite it")
     if not in_new_folder and not Path(path).exists() and not target_folder(path).is_dir():
-        raise UsageError(f"there is no folder {target_folder(path)}")
+        raise UsageError(f"{path}: the folder {target_folder(path)} does not exist")
 
 
-def check_apart(path: str, sources: Iterable[str]) -> None:
-    """Complain if a file is one of those that it is made of: what packing loses would be gone."""
+def check_not_input(path: str, sources: Iterable[str]) -> None:
+    """Raise `UsageError` if an output is one of the inputs, which would be lost."""
     for source in sources:
-        with suppress(OSError):  # reading it will say what is wrong
+        with suppress(OSError):  # reading the input will report the error
             if source != PIPE and Path(path).is_file() and Path(path).samefile(source):
-                raise UsageError(f"{path} is both input and output: name another output")
+                raise UsageError(f"{path} is both input and output; choose another output")
 
 
 def describe_error(error: BaseException) -> str | None:
-    """Return the sentence for an error that a user can cause, None for one that only we can."""
+    """Return the message of an error that a user can cause; None if the error is a bug."""
     if isinstance(error, MocpackError):
         return str(error)
     if isinstance(error, OSError):
         name = f"{error.filename}: " if error.filename else ""
         return f"{name}{error.strerror or error}"
     if isinstance(error, MemoryError):
-        return "not enough memory for this clip"
+        return "not enough memory to process this clip"
     if isinstance(error, BrokenExecutor):
-        return "one of the processes that worked was ended, often for lack of memory"
+        return "a worker process was killed, often because memory ran out; try fewer --jobs"
     return None
 
 
 def exit_code(error: BaseException) -> int:
+    """Return the exit code for an error: 1 for a bound that was not met, else 2."""
     return 1 if isinstance(error, BoundError) else 2

@@ -1,4 +1,4 @@
-"""``mocpack formats``: which motion files are read and written."""
+"""``mocpack formats``: list the motion formats that mocpack reads and writes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mocpack.io.table import FORMATS, Format
 
 
 def run(as_json: options.Json = False) -> int:
-    """List the motion formats that are read and written."""
+    """List the motion formats that mocpack reads and writes."""
     rows: list[dict[str, Any]] = [
         {
             "format": "mocpack",
@@ -29,7 +29,7 @@ def run(as_json: options.Json = False) -> int:
         print_json(rows)
         return 0
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("format", "files", "read", "write", "several motions", "needs"):
+    for column in ("format", "files", "read", "write", "several motions", "requires"):
         table.add_column(column)
     for row in rows:
         read, write, several = ("yes" if row[key] else "" for key in ("read", "write", "several"))

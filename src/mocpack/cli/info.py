@@ -1,6 +1,6 @@
-"""``mocpack info``: what is in a .mocp file, where its bytes are and how far off it is.
+"""``mocpack info``: show the contents, sizes and errors of .mocp files.
 
-Of other motion files it lists the motions.
+For motion files of other formats, list the motions.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from rich.table import Table
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.batch import ask_each
+from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
-from mocpack.cli.inputs import PACKED, find_sources
+from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout
@@ -31,7 +31,7 @@ def run(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help=".mocp files, folders of them, patterns; other motion files; - for a pipe."
+            help=".mocp files, folders or patterns, or other motion files; - reads standard input."
         ),
     ],
     clip: options.ClipName = None,
@@ -40,23 +40,23 @@ def run(
     energy_options: EnergyOptions,
     as_json: options.Json = False,
 ) -> int:
-    """Show skeleton, frames, codec, bytes by part, declared and measured error."""
+    """Show the skeleton, frames, codec, sizes and errors of motion files."""
     energy_options.check()
-    found = [source.path for source in find_sources(paths, PACKED)]
-    asked = partial(_facts, clip=clip, allow_outside=allow_outside, energy=energy_options)
-    rows, code = ask_each(asked, found)
+    found = [source.path for source in find_sources(paths, PACKED_EXTENSIONS)]
+    read_facts = partial(_file_facts, clip=clip, allow_outside=allow_outside, energy=energy_options)
+    rows, code = collect_rows(read_facts, found)
     if as_json:
         print_json(rows)
         return code
     for row in rows:
         if row["ok"]:
-            files.stdout().print(_shown(row))
+            files.stdout().print(_choose_table(row))
             if "energy" in row:
                 files.stdout().print(energy_table(row["energy"]))
     return code
 
 
-def _shown(row: dict[str, Any]) -> Table:
+def _choose_table(row: dict[str, Any]) -> Table:
     if "archive" in row:
         return _archive_table(row)
     if "motions" in row:
@@ -64,35 +64,35 @@ def _shown(row: dict[str, Any]) -> Table:
     return _scene_table(row) if "clips" in row else _table(row)
 
 
-def _facts(
+def _file_facts(
     path: str, clip: str | None, *, allow_outside: bool, energy: EnergyOptions
 ) -> dict[str, Any]:
     if is_archive_name(path):
-        _refuse_energy(path, energy, "an archive")
+        _reject_energy(path, energy, "an archive")
         return _archive_facts(path)
     data = files.read_input(path)
-    if data[:1] != MAGIC[:1] and not path.endswith(PACKED):
-        _refuse_energy(path, energy, "another motion file")
-        return _motion_facts(data, path, clip, allow_outside)
+    if data[:1] != MAGIC[:1] and not path.endswith(PACKED_EXTENSIONS):
+        _reject_energy(path, energy, "a motion file of another format")
+        return _foreign_file_facts(data, path, clip, allow_outside)
     try:
         names = _api.clip_names(data)
         if len(names) > 1:
-            _refuse_energy(path, energy, f"a scene of {len(names)} clips")
+            _reject_energy(path, energy, f"a scene of {len(names)} clips")
         elif energy.energy:
-            facts = _read(data, clip)
+            facts = _read_facts(data, clip)
             cost = measure_energy(data, facts["frames"], facts["frame_rate"], energy)
             return {**facts, "energy": cost}
         if len(names) < 2 or clip is not None:
-            return _read(data, clip)
-        clips = [{"name": name, **_read(data, name)} for name in names]
+            return _read_facts(data, clip)
+        clips = [{"name": name, **_read_facts(data, name)} for name in names]
     except (FormatError, SceneError) as error:
         raise type(error)(f"{path}: {error}") from error
     return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
 
 
-def _refuse_energy(path: str, energy: EnergyOptions, kind: str) -> None:
+def _reject_energy(path: str, energy: EnergyOptions, kind: str) -> None:
     if energy.energy:
-        raise UsageError(f"{path}: --energy needs a .mocp file of one clip, this is {kind}")
+        raise UsageError(f"{path}: --energy needs a .mocp file of one clip, got {kind}")
 
 
 def is_archive_name(path: str) -> bool:
@@ -100,7 +100,7 @@ def is_archive_name(path: str) -> bool:
 
 
 def _archive_facts(path: str) -> dict[str, Any]:
-    """Return what an archive's trailer says, no clip of it read."""
+    """Return the facts in the trailer of an archive, without reading any clip."""
     from mocpack.corpora.reading import open_corpus
 
     with open_corpus(path) as found:
@@ -123,40 +123,42 @@ def _archive_table(row: dict[str, Any]) -> Table:
     )
     table.add_column(style="bold")
     table.add_column()
-    table.add_row("clips", f"{row['clips_inside']} of {row['skeletons']} skeletons")
+    table.add_row("clips", f"{row['clips_inside']} with {row['skeletons']} skeletons")
     minutes = f"{row['frames']} frames, {row['seconds'] / 60:.1f} minutes"
     table.add_row("motion", minutes)
     shards = f" in {row['shards']} shards" if row["shards"] else ""
     table.add_row("archive", f"{format_size(row['bytes']['file'])}{shards}")
-    table.add_row("  of it trailer", f"{row['bytes']['trailer']} bytes")
+    table.add_row("  trailer", f"{row['bytes']['trailer']} bytes")
     rate = 8 * row["bytes"]["file"] / max(1, row["frames"])
-    table.add_row("  all in all", f"{rate:.1f} bits a frame")
-    table.add_row("catalog", ", ".join(row["columns"]) or "none: a shard")
+    table.add_row("  rate", f"{rate:.1f} bits per frame")
+    table.add_row("catalog", ", ".join(row["columns"]) or "none (one shard of an archive)")
     return table
 
 
-def _read(data: bytes, clip: str | None) -> dict[str, Any]:
+def _read_facts(data: bytes, clip: str | None) -> dict[str, Any]:
     with _api.Motion(data, partial=True, clip=clip) as motion:
         if motion.is_truncated and motion.decoder.decodes_truncated:
-            return _facts_of(motion)
+            return _clip_facts(motion)
     with _api.Motion(data, clip=clip) as motion:
-        return _facts_of(motion)
+        return _clip_facts(motion)
 
 
-def _motion_facts(data: bytes, path: str, clip: str | None, allow_outside: bool) -> dict[str, Any]:
-    """Return what a file of another format holds: its motions, one by one."""
+def _foreign_file_facts(
+    data: bytes, path: str, clip: str | None, allow_outside: bool
+) -> dict[str, Any]:
+    """Return the motions of a file of another format."""
     inside = [clip] if clip is not None else []
-    inside = inside or files.clips_inside(data, path, allow_outside=allow_outside)
+    inside = inside or files.list_clips(data, path, allow_outside=allow_outside)
     names: list[str | None] = [*inside] or [None]
-    read = partial(files.clip_of, data, path, allow_outside=allow_outside)
+    read = partial(files.parse_clip, data, path, allow_outside=allow_outside)
     return {
         "format": format_name(data, path),
         "bytes": {"file": len(data)},
-        "motions": [_motion_of(read(clip=name), name) for name in names],
+        "motions": [_motion_facts(read(clip=name), name) for name in names],
     }
 
 
-def _motion_of(clip: AnyClip, name: str | None) -> dict[str, Any]:
+def _motion_facts(clip: AnyClip, name: str | None) -> dict[str, Any]:
     return {
         "name": name,
         "frames": clip.frame_count,
@@ -180,7 +182,7 @@ def _motions_table(row: dict[str, Any]) -> Table:
         title=f"{escape(row['input'])}: {row['format']}, {size}{several}",
         title_justify="left",
     )
-    for column in ("motion", "frames", "a second", "seconds", "joints", "tracks"):
+    for column in ("motion", "frames", "frames/s", "seconds", "joints", "tracks"):
         table.add_column(column, justify="left" if column == "motion" else "right")
     for motion in motions:
         uneven = "" if motion["even_times"] else ", uneven"
@@ -200,10 +202,10 @@ def _scene_table(scene: dict[str, Any]) -> Table:
     table = Table(
         box=None,
         pad_edge=False,
-        title=f"{scene['input']}: a scene of {len(scene['clips'])} clips, {size}",
+        title=f"{scene['input']}: scene with {len(scene['clips'])} clips, {size}",
         title_justify="left",
     )
-    for column in ("clip", "from", "to", "frames", "joints", "codec", "file", "largest error"):
+    for column in ("clip", "start", "end", "frames", "joints", "codec", "size", "max error"):
         table.add_column(column, justify="left" if column in ("clip", "codec") else "right")
     for facts in scene["clips"]:
         largest = facts["error_mm"]["max"]
@@ -220,14 +222,14 @@ def _scene_table(scene: dict[str, Any]) -> Table:
     return table
 
 
-def _facts_of(motion: _api.Motion) -> dict[str, Any]:
+def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
     try:
         layout = motion.layout()
     except TruncatedError:
         if not motion.is_truncated:
             raise
-        layout = PayloadLayout()  # the cut is before what says how the rest is divided
+        layout = PayloadLayout()  # the file ends before the description of its layout
     return {
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
@@ -251,7 +253,7 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
             "validity": sizes["validity"],
             "tracks": sizes["tracks"],
         },
-        **_besides(motion),
+        **_take_data_facts(motion),
         "error_mm": {
             name: to_millimeters(getattr(errors, name))
             for name in ("declared", "max", "mean", "rms", "p99")
@@ -260,7 +262,7 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
             "declared": to_degrees(errors.declared_angle),
             "max": to_degrees(errors.max_angle),
         },
-        "cut": _cut(motion, layout) if motion.is_truncated else None,
+        "cut": _truncation_facts(motion, layout) if motion.is_truncated else None,
         "groups": layout.groups,
         "layers": layout.layers,
         "layer_errors_mm": [1000 * error for error in layout.layer_errors],
@@ -268,8 +270,8 @@ def _facts_of(motion: _api.Motion) -> dict[str, Any]:
     }
 
 
-def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
-    """Return what a file that was cut still has: bytes, and layers with what they leave."""
+def _truncation_facts(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
+    """Return the bytes and complete layers of a truncated file, and their error."""
     whole = [
         e
         for e, end in zip(layout.layer_errors, layout.layer_ends, strict=False)
@@ -283,8 +285,8 @@ def _cut(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
     }
 
 
-def _besides(motion: _api.Motion) -> dict[str, Any]:
-    """Return what a file holds beside its poses; everything is there, empty where it is not."""
+def _take_data_facts(motion: _api.Motion) -> dict[str, Any]:
+    """Return what a file contains in addition to its poses; every key is present."""
     header = motion.header
     first, last = motion.span
     if not isinstance(header, ClipHeader):
@@ -330,55 +332,55 @@ def _table(facts: dict[str, Any]) -> Table:
     table.add_column()
     seconds = facts["frames"] / facts["frame_rate"]
     table.add_row(
-        "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} a second, {seconds:.2f} s"
+        "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} frames/s, {seconds:.2f} s"
     )
     if facts["joints"] is not None:
         what = "points" if facts["points"] else "joints"
-        table.add_row("skeleton", f"{facts['joints']} {what} from {facts['root']!r}")
+        table.add_row("skeleton", f"{facts['joints']} {what}, root {facts['root']!r}")
         table.add_row("unit", format_length(facts["unit"]))
     else:
         table.add_row("mesh", f"{facts['vertices']} vertices")
-    for title, text in _besides_rows(facts):
+    for title, text in _take_data_rows(facts):
         table.add_row(title, text)
     params = ", ".join(f"{k}={v}" for k, v in facts["params"].items())
     table.add_row("codec", f"{facts['codec']} {params}".strip())
     size = facts["bytes"]
     rate = 8 * size["file"] / facts["frames"]
-    table.add_row("file", f"{format_size(size['file'])}, {rate:.1f} bits a frame")
+    table.add_row("file", f"{format_size(size['file'])}, {rate:.1f} bits per frame")
     for part in ("payload", "skeleton", "metadata"):
         table.add_row(f"  {part}", f"{size[part]} bytes, {100 * size[part] / size['file']:.1f} %")
-    table.add_row("  of it index", f"{size['index']} bytes for {facts['groups']} groups")
+    table.add_row("  index", f"{size['index']} bytes of the payload, {facts['groups']} groups")
     if facts["layers"] > 1:
         errors = ", ".join(format_length(mm / 1000) for mm in facts["layer_errors_mm"])
         table.add_row(
-            "layers", f"{facts['layers']}, coarser ones within {errors or 'no stated error'}"
+            "layers", f"{facts['layers']}, maximum error of the coarser ones {errors or 'unknown'}"
         )
     cut = facts["cut"]
     if cut is not None:
         words = f"{cut['missing_bytes']} bytes of the payload are missing"
         if cut["whole_layers"] is not None:
-            words += f"; {cut['whole_layers']} of {facts['layers']} layers are whole"
+            words += f"; {cut['whole_layers']} of {facts['layers']} layers are complete"
         if cut["error_mm"] is not None:
-            words += f", within {format_length(cut['error_mm'] / 1000)}"
-        table.add_row("cut", words)
+            words += f", maximum error {format_length(cut['error_mm'] / 1000)}"
+        table.add_row("truncated", words)
     for name, title in (
-        ("declared", "error declared"),
-        ("max", "  largest"),
-        ("p99", "  99th percentile"),
-        ("rms", "  RMS"),
-        ("mean", "  mean"),
+        ("declared", "error bound"),
+        ("max", "  maximum error"),
+        ("p99", "  99th percentile error"),
+        ("rms", "  RMS error"),
+        ("mean", "  mean error"),
     ):
         value = facts["error_mm"][name]
         table.add_row(title, "-" if value is None else format_length(value / 1000))
     if facts["angle_deg"]["declared"] is not None:
         declared, largest = (math.radians(facts["angle_deg"][k]) for k in ("declared", "max"))
-        table.add_row("error of angles declared", format_angle(declared))
-        table.add_row("  largest", format_angle(largest))
+        table.add_row("angle error bound", format_angle(declared))
+        table.add_row("  maximum angle error", format_angle(largest))
     return table
 
 
-def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return lines for what a take holds beside its poses, where it does."""
+def _take_data_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return table rows for the data of a take other than its poses."""
     rows = []
     facts = facts | {"hinge_count": len(facts.get("hinges", []))}
     if facts["start_time"] or not facts.get("even_times", True):
@@ -387,15 +389,15 @@ def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     if facts.get("loop"):
         rows.append(("plays", "in a loop"))
     if facts.get("interpolated"):
-        rows.append(("bound", "holds between frames too"))
+        rows.append(("bound", "also holds between frames"))
     if (facts.get("up", "y"), facts.get("handedness", "right")) != ("y", "right"):
-        rows.append(("source's space", f"{facts['up']} up, {facts['handedness']}-handed"))
+        rows.append(("source axes", f"{facts['up']} up, {facts['handedness']}-handed"))
     for key, title, text in (
-        ("rest_rotations", "rest", "rotations of its own"),
+        ("rest_rotations", "rest pose", "with rotations"),
         ("hinge_count", "hinges", "{} angles"),
         ("constant_scales", "scales", "{} joints, constant"),
         ("moving_scales", "scales", "{} joints, moving"),
-        ("gaps", "gaps", "{} samples not seen"),
+        ("gaps", "gaps", "{} missing samples"),
     ):
         if facts.get(key):
             rows.append((title, text.format(facts[key])))
@@ -406,6 +408,6 @@ def _besides_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _track_text(track: dict[str, Any]) -> str:
     rate, bound = track["rate"], track["bound"]
-    when = "at times of its own" if rate is None else f"at {rate:.6g} a second"
-    within = f"within {bound:.4g} {track['unit']}".rstrip() if bound else "exact"
+    when = "with a time each" if rate is None else f"at {rate:.6g} per second"
+    within = f"maximum error {bound:.4g} {track['unit']}".rstrip() if bound else "exact"
     return f"{track['kind']}, {track['samples']} samples {when}, {within}, {track['bytes']} bytes"

@@ -1,4 +1,4 @@
-"""Which files a command works on and where each result goes: files, folders, patterns."""
+"""Find the input files that files, folders and patterns name, and choose their output paths."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from mocpack.cli.files import PIPE
 from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
 
-PACKED = (".mocp",)
-# Extensions of the files that are read when a folder is named. Skeletons are no motions by
-# themselves; tables and pickles can be anything, unless a robot is named.
-ROBOT_MOTIONS = set(supported_extensions()) - {".asf"}
-MOTIONS = ROBOT_MOTIONS - {".csv", ".pkl", ".pickle", ".pt", ".motion"}
+PACKED_EXTENSIONS = (".mocp",)
+# Extensions of the files that a folder stands for. Skeleton files contain no motion. Tables and
+# pickles can contain anything, so they count only with --robot.
+ROBOT_MOTION_EXTENSIONS = set(supported_extensions()) - {".asf"}
+MOTION_EXTENSIONS = ROBOT_MOTION_EXTENSIONS - {".csv", ".pkl", ".pickle", ".pt", ".motion"}
 
 
 @dataclass(frozen=True)
@@ -26,34 +26,34 @@ class Source:
     Attributes
     ----------
     path : str
-        As a person would name it; ``-`` for standard input.
-    below : str
-        Its name in an output folder: with its subfolders, if it was found in a folder.
+        The path as given or found; ``-`` for standard input.
+    relative_path : str
+        The path inside an output folder, with subfolders if the file was found in a folder.
     in_folder : bool
-        Whether a folder was named and not this file.
+        Whether the file was found in a named folder.
     """
 
     path: str
-    below: str
+    relative_path: str
     in_folder: bool = False
 
 
 def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source]:
-    """Return every file that the words of a command line name, each once.
+    """Return every file that the arguments name, without duplicates.
 
-    A folder stands for all its files, in subfolders too, whose extension is one of `suffixes`;
-    a pattern such as ``takes/*.bvh`` or ``takes/**/*.bvh`` for what it matches, as not every shell
-    does it. A file whose own name looks like a pattern is that file.
+    A folder stands for all files in it and its subfolders whose extension is in `suffixes`. A
+    pattern such as ``takes/*.bvh`` or ``takes/**/*.bvh`` is expanded here, because not every shell
+    does it. An existing file whose name looks like a pattern is taken literally.
     """
     found: dict[str, Source] = {}
     for word in words:
-        for source in _sources_of(word, suffixes):
+        for source in _find_sources(word, suffixes):
             found.setdefault(os.path.realpath(source.path) if word != PIPE else PIPE, source)
     return list(found.values())
 
 
-def outputs_for(sources: Sequence[Source], output: str | None, suffix: str) -> list[str]:
-    """Return where each goes: beside it, to the one named file, or into the named folder."""
+def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> list[str]:
+    """Return the output path of each source: next to it, the named file, or in the named folder."""
     if output is None:
         return [
             s.path if s.path == PIPE else str(Path(s.path).with_suffix(suffix)) for s in sources
@@ -61,47 +61,49 @@ def outputs_for(sources: Sequence[Source], output: str | None, suffix: str) -> l
     several = len(sources) > 1 or sources[0].in_folder
     if output == PIPE:
         if several:
-            raise UsageError("several files cannot go to one pipe")
+            raise UsageError(
+                f"-o - writes one file to standard output, got {len(sources)} inputs; name a folder"
+            )
         return [PIPE]
     if not (several or Path(output).is_dir() or output.endswith(("/", os.sep))):
         return [output]
-    outputs = [str(Path(output) / Path(s.below).with_suffix(suffix)) for s in sources]
+    outputs = [str(Path(output) / Path(s.relative_path).with_suffix(suffix)) for s in sources]
     first: dict[str, str] = {}
     for source, path in zip(sources, outputs, strict=True):
         if first.setdefault(path, source.path) != source.path:
-            raise UsageError(f"{first[path]} and {source.path} would both be {path}")
+            raise UsageError(f"{first[path]} and {source.path} would both be written to {path}")
     return outputs
 
 
 def make_folders(output: str | None, outputs: Sequence[str]) -> None:
-    """Make the named output folder, and in it those that the inputs had."""
+    """Create the output folder and the subfolders of the inputs in it."""
     for path in outputs:
         parent = Path(path).parent
         if output is not None and path not in (PIPE, output):
             parent.mkdir(parents=True, exist_ok=True)
 
 
-def _sources_of(word: str, suffixes: Collection[str]) -> Iterator[Source]:
+def _find_sources(word: str, suffixes: Collection[str]) -> Iterator[Source]:
     if word != PIPE and Path(word).is_dir():
-        yield from _in_folder(word, suffixes)
+        yield from _find_in_folder(word, suffixes)
         return
     if not has_magic(word) or os.path.lexists(word):
         yield Source(word, Path(word).name)
         return
     matches = sorted(glob(word, recursive=True))  # noqa: PTH207 - absolute patterns too
     if not matches and not {"*", "?"} & set(word):
-        yield Source(word, Path(word).name)  # brackets are common in names: a file that is missing
+        yield Source(word, Path(word).name)  # a missing file with brackets in its name
         return
     if not matches:
         raise UsageError(f"no file matches {word!r}")
     for match in matches:
         if Path(match).is_dir():
-            yield from _in_folder(match, suffixes)
+            yield from _find_in_folder(match, suffixes)
         elif Path(match).is_file() or not Path(match).exists():
             yield Source(match, Path(match).name)
 
 
-def _in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
+def _find_in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
     found = []
     for place, inside, names in os.walk(folder):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
@@ -109,9 +111,8 @@ def _in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
             if Path(name).suffix.lower() in suffixes and not name.startswith("."):
                 path = Path(place) / name
                 if path.exists() and not path.is_file():
-                    continue  # a pipe or a device: nobody named it, and reading it could block
+                    continue  # reading a named pipe or a device could block
                 found.append(Source(str(path), str(path.relative_to(folder)), in_folder=True))
     if not found:
-        wanted = ", ".join(sorted(suffixes))
-        raise UsageError(f"{folder}: a folder without any file of: {wanted}")
+        raise UsageError(f"{folder}: the folder has no file with {', '.join(sorted(suffixes))}")
     return found

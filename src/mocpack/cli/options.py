@@ -1,4 +1,4 @@
-"""Options that several commands take, said once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ import typer
 from mocpack.presets import describe_presets
 
 EFFORTS = ("fast", "default", "best")
-LAST_PORT = 65_535
+MAX_PORT = 65_535
 
 
 def complete_codec(incomplete: str) -> list[str]:
-    """Return the codecs that a shell may offer."""
+    """Return the codecs that complete a word in a shell."""
     from mocpack.registry import codec_ids
 
     return [name for name in codec_ids() if name.startswith(incomplete)]
 
 
 def complete_preset(incomplete: str) -> list[str]:
-    """Return the presets that a shell may offer."""
+    """Return the presets that complete a word in a shell."""
     from mocpack.presets import PRESETS
 
     return [name for name in PRESETS if name.startswith(incomplete)]
 
 
 def complete_effort(incomplete: str) -> list[str]:
-    """Return the efforts that a shell may offer."""
+    """Return the efforts that complete a word in a shell."""
     return [name for name in EFFORTS if name.startswith(incomplete)]
 
 
@@ -35,129 +35,145 @@ CodecSpec = Annotated[
     str,
     typer.Option(
         "--codec",
-        help="Codec and parameters, like wavelet:ratio=20; auto: keysine, or lossless where "
-        "keysine cannot keep the bound.",
+        help="Choose the codec and its parameters, like wavelet:ratio=20. auto uses keysine, or "
+        "lossless if keysine cannot keep the error.",
         autocompletion=complete_codec,
     ),
 ]
 Preset = Annotated[
     str | None,
     typer.Option(
-        help=f"Largest error by purpose: {describe_presets()}.", autocompletion=complete_preset
+        help=f"Choose the maximum error by purpose: {describe_presets()}.",
+        autocompletion=complete_preset,
     ),
 ]
 MaxError = Annotated[
     str | None,
-    typer.Option(help="Largest error anywhere, like 1mm, which keysine keeps by default."),
+    typer.Option(help="Limit the maximum error, like 2mm; keysine keeps 1mm by default."),
 ]
-MeanError = Annotated[str | None, typer.Option(help="Mean error, like 2mm.")]
-Lossless = Annotated[bool, typer.Option("--lossless", help="Every number comes back.")]
-Effort = Annotated[str, typer.Option(help="fast, default or best.", autocompletion=complete_effort)]
+MeanError = Annotated[str | None, typer.Option(help="Aim for this mean error, like 2mm.")]
+Lossless = Annotated[bool, typer.Option("--lossless", help="Keep every number exactly.")]
+Effort = Annotated[
+    str, typer.Option(help="Choose fast, default or best.", autocompletion=complete_effort)
+]
 OwnEffort = Annotated[
     str | None,
     typer.Option(
         "--effort",
-        help="fast, default or best; else the codec's own.",
+        help="Choose fast, default or best; without it, the codec decides.",
         autocompletion=complete_effort,
     ),
 ]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="Say what would be made of what, and make nothing.")
+    bool,
+    typer.Option("--dry-run", help="List the files that would be written, without writing them."),
 ]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite files that exist.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Overwrite existing files.")]
 Json = Annotated[
-    bool, typer.Option("--json", help="Print a JSON list, with ok and error for each.")
+    bool, typer.Option("--json", help="Print a JSON list with ok and error for each result.")
 ]
 Unit = Annotated[
     str | None,
-    typer.Option(help="One unit of a file that does not say: m, cm, mm, inch, or like 5.644cm."),
+    typer.Option(
+        help="Set the length unit of a file without one: m, cm, mm, inch, or like 5.644cm."
+    ),
 ]
 Frames = Annotated[
-    str | None, typer.Option(help="Only these frames, like 1: or 10:200 (0 is the first).")
+    str | None, typer.Option(help="Use only these frames, like 1: or 10:200; the first is 0.")
 ]
 SkeletonFile = Annotated[
-    str | None, typer.Option("--skeleton", help="The .asf of an .amc, where it is not beside it.")
+    str | None,
+    typer.Option("--skeleton", help="Read the skeleton of an .amc file from this .asf file."),
 ]
-ClipName = Annotated[
-    str | None, typer.Option("--clip", help="Which clip of a scene, where it has several.")
-]
+ClipName = Annotated[str | None, typer.Option("--clip", help="Choose a clip of a scene by name.")]
 Animation = Annotated[
     str | None,
     typer.Option(
         "--animation",
         "--clip",
-        help="Which animation, subject or clip of a file of several, by name or number from 0.",
+        help="Choose an animation, subject or clip of the file by name, or by number from 0.",
     ),
 ]
 Fps = Annotated[
     float | None,
     typer.Option(
         "--fps",
-        help="Frames a second to sample a glTF, FBX, USD or .mocp at, or that a robot's table "
-        "has (30).",
+        help="Resample glTF, FBX, USD or .mocp to this frame rate, or set the rate of a robot "
+        "table (default 30).",
     ),
 ]
 BodyModel = Annotated[
     str | None,
-    typer.Option("--body-model", help="The .npz of the SMPL-H or SMPL-X body of an AMASS motion."),
+    typer.Option("--body-model", help="Use this SMPL-H or SMPL-X body (.npz) for an AMASS motion."),
 ]
 RobotFile = Annotated[
     str | None,
-    typer.Option("--robot", help="The URDF or MJCF of the robot that a csv, npz or pkl moves."),
+    typer.Option("--robot", help="Use this robot (URDF or MJCF) for a .csv, .npz or .pkl file."),
 ]
 Quaternion = Annotated[
     str | None,
-    typer.Option("--quaternion", help="Order of a robot's quaternions, xyzw or wxyz."),
+    typer.Option("--quaternion", help="Set the order of a robot's quaternions: xyzw or wxyz."),
 ]
 AllowPickle = Annotated[
     bool,
-    typer.Option("--allow-pickle", help="Read pickles: arrays and plain values, nothing is run."),
+    typer.Option(
+        "--allow-pickle", help="Read pickle files. Only arrays and plain values load; no code runs."
+    ),
 ]
 AllowOutside = Annotated[
     bool,
     typer.Option(
-        "--allow-outside", help="Let a file name others outside its folder; only if you trust it."
+        "--allow-outside",
+        help="Let a file refer to files outside its folder; use it only for files you trust.",
     ),
 ]
 FindHinges = Annotated[
     bool,
-    typer.Option("--find-hinges", help="Look for joints that turn about one axis, and say which."),
+    typer.Option("--find-hinges", help="Detect joints that rotate about one axis, and list them."),
 ]
 MemoryLimit = Annotated[
     str,
-    typer.Option(help="The most memory that a .mocp file may take, like 4GB; none for no limit."),
+    typer.Option(
+        help="Limit the memory for decoding a .mocp file, like 4GB; none removes the limit."
+    ),
 ]
 DEFAULT_MEMORY_LIMIT = "1GB"
 Workers = Annotated[
-    int, typer.Option("--jobs", "-j", help="Files at a time; 0 for as many as there are cores.")
+    int, typer.Option("--jobs", "-j", help="Run this many worker processes; 0 uses all cores.")
 ]
 Resume = Annotated[
     bool,
     typer.Option(
         "--resume",
-        help="Go on with a batch that was stopped: only what is missing, changed or damaged.",
+        help="Continue an interrupted batch: skip outputs that are complete and unchanged.",
     ),
 ]
 PackInputs = Annotated[
-    list[str], typer.Argument(help="Motion files, folders, patterns, s3:// addresses.")
+    list[str], typer.Argument(help="Motion files, folders, patterns or s3:// URLs.")
 ]
-PlanFile = Annotated[str, typer.Argument(help="The plan, .jsonl, of mocpack cluster plan.")]
-Archive = Annotated[str, typer.Option("--output", "-o", help="The archive, .mocps; s3:// too.")]
+PlanFile = Annotated[
+    str, typer.Argument(help="Plan file (.jsonl) written by mocpack cluster plan.")
+]
+Archive = Annotated[
+    str, typer.Option("--output", "-o", help="Archive to write (.mocps), a path or an s3:// URL.")
+]
 KeyPoses = Annotated[
     bool,
     typer.Option(
         "--keys",
-        help="Repeat key poses in the trailer: some 5 % larger, and a remote window is one "
-        "request of nothing but its own bytes.",
+        help="Copy key poses into the trailer, so that a remote window needs one request; the "
+        "archive grows by about 5 %.",
     ),
 ]
 Report = Annotated[
-    str | None, typer.Option("--report", help="File for a list of what was refused, JSON lines.")
+    str | None,
+    typer.Option("--report", help="Write the rejected files to this file, as JSON lines."),
 ]
-ArchiveSource = Annotated[str, typer.Argument(help="The archive: a path, s3://…, https://…")]
+ArchiveSource = Annotated[str, typer.Argument(help="Archive: a path, an s3:// or an https:// URL.")]
 Where = Annotated[
     str | None,
     typer.Option(
-        "--where", help="SQL condition on the catalogue: \"subject = 's3' and seconds > 5\"."
+        "--where",
+        help="Select clips by an SQL condition, like \"subject = 's3' and seconds > 5\".",
     ),
 ]

@@ -1,4 +1,4 @@
-"""The inputs of ``corpus pack`` and ``cluster plan``: files, folders, patterns and addresses."""
+"""The inputs of ``corpus pack`` and ``cluster plan``: files, folders, patterns and URLs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
-from mocpack.cli.inputs import MOTIONS, ROBOT_MOTIONS, Source, find_sources
+from mocpack.cli.inputs import MOTION_EXTENSIONS, ROBOT_MOTION_EXTENSIONS, Source, find_sources
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.planning import FileHashes, Plan
@@ -17,15 +17,15 @@ from mocpack.errors import UsageError
 
 @dataclass(frozen=True)
 class PackInputs:
-    """What the words of the command line name.
+    """The motion files to pack, and how to pack them.
 
     Attributes
     ----------
     files : mapping of str to str
-        Paths and URLs by their clips' names.
-    packing : Packing
-    entries : mapping of str to Entry
-        What stores have said of URLs.
+        Paths and URLs by clip name.
+    packing : PackOptions
+    entries : mapping of str to FileInfo
+        Sizes and times of the URLs, from the listing of their store.
     """
 
     files: Mapping[str, str]
@@ -33,47 +33,49 @@ class PackInputs:
     entries: Mapping[str, FileInfo]
 
     def plan(
-        self, known: Sequence[str] = (), *, everywhere: bool = False
+        self, known: Sequence[str] = (), *, absolute_paths: bool = False
     ) -> tuple[Plan, FileHashes]:
-        """Return the plan, and the hashes that it has taken of files.
+        """Hash the files; return the plan and the hashes.
 
         Parameters
         ----------
         known : sequence of str
-            Files of hashes that were taken before, by whomever.
-        everywhere : bool
-            Whether paths are to mean the same from any folder.
+            Files with the hashes of an earlier run, which need not be computed again.
+        absolute_paths : bool
+            Whether to store absolute paths, so that the plan works from any folder.
         """
         paths = self.files.items()
-        named = {name: storage.absolute(path) if everywhere else path for name, path in paths}
-        listed = Plan.listed(named, self.packing, entries=self.entries)
+        by_name = {name: storage.absolute(path) if absolute_paths else path for name, path in paths}
+        listed = Plan.listed(by_name, self.packing, entries=self.entries)
         hashes = FileHashes(self.packing, known, self.entries)
         return replace(listed, files=hashes.add_hashes(listed.files)), hashes
 
 
 def find_inputs(words: Sequence[str], packing: PackOptions) -> PackInputs:
-    """Return the motion files that files, folders, patterns and addresses stand for."""
+    """Return the motion files that files, folders, patterns and URLs name."""
     for word in words:
         if word.endswith(".jsonl"):
             raise UsageError(
-                f"{word} is not a motion file; if it is a plan, use mocpack cluster pack {word}"
+                f"{word} is not a motion file; to pack a plan, use mocpack cluster pack {word}"
             )
-    suffixes = (ROBOT_MOTIONS if "robot" in packing.reading else MOTIONS) | {".mocp"}
+    suffixes = (ROBOT_MOTION_EXTENSIONS if "robot" in packing.reading else MOTION_EXTENSIONS) | {
+        ".mocp"
+    }
     entries: dict[str, FileInfo] = {}
     sources = find_sources([word for word in words if not is_url(word)], suffixes)
     for url in filter(is_url, words):
         listed = storage.list_files(url)
         entries |= {one.path: one for one in listed}
-        sources += _sources_at(url, listed, suffixes)
+        sources += _find_at_url(url, listed, suffixes)
     there = [source for source in sources if source.path == "-" or Path(source.path).exists()]
     if not entries and not there:
-        # an archive of no clip would stand in the way of the next try
-        raise UsageError(f"{', '.join(words)[:200]}: there is no such file or folder")
-    return PackInputs(_by_name(sources), packing, entries)
+        # An empty archive would block the next run, which must not overwrite it.
+        raise UsageError(f"{', '.join(words)[:200]}: no such file or folder")
+    return PackInputs(_index_by_name(sources), packing, entries)
 
 
-def _sources_at(url: str, listed: Sequence[FileInfo], suffixes: set[str]) -> list[Source]:
-    """Return the motion files of a URL: of a folder, of a pattern, or itself."""
+def _find_at_url(url: str, listed: Sequence[FileInfo], suffixes: set[str]) -> list[Source]:
+    """Return the motion files of a URL that names a folder, a pattern or one file."""
     folder = url.rstrip("/")
     found = []
     for one in listed:
@@ -83,16 +85,18 @@ def _sources_at(url: str, listed: Sequence[FileInfo], suffixes: set[str]) -> lis
         elif name.suffix.lower() in suffixes and not name.name.startswith("."):
             found.append(Source(one.path, one.path[len(folder) + 1 :], in_folder=True))
     if not found:
-        raise UsageError(f"{url}: no motion file is there")
+        raise UsageError(f"{url}: no motion file found")
     return found
 
 
-def _by_name(sources: Sequence[Source]) -> dict[str, str]:
-    """Return the files by the names of their clips: their paths in the source without suffix."""
+def _index_by_name(sources: Sequence[Source]) -> dict[str, str]:
+    """Return the files by clip name, which is the path below the source without extension."""
     found: dict[str, str] = {}
     for source in sources:
-        name = PurePath(source.below).with_suffix("").as_posix()
+        name = PurePath(source.relative_path).with_suffix("").as_posix()
         if name in found:
-            raise UsageError(f"{found[name]} and {source.path} would both be clip {name!r}")
+            raise UsageError(
+                f"{found[name]} and {source.path} would both become clip {name!r}; rename one"
+            )
         found[name] = source.path
     return found

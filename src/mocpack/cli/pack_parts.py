@@ -1,4 +1,4 @@
-"""What commands that pack in parts share: the folder of parts, the overwrite rules, the join."""
+"""Packing in parts, shared by commands: the parts folder, the overwrite rules, the join."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mocpack.cli import files
-from mocpack.cli.progress import counted
+from mocpack.cli.progress import make_progress_bar
 from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
 from mocpack.corpora.packing import RejectedFile
@@ -17,9 +17,9 @@ from mocpack.io.atomic import remove_temporaries
 
 
 def read_plan(name: str, output: str) -> Plan:
-    """Read a plan file; refuse an `output` that is one of the plan's own files."""
+    """Read a plan file. Raise `UsageError` if `output` is one of the files of the plan."""
     plan = Plan.from_bytes(storage.read(name), name=name)
-    files.check_apart(output, [name, *(one.path for one in plan.files)])
+    files.check_not_input(output, [name, *(one.path for one in plan.files)])
     return plan
 
 
@@ -29,51 +29,53 @@ def parts_folder(output: str) -> str:
 
 
 def hashes_file(output: str) -> str:
-    """Return the file of the hashes that a run took which packs this archive in parts."""
+    """Return the file that stores the input hashes while an archive is packed in parts."""
     return storage.join_path(parts_folder(output), "hashes.json")
 
 
-def check_free(output: str, *, force: bool) -> None:
+def check_output(output: str, *, force: bool) -> None:
     """Raise `UsageError` if the output exists, on disk or in a store, and `force` is not given."""
     if not is_url(output):
-        files.check_free(output, force=force)
+        files.check_output(output, force=force)
     elif not force and storage.exists(output):
-        raise UsageError(f"{output} exists; -f overwrites it")
+        raise UsageError(f"{output} exists; use -f to overwrite it")
 
 
 def may_write(output: str, *, force: bool) -> bool:
-    """Return whether parts may replace the archive that is there: `force`, or some are packed.
+    """Return whether the parts may replace an existing archive: with `force`, or if some exist.
 
-    Raises `UsageError` at once if the archive was not packed in parts. With `force`, the record of
-    an earlier run is removed.
+    Raise `UsageError` if the existing archive was not packed in parts. With `force`, remove the
+    record of an earlier run.
     """
     if force:
         pack_record.remove_record(output)
-    begun = any(one.path.endswith(".part") for one in storage.list_files(parts_folder(output)))
-    check_free(output, force=force or begun or pack_record.has_record(output))
-    return force or begun
+    has_parts = any(one.path.endswith(".part") for one in storage.list_files(parts_folder(output)))
+    check_output(output, force=force or has_parts or pack_record.has_record(output))
+    return force or has_parts
 
 
 def read_rejected(
-    those: Sequence[Part],
+    chosen_parts: Sequence[Part],
     output: str,
     ending: Mapping[str, Any] | None = None,
     *,
     may_write: bool,
 ) -> list[RejectedFile] | None:
-    """Return the files that were refused when these parts became the archive; None if not yet."""
-    before = pack_record.read_rejected(those, output, ending)
+    """Return the files that were rejected when these parts were joined; None before that."""
+    before = pack_record.read_rejected(chosen_parts, output, ending)
     if before is None and not may_write and storage.exists(output):
-        raise UsageError(f"{output} exists, of other files or packed otherwise; -f overwrites it")
+        raise UsageError(
+            f"{output} exists with other files or other options; use -f to overwrite it"
+        )
     return before
 
 
-def pack_parts(those: Sequence[Part], folder: str, engine: Engine) -> None:
-    """Pack the parts that are missing, with a progress bar."""
-    with counted() as bar:
+def pack_parts(chosen_parts: Sequence[Part], folder: str, engine: Engine) -> None:
+    """Pack the missing parts, with a progress bar."""
+    with make_progress_bar() as bar:
         task = bar.add_task("packing", total=None)
         parts.pack_parts(
-            those,
+            chosen_parts,
             folder,
             engine,
             lambda done, count: bar.update(task, completed=done, total=count),
@@ -89,27 +91,27 @@ def make_archive(
     engine: Engine | None = None,
     hashes: FileHashes | None = None,
 ) -> tuple[list[RejectedFile], bool]:
-    """Join the parts of a plan, after an `engine`, if any, has packed those that are missing.
+    """Join the parts of a plan; with an `engine`, pack the missing parts first.
 
     Parameters
     ----------
     ending : mapping
-        What `ArchiveOptions.parse` returns.
+        The result of `ArchiveOptions.parse`.
     may_write : bool
-        Whether an archive of other parts may be replaced.
-    hashes : Hashes, optional
-        Hashes that this run took. They are saved, so that the next run reads no file again.
+        Whether an archive with other parts may be replaced.
+    hashes : FileHashes, optional
+        Hashes from this run. They are saved, so that the next run need not read the files again.
 
     Returns
     -------
-    refused : list of Refused
+    rejected : list of RejectedFile
     kept : bool
-        Whether the archive was complete before; then nothing is written.
+        Whether the archive was already complete; then nothing is written.
     """
     folder = parts_folder(output)
-    refused = read_rejected(plan.parts, output, ending, may_write=may_write)
-    kept = refused is not None
-    if refused is None:
+    rejected = read_rejected(plan.parts, output, ending, may_write=may_write)
+    kept = rejected is not None
+    if rejected is None:
         if hashes is not None:
             hashes.save(hashes_file(output))
         if not is_url(output):
@@ -117,8 +119,8 @@ def make_archive(
         catalog.import_parquet()  # raises before the work if the package is missing
         if engine is not None:
             pack_parts(plan.parts, storage.absolute(folder), engine)
-        refused = parts.join(plan.parts, folder, output, **ending)
+        rejected = parts.join(plan.parts, folder, output, **ending)
         rows = {} if hashes is None else hashes.rows
-        pack_record.write_record(plan.parts, output, ending, refused, rows)
+        pack_record.write_record(plan.parts, output, ending, rejected, rows)
     storage.remove_folder(folder)
-    return refused, kept
+    return rejected, kept

@@ -1,4 +1,4 @@
-"""Bars for work that takes long, on a terminal and nowhere else, each with the time left."""
+"""Progress bars with the estimated time left, shown only on a terminal."""
 
 from __future__ import annotations
 
@@ -22,94 +22,97 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from mocpack import progress as told_progress
+from mocpack import progress as work_progress
 from mocpack.cli.terminal import printable, stderr
 from mocpack.workers import STOP_TIMEOUT_S
 
-SLOW = 2.0  # seconds after which a single piece of work shows how far it has come
-LOOKING = 0.1  # seconds between two looks at whether the work is done
-SOON = 0.02  # of the work, before which the time left cannot be told
-NEVER_DONE = 1 + 1e-6  # in shares: a bar that is full does not come back if work is done again
+SHOW_BAR_AFTER_S = 2.0  # work on a single file that is faster shows no bar
+POLL_INTERVAL_S = 0.1  # between two checks whether the work is done
+MIN_FRACTION_DONE = 0.02  # below this, the time left cannot be estimated
+# Slightly above 1, because rich never moves a full bar back, and work can be repeated.
+BAR_TOTAL = 1 + 1e-6
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
-class TimeLeft(ProgressColumn):
-    """The time that the rest takes, if it goes on as fast as it went so far."""
+class TimeLeftColumn(ProgressColumn):
+    """The estimated time left, assuming a constant speed."""
 
     def render(self, task: Task) -> Text:
-        left = seconds_left(task.elapsed or 0.0, task.completed, task.total)
+        left = estimate_seconds_left(task.elapsed or 0.0, task.completed, task.total)
         return Text("" if left is None else f"{timedelta(seconds=left)} left")
 
 
-def seconds_left(elapsed: float, done: float, total: float | None) -> int | None:
-    """Return the seconds that the rest of the work takes, None while that cannot be told.
+def estimate_seconds_left(elapsed: float, done: float, total: float | None) -> int | None:
+    """Return the estimated seconds left; None if it is too early to estimate.
 
-    >>> seconds_left(10.0, 20, 100)
+    >>> estimate_seconds_left(10.0, 20, 100)
     40
-    >>> seconds_left(10.0, 0, 100) is None
+    >>> estimate_seconds_left(10.0, 0, 100) is None
     True
     """
-    if not total or done <= 0 or done < SOON * total:
+    if not total or done <= 0 or done < MIN_FRACTION_DONE * total:
         return None
     return max(0, round(elapsed * (total - done) / done))
 
 
-def counted() -> Progress:
-    """Return a bar for work that is counted, with the time left."""
-    return bar(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeLeft())
+def make_progress_bar() -> Progress:
+    """Return a bar that counts finished items and shows the time left."""
+    return _make_bar(BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeLeftColumn())
 
 
-def watched(title: str, work: Callable[[], Made], *, slow: float = SLOW) -> Made:
-    """Return what `work()` does, under a bar with the time left once it has taken `slow` seconds.
+def run_with_progress(
+    title: str, work: Callable[[], Result], *, slow: float = SHOW_BAR_AFTER_S
+) -> Result:
+    """Return the result of `work()`; show a bar once it has taken `slow` seconds.
 
-    It runs in a thread, so that Ctrl-C is noticed during a long native call, and says how far it
-    has come by `mocpack.progress`; of work that does not say, only the time so far is shown.
+    The work runs in a thread, so that Ctrl-C also interrupts a long native call. It reports its
+    progress through `mocpack.progress`; without reports, the bar shows only the elapsed time.
     """
-    found: list[Made] = []
-    failed: list[BaseException] = []
-    leaving = False
-    shown = bar(BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeLeft())
+    results: list[Result] = []
+    errors: list[BaseException] = []
+    interrupted = False
+    shown = _make_bar(BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), TimeLeftColumn())
     task = shown.add_task(printable(title), total=None)
 
-    def told(share: float) -> None:
-        if leaving:
+    def on_progress(fraction: float) -> None:
+        if interrupted:
             raise KeyboardInterrupt
-        shown.update(task, completed=share, total=NEVER_DONE)
+        shown.update(task, completed=fraction, total=BAR_TOTAL)
 
-    def do() -> None:
+    def run() -> None:
         try:
-            with told_progress.report_to(told):
-                found.append(work())
+            with work_progress.report_to(on_progress):
+                results.append(work())
         except BaseException as error:
-            failed.append(error)
+            errors.append(error)
 
-    thread = Thread(target=copy_context().run, args=(do,), daemon=True)
+    thread = Thread(target=copy_context().run, args=(run,), daemon=True)
     thread.start()
     try:
-        _join_for(thread, slow)
+        _join_thread(thread, slow)
         if thread.is_alive():
             with shown:
-                _join_for(thread, inf)
+                _join_thread(thread, inf)
     except KeyboardInterrupt:
-        leaving = True
-        thread.join(STOP_TIMEOUT_S)  # it may be writing
-        if not found:
+        interrupted = True
+        thread.join(STOP_TIMEOUT_S)  # it may be writing a file
+        if not results:
             raise
-    if failed:
-        raise failed[0]
-    return found[0]
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
-def _join_for(thread: Thread, seconds: float) -> None:
-    """Wait for a thread, and look up often: Windows tells of Ctrl-C between two waits only."""
+def _join_thread(thread: Thread, seconds: float) -> None:
+    """Wait for a thread in short steps, because Windows delivers Ctrl-C only between waits."""
     until = monotonic() + seconds
     while thread.is_alive() and (left := until - monotonic()) > 0:
-        thread.join(min(left, LOOKING))
+        thread.join(min(left, POLL_INTERVAL_S))
 
 
-def bar(*columns: ProgressColumn) -> Progress:
-    """Return a bar of a description and these columns, shown on a terminal only."""
+def _make_bar(*columns: ProgressColumn) -> Progress:
+    """Return a bar with a description and these columns, shown only on a terminal."""
     console = stderr()
     return Progress(
         TextColumn("{task.description}"),

@@ -1,4 +1,4 @@
-"""The reading options, stated once for the commands that read motion files of every format."""
+"""The reading options that all commands share which read motion files of any format."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mocpack.cli import options
 
 @dataclass(frozen=True)
 class Reading:
-    """How motion files are read, an option per field; the names are those of `mocpack.read`."""
+    """How to read motion files, one option per field, named as in `mocpack.read`."""
 
     fps: options.Fps = None
     body_model: options.BodyModel = None
@@ -21,7 +21,7 @@ class Reading:
     unit: options.Unit = None
     skeleton: options.SkeletonFile = None
 
-    def given(self, **others: Any) -> dict[str, Any]:
-        """Return the options that were given, by name, and those of the others that were."""
+    def to_arguments(self, **others: Any) -> dict[str, Any]:
+        """Return the options that are set, with those of `others`, as keyword arguments."""
         chosen = asdict(self) | others
         return {k: value for k, value in chosen.items() if value is not None and value is not False}

@@ -1,4 +1,4 @@
-"""``mocpack scene``: several clips on one clock in one .mocp file."""
+"""``mocpack scene``: compress several clips on one clock into one .mocp file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rich.table import Table
 from mocpack import _api, progress
 from mocpack.cli import files, options
 from mocpack.cli.encoding import Encoding, Target
-from mocpack.cli.inputs import MOTIONS, find_sources
-from mocpack.cli.progress import watched
+from mocpack.cli.inputs import MOTION_EXTENSIONS, find_sources
+from mocpack.cli.progress import run_with_progress
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip
 from mocpack.container import MAGIC, pack_scene
@@ -25,7 +25,7 @@ from mocpack.units import format_length, format_size, to_millimeters
 
 @dataclass(frozen=True)
 class Part:
-    """One clip to be: its name in the scene, its file, which motion of it, and the file's bytes."""
+    """One clip of the scene: its name, its file, the motion in the file, and the file's bytes."""
 
     name: str
     path: str
@@ -40,12 +40,17 @@ class Part:
 def run(
     inputs: Annotated[
         list[str],
-        typer.Argument(help="Motion files, or NAME=FILE; folders and patterns. Packed ones too."),
+        typer.Argument(help="Motion or .mocp files, folders or patterns; NAME=FILE names a clip."),
     ],
-    output: Annotated[str, typer.Option("--output", "-o", help="The .mocp file, or - for a pipe.")],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", help="Write to this .mocp file; - writes to standard output."
+        ),
+    ],
     start: Annotated[
         list[str] | None,
-        typer.Option(help="When a clip begins on the clock, like ben=2.5; repeat it."),
+        typer.Option(help="Start a clip at this time in seconds, like ben=2.5; repeatable."),
     ] = None,
     *,
     encoding: Encoding,
@@ -56,28 +61,30 @@ def run(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
-    """Pack several motions on one clock into one file: two actors and a prop, a C3D's subjects."""
+    """Compress several motions on one clock into one .mocp file."""
     spec, target = encoding.parse()
-    again = bool(target) or spec != AUTO_CODEC
-    parts = _parts(inputs, allow_outside=allow_outside)
-    files.check_free(output, force=force, sources=[part.path for part in parts])
-    starts = _starts(start or [], [part.name for part in parts])
+    must_encode = bool(target) or spec != AUTO_CODEC
+    parts = _find_parts(inputs, allow_outside=allow_outside)
+    files.check_output(output, force=force, sources=[part.path for part in parts])
+    starts = _parse_starts(start or [], [part.name for part in parts])
     reading: dict[str, Any] = {"fps": fps, "unit": unit, "skeleton": skeleton}
     reading["allow_outside"] = allow_outside or None
-    given = {name: value for name, value in reading.items() if value is not None}
+    set_options = {name: value for name, value in reading.items() if value is not None}
 
-    def make() -> dict[str, bytes]:
+    def encode() -> dict[str, bytes]:
         progress.expect(len(parts))
-        made = {}
+        encoded = {}
         for part in parts:
             with progress.stage():
-                made[part.name] = _packed(part, spec, target, starts.get(part.name), again, given)
-        return made
+                encoded[part.name] = _encode_part(
+                    part, spec, target, starts.get(part.name), must_encode, set_options
+                )
+        return encoded
 
-    made = watched(f"packing {output}", make)
-    files.write_output(pack_scene(made), output, force=force)
+    encoded = run_with_progress(f"compressing {output}", encode)
+    files.write_output(pack_scene(encoded), output, force=force)
     piped = output == files.PIPE
-    rows = [_row(part, made[part.name], output) for part in parts]
+    rows = [_row(part, encoded[part.name], output) for part in parts]
     if as_json:
         print_json(rows, to_stderr=piped)
     else:
@@ -85,16 +92,16 @@ def run(
     return 0
 
 
-def _parts(words: list[str], *, allow_outside: bool) -> list[Part]:
-    """Return the clips that the words name, each name once; a file may hold several."""
+def _find_parts(words: list[str], *, allow_outside: bool) -> list[Part]:
+    """Return the clips that the arguments name. A file may contain several."""
     found: list[Part] = []
     for word in words:
         name, equals, path = word.partition("=")
         named = bool(equals and name and path) and not Path(word).exists()
-        for source in find_sources([path if named else word], MOTIONS | {".mocp"}):
+        for source in find_sources([path if named else word], MOTION_EXTENSIONS | {".mocp"}):
             data = files.read_input(source.path)
             title = name if named else Path(source.path).stem
-            inside = files.clips_inside(data, source.path, allow_outside=allow_outside)
+            inside = files.list_clips(data, source.path, allow_outside=allow_outside)
             if len(inside) > 1:
                 prefix = f"{name}-" if named else ""
                 found += [Part(prefix + one, source.path, one, data) for one in inside]
@@ -105,52 +112,54 @@ def _parts(words: list[str], *, allow_outside: bool) -> list[Part]:
         other = first.setdefault(part.name, part)
         if other is not part:
             raise UsageError(
-                f"{other.path} and {part.path} would both be {part.name!r}; name one of them: "
-                f"{part.name}-2={part.path}"
+                f"{other.path} and {part.path} would both become clip {part.name!r}; name one of "
+                f"them, like {part.name}-2={part.path}"
             )
     return found
 
 
-def _starts(words: list[str], names: list[str]) -> dict[str, float]:
+def _parse_starts(words: list[str], names: list[str]) -> dict[str, float]:
     found = {}
     for word in words:
         name, _, seconds = word.rpartition("=")
         if name not in names:
-            raise UsageError(f"--start {word!r} names none of the clips: {', '.join(names)}")
+            raise UsageError(f"--start must name one of the clips {', '.join(names)}, got {word!r}")
         try:
             found[name] = float(seconds.removesuffix("s"))
         except ValueError:
-            raise UsageError(f"write --start like {name}=2.5, in seconds, got {word!r}") from None
+            raise UsageError(
+                f"--start must be NAME=SECONDS, like {name}=2.5, got {word!r}"
+            ) from None
     return found
 
 
-def _packed(
+def _encode_part(
     part: Part,
     spec: str,
     target: Target,
     start: float | None,
-    again: bool,
+    must_encode: bool,
     reading: dict[str, Any],
 ) -> bytes:
-    """Return the file of one clip; one that is packed stays as it is, unless it is to be again."""
-    if part.is_packed and not again:
+    """Return the .mocp bytes of one clip. A compressed clip is copied unless `must_encode`."""
+    if part.is_packed and not must_encode:
         if start is not None:
             raise UsageError(
-                f"{part.path} is packed already and begins when it says; name a target, such as "
-                f"--max-error 1mm, to pack it again from {start:g} s"
+                f"{part.path} is already compressed, so its start cannot change; add a target like "
+                f"--max-error 1mm to re-encode it with start {start:g} s"
             )
         return _api.extract_clip(part.data, part.motion)
     try:
-        clip = files.clip_of(part.data, part.path, clip=part.motion, **reading)
-        return _api.encode(clip if start is None else _begun(clip, start), spec, **target)
+        clip = files.parse_clip(part.data, part.path, clip=part.motion, **reading)
+        return _api.encode(clip if start is None else _set_start(clip, start), spec, **target)
     except MocpackError as error:
         text = str(error)
         raise type(error)(text if part.path in text else f"{part.path}: {text}") from error
 
 
-def _begun(clip: AnyClip, start: float) -> Clip:
+def _set_start(clip: AnyClip, start: float) -> Clip:
     if not isinstance(clip, Clip):
-        raise UsageError("a vertex animation begins at 0, and has no --start")
+        raise UsageError("--start applies to skeletons; a vertex animation always starts at 0 s")
     return shift_start(clip, start)
 
 
@@ -177,10 +186,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     table = Table(
         box=None,
         pad_edge=False,
-        title=f"{rows[0]['output']}: a scene of {clips}, {format_size(size)}",
+        title=f"{rows[0]['output']}: scene with {clips}, {format_size(size)}",
         title_justify="left",
     )
-    for column in ("clip", "from", "to", "frames", "codec", "size", "largest"):
+    for column in ("clip", "start", "end", "frames", "codec", "size", "max error"):
         table.add_column(column, justify="left" if column in ("clip", "codec") else "right")
     for row in rows:
         largest = row["max_error_mm"]

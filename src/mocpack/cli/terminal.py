@@ -1,7 +1,7 @@
-"""What is printed, and the one place where names from files are made safe to print.
+"""Printing, and the one place that makes names from files safe to print.
 
-No text is markup here, and characters that a terminal would obey are shown escaped. JSON keeps
-every name as it is: its own escapes are safe.
+Text is never interpreted as markup. Control characters are printed escaped, so that a file name
+cannot control the terminal. JSON keeps every name unchanged, because its own escapes are safe.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from rich.text import Text
 
 from mocpack.file_errors import NamedWriter
 
-WIDE = 10_000  # letters in a line of what is no terminal: nothing is cut there
+PIPE_WIDTH = 10_000  # characters per line if the output is not a terminal, so nothing wraps
 STREAMS = ("stdin", "stdout", "stderr")
-INTERRUPTED = 130  # the exit code of what Ctrl-C ended
+EXIT_INTERRUPTED = 130  # exit code after Ctrl-C
 
 _quiet = ContextVar("quiet", default=False)
 
 
 @contextmanager
-def quietness(quiet: bool) -> Iterator[None]:
-    """Print nothing for people within this block, if asked; complaints and JSON stay.
+def set_quiet(quiet: bool) -> Iterator[None]:
+    """Print only errors and JSON within this block, if `quiet`.
 
-    What is quiet already stays so.
+    A nested block cannot switch the output on again.
     """
     token = _quiet.set(quiet or _quiet.get())
     try:
@@ -43,21 +43,21 @@ def quietness(quiet: bool) -> Iterator[None]:
 
 
 def print_json(rows: Sequence[Mapping[str, Any]], *, to_stderr: bool = False) -> None:
-    """Print the one shape of ``--json``: a list, with ``ok`` and ``error`` first in each.
+    """Print the output of ``--json``: a list of objects that start with ``ok`` and ``error``.
 
-    Pure ASCII, so that every name arrives whatever the terminal is.
+    The text is pure ASCII, so every name survives any terminal encoding.
     """
     shaped = [{"ok": True, "error": None, **row} for row in rows]
     print(json.dumps(shaped, indent=1), file=sys.stderr if to_stderr else sys.stdout)
 
 
-def complain(sentence: str) -> None:
-    """Print a sentence about what went wrong, on one line."""
-    print(f"mocpack: {printable(sentence, keep='')}", file=sys.stderr)
+def print_error(message: str) -> None:
+    """Print an error message to standard error, on one line."""
+    print(f"mocpack: {printable(message, keep='')}", file=sys.stderr)
 
 
 def printable(text: str, keep: str = "\n") -> str:
-    r"""Return `text` with every character that is no plain print, but those of `keep`, escaped.
+    r"""Return `text` with every unprintable character escaped, except those in `keep`.
 
     >>> print(printable("walk\x1b[31m.bvh\u202e, half a character: \ud800"))
     walk\x1b[31m.bvh\u202e, half a character: \ud800
@@ -69,47 +69,47 @@ def printable(text: str, keep: str = "\n") -> str:
     )
 
 
-def settle_streams() -> None:
-    """Make standard streams that were closed lead nowhere, and let no character stop the others.
+def prepare_streams() -> None:
+    """Redirect closed standard streams to the null device, and escape unencodable characters.
 
-    A closed one's number would else go to the next file that is opened, and be written to by
-    whoever believes that it is standard output.
+    Otherwise the next file that is opened would get the descriptor of a closed stream, and prints
+    to standard output would go into that file.
     """
     for number, name in enumerate(STREAMS):
         try:
             os.fstat(number)
         except OSError:
-            nowhere = os.open(os.devnull, os.O_RDWR)
-            if nowhere != number:
-                os.dup2(nowhere, number)
-                os.close(nowhere)
+            devnull = os.open(os.devnull, os.O_RDWR)
+            if devnull != number:
+                os.dup2(devnull, number)
+                os.close(devnull)
         if getattr(sys, name) is None:
-            setattr(sys, name, _nowhere("r" if name == "stdin" else "w"))
+            setattr(sys, name, _open_devnull("r" if name == "stdin" else "w"))
     if isinstance(sys.stdout, TextIOWrapper):
         if sys.stdout is sys.__stdout__:
-            sys.stdout = _named_stdout(sys.stdout)
+            sys.stdout = _buffer_stdout(sys.stdout)
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def stdin_bytes() -> BinaryIO:
-    """Return standard input as bytes; one that was closed is an error and not an empty file."""
+    """Return standard input as bytes. Raise `OSError` if it was closed at the start."""
     return _open_stream(sys.__stdin__, sys.stdin, "standard input")
 
 
 def stdout_bytes() -> BinaryIO:
-    """Return standard output as bytes; one that was closed is an error: data would be lost."""
+    """Return standard output as bytes. Raise `OSError` if it was closed at the start."""
     return _open_stream(sys.__stdout__, sys.stdout, "standard output")
 
 
 class _Console(Console):
-    """A console that makes every string printable, wherever it stands: in cells and titles too."""
+    """A console that makes every string printable, including table cells and titles."""
 
     def render_str(self, text: str, **settings: Any) -> Text:
         return super().render_str(printable(text), **settings)
 
 
-def _console(*, stderr: bool) -> Console:
-    """Return the console of standard output, or of standard error."""
+def _make_console(*, stderr: bool) -> Console:
+    """Return a console for standard output or standard error."""
     console = _Console(
         stderr=stderr,
         quiet=_quiet.get(),
@@ -119,19 +119,19 @@ def _console(*, stderr: bool) -> Console:
         emoji=False,
     )
     if not console.is_terminal:
-        console.width = WIDE
+        console.width = PIPE_WIDTH
     return console
 
 
-stdout = partial(_console, stderr=False)
-stderr = partial(_console, stderr=True)
+stdout = partial(_make_console, stderr=False)
+stderr = partial(_make_console, stderr=True)
 
 
-def _named_stdout(stream: TextIOWrapper) -> TextIOWrapper:
-    """Return standard output with a buffer, and with errors that name it.
+def _buffer_stdout(stream: TextIOWrapper) -> TextIOWrapper:
+    """Return standard output with a buffer, and with errors that name the stream.
 
-    Python gives it no buffer under PYTHONUNBUFFERED. A disk that becomes full then takes a part
-    of what is written, without an error.
+    With PYTHONUNBUFFERED, Python uses no buffer. A full disk then truncates a write without an
+    error.
     """
     stream.flush()
     buffer = NamedWriter(stream.fileno(), "standard output", closefd=False)
@@ -139,12 +139,12 @@ def _named_stdout(stream: TextIOWrapper) -> TextIOWrapper:
     return TextIOWrapper(buffer, encoding=stream.encoding, line_buffering=by_line)
 
 
-def _nowhere(mode: str) -> TextIO:
+def _open_devnull(mode: str) -> TextIO:
     return open(os.devnull, mode, encoding="utf-8")  # type: ignore[return-value]  # noqa: PTH123
 
 
-def _open_stream(first: TextIO | None, stream: TextIO, name: str) -> BinaryIO:
-    # `settle_streams` replaces a stream that was closed from the start; Python keeps None here
-    if first is None:
+def _open_stream(original: TextIO | None, stream: TextIO, name: str) -> BinaryIO:
+    # `prepare_streams` replaces a closed `sys.stdout`, but `sys.__stdout__` stays None.
+    if original is None:
         raise OSError(errno.EBADF, "is closed", name)
     return stream.buffer

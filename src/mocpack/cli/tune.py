@@ -1,4 +1,4 @@
-"""``mocpack tune``: lets a codec search its own parameters on a clip."""
+"""``mocpack tune``: search the parameters of a codec on a clip."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.table import Table
 from mocpack import _api, rate, tuning
 from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
 from mocpack.cli import files, options
-from mocpack.cli.progress import counted
+from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, Trial
@@ -24,37 +24,49 @@ from mocpack.papers.chattopadhyay.energy import Reception, largest_size, recepti
 from mocpack.registry import non_default_params, parse_codec
 from mocpack.units import format_size, parse_bandwidth, parse_energy, parse_size
 
-SHOWN = 12  # lines of the table
+MAX_TABLE_ROWS = 12
 
 
 def run(
-    codec: Annotated[str, typer.Argument(help="Codec to start from, like rd-pca or rd-pca:s=6.")],
+    codec: Annotated[str, typer.Argument(help="Codec to tune, like rd-pca or rd-pca:s=6.")],
     clip: Annotated[str, typer.Argument(help="Motion file; - reads standard input.")],
-    size: Annotated[str | None, typer.Option(help="Largest file, like 17kB.")] = None,
+    size: Annotated[str | None, typer.Option(help="Limit the file size, like 17kB.")] = None,
     size_fraction: Annotated[
-        float | None, typer.Option(help="Largest file, as a share of float32 of what moves.")
+        float | None,
+        typer.Option(
+            help="Limit the file size to this fraction of the moving channels as float32."
+        ),
     ] = None,
     bandwidth: Annotated[
         str | None,
-        typer.Option(help="Largest file: what arrives before its motion is over, like 128kbps."),
+        typer.Option(
+            help="Limit the file size to what this bandwidth transfers in real time, like 128kbps."
+        ),
     ] = None,
     energy: Annotated[
         str | None,
-        typer.Option(help="And whose reception takes a network card no more than this, like 2J."),
+        typer.Option(help="Also limit the energy to receive the file, like 2J; needs --bandwidth."),
     ] = None,
     error: Annotated[
-        float | None, typer.Option(help="Largest error instead, in the metric's unit.")
+        float | None,
+        typer.Option(help="Limit the error instead of the size, in the unit of the metric."),
     ] = None,
     product: Annotated[
-        bool, typer.Option("--product", help="Least size times error, within the limit if any.")
+        bool,
+        typer.Option(
+            "--product", help="Minimize size times error, within the limit if there is one."
+        ),
     ] = False,
-    metric: Annotated[str, typer.Option(help="me, skted, max, def, or any key of compare.")] = "me",
+    metric: Annotated[
+        str, typer.Option(help="Minimize this metric: me, skted, max, def, or any key of compare.")
+    ] = "me",
     effort: options.Effort = "default",
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="Also write the best file here.")
+        str | None,
+        typer.Option("--output", "-o", help="Also write the best result to this .mocp file."),
     ] = None,
     picture: Annotated[
-        Path | None, typer.Option(help="Also draw all trials, to .png, .svg or .pdf.")
+        Path | None, typer.Option(help="Also plot all trials to a .png, .svg or .pdf file.")
     ] = None,
     unit: options.Unit = None,
     frames: options.Frames = None,
@@ -64,39 +76,39 @@ def run(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
-    """Search a codec's parameters: least error within a size, or least size within an error."""
+    """Search a codec's parameters for the lowest error or the smallest file."""
     if effort not in _api.EFFORTS:
-        raise UsageError(f"effort must be one of {', '.join(_api.EFFORTS)}, got {effort!r}")
+        raise UsageError(f"--effort must be one of {', '.join(_api.EFFORTS)}, got {effort!r}")
     if output is not None:
-        files.check_free(output, force=force, sources=[clip])
+        files.check_output(output, force=force, sources=[clip])
     start = parse_codec(codec)
     reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
     motion = files.read_clip(clip, frames=frames, **reading)
     _api.check_kind(start, motion.header.kind)
-    card = _card(motion, bandwidth, energy)
-    goal = Goal(metric, _size(motion, size, size_fraction, card), error, product)
+    card = _parse_card(motion, bandwidth, energy)
+    goal = Goal(metric, _size_limit(motion, size, size_fraction, card), error, product)
     found = _search(motion, start, goal, effort, jobs)
     if output is not None:
         files.write_output(rate.attempt(motion, found.best.codec).data, output, force=force)
     if picture is not None:
         draw_trials(found.trials, found.best, _axes(start), goal, picture)
-    # a pipe carries the file; what is for people goes to the other one
+    # With -o -, standard output carries the file, so messages go to standard error.
     _report(files.stderr() if output == files.PIPE else files.stdout(), found, goal, card, as_json)
     return 0
 
 
 @dataclass(frozen=True)
-class Card:
-    """The network card of a client: what it receives a clip with, and what it may take for it.
+class NetworkCard:
+    """The network card of a client, which limits the size of a file that it receives.
 
     Attributes
     ----------
     duration : float
-        Seconds of the motion.
+        Duration of the motion in seconds.
     bandwidth : float
-        Bits a second.
+        Bits per second.
     joules : float, optional
-        The most that it may take from the start to the end of the motion.
+        Maximum energy from the start to the end of the motion.
     """
 
     duration: float
@@ -114,20 +126,22 @@ class Card:
         return reception(size, self.duration, self.bandwidth)
 
 
-def _card(clip: AnyClip, bandwidth: str | None, energy: str | None) -> Card | None:
+def _parse_card(clip: AnyClip, bandwidth: str | None, energy: str | None) -> NetworkCard | None:
     if bandwidth is None:
         if energy is not None:
-            raise UsageError("--energy needs the --bandwidth that the file is received with")
+            raise UsageError("--energy needs --bandwidth")
         return None
     joules = None if energy is None else parse_energy(energy)
-    return Card(clip.frame_count / clip.frame_rate, parse_bandwidth(bandwidth), joules)
+    return NetworkCard(clip.frame_count / clip.frame_rate, parse_bandwidth(bandwidth), joules)
 
 
-def _size(clip: AnyClip, size: str | None, fraction: float | None, card: Card | None) -> int | None:
-    given = {"--size": size, "--size-fraction": fraction, "--bandwidth": card}
-    names = [name for name, value in given.items() if value is not None]
+def _size_limit(
+    clip: AnyClip, size: str | None, fraction: float | None, card: NetworkCard | None
+) -> int | None:
+    limits = {"--size": size, "--size-fraction": fraction, "--bandwidth": card}
+    names = [name for name, value in limits.items() if value is not None]
     if len(names) > 1:
-        raise UsageError(f"give one limit of the size: {' or '.join(names)}, not both")
+        raise UsageError(f"give at most one size limit, got {' and '.join(names)}")
     if card is not None:
         return card.largest_size
     if fraction is not None:
@@ -138,26 +152,32 @@ def _size(clip: AnyClip, size: str | None, fraction: float | None, card: Card | 
 
 
 def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> tuning.TuningResult:
-    """Run the search under a bar that shows the best so far and about how long it will take."""
+    """Run the search with a bar that shows the best trial so far and the time left."""
     if jobs < 0:
-        raise UsageError(f"-j takes a number of processes, or 0 for all cores, got {jobs}")
+        raise UsageError(f"--jobs must be at least 0, got {jobs}")
     expected = tuning.expected_trials(clip, start, effort=effort) or 0
     seen: list[Trial] = []
-    with counted() as bar:
+    with make_progress_bar() as bar:
         task = bar.add_task(f"tuning {start.codec_id}", total=expected)
 
-        def tell(trial: Trial) -> None:
+        def on_trial(trial: Trial) -> None:
             seen.append(trial)
             best = goal.best(seen)
-            so_far = "" if best is None else f", best {_error(best)} in {format_size(best.size)}"
-            total = max(expected, len(seen) + 1)  # not over before it is: how many is a guess
+            so_far = (
+                "" if best is None else f", best {_format_error(best)} in {format_size(best.size)}"
+            )
+            total = max(expected, len(seen) + 1)  # the expected count is only an estimate
             bar.update(task, description=f"{start.codec_id}{so_far}", advance=1, total=total)
 
-        return tuning.tune(clip, start, goal, effort=effort, jobs=jobs, on_trial=tell)
+        return tuning.tune(clip, start, goal, effort=effort, jobs=jobs, on_trial=on_trial)
 
 
 def _report(
-    console: Console, found: tuning.TuningResult, goal: Goal, card: Card | None, as_json: bool
+    console: Console,
+    found: tuning.TuningResult,
+    goal: Goal,
+    card: NetworkCard | None,
+    as_json: bool,
 ) -> None:
     best, unit = found.best, tuning.find_metric(goal.metric).unit
     if as_json:
@@ -170,19 +190,19 @@ def _report(
     console.print(_table(tuning.pareto_front(found.trials), best, goal.metric, unit))
     console.print(sketch_trials(found.trials, best, _axes(best.codec)))
     console.print(
-        f"best of {len(found.trials)}: {spec(best.codec)}\n"
-        f"{goal.metric} {_error(best)} {unit}, {format_size(best.size)}",
+        f"best of {len(found.trials)} trials: {codec_spec(best.codec)}\n"
+        f"{goal.metric} {_format_error(best)} {unit}, {format_size(best.size)}",
     )
     if card is not None:
         cost = card.reception(best.size)
         console.print(
-            f"received in {cost.seconds:.3g} of {card.duration:.3g} s, "
-            f"for {1000 * cost.joules:.4g} mJ of the network card"
+            f"received in {cost.seconds:.3g} s of {card.duration:.3g} s; the network card uses "
+            f"{1000 * cost.joules:.4g} mJ"
         )
 
 
-def spec(codec: Codec) -> str:
-    """Return the spec string that builds this codec."""
+def codec_spec(codec: Codec) -> str:
+    """Return the codec_spec string that builds this codec."""
     params = non_default_params(codec)
     words = [f"{name}={v if isinstance(v, str) else json.dumps(v)}" for name, v in params.items()]
     return codec.codec_id + (":" if words else "") + ",".join(words)
@@ -192,18 +212,18 @@ def _table(front: list[Trial], best: Trial, metric: str, unit: str) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("size", "payload", f"{metric} {unit}".strip()):
         table.add_column(title, justify="right")
-    table.add_column("setting", overflow="fold")
-    near = sorted(front, key=lambda t: abs(t.size - best.size))[:SHOWN]
+    table.add_column("codec", overflow="fold")
+    near = sorted(front, key=lambda t: abs(t.size - best.size))[:MAX_TABLE_ROWS]
     for trial in sorted(near, key=lambda t: t.size):
         style = "bold" if trial == best else None
         sizes = format_size(trial.size), format_size(trial.payload)
-        table.add_row(*sizes, _error(trial), spec(trial.codec), style=style)
+        table.add_row(*sizes, _format_error(trial), codec_spec(trial.codec), style=style)
     return table
 
 
 def _row(trial: Trial) -> dict[str, Any]:
     return {
-        "codec": spec(trial.codec),
+        "codec": codec_spec(trial.codec),
         "bytes": trial.size,
         "payload": trial.payload,
         "error": trial.error,
@@ -214,5 +234,5 @@ def _axes(codec: Codec) -> tuple[str, str]:
     return codec.tuning_axes
 
 
-def _error(trial: Trial) -> str:
+def _format_error(trial: Trial) -> str:
     return f"{trial.error:.4g}"

@@ -1,8 +1,7 @@
-"""The .mocp file: a header and chunks. Knows no codec; payloads are opaque to it.
+"""Write the .mocp file: a header and chunks. Payloads of codecs are opaque bytes.
 
-Writing is here; the core's reader reads, and `reader.py` makes headers and takes of what it says.
-
-`docs/format.md` specifies every bit of it.
+The native core parses files, and `reader.py` turns the result into headers and take data.
+`docs/format.md` specifies the format.
 """
 
 from mocpack.container.archive import (

@@ -1,10 +1,9 @@
-"""The .mocps archive: .mocp files one after another, what they share once, a trailer to find them.
+"""The .mocps archive: .mocp files, the data that they share, and a trailer with an index.
 
-A clip's file is kept but for one run of bytes, its skeleton's chunks, which stand once in a `BASE`
-chunk for all clips that have the same; `read_clip_file` puts the very file together again. Everything a
-clip needs stands before or with it, so that a cut archive loses what was cut and no more; the
-trailer (`archive_index`) repeats what is wanted often and can be made anew from the chunks
-(`archive_scan`).
+A clip's file is stored without its skeleton chunks. These are stored once, in a `BASE` chunk, for
+all clips with the same skeleton. `read_clip_file` restores the file byte for byte. A `BASE` chunk
+precedes its clips, so a truncated archive loses only the clips after the cut. The trailer
+(`archive_index`) repeats frequently used bytes and can be rebuilt from the chunks (`archive_scan`).
 """
 
 from __future__ import annotations
@@ -35,29 +34,29 @@ from mocpack.errors import InvalidClipError, TruncatedError, UsageError
 from mocpack.source import Source
 from mocpack.texts import check_text
 
-BASE_ID_BYTES = 8  # bytes of a base's SHA-256 that name it
+BASE_ID_BYTES = 8  # leading bytes of a base's SHA-256
 NO_BASE = bytes(BASE_ID_BYTES)
 SHARED_CHUNKS = ("SKEL", "MESH", "REST", "HING")
 
 
 @dataclass(frozen=True)
 class StoredClip:
-    """A .mocp file as an archive keeps it: without the run of bytes that `base` has.
+    """A .mocp file as an archive stores it: without the bytes of its `base`.
 
     Attributes
     ----------
     name : str
     base : bytes
-        The chunks taken out; empty for none.
+        The shared chunks that were removed; empty for none.
     at : int
-        Where in the file they stood.
+        Their offset in the file.
     data : bytes
-        The file without them.
+        The file without these chunks.
     frames : int
     frame_time : float
         Seconds.
     front : int
-        Bytes of `data` that the trailer repeats.
+        Bytes at the start of `data` that the trailer repeats.
     """
 
     name: str
@@ -70,7 +69,7 @@ class StoredClip:
 
 
 class ArchiveWriter:
-    """Writes an archive clip by clip to a stream that need not be able to seek."""
+    """Writes an archive clip by clip to a stream, which need not support seeking."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -85,10 +84,10 @@ class ArchiveWriter:
         return name in self._names
 
     def add(self, clip: StoredClip) -> None:
-        """Append a clip; two of one name are a `UsageError`."""
+        """Append a clip; raise `UsageError` if its name exists."""
         check_name(clip.name)
         if clip.name in self._names:
-            raise UsageError(f"two clips are named {clip.name!r}")
+            raise UsageError(f"clip name {clip.name!r} is used twice")
         base = self._add_base(clip.base)
         before = FieldWriter()
         before.sized(clip.name.encode())
@@ -104,12 +103,12 @@ class ArchiveWriter:
         self._fronts.append(clip.data[: clip.front])
 
     def index(self) -> Index:
-        """Return the index of what was written so far."""
+        """Return the index of the clips written so far."""
         columns = np.array(self._rows, np.int64).reshape(-1, len(COLUMNS))
         return Index((), tuple(self._bases), tuple(self._names), columns, b"".join(self._fronts))
 
     def end(self, table: bytes | None = None, index: Index | None = None) -> None:
-        """Write catalogue, index and footer; `index` where it is to tell of other files too."""
+        """Write catalog, index and footer; pass `index` if it also lists clips of shards."""
         start = self.size
         if table is not None:
             self._write(pack_chunk(b"tabl", table))
@@ -132,7 +131,7 @@ class ArchiveWriter:
 
 
 class ClipSource(Source):
-    """A clip's .mocp file, put together from an archive as it is read."""
+    """A clip's .mocp file, assembled from an archive on demand."""
 
     def __init__(self, source: Source, place: ClipLocation) -> None:
         self._source, self._place = source, place
@@ -140,7 +139,7 @@ class ClipSource(Source):
 
     def read(self, at: int, size: int) -> bytes:
         if at < 0 or size < 0 or at + size > self.size:
-            raise TruncatedError(f"file ends {at + size - self.size} bytes too early")
+            raise TruncatedError(f"file is truncated: {at + size - self.size} bytes are missing")
         place, stop = self._place, at + size
         cut, after = place.at, place.at + len(place.base)
         if at >= after:
@@ -153,7 +152,7 @@ class ClipSource(Source):
         return b"".join(parts)
 
     def ranges(self, at: int, size: int) -> list[tuple[int, int]]:
-        """Return where in the archive's file bytes stand that the trailer does not have."""
+        """Return the ranges of the archive file for bytes that the trailer does not repeat."""
         place = self._place
         first = at - len(place.base) if at >= place.at + len(place.base) else min(at, place.at)
         stop = at + size
@@ -169,7 +168,7 @@ class ClipSource(Source):
 
 
 def to_stored_clip(name: str, data: bytes, front: int = 0) -> StoredClip:
-    """Return a .mocp file as an archive keeps it; `front` counts bytes of the whole file."""
+    """Return a .mocp file in stored form; `front` counts bytes of the whole file."""
     file = _core.File(data)
     at, size = _shared_run(file.chunk_sizes())
     kept = data[:at] + data[at + size :]
@@ -180,7 +179,7 @@ def to_stored_clip(name: str, data: bytes, front: int = 0) -> StoredClip:
 
 
 def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int]:
-    """Return place and size of the chunks that clips of one skeleton share."""
+    """Return offset and size of the chunks that clips of one skeleton share."""
     at, first, last = HEAD_BYTES, 0, 0
     for tag, size in chunks:
         if tag in SHARED_CHUNKS:
@@ -199,7 +198,7 @@ def read_clip_file(source: Source, place: ClipLocation) -> bytes:
 def read_stored_clips(
     source: Source, places: Iterable[tuple[str, ClipLocation]]
 ) -> Iterator[StoredClip]:
-    """Return clips of an archive as another takes them, nothing coded anew."""
+    """Yield clips in stored form, for copying to another archive."""
     for name, place in places:
         data = source.read(place.offset, place.size)
         front = len(place.front)
@@ -207,15 +206,15 @@ def read_stored_clips(
 
 
 def check_name(name: str) -> None:
-    """Complain about what cannot be a clip's name."""
+    """Raise if a name is not a valid clip name."""
     try:
-        check_text(name, MAX_NAME_BYTES, "a clip's name")
+        check_text(name, MAX_NAME_BYTES, "a clip name")
     except InvalidClipError as error:
         raise UsageError(str(error)) from error
     if not name:
-        raise UsageError("a clip's name is empty")
+        raise UsageError("a clip name must not be empty")
 
 
 def base_id(base: bytes) -> bytes:
-    """Return what a clip names its base by; zeros for none."""
+    """Return the 8-byte identifier of a base; zeros for none."""
     return hashlib.sha256(base).digest()[:BASE_ID_BYTES] if base else NO_BASE

@@ -1,6 +1,6 @@
-"""The trailer of a .mocps archive: where its clips stand, what they share, the catalogue.
+"""The trailer of a .mocps archive: offsets of clips, their shared data, and the catalog.
 
-It repeats what is wanted often, so that a clip or a window of it is found without reading the rest.
+It repeats frequently used bytes, so that a clip or window is found without reading the rest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COLUMNS = ("base", "file", "offset", "size", "at", "front", "frames", "frame_tim
 
 @dataclass(frozen=True)
 class ClipLocation:
-    """Where a clip stands: in which file, from where, how long; how it is put together."""
+    """Where a clip is stored, and how to assemble its file."""
 
     base: bytes
     file: int
@@ -47,21 +47,21 @@ class ClipLocation:
 
 @dataclass(frozen=True)
 class Index:
-    """What a trailer says.
+    """The index of an archive.
 
     Attributes
     ----------
     files : tuple of (name, size)
-        The shards, beside the file that the index stands in; clips of it have file 0.
+        The shards, numbered from 1; clips in the archive itself have file 0.
     bases : tuple of bytes
-        What clips share.
+        The chunks that clips share.
     names : tuple of str
-        Of the clips, no two alike.
+        Unique clip names.
     columns : array, shape (N, 8)
-        Of each clip: number of its base plus one or 0, file, offset, size, at, bytes of its front,
-        frames, and the bits of its frame time, a float64 in seconds.
+        For each clip: 1 + index of its base, or 0; file; offset; size; offset of the base; bytes
+        of its front; frames; and the bits of its frame time, a float64 in seconds.
     fronts : bytes
-        The fronts, one after another.
+        The concatenated fronts: first bytes of each clip.
     """
 
     files: tuple[tuple[str, int], ...] = ()
@@ -75,7 +75,7 @@ class Index:
 
     @cached_property
     def clip_indices(self) -> dict[str, int]:
-        """The number of each clip by its name."""
+        """The index of each clip by name."""
         return {name: index for index, name in enumerate(self.names)}
 
     @cached_property
@@ -83,7 +83,7 @@ class Index:
         return np.concatenate([[0], np.cumsum(self.columns[:, 5])])
 
     def places(self) -> Iterator[tuple[str, ClipLocation]]:
-        """Go through names and places of all clips."""
+        """Yield name and location of all clips."""
         for index, name in enumerate(self.names):
             yield name, self.place(index)
 
@@ -98,7 +98,7 @@ class Index:
 
     @property
     def frame_counts(self) -> I64:
-        """Frames of each clip (N,)."""
+        """Frame count of each clip (N,)."""
         return self.columns[:, 6]
 
     @cached_property
@@ -109,7 +109,7 @@ class Index:
 
 @dataclass(frozen=True)
 class Trailer:
-    """The end of an archive: its index, its catalogue (Parquet, or none), where the two begin."""
+    """The end of an archive: index, catalog (Parquet bytes or None), and their offset."""
 
     index: Index
     table: bytes | None
@@ -117,31 +117,33 @@ class Trailer:
 
 
 def read_trailer(source: Source) -> Trailer:
-    """Read the trailer of an archive; nothing else of it is looked at."""
+    """Read the trailer of an archive, and nothing else of it."""
     try:
         start, files, bases, names, columns, fronts, table = _core.read_archive(source)
     except TruncatedError as error:
-        raise TruncatedError(f"{error}; `mocpack corpus repair` saves what is there") from error
+        raise TruncatedError(f"{error}; `mocpack corpus repair` saves the intact clips") from error
     return Trailer(Index(files, bases, names, np.asarray(columns), fronts), table, start)
 
 
 def is_archive(source: Source) -> bool:
-    """Say whether a file begins as an archive does."""
+    """Return whether a file starts like an archive."""
     return source.size >= 4 and source.read(0, 4) == ARCHIVE_MAGIC
 
 
 def read_footer(data: bytes) -> tuple[int, int]:
-    """Return where the trailer begins, and how many bytes the file has."""
+    """Parse the footer; return the offset of the trailer and the size of the file."""
     crc = int.from_bytes(data[17:21], "little")
     if len(data) < FOOTER_BYTES or data[21:] != END_MAGIC or zlib.crc32(data[:17]) != crc:
         raise TruncatedError(
-            "archive has no footer: it was cut, or is still being written; "
-            "`mocpack corpus repair` saves what is there"
+            "archive footer is missing: the file is truncated or still being written; "
+            "`mocpack corpus repair` saves the intact clips"
         )
     check_version("archive", data[16], ARCHIVE_VERSION)
     start, size = int.from_bytes(data[:8], "little"), int.from_bytes(data[8:16], "little")
     if not HEAD_BYTES <= start <= size - FOOTER_BYTES:
-        raise CorruptionError(f"archive of {size} bytes has no trailer at {start}")
+        raise CorruptionError(
+            f"archive footer: trailer offset {start} is outside the file of {size} bytes"
+        )
     return start, size
 
 
@@ -163,9 +165,9 @@ def pack_index(index: Index) -> bytes:
 
 
 def _to_byte_planes(columns: I64) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    """Return columns as bytes: column by column, lowest bytes first, so that zeros stand together.
+    """Return columns as byte planes, lowest bytes first, so that deflate finds runs of zeros.
 
-    Of offsets the difference to the end of the clip before is written.
+    Offsets are stored relative to the end of the previous clip.
     """
     deltas = columns.copy()
     deltas[1:, 2] -= columns[:-1, 2] + columns[:-1, 3]

@@ -1,4 +1,4 @@
-"""The clips of an archive by its chunks alone, cut or damaged as it may be."""
+"""Find the clips of a damaged archive by its chunks."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ from mocpack.container.chunks import read_chunk_head
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.source import Source
 
-READ_BYTES = 1 << 20  # bytes summed or searched together
-MAX_CLIP_FIELDS_BYTES = (
-    MAX_NAME_BYTES + BASE_ID_BYTES + 24
-)  # bytes that stand before a clip's own, at most
+READ_BYTES = 1 << 20  # per read
+MAX_CLIP_FIELDS_BYTES = MAX_NAME_BYTES + BASE_ID_BYTES + 24  # before the clip's file
 
 
 @dataclass(frozen=True)
 class ScannedClip:
-    """A clip that `scan` came upon: its name and place, whether it is whole."""
+    """A clip that `scan` found: name, location, and its fault, if any."""
 
     name: str
     place: ClipLocation
@@ -29,9 +27,9 @@ class ScannedClip:
 
 
 def scan(source: Source) -> Iterator[ScannedClip]:
-    """Find the clips of an archive by its chunks alone, cut or damaged as it may be.
+    """Yield the clips of an archive by its chunks; the archive may be truncated or damaged.
 
-    What cannot be a chunk is passed over, up to the next that can. Bases come with the clips.
+    Skips bytes that are not a chunk, up to the next chunk.
     """
     bases: dict[bytes, bytes] = {NO_BASE: b""}
     for tag, body, length, is_intact in _chunks(source):
@@ -43,11 +41,15 @@ def scan(source: Source) -> Iterator[ScannedClip]:
                 found = _read_clip_fields(source, body, length, bases)
             except (FormatError, UnicodeDecodeError):
                 continue
-            yield found if is_intact else ScannedClip(found.name, found.place, "fails its checksum")
+            yield (
+                found
+                if is_intact
+                else ScannedClip(found.name, found.place, "its checksum is wrong")
+            )
 
 
 def scan_table(source: Source) -> bytes | None:
-    """Find the catalogue of an archive by its chunks alone; None where it is cut or damaged."""
+    """Find the catalog of an archive by its chunks; return None if it is damaged."""
     for tag, body, length, is_intact in _chunks(source):
         if tag == "tabl" and is_intact:
             return source.read(body, length)
@@ -62,13 +64,15 @@ def _read_clip_fields(
     identity, at = read.raw(BASE_ID_BYTES), read.varint()
     size = length - read.at
     if at > size:
-        raise CorruptionError(f"CLIP chunk of {size} bytes has no byte {at}")
+        raise CorruptionError(f"CLIP chunk: base offset {at} exceeds its {size} bytes")
     place = ClipLocation(bases.get(identity, b""), 0, body + read.at, size, at, b"", 0, 0.0)
-    return ScannedClip(name, place, None if identity in bases else "its skeleton is lost")
+    return ScannedClip(
+        name, place, None if identity in bases else "its skeleton is missing or damaged"
+    )
 
 
 def _chunks(source: Source) -> Iterator[tuple[str, int, int, bool]]:
-    """Return tag, place and length of the bodies of chunks, and whether their checksum is right."""
+    """Yield tag, body offset, body length, and whether the checksum matches, of each chunk."""
     at = HEAD_BYTES
     while at < source.size:
         try:
@@ -87,7 +91,7 @@ def _chunks(source: Source) -> Iterator[tuple[str, int, int, bool]]:
 
 
 def _chunk_follows(source: Source, at: int) -> bool:
-    """Whether a length is to be believed though the body is not: another chunk begins there."""
+    """Return whether a chunk starts here, which confirms the length of the one before."""
     return source.read(at, min(4, source.size - at)) in (b"BASE", b"CLIP", b"tabl", b"INDX")
 
 

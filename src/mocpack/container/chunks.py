@@ -1,4 +1,4 @@
-"""What every file is made of: magic, version, then chunks of tag, length, checksum and body."""
+"""Chunks, of which files consist: tag, length, checksum and body."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from mocpack.coding.fields import MAX_VARINT_BYTES, FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, UnsupportedVersionError
 from mocpack.source import Source
 
-# the first byte is not ASCII, so that a file mangled as text is noticed at once
+# the first byte is not ASCII, so that a file converted as text is detected
 MAGIC = b"\x93MOC"
-ARCHIVE_MAGIC = b"\x93MOS"  # of many clips, `archive.py`
+ARCHIVE_MAGIC = b"\x93MOS"  # of archives, `archive.py`
 FORMAT_VERSION = 1
 MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
 
@@ -25,7 +25,7 @@ def pack_chunk(tag: bytes, body: bytes) -> bytes:
 
 
 def read_chunk_head(source: Source, at: int) -> tuple[str, int, int, int]:
-    """Return tag, place of the body, its length and checksum of the chunk at a place."""
+    """Return tag, body offset, body length and checksum of the chunk at an offset."""
     read = FieldReader(source.read(at, min(MAX_CHUNK_HEADER, source.size - at)), "chunk header")
     tag = read.raw(4).decode("ascii", "replace")
     length = read.varint()
@@ -33,10 +33,10 @@ def read_chunk_head(source: Source, at: int) -> tuple[str, int, int, int]:
 
 
 def check_version(what: str, found: int, newest: int) -> None:
-    """Complain about a version that is not read here; they count from 1."""
+    """Raise for a version that this mocpack cannot read."""
     if found < 1:
-        raise CorruptionError(f"{what} version {found}: versions count from 1")
+        raise CorruptionError(f"{what} version must be at least 1, got {found}")
     if found > newest:
         raise UnsupportedVersionError(
-            f"{what} version {found} is newer than {newest}; a newer mocpack reads it"
+            f"{what} version must be at most {newest}, got {found}; a newer mocpack can read it"
         )

@@ -1,4 +1,4 @@
-"""The file as a whole: magic, version, then chunks of tag, length, checksum and body."""
+"""The .mocp file: magic, version and chunks."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from mocpack.container.track import read_track_head
 from mocpack.json_object import MAX_METADATA, pack_object
 from mocpack.take_data import WIDTHS, TakeData
 
-# so that a small file cannot ask for much memory; `pack` pads still clips up to it
+# limits the memory that a small file can request; `pack` pads still clips to these sizes
 FRAMES_PER_BYTE = 64
 SAMPLES_PER_BYTE = 16_384
 
 
 @dataclass(frozen=True)
 class FileContents:
-    """Everything a file holds, with the codec's payload still opaque.
+    """The contents of a file, with the codec's payload as bytes.
 
     Attributes
     ----------
     chunks : sequence of (tag, body), optional
-        What `pack_take_data` makes of a take that holds more than poses; left out, that of the header
-        alone.
+        The chunks of take data, from `pack_take_data`; default: those of the header.
     """
 
     header: AnyHeader
@@ -40,7 +39,7 @@ class FileContents:
     payload: bytes
     errors: Errors = field(default_factory=Errors)
     needed: frozenset[str] = frozenset()
-    """Parameters without which the payload cannot be decoded."""
+    """Parameters that decoding needs."""
     chunks: Sequence[Chunk] | None = None
 
 

@@ -1,4 +1,4 @@
-"""The HEAD chunk: how long, how fast, which codec, how far off."""
+"""The HEAD chunk: frame count, frame time, codec, parameters and errors."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ MAX_PARAMS = 65_536
 
 @dataclass(frozen=True)
 class Errors:
-    """What a file says of its own error, in metres and radians.
+    """The error bounds and measured errors of a file, in meters and radians.
 
     Attributes
     ----------
     declared : float or None
-        The bound on the promised error that the file was made to keep.
+        The bound on the promised error.
     max, mean, rms, p99 : float or None
         Measured by the encoder with the real decoder: the promised error, then mean, root mean
-        square and 99th percentile over joint centres. Stored to 0.07 %, rounded up.
+        square and 99th percentile over joint centers. Stored to 0.07 %, rounded up.
     declared_angle, max_angle : float or None
-        The bound on the error of angles that the file was made to keep, and what was measured:
-        both, or none.
+        The bound on joint angle errors and the measured maximum; both or none.
     """
 
     declared: float | None = None
@@ -49,7 +48,7 @@ class Head:
     params: dict[str, Any]
     errors: Errors
     needed: frozenset[str] = frozenset()
-    """Parameters without which the payload cannot be decoded."""
+    """Parameters that decoding needs."""
 
 
 def pack_head(head: Head) -> bytes:
@@ -90,7 +89,7 @@ def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
 
 
 def _to_log(size: float) -> int:
-    """Code a length or angle as 1024·log2 of 1e-12 of its unit, rounded up; 0 is 0."""
+    """Return ceil(1024·log2(size / 1e-12)) of a length or angle; 0 for sizes below 1e-12."""
     if size < 1e-12:
         return 0
     return min(max(math.ceil(1024 * math.log2(size / 1e-12) - 1e-9), 1), 65_535)

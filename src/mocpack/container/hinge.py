@@ -1,4 +1,4 @@
-"""The HING chunk: which joints turn about fixed axes or slide along them, and how far."""
+"""The HING chunk: hinge and slider axes of joints, and their limits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mocpack.container.numbers import pack_numbers
 from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton, channel_hinges
 
-ROWS, CHANNELS = 0, 1  # what the rows are: told one by one, or those of the channels
+ROWS, CHANNELS = 0, 1  # rows are listed, or follow from the channels
 AXES = np.concatenate([np.eye(3), -np.eye(3)])
 OTHER_AXIS = len(AXES)
 SLIDES, HAS_LOWEST, HAS_HIGHEST = 8, 16, 32
@@ -57,5 +57,5 @@ def _pack_limits(hinges: Hinges) -> bytes:
 
 
 def _dictionary(skeleton: Skeleton) -> bytes:
-    """Names of hinges are mostly those of joints, with another ending."""
+    """Return joint names as the deflate dictionary, because hinge names resemble them."""
     return "\0".join(skeleton.names).encode() or b"\0"

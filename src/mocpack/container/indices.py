@@ -1,4 +1,4 @@
-"""Which joints: increasing numbers."""
+"""Lists of increasing joint indices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from mocpack.coding.fields import FieldWriter
 
 
 def pack_indices(out: FieldWriter, indices: Sequence[int]) -> None:
-    """Increasing numbers, as their count and differences."""
+    """Append increasing indices as their count and differences."""
     out.varint(len(indices))
     for before, index in zip((0, *indices), indices, strict=False):
         out.varint(index - before)

@@ -1,6 +1,6 @@
-"""How much memory a file may ask for: a ceiling that the caller sets, checked before any is taken.
+"""The memory limit of decoding, checked before memory is allocated.
 
-A file is much smaller than its motion, so that a few bytes can announce gigabytes, and mean them.
+A file is much smaller than its decoded motion, so a few bytes can legitimately need gigabytes.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ DEFAULT_LIMIT = 1_000_000_000  # bytes
 
 @dataclass(frozen=True)
 class MemoryLimit:
-    """The most bytes that one call may take; None for no limit."""
+    """The memory in bytes that one call may use; None for no limit."""
 
     max_bytes: int | None = DEFAULT_LIMIT
 
     @classmethod
     def parse(cls, limit: str | int | None) -> MemoryLimit:
-        """Read "2GB", bytes, or "none"."""
+        """Parse "2GB", a number of bytes, or "none"."""
         if limit is None or (isinstance(limit, str) and limit == "none"):
             return cls(None)
         return cls(parse_size(limit))
 
     def check(self, needed: int, header: AnyHeader, what: str) -> None:
-        """Complain, with the file's own numbers, if `what` takes more."""
+        """Raise if `what` needs more memory; the error names the size of the motion."""
         if self.max_bytes is None or needed <= self.max_bytes:
             return
         raise MemoryLimitError(
-            f"{what} of {_describe_motion(header)} would take {format_size(needed)} of memory, more than "
-            f"the limit of {format_size(self.max_bytes)}; "
+            f"{what} of {_describe_motion(header)} would take {format_size(needed)} of memory, "
+            f"more than the limit of {format_size(self.max_bytes)}; "
             "a larger memory_limit (--memory-limit) allows it"
         )
 

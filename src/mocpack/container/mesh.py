@@ -12,7 +12,7 @@ def pack_mesh(vertex_count: int, faces: I32) -> bytes:
     out = FieldWriter()
     out.varint(vertex_count)
     out.varint(len(faces))
-    # differences along the list of corners: neighbours in the list are neighbours on the mesh
+    # differences are small, because neighbors in the list are neighbors on the mesh
     steps = np.diff(faces.astype(np.int64).ravel(), prepend=0)
     out.raw(deflate(steps.astype("<i4").tobytes()))
     return out.bytes()

@@ -1,7 +1,7 @@
-"""Series of real numbers beside the poses, exact or within a bound: scales, times, tracks.
+"""Code series of real numbers, exactly or within a bound: scales, times and tracks.
 
-Numbers become whole ones where they are decimals, or where a bound allows a grid; those are
-predicted in time. The smallest of a few ways is written. `docs/format.md` has the bits.
+Decimal fractions, and values within a bound, become integers on a grid, which are predicted over
+time. Several codes are tried and the smallest is written. `docs/format.md` specifies the bits.
 """
 
 from __future__ import annotations
@@ -25,16 +25,19 @@ from mocpack.coding.series import (
 from mocpack.errors import CorruptionError
 
 DOUBLES, FLOATS, DECIMALS, GRID, KNOWN_GRID, HALF_GRID = range(6)
-BRIEF, MAX_BRIEF_DEPTH = 6, 30  # a known step, plain series; depths of a first column
+BRIEF, MAX_BRIEF_DEPTH = (
+    6,
+    30,
+)  # forms with a known step and plain series; limit of the first column's depth
 DEFLATED, SERIES, SIZED_SERIES = (
     0,
     {1: NOISY_FORECAST, 2: SMOOTH_FORECAST},
     {3: NOISY_FORECAST, 4: SMOOTH_FORECAST},
 )
 PLAIN, ORDERS, FLOORED = 5, (0, 1, 2, 3), 3
-AS_DOUBLE, MAX_SHORT_NUMBER = 255, 2.0**31  # of a short number
+AS_DOUBLE, MAX_SHORT_NUMBER = 255, 2.0**31  # forms of a short number
 RECIPROCAL, MAX_RECIPROCAL = 31, 223  # one byte: 1/1 to 1/223
-MAX_ERROR_LOG2 = 28  # of an expected error's logarithm
+MAX_ERROR_LOG2 = 28  # limit of `_error_logs`
 MAX_DIGITS = 15
 MAX_INTEGER = 2**53
 
@@ -42,19 +45,18 @@ MAX_INTEGER = 2**53
 def pack_numbers(
     values: F64, step: float = 0.0, *, known: bool = False, simple: bool = False
 ) -> bytes:
-    """Return the code of numbers (N, K): exact, or, with a step, each within half of it.
+    """Return the code of values (N, K): exact, or within half of `step` if it is given.
 
-    A step that is `known` to the reader is not written. What is `simple` needs no more than
-    deflate of its reader.
+    A `known` step is not written, because the reader has it. A `simple` code uses only deflate.
     """
     if not len(values):
         return b""
     ways = _grid_codes(values, step, known, simple) if step else _exact_codes(values, simple)
-    return min(ways, key=len)  # of equals the first
+    return min(ways, key=len)  # the first of equal sizes
 
 
 def pack_short(out: FieldWriter, value: float) -> None:
-    """Append a number as few digits, or as the reciprocal of such: 0.002, 1/60; else as it is."""
+    """Append a number as a short decimal or its reciprocal (0.002, 1/60), else as a float64."""
     near = round(1 / value) if abs(value) >= 1 / (MAX_RECIPROCAL + 1) else 0
     if 1 <= near <= MAX_RECIPROCAL and 1 / near == value:
         out.u8(RECIPROCAL + near)
@@ -70,7 +72,7 @@ def pack_short(out: FieldWriter, value: float) -> None:
 
 
 def _short_forms(value: float) -> Iterator[tuple[int, int, int]]:
-    """Yield (magnitude of n, form, n) of each way to say a number by few digits."""
+    """Yield (magnitude of n, form, n) of each short decimal form of a number."""
     for digits in range(MAX_DIGITS + 1):
         for reciprocal in (0, 1):
             near = 10.0**digits / value if reciprocal else value * 10.0**digits
@@ -97,7 +99,7 @@ def _exact_codes(values: F64, simple: bool) -> Iterator[bytes]:
 
 
 def _grid_codes(values: F64, step: float, known: bool, simple: bool) -> Iterator[bytes]:
-    """Codes on a grid; the second lets a number stay what it was while that is within bounds."""
+    """Yield codes on a grid; the second kind repeats values while the bound allows it."""
     step = step if known else _round_down_to_float32(step)
     fine = step / 2
     if not step or not np.abs(values).max(initial=0.0) / fine < MAX_INTEGER / 4:
@@ -117,7 +119,7 @@ def _grid_codes(values: F64, step: float, known: bool, simple: bool) -> Iterator
 
 
 def _brief_codes(numbers: I64, form: int) -> Iterator[bytes]:
-    """Codes of which the first byte says all: nothing for zeros, a row for what does not change."""
+    """Yield codes with a one-byte head: empty for zeros, one row for constant values."""
     if not numbers.any():
         yield b""
     elif not (numbers - numbers[0]).any():
@@ -129,7 +131,7 @@ def _brief_codes(numbers: I64, form: int) -> Iterator[bytes]:
 
 
 def _round_down_to_float32(step: float) -> float:
-    """Return the largest float32 that is not above a step; 0 for one that has none near."""
+    """Return the largest float32 that is at most `step`; 0 if the step is too small."""
     single = np.float32(min(step, 1e30))
     if single > step:
         single = np.nextafter(single, np.float32(0))
@@ -137,7 +139,7 @@ def _round_down_to_float32(step: float) -> float:
 
 
 def _hold_values(values: F64, step: float) -> F64:
-    """Return whole numbers of half a step: each the one before if that is within half a step."""
+    """Round to multiples of half a step; repeat the previous value if it is within half a step."""
     fine = step / 2
     out = np.rint(values / fine)
     low, high = (values - fine) / fine, (values + fine) / fine
@@ -148,7 +150,7 @@ def _hold_values(values: F64, step: float) -> F64:
 
 
 def _integer_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
-    """Codes of whole numbers (N, K): the first row, then what follows, less it."""
+    """Yield codes of integers (N, K): the first row, then the other rows minus the first."""
     first, rest = _pack_row(numbers[0]), numbers[1:] - numbers[:1]
     if not rest.any():
         yield first + bytes([DEFLATED])
@@ -167,7 +169,7 @@ def _integer_codes(numbers: I64, simple: bool) -> Iterator[bytes]:
 
 
 def _plain_series(numbers: I64) -> Iterator[tuple[int, bytes, bytes, bytes]]:
-    """Yield (order, base, depths, code): an extrapolation taken away from all rows less a base."""
+    """Yield (order, base, depths, code) of the residuals of an extrapolation, per order."""
     rests = numbers.min(initial=1) == 0
     for order in ORDERS:
         base = numbers[0] if order else _typical_row(numbers)
@@ -182,11 +184,11 @@ def _plain_series(numbers: I64) -> Iterator[tuple[int, bytes, bytes, bytes]]:
 
 
 def _floors(base: npt.NDArray[Any], order: int) -> I32:
-    """Return where 0 lies of each column less its base, which what rests there never goes below."""
+    """Return 0 minus the base of each column: the floor of columns that never fall below 0."""
     if order != FLOORED:
         return np.zeros(0, np.int32)
     if np.abs(base).max(initial=0.0) > MAX_VALUE:
-        raise CorruptionError("numbers: a base beyond 2^30")
+        raise CorruptionError("numbers: the base of a column must be at most 2^30")
     return np.ascontiguousarray(-base, np.int32)
 
 
@@ -198,7 +200,7 @@ def _pack_row(numbers: I64) -> bytes:
 
 
 def _typical_row(numbers: I64) -> I64:
-    """Return for each column the number that stands most often, if that is often, or the middle."""
+    """Return each column's most frequent value if it is common, else the middle of its range."""
     found = []
     for column in numbers.T:
         values, counts = np.unique(column, return_counts=True)
@@ -209,7 +211,7 @@ def _typical_row(numbers: I64) -> I64:
 
 
 def _error_logs(numbers: I64) -> npt.NDArray[np.uint8]:
-    """Return for each column the logarithm of the error to expect at first, in 1/256."""
+    """Return log2 of the expected first prediction error of each column, in units of 1/256."""
     steps = np.abs(np.diff(numbers, axis=0))
     bends = np.abs(np.diff(numbers, 2, axis=0)) if len(numbers) > 2 else steps
     expected = 256.0 * np.minimum(steps.mean(0), bends.mean(0))
@@ -218,14 +220,14 @@ def _error_logs(numbers: I64) -> npt.NDArray[np.uint8]:
 
 
 def _groups(columns: int) -> list[ColumnGroup]:
-    """Columns that are predicted from one another: vectors, else fours."""
+    """Return groups of columns that are predicted from one another: 3 for vectors, else 4."""
     width = 3 if columns % 3 == 0 else 4
     starts = range(0, columns, width)
     return [ColumnGroup(tuple(range(s, min(s + width, columns)))) for s in starts]
 
 
 def _float_code(bits: npt.NDArray[np.unsignedinteger]) -> bytes:
-    """Bytes of each column's bits, less those of the row before by xor, highest bytes first."""
+    """Return the bits of each column XORed with the previous row, as byte planes, deflated."""
     changed = bits.copy()
     changed[1:] ^= bits[:-1]
     width = bits.dtype.itemsize
@@ -241,12 +243,12 @@ def _pack_varints(steps: I64) -> bytes:
 
 
 def _decimal_digits(values: F64) -> int | None:
-    """Return the fewest digits that give all numbers back bit for bit, if there are any."""
+    """Return the fewest decimal digits that restore all numbers bit for bit, or None."""
     if ((values == 0) & np.signbit(values)).any():
         return None
     for digits in range(MAX_DIGITS + 1):
         whole = np.rint(values * 10.0**digits)
-        if np.abs(whole).max(initial=0.0) >= MAX_INTEGER / 2:  # so that differences fit too
+        if np.abs(whole).max(initial=0.0) >= MAX_INTEGER / 2:  # so that differences also fit
             return None
         if np.array_equal(whole / 10.0**digits, values):
             return digits

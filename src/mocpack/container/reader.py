@@ -1,4 +1,4 @@
-"""An open .mocp file up to its payload: the core reads it, here it becomes headers and takes."""
+"""An open .mocp file up to its payload: turns what the core parses into headers and take data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mocpack.source import BytesSource, PartSource, Source
 from mocpack.space import HANDEDNESS, UP_AXES
 from mocpack.take_data import NO_TAKE_DATA, WIDTHS, TakeData, Track
 
-BYTES_PER_NUMBER = 64  # that decoding a number beside the poses may take
+BYTES_PER_NUMBER = 64  # memory that decoding a value of take data may use
 PART_OF_CHUNK = {
     "SKEL": "skeleton",
     "MESH": "skeleton",
@@ -38,17 +38,15 @@ PART_OF_CHUNK = {
     "trak": "tracks",
     "fill": "fill",
 }
-"""What each chunk is counted under in `Reader.sizes`; the head where it is not here."""
-MIN_OPEN_BYTES = 1 << 20  # bytes that opening a file may take, whatever the limit
+"""The key of each chunk in `Reader.sizes`; other chunks count as head."""
+MIN_OPEN_BYTES = 1 << 20  # opening a file may always use this much
 MAX_CACHED_SKELETONS = 256
-MAX_CACHED_SKELETON_BYTES = (
-    1 << 13
-)  # bytes of the chunks of a skeleton that is kept: a hostile one does not stay
+MAX_CACHED_SKELETON_BYTES = 1 << 13  # chunks; larger, possibly hostile skeletons are not cached
 SkeletonParts = tuple[Skeleton, tuple[int, ...], float]
 
 
 class Reader:
-    """An open .mocp file: its header at hand, its payload read on demand.
+    """An open .mocp file: the header is parsed, the payload is read on demand.
 
     Attributes
     ----------
@@ -56,9 +54,9 @@ class Reader:
     codec_id : str
     bitstream_version : int
     params : dict
-        That the file names.
+        The stored parameters.
     needed : frozenset of str
-        Parameters without which the payload cannot be decoded.
+        Parameters that decoding needs.
     errors : Errors
     payload : Payload
     """
@@ -81,7 +79,7 @@ class Reader:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Bytes by part of the file; chunk headers are counted with their chunk."""
+        """Bytes by part of the file, including chunk headers."""
         found = {"file": self._source.size, "head": 0} | dict.fromkeys(PART_OF_CHUNK.values(), 0)
         for tag, size in self._file.chunk_sizes():
             if tag == "DATA":
@@ -93,18 +91,18 @@ class Reader:
 
     @property
     def chunks(self) -> list[Chunk]:
-        """What the file holds beside its poses, as chunks."""
+        """The take data as chunks."""
         found: list[Chunk] = self._file.take_chunks()
         return found
 
     @cached_property
     def track_heads(self) -> list[TrackHead]:
-        """What tracks the file has, without reading them."""
+        """Name, kind and size of each track, without reading its values."""
         return [track_head(found) for found in self._file.track_heads()]
 
     @cached_property
     def take_data(self) -> TakeData:
-        """What the file holds beside its poses."""
+        """The data of the take besides its poses."""
         if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
             return NO_TAKE_DATA
         file, valid = self._file, self._file.valid()
@@ -119,7 +117,7 @@ class Reader:
             raise CorruptionError(str(error)) from error
 
     def take_data_memory(self) -> int:
-        """Return the bytes that reading `take_data` may take."""
+        """Return the memory in bytes that reading `take_data` may use."""
         if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
             return 0
         frames, joints = self.header.frame_count, len(self.header.skeleton)
@@ -138,7 +136,7 @@ class Reader:
 def unpack(data: bytes, *, partial: bool = False) -> FileContents:
     """Read the bytes of a .mocp file.
 
-    With `partial`, a file cut inside its DATA chunk gives the payload bytes that there are.
+    With `partial`, a file truncated in its DATA chunk returns the available payload bytes.
     """
     reader = Reader(BytesSource(data), partial=partial)
     return FileContents(
@@ -154,7 +152,7 @@ def unpack(data: bytes, *, partial: bool = False) -> FileContents:
 
 
 def scene_parts(source: Source) -> dict[str, Source] | None:
-    """Return the clips of a scene by name, each as the source of a file; None of other files."""
+    """Return the clips of a scene by name, each as a source; None if the file is not a scene."""
     found = _core.scene_clips(source)
     if found is None:
         return None
@@ -167,10 +165,10 @@ def read_skeleton(
     hinges: bytes | None = None,
     scales: bytes | None = None,
 ) -> SkeletonParts:
-    """Return the skeleton of chunks, the joints that are translated, and the unit in metres.
+    """Return the skeleton, the translated joints and the unit in meters from chunks.
 
-    Those used last are kept: the clips of an archive share them, and making one takes longer than
-    decoding a window.
+    Recent skeletons are cached, because clips of an archive share them and building one takes
+    longer than decoding a window.
     """
     size = len(body) + len(rest or b"") + len(hinges or b"") + len(scales or b"")
     return (_cached_skeleton if size <= MAX_CACHED_SKELETON_BYTES else _build_skeleton)(
@@ -230,6 +228,6 @@ def _build_header(file: _core.File) -> AnyHeader:
 
 
 def _parse_object(text: bytes) -> dict[str, Any]:
-    """Return the JSON object of a text that the core has checked; nothing is an empty one."""
+    """Parse a JSON object that the core has validated; empty text is an empty object."""
     found: dict[str, Any] = json.loads(text) if text else {}
     return found

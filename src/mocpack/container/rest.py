@@ -1,4 +1,4 @@
-"""The REST chunk: the rotation of each joint at rest."""
+"""The REST chunk: the rest rotation of each joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Truth values by frame as lengths of runs, exact: gaps (the `vald` chunk) and flags."""
+"""Run-length codes of booleans per frame: gaps (the `vald` chunk) and flags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mocpack.container.indices import pack_indices
 
 
 def pack_runs(out: FieldWriter, ids: I64) -> None:
-    """Append numbers (N,) as runs: how many, then each one's number and length less one."""
+    """Append integers (N,) as runs: the count, then value and length - 1 of each run."""
     starts = np.flatnonzero(np.diff(ids, prepend=ids[0] - 1)) if len(ids) else np.zeros(0, int)
     lengths = np.diff(starts, append=len(ids))
     out.varint(len(starts))
@@ -20,14 +20,14 @@ def pack_runs(out: FieldWriter, ids: I64) -> None:
 
 
 def pack_flags(flags: Mask) -> bytes:
-    """Return flags (N,) as the first, then the lengths of its runs less one, deflated."""
+    """Return flags (N,) as the first flag and the run lengths - 1, deflated."""
     out = FieldWriter()
     _pack_switches(out, flags)
     return deflate(out.bytes())
 
 
 def pack_valid(valid: Mask) -> bytes:
-    """Return the chunk of valid (T, J): joints that have gaps, and the runs of each."""
+    """Return the chunk of valid (T, J): joints with gaps, and the runs of each."""
     out = FieldWriter()
     joints = np.flatnonzero(~valid.all(0)).tolist()
     pack_indices(out, joints)

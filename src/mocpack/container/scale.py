@@ -1,4 +1,4 @@
-"""The SCAL chunk: scales of joints, those that stay and those that move."""
+"""The SCAL chunk: constant and animated scales of joints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HAS_CONSTANT, HAS_MOVING = 1, 2
 def pack_scales(
     constant: F64, scaled_joints: tuple[int, ...], moving: F64 | None, step: float = 0.0
 ) -> bytes:
-    """Return the chunk of scales (J, 3) and (T, S, 3), these exact or within half a step."""
+    """Return the chunk of constant (J, 3) and animated scales (T, S, 3), within half a step."""
     out = FieldWriter()
     scaled = (constant != 1).any(1)
     out.u8(HAS_CONSTANT * bool(scaled.any()) + HAS_MOVING * (moving is not None))

@@ -1,4 +1,4 @@
-"""Scenes: a file whose `CLIP` chunks each hold the name and the file of a clip, on one clock."""
+"""Scenes: a file whose `CLIP` chunks each hold the name and the .mocp file of a clip."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MAX_CLIP_NAME = 1024  # bytes of UTF-8
 
 
 def pack_scene(files: Mapping[str, bytes]) -> bytes:
-    """Return the scene of whole .mocp files by their names."""
+    """Return the scene file of .mocp files by clip name."""
     if not files:
-        raise UsageError("a scene has at least one clip")
+        raise UsageError("a scene needs at least one clip, got none")
     parts = [MAGIC + bytes([FORMAT_VERSION])]
     for name, data in files.items():
         try:
-            check_text(name, MAX_CLIP_NAME, "a clip's name")
+            check_text(name, MAX_CLIP_NAME, "a clip name")
         except InvalidClipError as error:
             raise UsageError(str(error)) from error
         body = FieldWriter()

@@ -1,7 +1,7 @@
-"""The SKEL chunk: names, tree, offsets and channels, small and exact.
+"""The SKEL chunk: joint names, hierarchy, offsets and channels, stored exactly.
 
-Offsets are decimal fractions in nearly every source, so they are stored as whole numbers of
-10^-digits source units and come back bit for bit.
+Offsets are decimal fractions in nearly every source, so they are stored as integer multiples of
+10^-digits source units, which restores them bit for bit.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from mocpack.container.indices import pack_indices
 from mocpack.rotations import IDENTITY, as_euler
 from mocpack.skeleton import POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton
 
-# the most common units, by number; 255 says that the length itself follows
+# common units by index; 255 means that the unit's length follows
 UNITS = (1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45)
 OTHER_UNIT = 255
 CHANNELS = POSITION_CHANNELS + ROTATION_CHANNELS
 MAX_DIGITS = 9
-AS_FLOATS = 255  # in place of the number of digits
+AS_FLOATS = 255  # instead of the number of digits
 NO_AXES, AXES_AS_FLOATS, AXES_AS_ANGLES = 0, 1, 2
-# note: the dictionary is part of the format, so it can never change
+# the dictionary is part of the format, so it can never change
 DICTIONARY = (
     b"Thumb1Thumb2Thumb3Index1Index2Index3Middle1Middle2Middle3Ring1Ring2Ring3Pinky1Pinky2Pinky3"
     b"lclavicle\x08lhumerus\x07lradius\x06lwrist\x05lhand\x08lfingers\x06lthumb"
@@ -60,7 +60,7 @@ def pack_skeleton(skeleton: Skeleton, translated_joints: tuple[int, ...], unit: 
 
 
 def _pack_layouts(out: FieldWriter, skeleton: Skeleton) -> None:
-    """Each different channel layout once, then its number for each joint."""
+    """Append each distinct channel layout, then the index of each joint's layout."""
     layouts = list(dict.fromkeys(skeleton.channels))
     out.varint(len(layouts))
     for layout in layouts:
@@ -81,7 +81,7 @@ def _pack_points(out: FieldWriter, points: F64, unit: float) -> None:
 
 
 def _pack_axes(out: FieldWriter, axes: F64) -> None:
-    """Write nothing, angles in decimal fractions of a degree, or the quaternions themselves."""
+    """Append no axes, Euler angles as decimal fractions of a degree, or quaternions."""
     if (axes == IDENTITY).all():
         out.u8(NO_AXES)
         return
@@ -99,7 +99,7 @@ def _pack_axes(out: FieldWriter, axes: F64) -> None:
 
 
 def _decimal_digits(points: F64, unit: float) -> int | None:
-    """Return the fewest digits that give `points` back bit for bit, if there are any."""
+    """Return the fewest decimal digits that restore `points` bit for bit, or None."""
     for digits in range(MAX_DIGITS + 1):
         values = np.rint(points / unit * 10.0**digits)
         if (np.abs(values) < 2**53).all() and np.array_equal(values / 10.0**digits * unit, points):

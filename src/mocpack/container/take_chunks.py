@@ -1,4 +1,4 @@
-"""The chunks of what a take holds beside its poses, put together and taken apart."""
+"""The chunks of take data: rest pose, hinges, scales, times, gaps and tracks."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mocpack.take_data import TakeData
 Chunk = tuple[str, bytes]
 
 REQUIRED = ("REST", "HING", "SCAL", "TIME")
-NO_PLAY = bytes(1)  # the chunk `play` of a clip that needs none
+NO_PLAY = bytes(1)  # body of the `play` chunk with default values, which is not written
 
 
 def pack_take_data(header: ClipHeader, take_data: TakeData, scale_step: float = 0.0) -> list[Chunk]:
-    """Return the chunks of a clip; scales that move are exact, or within half of `scale_step`."""
+    """Return the chunks of take data; animated scales are exact, or within half of `scale_step`."""
     skeleton = header.skeleton
     chunks: list[Chunk] = []
     if skeleton.has_rest:

@@ -1,4 +1,4 @@
-"""The TIME chunk, when frames are; and `play`, how they are meant to be played and written back."""
+"""The TIME chunk, frame times; and the `play` chunk, how to play the clip and write it back."""
 
 from __future__ import annotations
 

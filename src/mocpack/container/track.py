@@ -1,4 +1,4 @@
-"""The `trak` chunk: one named series, coded within its bound or exactly."""
+"""The `trak` chunk: one named series, within its bound or exact."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from mocpack.rotations import as_rotvec, conjugate, multiply, normalize
 from mocpack.take_data import KINDS, WIDTHS, Track
 
 HAS_RATE, HAS_START, HAS_TIMES, HAS_BOUND, HAS_UNIT = 1, 2, 4, 8, 16
-MAX_KINDS = 8  # so that flags stand above the kind in one byte
+MAX_KINDS = 8  # flags use the higher bits of the same byte
 AS_QUATERNIONS, AS_VECTORS, FROM_IDENTITY = 0, 1, 2
 REFERENCE_SCALE = 32767.0
-MAX_UNWRAPPED_RAD = 90.0  # radians
-ROUNDING_MARGIN = 1 - 1e-6  # of a bound that rounding may take the rest of
+MAX_UNWRAPPED_RAD = 90.0
+ROUNDING_MARGIN = 1 - 1e-6  # leaves room for rounding errors below the bound
 
 
 @dataclass(frozen=True)
 class TrackHead:
-    """What a track is, without its values.
+    """The properties of a track, without its values.
 
     Attributes
     ----------
     name, kind, unit : str
     count : int
-        Of samples.
+        Number of samples.
     frame_time : float or None
-        Seconds from sample to sample, where not the clip's.
+        Seconds between samples, if it differs from the clip's.
     start, bound : float
     has_times : bool
-        Whether each sample has a time of its own.
+        Whether each sample has its own time.
     bytes : int
-        Of the chunk's body.
+        Size of the chunk's body.
     """
 
     name: str
@@ -72,23 +72,23 @@ def pack_track(name: str, track: Track) -> bytes:
         back = replace(track, values=track_values(track.kind, values))
         if track.error(back) <= track.bound:
             return packed
-    # exact; also where a bound is finer than the grid's arithmetic
+    # exact, also if the bound is too fine for the grid's arithmetic
     return head + bytes([AS_QUATERNIONS] * turns) + pack_numbers(matrix)
 
 
 def read_track_head(body: bytes) -> TrackHead:
-    """Return what a chunk holds."""
+    """Parse the head of a track chunk."""
     return track_head(_core.track_head(body))
 
 
 def track_head(found: Any) -> TrackHead:
-    """Return what the core says of a track."""
+    """Return the head of a track from the core's tuple."""
     name, kind, *rest = found
     return TrackHead(name, KINDS[kind], *rest)
 
 
 def track_values(kind: str, values: Any, words: Sequence[str] = ()) -> Any:
-    """Return the numbers (N, width) that the core reads as a track of this kind has them."""
+    """Return values (N, width) from the core in the form of this kind of track."""
     numbers = np.asarray(values)
     if WIDTHS[kind] > 1:
         return numbers
@@ -123,7 +123,7 @@ def _pack_head(name: str, track: Track) -> bytes:
 
 
 def _pack_rotations(track: Track) -> bytes:
-    """Return rotations as vectors, three numbers a sample, from no turn or from near the first."""
+    """Return rotation vectors, relative to the identity or to the first rotation."""
     values, step = np.asarray(track.values), _grid_step(track.kind, track.bound)
     reference = np.rint(REFERENCE_SCALE * normalize(values[0])).astype("<i2")
     apart = multiply(conjugate(_parse_reference(reference)), values)
@@ -139,15 +139,12 @@ def _pack_rotations(track: Track) -> bytes:
 
 
 def _unwrap_vectors(vectors: F64) -> F64:
-    """Return rotation vectors (N, 3) of the same rotations that do not leap: with whole turns more.
-
-    What spins leaves half a turn on one side and comes back on the other otherwise.
-    """
+    """Unwrap rotation vectors (N, 3): add full turns, so that they do not jump at 180°."""
     out = vectors.copy()
     angles = np.linalg.norm(vectors, axis=1)
     axes = vectors / np.maximum(angles, 1e-12)[:, np.newaxis]
     for t in range(1, len(out)):
-        ahead = float(out[t - 1] @ axes[t])  # how far the last one reaches along this axis
+        ahead = float(out[t - 1] @ axes[t])  # the previous vector along this axis
         length = angles[t] + 2 * math.pi * round((ahead - angles[t]) / (2 * math.pi))
         if abs(length) < MAX_UNWRAPPED_RAD:
             out[t] = length * axes[t]
@@ -159,10 +156,10 @@ def _parse_reference(whole: npt.NDArray[np.int16]) -> F64:
 
 
 def _grid_step(kind: str, bound: float) -> float:
-    """Return the step of a grid on which no value is further off than the bound."""
+    """Return the grid step whose rounding error is at most the bound."""
     if kind == "scalar":
         return 2 * bound * ROUNDING_MARGIN
-    # no angle between rotations is larger than the distance of their vectors
+    # the angle between rotations is at most the distance of their vectors
     return 2 * min(bound, 1.0) * ROUNDING_MARGIN / math.sqrt(3)
 
 

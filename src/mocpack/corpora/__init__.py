@@ -1,4 +1,4 @@
-"""Many clips as one thing: archives (.mocps), their catalogue, and windows of them to train on."""
+"""Archives of many clips (.mocps), their catalog, and training windows."""
 
 from mocpack.corpora.decoded_cache import DecodedCache
 from mocpack.corpora.merging import merge, repair

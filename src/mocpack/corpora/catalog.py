@@ -1,4 +1,4 @@
-"""The catalogue of an archive: a Parquet table, a row a clip, with what its user wants to know."""
+"""The catalog of an archive: a Parquet table with one row per clip."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from mocpack.motion import Motion
 from mocpack.optional_packages import require
 from mocpack.units import to_millimeters
 
-PURPOSE = "the catalogue of an archive"
+PURPOSE = "the catalog of an archive"
 CLIP_COLUMN = "clip"
-# types of our own columns, so that an empty one has the type of a full one
+# explicit types, so that an empty column has the same type as a full one
 COLUMN_TYPES = {
     CLIP_COLUMN: "string",
     "frames": "int64",
@@ -39,7 +39,7 @@ Row = dict[str, Any]
 
 
 def describe_clip(name: str, data: bytes, base: bytes) -> Row:
-    """Return what a .mocp file says of itself, as its row of the catalogue."""
+    """Return the catalog row of a .mocp file."""
     with Motion(data, memory_limit=None) as motion:
         header, errors = motion.header, motion.errors
         first, last = motion.span
@@ -65,7 +65,7 @@ def import_arrow() -> Any:
 
 
 def make_table(rows: Sequence[Row], meta: Any = None) -> Any:
-    """Return rows as an Arrow table, with the columns of `meta`, which has one named ``clip``."""
+    """Return rows as an Arrow table, with the columns of `meta` matched by its column ``clip``."""
     pa = import_arrow()
     fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in COLUMN_TYPES.items()]
     own = pa.Table.from_pylist(
@@ -75,18 +75,20 @@ def make_table(rows: Sequence[Row], meta: Any = None) -> Any:
 
 
 def join_columns(own: Any, meta: Any) -> Any:
-    """Return a catalogue with a user's columns; null for clips that the user does not name."""
+    """Return a catalog with the columns of a user's table; null for clips that it does not list."""
     pa = import_arrow()
     if CLIP_COLUMN not in meta.column_names:
-        raise UsageError(f"the table of --meta has no column {CLIP_COLUMN!r}: {meta.column_names}")
+        raise UsageError(
+            f"the table of --meta needs a column {CLIP_COLUMN!r}, got {meta.column_names}"
+        )
     both = sorted((set(own.column_names) & set(meta.column_names)) - {CLIP_COLUMN})
     if both:
-        raise UsageError(f"columns {', '.join(both)} are the catalogue's own: name yours otherwise")
+        raise UsageError(f"--meta: columns {', '.join(both)} exist in every catalog; rename yours")
     keys = meta.column(CLIP_COLUMN).to_pylist()
     rows = {key: place for place, key in enumerate(keys)}
     if len(rows) < len(keys):
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise UsageError(f"the table of --meta has clip {twice!r} twice")
+        raise UsageError(f"the table of --meta lists clip {twice!r} twice")
     places = pa.array([rows.get(name) for name in own.column(CLIP_COLUMN).to_pylist()], pa.int64())
     for name in meta.column_names:
         if name != CLIP_COLUMN:
@@ -95,22 +97,22 @@ def join_columns(own: Any, meta: Any) -> Any:
 
 
 def concat_tables(tables: Sequence[Any]) -> Any:
-    """Return the rows of several catalogues; columns that one lacks are null there."""
+    """Return the rows of several catalogs; missing columns become null."""
     pa = import_arrow()
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowInvalid as error:
-        raise UsageError(f"catalogues do not fit together: {error}") from error
+        raise UsageError(f"catalogs have incompatible columns: {error}") from error
 
 
 def names_to_columns(names: Sequence[str], pattern: str) -> Any:
-    """Return a table of the named groups of `pattern` in each name, such as subject and take."""
+    """Return a table of the named groups that `pattern` matches in each name."""
     try:
         found = re.compile(pattern)
     except re.error as error:
         raise UsageError(f"--name-pattern {pattern!r}: {error}") from error
     if not found.groupindex:
-        raise UsageError(f"--name-pattern {pattern!r} has no named group like (?P<subject>…)")
+        raise UsageError(f"--name-pattern {pattern!r} needs a named group, such as (?P<subject>…)")
     rows = []
     for name in names:
         match = found.search(name)
@@ -121,12 +123,12 @@ def names_to_columns(names: Sequence[str], pattern: str) -> Any:
 
 
 def read_meta(path: str | Path) -> Any:
-    """Read a user's table: Parquet, CSV, or JSON lines, by its extension."""
+    """Read a user's table: Parquet, CSV or JSON lines, by its suffix."""
     path, suffix = str(path), Path(path).suffix.lower()
     pa = import_arrow()
     try:
         if suffix == ".csv":
-            # names of clips such as 0123 are names, whatever they look like
+            # a clip named 0123 must stay text
             csv = require("pyarrow.csv", extra="corpus", purpose=PURPOSE)
             options = csv.ConvertOptions(column_types={CLIP_COLUMN: pa.string()})
             return csv.read_csv(path, convert_options=options)
@@ -136,7 +138,7 @@ def read_meta(path: str | Path) -> Any:
             return import_parquet().read_table(path)
     except pa.ArrowException as error:
         raise UsageError(f"{path}: {error}") from error
-    raise UsageError(f"{path}: a table is .parquet, .csv or .jsonl")
+    raise UsageError(f"{path}: a table must be .parquet, .csv or .jsonl")
 
 
 def import_parquet() -> Any:
@@ -144,10 +146,10 @@ def import_parquet() -> Any:
 
 
 def table_to_bytes(table: Any) -> bytes:
-    """Return a table as Parquet; the same rows give the same bytes with one release of pyarrow."""
+    """Return a table as Parquet bytes; they are the same for the same rows and pyarrow release."""
     out = import_arrow().BufferOutputStream()
     import_parquet().write_table(
-        # in one piece: pages would else end where parts did
+        # one chunk, so that the bytes do not depend on how the table was assembled
         table.replace_schema_metadata(None).combine_chunks(),
         out,
         compression="zstd",
@@ -159,39 +161,39 @@ def table_to_bytes(table: Any) -> bytes:
 
 
 def read_table(data: bytes) -> Any:
-    """Read a catalogue's bytes."""
+    """Parse the Parquet bytes of a catalog."""
     pa = import_arrow()
     try:
-        # in this thread: a process that ends while pyarrow's threads still work is aborted
+        # no threads: a process that exits while pyarrow's threads run is aborted
         table = import_parquet().ParquetFile(pa.BufferReader(data)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise CorruptionError(f"archive's catalogue: {error}") from error
+        raise CorruptionError(f"catalog: {error}") from error
     if CLIP_COLUMN not in table.column_names:
-        raise CorruptionError(f"archive's catalogue has no column {CLIP_COLUMN!r}")
+        raise CorruptionError(f"catalog: column {CLIP_COLUMN!r} is missing")
     return table
 
 
 def filter_rows(table: Any, where: str | None) -> Any:
-    """Return the rows for which an SQL condition holds, in their order."""
+    """Return the rows that match an SQL condition, in their order."""
     if where is None:
         return table
-    duckdb = require("duckdb", extra="corpus", purpose="choosing clips by a condition")
+    duckdb = require("duckdb", extra="corpus", purpose="selecting clips by a condition")
     connection = duckdb.connect(config={"enable_external_access": "false"})
     try:
         number = import_arrow().array(np.arange(table.num_rows))
         connection.register("catalogue", table.append_column("row number", number))
-        # in parentheses and alone: a condition, and no other statement
+        # the parentheses reject anything but a single condition
         query = f'SELECT "row number" FROM catalogue WHERE ({where}\n) ORDER BY "row number"'
         kept = connection.sql(query).fetchnumpy()["row number"]
     except duckdb.Error as error:
         first = str(error).splitlines()[0]
-        raise UsageError(f"the condition {where!r} cannot be used: {first}") from error
+        raise UsageError(f"condition {where!r} is not valid SQL: {first}") from error
     finally:
         connection.close()
     return table.take(import_arrow().array(np.asarray(kept, np.int64)))
 
 
 def check_clips(table: Any, names: Sequence[str]) -> None:
-    """Complain about a catalogue that does not list the clips of the index, in their order."""
+    """Raise if the catalog does not list the same clips as the index, in the same order."""
     if table.column(CLIP_COLUMN).to_pylist() != list(names):
-        raise CorruptionError("archive's catalogue and index list different clips")
+        raise CorruptionError("catalog: lists other clips than the index (the archive is corrupt)")

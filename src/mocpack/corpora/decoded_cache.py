@@ -1,9 +1,9 @@
-"""Decoded motion kept as float32 in memory that processes share.
+"""A cache of decoded motion as float32, in memory that processes share.
 
-Every clip has its place in one sparse file in memory, in blocks of frames; a block is there once
-somebody has decoded it. A block's mark is set after its numbers are written and taken away before
-they are dropped, and who reads looks at the mark before and after: no reader waits for another.
-The native core keeps that order (`core/src/features/blocks.h`).
+The cache is one sparse file in shared memory. Each clip has a fixed range of it, divided into
+blocks of frames that are filled on demand. A writer sets a block's mark after it writes the values
+and clears it before it drops them. A reader checks the mark before and after it copies, so readers
+need no lock. The native core does this in the right memory order (`core/src/features/blocks.h`).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
 from mocpack.motion import Motion
 
-BLOCK_FRAMES = 1024  # frames: with numbers of four bytes, any row makes whole pages of 4096
+BLOCK_FRAMES = 1024  # float32 rows of any width then fill whole pages of 4096 bytes
 PAGE_BYTES = 4096
-EVICTION_TARGET = 0.9  # of the limit, that is left after blocks were dropped
+EVICTION_TARGET = 0.9  # fraction of the limit to evict down to
 SHARED_MEMORY_FOLDER = "/dev/shm"
 
 
 class DecodedCache:
-    """Decoded motion of an archive's clips, up to a limit; the longest unused is dropped first.
+    """A cache of decoded clips of an archive; it evicts the least recently used blocks.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class DecodedCache:
 
     def __init__(self, corpus: Corpus, limit: int) -> None:
         if not hasattr(os, "pwrite"):
-            raise UsageError("a cache of decoded motion needs a POSIX system")
+            raise UsageError("the cache of decoded motion needs a POSIX system")
         if limit < 1:
-            raise UsageError(f"cache must be above 0 bytes, got {limit}")
+            raise UsageError(f"cache must be at least 1 byte, got {limit}")
         self._corpus, self._limit = corpus, limit
         self._widths = _row_widths(corpus)
         blocks = -(-corpus.index.frame_counts // BLOCK_FRAMES)
@@ -58,29 +58,29 @@ class DecodedCache:
         )
         self._map_file(self._create_file())
 
-    _full: bool  # whether there is no more memory
+    _full: bool  # whether memory ran out
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_corpus", "_limit", "_widths", "_first_blocks", "_offsets", "_path")
-        return {name: getattr(self, name) for name in kept}
+        names = ("_corpus", "_limit", "_widths", "_first_blocks", "_offsets", "_path")
+        return {name: getattr(self, name) for name in names}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         try:
             handle = os.open(self._path, os.O_RDWR)
-        except FileNotFoundError:  # whoever sent it has ended meanwhile: begin with an empty one
+        except FileNotFoundError:  # the process that sent it has ended: start with an empty cache
             handle = self._create_file()
         self._map_file(handle)
 
     @property
     def used_bytes(self) -> int:
-        """Bytes that are held now."""
+        """Bytes of decoded motion in the cache."""
         return int(self._counters[0])
 
     def write_window(
         self, clip: int, start: int, stop: int, plan: _core.WindowPlan, out: F32
     ) -> None:
-        """Write a window of frames `start` to `stop` to `out`, decoding what is not there."""
+        """Write a window of frames `start` to `stop` to `out`; decode blocks that are missing."""
         blocks = self._clips.get(clip) or self._open_blocks(clip)
         while (missing := blocks.write(plan, start, stop, out)) >= 0:
             if not self._fill_block(clip, missing):
@@ -98,7 +98,7 @@ class DecodedCache:
         return found
 
     def _fill_block(self, clip: int, block: int) -> bool:
-        """Decode a block and put it in its place; say whether there was memory for it."""
+        """Decode a block into the cache; return whether there was enough memory."""
         if self._full:
             return False
         frames = int(self._corpus.index.frame_counts[clip])
@@ -111,14 +111,14 @@ class DecodedCache:
             if self._marks[number]:
                 return True
             try:
-                # no store through the mapping: where memory is short that ends the process
+                # pwrite, because a store to the mapping kills the process when memory runs out
                 at = int(self._offsets[clip]) + start * width * 4
                 _write_at(self._handle, rows.tobytes(), at)
             except OSError:
                 self._full = True
                 return False
-            self._counters[0] += rows.nbytes  # bytes that are held
-            self._counters[1] += 1  # editions: a block that comes again has another mark
+            self._counters[0] += rows.nbytes  # bytes in use
+            self._counters[1] += 1  # a refilled block gets a new mark
             self._sizes[number] = rows.nbytes
             self._last_used[number] = time.monotonic_ns() >> 20
             _core.mark_block(self._marks, number, int(self._counters[1]))
@@ -127,9 +127,9 @@ class DecodedCache:
         return True
 
     def _evict(self, but: int) -> None:
-        """Drop what was unused for longest; `but` stays, or its reader would never get it."""
-        held = np.flatnonzero(self._marks)
-        for number in held[np.argsort(self._last_used[held], kind="stable")].tolist():
+        """Evict the least recently used blocks, but keep block `but`, which a reader waits for."""
+        filled = np.flatnonzero(self._marks)
+        for number in filled[np.argsort(self._last_used[filled], kind="stable")].tolist():
             if self._counters[0] <= EVICTION_TARGET * self._limit:
                 return
             if number == but:
@@ -144,7 +144,7 @@ class DecodedCache:
             self._counters[0] -= self._sizes[number]
 
     def _create_file(self) -> int:
-        """Make the file; return its handle."""
+        """Create the shared file; return its descriptor."""
         folder = SHARED_MEMORY_FOLDER if Path(SHARED_MEMORY_FOLDER).is_dir() else None
         handle, self._path = tempfile.mkstemp(prefix="mocpack-", dir=folder)
         os.truncate(handle, int(self._offsets[-1]))
@@ -166,11 +166,11 @@ class DecodedCache:
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        """Keep other threads and processes from filling and dropping blocks."""
+        """Lock the cache against other threads and processes that fill or evict blocks."""
         import fcntl
 
         if self._process != os.getpid():
-            # a fork shares the open file, and with it the file's lock: this process opens its own
+            # a forked process shares the file's lock, so it opens the file again
             self._process, self._guard = os.getpid(), threading.Lock()
             self._handle = os.open(self._path, os.O_RDWR)
         with self._guard:
@@ -182,7 +182,7 @@ class DecodedCache:
 
 
 def decode_rows(motion: Motion, start: int, stop: int) -> F32:
-    """Return frames as rows (T, 4 J + 3 M): rotations, then translations."""
+    """Decode frames to rows (T, 4 J + 3 M): rotations, then translations."""
     plan = window_plan(motion.header, STORED_FEATURES)
     rows = np.empty((stop - start, plan.width), np.float32)
     motion.write_window(plan, start, stop, rows)
@@ -190,7 +190,7 @@ def decode_rows(motion: Motion, start: int, stop: int) -> F32:
 
 
 def _row_widths(corpus: Corpus) -> Any:
-    """Return the numbers of a row of each clip: 4 a joint, 3 a translated one (N,)."""
+    """Return the row width of each clip (N,): 4 per joint and 3 per translated joint."""
     bases = corpus.index.columns[:, 0]
     widths = np.zeros(len(corpus), np.int64)
     for base in np.unique(bases):
@@ -213,5 +213,5 @@ def _write_at(handle: int, data: bytes, at: int) -> None:
 
 
 def _remove_file(path: str, process: int) -> None:
-    if os.getpid() == process:  # a forked process that ends leaves the others theirs
+    if os.getpid() == process:  # a forked process must not remove its parent's file
         Path(path).unlink(missing_ok=True)

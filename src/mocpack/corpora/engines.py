@@ -1,9 +1,9 @@
-"""Who does the work of a plan: processes of this machine, or a cluster's.
+"""Engines, which run the jobs of a plan: in processes of this machine or on a cluster.
 
-An engine is a function of three things: work, the jobs that it is done for, and what to call with
-the place of a job and the share of it that is done, if that is known. It yields the place of each
-job and what ``work(*job)`` returned, as they come, or `Lost` where the process died of it; it tries
-nothing twice. Work and jobs can be pickled, and any job may be done more than once.
+An engine is a function of work, jobs and `on_progress`. It calls `on_progress` with the index of a
+job and the fraction done, if it knows. It yields the index of each job with the result of
+``work(*job)`` in order of completion, or with `LostJob` if its process died. It does not retry.
+Work and jobs can be pickled, and it is safe to run a job more than once.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ Results = Generator[tuple[int, Any], None, None]
 Engine = Callable[[Callable[..., Any], Sequence[Job], OnProgress], Results]
 
 ENGINES = ("local", "ray")
-CONNECT_TIMEOUT_S = 10.0  # seconds in which a cluster's address answers
-QUEUED_TASKS_PER_CORE = 3  # tasks that wait for each that runs, so that no core waits for us
+CONNECT_TIMEOUT_S = 10.0  # for a cluster's address to answer
+QUEUED_TASKS_PER_CORE = 3  # so that no core waits for this process
 
 
 def make_engine(name: str, *, workers: int = 1, address: str | None = None) -> Engine:
-    """Return an engine by its name: ``local``, or ``ray`` at an address."""
+    """Return the engine of a name: ``local``, or ``ray`` at an address."""
     if name not in ENGINES:
-        raise UsageError(f"an engine is one of {', '.join(ENGINES)}, got {name!r}")
+        raise UsageError(f"engine must be one of {', '.join(ENGINES)}, got {name!r}")
     if name == "ray":
         return ray_engine(address)
     if address is not None:
-        raise UsageError("--address is for --engine ray")
+        raise UsageError("--address needs --engine ray")
     return local_engine(workers)
 
 
 def local_engine(workers: int = 1) -> Engine:
-    """Return the engine of processes here; 0 for as many as there are cores."""
+    """Return an engine that uses local processes; 0 means one per core."""
     if workers < 0:
-        raise UsageError(f"workers must be 0 or above, got {workers}")
+        raise UsageError(f"workers must be at least 0, got {workers}")
     count = workers or core_count()
     return lambda work, jobs, on_progress: run_each(
         work, jobs, workers=min(count, len(jobs)), on_progress=on_progress
@@ -52,10 +52,10 @@ def local_engine(workers: int = 1) -> Engine:
 
 
 def ray_engine(address: str | None = None) -> Engine:
-    """Return the engine of a ray cluster: the one at `address`, the one we are in, or a new one.
+    """Return an engine for a ray cluster: at `address`, else the current one, else a new one.
 
-    Every node needs mocpack, of one version. A task has one core. We connect at once: processes of
-    the cluster start while we plan, and one that is not there is said before.
+    Every node needs the same version of mocpack. A task uses one core. The engine connects at once,
+    so that a missing cluster is reported before the planning.
     """
     ray = require("ray", extra="ray", purpose="--engine ray")
     _connect(ray, address)
@@ -63,12 +63,12 @@ def ray_engine(address: str | None = None) -> Engine:
     def each(work: Callable[..., Any], jobs: Sequence[Job], on_progress: OnProgress) -> Results:
         _connect(ray, address)
 
-        @wraps(work)  # its name is that of ray's processes
+        @wraps(work)  # ray names its processes after it
         def on_one_core(*job: Any) -> Any:
             with limit_cores(1):
                 return work(*job)
 
-        # ray's own retries would run a part again with the file that ended its process, and again
+        # ray's own retries would repeat a part with the file that crashes its process
         task = ray.remote(num_cpus=1, max_retries=0)(on_one_core)
         waiting = iter(enumerate(jobs))
         running: dict[Any, int] = {}
@@ -86,7 +86,7 @@ def ray_engine(address: str | None = None) -> Engine:
                 try:
                     yield index, ray.get(one)
                 except ray.exceptions.RayTaskError:
-                    raise  # a defect: work tells what is wrong by what it returns
+                    raise  # a bug: work returns its errors and does not raise them
                 except ray.exceptions.RayError as error:
                     yield index, LostJob(_describe_error(error))
 
@@ -94,20 +94,20 @@ def ray_engine(address: str | None = None) -> Engine:
 
 
 def _connect(ray: Any, address: str | None) -> None:
-    """Connect to a cluster, unless we are."""
+    """Connect to a cluster, unless already connected."""
     if ray.is_initialized():
         return
     try:
         if address is not None and (found := re.fullmatch(r"([^/]+):(\d+)", address)):
-            # ray itself waits minutes for one that is not there
+            # ray itself waits minutes for a missing cluster
             socket.create_connection((found[1], int(found[2])), CONNECT_TIMEOUT_S).close()
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except OSError as error:
         where = "" if address is None else f" at {address}"
         first = str(error).strip().splitlines()[0]
-        raise UsageError(f"no ray cluster answers{where}: {first}") from error
+        raise UsageError(f"cannot connect to a ray cluster{where}: {first}") from error
 
 
 def _describe_error(error: Exception) -> str:
     first = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else ""
-    return f"its process on the cluster ended ({first or type(error).__name__})"
+    return f"its process on the cluster died ({first or type(error).__name__})"

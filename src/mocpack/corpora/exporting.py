@@ -1,4 +1,4 @@
-"""An archive for other programs: files, or a row a frame in somebody else's store."""
+"""Export of archives to files or to other stores, one row per frame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mocpack.corpora.reading import Corpus
 from mocpack.errors import MissingExtraError, UsageError
 from mocpack.io.atomic import atomic_stream
 
-ROW_GROUP_ROWS = 1 << 16  # rows of a Parquet row group, at most
+ROW_GROUP_ROWS = 1 << 16  # largest Parquet row group
 
 
 def export(
@@ -29,48 +29,48 @@ def export(
     suffix: str | None = None,
     fps: float | None = None,
 ) -> int:
-    """Write clips of an archive to a store of another kind; return how many.
+    """Write clips of an archive to another store; return how many.
 
     Parameters
     ----------
     corpus : Corpus
     path : path
-        A folder, or a file for ``parquet``; it must not exist, but an empty folder may.
+        A folder, or a file for ``parquet``. It must not exist, except as an empty folder.
     store : {"npz", "folder", "parquet", "lance", "lerobot"}
     clips : sequence of int, optional
-        Numbers of clips; all by default.
+        Indices of clips; default: all.
     suffix : str, optional
-        Of files in a ``folder``: any format that can be written, such as ``.bvh``.
+        Format of the files in a ``folder``, such as ``.bvh``.
     fps : float, optional
-        Frames a second to resample to; needed by ``lerobot`` where clips differ.
+        Frames per second to resample to; ``lerobot`` needs it if frame rates differ.
     """
     if store not in STORES:
-        raise UsageError(f"a store is one of {', '.join(STORES)}, got {store!r}")
+        raise UsageError(f"store must be one of {', '.join(STORES)}, got {store!r}")
     if store == "folder" and suffix is None:
-        raise UsageError("a folder of files needs their format, such as .bvh")
+        raise UsageError("store 'folder' needs a file format, such as .bvh")
     selected = list(range(len(corpus))) if clips is None else list(clips)
     if not selected:
-        raise UsageError("no clip of the archive is chosen")
+        raise UsageError("no clip of the archive is selected")
     place = Path(path)
     if place.exists() and not (place.is_dir() and not any(place.iterdir())):
-        raise UsageError(f"{path} exists")
+        raise UsageError(f"{path} exists already")
     source = _SelectedClips(corpus, selected, fps)
     STORES[store](source, place, ".npz" if store == "npz" else suffix)
     return len(selected)
 
 
 def safe_path(folder: str | Path, name: str, suffix: str) -> Path:
-    """Return where a clip's file goes; a name that leads out of the folder is refused."""
+    """Return the path of a clip's file; reject names that lead out of the folder."""
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or any(p in ("..", ".") or "\\" in p for p in parts):
-        raise UsageError(f"clip {name!r} would be written outside of {folder}")
+        raise UsageError(f"clip {name!r}: its name leads outside of {folder}")
     if any(":" in part or "\0" in part for part in parts):
-        raise UsageError(f"clip {name!r} has a name that is no file's")
+        raise UsageError(f"clip {name!r}: its name is not a valid file name")
     return Path(folder, *parts[:-1], parts[-1] + suffix)
 
 
 class _SelectedClips:
-    """Clips of an archive, one decoded at a time."""
+    """Clips of an archive, decoded one at a time."""
 
     def __init__(self, corpus: Corpus, numbers: Sequence[int], fps: float | None) -> None:
         self.corpus, self.numbers, self.fps = corpus, numbers, fps
@@ -79,7 +79,9 @@ class _SelectedClips:
         for number in self.numbers:
             name, clip = self.corpus.names[number], self.corpus.motion(number).clip()
             if not isinstance(clip, Clip):
-                raise UsageError(f"clip {name!r} has vertices and no joints; choose by --where")
+                raise UsageError(
+                    f"clip {name!r} is a vertex animation; select skeletal clips with --where"
+                )
             yield name, clip if self.fps is None else clip.resample(self.fps)
 
     def frame_rates(self) -> set[float]:
@@ -110,16 +112,15 @@ def _write_lance(source: _SelectedClips, path: Path, _suffix: str | None) -> Non
 
 
 def _write_lerobot(source: _SelectedClips, path: Path, _suffix: str | None) -> None:
-    """Write an episode a clip; a robot's state is its root and its angles, another's its rows."""
+    """Write one episode per clip: root and angles of robots, all local values of other clips."""
     package = _import_package("lerobot.datasets.lerobot_dataset", "lerobot")
     frame_rates = source.frame_rates()
     if len(frame_rates) > 1 or next(iter(frame_rates)) != round(next(iter(frame_rates))):
         raise UsageError(
-            f"LeRobot takes one whole number of frames a second, clips have {sorted(frame_rates)}: "
-            "say --fps"
+            f"lerobot needs one integer frame rate, clips have {sorted(frame_rates)}: pass --fps"
         )
     if path.is_dir():
-        path.rmdir()  # empty, and to be made there
+        path.rmdir()  # LeRobot creates it
     made: Any = None
     width = 0
     for name, clip in source:
@@ -131,7 +132,9 @@ def _write_lerobot(source: _SelectedClips, path: Path, _suffix: str | None) -> N
                 "local/mocpack", int(next(iter(frame_rates))), features, root=path, use_videos=False
             )
         if state.shape[1] != width:
-            raise UsageError(f"clip {name!r} has {state.shape[1]} numbers a frame, others {width}")
+            raise UsageError(
+                f"clip {name!r} has {state.shape[1]} values per frame, other clips have {width}"
+            )
         for row in state:
             made.add_frame({"observation.state": row, "task": name})
         made.save_episode()
@@ -156,7 +159,7 @@ def _schema() -> Any:
 
 
 def _batches(source: _SelectedClips) -> Iterator[Any]:
-    """Go through clips as record batches, a row a frame."""
+    """Yield clips as record batches with one row per frame."""
     pa, schema = catalog.import_arrow(), _schema()
     for name, clip in source:
         count = len(clip)
@@ -171,7 +174,7 @@ def _batches(source: _SelectedClips) -> Iterator[Any]:
 
 
 def _to_list_array(values: Any) -> Any:
-    """Return an array (T, …) as a list of float32 a row."""
+    """Return an array (T, …) as a list array with one float32 list per frame."""
     pa = catalog.import_arrow()
     flat = np.ascontiguousarray(values, np.float32).reshape(len(values), -1)
     ends = np.arange(len(flat) + 1, dtype=np.int32) * np.int32(flat.shape[1])
@@ -179,7 +182,7 @@ def _to_list_array(values: Any) -> Any:
 
 
 def _frame_vectors(clip: Clip) -> F32:
-    """Return the numbers of a frame: root's place and turn and angles, or every joint's turn."""
+    """Return frame vectors (T, N): root pose and angles, or all translations and rotations."""
     turns, places = np.asarray(clip.rotations), np.asarray(clip.translations)
     if clip.skeleton.hinges is None:
         parts = [places.reshape(len(clip), -1), turns.reshape(len(clip), -1)]
@@ -194,4 +197,4 @@ def _import_package(module: str, package: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name is None or not module.startswith(error.name.partition(".")[0]):
             raise
-        raise MissingExtraError(f"this needs {package}, which is not installed") from error
+        raise MissingExtraError(f"this export needs {package}, which is not installed") from error

@@ -1,4 +1,4 @@
-"""What a row of a window holds, and the plan by which the native core makes it."""
+"""The features of a window's rows, and the plan from which the native core computes them."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ FEATURES = (
     "velocities",
     "contacts",
 )
-"""In the order in which the native core numbers them."""
+"""In the order of the native core's enumeration."""
 
 WORLD_FEATURES = {"positions", "velocities", "contacts"}
 STORED_FEATURES = ("quaternion", "translations")
-"""The features that are a clip's own numbers, and a row of the decoded cache."""
+"""The features that a clip stores; a row of the decoded cache consists of them."""
 
 
 def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, slice]:
-    """Return which columns of a row each feature has."""
+    """Return the columns of each feature."""
     joints, moving = len(header.skeleton), len(header.translated_joints)
     widths = dict(zip(FEATURES, (4 * joints, 6 * joints, 3 * moving, 3 * joints), strict=False))
     widths |= {"velocities": 3 * joints, "contacts": len(feet(header.skeleton))}
@@ -40,7 +40,7 @@ def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, sl
 
 
 def feet(skeleton: Skeleton) -> list[int]:
-    """Return the joints that ``contacts`` are of: those that are named like feet or toes."""
+    """Return the joints of the feature ``contacts``: those named like feet or toes."""
     return [j for j, name in enumerate(skeleton.names) if FOOT_NAME.search(name)]
 
 
@@ -53,17 +53,21 @@ def window_plan(
     relative: bool = False,
     mirror: bool = False,
 ) -> _core.WindowPlan:
-    """Return what the native core makes windows of a skeleton's motion by.
+    """Return the native core's plan for windows of a skeleton's motion.
 
-    Row `i` of a window is the pose `i` times `step` frames after its first, slerped; `rate` is rows
-    a second, by default those that the clip has.
+    Row `i` of a window is the pose `i * step` frames after its first frame, interpolated by slerp.
+    `rate` is rows per second; default: the clip's frame rate.
     """
     skeleton = header.skeleton
     world_matrices = bool(header.scaled_joints) or bool((skeleton.scales != 1).any())
     if world_matrices and WORLD_FEATURES & set(features):
-        raise UsageError("joints are scaled: such clips have rotations and translations alone")
+        raise UsageError(
+            "features in world space do not support scaled joints; use rotations, translations"
+        )
     if "contacts" in features and not feet(skeleton):
-        raise UsageError("no joint is named like a foot, toe, ankle or heel: there are no contacts")
+        raise UsageError(
+            "feature 'contacts' needs a joint named like a foot, toe, ankle or heel; found none"
+        )
     partners = before = after = None
     axis = 0
     if mirror:

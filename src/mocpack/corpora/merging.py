@@ -1,4 +1,4 @@
-"""Archives made of archives: of several, or of what is left of a damaged one."""
+"""Merge archives, and repair damaged ones."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def merge(
     prefix: bool = False,
     shard_size: str | int | None = None,
 ) -> None:
-    """Make one archive of several, nothing coded anew.
+    """Merge archives into one without encoding again.
 
-    With `prefix` each clip's name begins with that of its archive and a slash.
+    With `prefix`, each clip's name starts with the name of its archive and a slash.
     """
     size = None if shard_size is None else parse_size(shard_size)
     with ExitStack() as stack:
@@ -52,10 +52,10 @@ def merge(
 
 
 def repair(path: str | Path, out: str | Path) -> list[RejectedFile]:
-    """Save what is whole of an archive file that was cut or damaged; return what is not.
+    """Save the intact clips of a damaged archive file; return the others.
 
-    The clips are found by their own chunks, and trailer and catalogue made anew. A user's columns
-    come from the old catalogue, if it is whole.
+    Clips are found by their chunks, and the trailer and the catalog are rebuilt. Columns that a
+    user added come from the old catalog, if it is intact.
     """
     lost = []
     source = open_source(str(path))
@@ -67,7 +67,7 @@ def repair(path: str | Path, out: str | Path) -> list[RejectedFile]:
             for found in scan(source):
                 reason = found.fault
                 if reason is None and found.name in writer:
-                    reason = "is there twice"
+                    reason = "occurs twice"
                 if reason is None:
                     try:
                         writer.add(*_rebuild_clip(source, found.name, found.place))

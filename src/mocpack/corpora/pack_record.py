@@ -1,8 +1,8 @@
-"""What stays beside an archive that was packed in parts, by which the same command finds it done.
+"""The record of an archive that was packed in parts, from which a repeated command sees it is done.
 
-It is a hidden file of JSON: of which parts the archive was made and what its catalogue got besides,
-which file it is by size and time, what was refused, and the hashes of the files that were read, so
-that looking again reads none of them.
+The record is a hidden JSON file next to the archive. It holds a digest of the parts and of the
+catalog options, size and time of the archive, the rejected files, and the hashes of the input
+files, so that a repeated command need not read them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from mocpack.errors import MocpackError
 
 
 def record_path(archive: str) -> str:
-    """Return the name of an archive's record.
+    """Return the path of an archive's record.
 
     >>> record_path("s3://corpora/all.mocps")
     's3://corpora/.all.mocps.packed'
@@ -29,7 +29,7 @@ def record_path(archive: str) -> str:
 
 
 def has_record(archive: str) -> bool:
-    """Say whether an archive has a record, whether or not it is true."""
+    """Return whether an archive has a record, valid or not."""
     return storage.exists(record_path(archive))
 
 
@@ -40,7 +40,7 @@ def write_record(
     refused: Sequence[RejectedFile],
     hashes: Mapping[str, Any],
 ) -> None:
-    """Write the record of an archive that was just joined; `ending` is what `join` was given."""
+    """Write the record of a new archive; `ending` holds the options of `join`."""
     said = {
         "parts": _parts_digest(parts),
         "ending": _join_options_digest(ending),
@@ -54,10 +54,10 @@ def write_record(
 def read_rejected(
     parts: Sequence[Part], archive: str, ending: Mapping[str, Any] | None = None
 ) -> list[RejectedFile] | None:
-    """Return what was refused when these parts became the archive that is there.
+    """Return the files that were rejected when the existing archive was made from these parts.
 
-    None if it is not there, was changed, or became of other parts or with another `ending`; without
-    one, any ending will do.
+    Return None if the archive is missing, was changed, or was made from other parts or with other
+    `ending` options. Without `ending`, any options match.
     """
     try:
         said = json.loads(storage.read(record_path(archive)))
@@ -66,11 +66,11 @@ def read_rejected(
         same = same and (ending is None or said["ending"] == _join_options_digest(ending))
         return rows if same and _shards_exist(archive) else None
     except (OSError, MocpackError, ValueError, KeyError, TypeError, RecursionError):
-        return None  # whatever is wrong with it, it does not say that all is done
+        return None  # an unreadable record means that the archive is not done
 
 
 def remove_record(archive: str) -> None:
-    """Remove the record: the archive is to be made anew."""
+    """Remove the record, so that the archive is packed again."""
     storage.remove(record_path(archive))
 
 

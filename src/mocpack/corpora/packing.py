@@ -1,7 +1,7 @@
-"""Motion files packed into archives.
+"""Pack motion files into archives.
 
-Files are packed by processes of their own and written in the order of their names, so that the
-bytes of an archive do not depend on how many worked on it.
+Worker processes pack the files. The archive is written in the order of clip names, so its bytes do
+not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from mocpack.registry import AUTO_CODEC
 from mocpack.units import parse_length, parse_size
 from mocpack.workers import LostJob, run_each
 
-MAX_CRASHES = 3  # of processes that a file may cost
+MAX_CRASHES = 3  # worker processes that a file may crash before it is rejected
 
 
 @dataclass(frozen=True)
 class RejectedFile:
-    """A file that is not in the archive, and why, in one sentence.
+    """A file that could not be packed, and the reason in one sentence.
 
-    `missing_package` where the file is not at fault: a package that reads it is not installed here.
+    `missing_package` is True if the file needs an optional package that is not installed.
     """
 
     path: str
@@ -54,18 +54,18 @@ class RejectedFile:
 
 @dataclass(frozen=True)
 class PackOptions:
-    """How each file is read and packed; the same for all.
+    """Options for reading and packing files; the same for all files.
 
     Attributes
     ----------
     codec : str
     target : dict
-        What `mocpack.encode` takes: max_error, effort, …
+        Arguments of `mocpack.encode`: max_error, effort, …
     reading : dict
-        What `mocpack.read` takes: unit, fps, robot, …
+        Arguments of `mocpack.read`: unit, fps, robot, …
     keys : bool
-        Whether the trailer repeats the key poses of all clips, so that a window is one request of
-        nothing but its groups; otherwise it does for long clips alone.
+        Whether the trailer repeats the key poses of all clips, so that a remote window fetches
+        only its own groups. By default it repeats those of long clips.
     """
 
     codec: str = AUTO_CODEC
@@ -85,28 +85,27 @@ def pack(
     workers: int | None = None,
     on_progress: Callable[[int, float], None] = lambda index, share: None,
 ) -> list[RejectedFile]:
-    """Pack motion files into an archive; what cannot be packed is left out and returned.
+    """Pack motion files into an archive; return the files that could not be packed.
 
     Parameters
     ----------
     files : mapping of str to path
-        The files by the names that their clips get; of a file of several motions each gets its own
-        name after it and a slash.
+        The files by clip name. Motions of a file with several are named ``clip name/motion name``.
     path : path
         The archive, ``.mocps``.
     packing : Packing, optional
-        Codec, target and how files are read.
+        Codec, target and reading options.
     meta : table, optional
-        An Arrow table with a column ``clip`` and any others, which the catalogue gets.
+        An Arrow table with a column ``clip``; its other columns are added to the catalog.
     name_pattern : str, optional
-        A regular expression; its named groups in a clip's name become columns.
+        A regular expression; its named groups in clip names become columns.
     shard_size : str or int, optional
-        Bytes ("256MB") from which the next shard is begun; by default all is one file.
+        Size ("256MB") at which a new shard starts; default: one file.
     workers : int, optional
-        Processes, 0 for as many as there are cores; a file that ends three of them is refused. By
-        default files are packed by this process itself.
+        Worker processes; 0 means one per core. A file that crashes three of them is rejected.
+        By default this process packs the files itself.
     on_progress : callable
-        Is told the place of a file and the share of it that is done.
+        Called with the index of a file and the fraction done.
     """
     size = None if shard_size is None else parse_size(shard_size)
     with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
@@ -124,9 +123,9 @@ def append(
     workers: int | None = None,
     on_progress: Callable[[int, float], None] = lambda index, share: None,
 ) -> list[RejectedFile]:
-    """Add motion files to an archive: those that are there stay as they are, byte for byte.
+    """Add motion files to an archive; existing clips stay unchanged, byte for byte.
 
-    Of an archive in shards, none is touched; new ones follow.
+    An archive in shards gets new shards; the existing ones are not written.
     """
     size = None if shard_size is None else parse_size(shard_size)
     with ExitStack() as stack:
@@ -135,7 +134,7 @@ def append(
         if sharded and size is None:
             size = max(count for _, count in old.index.files)
         if size is not None and not sharded:
-            raise UsageError(f"{path} is one file: it takes no --shard-size when appended to")
+            raise UsageError(f"{path} is not sharded; append without --shard-size")
         kept = old.index if sharded else None
         writer = CorpusWriter(
             path,
@@ -148,7 +147,7 @@ def append(
         stack.enter_context(writer)
         for name in old.names:
             if name in files:
-                raise UsageError(f"{path} has a clip {name!r} already")
+                raise UsageError(f"{path}: clip {name!r} exists already")
         if not sharded:
             for clip in old.stored_clips():
                 writer.add(clip)
@@ -158,15 +157,15 @@ def append(
 def pack_file(
     path: str, name: str, packing: PackOptions, *, sha256: str | None = None
 ) -> list[tuple[StoredClip, Row]] | RejectedFile:
-    """Pack one file: each of its motions as an archive keeps it, with its row; or why not.
+    """Pack the motions of one file; return each with its catalog row, or the reason for rejection.
 
-    `sha256` is of what the file held when it was planned. A store that does not answer is an
-    `OSError`: the file is not at fault, and may be packed later.
+    `sha256` is the hash of the file at planning time. An unreachable store raises `OSError`,
+    because the file itself may be good.
     """
     try:
         data = storage.read(path)
         if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
-            return RejectedFile(path, f"{path}: was changed after it was planned")
+            return RejectedFile(path, f"{path}: changed after planning; make a new plan")
         motions = _list_motions(data, path, packing)
         return [_pack_motion(data, path, name, inside, packing) for inside in motions]
     except MocpackError as error:
@@ -180,7 +179,7 @@ def pack_file(
     except MemoryError:
         return RejectedFile(path, f"{path}: not enough memory for this clip")
     except Exception as error:
-        # of one file among a hundred thousand; the others are packed
+        # one bad file must not stop a run of a hundred thousand
         return RejectedFile(path, f"{path}: {describe_bug(error)}")
 
 
@@ -191,9 +190,9 @@ def pack_into(
     workers: int | None,
     on_progress: Callable[[int, float], None],
 ) -> list[RejectedFile]:
-    """Pack files into an archive that is being written, in the order of their names."""
+    """Pack files into an open archive, in the order of their names."""
     if workers is not None and workers < 0:
-        raise UsageError(f"workers must be 0 or above, got {workers}")
+        raise UsageError(f"workers must be at least 0, got {workers}")
     for name in files:
         check_name(name)
     names = sorted(files)
@@ -210,7 +209,7 @@ def pack_into(
 
 
 def reject_after_crashes(path: str, lost: LostJob) -> RejectedFile:
-    """Return the sentence for a file that has ended as many processes as it may."""
+    """Return the rejection of a file that crashed too many processes."""
     return RejectedFile(path, f"{path}: {lost.reason}, {MAX_CRASHES} times")
 
 
@@ -236,7 +235,7 @@ def _run_jobs(
 
 
 def _pack_or_return_error(*job: Any) -> Any:
-    """Pack a file in a process of its own, which an error that is not the file's does not end."""
+    """Pack a file in a worker; return errors of the store, because raising ends the worker."""
     try:
         return pack_file(*job)
     except OSError as error:
@@ -244,7 +243,7 @@ def _pack_or_return_error(*job: Any) -> Any:
 
 
 def _sort_by_index(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """Return results by place; those that come early wait, packed and small."""
+    """Yield results in the order of their index; early ones wait in a heap."""
     early: list[tuple[int, Any]] = []
     due = 0
     for index, result in results:
@@ -255,7 +254,7 @@ def _sort_by_index(results: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, An
 
 
 def _list_motions(data: bytes, path: str, packing: PackOptions) -> list[str | None]:
-    """Return the motions of a file; None for one that has no name of its own."""
+    """Return the names of a file's motions; None for a single unnamed motion."""
     if packing.reading.get("clip") is not None:
         return [packing.reading["clip"]]
     if _is_mocp(data, path):
@@ -277,20 +276,20 @@ def _pack_motion(
         made = _api.encode(clip, packing.codec, **packing.target)
     kept = to_stored_clip(named, made, front_size(made, keys=packing.keys))
     row = catalog.describe_clip(named, made, kept.base)
-    # as the archive names it, not as this machine does: the same files give the same bytes
+    # relative to the input folder, so that the same files give the same bytes on any machine
     source = f"{name}{Path(path).suffix}"
     return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}
 
 
 def _read_clip(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
-    """Read a file of these bytes; what belongs to it is looked for beside it, URL or not."""
+    """Read a clip from a file's bytes; files that it refers to come from the same folder or URL."""
     if not is_url(path) or _is_mocp(data, path):
         return _api.read_contents(data, path, **reading)
     if path.lower().endswith(".amc") and reading.get("skeleton") is None:
         with TemporaryDirectory(prefix="mocpack-") as folder:
             for one in storage.list_files(f"{storage.parent(path)}/*.[aA][sS][fF]"):
                 (Path(folder) / storage.base_name(one.path)).write_bytes(storage.read(one.path))
-            # under its own name, by which its skeleton is found
+            # under its own name, because the skeleton is found by name
             return _api.read_contents(data, Path(folder) / storage.base_name(path), **reading)
     read_external = storage.external_file_reader(
         path, allow_outside=bool(reading.get("allow_outside"))
@@ -301,7 +300,7 @@ def _read_clip(data: bytes, path: str, reading: Mapping[str, Any]) -> AnyClip:
 def _reuse_packed_file(
     data: bytes, path: str, inside: str | None, packing: PackOptions
 ) -> bytes | None:
-    """Return a packed file as it is, if it keeps what is asked for."""
+    """Return the bytes of a .mocp file if it already meets the target, else None."""
     if not _is_mocp(data, path):
         return None
     made = _api.extract_clip(data, inside)
@@ -313,7 +312,7 @@ def _reuse_packed_file(
     with Motion(made, memory_limit=None) as motion:
         declared = motion.errors.declared
     bound = target["max_error"]
-    # a bound is kept as float32
+    # files store the bound as float32
     return made if declared is not None and declared <= np.float32(parse_length(bound)) else None
 
 

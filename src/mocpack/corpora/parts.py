@@ -1,7 +1,7 @@
-"""A plan's parts: packed by anybody, in any order, as often as need be; joined in the plan's order.
+"""The parts of a plan: packed by any worker in any order, joined in the order of the plan.
 
-A part is one file, there whole or not at all: a line of JSON with the rows of its catalogue and
-what it refused, then its clips as an archive without a catalogue, whose SHA-256 the line has.
+A part is one file, written atomically. Its first line is JSON: the catalog rows, the rejected files
+and the SHA-256 of the rest. The rest is an archive of the clips without a catalog.
 """
 
 from __future__ import annotations
@@ -36,28 +36,30 @@ from mocpack.errors import (
 from mocpack.source import open_source
 from mocpack.workers import LostJob
 
-MAX_PREFETCHED_PARTS = 16  # parts that are fetched at a time
-RECENT_PARTS = 200  # parts by which the rest is judged
-MAX_LISTED_PARTS = 10  # numbers that a sentence has before it says and so on
+MAX_PREFETCHED_PARTS = 16  # read in parallel from a URL
+RECENT_PARTS = 200  # number of newest parts from which the remaining time is estimated
+MAX_LISTED_PARTS = 10  # part numbers in an error message
 
 
 @dataclass(frozen=True)
 class PackedPart:
-    """What a part's file holds: clips, their rows of the catalogue, what was refused."""
+    """The contents of a part: clips, their catalog rows, and rejected files."""
 
     clips: tuple[StoredClip, ...]
     rows: tuple[Row, ...]
-    refused: tuple[RejectedFile, ...]
+    rejected: tuple[RejectedFile, ...]
 
 
 def pack_part(part: Part, folder: str) -> str | None:
-    """Pack a part into its file, unless it is there; return why it cannot be, None if it is.
+    """Pack a part into its file, unless it exists; return an error message, or None.
 
-    This is all that an engine has to call, on any machine that sees the files and the folder.
+    Engines call this function, on any machine that can access the files and the folder.
     """
     path = storage.join_path(folder, part.file_name)
     if part.version != mocpack.__version__:
-        return f"a worker has mocpack {mocpack.__version__}, the plan is of {part.version}"
+        return (
+            f"a worker has mocpack {mocpack.__version__}, but the plan was made by {part.version}"
+        )
     try:
         if not storage.exists(path):
             storage.write(to_bytes(_pack_files(part)), path)
@@ -69,7 +71,7 @@ def pack_part(part: Part, folder: str) -> str | None:
 
 
 def missing_parts(parts: Sequence[Part], folder: str) -> list[Part]:
-    """Return the parts whose files are not in the folder."""
+    """Return the parts whose files are missing in the folder."""
     there = {str(storage.base_name(one.path)) for one in storage.list_files(folder)}
     return [part for part in parts if part.file_name not in there]
 
@@ -80,21 +82,20 @@ def pack_parts(
     engine: Engine,
     on_progress: Callable[[float, int], None] = lambda done, count: None,
 ) -> None:
-    """Pack those of the parts that are not there.
+    """Pack the parts that are missing.
 
-    A part that ends its worker's process is packed file by file, and a file that has ended three
-    is refused. What cannot be packed for another reason, such as a full disk, is an error once all
-    others are there.
+    A part that crashes its worker is packed again file by file, and a file is rejected after three
+    crashes. Other failures, such as a full disk, raise after all other parts are done.
 
     Parameters
     ----------
     parts : sequence of Part
     folder : str
-        Path or URL, which all workers see.
+        Path or URL that all workers can access.
     engine : Engine
-        Who does the work.
+        Runs the jobs.
     on_progress : callable
-        Is told how many files are packed, of how many that were missing, wherever it is done.
+        Called with the number of files packed and the number to pack.
     """
     left = missing_parts(parts, folder)
     count = _make_counter([len(part.files) for part in left], on_progress)
@@ -106,14 +107,14 @@ def pack_parts(
     absent = missing_parts(left, folder)
     if absent:
         raise UsageError(
-            f"{_format_numbers(absent)} of the parts were packed and are not in {folder}: "
-            f"every machine has to see that folder"
+            f"parts {_format_numbers(absent)} were packed but are not in {folder}: "
+            f"every machine must be able to access that folder"
         )
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far parts have come: files and parts that are packed, seconds that the rest takes."""
+    """Progress: packed parts and files, and the estimated seconds left."""
 
     parts: int
     files: int
@@ -121,7 +122,7 @@ class Status:
 
 
 def status(parts: Sequence[Part], folder: str, now: float) -> Status:
-    """Return how far all who pack these parts have come, by the times of the files they made."""
+    """Return the progress of all workers together, from the times of the parts' files."""
     times = {str(storage.base_name(one.path)): one.time for one in storage.list_files(folder)}
     there = [part for part in parts if part.file_name in times]
     files = sum(len(part.files) for part in there)
@@ -129,7 +130,7 @@ def status(parts: Sequence[Part], folder: str, now: float) -> Status:
     recent = sorted(there, key=lambda part: times[part.file_name])[-RECENT_PARTS:]
     if not left or len(recent) < 2:
         return Status(len(there), files, None if left else 0.0)
-    # from the oldest of the last ones until now: whoever stopped working makes it longer
+    # until now, not until the newest part: stopped workers then lengthen the estimate
     span = now - times[recent[0].file_name]
     return Status(len(there), files, span * left / sum(len(part.files) for part in recent[1:]))
 
@@ -143,34 +144,36 @@ def join(
     name_pattern: str | None = None,
     shard_size: int | None = None,
 ) -> list[RejectedFile]:
-    """Make the archive of a plan's parts, nothing coded anew; return what was refused."""
+    """Join the parts of a plan into an archive; return the rejected files."""
     absent = missing_parts(parts, folder)
     if absent:
         numbers = _format_numbers(absent)
         raise UsageError(f"{len(absent)} of {len(parts)} parts are not packed yet: {numbers}")
-    refused: list[RejectedFile] = []
+    rejected: list[RejectedFile] = []
     given = {"meta": meta, "name_pattern": name_pattern, "shard_size": shard_size}
     with CorpusWriter(path, **given) as writer:
         for packed in _read_ahead(parts, folder):
-            refused += packed.refused
+            rejected += packed.rejected
             for clip, row in zip(packed.clips, packed.rows, strict=True):
                 writer.add(clip, row)
-    return refused
+    return rejected
 
 
 def read_part(part: Part, folder: str) -> PackedPart:
-    """Read a part's file; one that is damaged is removed, so that it is packed anew."""
+    """Read a part; remove it if it is damaged, so that it is packed again."""
     name = storage.join_path(folder, part.file_name)
     data = storage.read(name)
     try:
         return from_bytes(data)
     except FormatError as error:
         storage.remove(name)
-        raise CorruptionError(f"{name} was damaged: {error}; --resume packs it anew") from error
+        raise CorruptionError(
+            f"{name} is damaged and was removed: {error}; --resume packs it again"
+        ) from error
 
 
 def to_bytes(packed: PackedPart) -> bytes:
-    """Return a part's file."""
+    """Return the bytes of a part's file."""
     archive = io.BytesIO()
     writer = ArchiveWriter(archive)
     for clip in packed.clips:
@@ -180,39 +183,39 @@ def to_bytes(packed: PackedPart) -> bytes:
     said = {
         "sha256": hashlib.sha256(made).hexdigest(),
         "rows": list(packed.rows),
-        "refused": [{"input": one.path, "error": one.reason} for one in packed.refused],
+        "rejected": [{"input": one.path, "error": one.reason} for one in packed.rejected],
     }
     return json.dumps(said).encode() + b"\n" + made
 
 
 def from_bytes(data: bytes) -> PackedPart:
-    """Read what `to_bytes` made."""
+    """Parse the bytes of a part's file."""
     line, _, made = data.partition(b"\n")
     try:
         said = json.loads(line)
         same = said["sha256"] == hashlib.sha256(made).hexdigest()
-        refused = tuple(RejectedFile(row["input"], row["error"]) for row in said["refused"])
+        rejected = tuple(RejectedFile(row["input"], row["error"]) for row in said["rejected"])
         rows = tuple(said["rows"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise CorruptionError("its first line is not that of a part") from error
+        raise CorruptionError("first line: expected the JSON header of a part") from error
     if not same:
-        raise CorruptionError("it fails its checksum")
+        raise CorruptionError("its checksum is wrong")
     source = open_source(made)
     return PackedPart(
-        tuple(read_stored_clips(source, read_trailer(source).index.places())), rows, refused
+        tuple(read_stored_clips(source, read_trailer(source).index.places())), rows, rejected
     )
 
 
-def rejected_to_json_lines(refused: Sequence[RejectedFile]) -> bytes:
-    """Return a report of refused files: JSON lines."""
-    rows = [json.dumps({"input": one.path, "error": one.reason}) for one in refused]
+def rejected_to_json_lines(rejected: Sequence[RejectedFile]) -> bytes:
+    """Return the report of rejected files as JSON lines."""
+    rows = [json.dumps({"input": one.path, "error": one.reason}) for one in rejected]
     return "".join(row + "\n" for row in rows).encode()
 
 
 def _pack_files(part: Part) -> PackedPart:
     clips: list[StoredClip] = []
     rows: list[Row] = []
-    refused = []
+    rejected = []
     changed = _reject_changed_companions(part)
     progress.expect(len(part.files))
     for file in part.files:
@@ -221,21 +224,21 @@ def _pack_files(part: Part) -> PackedPart:
                 file.path, file.name, part.packing, sha256=file.sha256
             )
         if isinstance(found, RejectedFile) and found.missing_package:
-            # a part is there for good: this one is left to whoever has the package
+            # do not write the part, so that a machine with the package can pack it
             raise MissingExtraError(found.reason)
         if isinstance(found, RejectedFile):
-            refused.append(found)
+            rejected.append(found)
             continue
         clips += [clip for clip, _ in found]
         rows += [row for _, row in found]
-    return PackedPart(tuple(clips), tuple(rows), tuple(refused))
+    return PackedPart(tuple(clips), tuple(rows), tuple(rejected))
 
 
 def _reject_changed_companions(part: Part) -> dict[str, RejectedFile]:
-    """Refuse local files that are read with others, if those are not what was planned."""
+    """Reject local files whose companion files changed after planning."""
     those = [file for file in part.files if file.companions_mark and not is_url(file.path)]
     marked = FileHashes(part.packing).add_hashes(those) if those else ()
-    reason = "a file that it is read with was changed meanwhile"
+    reason = "a file that it refers to changed after planning; make a new plan"
     return {
         file.path: RejectedFile(file.path, f"{file.path}: {reason}")
         for file, now in zip(those, marked, strict=True)
@@ -244,27 +247,27 @@ def _reject_changed_companions(part: Part) -> dict[str, RejectedFile]:
 
 
 def _combine_files(part: Part, folder: str) -> None:
-    """Make a part of those of its single files."""
+    """Combine the parts of single files into the whole part."""
     if len(part.files) > 1:
         made = [read_part(one, folder) for one in part.split_by_file()]
         clips = tuple(clip for one in made for clip in one.clips)
         rows = tuple(row for one in made for row in one.rows)
-        refused = tuple(found for one in made for found in one.refused)
-        whole = to_bytes(PackedPart(clips, rows, refused))
+        rejected = tuple(found for one in made for found in one.rejected)
+        whole = to_bytes(PackedPart(clips, rows, rejected))
         storage.write(whole, storage.join_path(folder, part.file_name))
 
 
 def _pack_singly(singles: Sequence[Part], folder: str, engine: Engine) -> None:
-    """Pack parts of one file each, of which one has ended a process; refuse it after more."""
+    """Pack parts of one file each; reject files that keep crashing their process."""
     left = missing_parts(singles, folder)
     reason: dict[int, LostJob] = {}
     for _ in range(1, MAX_CRASHES):
         reason = _run_parts(left, folder, engine)
         left = [left[index] for index in reason]
     for part, lost in zip(left, reason.values(), strict=True):
-        refused = reject_after_crashes(part.files[0].path, lost)
+        rejected = reject_after_crashes(part.files[0].path, lost)
         storage.write(
-            to_bytes(PackedPart((), (), (refused,))), storage.join_path(folder, part.file_name)
+            to_bytes(PackedPart((), (), (rejected,))), storage.join_path(folder, part.file_name)
         )
 
 
@@ -274,7 +277,7 @@ def _run_parts(
     engine: Engine,
     on_progress: OnProgress = lambda index, share: None,
 ) -> dict[int, LostJob]:
-    """Have parts packed; return the places of those whose worker died, and how."""
+    """Pack parts by an engine; return the lost jobs by index."""
     lost: dict[int, LostJob] = {}
     failed: list[str] = []
     if parts:
@@ -289,14 +292,14 @@ def _run_parts(
                 on_progress(index, 1.0)
     if failed:
         raise MocpackError(
-            f"{len(failed)} of {len(parts)} parts could not be packed, the others are, and "
-            f"--resume goes on with them: {failed[0]}"
+            f"{len(failed)} of {len(parts)} parts could not be packed: {failed[0]} "
+            f"(--resume keeps the others)"
         )
     return lost
 
 
 def _read_ahead(parts: Sequence[Part], folder: str) -> Iterator[PackedPart]:
-    """Read parts in their order; those of a URL several at a time."""
+    """Yield parts in order; read several at a time from a URL."""
     if not is_url(folder):
         for part in parts:
             yield read_part(part, folder)
@@ -312,13 +315,13 @@ def _read_ahead(parts: Sequence[Part], folder: str) -> Iterator[PackedPart]:
 
 
 def _make_counter(sizes: Sequence[int], on_progress: Callable[[float, int], None]) -> OnProgress:
-    """Return what is told shares of places, and tells the sum of them."""
+    """Return a progress callback per part that reports the total number of files done."""
     shares, total, done = [0.0] * len(sizes), sum(sizes), 0.0
     on_progress(0.0, total)
 
     def count(index: int, share: float) -> None:
         nonlocal done
-        more = max(share - shares[index], 0.0)  # work that is done again does not come back
+        more = max(share - shares[index], 0.0)  # repeated work does not lower the count
         shares[index] += more
         done += more * sizes[index]
         on_progress(done, total)

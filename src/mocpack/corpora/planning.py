@@ -1,8 +1,8 @@
-"""What a corpus is packed of, and how: a value that many machines can work from, and a file of it.
+"""A plan of the files to pack and the options to pack them with, which many machines can share.
 
-A plan lists files in the order of their clips, with what they hold, and divides them into parts by
-their number and sizes alone: who works on the parts, how many and in which order, changes nothing.
-Whatever changes what a part becomes changes its digest, which is in the name of its file.
+A plan lists files in the order of their clip names, with hashes of their contents. It divides them
+into parts by count and size only, so the result does not depend on who packs the parts. The file
+name of a part contains a digest of everything that its bytes depend on.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ REFERENCING_SUFFIXES = (
     ".usd",
     ".usda",
     ".usdc",
-)  # of URLs that are read for the names of others
-MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # of a part: some seconds of work
-MIN_PARTS = 256  # below which parts are of fewer files, so that all workers have some
-HASHING_THREADS = 8  # files that are hashed at a time
+)  # formats that refer to other files; planning reads such URLs
+MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # a part is some seconds of work
+MIN_PARTS = 256  # parts get fewer files until there are this many, so that all workers are busy
+HASHING_THREADS = 8
 PLAN_VERSION = 1
-ROW_TYPES = {"clip": str, "path": str, "bytes": int, "mark": str}  # of a plan's file
+ROW_TYPES = {"clip": str, "path": str, "bytes": int, "mark": str}  # of the lines of a plan's file
 
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """A file to be packed.
+    """A file to pack.
 
     Attributes
     ----------
     name : str
-        Of its clip.
+        Name of its clip.
     path : str
         Path or URL.
     size : int
         Bytes.
     mark : str
-        SHA-256 of it, and after a plus that of what else reading it reads; of a URL what its store
-        says. Empty where it was not looked at yet.
+        SHA-256 of the file, or the ETag of a URL; after a plus sign, a digest of its companion
+        files. Empty before it is computed.
     """
 
     name: str
@@ -72,19 +72,19 @@ class PlannedFile:
 
     @property
     def sha256(self) -> str | None:
-        """The SHA-256 of the file itself, if that is known."""
+        """The SHA-256 of the file itself, or None if it is not known."""
         first = self.mark.partition("+")[0]
         return first if re.fullmatch("[0-9a-f]{64}", first) else None
 
     @property
     def companions_mark(self) -> str:
-        """The digest of what else reading it reads; empty if that is nothing."""
+        """The digest of its companion files; empty if it has none."""
         return self.mark.partition("+")[2]
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some files of a plan, packed together by one worker into one file."""
+    """Files of a plan that one worker packs into one file."""
 
     number: int
     files: tuple[PlannedFile, ...]
@@ -93,20 +93,20 @@ class Part:
 
     @cached_property
     def file_name(self) -> str:
-        """Its number, and a digest of all that its bytes depend on; where files stand is none."""
+        """Its number and a digest of everything its bytes depend on; paths do not matter."""
         rows = [(one.name, one.mark) for one in self.files]
         said = json.dumps([asdict(self.packing), self.version, rows], sort_keys=True, default=str)
         digest = hashlib.sha256(said.encode()).hexdigest()[:16]
         return f"{self.number:06d}-{digest}.part"
 
     def split_by_file(self) -> list[Part]:
-        """Return the same as parts of one file each."""
+        """Split into parts of one file each."""
         return [replace(self, files=(one,)) for one in self.files]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be packed, in the order of clips' names, and how."""
+    """The files to pack, in the order of clip names, and the options."""
 
     files: tuple[PlannedFile, ...]
     packing: PackOptions
@@ -121,11 +121,10 @@ class Plan:
         known: str | None = None,
         entries: Mapping[str, FileInfo] | None = None,
     ) -> Plan:
-        """Return the plan of files by their clips' names.
+        """Return the plan for files by clip name.
 
-        `known` names a file of hashes that were taken before, which is used and written: a file
-        whose size and time are the same is not read again. `entries` are what a listing has said
-        of URLs, which are not asked for again.
+        `known` names a file of known hashes, which is read and updated: a file with the same size
+        and time is not read again. `entries` holds the file information of URLs from a listing.
         """
         plan = cls.listed(files, packing, entries=entries)
         hashes = FileHashes(packing, [] if known is None else [known], entries or {})
@@ -142,7 +141,7 @@ class Plan:
         *,
         entries: Mapping[str, FileInfo] | None = None,
     ) -> Plan:
-        """Return the plan with sizes and without the marks of local files: none is read."""
+        """Return a plan with file sizes only; local files are not read or hashed."""
         for name in files:
             check_name(name)
         rows = [(name, str(files[name])) for name in sorted(files)]
@@ -150,7 +149,7 @@ class Plan:
 
     @property
     def parts(self) -> list[Part]:
-        """The plan divided: runs of files, each some seconds of work."""
+        """The plan divided into consecutive runs of files, each some seconds of work."""
         max_files = min(max(len(self.files) // MIN_PARTS, 1), MAX_PART_FILES)
         runs: list[list[PlannedFile]] = []
         size = MAX_PART_BYTES
@@ -164,16 +163,16 @@ class Plan:
         return [Part(number, tuple(run), *given) for number, run in enumerate(runs)]
 
     def shard(self, number: int, count: int) -> list[Part]:
-        """Return the parts that the job `number`, 1 to `count`, of an array of jobs packs.
+        """Return the parts of job `number`, 1 to `count`, of a job array.
 
-        They are every `count`-th: neighbours in the alphabet are often alike in length.
+        These are every `count`-th part, because neighbors by name often have similar lengths.
         """
         if not 1 <= number <= count:
-            raise UsageError(f"a shard is one of 1 to {count}, got {number}")
+            raise UsageError(f"shard must be between 1 and {count}, got {number}")
         return self.parts[number - 1 :: count]
 
     def to_bytes(self) -> bytes:
-        """Return the plan as a file: JSON lines, how to pack in the first, then a file each."""
+        """Return the plan as JSON lines: the options, then one line per file."""
         said = {"mocpack_plan": PLAN_VERSION, "version": self.version}
         lines = [said | {"packing": asdict(self.packing)}]
         lines += [
@@ -184,28 +183,29 @@ class Plan:
 
     @classmethod
     def from_bytes(cls, data: bytes, *, name: str = "plan") -> Plan:
-        """Read a plan's file; what is wrong with it is said by line."""
+        """Parse a plan's file; errors name the line."""
         lines = data.split(b"\n")
         if lines.pop():
-            raise FormatError(f"{name}: its last line is cut")
+            raise FormatError(f"{name}: the last line is incomplete")
         rows = [_parse_line(line, f"{name}, line {number}") for number, line in enumerate(lines, 1)]
         if not rows or rows[0].get("mocpack_plan") != PLAN_VERSION:
-            raise FormatError(f"{name}: not a plan of mocpack (version {PLAN_VERSION})")
+            raise FormatError(f"{name}: not a mocpack plan of version {PLAN_VERSION}")
         packing = _parse_packing(rows[0], f"{name}, line 1")
         version = str(rows[0].get("version"))
         if version != mocpack.__version__:
             raise UsageError(
-                f"{name} was made by mocpack {version}, this is {mocpack.__version__}: plan again"
+                f"{name} was made by mocpack {version}, but this is {mocpack.__version__}; "
+                "make a new plan"
             )
         files = [_parse_row(row, f"{name}, line {n}") for n, row in enumerate(rows[1:], 2)]
         names = [one.name for one in files]
         if names != sorted(set(names)):
-            raise CorruptionError(f"{name}: its clips are not in the order of their names")
+            raise CorruptionError(f"{name}: clips must be sorted by name, without duplicates")
         return cls(tuple(files), packing)
 
 
 class FileHashes:
-    """Marks of files, with those that were taken before."""
+    """Hashes of files; known ones are reused while size and time of a file are unchanged."""
 
     def __init__(
         self,
@@ -215,14 +215,14 @@ class FileHashes:
     ) -> None:
         self._packing, self._new, self._entries = packing, False, entries or {}
         self._found: dict[str, Any] = {}
-        self._skeletons_in = cache(list_skeletons)  # a folder of thousands is listed once
+        self._skeletons_in = cache(list_skeletons)  # list a folder of thousands of files once
         for name in known:
             self._found |= _read_hashes(name)
         self._allow_outside = bool(packing.reading.get("allow_outside"))
         self._shared_inputs = [self._hash_file(path) for path in _shared_inputs(packing)]
 
     def add_hashes(self, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
-        """Return files with their marks; a missing file has one too."""
+        """Return files with their hashes; a missing file is marked as missing."""
         new = [one for one in files if not self._is_known(one)]
         with ThreadPoolExecutor(HASHING_THREADS) as pool:
             taken = dict(zip(new, pool.map(self._file_digest, new), strict=True))
@@ -230,11 +230,11 @@ class FileHashes:
 
     @property
     def rows(self) -> Mapping[str, Any]:
-        """What is known of files, by path, for others to know."""
+        """The known hashes by path, for saving."""
         return self._found
 
     def save(self, name: str) -> None:
-        """Write a file of what is known, if anything was not known before."""
+        """Write the hashes to a file, if there are new ones."""
         if self._new:
             said = {"hashes": self._found}
             storage.write(json.dumps(said, sort_keys=True).encode(), name)
@@ -245,7 +245,7 @@ class FileHashes:
         return f"{own}+{_short_digest(others)}" if others else own
 
     def _companion_digests(self, file: PlannedFile) -> list[str]:
-        """Return the marks of what is read with a file: a skeleton, buffers, layers."""
+        """Return the hashes of a file's companions: skeleton, buffers, layers."""
         if (known := self._known_companions(file)) is not None:
             return list(known.values())
         if is_url(file.path):
@@ -259,14 +259,14 @@ class FileHashes:
                 allow_outside=self._allow_outside,
             )
         except (OSError, MocpackError):
-            return []  # reading it will say what is wrong
+            return []  # reading the file will report the error
         marks = {str(path): self._hash_file(str(path)) for path in paths}
         if stated:
             self._store_companions(file.path, marks)
         return list(marks.values())
 
     def _url_companion_digests(self, file: PlannedFile) -> list[str]:
-        """Return the marks of what is read with a URL; of an .amc those of all skeletons there."""
+        """Return the ETags of a URL's companions; for an .amc, of all skeletons in its folder."""
         url, folder = file.path, storage.parent(file.path)
         if url.lower().endswith(".amc"):
             listed = [one for one in self._entries if storage.parent(one) == folder]
@@ -280,7 +280,7 @@ class FileHashes:
             if not self._allow_outside:
                 found = [name for name in found if _is_in_folder(name)]
         except (FileNotFoundError, PermissionError, MocpackError):
-            return []  # as above
+            return []  # reading the file will report the error
         marks = {
             other: self._companion_digest(other)
             for other in (storage.sibling(url, name) for name in found)
@@ -290,13 +290,13 @@ class FileHashes:
         return list(marks.values())
 
     def _store_companions(self, path: str, marks: Mapping[str, str]) -> None:
-        """Keep which files one names, and what they hold, which may name others."""
+        """Store the companions of a file with their hashes."""
         row = self._found.get(path)
         if row is not None and row[3:] != [marks]:
             self._found[path], self._new = [*row[:3], marks], True
 
     def _known_companions(self, file: PlannedFile) -> Mapping[str, str] | None:
-        """Return the marks of what a file names, if it and they are as they were."""
+        """Return the stored hashes of a file's companions, or None if any file changed."""
         row = self._found.get(file.path)
         if row is None or len(row) < 4 or not isinstance(row[3], dict):
             return None
@@ -317,7 +317,7 @@ class FileHashes:
         return known and row is not None and len(row) == 4
 
     def _companion_digest(self, path: str) -> str:
-        """Return the mark of a file beside another."""
+        """Return the hash or ETag of a companion file."""
         if not is_url(path):
             return self._hash_file(path)
         try:
@@ -326,12 +326,12 @@ class FileHashes:
             return "missing"
 
     def _known_hash(self, path: str) -> str | None:
-        """Return the hash of a file that has the size and the time that it had."""
+        """Return the known hash of a file, or None if its size or time changed."""
         row = self._found.get(path)
         if row is None:
             return None
         try:
-            stat = os.stat(path)  # noqa: PTH116 - ten times as fast as a Path's, for all files
+            stat = os.stat(path)  # noqa: PTH116 - ten times as fast as Path.stat
         except OSError:
             return None
         return str(row[2]) if row[:2] == [stat.st_size, stat.st_mtime_ns] else None
@@ -353,7 +353,7 @@ class FileHashes:
 
 
 def _shared_inputs(packing: PackOptions) -> list[str]:
-    """Return the files that all others are read by: a robot with what it includes, a body."""
+    """Return the files that reading every input needs: a robot with its includes, a body model."""
     robot, body = (packing.reading.get(name) for name in ("robot", "body_model"))
     allow_outside = bool(packing.reading.get("allow_outside"))
     files = [] if robot is None else list_robot_files(robot, allow_outside=allow_outside)
@@ -365,12 +365,12 @@ def _is_in_folder(name: str) -> bool:
     try:
         check_inside_folder(name)
     except FormatError:
-        return False  # reading refuses it
+        return False  # reading rejects it
     return True
 
 
 def _read_hashes(name: str) -> dict[str, list[Any]]:
-    """Read hashes that were taken before; what is no such file is of no use, and made anew."""
+    """Read known hashes; an unreadable file counts as empty."""
     try:
         found = json.loads(storage.read(name))
     except (OSError, ValueError, RecursionError):
@@ -398,7 +398,7 @@ def _parse_line(line: bytes, where: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise FormatError(f"{where}: not JSON ({error})") from error
     if not isinstance(found, dict):
-        raise FormatError(f"{where}: a line is an object, got {type(found).__name__}")
+        raise FormatError(f"{where}: expected a JSON object, got {type(found).__name__}")
     return found
 
 
@@ -406,19 +406,21 @@ def _parse_packing(row: Mapping[str, Any], where: str) -> PackOptions:
     said = row.get("packing")
     kinds = {"codec": str, "target": dict, "reading": dict, "keys": bool}
     if not isinstance(said, dict) or said.keys() != kinds.keys():
-        raise FormatError(f"{where}: packing has {', '.join(kinds)}, got {said!r:.80}")
+        raise FormatError(f"{where}: packing needs {', '.join(kinds)}, got {said!r:.80}")
     for name, kind in kinds.items():
         if not isinstance(said[name], kind):
-            raise FormatError(f"{where}: {name} is a {kind.__name__}, got {said[name]!r:.80}")
+            raise FormatError(f"{where}: {name} must be a {kind.__name__}, got {said[name]!r:.80}")
     return PackOptions(**said)
 
 
 def _parse_row(row: Mapping[str, Any], where: str) -> PlannedFile:
     for name, kind in ROW_TYPES.items():
         if type(row.get(name)) is not kind:
-            raise FormatError(f"{where}: {name} is a {kind.__name__}, got {row.get(name)!r:.80}")
+            raise FormatError(
+                f"{where}: {name} must be a {kind.__name__}, got {row.get(name)!r:.80}"
+            )
     if row["bytes"] < 0:
-        raise FormatError(f"{where}: bytes is 0 or more, got {row['bytes']}")
+        raise FormatError(f"{where}: bytes must be at least 0, got {row['bytes']}")
     try:
         check_name(row["clip"])
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""An open archive: its clips by number or name, its catalogue, and windows of it."""
+"""An open archive: clips by index or name, the catalog, and windows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from mocpack.units import parse_size
 if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows
 
-MAX_OPEN_CLIPS = 2048  # open clips: heads, and skeletons
+MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
 DEFAULT_CACHE_SIZE = "256MB"
 
 
@@ -48,18 +48,18 @@ def open_corpus(
     Parameters
     ----------
     url : path or URL
-        ``lafan1.mocps``, ``s3://bucket/lafan1.mocps``, ``https://…``: whatever fsspec opens.
+        ``lafan1.mocps``, ``s3://bucket/lafan1.mocps``, or any other fsspec URL.
     cache : path, optional
-        A folder for what is fetched, which later runs find again; by default it is kept in memory.
+        A folder for fetched bytes, which later runs reuse; default: memory.
     cache_size : str or int
-        The most that is kept of what is fetched.
+        Maximum size of that cache.
     in_memory : bool
-        Read all of the packed bytes now.
+        Whether to read the whole archive into memory now.
     memory_limit : str or int, optional
-        What one clip may take when it is decoded, as for `mocpack.open`.
+        Memory that decoding one clip may use, as for `mocpack.open`.
     storage_options : mapping, optional
-        For fsspec: end point, profile, whatever its file system takes. Credentials are found by
-        the file system's own means.
+        Arguments of the fsspec file system, such as endpoint and profile. The file system finds
+        credentials itself.
     """
     check_path("url", url)
     name = os.fspath(url)
@@ -70,14 +70,14 @@ def open_corpus(
 
 
 class Corpus:
-    """An open archive. Threads may share it; processes may be forked with it or sent it.
+    """An open archive. Threads can share it, and it can be forked or pickled.
 
     Attributes
     ----------
     index : Index
-        What its trailer says.
+        The index from the trailer.
     trailer_size : int
-        Bytes of it.
+        Bytes of the trailer.
     """
 
     def __init__(self, files: _Files, memory_limit: str | int | None = DEFAULT_LIMIT) -> None:
@@ -105,7 +105,7 @@ class Corpus:
         return len(self.index)
 
     def __getitem__(self, key: int | str) -> Motion:
-        """Return a clip by its number or its name, open and not yet decoded."""
+        """Return a clip by index or name, open and not yet decoded."""
         return self.motion(self.clip_index(key))
 
     def __contains__(self, name: object) -> bool:
@@ -127,22 +127,22 @@ class Corpus:
         self.close()
 
     def close(self) -> None:
-        """Close the files; clips taken out of it can be read no longer."""
+        """Close the files; clips of this corpus can no longer be read."""
         self._motions.clear()
         self._files.close()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The clips' names: their paths in the source, without suffix."""
+        """Clip names: paths in the source folder without suffix."""
         return self.index.names
 
     @property
     def table(self) -> Any:
-        """The catalogue, a `pyarrow.Table`: a row a clip, in the order of `names`."""
+        """The catalog as a `pyarrow.Table` with one row per clip, in the order of `names`."""
         if self._table is None:
             if self._table_bytes is None:
                 raise UsageError(
-                    f"{self._files.name} is a shard: the archive that names it has the catalogue"
+                    f"{self._files.name} is a shard without a catalog; open the main archive"
                 )
             table = catalog.read_table(self._table_bytes)
             catalog.check_clips(table, self.names)
@@ -151,26 +151,26 @@ class Corpus:
 
     @property
     def is_remote(self) -> bool:
-        """Whether bytes are fetched by a network."""
+        """Whether the archive is read over a network."""
         return self._files.remote
 
     @property
     def columns(self) -> list[str]:
-        """The names of the catalogue's columns; none of a shard."""
+        """Column names of the catalog; empty for a shard."""
         return [] if self._table_bytes is None else list(self.table.column_names)
 
     @property
     def request_totals(self) -> tuple[int, int]:
-        """How often this process has asked remote files for bytes, and how many it got."""
+        """Number of requests and bytes that this process fetched from remote files."""
         return self._files.request_totals
 
     @property
     def file_size(self) -> int:
-        """Bytes of the archive, its shards included."""
+        """Bytes of the archive, including its shards."""
         return self._files.source(0).size + sum(size for _, size in self.index.files)
 
     def clip_index(self, key: int | str) -> int:
-        """Return the number of a clip by its name; numbers count from 0, or back from the end."""
+        """Return the index of a clip, from its name or from an index that may be negative."""
         if isinstance(key, str):
             if key not in self.index.clip_indices:
                 raise UsageError(f"{self._files.name} has no clip {key!r}")
@@ -181,14 +181,14 @@ class Corpus:
         return index % len(self)
 
     def select(self, where: str | None) -> list[int]:
-        """Return the numbers of the clips for which an SQL condition on the catalogue holds."""
+        """Return the indices of the clips that match an SQL condition on the catalog."""
         if where is None:
             return list(range(len(self)))
         names = catalog.filter_rows(self.table, where).column(catalog.CLIP_COLUMN).to_pylist()
         return [self.index.clip_indices[name] for name in names]
 
     def motion(self, index: int) -> Motion:
-        """Return a clip by its number; those used last stay open."""
+        """Return a clip by index; recently used clips stay open."""
         found = self._motions.get(index)
         if found is None:
             place = self.index.place(index)
@@ -199,7 +199,7 @@ class Corpus:
                 raise type(error)(f"clip {self.names[index]!r}: {error}") from error
             self._motions[index] = found
             while len(self._motions) > MAX_OPEN_CLIPS:
-                with suppress(KeyError):  # another thread was quicker
+                with suppress(KeyError):  # another thread removed it first
                     self._motions.popitem(last=False)
         return found
 
@@ -209,7 +209,7 @@ class Corpus:
         return read_clip_file(self._files.source(place.file), place)
 
     def prefetch(self, windows: Sequence[tuple[int, int, int]]) -> None:
-        """Fetch what (clip, start, stop) need, together; nothing to do for local files."""
+        """Fetch the bytes of (clip, start, stop) windows in parallel; no effect for local files."""
         if not self._files.remote:
             return
         wanted: dict[int, list[tuple[int, int]]] = {}
@@ -224,22 +224,22 @@ class Corpus:
             source.prefetch(ranges)
 
     def clear_cache(self) -> None:
-        """Drop what was fetched of a remote archive, but for what its trailer says."""
+        """Drop the fetched bytes of a remote archive; the index stays."""
         self._files.clear_cache()
 
     def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
-        """Return the windows of all clips, as arrays; `Windows` says what it takes."""
+        """Return the windows of all clips as arrays; see `Windows` for the options."""
         from mocpack.corpora.windows import Windows
 
         return Windows(self, seconds, **options)
 
     def stored_clips(self) -> Iterator[StoredClip]:
-        """Go through the clips as archives keep them."""
+        """Yield the clips in stored form, for copying to another archive."""
         for name, place in self.index.places():
             yield from read_stored_clips(self._files.source(place.file), [(name, place)])
 
     def load_catalog(self) -> Any:
-        """Return the catalogue; one made of what the clips say where the archive has none."""
+        """Return the catalog; for a shard, build it from the clips."""
         if self._table_bytes is not None:
             return self.table
         places = self.index.places()
@@ -247,7 +247,7 @@ class Corpus:
         return catalog.make_table(found)
 
     def table_with_prefix(self, prefix: str) -> Any:
-        """Return the catalogue with every name after `prefix`."""
+        """Return the catalog with `prefix` before every clip name."""
         table = self.load_catalog()
         names = catalog.import_arrow().array([prefix + name for name in self.names])
         place = table.column_names.index(catalog.CLIP_COLUMN)
@@ -255,7 +255,7 @@ class Corpus:
 
 
 class _Files:
-    """The files of an archive, opened when they are first needed; the first is the one named."""
+    """The files of an archive, opened on first use; index 0 is the archive, then its shards."""
 
     def __init__(
         self, name: str, options: dict[str, Any], cache: RangeCache, in_memory: bool
@@ -275,7 +275,7 @@ class _Files:
 
     def source(self, index: int) -> Source:
         if index not in self._open:
-            # two threads may both open it; one of the two stays, and both read the same
+            # two threads may open it at the same time; one of the two stays
             self._open.setdefault(index, self._open_file(index))
         return self._open[index]
 
@@ -298,7 +298,9 @@ class _Files:
             source = open_source(name)
         if size is not None and source.size != size:
             source.close()
-            raise FormatError(f"{name} has {source.size} bytes, its archive says {size}")
+            raise FormatError(
+                f"{name}: expected {size} bytes from the archive's index, got {source.size}"
+            )
         if self._in_memory:
             whole = open_source(source.read(0, source.size))
             source.close()

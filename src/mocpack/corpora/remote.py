@@ -1,4 +1,4 @@
-"""Archives by URL: bytes fetched by range, near ones together, kept in memory or in a folder."""
+"""Archives by URL: fetches byte ranges, merges near ones, and caches them in memory or a folder."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from mocpack.file_errors import add_path_to_errors
 from mocpack.optional_packages import require
 from mocpack.source import Source
 
-TAIL_BYTES = 1 << 18  # bytes asked for first, from the end: the whole trailer of some hundred clips
-MAX_GAP_BYTES = 1 << 15  # bytes between two ranges that are fetched along rather than asked around
-MAX_PARALLEL_REQUESTS = 16  # requests at a time
+TAIL_BYTES = 1 << 18  # first request, from the end: the trailer of some hundred clips
+MAX_GAP_BYTES = 1 << 15  # ranges closer than this are fetched by one request
+MAX_PARALLEL_REQUESTS = 16
 SCHEME_EXTRAS = {"s3": "s3", "http": "http", "https": "http"}
 
 
 def is_url(name: str) -> bool:
-    """Say whether a name is an address, and no path: C:\\ is none."""
+    """Return whether a name is a URL; a Windows path such as C:\\ is not."""
     scheme, found, _ = name.partition("://")
     return bool(found) and len(scheme) > 1
 
 
 def file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
-    """Return fsspec's file system of a URL, and what the file is called there."""
+    """Return the fsspec file system of a URL, and the path of the file in it."""
     scheme = url.partition("://")[0]
-    purpose = f"opening {scheme}:// addresses"
+    purpose = f"opening {scheme}:// URLs"
     core = require("fsspec.core", extra="corpus", purpose=purpose)
     try:
         system, path = core.url_to_fs(url, **options)
     except ImportError as error:
         extra = SCHEME_EXTRAS.get(scheme)
         hint = f": pip install 'mocpack[{extra}]'" if extra else ""
-        sentence = f"{purpose} needs what is not installed{hint} ({error})"
+        sentence = f"{purpose} needs a package that is not installed{hint} ({error})"
         raise MissingExtraError(sentence) from error
     return system, path
 
 
 class RemoteSource(Source):
-    """A file by its URL. Threads share what was fetched; another process fetches for itself."""
+    """A file by its URL. Threads share fetched bytes; other processes fetch their own."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class RemoteSource(Source):
         self.url, self._options, self._cache = url, dict(options), cache
         self._own: tuple[int, Any, str, ThreadPoolExecutor] | None = None
         self.request_count = self.fetched_bytes = 0
-        # which of the archives that this URL has had, and has: others' bytes are not taken for its
+        # identifies the contents, so that cached bytes of an older archive at this URL are not used
         self.version = version
         self.size = self._fetch_tail() if size is None else size
 
@@ -73,14 +73,16 @@ class RemoteSource(Source):
 
     def read(self, offset: int, size: int) -> bytes:
         if offset < 0 or size < 0 or offset + size > self.size:
-            raise TruncatedError(f"{self.url} ends {offset + size - self.size} bytes too early")
+            raise TruncatedError(
+                f"{self.url}: {offset + size - self.size} bytes are missing at the end"
+            )
         if not size:
             return b""
         found = self._cache.get(self._key, offset, size)
         return self._fetch(offset, size) if found is None else found
 
     def prefetch(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Fetch what of these ranges is not here, those near to one another by one request."""
+        """Fetch the ranges that are not cached; near ones share a request."""
         missing = [one for one in ranges if self._cache.get(self._key, *one) is None]
         wanted = merge_ranges(missing)
         if len(wanted) == 1:
@@ -91,15 +93,15 @@ class RemoteSource(Source):
     def _fetch(self, offset: int, size: int) -> bytes:
         data = self._request(offset, offset + size)
         if len(data) != size:
-            raise TruncatedError(f"{self.url} gave {len(data)} bytes of {size} at {offset}")
+            raise TruncatedError(f"{self.url}: expected {size} bytes at {offset}, got {len(data)}")
         self._cache.put(self._key, offset, data)
         return data
 
     def _fetch_tail(self) -> int:
-        """Fetch the end of the file, the rest of a longer trailer too; return the file's size."""
+        """Fetch the trailer, by a second request if it is long; return the file's size."""
         tail = self._request(-TAIL_BYTES, None)
         if len(tail) < FOOTER_BYTES:
-            raise TruncatedError(f"{self.url} has {len(tail)} bytes, which is no archive")
+            raise TruncatedError(f"{self.url}: {len(tail)} bytes are too few for a .mocps archive")
         try:
             start, size = read_footer(tail[-FOOTER_BYTES:])
         except TruncatedError as error:
@@ -108,7 +110,7 @@ class RemoteSource(Source):
             raise
         first = size - len(tail)
         if first < 0:
-            raise TruncatedError(f"{self.url}: its footer says {size} bytes, it has more")
+            raise TruncatedError(f"{self.url}: its footer says {size} bytes, but it has more")
         if start < first:
             tail = self._request(start, first) + tail
         self.version = hashlib.sha256(tail[start - size :]).hexdigest()[:16]
@@ -126,7 +128,7 @@ class RemoteSource(Source):
         return bytes(data)
 
     def _connect(self) -> tuple[int, Any, str, ThreadPoolExecutor]:
-        """Return the file system of this process: its threads and sockets survive no fork."""
+        """Return this process's file system; threads and sockets do not survive a fork."""
         own = self._own
         if own is None or own[0] != os.getpid():
             system, path = file_system(self.url, self._options)
@@ -135,14 +137,14 @@ class RemoteSource(Source):
 
 
 class RangeCache:
-    """Bytes of files by their places, the longest unused dropped first.
+    """A cache of byte ranges of files; it drops the least recently used ranges first.
 
     Parameters
     ----------
     limit : int
         Bytes to keep.
     folder : path, optional
-        Where to keep them, for other processes and later runs; by default in memory.
+        Where to keep them for other processes and later runs; default: memory.
     """
 
     def __init__(self, limit: int, folder: str | Path | None = None) -> None:
@@ -153,12 +155,12 @@ class RangeCache:
         return RangeCache, (self._limit, self._folder)
 
     def get(self, url: str, offset: int, size: int) -> bytes | None:
-        """Return these bytes, if they are here."""
+        """Return these bytes, or None if they are not cached."""
         with self._lock():
             self._scan_folder(url)
             starts = self._starts.get(url, [])
             place = bisect_right(starts, offset) - 1
-            # ranges may overlap: a longer one that begins earlier may hold what the nearest lacks
+            # ranges overlap: a longer one that starts earlier may contain these bytes
             for first in starts[max(0, place - 3) : place + 1][::-1]:
                 length = self._sizes[url, first]
                 if offset + size <= first + length:
@@ -169,7 +171,7 @@ class RangeCache:
         return None
 
     def put(self, url: str, offset: int, data: bytes) -> None:
-        """Keep bytes; a range that begins at the same place and is longer stays."""
+        """Store bytes, unless a longer range is cached at the same offset."""
         if len(data) > self._limit:
             return
         with self._lock():
@@ -197,13 +199,13 @@ class RangeCache:
         self._total = 0
 
     def _lock(self) -> threading.RLock:
-        # a lock that some thread held when the process was forked is never given back
+        # a lock that a thread held during a fork is never released in the child
         if self._process != os.getpid():
             self._process, self._guard = os.getpid(), threading.RLock()
         return self._guard
 
     def _scan_folder(self, url: str) -> None:
-        """Take note of what earlier runs and other processes have put into the folder."""
+        """Register the ranges that earlier runs and other processes stored in the folder."""
         if self._folder is None or url in self._listed:
             return
         self._listed.add(url)
@@ -250,7 +252,7 @@ class RangeCache:
         with suppress(OSError):
             data = self._path(url, offset, size).read_bytes()
             return data if len(data) == size else None
-        return None  # another process has dropped it
+        return None  # another process removed it
 
 
 def _digest(text: str) -> str:
@@ -258,7 +260,7 @@ def _digest(text: str) -> str:
 
 
 def merge_ranges(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return ranges (place, size) with those that nearly touch made one.
+    """Return ranges (offset, size), with near ones merged.
 
     >>> merge_ranges([(0, 10), (20, 10), (1_000_000, 5)])
     [(0, 30), (1000000, 5)]

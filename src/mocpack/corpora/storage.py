@@ -1,7 +1,7 @@
-"""Files by path or by URL alike: read whole, written whole or not at all, listed, removed.
+"""Read, write, list and remove files by path or fsspec URL.
 
-URLs are fsspec's. A path is written beside its place and renamed; of an object store a file is put
-in one request, or in parts that show when the last has come.
+Writes are atomic. A local file is written under a temporary name and renamed. A file in an object
+store appears when its upload is complete.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mocpack.errors import MocpackError
 from mocpack.file_errors import NamedWriter
 from mocpack.io.atomic import atomic_stream, write_atomically
 
-# stores of objects whose names have slashes; what stands before the first is a bucket
+# object stores, which have buckets instead of folders
 BUCKET_PROTOCOLS = {"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oci", "oss"}
 Result = TypeVar("Result")
 
@@ -39,9 +39,9 @@ class FileInfo:
     size : int
         Bytes.
     mark : str
-        What changes with the contents, as its store says it (an ETag); empty for local files.
+        The store's ETag, which changes with the contents; empty for local files.
     time : float
-        When it was written, in seconds since 1970; 0 where the store does not say.
+        Modification time in seconds since 1970; 0 if unknown.
     """
 
     path: str
@@ -59,7 +59,7 @@ def read(name: str) -> bytes:
 
 
 def write(data: bytes, name: str) -> None:
-    """Write a file, whole or not at all; its folder is made if need be."""
+    """Write a file atomically; create its folder if needed."""
     if is_url(name):
         _call(name, lambda system, path: _write_object(system, path, data))
         return
@@ -69,52 +69,52 @@ def write(data: bytes, name: str) -> None:
 
 @contextmanager
 def stream(name: str) -> Iterator[BinaryIO]:
-    """Give a stream whose bytes become the file when the block ends well, and vanish when not."""
+    """Yield a stream that becomes the file when the block ends without an error."""
     if not is_url(name):
         with atomic_stream(name) as file:
             yield file
         return
-    _call(name, lambda system, path: None)  # complains before the work, not after
+    _call(name, lambda system, path: None)  # report a bad URL before the work
     with TemporaryDirectory(prefix="mocpack-") as folder:
         here = Path(folder) / "upload"
         with NamedWriter(os.open(here, os.O_WRONLY | os.O_CREAT), here) as file:
             yield file
-        # by name: fsspec's file systems know how to send large files in parts
+        # by path, because fsspec then uploads large files in parts
         _call(name, lambda system, path: _upload(system, path, here))
 
 
 def exists(name: str) -> bool:
-    """Say whether there is such a file."""
+    """Return whether a file exists."""
     if is_url(name):
         return bool(_call(name, lambda system, path: system.exists(path)))
     return Path(name).exists()
 
 
 def file_info(name: str) -> FileInfo:
-    """Return size and mark of one file."""
+    """Return size, ETag and time of a file."""
     if is_url(name):
         return _call(name, lambda system, path: _to_file_info(system, name, system.info(path)))
-    found = os.stat(name)  # noqa: PTH116 - ten times as fast as a Path's, for a hundred thousand
+    found = os.stat(name)  # noqa: PTH116 - ten times as fast as Path.stat
     return FileInfo(name, found.st_size, "", found.st_mtime)
 
 
 def list_files(folder: str) -> list[FileInfo]:
-    """Return the files of a folder and those below it, by name; none if it is not there.
+    """Return the files of a folder and its subfolders by name; none if it does not exist.
 
-    A pattern of a URL stands for the files that it matches.
+    A URL may also be a glob pattern.
     """
     if is_url(folder):
         return _call(folder, lambda system, path: _list_url(system, path))
     found = []
     for place, _, names in os.walk(folder):
         for name in names:
-            with suppress(FileNotFoundError):  # others write and rename there
+            with suppress(FileNotFoundError):  # another process renamed it
                 found.append(file_info(os.path.join(place, name)))  # noqa: PTH118 - as above
     return sorted(found, key=lambda one: one.path)
 
 
 def remove(name: str) -> None:
-    """Remove a file; one that is not there is none to remove."""
+    """Remove a file if it exists."""
     if is_url(name):
         _call(name, lambda system, path: system.exists(path) and system.rm_file(path))
     else:
@@ -122,7 +122,7 @@ def remove(name: str) -> None:
 
 
 def remove_folder(folder: str) -> None:
-    """Remove a folder and what is in it."""
+    """Remove a folder and its contents."""
     if is_url(folder):
         _call(folder, lambda system, path: system.exists(path) and system.rm(path, recursive=True))
     else:
@@ -130,12 +130,12 @@ def remove_folder(folder: str) -> None:
 
 
 def absolute(name: str) -> str:
-    """Return a name that means the same from any folder."""
+    """Return an absolute path, or the URL itself."""
     return name if is_url(name) else str(Path(name).absolute())
 
 
 def external_file_reader(name: str, *, allow_outside: bool = False) -> Callable[[str], bytes]:
-    """Return a function that reads the files that `name` refers to, as it calls them."""
+    """Return a function that reads files which `name` refers to, by relative path."""
     if not is_url(name):
         return io.external_file_reader(name, allow_outside=allow_outside)
 
@@ -148,7 +148,7 @@ def external_file_reader(name: str, *, allow_outside: bool = False) -> Callable[
 
 
 def sibling(name: str, other: str) -> str:
-    """Return the name of another file in the folder of `name`.
+    """Return the path of another file in the folder of `name`.
 
     >>> sibling("s3://bucket/in/a.gltf", "a.bin")
     's3://bucket/in/a.bin'
@@ -157,12 +157,12 @@ def sibling(name: str, other: str) -> str:
 
 
 def parent(name: str) -> str:
-    """Return the folder that a file is in."""
+    """Return the folder of a file."""
     return name.rpartition("/")[0] if is_url(name) else str(Path(name).parent)
 
 
 def join_path(folder: str, name: str) -> str:
-    """Return the name of a file in a folder.
+    """Return the path of a file in a folder.
 
     >>> join_path("s3://bucket/in/", "a.bvh")
     's3://bucket/in/a.bvh'
@@ -171,14 +171,14 @@ def join_path(folder: str, name: str) -> str:
 
 
 def base_name(name: str) -> PurePosixPath | Path:
-    """Return the last part of a path or URL, as a path of its own."""
+    """Return the file name of a path or URL as a path."""
     return PurePosixPath(name.rpartition("/")[2]) if is_url(name) else Path(Path(name).name)
 
 
 def _call(url: str, ask: Callable[[Any, str], Result]) -> Result:
-    """Return what a file system answers; what goes wrong is an `OSError` that names the URL."""
+    """Call a function with a URL's file system; turn its errors into `OSError`s with the URL."""
     try:
-        # others write to the same folders: what was listed before is not what is there
+        # no listing cache, because other processes write to the same folders
         return ask(*file_system(url, {"use_listings_cache": False}))
     except MocpackError:
         raise
@@ -186,7 +186,7 @@ def _call(url: str, ask: Callable[[Any, str], Result]) -> Result:
         raise FileNotFoundError(errno.ENOENT, "no such file", url) from error
     except PermissionError as error:
         raise PermissionError(errno.EACCES, "access is denied", url) from error
-    except Exception as error:  # each store has errors of its own
+    except Exception as error:  # each store raises its own exceptions
         said = " ".join(str(error).split()) or type(error).__name__
         raise OSError(errno.EIO, said, url) from error
 
@@ -202,7 +202,7 @@ def _upload(system: Any, path: str, here: Path) -> None:
 
 
 def _make_folder(system: Any, path: str) -> None:
-    """Make the folder of a file where there are folders; a bucket is never made by mistake."""
+    """Create the folder of a file, except in object stores, where it could create a bucket."""
     protocols = {system.protocol} if isinstance(system.protocol, str) else set(system.protocol)
     if not protocols & BUCKET_PROTOCOLS:
         system.makedirs(system._parent(path), exist_ok=True)

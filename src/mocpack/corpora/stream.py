@@ -1,7 +1,7 @@
-"""All windows of an archive once, in an order by chance, each clip decoded once.
+"""A stream of all windows of an archive in random order, which decodes each clip once per epoch.
 
-The order follows from seed, epoch and share alone, so that a stream goes on where it stopped
-without decoding what came before.
+The order depends only on seed, epoch and share, so a stream can resume without decoding the windows
+that it has already yielded.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from mocpack.errors import UsageError
 
 
 class Stream:
-    """Windows one after another, through all clips; each pass over them is another order.
+    """An iterable over all windows; each epoch has another order.
 
     Parameters
     ----------
     windows : Windows
     shuffle : int
-        Windows that wait while others are drawn from among them; 0 for the archive's own order.
+        Size of the shuffle buffer in windows; 0 keeps the order of the archive.
     seed : int
     share : (int, int)
-        Which of how many equal shares of the clips: 0 of 1 is all.
+        Index and count of equal shares of the clips; (0, 1) is all of them.
 
     Attributes
     ----------
     epoch : int
-        The pass that the next iteration makes; it counts them itself.
+        Number of the epoch that the next iteration starts; it is counted automatically.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class Stream:
         share: tuple[int, int] = (0, 1),
     ) -> None:
         if shuffle < 0:
-            raise UsageError(f"shuffle must be 0 or above, got {shuffle}")
+            raise UsageError(f"shuffle must be at least 0, got {shuffle}")
         if not 0 <= share[0] < share[1]:
-            raise UsageError(f"share must be a number below its count, got {share}")
+            raise UsageError(f"share must be (index, count) with 0 <= index < count, got {share}")
         self.windows, self.shuffle, self.seed, self.share = windows, shuffle, seed, share
         self.epoch = self._yielded = 0
 
     def __iter__(self) -> Iterator[F32]:
-        """Go through the windows that are left of this epoch."""
+        """Yield the remaining windows of this epoch."""
         waiting: dict[int, F32] = {}
         skipped: set[int] = set()
         skip = self._yielded
@@ -72,20 +72,20 @@ class Stream:
         self.epoch, self._yielded = self.epoch + 1, 0
 
     def indices(self) -> list[int]:
-        """Return the numbers of the windows of this epoch, in their order."""
+        """Return the window indices of this epoch in order."""
         return [index for _, index in self._steps() if index is not None]
 
     def state_dict(self) -> dict[str, int]:
-        """Return where the stream is, for `load_state_dict` of another over the same windows."""
+        """Return the position, for `load_state_dict` of a stream over the same windows."""
         return {"epoch": self.epoch, "given": self._yielded, "seed": self.seed}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on where a stream was."""
+        """Resume at the position of another stream."""
         self.epoch, self._yielded = int(state["epoch"]), int(state["given"])
         self.seed = int(state["seed"])
 
     def _steps(self) -> Iterator[tuple[list[int], int | None]]:
-        """Return what happens: (windows of a clip, None) come in, ([], number) goes out."""
+        """Yield (windows of a clip, None) to decode, or ([], index) of the next window to yield."""
         rng = np.random.default_rng([self.seed, self.epoch])
         clip_positions = np.arange(len(self.windows.clips))
         if self.shuffle:
@@ -110,7 +110,7 @@ class Stream:
         return [*plain, *(index + half for index in plain)]
 
     def _decode_windows(self, numbers: list[int]) -> dict[int, F32]:
-        """Return windows of one clip, which is decoded as far as they reach, once."""
+        """Return windows of one clip by index; decode the clip once, up to their last frame."""
         windows = self.windows
         clip_position = windows.locate(numbers[0])[0]
         clip = windows.clips[clip_position]
@@ -119,13 +119,13 @@ class Stream:
         rows = decode_rows(windows.corpus.motion(clip), 0, stop)
         found = {}
         for index in numbers:
-            # each by itself: what goes out is given back, and its memory used again
+            # separate arrays, so that the memory of a yielded window is freed
             found[index] = np.empty((windows.rows, windows.width), np.float32)
             windows.write_from_rows(clip_position, rows, index, found[index])
         return found
 
     def _decode_waiting(self, numbers: set[int]) -> dict[int, F32]:
-        """Return the windows that waited when the stream was stopped."""
+        """Decode the windows that were in the shuffle buffer when the stream stopped."""
         found: dict[int, F32] = {}
         by_clip: dict[int, list[int]] = {}
         for index in sorted(numbers):

@@ -1,4 +1,4 @@
-"""An archive held against itself: every chunk, every clip, and what its trailer says of them."""
+"""Verify an archive: every checksum, every clip, and the trailer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from mocpack.motion import Motion
 
 
 def verify(corpus: Corpus, *, decode: bool = False) -> Iterator[tuple[str, str | None]]:
-    """Go through the clips; with each its name and what is wrong with it, None if nothing is.
+    """Yield the name of each clip with its fault, or None if it is intact.
 
-    A clip's checksums are held against its bytes, and what the trailer repeats against the clip;
-    with `decode` it is decoded too.
+    Checks each clip's checksums and compares the trailer's copy of its head with the clip. With
+    `decode`, also decodes it.
     """
     for index, name in enumerate(corpus.names):
         yield name, _find_fault(corpus, index, decode)
@@ -25,12 +25,13 @@ def _find_fault(corpus: Corpus, index: int, decode: bool) -> str | None:
         data = corpus.read(index)
         stored = data[: place.at] + data[place.at + len(place.base) :]
         if stored[: len(place.front)] != place.front:
-            return "the trailer repeats its beginning otherwise"
+            return "the trailer's copy of its head differs from the clip"
         with Motion(data, memory_limit=None) as motion:
             motion.check()
             header = motion.header
             if (header.frame_count, header.frame_time) != (place.frames, place.frame_time):
-                return f"the trailer says {place.frames} frames of {place.frame_time} s"
+                wrong = f"{place.frames} frames of {place.frame_time} s"
+                return f"its head differs from the trailer, which says {wrong}"
             if decode:
                 motion.clip()
     except MocpackError as error:

@@ -1,4 +1,4 @@
-"""Windows of an archive's clips as arrays: resampled, mirrored, as features, for any framework."""
+"""Windows of an archive's clips as feature arrays, resampled and optionally mirrored."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
 from mocpack.units import parse_size
 
-FRAME_TOLERANCE = 1e-6  # of a frame: rounding of times
+FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
 
 
 Plans = tuple[_core.WindowPlan, ...]
 
 
 class Windows:
-    """Windows of equal length of an archive's clips, each an array of float32.
+    """Windows of equal length of an archive's clips, as float32 arrays.
 
     Parameters
     ----------
     corpus : Corpus
     seconds : float
-        Of each window; it has ``round(seconds * fps)`` rows.
+        Length of a window; it has ``round(seconds * fps)`` rows.
     fps : float, optional
-        Rows a second, slerped between frames; by default those of the clips, which must agree.
+        Rows per second, interpolated by slerp; default: the common frame rate of the clips.
     stride : float, optional
-        Seconds from the start of one window to that of the next, to the nearest frame; by default
-        `seconds`. Clips that are shorter than a window have none.
+        Seconds between the starts of consecutive windows, rounded to frames; default: `seconds`.
+        Clips shorter than a window have no windows.
     features : sequence of str
-        What a row holds, in this order: ``quaternion`` (4 a joint: x, y, z, w), ``rotation6d`` (6 a
-        joint), ``translations`` (3 a translated joint), ``positions`` (3 a joint, metres),
-        ``velocities`` (3 a joint, metres a second), ``contacts`` (1 a foot: 0 or 1).
+        Columns of a row, in this order: ``quaternion`` (4 per joint: x, y, z, w), ``rotation6d``
+        (6 per joint), ``translations`` (3 per translated joint), ``positions`` (3 per joint,
+        meters), ``velocities`` (3 per joint, meters per second), ``contacts`` (1 per foot: 0 or 1).
     mirror : bool
-        Whether every window comes once more with left and right exchanged, after all others.
+        Whether to append a copy of every window with left and right exchanged.
     root_relative : bool
-        Whether each window is moved so that it begins over the origin, turned about the vertical
-        axis so that the root's turn about it begins at zero.
+        Whether to move each window to the origin and to rotate it about the vertical axis, so
+        that the root starts with heading zero.
     where : str, optional
-        A condition on the catalogue: only these clips.
+        SQL condition on the catalog that selects clips.
     cache : str, int or DecodedCache, optional
-        Memory for decoded motion ("8GB"), shared by all processes that get these windows.
+        Memory for decoded motion ("8GB"), shared by all processes that use these windows.
     """
 
     def __init__(
@@ -67,12 +67,12 @@ class Windows:
     ) -> None:
         for name in features:
             if name not in FEATURES:
-                raise UsageError(f"feature {name!r} is none of {', '.join(FEATURES)}")
+                raise UsageError(f"features must be among {', '.join(FEATURES)}, got {name!r}")
         self.corpus, self.features = corpus, tuple(features)
         self._mirror, self._relative = mirror, root_relative
         self.clips = corpus.select(where)
         if not self.clips:
-            raise UsageError("no clip of the archive is chosen")
+            raise UsageError("no clip of the archive is selected")
         rates = 1.0 / corpus.index.frame_times[self.clips]
         fps = _common_rate(rates) if fps is None else fps
         _check_positive(seconds=seconds, fps=fps, stride=seconds if stride is None else stride)
@@ -86,7 +86,7 @@ class Windows:
             + 1
         )
         self._ends = [0, *np.cumsum(np.where(self._last < -FRAME_TOLERANCE, 0, counts)).tolist()]
-        # plain lists: numpy's own scalars would cost more than copying a window
+        # lists, because numpy scalars cost more time than copying a window
         self._frames = corpus.index.frame_counts[self.clips].tolist()
         self._bases = corpus.index.columns[self.clips, 0].tolist()
         self._starts = [max(0, int(last + FRAME_TOLERANCE)) for last in self._last.tolist()]
@@ -108,7 +108,7 @@ class Windows:
         return int(self._ends[-1]) * (2 if self._mirror else 1)
 
     def __getitem__(self, key: Any) -> F32:
-        """Return a window (rows, width); of several numbers, or of a slice, (n, rows, width)."""
+        """Return a window (rows, width), or several for a sequence or slice (n, rows, width)."""
         if isinstance(key, slice):
             return self.batch(range(*key.indices(len(self))))
         if isinstance(key, Sequence | np.ndarray):
@@ -122,10 +122,10 @@ class Windows:
     def __repr__(self) -> str:
         names = ", ".join(self.features)
         shape = f"{self.rows} × {self.width}"
-        return f"{len(self)} windows of {shape} at {self.fps:g} a second: {names}"
+        return f"{len(self)} windows of {shape} at {self.fps:g} fps: {names}"
 
     def batch(self, indices: Sequence[int] | I64, out: F32 | None = None) -> F32:
-        """Return several windows (n, rows, width), written to `out` if there is one."""
+        """Return several windows (n, rows, width), written to `out` if given."""
         if out is None:
             out = np.empty((len(indices), self.rows, self.width), np.float32)
         self.prefetch(indices)
@@ -134,13 +134,13 @@ class Windows:
         return out
 
     def prefetch(self, indices: Sequence[int] | I64) -> None:
-        """Fetch the bytes of windows of a remote archive, many at a time."""
+        """Fetch the bytes of windows of a remote archive in parallel."""
         if self.corpus.is_remote:
             places = [self.locate(int(index)) for index in indices]
             self.corpus.prefetch([(self.clips[c], a, self._stop(c, a)) for c, a, _ in places])
 
     def read(self, index: int, out: F32) -> F32:
-        """Write a window to an array (rows, width) of float32 of the caller's; return it."""
+        """Write a window to a float32 array `out` (rows, width); return it."""
         clip_position, start, mirrored = self.locate(index)
         clip, stop = (
             self.clips[clip_position],
@@ -156,11 +156,11 @@ class Windows:
         return out
 
     def locate(self, index: int) -> tuple[int, int, bool]:
-        """Return the place of a window's clip among `clips`, its first frame, if it is mirrored."""
+        """Return the clip's position in `clips`, the first frame, and whether it is mirrored."""
         count: int = self._ends[-1]
         whole = 2 * count if self._mirror else count
         if not -whole <= index < whole:
-            raise IndexError(f"window {index} of {whole}")
+            raise IndexError(f"window index must be below {whole}, got {index}")
         index %= whole
         mirrored, index = index >= count, index % count
         clip_position = bisect_right(self._ends, index) - 1
@@ -168,7 +168,7 @@ class Windows:
         return clip_position, min(start, self._starts[clip_position]), mirrored
 
     def window_indices(self, clip_position: int) -> range:
-        """Return the numbers of the windows of the clip at a place among `clips`, unmirrored."""
+        """Return the indices of the windows, not mirrored, of a clip by its position in `clips`."""
         return range(self._ends[clip_position], self._ends[clip_position + 1])
 
     @property
@@ -177,26 +177,26 @@ class Windows:
         return self._mirror
 
     def stop_frame(self, index: int) -> int:
-        """Return the frame after the last that a window looks at."""
+        """Return the frame after the last one that a window reads."""
         clip_position, start, _ = self.locate(index)
         return self._stop(clip_position, start)
 
     def clip_name(self, index: int) -> str:
-        """Return the name of the clip that a window is of."""
+        """Return the name of a window's clip."""
         return self.corpus.names[self.clips[self.locate(index)[0]]]
 
     def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
-        """Write a window of a clip that is decoded already, to rows as the cache has them."""
+        """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
         _, start, mirrored = self.locate(index)
         plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
         _core.write_window_from_rows(plan, rows, float(start), out)
 
     def _stop(self, clip_position: int, start: int) -> int:
-        """Return the frame after the last that a window looks at."""
+        """Return the frame after the last one that a window reads."""
         return int(min(start + self._reach[clip_position], self._frames[clip_position]))
 
     def _get_plans(self, clip_position: int) -> Plans:
-        """Return the plans of a clip, as it is and mirrored, once its frames' times are checked."""
+        """Return the plans of a clip, plain and mirrored; check that its frame times are even."""
         self._check_times(self.clips[clip_position])
         found = self._plans[clip_position] = self._build_plans(
             self._bases[clip_position], self._step[clip_position]
@@ -204,7 +204,7 @@ class Windows:
         return found
 
     def _build_plans(self, base: int, step: float) -> Plans:
-        """Return the plans of a skeleton's clips of one frame rate."""
+        """Return the plans for clips of one skeleton and frame rate."""
         key = base, step
         if key not in self._skeletons:
             at = next(c for c in self.clips if self.corpus.index.columns[c, 0] == base)
@@ -223,7 +223,7 @@ class Windows:
         return self._skeletons[key]
 
     def _check_skeletons(self) -> dict[str, slice]:
-        """Complain about clips whose rows would differ; return where each feature stands."""
+        """Raise if clips have different skeletons; return the columns of each feature."""
         bases = self.corpus.index.columns[self.clips, 0]
         first: tuple[str, Any] | None = None
         for base in np.unique(bases):
@@ -231,22 +231,24 @@ class Windows:
             name, motion = self.corpus.names[clip], self.corpus.motion(clip)
             header = motion.header
             if not isinstance(header, ClipHeader):
-                raise UsageError(f"clip {name!r} has vertices and no joints; choose by where=")
+                raise UsageError(
+                    f"clip {name!r} is a vertex animation; select skeletal clips with where="
+                )
             shape = header.skeleton.names, header.skeleton.parents, header.translated_joints
             if first is not None and shape != first[1]:
                 raise UsageError(
-                    f"clips {first[0]!r} and {name!r} have different skeletons, and windows of one "
-                    "set are alike; choose by where="
+                    f"clips {first[0]!r} and {name!r} have different skeletons; "
+                    "select clips of one skeleton with where="
                 )
             first = first or (name, shape)
         return feature_columns(self.corpus.motion(self.clips[0]).header, self.features)
 
     def _check_times(self, clip: int) -> None:
-        """Complain about a clip whose frames are not evenly spaced."""
+        """Raise if the frames of a clip are not evenly spaced."""
         if self.corpus.motion(clip).take_data.times is not None:
             raise UsageError(
-                f"clip {self.corpus.names[clip]!r} has frames at uneven times: pack it resampled, "
-                "or choose others by where="
+                f"clip {self.corpus.names[clip]!r} has uneven frame times; resample it before "
+                "packing, or exclude it with where="
             )
 
     def _clear_plans(self) -> None:
@@ -262,7 +264,7 @@ class Windows:
 def _common_rate(rates: F64) -> float:
     if np.ptp(rates) > 1e-3 * rates[0]:
         low, high = rates.min(), rates.max()
-        raise UsageError(f"clips have {low:.4g} to {high:.4g} frames a second: say fps=")
+        raise UsageError(f"clips have {low:.4g} to {high:.4g} frames per second; pass fps=")
     return float(rates[0])
 
 

@@ -1,4 +1,4 @@
-"""An archive written: in one file or in shards, with its catalogue, whole or not at all."""
+"""Write an archive with its catalog, in one file or in shards."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ MIN_KEYED_GROUP_BYTES = (
 
 
 class CorpusWriter:
-    """Writes an archive, in one file or in shards, with the catalogue of all; atomically.
+    """Writes an archive with its catalog, in one file or in shards, atomically.
 
-    Nothing is put in place before the ``with`` block ends well; shards come first, so that an
-    archive never names one that is not there.
+    Files appear when the ``with`` block ends without an error. Shards appear first, so that an
+    archive never lists a missing shard.
     """
 
     def __init__(
@@ -41,10 +41,10 @@ class CorpusWriter:
     ) -> None:
         self._path = str(path)
         if storage.base_name(self._path).suffix != SUFFIX:
-            raise UsageError(f"{path}: an archive's name ends in {SUFFIX}")
+            raise UsageError(f"{path}: the name of an archive must end in {SUFFIX}")
         if shard_size is not None and shard_size < 1:
-            raise UsageError(f"a shard has at least 1 byte, got {shard_size}")
-        catalog.import_parquet()  # complains before the work, not after
+            raise UsageError(f"shard_size must be at least 1 byte, got {shard_size}")
+        catalog.import_parquet()  # report a missing package before the work
         self._shard_size, self._meta, self._pattern = shard_size, meta, name_pattern
         self._table, self._old_index, self._old_table = table, old_index or Index(), old_table
         self._rows: list[Row] = []
@@ -55,7 +55,7 @@ class CorpusWriter:
 
     def __enter__(self) -> Self:
         self._stack.__enter__()
-        # entered first, so that it is put in place last
+        # entered first, so that it appears last
         self._top = ArchiveWriter(self._stack.enter_context(storage.stream(self._path)))
         return self
 
@@ -77,9 +77,9 @@ class CorpusWriter:
         return name in self._names
 
     def add(self, clip: StoredClip, row: Row | None = None) -> None:
-        """Append a clip, and its row of the catalogue unless the whole catalogue was given."""
+        """Append a clip, and its catalog row unless a whole catalog was given."""
         if clip.name in self._names:
-            raise UsageError(f"two clips are named {clip.name!r}")
+            raise UsageError(f"clip name {clip.name!r} is used twice")
         self._current_shard().add(clip)
         self._names.add(clip.name)
         if row is not None:
@@ -121,7 +121,7 @@ class CorpusWriter:
         return new if self._old_table is None else catalog.concat_tables([self._old_table, new])
 
     def _merge_indexes(self) -> Index:
-        """Return the index of all shards, old ones first."""
+        """Return the index of all shards, existing ones first."""
         parts = [self._old_index, *(index for _, _, index in self._finished)]
         files = (*self._old_index.files, *((name, size) for name, size, _ in self._finished))
         bases: dict[bytes, int] = {}
@@ -139,9 +139,9 @@ class CorpusWriter:
 
 
 def front_size(data: bytes, *, keys: bool) -> int:
-    """Return the bytes of a .mocp file that the trailer repeats, from its start.
+    """Return how many bytes at the start of a .mocp file the trailer repeats.
 
-    These are its head, and with `keys`, or where the clip is long, its key poses.
+    These are its head and, with `keys` or if the clip is long, its key poses.
     """
     with Motion(data, memory_limit=None) as motion:
         if not motion.decoder.is_indexed:

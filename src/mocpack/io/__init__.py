@@ -1,4 +1,4 @@
-"""Motion files of other programs: one table of readers and writers, chosen by content first."""
+"""Read and write motion files of other programs, recognized by content first."""
 
 from mocpack.io.amc import list_skeletons
 from mocpack.io.external_files import (

@@ -1,7 +1,7 @@
-"""Motions of AMASS: poses of the bodies SMPL-H and SMPL-X as .npz files.
+"""AMASS motions: poses of SMPL-H and SMPL-X bodies in .npz files.
 
-The files hold rotations and no bones: those come from a body model that the user names, or are
-those of a stand-in body of a grown-up's measures. Inside the file z is up.
+The files hold rotations but no bones. The bones come from a body model that the user names, or from
+a default adult body. In the file, z is up.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.space import conversion_matrix
 from mocpack.take_data import Track
 
-# name, parent, place in the parent's frame (metres) in the pose of no rotation: arms out, y up, the
-# left side along x. Round measures of our own; right sides mirror left ones.
+# (name, parent, position in the parent's frame in meters) in the pose without rotations: arms out,
+# y up, left side along +x. These are our own round measurements. The right side mirrors the left.
 BODY = (
     ("pelvis", "", (0.0, 0.0, 0.0)),
     ("left_hip", "pelvis", (0.07, -0.09, 0.0)),
@@ -52,7 +52,7 @@ FACE = (
     ("left_eye", "head", (0.03, 0.06, 0.06)),
     ("right_eye", "head", (-0.03, 0.06, 0.06)),
 )
-# where each finger begins at the left wrist, and its next two bones
+# (finger, position of its first joint at the left wrist, length of the next two bones)
 FINGERS = (
     ("index", (0.1, 0.0, 0.025), 0.032, 0.023),
     ("middle", (0.1, 0.0, 0.0), 0.035, 0.025),
@@ -62,46 +62,46 @@ FINGERS = (
 )
 BODY_MODELS = {52: "SMPL-H", 55: "SMPL-X"}
 FRAME_RATE_KEYS = ("mocap_framerate", "mocap_frame_rate")
-SOFT_TISSUE_BOUND = 1e-3  # of the weights of soft tissue, which are of the size of 1
-SOFT_TISSUE_PREFIX = "dmpl."  # before the numbers of their tracks
+SOFT_TISSUE_BOUND = 1e-3  # soft tissue weights are of magnitude 1
+SOFT_TISSUE_PREFIX = "dmpl."  # prefix of track names
 DEFAULT_BONES = "stand-in"
 
 
 def read(data: bytes, *, unit: float | None = None, body_model: str | Path | None = None) -> Clip:
-    """Read a motion of AMASS, its bones from the file `body_model` or a stand-in.
+    """Read an AMASS motion, with bones from the file `body_model` or default ones.
 
-    Lengths are metres; `unit` scales the places of the root alone.
+    Lengths are meters; `unit` scales only the root positions.
     """
     arrays = Arrays(data)
     poses = _read_rows(arrays, "poses")
     joints = poses.shape[1] // 3
     if joints not in BODY_MODELS or poses.shape[1] % 3:
         raise CorruptionError(
-            f"poses must have 156 numbers (SMPL-H) or 165 (SMPL-X) a frame, got {poses.shape[1]}"
+            f"poses must have 156 numbers (SMPL-H) or 165 (SMPL-X) per frame, got {poses.shape[1]}"
         )
-    places = _read_rows(arrays, "trans")
-    if places.shape != (len(poses), 3):
-        raise CorruptionError(f"trans must have shape ({len(poses)}, 3), got {places.shape}")
+    positions = _read_rows(arrays, "trans")
+    if positions.shape != (len(poses), 3):
+        raise CorruptionError(f"trans must have shape ({len(poses)}, 3), got {positions.shape}")
     rate = next((arrays.number(name, 0.0) for name in FRAME_RATE_KEYS if name in arrays), 0.0)
     if not 1e-3 < rate < 1e6:
-        raise CorruptionError(f"{FRAME_RATE_KEYS[0]} must be frames a second, got {rate:.6g}")
+        raise CorruptionError(f"{FRAME_RATE_KEYS[0]} must be a frame rate, got {rate:.6g}")
     betas = np.asarray(arrays.optional("betas", np.zeros(0)), np.float64).ravel()
     skeleton, root = _build_skeleton(joints, betas, body_model)
     upright = conversion_matrix("z", "right")
     turns = rotations.from_rotvec(poses.reshape(len(poses), joints, 3))
-    # the whole body is turned from z up to y up; how its joints turn stays as it is in the file
+    # Only the root is converted from z up to y up; the other rotations are local.
     turns[:, 0] = rotations.multiply(rotations.from_matrix(upright), turns[:, 0])
-    metres = 1.0 if unit is None else unit
+    meters = 1.0 if unit is None else unit
     try:
         return Clip.build(
             skeleton,
             turns,
-            (places * metres + root) @ upright.T,
+            (positions * meters + root) @ upright.T,
             frame_rate=rate,
             up="z",
             tracks=_read_tracks(arrays, len(poses)),
             metadata=_read_metadata(arrays, joints, betas, body_model)
-            # where the model has its pelvis, which `trans` leaves out
+            # The pelvis position of the body model, which `trans` does not include.
             | ({} if body_model is None else {"pelvis": root.tolist()}),
         )
     except InvalidClipError as error:
@@ -109,31 +109,34 @@ def read(data: bytes, *, unit: float | None = None, body_model: str | Path | Non
 
 
 def write(clip: AnyClip) -> bytes:
-    """Return a clip of a body as AMASS has it: turns as rotation vectors, z up, metres.
+    """Return a clip of an SMPL body in AMASS layout: rotation vectors, z up, meters.
 
-    The frame rate stands under both names that readers know; a body of SMPL-X also has its poses
-    by part.
+    The frame rate is stored under both names that readers use. SMPL-X files also hold the poses
+    split
+    by body part.
     """
     if not isinstance(clip, Clip) or clip.header.is_scaled or clip.take_data.times is not None:
-        raise UnsupportedClipError("AMASS holds one body at even times, without scales")
+        raise UnsupportedClipError("AMASS holds one body at even frame times, without scales")
     count = len(clip.skeleton)
     if count not in BODY_MODELS or set(clip.skeleton.names) != set(joint_names(count)):
         raise UnsupportedClipError(
-            "AMASS holds the joints of SMPL-H or SMPL-X (pelvis, left_hip and so on), "
-            f"and this clip has {count} others"
+            "AMASS holds the joints of SMPL-H or SMPL-X (pelvis, left_hip, …), but this clip "
+            f"has {count} other joints"
         )
     order = [clip.skeleton.index(name) for name in joint_names(count)]
     if order[0] not in clip.translated_joints:
-        raise UnsupportedClipError("AMASS says where the pelvis is, and this clip does not")
+        raise UnsupportedClipError(
+            "AMASS needs the position of the pelvis, but this clip does not move it"
+        )
     upright = conversion_matrix("z", "right")
     turns = np.array(clip.rotations[:, order])
     turns[:, 0] = rotations.multiply(rotations.from_matrix(upright.T), turns[:, 0])
     poses = _unwrap_rotation_vectors(rotations.as_rotvec(turns)).reshape(len(turns), -1)
-    places = clip.translations[:, clip.translated_joints.index(order[0])] @ upright
+    positions = clip.translations[:, clip.translated_joints.index(order[0])] @ upright
     metadata = clip.metadata
     return npz.pack(
         {
-            "trans": places - np.asarray(metadata.get("pelvis", np.zeros(3)), np.float64),
+            "trans": positions - np.asarray(metadata.get("pelvis", np.zeros(3)), np.float64),
             "poses": poses,
             "gender": np.array(str(metadata.get("gender", "neutral"))),
             "betas": np.asarray(metadata.get("betas", np.zeros(16)), np.float64),
@@ -145,7 +148,7 @@ def write(clip: AnyClip) -> bytes:
 
 
 def _unwrap_rotation_vectors(vectors: F64) -> F64:
-    """Return rotation vectors (T, J, 3) that go on from frame to frame, beyond half a turn too."""
+    """Return rotation vectors (T, J, 3) without jumps between frames; angles can exceed 180°."""
     angles = np.linalg.norm(vectors, axis=-1, keepdims=True)
     other = vectors * (1 - 2 * np.pi / np.where(angles > 0, angles, np.inf))
     found = vectors.copy()
@@ -165,7 +168,7 @@ def _collect_soft_tissue(clip: Clip) -> dict[str, F64]:
 
 
 def _split_smplx_poses(poses: F64) -> dict[str, Any]:
-    """Return the poses of SMPL-X by part, as its files have them beside the whole."""
+    """Return the poses of SMPL-X split by body part, which its files hold in addition."""
     bounds = {"root_orient": 3, "pose_body": 66, "pose_jaw": 69, "pose_eye": 75, "pose_hand": 165}
     starts = [0, *bounds.values()]
     parts = {
@@ -176,7 +179,7 @@ def _split_smplx_poses(poses: F64) -> dict[str, Any]:
 
 
 def joint_names(count: int) -> tuple[str, ...]:
-    """Return the names of the 52 joints of SMPL-H or the 55 of SMPL-X, in their order."""
+    """Return the names of the 52 joints of SMPL-H or the 55 of SMPL-X, in file order."""
     return tuple(name for name, _, _ in _list_bones(count))
 
 
@@ -194,7 +197,7 @@ def _list_bones(count: int) -> list[tuple[str, str, tuple[float, float, float]]]
 
 
 def _build_skeleton(count: int, betas: F64, body_model: str | Path | None) -> tuple[Skeleton, F64]:
-    """Return the skeleton, and where its root is in the body's own frame."""
+    """Return the skeleton, and the position of its root in the body's own frame."""
     bones = _list_bones(count)
     names = [name for name, _, _ in bones]
     parents = [names.index(parent) if parent else -1 for _, parent, _ in bones]
@@ -208,7 +211,7 @@ def _build_skeleton(count: int, betas: F64, body_model: str | Path | None) -> tu
 
 
 def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
-    """Return where the joints (J, 3) of a body of this shape are, by its model's .npz file."""
+    """Return the joint positions (J, 3) of a body with this shape, from its model's .npz file."""
     try:
         model = Arrays(path.read_bytes())
         regressor = np.asarray(model.read("J_regressor"), np.float64)
@@ -221,26 +224,26 @@ def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
     if not fits or regressor.shape != (count, vertices):
         raise CorruptionError(
             f"body model {path}: J_regressor {regressor.shape}, v_template {shape.shape} and "
-            f"shapedirs {blends.shape} are not those of a body of {count} joints"
+            f"shapedirs {blends.shape} do not match a body of {count} joints"
         )
     used = min(len(betas), blends.shape[2])
     found = regressor @ (shape + blends[..., :used] @ betas[:used])
     if not np.isfinite(found).all():
-        raise CorruptionError(f"body model {path}: its joints must be finite")
+        raise CorruptionError(f"body model {path}: joint positions must be finite")
     return np.asarray(found)
 
 
 def _read_rows(arrays: Arrays, name: str) -> F64:
     found = np.asarray(arrays.read(name), np.float64)
     if found.ndim != 2 or not len(found):
-        raise CorruptionError(f"{name} must be a table of one row a frame, got {found.shape}")
+        raise CorruptionError(f"{name} must be a table with one row per frame, got {found.shape}")
     if not np.isfinite(found).all():
         raise CorruptionError(f"{name} must be finite")
     return found
 
 
 def _read_tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
-    """Return the weights of soft tissue, where a file has them."""
+    """Return the soft tissue weights as tracks, if the file has them."""
     if "dmpls" not in arrays:
         return {}
     found = _read_rows(arrays, "dmpls")
@@ -258,10 +261,10 @@ def _read_metadata(
     if not np.isfinite(betas).all():
         raise CorruptionError("betas must be finite")
     gender = arrays.optional("gender", "", kinds="US").reshape(-1)[:1]
-    said = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
+    stated = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
     return {
         "body": BODY_MODELS[joints],
         "bones": DEFAULT_BONES if body_model is None else Path(body_model).name,
         "betas": betas.tolist(),
-        **({"gender": said[0][:40]} if said and said[0] else {}),
+        **({"gender": stated[0][:40]} if stated and stated[0] else {}),
     }

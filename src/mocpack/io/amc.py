@@ -1,4 +1,4 @@
-"""Acclaim motion files: for each frame a line for each bone. They need their skeleton, an ASF."""
+"""Acclaim motion files (AMC): one line per bone and frame. The skeleton is in an ASF file."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from mocpack.io.asf_fit import fit
 from mocpack.io.text import parse_number
 from mocpack.skeleton import Skeleton
 
-MAX_SPARSE_NUMBERS = 1 << 23  # numbers of a motion whose frames need not be complete: 64 MiB
-MAX_FRAME_NUMBER_DIGITS = 15  # digits of a frame's
-LIMIT_TOLERANCE = 1e-4  # radians, by which limits are rounded
-DEFAULT_FRAME_TIME_S = 1 / 120  # CMU's; the format has no word for it that every program writes
+MAX_SPARSE_NUMBERS = 1 << 23  # of a motion with incomplete frames: 64 MiB
+MAX_FRAME_NUMBER_DIGITS = 15
+LIMIT_TOLERANCE = 1e-4  # radians; limits in files are rounded
+DEFAULT_FRAME_TIME_S = 1 / 120  # that of CMU's files; most programs do not write the frame rate
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` looks like an AMC file: after comments, keywords, then a frame number."""
+    """Return whether `data` looks like an AMC file: comments, keywords, then a frame number."""
     head = re.sub(rb"#[^\r\n]*", b"", data[:65536].removeprefix(b"\xef\xbb\xbf"))
     return bool(re.match(rb"\s*(:[A-Za-z-]+[^\r\n]*\s+)+\d+\s*[\r\n]", head))
 
 
 def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
-    """Return the clip of an AMC file and the ASF file it belongs to.
+    """Return the clip of an AMC file and its ASF file.
 
-    `unit` is the length of one of their units in metres, where the ASF is not to be believed.
+    `unit` is the length of one file unit in meters, if the ASF states a wrong one.
     """
     try:
         bones = asf.parse(skeleton)
     except FormatError as error:
-        raise type(error)(f"in the skeleton: {error}") from error
-    metres, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
+        raise type(error)(f"skeleton: {error}") from error
+    meters, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
     motion = _Motion(bones)
     numbers = motion.read(data)
     metadata = {"source": "amc"} | ({"unit_guessed": guessed} if guessed else {})
@@ -51,9 +51,9 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
         if any("l" in bone.dofs for bone in bones.bones):
             bones, numbers = _expand_stretch_dofs(bones, numbers)
             motion.is_verbatim = False
-        tree = asf.to_skeleton(bones, metres)
+        tree = asf.to_skeleton(bones, meters)
         header = ClipHeader(
-            tree, len(numbers), motion.frame_time, tree.translated_joints, metres, metadata
+            tree, len(numbers), motion.frame_time, tree.translated_joints, meters, metadata
         )
         clip = from_channels(numbers, header)
         header = replace(header, skeleton=_drop_violated_limits(clip))
@@ -65,29 +65,29 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
 
 
 def _drop_violated_limits(clip: Clip) -> Skeleton:
-    """Return the skeleton without those limits that the motion itself does not keep."""
+    """Return the skeleton without the joint limits that its own motion exceeds."""
     hinges = clip.skeleton.hinges
     if hinges is None:
         return clip.skeleton
     angles = clip.hinge_angles().angles
     low, high = hinges.limits.T
-    kept = (angles >= low - LIMIT_TOLERANCE) & (angles <= high + LIMIT_TOLERANCE)
-    limits = np.where(kept.all(axis=0)[:, np.newaxis], hinges.limits, [-np.inf, np.inf])
+    is_within = (angles >= low - LIMIT_TOLERANCE) & (angles <= high + LIMIT_TOLERANCE)
+    limits = np.where(is_within.all(axis=0)[:, np.newaxis], hinges.limits, [-np.inf, np.inf])
     return replace(clip.skeleton, hinges=replace(hinges, limits=limits))
 
 
 def read_rest_pose(data: bytes, *, unit: float | None = None) -> Clip:
     """Return the skeleton of an ASF file as a clip of one frame."""
     bones = asf.add_stretch_joints(asf.parse(data))
-    metres, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
-    tree = asf.to_skeleton(bones, metres)
+    meters, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
+    tree = asf.to_skeleton(bones, meters)
     metadata = {"source": "asf"} | ({"unit_guessed": guessed} if guessed else {})
-    header = ClipHeader(tree, 1, DEFAULT_FRAME_TIME_S, tree.translated_joints, metres, metadata)
+    header = ClipHeader(tree, 1, DEFAULT_FRAME_TIME_S, tree.translated_joints, meters, metadata)
     return from_dofs(np.zeros((1, tree.channel_count)), header)
 
 
 def write(clip: Clip) -> bytes:
-    """Return the clip as an AMC file; `write_skeleton` gives the ASF that belongs to it."""
+    """Return the clip as an AMC file; `write_skeleton` returns the ASF for it."""
     clip = fit(clip)
     lines = ["# Acclaim motion written by mocpack"]
     if clip.frame_time != DEFAULT_FRAME_TIME_S:
@@ -109,20 +109,20 @@ def write(clip: Clip) -> bytes:
 
 
 def write_skeleton(clip: Clip) -> bytes:
-    """Return the ASF file that belongs to what `write` gives."""
+    """Return the ASF file for what `write` returns."""
     clip = fit(clip)
     return asf.write(clip.skeleton, clip.unit)
 
 
 def list_skeletons(folder: Path) -> list[Path]:
-    """Return the ASF files of a folder."""
+    """Return the ASF files in a folder."""
     return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".asf")
 
 
 def find_skeleton(path: Path, list_folder: Callable[[Path], list[Path]] = list_skeletons) -> Path:
-    """Return the ASF file beside an AMC file: 02_01.asf, 02.asf, or the only one there.
+    """Return the ASF file for an AMC file: 02_01.asf, 02.asf, or the only one in its folder.
 
-    `list_folder` returns those of a folder; of a folder of many motions it need look only once.
+    `list_folder` returns the ASF files of a folder, so that callers can cache it.
     """
     subject = path.stem.rpartition("_")[0] or path.stem.partition("_")[0]
     beside = list_folder(path.parent)
@@ -133,30 +133,32 @@ def find_skeleton(path: Path, list_folder: Callable[[Path], list[Path]] = list_s
     if len(beside) == 1:
         return beside[0]
     found = (
-        f"of the {len(beside)} .asf files beside it none is called {path.stem}.asf or {subject}.asf"
+        f"none of the {len(beside)} .asf files in its folder is named {path.stem}.asf or "
+        f"{subject}.asf"
         if beside
-        else "there is no .asf file beside it"
+        else "its folder has no .asf file"
     )
     raise FormatError(
-        f"{path}: an .amc needs its skeleton, and {found}; name one (--skeleton FILE, skeleton=)"
+        f"{path}: an .amc needs a skeleton, but {found}; name one with --skeleton FILE "
+        "(skeleton= in Python)"
     )
 
 
 def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F64:
-    """Return the numbers (frames, columns) of a motion, as the file prints them.
+    """Return the numbers (frames, columns) of a motion, as printed in the file.
 
     Parameters
     ----------
     text : bytes
-        Lines that end with line feeds; `start` is where the keywords of the file have ended.
+        Lines that end with line feeds; `start` is the offset after the keywords.
     complete : bool
-        Whether a bone that a frame leaves out is a fault; else it keeps its numbers.
+        Whether every frame must list every bone. Otherwise, an omitted bone keeps its numbers.
     """
     names = [bone.name.encode() for bone in bones.bones]
     columns = np.cumsum([0, *(len(bone.dofs) for bone in bones.bones)], dtype=np.uint32)
     width = int(columns[-1])
     if not width:
-        raise CorruptionError("the skeleton has no degrees of freedom")
+        raise CorruptionError("the skeleton has no degrees of freedom (dof)")
     values = np.empty((_count_frames(text, start, width, complete=complete), width))
     starts = np.cumsum([0, *(len(name) for name in names)], dtype=np.uint32)
     by_name = np.array(sorted(range(len(names)), key=names.__getitem__), np.uint32)
@@ -168,25 +170,28 @@ def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F
             _Fault(status), bones, frames, _find_line(text, start), _iterate_lines(text, at)
         )
     if not frames:
-        raise TruncatedError("the motion has no frames")
+        raise TruncatedError("expected at least 1 frame, got 0 frames")
     return values[:frames]
 
 
 def _count_frames(text: bytes, start: int, width: int, *, complete: bool) -> int:
-    """Return how many frames there can be, so that a small file cannot ask for much memory."""
+    """Return an upper bound of the frame count, so that a small file cannot request much memory."""
     frames = _core.count_amc_frames(text, start)
-    # two bytes a number at the least
+    # A number takes at least two bytes.
     whole = (len(text) - start) // (2 * width) + 1
     if complete:
         return min(frames, whole)
     if frames > max(whole, MAX_SPARSE_NUMBERS // width):
-        raise CorruptionError(f"{frames} frames of {width} numbers are more than mocpack reads")
+        raise CorruptionError(
+            f"{frames} frames of {width} numbers exceed the limit for motions with incomplete "
+            "frames"
+        )
     return frames
 
 
 @dataclass
 class _Motion:
-    """Reads the frames of one file. `is_verbatim` says whether the numbers are as the file prints them."""
+    """Reads the frames of one file; `is_verbatim` if numbers are as the file prints them."""
 
     bones: Asf
     frame_time: float = DEFAULT_FRAME_TIME_S
@@ -203,11 +208,11 @@ class _Motion:
             angles = [d.startswith("r") for bone in self.bones.bones for d in bone.dofs]
             numbers[:, angles] = np.degrees(numbers[:, angles])
             self.is_verbatim = False
-        numbers.setflags(write=False)  # so that the clip can keep it without a copy
+        numbers.setflags(write=False)  # lets the clip keep the array without a copy
         return numbers
 
     def _parse_keywords(self, text: bytes) -> int:
-        """Take the lines that begin with a colon; return where the first that does not begins."""
+        """Parse the lines that begin with a colon; return the offset of the first other line."""
         for start, line in _iterate_lines(text):
             word = line.words[0].upper()
             if not word.startswith(b":"):
@@ -219,19 +224,21 @@ class _Motion:
             elif word == b":SAMPLES-PER-SECOND":
                 rate = float(line.numbers(1)[0])
                 if not 1e-6 <= rate <= 1e6:
-                    raise line.fault(f"expected frames a second, got {rate:g}")
+                    raise line.fault(
+                        f"expected a frame rate in 1e-6..1e6 frames per second, got {rate:g}"
+                    )
                 self.frame_time = 1 / rate
         return len(text)
 
 
 def _normalize_line_endings(data: bytes) -> bytes:
-    """Return text whose lines end with line feeds, without a byte order mark."""
+    """Return text with line feeds only and without a byte order mark."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
 
 
 class _Fault(Enum):
-    """What the native reader says of a motion that it cannot read (`amc.h`)."""
+    """Status codes of the native parser (`amc.h`)."""
 
     NUMBER = 1
     BONE = 2
@@ -240,7 +247,7 @@ class _Fault(Enum):
 
 
 def _iterate_lines(text: bytes, at: int = 0) -> Iterator[tuple[int, Line]]:
-    """Yield (offset, line) of each line from there on that says something."""
+    """Yield (offset, line) for each line that is not blank or a comment, starting at `at`."""
     number = 1 + text.count(b"\n", 0, at)
     while at < len(text):
         end = text.find(b"\n", at)
@@ -258,12 +265,12 @@ def _find_line(text: bytes, at: int) -> Line:
 def _describe_fault(
     fault: _Fault, bones: Asf, frames: int, first: Line, rest: Iterator[tuple[int, Line]]
 ) -> FormatError:
-    """Say what is wrong with the first line of the rest, after so many whole frames."""
+    """Return the error for the first line of `rest`, which follows `frames` valid frames."""
     _, line = next(rest)
     if fault is _Fault.NUMBER:
         return _describe_bad_frame_number(line, first, frames)
     if fault is _Fault.TWICE:
-        return line.fault(f"frame {frames + 1} has a bone twice")
+        return line.fault(f"frame {frames + 1} lists a bone twice")
     if fault is _Fault.MISSING:
         frame = takewhile(lambda row: not _is_frame_number(row[1]), rest)
         given = {row.words[0] for _, row in frame}
@@ -276,10 +283,10 @@ def _describe_bad_bone(line: Line, bones: Asf) -> FormatError:
     name = line.words[0].decode("utf-8", "replace")
     bone = next((b for b in bones.bones if b.name.encode() == line.words[0]), None)
     if bone is None:
-        return line.fault(f"the skeleton has no bone called {name[:40]!r}")
+        return line.fault(f"the skeleton has no bone {name[:40]!r}")
     given, count = len(line.words) - 1, len(bone.dofs)
     if given != count:
-        return line.fault(f"bone {name!r} has {count} degrees of freedom, but {given} values")
+        return line.fault(f"bone {name!r} has {count} degrees of freedom, got {given} values")
     word = next(w for w in line.words[1:] if parse_number(w) is None)
     return line.fault(f"expected a number, got {word[:40].decode('utf-8', 'replace')!r}")
 
@@ -287,9 +294,7 @@ def _describe_bad_bone(line: Line, bones: Asf) -> FormatError:
 def _describe_bad_frame_number(line: Line, first: Line, frames: int) -> FormatError:
     word = line.words[0]
     if not _is_frame_number(line) or len(word) > MAX_FRAME_NUMBER_DIGITS:
-        return line.fault(
-            f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}"
-        )
+        return line.fault(f"expected a frame number, got {word[:40].decode('utf-8', 'replace')!r}")
     return line.fault(f"expected frame {int(first.words[0]) + frames}, got {int(word)}")
 
 
@@ -298,7 +303,7 @@ def _is_frame_number(line: Line) -> bool:
 
 
 def _expand_stretch_dofs(bones: Asf, numbers: F64) -> tuple[Asf, F64]:
-    """Turn each dof "l" into the three translations of the joint that slides along the bone."""
+    """Replace each dof "l" with three translations of an extra joint that slides along the bone."""
     columns: list[F64] = []
     at = 0
     for bone in bones.bones:
@@ -311,7 +316,7 @@ def _expand_stretch_dofs(bones: Asf, numbers: F64) -> tuple[Asf, F64]:
 
 
 def _find_exact_rate(frame_time: float) -> float:
-    """Return the rate from which a reader finds this very frame time, if there is one."""
+    """Return the rate whose inverse is exactly this frame time, if there is one."""
     rate = 1 / frame_time
     near = (rate, np.nextafter(rate, np.inf), np.nextafter(rate, 0.0))
     return next((float(r) for r in near if 1 / r == frame_time), rate)

@@ -1,7 +1,7 @@
-"""Acclaim skeleton files: bones with a direction in the world of the rest pose, and their axes.
+"""Acclaim skeleton files (ASF): bones with a direction in the rest pose, and their axes.
 
-A bone turns at its start and carries its children at its end, so the joint named after a bone
-lies at the end of its parent's. `amc.py` reads the motion, `asf_fit.py` fits other skeletons in.
+A bone rotates at its start and carries its children at its end, so the joint named after a bone
+lies at the end of the parent bone. `amc.py` reads the motion; `asf_fit.py` adapts other skeletons.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from mocpack.io.unit_guess import guess_unit, is_plausible
 from mocpack.skeleton import Skeleton, channel_hinges
 
 INCH_M = 0.0254
-LIMIT_DECIMALS = 4  # of radians: finer than anybody measures a joint, and files store it small
+LIMIT_DECIMALS = 4  # of radians; finer than joints are measured, and small in the file
 ROOT = "root"
 DOFS = ("tx", "ty", "tz", "rx", "ry", "rz", "l")
-STRETCH_SUFFIX = "_stretch"  # suffix of the joint that slides along a bone with the dof "l"
+STRETCH_SUFFIX = "_stretch"  # suffix of the extra joint that slides along a bone with the dof "l"
 
 
 @dataclass(frozen=True)
 class Bone:
-    """One bone as it stands in the file, in its units; the root is a bone of no length."""
+    """One bone in file units; the root is a bone of length 0."""
 
     name: str
     vector: F64 = field(default_factory=lambda: np.zeros(3))
@@ -41,7 +41,7 @@ class Bone:
 
 @dataclass(frozen=True)
 class Asf:
-    """A skeleton file: bones with parents before children, and what its units say."""
+    """A skeleton file: bones with parents before children, and its units."""
 
     bones: tuple[Bone, ...]
     parents: tuple[int, ...]
@@ -50,7 +50,7 @@ class Asf:
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` looks like an ASF file."""
+    """Return whether `data` looks like an ASF file."""
     head = re.sub(rb"#[^\r\n]*", b"", data[:65536]).lower()
     return bool(re.search(rb"^\s*:(bonedata|root)\b", head, re.MULTILINE | re.ASCII)) and bool(
         re.match(rb"(\xef\xbb\xbf)?\s*:", head)
@@ -68,7 +68,7 @@ def parse(data: bytes) -> Asf:
     for block in _split_blocks(sections.get(":bonedata", [])):
         bone = _parse_bone(block, degrees)
         if bone.name in bones or bone.name == ROOT:
-            raise block[0].fault(f"bone {bone.name!r} stands twice")
+            raise block[0].fault(f"bone {bone.name!r} is defined twice")
         bones[bone.name] = bone
     hierarchy = [line for block in _split_blocks(sections[":hierarchy"]) for line in block[1:]]
     return Asf(
@@ -77,7 +77,7 @@ def parse(data: bytes) -> Asf:
 
 
 def add_stretch_joints(asf: Asf) -> Asf:
-    """Hang the children of each bone with the dof "l" on a joint that slides along it."""
+    """Attach the children of each bone with the dof "l" to a joint that slides along it."""
     bones: list[Bone] = []
     parents: list[int] = []
     end: dict[int, int] = {}
@@ -93,10 +93,10 @@ def add_stretch_joints(asf: Asf) -> Asf:
 
 
 def choose_unit(asf: Asf) -> tuple[float, str | None]:
-    """Return (metres of one unit, its name if it was guessed).
+    """Return (meters per file unit, name of the unit if it was guessed).
 
-    The file's `length` is units in an inch: CMU's 0.45 makes a unit of 5.644 cm. Some programs
-    write 1 whatever their unit is, so that is believed only if it makes a plausible body.
+    The file's `length` is units per inch: CMU's 0.45 means 5.644 cm per unit. Some programs always
+    write 1; that value is used only if it gives a body of plausible size.
     """
     tree = _Tree(asf)
     if asf.length is not None and (asf.length != 1 or is_plausible(tree, INCH_M)):
@@ -105,9 +105,9 @@ def choose_unit(asf: Asf) -> tuple[float, str | None]:
 
 
 def to_skeleton(asf: Asf, unit: float) -> Skeleton:
-    """Return the skeleton: one joint for the root and for each bone, at the bone's start."""
+    """Return the skeleton: one joint for the root and for each bone, at the start of the bone."""
     decimals = length_decimals(unit)
-    # to a tenth of a micrometre, far below the file's own digits, so that files store it small
+    # A tenth of a micrometer is below the file's own precision, and rounded vectors compress well.
     vectors = [np.round(bone.vector, decimals) * unit for bone in asf.bones]
     offsets = [vectors[p] if p >= 0 else np.zeros(3) for p in asf.parents]
     offsets[0] = asf.bones[0].position * unit
@@ -128,7 +128,7 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
 
 
 def write(skeleton: Skeleton, unit: float) -> bytes:
-    """Return the ASF text of a skeleton that `asf_fit` found, or made, fit for it."""
+    """Return a skeleton that `asf_fit` prepared as ASF text."""
     lines = ["# Acclaim skeleton written by mocpack", ":version 1.10", ":name mocpack", ":units"]
     lines += [
         "  mass 1.0",
@@ -154,7 +154,7 @@ def write(skeleton: Skeleton, unit: float) -> bytes:
 
 
 def bone_vectors(skeleton: Skeleton) -> F64:
-    """Return from where each joint's bone starts to where it ends, shape (J, 3), in metres."""
+    """Return the vectors (J, 3) from the start to the end of each joint's bone, in meters."""
     vectors = np.zeros((len(skeleton), 3))
     vectors[list(skeleton.end_site_joints)] = skeleton.end_sites
     vectors[list(skeleton.parents[1:])] = skeleton.offsets[1:]
@@ -163,7 +163,7 @@ def bone_vectors(skeleton: Skeleton) -> F64:
 
 @dataclass(frozen=True)
 class Line:
-    """The words of one line, comments taken off."""
+    """The words of one line, without comments."""
 
     number: int
     words: list[bytes]
@@ -180,7 +180,7 @@ class Line:
 
 
 def iterate_lines(data: bytes, spaces: bytes = b"") -> Iterator[Line]:
-    """Yield the lines that say something; characters in `spaces` part words too."""
+    """Yield the lines that are not blank or comments; characters in `spaces` separate words too."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     table = bytes.maketrans(spaces, b" " * len(spaces))
     for number, line in enumerate(re.split(rb"\r\n|\r|\n", data), 1):
@@ -190,7 +190,7 @@ def iterate_lines(data: bytes, spaces: bytes = b"") -> Iterator[Line]:
 
 
 class _Tree:
-    """Bones as `guess_unit` takes a skeleton."""
+    """A skeleton in the form that `guess_unit` expects."""
 
     def __init__(self, asf: Asf) -> None:
         self.channels: list[tuple[str, ...]] = [()] * len(asf.bones)
@@ -201,7 +201,7 @@ class _Tree:
 
 
 def _find_leaves(asf: Asf) -> list[int]:
-    """Return the bones that carry no other."""
+    """Return the bones without children."""
     carrying = set(asf.parents)
     return [b for b in range(len(asf.bones)) if b not in carrying]
 
@@ -213,7 +213,7 @@ def _split_sections(data: bytes) -> dict[str, list[Line]]:
         if line.words[0].startswith(b":"):
             name = line.words[0].decode("utf-8", "replace").lower()
             if name in sections:
-                raise line.fault(f"the section {name} stands twice")
+                raise line.fault(f"section {name} is defined twice")
             current = sections[name] = []
         else:
             current.append(line)
@@ -221,7 +221,7 @@ def _split_sections(data: bytes) -> dict[str, list[Line]]:
 
 
 def _split_blocks(lines: list[Line]) -> Iterator[list[Line]]:
-    """Yield what stands from each `begin` up to its `end`."""
+    """Yield the lines from each `begin` to its `end`."""
     block: list[Line] | None = None
     for line in lines:
         word = line.words[0].lower()
@@ -239,14 +239,14 @@ def _split_blocks(lines: list[Line]) -> Iterator[list[Line]]:
 
 
 def _parse_units(lines: list[Line]) -> tuple[float | None, bool]:
-    """Return the units of length in an inch, if given, and whether angles are degrees."""
+    """Return the units per inch, if given, and whether angles are in degrees."""
     given = {line.words[0].lower(): line for line in lines}
     degrees = b"angle" not in given or not given[b"angle"].words[-1].lower().startswith(b"rad")
     if b"length" not in given:
         return None, degrees
     length = float(given[b"length"].numbers(1)[0])
     if not 1e-6 < length < 1e6:
-        raise given[b"length"].fault(f"the length of a unit must be positive, got {length:g}")
+        raise given[b"length"].fault(f"the length of a unit must be in 1e-6..1e6, got {length:g}")
     return length, degrees
 
 
@@ -254,7 +254,9 @@ def _parse_root(lines: list[Line], degrees: bool) -> Bone:
     given = {line.words[0].lower(): line for line in lines}
     dofs = _parse_dofs(given[b"order"]) if b"order" in given else DOFS[:6]
     if "l" in dofs:
-        raise given[b"order"].fault("the root has no length to change")
+        raise given[b"order"].fault(
+            "the root cannot have the degree of freedom 'l': it has no length"
+        )
     position = given[b"position"].numbers(3) if b"position" in given else np.zeros(3)
     axis = rotations.IDENTITY
     if b"orientation" in given:
@@ -264,7 +266,7 @@ def _parse_root(lines: list[Line], degrees: bool) -> Bone:
 
 
 def _parse_bone(block: list[Line], degrees: bool) -> Bone:
-    # limits run on over lines that begin with a number, which is nobody's keyword
+    # Limits can continue on lines that begin with a number, which is never a keyword.
     given = {line.words[0].lower(): line for line in block[1:]}
     for key in (b"name", b"direction", b"length"):
         if key not in given:
@@ -287,9 +289,9 @@ def _parse_bone(block: list[Line], degrees: bool) -> Bone:
 
 
 def _parse_limits(block: list[Line], count: int, degrees: bool) -> F64:
-    """Return the lowest and highest of each degree of freedom (N, 2), as far as they are given.
+    """Return the (low, high) limits of the first degrees of freedom (N, 2).
 
-    Pairs run on over lines that begin with a number.
+    Limits can continue on lines that begin with a number.
     """
     words: list[bytes] = []
     for line in block[1:]:
@@ -311,7 +313,7 @@ def _is_number(word: bytes) -> bool:
 
 
 def _apply_limits(hinges: Hinges | None, asf: Asf) -> Hinges | None:
-    """Return the hinges with the limits of their bones; (0 0), or none in order, is no limit."""
+    """Return the hinges with the limits of their bones; (0 0) or a decreasing pair means none."""
     if hinges is None:
         return None
     limits = hinges.limits.copy()
@@ -325,7 +327,7 @@ def _apply_limits(hinges: Hinges | None, asf: Asf) -> Hinges | None:
 
 
 def _parse_dofs(line: Line) -> tuple[str, ...]:
-    """A degree of freedom is one that is listed; its limits, (0 0) even, say nothing of it."""
+    """Return the listed degrees of freedom; limits do not change them, not even (0 0)."""
     dofs = tuple(word.decode("utf-8", "replace").lower() for word in line.words[1:])
     if any(d not in DOFS for d in dofs) or len(set(dofs)) < len(dofs):
         raise line.fault(f"expected some of {' '.join(DOFS)}, got {' '.join(dofs)[:60]!r}")
@@ -333,10 +335,10 @@ def _parse_dofs(line: Line) -> tuple[str, ...]:
 
 
 def _parse_axis(line: Line, order: bytes, degrees: bool) -> F64:
-    """Angles about the fixed x, y and z axes, turned one after the other as `order` lists them."""
+    """Return the rotation by angles about fixed x, y and z axes, applied in this order."""
     letters = order.decode("utf-8", "replace").upper()
     if sorted(letters) != ["X", "Y", "Z"]:
-        raise line.fault(f"expected an order of axes such as XYZ, got {letters[:40]!r}")
+        raise line.fault(f"expected an axis order such as XYZ, got {letters[:40]!r}")
     angles = line.numbers(3)
     if not angles.any():
         return rotations.IDENTITY
@@ -348,9 +350,9 @@ def _parse_axis(line: Line, order: bytes, degrees: bool) -> F64:
 
 
 def _axis_to_degrees(axis: F64) -> F64:
-    """Return an axis as angles about z, y and x, to a billionth of a degree.
+    """Return an axis as angles about z, y and x, rounded to a billionth of a degree.
 
-    Files print them with noise such as 7.6e-16; without it they are stored small.
+    Files print noise such as 7.6e-16, which would compress badly.
     """
     degrees: F64 = np.degrees(rotations.as_euler(axis, "ZYX"))
     return np.round(degrees, 9)
@@ -359,16 +361,16 @@ def _axis_to_degrees(axis: F64) -> F64:
 def _order_bones(
     root: Bone, bones: dict[str, Bone], hierarchy: list[Line]
 ) -> tuple[tuple[Bone, ...], tuple[int, ...]]:
-    """Return the bones depth first from the root, and the place of each one's parent."""
+    """Return the bones depth first from the root, and the index of each parent."""
     children: dict[str, list[str]] = {}
     parent_of: dict[str, str] = {}
     for line in hierarchy:
         parent, *names = (word.decode("utf-8", "replace") for word in line.words)
         for name in names:
             if name not in bones:
-                raise line.fault(f"no bone is called {name[:40]!r}")
+                raise line.fault(f"there is no bone {name[:40]!r}")
             if name in parent_of:
-                raise line.fault(f"bone {name!r} hangs on two bones")
+                raise line.fault(f"bone {name!r} has two parents")
             parent_of[name] = parent
             children.setdefault(parent, []).append(name)
     ordered: list[Bone] = []
@@ -381,7 +383,7 @@ def _order_bones(
         parents.append(parent_at)
     reached = {bone.name for bone in ordered}
     for name in (name for name in bones if name not in reached):
-        raise CorruptionError(f"bone {name!r} does not hang on the root")
+        raise CorruptionError(f"bone {name!r} is not connected to the root")
     return tuple(ordered), tuple(parents)
 
 
@@ -400,7 +402,7 @@ def _write_bone(skeleton: Skeleton, joint: int, vector: F64) -> list[str]:
 
 
 def _format_length_unit(unit: float) -> str:
-    """Return the shortest `length` from which the reader finds this very unit."""
+    """Return the shortest `length` that reads back as exactly this unit."""
     for digits in range(1, 17):
         length = float(f"{INCH_M / unit:.{digits}g}")
         if INCH_M / length == unit:
@@ -409,9 +411,9 @@ def _format_length_unit(unit: float) -> str:
 
 
 def _format_axis(axis: F64) -> str:
-    """Return the angles of an axis, x first."""
+    """Format the angles of an axis, x first."""
     return _format_numbers(_axis_to_degrees(axis)[::-1])
 
 
 def _format_numbers(values: F64) -> str:
-    return " ".join(format_number(v) for v in values + 0.0)  # minus zero as zero: they are computed
+    return " ".join(format_number(v) for v in values + 0.0)  # + 0.0 turns -0 into 0

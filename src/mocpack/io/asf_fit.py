@@ -1,7 +1,7 @@
-"""Fitting any clip into what Acclaim files can hold, without moving a joint.
+"""Adapt any clip to what Acclaim files can hold, without moving a joint.
 
-There a bone carries all its children at its end, and the root's bone has no length: where
-children part at different places, helper bones of no freedom lead to them, as in CMU's skeletons.
+In Acclaim files, all children of a bone start at its end, and the root bone has length 0. Helper
+bones without degrees of freedom connect children at other positions, as in CMU's skeletons.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ POSITION_DOFS, ROTATION_DOFS = ("tx", "ty", "tz"), ("rx", "ry", "rz")
 
 
 def fit(clip: Clip) -> Clip:
-    """Return the same motion with ASF channels, names of one word, and helper bones where needed.
+    """Return the same motion with ASF channels, one-word names, and helper bones where needed.
 
-    Joint 0 is called ``root``; its rest place is the origin and it has all its freedoms.
+    Joint 0 is named ``root``. It rests at the origin and has all six degrees of freedom.
     """
     clip = _assign_asf_channels(clip)
     clip = _add_helper_bones(clip)
     if clip.unit == INCH_M and _is_unit_guessed(clip.skeleton):
-        # the file would say `length 1`, which readers doubt in a body of this size
+        # The file would say `length 1`, which readers do not trust for a body of this size.
         clip = Clip(clip.with_header(unit=0.01), clip.rotations, clip.translations)
     return clip
 
@@ -50,7 +50,7 @@ def _assign_asf_channels(clip: Clip) -> Clip:
 
 
 def _express_in_channels(clip: Clip, skeleton: Skeleton) -> Clip:
-    """Return the clip on a skeleton of ASF channels, widened where they cannot hold its motion."""
+    """Return the clip with ASF channels; joints get all channels if theirs cannot express it."""
     fitted = Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
     try:
         to_channels(fitted)
@@ -64,7 +64,7 @@ def _express_in_channels(clip: Clip, skeleton: Skeleton) -> Clip:
 
 
 def _add_root_translation(clip: Clip) -> Clip:
-    """Give the root a translation, its rest place, if it has none."""
+    """Give the root a translation channel at its rest position, if it has none."""
     if 0 in clip.translated_joints:
         return clip
     place = np.broadcast_to(clip.skeleton.offsets[0], (clip.frame_count, 1, 3))
@@ -73,10 +73,10 @@ def _add_root_translation(clip: Clip) -> Clip:
 
 
 def _to_asf_channels(channels: tuple[str, ...], moved: bool) -> tuple[str, ...]:
-    """Return a joint's channels as ASF names them.
+    """Return a joint's channels with ASF names.
 
-    BVH's rotations become rx ry rz always: Acclaim allows other orders, but many programs that
-    read its files do not.
+    BVH rotations always become rx ry rz. Acclaim allows other orders, but many programs do not
+    read them.
     """
     names = {_to_asf_name(c) for c in channels}
     if not _is_asf(channels):
@@ -85,7 +85,7 @@ def _to_asf_channels(channels: tuple[str, ...], moved: bool) -> tuple[str, ...]:
 
 
 def _reuse_source_numbers(clip: Clip, skeleton: Skeleton) -> F64 | None:
-    """Return the source's own numbers in the new order, if every joint's angles mean the same."""
+    """Return the source's own numbers in the new order, if all angles keep their meaning."""
     if clip.channels is None:
         return None
     columns: list[F64] = []
@@ -120,17 +120,17 @@ def _is_rotation(channel: str) -> bool:
 
 
 def _add_helper_bones(clip: Clip) -> Clip:
-    """Return the clip with helper bones where a bone's children do not share its end."""
+    """Return the clip with helper bones where the children of a bone do not start at its end."""
     old = clip.skeleton
-    places = _collect_bone_ends(old)
+    positions = _collect_bone_ends(old)
     names, parents, offsets, source = [ROOT], [-1], [old.offsets[0]], [0]
     sites: dict[int, F64] = {}
     helpers: dict[tuple[int, bytes], int] = {}
     new_of = {0: 0}
 
     def find_carrier(joint: int, end: F64, leads_to: str) -> int:
-        """Return the new joint whose bone ends at `end` of an old joint, a helper if need be."""
-        if len(places[joint]) < 2 and (joint or not end.any()):
+        """Return the new joint whose bone ends at `end`, and create a helper if needed."""
+        if len(positions[joint]) < 2 and (joint or not end.any()):
             return new_of[joint]
         key = (joint, end.tobytes())
         if key not in helpers:
@@ -156,13 +156,13 @@ def _add_helper_bones(clip: Clip) -> Clip:
 
 
 def _collect_bone_ends(skeleton: Skeleton) -> list[set[bytes]]:
-    """Return for each joint the different places where its children and end sites are."""
-    places: list[set[bytes]] = [set() for _ in skeleton.names]
+    """Return for each joint the distinct positions of its children and end sites."""
+    positions: list[set[bytes]] = [set() for _ in skeleton.names]
     for parent, offset in zip(skeleton.parents[1:], skeleton.offsets[1:] + 0.0, strict=True):
-        places[parent].add(offset.tobytes())
+        positions[parent].add(offset.tobytes())
     for joint, site in zip(skeleton.end_site_joints, skeleton.end_sites + 0.0, strict=True):
-        places[joint].add(site.tobytes())
-    return places
+        positions[joint].add(site.tobytes())
+    return positions
 
 
 def _rebuild_clip(
@@ -173,7 +173,7 @@ def _rebuild_clip(
     source: list[int],
     sites: dict[int, F64],
 ) -> Clip:
-    """Return the clip on joints that are old ones (`source`) or helpers (-1)."""
+    """Return the clip on new joints: indices of old joints (`source`), or -1 for helpers."""
     old = clip.skeleton
     carriers = sorted(sites)
     skeleton = Skeleton(
@@ -194,9 +194,9 @@ def _rebuild_clip(
 
 
 def to_acclaim_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return names that Acclaim files can hold: one word, none with a meaning there, all different.
+    """Return unique one-word names that are not Acclaim keywords.
 
-    >>> one_word(("Hips", "Left Leg", "Left_Leg", "end", "7"))
+    >>> to_acclaim_names(("Hips", "Left Leg", "Left_Leg", "end", "7"))
     ('root', 'Left_Leg', 'Left_Leg_2', 'end_', '7_')
     """
     words = [ROOT]

@@ -1,7 +1,7 @@
-"""Writing files so that a crash or a full disk leaves no half file and harms no old one.
+"""Write files so that a crash or a full disk never leaves a partial file or damages an old one.
 
-Regular files are replaced as a whole and keep their mode and owner; links lead to what is
-written. What is no regular file (a pipe, a device, ``/dev/stdout``) is written straight through.
+Regular files are replaced atomically and keep their mode and owner. Symbolic links are followed.
+Pipes, devices and ``/dev/stdout`` are written directly.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import BinaryIO
 
 from mocpack.file_errors import NamedWriter, add_path_to_errors
 
-MAX_LINKS = 40  # as the kernel counts
-MKSTEMP_SUFFIX_LENGTH = 8  # that `mkstemp` adds to a name
+MAX_LINKS = 40  # as in the Linux kernel
+MKSTEMP_SUFFIX_LENGTH = 8  # characters that `mkstemp` appends
 
 
 def write_atomically(data: bytes, path: str | Path) -> None:
-    """Write a file so that at any moment it is either the old one or the whole new one."""
+    """Write a file atomically: at any moment the path holds the complete old or new file."""
     write_all_atomically({Path(path): data})
 
 
 def write_all_atomically(files: Mapping[Path, bytes]) -> None:
-    """Write files that belong together: none is put in place before all are on the disk."""
+    """Write several files; none is replaced before all are on disk."""
     ready: dict[Path, tuple[Path, Path]] = {}
     try:
         for path, data in files.items():
@@ -48,7 +48,7 @@ def write_all_atomically(files: Mapping[Path, bytes]) -> None:
 
 @contextmanager
 def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
-    """Give a stream whose bytes become the file when the block ends well, and vanish when not."""
+    """Yield a stream that becomes the file if the block succeeds, and is removed otherwise."""
     path = Path(path)
     target = Path(os.path.realpath(path))
     with add_path_to_errors(path):
@@ -69,7 +69,7 @@ def atomic_stream(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def would_overwrite(path: str | Path) -> bool:
-    """Say whether writing here loses what is there: not so in a pipe or through a link to nothing.
+    """Return whether writing here would destroy existing data, unlike a pipe or a dangling link.
 
     A block device holds data, so it counts as a file.
     """
@@ -84,13 +84,13 @@ def would_overwrite(path: str | Path) -> bool:
 
 
 def target_folder(path: str | Path) -> Path:
-    """Return the folder in which writing `path` makes a file, a link followed."""
+    """Return the folder of the file that writing `path` creates, with a link followed."""
     path = Path(path)
     return Path(os.path.realpath(path)).parent if path.is_symlink() else path.parent
 
 
 def remove_temporaries(path: str | Path) -> None:
-    """Remove what a process that was killed has left of writing `path`."""
+    """Remove temporary files that killed processes left while writing `path`."""
     target = Path(os.path.realpath(path))
     start = _temporary_prefix(target)
     for other in target.parent.iterdir() if target.parent.is_dir() else ():
@@ -99,7 +99,7 @@ def remove_temporaries(path: str | Path) -> None:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether `path` is to be written from where it stands, and never replaced."""
+    """Return whether `path` must be written in place and not replaced."""
     if _find_descriptor(path) is not None:
         return True
     with add_path_to_errors(path):
@@ -110,10 +110,10 @@ def _is_stream(path: Path) -> bool:
 
 
 def _find_descriptor(path: Path) -> int | None:
-    """Return the open descriptor that a name such as /dev/stdout or /dev/fd/3 stands for.
+    """Return the open file descriptor that a path such as /dev/stdout or /dev/fd/3 stands for.
 
-    What it leads to may be a regular file that a shell is writing; replacing that, or opening it
-    again from its start, would lose what was written before.
+    It may be a regular file that a shell is writing. Replacing or reopening it would lose what was
+    written before.
     """
     folders = {Path(name).resolve() for name in ("/dev/fd", "/proc/self/fd") if Path(name).is_dir()}
     for _ in range(MAX_LINKS):
@@ -126,7 +126,7 @@ def _find_descriptor(path: Path) -> int | None:
 
 
 def _write_to_stream(path: Path, data: bytes) -> None:
-    """Write to what is no regular file; a pipe waits for its reader, as it does for any program."""
+    """Write to a pipe or device; opening a pipe waits for its reader."""
     descriptor = _find_descriptor(path)
     with add_path_to_errors(path):
         handle = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
@@ -135,7 +135,7 @@ def _write_to_stream(path: Path, data: bytes) -> None:
 
 
 def _write_temporary(path: Path, target: Path, data: bytes) -> Path:
-    """Return a temporary file in the target's folder that holds the data, safe on the disk."""
+    """Write the data to a temporary file in the target's folder, sync it, and return its path."""
     with add_path_to_errors(path):
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_prefix(target))
         temporary = Path(name)
@@ -152,11 +152,11 @@ def _write_temporary(path: Path, target: Path, data: bytes) -> Path:
 
 
 def _temporary_prefix(target: Path) -> str:
-    return f".{target.name[:60]}."  # a name may have 255 bytes in all
+    return f".{target.name[:60]}."  # file names have at most 255 bytes
 
 
 def _copy_owner_and_mode(temporary: Path, target: Path) -> None:
-    """Give a file the owner and mode of the one it replaces, or those of any new file."""
+    """Give a file the owner and mode of the one it replaces, or those of a new file."""
     if not target.exists():
         mask = os.umask(0)
         os.umask(mask)
@@ -164,9 +164,9 @@ def _copy_owner_and_mode(temporary: Path, target: Path) -> None:
         return
     old, new = target.stat(), temporary.stat()
     if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
-        # only root can give a file away; anyone else's replacement is their own
+        # Only root can give a file to another user.
         for owner in ((old.st_uid, old.st_gid), (-1, old.st_gid)):
             with suppress(PermissionError):
                 os.chown(temporary, *owner)
                 break
-    temporary.chmod(stat.S_IMODE(old.st_mode))  # after chown, which takes set-id bits off
+    temporary.chmod(stat.S_IMODE(old.st_mode))  # after chown, which clears set-id bits

@@ -1,7 +1,7 @@
-"""Biovision hierarchy files: text, one hierarchy, one line of numbers for each frame.
+"""BVH files: a text format with one hierarchy and one line of numbers per frame.
 
-Position channels replace OFFSET. A BVH has no unit; the reader guesses it from the skeleton's
-size (`unit_guess.py`) unless it is told.
+Position channels replace OFFSET. A BVH has no unit; the reader guesses it from the size of the
+skeleton (`unit_guess.py`) unless the caller names one.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from mocpack.skeleton import (
 )
 
 MAX_DEPTH = 10_000
-MAX_INDENT_TABS = 100  # tabs; a chain of thousands of joints would else be a file of tabs
+MAX_INDENT_TABS = 100  # limits the file size of chains of thousands of joints
 CHANNEL_NAMES = {name.lower(): name for name in POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]}
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` looks like a BVH file."""
+    """Return whether `data` looks like a BVH file."""
     return data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n").upper().startswith(b"HIERARCHY")
 
 
 def read(data: bytes, *, unit: float | None = None) -> Clip:
-    """Return the clip of a BVH file; `unit` is the length of one of its units in metres."""
+    """Return the clip of a BVH file; `unit` is the length of one file unit in meters."""
     parser = _Parser(data)
     tree = parser.parse_hierarchy()
     frame_count, frame_time = parser.parse_motion_header()
     numbers = parser.numbers(frame_count, sum(map(len, tree.channels)))
-    metres, guessed = guess_unit(tree, numbers[0]) if unit is None else (unit, None)
+    meters, guessed = guess_unit(tree, numbers[0]) if unit is None else (unit, None)
     try:
         skeleton = Skeleton(
             tuple(tree.names),
             tuple(tree.parents),
-            np.array(tree.offsets) * metres,
-            np.array(tree.end_sites).reshape(-1, 3) * metres,
+            np.array(tree.offsets) * meters,
+            np.array(tree.end_sites).reshape(-1, 3) * meters,
             tuple(tree.end_joints),
             tuple(tree.channels),
         )
         skeleton = replace(skeleton, hinges=channel_hinges(skeleton))
         metadata = {"source": "bvh"} | ({"unit_guessed": guessed} if guessed else {})
         header = ClipHeader(
-            skeleton, frame_count, frame_time, skeleton.translated_joints, metres, metadata
+            skeleton, frame_count, frame_time, skeleton.translated_joints, meters, metadata
         )
         return from_channels(numbers, header)
     except InvalidClipError as error:
@@ -77,7 +77,7 @@ def write(clip: Clip) -> bytes:
 
 @dataclass
 class Tree:
-    """A hierarchy as it stands in the file, in the file's units."""
+    """A hierarchy in file units."""
 
     names: list[str] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Tree:
 
 
 class _Parser:
-    """Walks the text once, token by token, so that every complaint can name its line."""
+    """Parse the text token by token, so that every error can name its line."""
 
     _TOKEN = re.compile(rb"[{}]|[^\s{}]+")
     _NAME = re.compile(rb"\s*([^\r\n{}]*)")
@@ -98,9 +98,9 @@ class _Parser:
     def __init__(self, data: bytes) -> None:
         self._data = data.removeprefix(b"\xef\xbb\xbf")
         self._at = 0
-        self._start = 0  # of the last token, for messages
+        self._start = 0  # of the last token, for errors
         self._seen: set[str] = set()
-        self._frame_count_end = 0  # where the file says how many frames there are
+        self._frame_count_end = 0  # end of the frame count, for errors
 
     def parse_hierarchy(self) -> Tree:
         tree = Tree()
@@ -110,7 +110,7 @@ class _Parser:
         stack = [0]
         while stack:
             joint = stack[-1]
-            word = self._next("a joint or its end").upper()
+            word = self._next("a joint or a closing brace").upper()
             if word == "JOINT":
                 self._begin_joint(tree, joint)
                 stack.append(len(tree.names) - 1)
@@ -140,28 +140,28 @@ class _Parser:
     def parse_motion_header(self) -> tuple[int, float]:
         word = self._next("MOTION").upper()
         if word == "ROOT":
-            raise self._fault("the file has several roots; mocpack takes one skeleton a file")
+            raise self._fault("the file has several roots; a BVH file must have one skeleton")
         if word != "MOTION":
             raise self._fault(f"expected MOTION, got {word[:40]!r}")
         self._label(self._FRAMES, "Frames:")
-        frame_count = self._integer("a number of frames", 1)
+        frame_count = self._integer("a frame count", 1)
         self._frame_count_end = self._at
         self._label(self._FRAME_TIME, "Frame Time:")
         (frame_time,) = self._numbers("a frame time", 1)
         if not 1e-6 <= frame_time <= 1e6:
-            raise self._fault(f"expected a frame time in seconds, got {frame_time:g}")
+            raise self._fault(f"expected a frame time in 1e-6..1e6 seconds, got {frame_time:g}")
         return frame_count, frame_time
 
     def numbers(self, frames: int, columns: int) -> F64:
-        """Read the block of numbers; its size must be as announced."""
+        """Parse the block of numbers, whose size must match the header."""
         if columns < 1:
             raise self._fault("the skeleton has no channels")
-        # two bytes a number at the least, so that a small file cannot ask for much memory
+        # A number takes at least two bytes. This keeps a small file from requesting much memory.
         if frames * columns > (len(self._data) - self._at + 1) // 2:
             self._at = self._frame_count_end
             raise TruncatedError(
-                f"line {self._line()}: {frames} frames of {columns} channels are announced, "
-                f"more than the rest of the file can hold"
+                f"line {self._line()}: the header states {frames} frames of {columns} channels, "
+                "more than the rest of the file can hold"
             )
         values = np.empty(frames * columns)
         start = self._at
@@ -175,25 +175,25 @@ class _Parser:
             )
         if count < len(values):
             raise TruncatedError(
-                f"line {self._line()}: {frames} frames of {columns} channels are announced, "
+                f"line {self._line()}: the header states {frames} frames of {columns} channels, "
                 f"but the data ends after {count // columns} frames and {count % columns} numbers"
             )
         if stop < len(self._data):
             raise self._fault(
-                f"{frames} frames of {columns} channels are announced, but more data follows"
+                f"the header states {frames} frames of {columns} channels, but more data follows"
             )
-        values.setflags(write=False)  # so that the clip can keep it without a copy
+        values.setflags(write=False)  # lets the clip keep the array without a copy
         return values.reshape(frames, columns)
 
     def _begin_joint(self, tree: Tree, parent: int) -> None:
         match = self._NAME.match(self._data, self._at)
-        assert match is not None  # the pattern matches the empty string too
+        assert match is not None  # the pattern also matches the empty string
         self._start, self._at = match.start(1), match.end()
         name = match.group(1).strip().decode("utf-8", "replace")
         if not name:
             raise self._fault("a joint has no name")
         if name in self._seen:
-            raise self._fault(f"joint names must differ, {name[:40]!r} stands twice")
+            raise self._fault(f"joint name {name[:40]!r} is used twice")
         if len(name.encode()) > MAX_NAME or len(tree.names) == MAX_JOINTS:
             raise self._fault(
                 f"a file has at most {MAX_JOINTS} joints, with names of at most {MAX_NAME} bytes"
@@ -217,12 +217,12 @@ class _Parser:
 
     def _channels(self) -> tuple[str, ...]:
         names = []
-        for _ in range(self._integer("a number of channels", 0, 6)):
+        for _ in range(self._integer("a channel count", 0, 6)):
             word = self._next("a channel")
             if word.lower() not in CHANNEL_NAMES:
                 raise self._fault(f"expected a channel such as Zrotation, got {word[:40]!r}")
             if CHANNEL_NAMES[word.lower()] in names:
-                raise self._fault(f"a joint has the channel {word} twice")
+                raise self._fault(f"a joint has channel {word} twice")
             names.append(CHANNEL_NAMES[word.lower()])
         return tuple(names)
 
@@ -256,7 +256,7 @@ class _Parser:
     def _next(self, what: str) -> str:
         match = self._TOKEN.search(self._data, self._at)
         if match is None:
-            raise TruncatedError(f"line {self._line()}: the file ends where {what} should stand")
+            raise TruncatedError(f"line {self._line()}: the file ends before {what}")
         self._start, self._at = match.start(), match.end()
         return match.group().decode("utf-8", "replace")
 
@@ -276,7 +276,7 @@ def _write_hierarchy(lines: list[str], clip: Clip) -> None:
     ends: dict[int, list[F64]] = {}
     for carrier, site in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
         ends.setdefault(carrier, []).append(site)
-    # a stack in place of recursion, so that a chain of thousands of joints can be written
+    # A stack instead of recursion, because a chain may have thousands of joints.
     stack: list[tuple[int, int]] = [(0, 0)]
     while stack:
         joint, depth = stack.pop()
@@ -292,7 +292,7 @@ def _write_hierarchy(lines: list[str], clip: Clip) -> None:
         for site in ends.get(joint, []):
             lines += _end_site(pad, _vector(site, unit))
         if not children[joint] and joint not in ends:
-            # readers expect every chain to end with a site; one of no length changes nothing
+            # Many readers expect an end site on every chain; one of length 0 changes nothing.
             lines += _end_site(pad, "0 0 0")
         stack.append((-1, depth))
         stack += [(child, depth + 1) for child in reversed(children[joint])]
@@ -302,5 +302,5 @@ def _end_site(pad: str, offset: str) -> list[str]:
     return [f"{pad}\tEnd Site", f"{pad}\t{{", f"{pad}\t\tOFFSET {offset}", f"{pad}\t}}"]
 
 
-def _vector(metres: F64, unit: float) -> str:
-    return " ".join(text.format_number(v) for v in text.to_source_numbers(metres, unit))
+def _vector(meters: F64, unit: float) -> str:
+    return " ".join(text.format_number(v) for v in text.to_source_numbers(meters, unit))

@@ -1,4 +1,4 @@
-"""Fitting any clip into what a BVH file can hold: its channels, its order of joints, its names."""
+"""Adapt any clip to what a BVH file can hold: its channels, joint order and names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BVH_CHANNELS = POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]
 
 
 def fit(clip: Clip) -> Clip:
-    """Return the same motion with BVH channels, joints depth first, and names of one line."""
+    """Return the same motion with BVH channels, joints depth first, and one-line names."""
     return _order_depth_first(_assign_bvh_channels(clip))
 
 
@@ -37,7 +37,7 @@ def list_children(skeleton: Skeleton) -> list[list[int]]:
 
 
 def _assign_bvh_channels(clip: Clip) -> Clip:
-    """Give a clip BVH channels where its own are of another kind or cannot hold its motion."""
+    """Give a clip BVH channels if its own are of another kind or cannot express its motion."""
     s = clip.skeleton
     known = all(c in BVH_CHANNELS for channels in s.channels for c in channels)
     known = known and bool((s.axes == IDENTITY).all())
@@ -56,10 +56,7 @@ def _assign_bvh_channels(clip: Clip) -> Clip:
 
 
 def _order_depth_first(clip: Clip) -> Clip:
-    """Put the joints in the order in which a hierarchy of braces lists them, which columns follow.
-
-    Names become such as a line can hold.
-    """
+    """Reorder joints and their columns depth first, and make names fit on one line."""
     s = clip.skeleton
     names = text.make_unique(re.sub(r"[\r\n{}]+|^\s+|\s+$", "_", name) for name in s.names)
     if names != s.names:
@@ -67,7 +64,7 @@ def _order_depth_first(clip: Clip) -> Clip:
     order = _list_depth_first(s)
     if order == list(range(len(s))):
         return clip
-    place = np.argsort(order)  # of each joint in the new order
+    place = np.argsort(order)  # new index of each joint
     columns = np.argsort(place[s.columns.joints], kind="stable")
     translated = {int(place[j]): m for m, j in enumerate(clip.translated_joints)}
     moved = sorted(translated)

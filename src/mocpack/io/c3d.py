@@ -1,6 +1,6 @@
-"""Recordings of markers and analogs in C3D files, as clips of points.
+"""C3D files: markers as clips of points, with analog channels and events as tracks.
 
-Markers named ``Anna:LKNE`` are of the subject Anna, and each subject is a clip of its own. Analogs
+Markers named ``Anna:LKNE`` belong to the subject Anna, and each subject is a clip. Analog channels
 and events belong to the recording; they are tracks of its first clip.
 """
 
@@ -22,38 +22,38 @@ from mocpack.io.text import make_unique
 from mocpack.take_data import Track
 
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "in": 0.0254, "inch": 0.0254, "ft": 0.3048}
-ANALOG_PREFIX = "analog."  # before the names of tracks
-NO_SUBJECT = "others"  # markers without a subject, where some have one
+ANALOG_PREFIX = "analog."  # prefix of track names
+NO_SUBJECT = "others"  # for markers without a subject, if other markers have one
 
 
 def list_clips(data: bytes) -> list[str]:
-    """Return the names of the subjects; none where markers name no more than one."""
+    """Return the names of the subjects, or none if there is only one."""
     subjects = _group_by_subject(c3d_file.parse(data))
     return list(subjects) if len(subjects) > 1 else []
 
 
 def read(data: bytes, *, unit: float | None = None, clip: str | None = None) -> Clip:
-    """Read the markers of one subject: the one named, or numbered from 0, or else the first.
+    """Read the markers of one subject, chosen by name or by index from 0; by default the first.
 
-    The unit is the file's, unless another is given.
+    `unit` overrides the file's unit, in meters.
     """
     recording = c3d_file.parse(data)
     subjects = _group_by_subject(recording)
     if not subjects:
-        raise FormatError("this C3D has no points, so no animation")
+        raise FormatError("expected an animation, but this C3D has no points")
     number = find_index(list(subjects), clip, "subject")
     columns, titles = list(subjects.values())[number]
-    metres = unit if unit is not None else _read_unit(recording)
+    meters = unit if unit is not None else _read_unit(recording)
     rate = recording.rate
     if not 1e-6 < rate < 1e6:
-        raise CorruptionError(f"its rate is {rate:.6g} frames a second")
+        raise CorruptionError(f"POINT:RATE must be in 1e-6..1e6 frames per second, got {rate:.6g}")
     start = (recording.first_frame - 1) / rate
     try:
         return Clip.from_points(
-            recording.points[:, columns] * metres,
+            recording.points[:, columns] * meters,
             titles,
             frame_rate=rate,
-            unit=metres,
+            unit=meters,
             up=_read_up_axis(recording),
             start_time=start,
             tracks=_read_tracks(recording, start) if number == 0 else {},
@@ -64,67 +64,70 @@ def read(data: bytes, *, unit: float | None = None, clip: str | None = None) -> 
 
 
 def write(clip: Clip) -> bytes:
-    """Return a clip of markers as a file, with its analogs and events."""
+    """Return a clip of markers as a C3D file, with analog channels and events."""
     return write_scene({str(clip.metadata.get("subject", NO_SUBJECT)): clip})
 
 
 def write_scene(clips: Mapping[str, Clip]) -> bytes:
     """Return clips of markers as subjects of one file, in the unit and axes of the first.
 
-    They share a clock: frames of some that others have not are gaps of these. Tracks are those of
-    all, by their names.
+    The clips share a clock; frames that a clip does not have become gaps. The file holds the tracks
+    of
+    all clips.
     """
     first = next(iter(clips.values()))
     for name, clip in clips.items():
         _check_subject(name, clip, first)
-    unit = next((name for name, metres in UNITS.items() if metres == first.unit), "mm")
-    metres, up = UNITS[unit], _choose_up_axis(first)
+    unit = next((name for name, meters in UNITS.items() if meters == first.unit), "mm")
+    meters, up = UNITS[unit], _choose_up_axis(first)
     starts = [round(clip.start_time * first.frame_rate) for clip in clips.values()]
     begin = min(starts)
     if begin < 0:
-        raise UnsupportedClipError("a C3D file begins at time 0 or later, and this clip before")
+        raise UnsupportedClipError(
+            "a C3D file starts at time 0 or later, but this clip starts before 0"
+        )
     ends = [start + clip.frame_count for start, clip in zip(starts, clips.values(), strict=True)]
     labels: list[str] = []
     points = np.full((max(ends) - begin, sum(len(c.skeleton) for c in clips.values()), 3), np.nan)
     for (name, clip), start in zip(clips.items(), starts, strict=True):
         columns = slice(len(labels), len(labels) + len(clip.skeleton))
-        places = space.from_internal(clip.points(), up) / metres
-        points[start - begin : start - begin + clip.frame_count, columns] = places
+        positions = space.from_internal(clip.points(), up) / meters
+        points[start - begin : start - begin + clip.frame_count, columns] = positions
         prefix = "" if name == NO_SUBJECT else f"{name}:"
         labels += [f"{prefix}{marker}" for marker in clip.skeleton.unique_names]
     tracks = {name: track for clip in clips.values() for name, track in clip.tracks.items()}
-    analogs, told = _pack_analogs(tracks, len(points), first.frame_rate, begin)
+    analogs, analog_parameters = _pack_analogs(tracks, len(points), first.frame_rate, begin)
     parameters: dict[str, Any] = {
         "POINT:LABELS": labels,
         "POINT:DESCRIPTIONS": [""] * len(labels),
         "POINT:UNITS": unit,
         "POINT:X_SCREEN": "+Y" if up == "x" else "+X",
         "POINT:Y_SCREEN": f"+{up.upper()}",
-        **told,
+        **analog_parameters,
         **_pack_events(tracks),
     }
     return c3d_file.pack(Recording(parameters, points, analogs, begin + 1, float(first.frame_rate)))
 
 
 def _choose_up_axis(clip: Clip) -> str:
-    """Return the axis that is up in a file: the source's; C3D has no left hand, so ours then."""
+    """Return the up axis to write: the source's, or y for left-handed sources."""
     return clip.header.up if clip.header.handedness == "right" else "y"
 
 
 def _check_subject(name: str, clip: Clip, first: Clip) -> None:
     if not clip.skeleton.is_points:
-        raise UnsupportedClipError("C3D holds markers alone, and this clip has joints that turn")
+        raise UnsupportedClipError("C3D holds only markers, but this clip has rotating joints")
     same = (clip.unit, _choose_up_axis(clip)) == (first.unit, _choose_up_axis(first))
     if not same or abs(clip.frame_rate - first.frame_rate) > 1e-6 * first.frame_rate:
         raise UnsupportedClipError(
-            f"subjects of a C3D file have one unit, axis and frame rate, and {name!r} has others"
+            f"subjects of a C3D file share unit, axes and frame rate, but those of {name!r} differ"
         )
 
 
 def _pack_analogs(
     tracks: Mapping[str, Track], frames: int, rate: float, begin: int
 ) -> tuple[F64, dict[str, Any]]:
-    """Return the analogs (N, A), as many samples to each frame, and what parameters say of them."""
+    """Return the analog samples (N, A), a whole number per frame, and their parameters."""
     found: dict[str, Track] = {}
     samples = 0
     for name, track in tracks.items():
@@ -135,7 +138,7 @@ def _pack_analogs(
             whole = len(track) == frames * each and abs(track.start * rate - begin) < 1e-3
             if even and whole and samples in (0, each):
                 found[name.removeprefix(ANALOG_PREFIX)], samples = track, each
-    told = {
+    analog_parameters = {
         "ANALOG:LABELS": list(found),
         "ANALOG:DESCRIPTIONS": [""] * len(found),
         "ANALOG:SCALE": np.ones(len(found)),
@@ -144,11 +147,11 @@ def _pack_analogs(
         "ANALOG:UNITS": [track.unit for track in found.values()],
     }
     columns = [np.asarray(track.values, np.float64) for track in found.values()]
-    return (np.stack(columns, 1) if columns else np.zeros((0, 0))), told
+    return (np.stack(columns, 1) if columns else np.zeros((0, 0))), analog_parameters
 
 
 def _pack_events(tracks: Mapping[str, Track]) -> dict[str, Any]:
-    """Return the parameters of events, those of one time each for itself."""
+    """Return the event parameters; labels that share a time become separate events."""
     found: list[tuple[float, str, str]] = []
     for name, track in tracks.items():
         if track.kind == "label" and name.partition(".")[0] == "events" and track.times is not None:
@@ -188,16 +191,16 @@ def _group_by_subject(recording: Recording) -> dict[str, tuple[list[int], list[s
 
 
 def _read_unit(recording: Recording) -> float:
-    said = recording.text("POINT:UNITS").lower() or "mm"
-    if said not in UNITS:
-        raise CorruptionError(f"POINT:UNITS is {said[:20]!r}; known are {', '.join(UNITS)}")
-    return UNITS[said]
+    stated = recording.text("POINT:UNITS").lower() or "mm"
+    if stated not in UNITS:
+        raise CorruptionError(f"POINT:UNITS must be one of {', '.join(UNITS)}, got {stated[:20]!r}")
+    return UNITS[stated]
 
 
 def _read_up_axis(recording: Recording) -> str:
-    """Return the axis that points up the screen, where a file says it; z is the custom."""
-    said = recording.text("POINT:Y_SCREEN").lower()
-    return said[1] if said in ("+x", "+y", "+z") else "z"
+    """Return the axis that points up the screen (Y_SCREEN); z if the file does not say."""
+    stated = recording.text("POINT:Y_SCREEN").lower()
+    return stated[1] if stated in ("+x", "+y", "+z") else "z"
 
 
 def _read_tracks(recording: Recording, start: float) -> dict[str, Track]:
@@ -205,7 +208,7 @@ def _read_tracks(recording: Recording, start: float) -> dict[str, Track]:
 
 
 def _read_analogs(recording: Recording, start: float) -> dict[str, Track]:
-    """Return every analog channel in its own unit; samples may be many to a frame."""
+    """Return every analog channel in its own unit; a frame may have several samples."""
     samples, channels = recording.analogs.shape
     if not channels:
         return {}
@@ -231,7 +234,7 @@ def _read_analogs(recording: Recording, start: float) -> dict[str, Track]:
 
 
 def _pad_with_default(given: F64, count: int, default: float) -> F64:
-    """Return so many numbers: those given, and the default for the rest."""
+    """Return `count` numbers: the given ones, then the default."""
     found = np.full(count, default)
     found[: len(given)] = given[:count]
     return found
@@ -253,7 +256,7 @@ def _read_events(recording: Recording) -> dict[str, Track]:
 
 
 def _build_label_track(events: Sequence[tuple[float, str]]) -> Track:
-    """Return events in order; those at one time in one text."""
+    """Return a track of events in order; labels that share a time are joined."""
     at: dict[float, list[str]] = {}
     for time, label in sorted(events):
         at.setdefault(time, []).append(label)

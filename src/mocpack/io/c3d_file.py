@@ -1,7 +1,7 @@
-"""The inside of C3D files: parameters by group and name, places of points, samples of analogs.
+"""Parse and write C3D files: parameters by group and name, point positions, analog samples.
 
-As the C3D format's user guide (2008) has it: blocks of 512 bytes, of which the first is a header,
-then parameters, then frames; numbers of Intel, DEC or MIPS processors; 16-bit integers or floats.
+The C3D user guide (2008) defines the format: 512-byte blocks with a header, parameters and frames;
+numbers of Intel, DEC or MIPS processors; 16-bit integers or floats.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ Value = str | list[str] | F64
 
 BLOCK_BYTES = 512
 INTEL, DEC, MIPS = 84, 85, 86
-ELEMENT_BYTES = {-1: 1, 1: 1, 2: 2, 4: 4}  # bytes of an element, by a parameter's type
+ELEMENT_BYTES = {-1: 1, 1: 1, 2: 2, 4: 4}  # by parameter type
 MAX_CELLS = 1 << 25  # frames × points
-MAX_HEADER_COUNT = 65_535  # frames, as the header counts them
-MAX_FRAMES = 1 << 30  # frames that are written
-MAX_DIMENSION = 255  # of a dimension of a parameter, and bytes of a text
+MAX_HEADER_COUNT = 65_535  # largest 16-bit count in the header
+MAX_FRAMES = 1 << 30  # that can be written
+MAX_DIMENSION = 255  # of a parameter, and bytes of a text
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What a file holds.
+    """The content of a file.
 
     Attributes
     ----------
     parameters : dict
-        By "GROUP:NAME": text, texts, or numbers (N,) in the order of the file.
+        "GROUP:NAME" to a text, a list of texts, or numbers (N,) in file order.
     points : array, shape (T, P, 3)
-        In the file's unit, NaN where a point was not seen.
+        In the file's unit, NaN in gaps.
     analogs : array, shape (N, A)
-        N is the number of frames times that of samples a frame.
+        N is the number of frames times the samples per frame.
     first_frame : int
-        From 1.
+        Frame numbers start at 1.
     rate : float
-        Frames a second.
+        Frames per second.
     """
 
     parameters: dict[str, Value]
@@ -53,7 +53,7 @@ class Recording:
     rate: float
 
     def texts(self, name: str) -> list[str]:
-        """Return a list of texts, with those of its continuations (LABELS2 and so on)."""
+        """Return a list of texts, including continuations (LABELS2, …)."""
         found: list[str] = []
         number = 1
         while (key := name + (str(number) if number > 1 else "")) in self.parameters:
@@ -65,7 +65,7 @@ class Recording:
         return found
 
     def numbers(self, name: str) -> F64:
-        """Return numbers, with those of their continuations."""
+        """Return numbers, including continuations."""
         found: list[F64] = []
         number = 1
         while (key := name + (str(number) if number > 1 else "")) in self.parameters:
@@ -77,21 +77,26 @@ class Recording:
         return np.concatenate(found) if found else np.zeros(0)
 
     def text(self, name: str) -> str:
-        """Return a text, "" where there is none."""
+        """Return a text, or "" if it is missing."""
         found = self.texts(name)
         return found[0].strip() if found else ""
 
 
 def parse(data: bytes) -> Recording:
-    """Open a file's bytes."""
+    """Parse the bytes of a file."""
     if len(data) < BLOCK_BYTES or data[1] != 0x50:
-        raise TruncatedError(f"a C3D file has a header of {BLOCK_BYTES} bytes, got {len(data)}")
+        raise TruncatedError(
+            f"a C3D file starts with a header of {BLOCK_BYTES} bytes and the byte 0x50, got "
+            f"{len(data)} bytes"
+        )
     start = (data[0] - 1) * BLOCK_BYTES
     if not BLOCK_BYTES <= start < len(data) - 4:
-        raise CorruptionError(f"its parameters should begin in block {data[0]}")
+        raise CorruptionError(
+            f"the header places the parameters in block {data[0]}, outside the file"
+        )
     processor = data[start + 3]
     if processor not in (INTEL, DEC, MIPS):
-        raise CorruptionError(f"its processor is {processor}; known are {INTEL}, {DEC} and {MIPS}")
+        raise CorruptionError(f"processor type must be {INTEL}, {DEC} or {MIPS}, got {processor}")
     numbers = _NumberDecoder(processor)
     parameters = _parse_parameters(data, start, numbers)
     counts = numbers.integers(data[2:12])
@@ -100,31 +105,34 @@ def parse(data: bytes) -> Recording:
     block, samples = (int(n) for n in numbers.integers(data[16:20]))
     count = _read_frame_count(parameters, first, last)
     if count < 1:
-        raise FormatError("this C3D is static: it has no frames, so no animation")
+        raise FormatError("expected an animation, but this C3D has no frames")
     if count * max(points, 1) > MAX_CELLS:
-        raise CorruptionError(f"{count} frames of {points} points are more than mocpack reads")
+        raise CorruptionError(
+            f"{count} frames of {points} points exceed the limit of {MAX_CELLS} positions"
+        )
     words = 4 * points + per_frame
     size = words * (4 if scale < 0 else 2)
     begin = (block - 1) * BLOCK_BYTES
     if begin < BLOCK_BYTES or begin + count * size > len(data):
         raise TruncatedError(
-            f"{count} frames of {size} bytes from block {block} on do not lie in {len(data)} bytes"
+            f"{count} frames of {size} bytes from block {block} exceed the file of "
+            f"{len(data)} bytes"
         )
     frames = data[begin : begin + count * size]
     unsigned = str(parameters.get("ANALOG:FORMAT", "")).strip().upper() == "UNSIGNED"
     values = (
         numbers.floats(frames) if scale < 0 else numbers.integers(frames, signed=True)
     ).reshape(count, words)
-    places = _decode_points(values[:, : 4 * points].reshape(count, points, 4), float(scale))
+    positions = _decode_points(values[:, : 4 * points].reshape(count, points, 4), float(scale))
     analogs = np.asarray(values[:, 4 * points :], np.float64)
     if unsigned and scale >= 0:
         analogs = analogs % 65536
     channels = per_frame // samples if samples else 0
     if channels * samples != per_frame:
-        raise CorruptionError(f"{per_frame} samples a frame are not {samples} of each channel")
+        raise CorruptionError(f"{per_frame} samples per frame are not a multiple of {samples}")
     return Recording(
         parameters,
-        places,
+        positions,
         analogs.reshape(count * samples, channels) if channels else np.zeros((0, 0)),
         _read_first_frame(parameters, first, last),
         rate,
@@ -132,17 +140,17 @@ def parse(data: bytes) -> Recording:
 
 
 def pack(recording: Recording) -> bytes:
-    """Return a recording as a file of Intel's numbers, all of them floats.
+    """Return a recording as a file with Intel floats.
 
-    Its parameters are written as they are, beside those that say how its numbers lie.
+    Parameters are written as given, with those that describe the data layout added.
     """
     count, points = recording.points.shape[:2]
     samples = len(recording.analogs) // count
     channels = recording.analogs.shape[1]
     if not 1 <= count <= MAX_FRAMES or max(points, channels * samples) > MAX_HEADER_COUNT:
         raise UnsupportedClipError(
-            f"a C3D file holds at most {MAX_HEADER_COUNT} points and samples a frame, this is {count} "
-            f"frames of {points} points and {channels * samples} samples"
+            f"a C3D file holds at most {MAX_HEADER_COUNT} points and samples per frame, got "
+            f"{count} frames of {points} points and {channels * samples} samples"
         )
     first = recording.first_frame
     last = first + count - 1
@@ -173,7 +181,7 @@ def pack(recording: Recording) -> bytes:
 
 
 def _header_frame_range(first: int, last: int) -> tuple[int, int]:
-    """Return the numbers of the first and last frame as far as a header can count."""
+    """Return the first and last frame number, clipped to what the header can hold."""
     return (
         (first, last)
         if last < MAX_HEADER_COUNT
@@ -192,18 +200,18 @@ def _to_int16_pair(number: int) -> npt.NDArray[np.int16]:
 def _pack_frames(recording: Recording, per_frame: int) -> bytes:
     count, points = recording.points.shape[:2]
     words = np.zeros((count, 4 * points + per_frame), "<f4")
-    places = words[:, : 4 * points].reshape(count, points, 4)
+    positions = words[:, : 4 * points].reshape(count, points, 4)
     seen = np.asarray(np.isfinite(recording.points).all(-1))
-    places[..., :3] = np.where(seen[..., np.newaxis], recording.points, 0.0)
-    places[..., 3] = np.where(seen, 0.0, -1.0)
-    words[:, : 4 * points] = places.reshape(count, -1)
+    positions[..., :3] = np.where(seen[..., np.newaxis], recording.points, 0.0)
+    positions[..., 3] = np.where(seen, 0.0, -1.0)
+    words[:, : 4 * points] = positions.reshape(count, -1)
     words[:, 4 * points :] = recording.analogs.reshape(count, per_frame)
     body = words.tobytes()
     return body.ljust(-(-len(body) // BLOCK_BYTES) * BLOCK_BYTES, b"\0")
 
 
 def _pack_parameters(given: Mapping[str, Value | npt.NDArray[Any]]) -> bytes:
-    """Return the blocks of parameters: numbers as they are, lists of more than 255 in parts."""
+    """Return the parameter blocks; lists of more than 255 entries continue in NAME2, NAME3, …."""
     groups = {name: k + 1 for k, name in enumerate(dict.fromkeys(n.split(":")[0] for n in given))}
     parts = [_pack_entry(name, -number, b"\0") for name, number in groups.items()]
     for full, value in given.items():
@@ -213,7 +221,9 @@ def _pack_parameters(given: Mapping[str, Value | npt.NDArray[Any]]) -> bytes:
     body = b"".join(parts) + b"\0\0"
     size = -(-(len(body) + 4) // BLOCK_BYTES)
     if size > 255:
-        raise UnsupportedClipError("its names are more than the parameters of a C3D file hold")
+        raise UnsupportedClipError(
+            "the marker names and parameters do not fit into the parameter section of a C3D file"
+        )
     return struct.pack("BBBB", 1, 0x50, size, INTEL) + body.ljust(size * BLOCK_BYTES - 4, b"\0")
 
 
@@ -227,7 +237,7 @@ def _pack_entry(name: str, group: int, body: bytes) -> bytes:
 
 
 def _pack_values(value: Value | npt.NDArray[Any]) -> list[bytes]:
-    """Return a value as one parameter or several, each with its type and dimensions."""
+    """Return a value as one or more parameters, each with its type and dimensions."""
     if isinstance(value, str):
         text = value.encode("latin-1", "replace")[:MAX_DIMENSION]
         return [struct.pack("bBB", -1, 1, len(text)) + text]
@@ -243,7 +253,7 @@ def _pack_values(value: Value | npt.NDArray[Any]) -> list[bytes]:
     if value.ndim == 0:
         return [struct.pack("bB", kind, 0) + value.astype(dtype).tobytes()]
     parts = [value[k : k + MAX_DIMENSION] for k in range(0, len(value), MAX_DIMENSION)] or [value]
-    # the first dimension varies fastest, so that it is the last of numpy's
+    # The first dimension varies fastest in the file, so it is numpy's last.
     return [
         struct.pack(f"bB{value.ndim}B", kind, value.ndim, *reversed(part.shape))
         + part.astype(dtype).tobytes()
@@ -252,7 +262,7 @@ def _pack_values(value: Value | npt.NDArray[Any]) -> list[bytes]:
 
 
 class _NumberDecoder:
-    """How a processor writes its numbers."""
+    """Decodes the number formats of a processor."""
 
     def __init__(self, processor: int) -> None:
         self._order = ">" if processor == MIPS else "<"
@@ -264,39 +274,39 @@ class _NumberDecoder:
     def floats(self, data: bytes) -> F64:
         if not self._dec:
             return np.frombuffer(data, f"{self._order}f4").astype(np.float64)
-        # DEC's halves are the other way round, and its exponent is two larger
+        # DEC swaps the 16-bit halves, and its exponent is larger by two.
         halves = np.frombuffer(data, "<u2").reshape(-1, 2)[:, ::-1]
         return np.ascontiguousarray(halves).view("<f4")[:, 0].astype(np.float64) / 4
 
 
 def _decode_points(values: npt.NDArray[np.float64 | np.int64], scale: float) -> F64:
-    """Return places (T, P, 3) of words x, y, z and residual, which is below 0 in gaps."""
-    places = np.array(values[..., :3], np.float64)
+    """Return positions (T, P, 3) from x, y, z and a residual that is negative in gaps."""
+    positions = np.array(values[..., :3], np.float64)
     if scale >= 0:
-        places *= scale
-    # a float that is no number cannot be above or equal
-    unseen = ~(values[..., 3] >= 0) | ~np.isfinite(places).all(-1)
-    places[unseen] = np.nan
-    return places
+        positions *= scale
+    # written so that NaN counts as a gap
+    unseen = ~(values[..., 3] >= 0) | ~np.isfinite(positions).all(-1)
+    positions[unseen] = np.nan
+    return positions
 
 
 def _read_frame_count(parameters: dict[str, Value], first: int, last: int) -> int:
-    """Return the number of frames; long recordings tell it in parameters."""
+    """Return the number of frames; long recordings store it in parameters."""
     if last < MAX_HEADER_COUNT:
         return last - first + 1
     low, high = _read_trial_field(parameters, "START"), _read_trial_field(parameters, "END")
     if low is not None and high is not None:
         return high - low + 1
-    told = parameters.get("POINT:FRAMES")
-    if isinstance(told, np.ndarray) and len(told) and MAX_HEADER_COUNT <= told[0] < 1e9:
-        return int(told[0])
+    stated = parameters.get("POINT:FRAMES")
+    if isinstance(stated, np.ndarray) and len(stated) and MAX_HEADER_COUNT <= stated[0] < 1e9:
+        return int(stated[0])
     return last - first + 1
 
 
 def _read_first_frame(parameters: dict[str, Value], first: int, last: int) -> int:
-    """Return the number of the first frame, from 1; those of long recordings are parameters."""
-    told = _read_trial_field(parameters, "START")
-    return first if last < MAX_HEADER_COUNT or told is None else told
+    """Return the number of the first frame, from 1; long recordings store it in parameters."""
+    stated = _read_trial_field(parameters, "START")
+    return first if last < MAX_HEADER_COUNT or stated is None else stated
 
 
 def _read_trial_field(parameters: dict[str, Value], end: str) -> int | None:
@@ -318,7 +328,7 @@ def _parse_parameters(data: bytes, start: int, numbers: _NumberDecoder) -> dict[
         name = data[at + 2 : at + 2 + length].decode("latin-1").strip().upper()
         at += 2 + length
         if at + 2 > len(data):
-            raise TruncatedError(f"parameter {name!r} is cut")
+            raise TruncatedError(f"parameter {name!r} is truncated")
         step = int(numbers.integers(data[at : at + 2])[0])
         if group < 0:
             groups[-group] = name
@@ -333,18 +343,20 @@ def _parse_parameters(data: bytes, start: int, numbers: _NumberDecoder) -> dict[
 def _parse_value(data: bytes, at: int, name: str, numbers: _NumberDecoder) -> Value:
     head = data[at : at + 2]
     if len(head) < 2:
-        raise TruncatedError(f"parameter {name!r} is cut")
+        raise TruncatedError(f"parameter {name!r} is truncated")
     kind, rank = struct.unpack("bB", head)
     shape = tuple(data[at + 2 : at + 2 + rank])
     if kind not in ELEMENT_BYTES or rank > 7 or len(shape) < rank:
-        raise CorruptionError(f"parameter {name!r} has type {kind} and {rank} dimensions")
+        raise CorruptionError(
+            f"parameter {name!r} has unknown type {kind} or too many dimensions ({rank})"
+        )
     count = 1
     for size in shape:
         count *= size
     begin, size = at + 2 + rank, count * ELEMENT_BYTES[kind]
     body = data[begin : begin + size]
     if len(body) < size:
-        raise TruncatedError(f"parameter {name!r} is cut")
+        raise TruncatedError(f"parameter {name!r} is truncated")
     if kind == -1:
         text = body.decode("latin-1")
         if rank < 2:

@@ -1,9 +1,9 @@
-"""Readers in a process of their own, for libraries that a broken file could make crash.
+"""Run file readers in a child process, because a broken file can crash the library it uses.
 
-A reader (`fbx_child.py`, `usd_child.py`, `robots/pickle_child.py`) runs in `child_main.py`: it is
-given a question on its command line and a file on its standard input, and answers with a line of
-JSON and the bytes of arrays. The process has limits of memory and time, opens nothing else, and its
-death is a sentence.
+A reader (`fbx_child.py`, `usd_child.py`, `robots/pickle_child.py`) runs in `child_main.py`. It gets
+a request on its command line and the file on standard input, and responds with a line of JSON and
+the bytes of arrays. The process has limits on memory and time and opens no other files. If it dies,
+that becomes an error message.
 """
 
 from __future__ import annotations
@@ -30,27 +30,29 @@ from mocpack.workers import describe_exit
 MEMORY_PER_BYTE, MAX_MEMORY_BYTES = (
     64,
     12 << 30,
-)  # that a process may take, beyond what it starts with
-SECONDS_PER_BYTE = 1e-6  # of a processor
-WALL_TIME_RATIO = 8  # times that, on the clock: others work on this machine too
+)  # of the child, in addition to its initial size
+SECONDS_PER_BYTE = 1e-6  # CPU time
+WALL_TIME_RATIO = (
+    8  # wall clock limit in CPU time limits, because other programs use the machine too
+)
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A script, and the package that it needs.
+    """A reader script and the package that it needs.
 
     Attributes
     ----------
     script : str
         Its path.
     package, extra : str
-        What it imports, and the extra of pip's that brings it; empty if Python has all it needs.
+        The package that it imports and the pip extra that installs it; empty if it needs none.
     kind : str
-        Of files, for complaints.
+        Kind of file, for errors.
     memory : int
-        Bytes that it may take for the smallest file.
+        Memory limit for the smallest file, in bytes.
     seconds : int
-        Of a processor, that it may take for the smallest file.
+        CPU time limit for the smallest file.
     """
 
     script: str
@@ -62,12 +64,12 @@ class Reader:
 
     @property
     def name(self) -> str:
-        """Who reads it, for complaints."""
-        return self.package or f"the reader of {self.kind}"
+        """Name of the reader, for errors."""
+        return self.package or f"the {self.kind} reader"
 
     @property
     def origin(self) -> str:
-        """The path of the package; empty where none is needed."""
+        """Path of the package, or empty if none is needed."""
         package = find_spec(self.package) if self.package else None
         if package is not None and package.origin is not None:
             return package.origin
@@ -79,17 +81,20 @@ class Reader:
 
 
 def run_reader(reader: Reader, data: bytes, **request: Any) -> tuple[dict[str, Any], bytes]:
-    """Return a reader's answer on a file, and the bytes of its arrays."""
+    """Return the response of a reader to a request, and the bytes of its arrays."""
     origin = reader.origin
     if not sys.executable or getattr(sys, "frozen", False):
-        # a program that Python is built into would start itself
-        raise FormatError(f"{reader.kind} is read by a Python of its own, and there is none here")
+        # sys.executable of a frozen program is the program itself.
+        raise FormatError(
+            f"reading {reader.kind} needs a Python interpreter to start as a child process, "
+            "but there is none here"
+        )
     seconds = int(reader.seconds + SECONDS_PER_BYTE * len(data))
     memory = min(reader.memory + MEMORY_PER_BYTE * len(data), MAX_MEMORY_BYTES)
-    request |= {"most_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
+    request |= {"max_poses": MAX_POSES, "limits": {"memory": memory, "seconds": seconds}}
     words = [sys.executable, "-I", "-B", child_main.__file__, reader.script, origin]
     try:
-        # a folder of ours, which is removed however the process ends
+        # This folder is removed however the process ends.
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run(
                 [*words, json.dumps(request | {"folder": folder})],
@@ -100,23 +105,23 @@ def run_reader(reader: Reader, data: bytes, **request: Any) -> tuple[dict[str, A
             )
     except subprocess.TimeoutExpired:
         raise CorruptionError(
-            f"{reader.name} did not read it within {WALL_TIME_RATIO * seconds} s"
+            f"{reader.name} did not finish within {WALL_TIME_RATIO * seconds} s"
         ) from None
     except OSError as error:
         raise FormatError(
-            f"{reader.kind} is read in a process of its own, which cannot be started here: {error}"
+            f"the child process that reads {reader.kind} could not be started: {error}"
         ) from error
     head, newline, body = done.stdout.partition(b"\n")
     if done.returncode or not newline:
-        raise CorruptionError(f"{reader.name} cannot read it: {describe_exit(done.returncode)}")
+        raise CorruptionError(f"{reader.name} failed: {describe_exit(done.returncode)}")
     response: dict[str, Any] = json.loads(head)
     if "error" in response:
-        raise CorruptionError(f"{reader.name} cannot read it: {response['error']}")
+        raise CorruptionError(f"{reader.name} failed: {response['error']}")
     return response, body
 
 
 def motion_names(response: dict[str, Any], what: str) -> list[str]:
-    """Return the names of the motions that an answer lists, all different."""
+    """Return unique names of the motions in a response."""
     return list(make_unique(name or f"{what} {k}" for k, name in enumerate(response["motions"])))
 
 
@@ -126,9 +131,9 @@ def read_motion(
     what: str,
     **request: Any,
 ) -> tuple[dict[str, Any], bytes]:
-    """Ask for the poses of one motion by name, or number from 0, or the first.
+    """Request the poses of one motion, chosen by name or by index from 0; by default the first.
 
-    `run_request` takes the question. Where the file has no motion, the answer is without poses.
+    `run_request` sends a request. If the file has no motion, the response has no poses.
     """
     response, body = run_request(read=True, clip=clip, **request)
     if "number" in response or not response["motions"]:
@@ -138,16 +143,16 @@ def read_motion(
 
 
 class Numbers:
-    """The arrays after an answer, one after the other."""
+    """Reads the arrays that follow a response, one after another."""
 
     def __init__(self, body: bytes, package: str) -> None:
         self._body, self._package, self._at = body, package, 0
 
     def take(self, count: int, kind: str = "f8") -> npt.NDArray[np.float64]:
-        """Return the next `count` numbers, which are of that type."""
+        """Return the next `count` numbers, which have this dtype in the response."""
         dtype = np.dtype(kind)
         if self._at + count * dtype.itemsize > len(self._body):
-            raise CorruptionError(f"{self._package} told fewer numbers than it announced")
+            raise CorruptionError(f"{self._package} returned fewer numbers than it announced")
         found = np.frombuffer(self._body, dtype, count, self._at)
         self._at += count * dtype.itemsize
         return found.astype(np.float64)

@@ -1,16 +1,19 @@
-"""The process that a file is read in: a script of the standard library, a reader and its package.
+"""Main program of the child process that reads one file; uses only the standard library.
 
-    python child_main.py READER PACKAGE QUESTION < file
+    python child_main.py READER PACKAGE REQUEST < file
 
-READER is the path of a reader such as `fbx_child.py`, PACKAGE that of the `__init__.py` of what it
-needs, or empty. QUESTION is JSON: `read` (whether poses are wanted, or the names of the motions
-alone), `clip` (its name or number), `fps`, `folder` (for the reader's own use), `most_poses`,
-`limits`, and what the reader knows. The answer is a line of JSON, and after it the bytes of its
+READER is the path of a reader such as `fbx_child.py`. PACKAGE is the path of the `__init__.py` of
+the
+package that it needs, or empty. REQUEST is JSON: `read` (return poses, or only the names of the
+motions), `clip` (name or index), `fps`, `folder` (temporary files of the reader), `max_poses`,
+`limits`, and what the reader itself defines. The response is a line of JSON followed by the bytes
+of
 arrays.
 
-A reader has `opened(package, data, request)`, which returns what `names` and `poses` take, or a
-dict that is the answer; `names(scene)`, the motions and those that do not move; and
-`poses(scene, number, request, blocks)`. One that needs no package has `response(data, blocks)`.
+A reader defines `open_scene(package, data, request)`, which returns an argument for the other two
+functions, or a dict that is the response; `names(scene)`, the motions that move and those that do
+not; and `poses(scene, number, request, blocks)`. A reader without a package defines
+`respond(data, blocks)`.
 """
 
 from __future__ import annotations
@@ -30,7 +33,7 @@ def main() -> None:
     data = sys.stdin.buffer.read()
     blocks: list[bytes] = []
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints is not the answer
+    os.dup2(2, 1)  # keeps output that libraries print out of the response
     try:
         _limit(**request["limits"])
         reader = _import_file("reader", sys.argv[1])
@@ -40,8 +43,8 @@ def main() -> None:
         else:
             response = reader.respond(data, blocks)
     except MemoryError:
-        response = {"error": "it needs more memory than such a file should"}
-    except Exception as error:  # libraries have a class for each complaint
+        response = {"error": "it needs more memory than a file of this size should"}
+    except Exception as error:  # libraries raise many types
         response = {"error": _format_error(error, request["folder"])}
     out.write(json.dumps(response).encode() + b"\n")
     for block in blocks:
@@ -51,17 +54,17 @@ def main() -> None:
 
 
 def _format_error(error: Exception, folder: str) -> str:
-    """Return a complaint's last line, without places in a library's own sources and our folder."""
-    said = (str(error).strip().splitlines() or [""])[-1].strip()
-    inside = re.search(r" at line \d+ in file .* : '(.*)'$", said)  # USD's way
-    words = inside[1] if inside else f"{type(error).__name__}: {said}"
+    """Return the last line of an error, without paths of library sources and of our folder."""
+    message = (str(error).strip().splitlines() or [""])[-1].strip()
+    inside = re.search(r" at line \d+ in file .* : '(.*)'$", message)  # format of USD's errors
+    words = inside[1] if inside else f"{type(error).__name__}: {message}"
     return words.replace(str(Path(folder) / "x")[:-1], "")[:300]
 
 
 def _limit(memory: int, seconds: int) -> None:
     try:
         import resource
-    except ImportError:  # Windows has none of these; the parent's clock still ends us
+    except ImportError:  # Windows; the parent's timeout still applies
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
@@ -69,7 +72,7 @@ def _limit(memory: int, seconds: int) -> None:
 
 
 def _import_file(name: str, path: str) -> Any:
-    # by its file: what else is in its folder must not stand in for the standard library
+    # Import by path, so that other files in the folder cannot shadow the standard library.
     inside = [str(Path(path).parent)] if Path(path).name == "__init__.py" else None
     spec = spec_from_file_location(name, path, submodule_search_locations=inside)
     assert spec is not None
@@ -94,7 +97,7 @@ def _respond(
 
 
 def _choose_motion(names: list[str], wanted: str | int | None) -> int | None:
-    """Return which motion is wanted, None where its name alone does not tell."""
+    """Return the index of the requested motion, or None if the name is missing or ambiguous."""
     if wanted is None:
         wanted = 0
     if isinstance(wanted, str):
@@ -103,5 +106,5 @@ def _choose_motion(names: list[str], wanted: str | int | None) -> int | None:
 
 
 if __name__ == "__main__":
-    gc.disable()  # ufbx's objects may not be freed in any order
+    gc.disable()  # ufbx objects must not be freed in arbitrary order
     main()

@@ -1,4 +1,4 @@
-"""Which of several motions in a file is meant, and at which rate it is sampled."""
+"""Choose one of several motions in a file, and check the rate to sample it at."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from mocpack.arguments import check_number
 from mocpack.errors import UsageError
 
-MAX_FPS = 1e5  # frames a second
+MAX_FPS = 1e5
 MAX_POSES = 1 << 25  # frames × joints: 1 GB of rotations
 
 
 def find_index(known: Sequence[str], wanted: str | None, what: str) -> int:
-    """Return the place of the one named, or numbered from 0, or else of the first.
+    """Return the index of a motion given by name or by index from 0; by default 0.
 
-    >>> chosen(["Walk", "Run"], "Run", "take"), chosen(["Walk", "Run"], "1", "take")
+    >>> find_index(["Walk", "Run"], "Run", "take"), find_index(["Walk", "Run"], "1", "take")
     (1, 1)
     """
     if wanted is None:
@@ -23,10 +23,10 @@ def find_index(known: Sequence[str], wanted: str | None, what: str) -> int:
         return list(known).index(wanted)
     if wanted.isascii() and wanted.isdigit() and int(wanted[:9]) < len(known):
         return int(wanted[:9])
-    raise UsageError(f"there is no {what} {wanted!r}; there are: {', '.join(known)[:500]}")
+    raise UsageError(f"no {what} is named {wanted!r}; the file has: {', '.join(known)[:500]}")
 
 
 def check_fps(fps: float | None) -> None:
-    """Complain of frames a second that nothing can be sampled at; None is none asked for."""
+    """Raise an error unless `fps` is None or a valid sampling rate."""
     if fps is not None and not 0 < check_number("fps", fps) <= MAX_FPS:
-        raise UsageError(f"frames a second must be above 0 and at most {MAX_FPS:g}, got {fps}")
+        raise UsageError(f"fps must be above 0 and at most {MAX_FPS:g}, got {fps}")

@@ -1,11 +1,11 @@
-"""Skeletal clips as .npz, for those who train on them: plain arrays, stated conventions, no pickle.
+"""Skeletal clips as .npz files for training code: plain arrays, no pickles.
 
-``rotations (T, J, 4)`` local quaternions in ``quaternion_order``, ``translations (T, M, 3)`` in
-metres of ``translated_joints (M,)``, ``names (J,)``, ``parents (J,)``, ``offsets (J, 3)``,
-``frame_rate``. The rest, which other programs may leave out, brings back the very clip: ``rest``,
+``rotations (T, J, 4)`` are local quaternions in ``quaternion_order``. ``translations (T, M, 3)`` of
+``translated_joints (M,)`` are in meters. ``names (J,)``, ``parents (J,)``, ``offsets (J, 3)`` and
+``frame_rate`` complete the motion. Optional arrays restore the clip exactly: ``rest``,
 ``hinge_joints (H,)``, ``hinge_axes``, ``hinge_limits``, ``hinge_slides``, ``hinge_names``,
-``joint_scales``, ``scales`` of ``scaled_joints``, ``times``, ``valid``, and ``tracks``, a list in
-JSON whose i-th has its values in ``track<i>``.
+``joint_scales``, ``scales`` of ``scaled_joints``, ``times``, ``valid``, and ``tracks``, a JSON list
+whose i-th entry has its values in ``track<i>``.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ DEFAULT_FRAME_RATE = 30.0
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` is an .npz file of a skeletal clip."""
+    """Return whether `data` is an .npz file of a skeletal clip."""
     return npz.probe(data, "rotations")
 
 
 def read(data: bytes, *, unit: float | None = None) -> Clip:
-    """Return the clip; `unit` is the length of one of its units in metres, where not metres."""
+    """Return the clip; `unit` is the length of one file unit in meters, 1 by default."""
     arrays = npz.Arrays(data)
-    metres = 1.0 if unit is None else unit
+    meters = 1.0 if unit is None else unit
     rotations = _read_rotations(arrays)
     joints = rotations.shape[1]
     try:
-        skeleton = _read_skeleton(arrays, joints, metres)
-        translations = arrays.read("translations").astype(np.float64) * metres
+        skeleton = _read_skeleton(arrays, joints, meters)
+        translations = arrays.read("translations").astype(np.float64) * meters
         if translations.ndim == 2:
             translations = translations[:, np.newaxis]
         frame_time = arrays.number("frame_time", 0.0)
@@ -65,7 +65,7 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 
 
 def write(clip: Clip) -> bytes:
-    """Return the clip as .npz, in float64, so that reading it gives the same clip."""
+    """Return the clip as .npz in float64; reading it returns the same clip."""
     skeleton = clip.skeleton
     arrays: dict[str, npt.ArrayLike] = {
         "rotations": clip.rotations,
@@ -90,7 +90,7 @@ def write(clip: Clip) -> bytes:
 
 
 def _pack_take_data(clip: Clip) -> dict[str, npt.ArrayLike]:
-    """Return the arrays of what a take holds beside its poses, where it does."""
+    """Return the arrays of the take data that this clip has."""
     header, skeleton, take_data = clip.header, clip.skeleton, clip.take_data
     arrays: dict[str, npt.ArrayLike] = {}
     if skeleton.has_rest:
@@ -165,15 +165,15 @@ def _read_rotations(arrays: npz.Arrays) -> npt.NDArray[np.float64]:
     return np.roll(rotations, -1, axis=2) if order == WXYZ else rotations
 
 
-def _read_skeleton(arrays: npz.Arrays, joints: int, metres: float) -> Skeleton:
+def _read_skeleton(arrays: npz.Arrays, joints: int, meters: float) -> Skeleton:
     if joints > MAX_JOINTS:
-        raise CorruptionError(f"a skeleton has 1 to {MAX_JOINTS} joints, got {joints}")
+        raise CorruptionError(f"a skeleton must have 1 to {MAX_JOINTS} joints, got {joints}")
     layouts = _read_words(arrays, "channel_names", [])
     return Skeleton(
         tuple(_read_words(arrays, "names", [f"joint{j}" for j in range(joints)])),
         tuple(map(int, arrays.read("parents", kinds="iu").ravel())),
-        arrays.read("offsets").astype(np.float64) * metres,
-        arrays.optional("end_sites", np.zeros((0, 3))).astype(np.float64) * metres,
+        arrays.read("offsets").astype(np.float64) * meters,
+        arrays.optional("end_sites", np.zeros((0, 3))).astype(np.float64) * meters,
         tuple(map(int, arrays.optional("end_site_joints", [], kinds="iuf").ravel())),
         tuple(tuple(layout.split()) for layout in layouts),
         arrays.optional("axes", np.zeros((0, 4))).astype(np.float64),
@@ -210,7 +210,7 @@ def _read_metadata(arrays: npz.Arrays) -> dict[str, Any]:
 
 
 def _read_json(arrays: npz.Arrays, name: str, kind: type) -> Any:
-    """Return the JSON of that name, empty where there is none."""
+    """Return the JSON value of this name, or an empty one if it is missing."""
     if name not in arrays:
         return kind()
     try:

@@ -1,4 +1,4 @@
-"""Files of kinds that mocpack does not read: the nearest way to one that it does."""
+"""Advice for files that mocpack does not read: how to convert them to a format that it reads."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 BLENDER = "import it into Blender and export BVH or glTF (.glb)"
 CACHE = "export a point cache (.pc2, .mdd) or glTF from the program that made it"
 PICKLE = (
-    "pickles can run code when they are opened, so mocpack opens none: save the arrays with "
-    "numpy.savez"
+    "a pickle can run code when it is opened, so mocpack does not open it: save the "
+    "arrays with numpy.savez"
 )
-STATIC = "it is a static shape without motion"
-# how a file begins, or how its name ends, and what its owner can do
+STATIC = "it is a static mesh without motion"
+# (first bytes, or extension; program; advice)
 ADVICE_BY_MAGIC = (
     (b"BLENDER", "Blender", "export BVH or glTF (.glb) from Blender"),
     (
@@ -56,7 +56,7 @@ ADVICE_BY_EXTENSION = {
 
 
 def suggest_conversion(data: bytes, name: str) -> str | None:
-    """Return a clause for a file that cannot be read, where something can be done about it."""
+    """Return advice for a file that cannot be read, or None."""
     known = next(
         ((kind, way) for start, kind, way in ADVICE_BY_MAGIC if data.startswith(start)), None
     )

@@ -1,6 +1,6 @@
-"""What of a clip is not in a file that was made of it: two clips compared, part by part.
+"""Report what a conversion lost, by comparing a clip with what was read back from the new file.
 
-The second is what was read back, so nothing has to be said of any format beforehand.
+The comparison needs no knowledge about any format.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import numpy as np
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.units import format_length
 
-# what readers say of their own doing, and no loss where it differs
+# Written by readers themselves; a difference is not a loss.
 OWN_METADATA = frozenset(
     {"source", "generator", "unit_guessed", "animation", "bones", "scale_noise_dropped"}
 )
-MAX_NAMES_SHOWN = 4  # names of a list
+MAX_NAMES_SHOWN = 4
 
 
 def list_losses(clip: AnyClip, back: AnyClip) -> list[str]:
-    """Return what `back` lacks of `clip`, a few words each; an empty list where that is nothing."""
+    """Return what `back` lacks of `clip`, a few words each."""
     if isinstance(clip, VertexClip) or isinstance(back, VertexClip):
         return list(_lost_vertex_data(clip, back))
     parts = (_lost_joints, _lost_timing, _lost_take_data, _lost_source_info)
@@ -28,9 +28,10 @@ def list_losses(clip: AnyClip, back: AnyClip) -> list[str]:
 
 
 def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
-    """Return how far, in metres, a joint of the same name or a vertex is from where it was.
+    """Return the largest distance of a joint or vertex between two clips, in meters.
 
-    At the frames of `clip`, in gaps nothing counts. None where the two have nothing in common.
+    Matches joints by name, compares at the frames of `clip` and skips gaps. Returns None if the
+    clips have nothing in common.
     """
     if isinstance(clip, VertexClip) or isinstance(back, VertexClip):
         if not isinstance(clip, VertexClip) or not isinstance(back, VertexClip):
@@ -48,29 +49,29 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
         at = np.interp(clip.times - shift, back.times, np.arange(back.frame_count))
         theirs = back.poses_at(at).positions()
     ours, others = (list(column) for column in zip(*pairs, strict=True))
-    apart = np.linalg.norm(clip.positions()[:, ours] - theirs[:, others], axis=-1)
+    distances = np.linalg.norm(clip.positions()[:, ours] - theirs[:, others], axis=-1)
     seen = clip.take_data.valid
     if seen is not None:
-        apart = apart[seen[:, ours]]
-    return float(apart.max(initial=0.0))
+        distances = distances[seen[:, ours]]
+    return float(distances.max(initial=0.0))
 
 
 def describe(clip: AnyClip, back: AnyClip, guessed: str | None = None) -> str:
-    """Return a line that says what was lost, and how far joints or vertices were moved.
+    """Return a line with what was lost and how far joints or vertices moved.
 
-    `guessed` is the unit that readers take for the file's, where it says none and they are wrong.
+    `guessed` is the unit that readers will guess, if the file names none and the guess is wrong.
     """
     lost, moved = list_losses(clip, back), max_displacement(clip, back)
-    lost += [f"its unit (readers guess {guessed})"] if guessed else []
+    lost += [f"unit (readers guess {guessed})"] if guessed else []
     words = f"lost: {', '.join(lost)}" if lost else "nothing is lost"
     if moved is None:
-        return f"{words}; nothing of it can be compared"
+        return f"{words}; positions cannot be compared"
     what = "vertices" if isinstance(clip, VertexClip) else "joints"
     return f"{words}; {what} {'exact' if moved == 0 else 'within ' + format_length(moved)}"
 
 
 def _match_joints(clip: Clip, back: Clip) -> list[tuple[int, int]]:
-    """Return the joints of both that are the same: those of the same names, or all in order."""
+    """Return pairs of matching joints: by name, or by order if the counts are equal."""
     ours, theirs = clip.skeleton.unique_names, back.skeleton.unique_names
     place = {name: j for j, name in enumerate(theirs)}
     found = [(j, place[name]) for j, name in enumerate(ours) if name in place]
@@ -82,16 +83,16 @@ def _match_joints(clip: Clip, back: Clip) -> list[tuple[int, int]]:
 def _lost_joints(clip: Clip, back: Clip) -> Iterator[str]:
     ours, theirs = clip.skeleton, back.skeleton
     if len(theirs.roots) < len(ours.roots):
-        yield f"that there are {len(ours.roots)} roots"
+        yield f"separate roots ({len(ours.roots)})"
     missing = [name for name in ours.names if name not in theirs.names]
     if len(theirs) < len(ours):
         yield _format_count(len(ours) - len(theirs), "joint", missing)
     elif missing or theirs.names.count("") < ours.names.count(""):
         yield _format_count(max(1, len(missing)), "name", missing)
     elif len(set(ours.names)) < len(ours.names) and len(set(theirs.names)) == len(theirs.names):
-        yield "that names are repeated"
+        yield "repeated names"
     if len(theirs) > len(ours):
-        yield f"the number of joints ({len(ours)}, now {len(theirs)})"
+        yield f"joint count ({len(ours)}, now {len(theirs)})"
     if len(theirs.end_sites) < len(ours.end_sites):
         yield _format_count(len(ours.end_sites) - len(theirs.end_sites), "end site", [])
     if ours.has_rest and not theirs.has_rest:
@@ -104,13 +105,13 @@ def _lost_joints(clip: Clip, back: Clip) -> Iterator[str]:
 
 def _lost_timing(clip: Clip, back: Clip) -> Iterator[str]:
     if back.frame_count != clip.frame_count:
-        yield f"its frames ({clip.frame_count}, now {back.frame_count})"
+        yield f"frame count ({clip.frame_count}, now {back.frame_count})"
     if clip.take_data.times is not None and back.take_data.times is None:
         yield "uneven times"
     elif abs(back.times[0] - clip.times[0]) > 1e-6:
-        yield f"its start at {clip.times[0]:g} s"
+        yield f"start at {clip.times[0]:g} s"
     if clip.header.loop and not back.header.loop:
-        yield "that it loops"
+        yield "loop flag"
 
 
 def _lost_take_data(clip: Clip, back: Clip) -> Iterator[str]:
@@ -118,36 +119,36 @@ def _lost_take_data(clip: Clip, back: Clip) -> Iterator[str]:
     if missing:
         yield _format_count(len(missing), "track", missing)
     if clip.take_data.valid is not None and back.take_data.valid is None:
-        yield f"which {int((~clip.take_data.valid).sum())} places are gaps"
+        yield f"gaps ({int((~clip.take_data.valid).sum())} positions)"
 
 
 def _lost_source_info(clip: Clip, back: Clip) -> Iterator[str]:
     if (clip.header.up, clip.header.handedness) != (back.header.up, back.header.handedness):
-        yield f"its source's axes ({clip.header.up} up, {clip.header.handedness}-handed)"
+        yield f"source axes ({clip.header.up} up, {clip.header.handedness}-handed)"
     if clip.channels is not None and back.channels is None:
-        yield "its source's own angles"
+        yield "source angles"
     missing = [key for key in clip.metadata if key not in back.metadata and key not in OWN_METADATA]
     if missing:
-        yield _format_count(len(missing), "piece", missing, "of metadata")
+        yield _format_count(len(missing), "metadata field", missing)
 
 
 def _lost_vertex_data(clip: AnyClip, back: AnyClip) -> Iterator[str]:
     if not isinstance(clip, VertexClip) or not isinstance(back, VertexClip):
-        yield "what kind of motion it is"
+        yield "kind of motion"
         return
     if len(clip.header.faces) and not len(back.header.faces):
         yield f"{len(clip.header.faces)} triangles"
     if abs(back.frame_time / clip.frame_time - 1) > 1e-6:
-        yield f"its {1 / clip.frame_time:g} frames a second"
+        yield f"frame rate ({1 / clip.frame_time:g} frames per second)"
 
 
-def _format_count(count: int, what: str, names: Sequence[str], after: str = "") -> str:
-    """Return how many, and the first names.
+def _format_count(count: int, what: str, names: Sequence[str]) -> str:
+    """Return a count with the first names.
 
-    >>> _counted(2, "track", ["smile", "frown"])
+    >>> _format_count(2, "track", ["smile", "frown"])
     '2 tracks (smile, frown)'
     """
     shown = [name[:40] for name in names[:MAX_NAMES_SHOWN] if name]
     listed = ", ".join(shown) + (", …" if len(names) > MAX_NAMES_SHOWN else "")
-    words = f"{count} {what}{'s' * (count > 1)} {after}".rstrip()
+    words = f"{count} {what}{'s' * (count > 1)}"
     return f"{words} ({listed})" if shown else words

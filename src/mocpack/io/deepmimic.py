@@ -1,7 +1,8 @@
-"""Motions of DeepMimic's humanoid: JSON of a frame's duration and 43 numbers of its pose.
+"""DeepMimic motions of its humanoid: JSON with a duration and 43 pose numbers per frame.
 
-The file has no skeleton; it is that of `humanoid3d.txt` of DeepMimic (Peng and others 2018, MIT).
-Metres, y up; quaternions are (w, x, y, z) there, knees and elbows hinges about z.
+The file has no skeleton; it comes from DeepMimic's `humanoid3d.txt` (Peng et al. 2018, MIT
+license).
+Lengths are meters, y is up, quaternions are (w, x, y, z), knees and elbows are hinges about z.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
-# name, parent, place in the parent's frame, how many numbers it has in a frame
+# (name, parent, position in the parent's frame, numbers per frame)
 BODY = (
     ("root", -1, (0.0, 0.0, 0.0), 4),
     ("chest", 0, (0.0, 0.236151, 0.0), 4),
@@ -33,33 +34,33 @@ BODY = (
     ("left_shoulder", 1, (-0.02405, 0.2435, -0.18311), 4),
     ("left_elbow", 11, (0.0, -0.274788, 0.0), 1),
 )
-WRIST = (0.0, -0.258947, 0.0)  # below each elbow
+WRIST = (0.0, -0.258947, 0.0)  # position below each elbow
 ELBOWS = (7, 12)
 NUMBERS_PER_FRAME = 1 + 3 + sum(row[3] for row in BODY)
-EVEN_TOLERANCE = 1e-3  # of a duration: numbers are rounded to six decimals in these files
+EVEN_TOLERANCE = 1e-3  # of the mean duration; these files round to six decimals
 
 
 def read(data: bytes, *, unit: float | None = None) -> Clip:
-    """Read a DeepMimic motion; lengths are metres unless `unit` says otherwise."""
-    metres = 1.0 if unit is None else unit
+    """Read a DeepMimic motion; `unit` is the length of one file unit in meters, 1 by default."""
+    meters = 1.0 if unit is None else unit
     loop, rows = _parse(data)
     durations = rows[:, 0]
     if (durations[:-1] <= 0).any():
         at = int(np.argmax(durations[:-1] <= 0))
-        raise CorruptionError(f"frame {at} lasts {durations[at]:.6g} s; it must be above 0")
-    turns, column = np.empty((len(rows), len(BODY), 4)), 4
+        raise CorruptionError(f"frame {at} must last longer than 0 s, got {durations[at]:.6g} s")
+    local_rotations, column = np.empty((len(rows), len(BODY), 4)), 4
     for j, (_, _, _, width) in enumerate(BODY):
         part = rows[:, column : column + width]
         column += width
-        turns[:, j] = (
+        local_rotations[:, j] = (
             _hinge_to_quaternion(part) if width == 1 else rotations.normalize(np.roll(part, -1, 1))
         )
     try:
         return Clip.build(
-            skeleton(metres),
-            turns,
-            rows[:, 1:4] * metres,
-            unit=metres,
+            skeleton(meters),
+            local_rotations,
+            rows[:, 1:4] * meters,
+            unit=meters,
             loop=loop,
             **_choose_timing(durations[:-1]),
         )
@@ -68,12 +69,12 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 
 
 def skeleton(unit: float = 1.0) -> Skeleton:
-    """Return the humanoid's skeleton, its lengths in so many metres."""
-    places = unit * np.array([row[2] for row in BODY])
+    """Return the humanoid's skeleton; `unit` scales its lengths."""
+    positions = unit * np.array([row[2] for row in BODY])
     return Skeleton(
         tuple(row[0] for row in BODY),
         tuple(row[1] for row in BODY),
-        places,
+        positions,
         unit * np.array([WRIST, WRIST]),
         ELBOWS,
         tuple(_choose_channels(j, row[3]) for j, row in enumerate(BODY)),
@@ -92,7 +93,7 @@ def _hinge_to_quaternion(angles: F64) -> F64:
 
 
 def _choose_timing(durations: F64) -> dict[str, Any]:
-    """Return the frame time, or the times where durations differ."""
+    """Return the frame time, or the frame times if durations differ."""
     if not len(durations):
         return {"frame_rate": 30.0}
     if np.ptp(durations) <= EVEN_TOLERANCE * durations.mean():
@@ -101,30 +102,30 @@ def _choose_timing(durations: F64) -> dict[str, Any]:
 
 
 def _parse(data: bytes) -> tuple[bool, F64]:
-    """Return whether the motion wraps, and its frames (T, 44)."""
+    """Return whether the motion loops, and its frames (T, 44)."""
     try:
         root = json.loads(data.decode("utf-8-sig"))
     except RecursionError:
-        raise CorruptionError("its JSON is nested too deeply") from None
+        raise CorruptionError("JSON is nested too deeply") from None
     except ValueError as error:
-        raise CorruptionError(f"its JSON cannot be read: {str(error)[:200]}") from error
+        raise CorruptionError(f"invalid JSON: {str(error)[:200]}") from error
     frames = root.get("Frames") if isinstance(root, dict) else None
     if not isinstance(frames, list) or not all(isinstance(row, list) for row in frames):
-        raise CorruptionError("Frames must be a list of frames")
+        raise CorruptionError("Frames must be a list of lists")
     if not frames:
-        raise FormatError("this DeepMimic file is static: it has no frames, so no animation")
+        raise FormatError("expected an animation, but this DeepMimic file has no frames")
     widths = {len(row) for row in frames}
     if widths != {NUMBERS_PER_FRAME}:
         raise CorruptionError(
-            f"a frame of DeepMimic's humanoid has {NUMBERS_PER_FRAME} numbers, and these have "
-            f"{', '.join(map(str, sorted(widths)[:5]))}: other bodies are not known"
+            f"DeepMimic's humanoid has {NUMBERS_PER_FRAME} numbers per frame, got "
+            f"{', '.join(map(str, sorted(widths)[:5]))}; other bodies are not supported"
         )
     if not all(type(value) in (int, float) for row in frames for value in row):
-        raise CorruptionError("Frames must hold numbers alone")
+        raise CorruptionError("Frames must contain only numbers")
     try:
         rows = np.array(frames, np.float64)
     except OverflowError:
-        raise CorruptionError("Frames hold a number beyond 1e308") from None
+        raise CorruptionError("Frames contains a number beyond 1e308") from None
     if not np.isfinite(rows).all():
-        raise CorruptionError("Frames must hold finite numbers")
+        raise CorruptionError("Frames must contain only finite numbers")
     return root.get("Loop") == "wrap", rows

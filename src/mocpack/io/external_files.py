@@ -1,8 +1,8 @@
-"""Files that another file names: the buffers of a glTF, layers of a USD, includes of an MJCF.
+"""Open files that another file refers to: glTF buffers, USD layers, MJCF includes.
 
-A file may come from a stranger, so it must not choose what is read from the rest of the disk. The
-files that it names must lie in its folder or below, after links are resolved, unless the caller
-allows others. Only regular files are opened: a pipe or a device could block forever.
+A file from a stranger must not choose what is read from the rest of the disk. External files must
+therefore be in its folder or below, after links are resolved, unless the caller allows others. Only
+regular files are opened, because a pipe or device could block forever.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import BinaryIO
 
 from mocpack.errors import FormatError
 
-MAX_FILE_BYTES = 4 << 30  # bytes of one file
-URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # a drive of Windows has one letter
-# O_NONBLOCK, because opening a pipe waits for its writer otherwise
+MAX_FILE_BYTES = 4 << 30
+URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")  # a Windows drive has one letter
+# O_NONBLOCK: otherwise, opening a pipe waits for its writer.
 OPEN_FLAGS = os.O_RDONLY
 for _flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
     OPEN_FLAGS |= getattr(os, _flag, 0)
@@ -27,30 +27,30 @@ for _flag in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"):
 def external_file_reader(
     path: str | Path, *, allow_outside: bool = False
 ) -> Callable[[str], bytes]:
-    """Return a function that reads the files that `path` names, by their names in it."""
+    """Return a function that reads files by the names that the file `path` uses for them."""
     return lambda name: read_external_file(path, name, allow_outside=allow_outside)
 
 
 def read_external_file(
     path: str | Path, name: str, *, allow_outside: bool = False, limit: int = MAX_FILE_BYTES
 ) -> bytes:
-    """Return the bytes of a file that the file `path` names.
+    """Return the bytes of a file that the file `path` refers to.
 
     Parameters
     ----------
     path : path
-        The file that names the other one.
+        The referring file.
     name : str
-        What it calls it: a path from its own folder, or an absolute one.
+        The reference: a path relative to the folder of `path`, or an absolute one.
     allow_outside : bool
-        Whether the other file may lie outside the folder of `path`.
+        Whether the file may be outside the folder of `path`.
     limit : int
-        The most bytes that it may have.
+        Largest allowed size in bytes.
 
     Raises
     ------
     FormatError
-        If it lies outside, is no regular file, is too large, or cannot be read.
+        If the file is outside, not regular, too large or unreadable.
     """
     found = find_external_file(path, name, allow_outside=allow_outside)
     try:
@@ -59,36 +59,36 @@ def read_external_file(
             data = file.read(size) if size <= limit else b""
     except OSError as error:
         reason = error.strerror or error
-        raise FormatError(f"it refers to {name[:200]!r}, which cannot be read: {reason}") from error
+        raise FormatError(f"cannot read referenced file {name[:200]!r}: {reason}") from error
     if size > limit:
-        raise FormatError(f"it refers to {name[:200]!r}, which has more than {limit} bytes")
+        raise FormatError(f"referenced file {name[:200]!r} is larger than {limit} bytes")
     return data
 
 
 def find_external_file(path: str | Path, name: str, *, allow_outside: bool = False) -> Path:
-    """Return the path of a file that the file `path` names, with all links resolved."""
+    """Return the resolved path of a file that the file `path` refers to."""
     if URL.match(name):
-        raise FormatError(f"it refers to {name[:200]!r}; only files are opened, not addresses")
+        raise FormatError(f"refers to {name[:200]!r}; only files can be opened, not URLs")
     folder = os.path.realpath(Path(path).parent)
     try:
         found = os.path.realpath(Path(folder, name))
         os.fsencode(found)
     except ValueError as error:
-        raise FormatError(f"it refers to {name[:200]!r}, which no file can be called") from error
+        raise FormatError(f"refers to {name[:200]!r}, which is not a valid file name") from error
     if not allow_outside and not Path(found).is_relative_to(folder):
         raise _outside_error(name, found)
     return Path(found)
 
 
 def check_inside_folder(name: str) -> None:
-    """Check a name in a store that has no links: it must not lead out of the folder."""
+    """Raise an error if a name in a store without links leads out of its folder."""
     path = os.path.normpath(name.replace("\\", "/")).replace("\\", "/")
     if URL.match(name) or path.startswith(("/", "../")) or path == ".." or "\0" in name:
         raise _outside_error(name, path)
 
 
 def open_regular_file(path: str | Path) -> BinaryIO:
-    """Open a regular file for reading; anything else is an `OSError`, without waiting for it."""
+    """Open a regular file for reading; raise `OSError` for anything else, without blocking."""
     handle = os.open(path, OPEN_FLAGS)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -98,6 +98,6 @@ def open_regular_file(path: str | Path) -> BinaryIO:
 
 def _outside_error(name: str, found: str) -> FormatError:
     return FormatError(
-        f"it refers to {name[:200]!r} ({found[:200]}), outside its folder; if you trust the file, "
-        "--allow-outside opens it (allow_outside=True in Python)"
+        f"refers to {name[:200]!r} ({found[:200]}), outside its folder; if you trust the "
+        "file, pass --allow-outside (allow_outside=True in Python)"
     )

@@ -1,7 +1,7 @@
-"""Takes of FBX files as skeletal clips, read by ufbx in a process of its own.
+"""FBX takes as skeletal clips, read by ufbx in a child process.
 
-ufbx evaluates layers, pivots, rotation orders and inheritance of scales; `fbx_child.py` asks it for
-local transforms at even times, in metres and y up. `docs/formats.md` says what is kept.
+ufbx evaluates layers, pivots, rotation orders and scale inheritance. `fbx_child.py` samples local
+transforms at even times, in meters with y up. `docs/formats.md` lists what is kept.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from mocpack.take_data import Track, split_scales
 from mocpack.texts import shorten_text
 
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
-MIN_MOVEMENT_M = 1e-6  # metres: a place that strays less from its rest is there
-WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
+MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored
+WEIGHT_BOUND = 1e-4  # of blend shape weights, which range from 0 to 1
 CHANNEL_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 
 @dataclass(frozen=True)
 class Poses:
-    """What a take does at some times.
+    """Poses of a take at some times.
 
     Attributes
     ----------
     times : array, shape (T,), seconds
     channels : dict
-        "translation" (T, J, 3), "rotation" (T, J, 4), "scale" (T, J, 3) or, at rest, (1, J, 3).
+        "translation" (T, J, 3), "rotation" (T, J, 4), "scale" (T, J, 3) or, if constant, (1, J, 3).
     weights : dict of array, shape (T,)
-        Of blend shapes, by name.
+        Blend shape weights by name.
     """
 
     times: F64
@@ -49,7 +49,7 @@ class Poses:
     weights: dict[str, F64]
 
     def at(self, rows: I64) -> Poses:
-        """Return those at some of the times."""
+        """Return the poses of some rows."""
         return Poses(
             self.times[rows],
             {name: v if len(v) == 1 else v[rows] for name, v in self.channels.items()},
@@ -68,7 +68,7 @@ class Poses:
 
 
 def list_clips(data: bytes) -> list[str]:
-    """Return the names of the takes that move something, all different."""
+    """Return unique names of the takes that move something."""
     return motion_names(run_reader(UFBX, data, read=False)[0], "take")
 
 
@@ -79,15 +79,14 @@ def read(
     clip: str | None = None,
     fps: float | None = None,
 ) -> Clip:
-    """Read one take: the one named, or numbered from 0, or else the first that moves something.
+    """Read one take, chosen by name or by index from 0; by default the first that moves something.
 
     Parameters
     ----------
     unit : float, optional
-        Metres of one unit of the file, in place of what it says.
+        Length of one file unit in meters, instead of what the file states.
     fps : float, optional
-        Frames a second to sample it at; left out, those of the scene, or of its keys where they
-        are denser.
+        Sampling rate. By default the frame rate of the scene, or of the keys if they are denser.
     """
     check_fps(fps)
     run_request = partial(run_reader, UFBX, data)
@@ -96,7 +95,10 @@ def read(
         raise FormatError(_describe_static(response))
     name = motion_names(response, "take")[response["number"]]
     if len(response["joints"]) > MAX_JOINTS:
-        raise CorruptionError(f"{len(response['joints'])} joints are more than mocpack reads")
+        raise CorruptionError(
+            f"the skeleton has {len(response['joints'])} joints, more than the limit of "
+            f"{MAX_JOINTS}"
+        )
     try:
         response, poses = _choose_frames(run_request, response, Numbers(body, "ufbx"))
         return _build_clip(response, poses, name, unit)
@@ -106,9 +108,9 @@ def read(
 
 def _describe_static(response: dict[str, Any]) -> str:
     if not response["still"]:
-        return "this FBX is static: there is no take in it, so no animation"
+        return "expected an animation, but this FBX has no takes"
     listed = ", ".join(response["still"])[:300]
-    return f"this FBX is static: no take of it moves a node (it has: {listed}), so no animation"
+    return f"expected an animation, but no take of this FBX moves a node (takes: {listed})"
 
 
 def _choose_frames(
@@ -116,9 +118,10 @@ def _choose_frames(
     response: dict[str, Any],
     numbers: Numbers,
 ) -> tuple[dict[str, Any], Poses]:
-    """Return an answer and its poses at the frames that a clip needs.
+    """Return a response and its poses at the frames that a clip needs.
 
-    A take of few keys is asked for again, at more times, until lines between them stay near.
+    A take with sparse keys is requested again with more frames until linear interpolation is
+    accurate.
     """
     poses, split = _read_poses(response, numbers), 1
     while response["keyed"]:
@@ -136,11 +139,11 @@ def _choose_frames(
 
 def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float | None) -> Clip:
     own = response["unit"] if 1e-9 < response["unit"] < 1e9 else 0.01
-    grown = 1.0 if unit is None else unit / own
+    unit_ratio = 1.0 if unit is None else unit / own
     up, hand = _find_axes(response["axes"])
     rest, pose = _read_rest_pose(response), poses.channels
     for values in (rest["translation"], pose["translation"]):
-        values *= grown
+        values *= unit_ratio
     moving = _find_moving_joints(pose["translation"], rest, response["parents"])
     _compensate_scale_noise(rest["translation"], pose, response["parents"], moving)
     return Clip.build(
@@ -171,7 +174,7 @@ def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float |
 
 
 def _find_axes(axes: list[list[int]]) -> tuple[str, str]:
-    """Return which axis is up and which hand it is, for scenes of axes that `space.py` knows."""
+    """Return the up axis and handedness of a scene, or ("y", "right") for unusual axes."""
     turn = np.zeros((3, 3))
     for row, (axis, sign) in enumerate(axes):
         turn[row, axis % 3] = sign
@@ -187,16 +190,16 @@ def _read_rest_pose(response: dict[str, Any]) -> dict[str, F64]:
 
 
 def _read_poses(response: dict[str, Any], numbers: Numbers) -> Poses:
-    """Return the poses of an answer; scales once if none moves."""
+    """Return the poses of a response; scales once if they are constant."""
     even = response["begin"] + np.arange(response["frames"]) / response["rate"]
     times = np.concatenate([even, response["extra"]])
     counts = dict.fromkeys(CHANNEL_WIDTHS, len(times))
     if all(count == 3 for _, channel, count in response["blocks"] if channel == "scale"):
-        counts["scale"] = 1  # none of them moves
+        counts["scale"] = 1  # all are constant
     rest = _read_rest_pose(response)
     pose = {channel: np.tile(rest[channel], (count, 1, 1)) for channel, count in counts.items()}
     for joint, channel, count in response["blocks"]:
-        # one that does not move has one value
+        # Constant channels have one value.
         pose[channel][:, joint] = numbers.take(count).reshape(-1, CHANNEL_WIDTHS[channel])
     weights = {
         name: numbers.take(len(times))
@@ -204,12 +207,12 @@ def _read_poses(response: dict[str, Any], numbers: Numbers) -> Poses:
     }
     for channel, values in pose.items():
         if not np.isfinite(values).all():
-            raise CorruptionError(f"its {channel}s must be finite")
+            raise CorruptionError(f"{channel}s must be finite")
     return Poses(times, pose, weights)
 
 
 def _choose_frame_time(times: F64, rate: float) -> float:
-    """Return the seconds of a frame: of the rate where frames are even at it."""
+    """Return the frame time: that of `rate` if frames lie on its grid, else the median gap."""
     if len(times) < 2:
         return 1 / rate
     gap = float(np.median(np.diff(times)))
@@ -217,45 +220,48 @@ def _choose_frame_time(times: F64, rate: float) -> float:
     return whole if abs(whole - gap) < 1e-6 * gap else gap
 
 
-def _find_moving_joints(places: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:
-    """Return the joints whose place strays from its rest, as seen from outside all scales."""
+def _find_moving_joints(positions: F64, rest: dict[str, F64], parents: list[int]) -> list[int]:
+    """Return the joints that move away from their rest position, measured with ancestor scales."""
     size: list[float] = []
     for joint, parent in enumerate(parents):
         own = float(np.abs(rest["scale"][joint]).max())
         size.append(min(own * (size[parent] if parent >= 0 else 1.0), 1e30))
-    strays = np.abs(places - rest["translation"]).max((0, 2))
+    deviations = np.abs(positions - rest["translation"]).max((0, 2))
     return [
         j
         for j, p in enumerate(parents)
-        if strays[j] * max(1.0, size[p] if p >= 0 else 1.0) > MIN_MOVEMENT_M
+        if deviations[j] * max(1.0, size[p] if p >= 0 else 1.0) > MIN_MOVEMENT_M
     ]
 
 
 def _compensate_scale_noise(
     offsets: F64, pose: dict[str, F64], parents: list[int], moving: list[int]
 ) -> None:
-    """Change places, in place, so that joints stay where scales put them that a clip drops.
+    """Adjust positions in place so that joints stay where they are without the scale noise.
 
-    Exporters' scales stray from 1 by up to 10⁻⁴ (`split_scales`): 0.2 mm over a body of 2 m.
+    Exporters' scales deviate from 1 by up to 10⁻⁴ (`split_scales` drops that): 0.2 mm over 2 m.
     """
     split = split_scales(pose["scale"])
     if not split.dropped:
         return
-    kept = np.tile(split.constant, (len(pose["scale"]), 1, 1))
+    clip_scales = np.tile(split.constant, (len(pose["scale"]), 1, 1))
     if split.moving is not None:
-        kept[:, split.joints] = split.moving
+        clip_scales[:, split.joints] = split.moving
     turns = rotations.as_matrix(rotations.normalize(pose["rotation"]))
-    true: list[F64] = []  # what takes a joint's frame to the world, and
-    ours: list[F64] = []  # what does so without the noise
+    true: list[F64] = []  # matrices from joint to world
+    ours: list[F64] = []  # the same without the noise
     for j, parent in enumerate(parents):
-        local, plain = turns[:, j] * pose["scale"][:, j, None], turns[:, j] * kept[:, j, None]
+        local, plain = (
+            turns[:, j] * pose["scale"][:, j, None],
+            turns[:, j] * clip_scales[:, j, None],
+        )
         true.append(local if parent < 0 else true[parent] @ local)
         ours.append(plain if parent < 0 else ours[parent] @ plain)
         if parent < 0 or not np.linalg.det(ours[parent]).all():
             continue
         reach = true[parent] @ pose["translation"][:, j, :, None]
-        places = np.linalg.solve(ours[parent], reach)[..., 0]
+        positions = np.linalg.solve(ours[parent], reach)[..., 0]
         if j in moving:
-            pose["translation"][:, j] = places
+            pose["translation"][:, j] = positions
         else:
-            offsets[j] = np.median(places, axis=0)
+            offsets[j] = np.median(positions, axis=0)

@@ -1,12 +1,13 @@
-"""The reader of FBX files in a process of its own (`child_main.py`), by ufbx.
+"""Read FBX files with ufbx in a child process (`child_main.py`).
 
-The binding of ufbx frees its objects in an order that can end the process; here nothing is freed
-(`KEEP_ALIVE`), and the process ends by itself. No other file is opened. Blocks are 64-bit floats: of
-[joint, channel, numbers], then of each blend shape.
+ufbx's binding can crash when it frees its objects, so nothing is freed (`KEEP_ALIVE`) and the
+process
+just ends. No other file is opened. Blocks are float64 values: [joint, channel, numbers], then one
+block per blend shape.
 
-Of the question it knows `fps`, at which alone poses are wanted, and `divided`, into how many parts
-the time between frames is. Where neither is given, a take of few keys is told at twice its frames
-and at what lies between them, so that `keyed_frames.py` can choose.
+The request has `fps`, an even sampling rate, and `divided`, the number of parts per frame. Without
+`fps`, a take with sparse keys is sampled at twice its frame rate and at its keys, so that
+`keyed_frames.py` can choose frames.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from array import array
 from itertools import chain, pairwise, repeat
 from typing import Any, NamedTuple
 
-SAME_TIME_S = 1e-7  # seconds: a key that is so near to a frame is at it
-DENSE_KEYS_RATIO = 1.05  # times the scene's frame rate, from which keys set the rate
-MAX_KEYS_PER_S = 1000.0  # frames a second that keys may set
+SAME_TIME_S = 1e-7  # keys this close to a frame coincide with it
+DENSE_KEYS_RATIO = 1.05  # keys set the frame rate if they are denser than the scene's by this ratio
+MAX_KEYS_PER_S = 1000.0  # that can set the frame rate
 RECORDING_KEYS_PER_S = (
-    21.6  # keys a second from which a take is a recording, where frames are not slower
+    21.6  # a take with at least this many is a recording, unless its frame rate is lower
 )
-JUMP_OFFSET_S = 1e-5  # seconds
+JUMP_OFFSET_S = 1e-5
 CHANNELS = ("translation", "rotation", "scale")
-# which of a scene's axes points right, up and to the viewer, and whether along it or against it
+# Which scene axes point right, up and to the viewer, and with which sign.
 AXES = {
     "Coord": (("", 0), ("Sign", 1)),
     "Up": (("", 1), ("Sign", 1)),
     "Front": (("", 2), ("Sign", 1)),
 }
-# properties of a node that pose it; others show or hide it, or are the user's
+# Node properties that affect its pose.
 POSE_PROPERTIES = {
     "Lcl Translation",
     "Lcl Rotation",
@@ -41,13 +42,13 @@ POSE_PROPERTIES = {
     "ScalingOffset",
     "ScalingPivot",
 }
-# whatever ufbx has handed out: its binding remembers objects that were freed, and hands them out
-# again when the same thing is asked for once more
+# References to all ufbx objects: its binding returns freed objects again when asked for the same
+# thing.
 KEEP_ALIVE: list[Any] = []
 
 
 class Scene(NamedTuple):
-    """A scene, its nodes, those that are joints, and its takes that move some of them."""
+    """A scene, its nodes, the nodes that are joints, and its takes with and without motion."""
 
     ufbx: Any
     scene: Any
@@ -58,12 +59,12 @@ class Scene(NamedTuple):
 
 
 def open_scene(ufbx: Any, data: bytes, request: dict[str, Any]) -> Scene:
-    """Return the scene of a file."""
+    """Open the scene of a file."""
     scene = _load_scene(ufbx, data)
     nodes, stacks = _keep_all_alive(scene.nodes), _keep_all_alive(scene.anim_stacks)
     moved = [_find_animated_nodes(stack) for stack in stacks]
     joints = _add_ancestors(nodes, _find_bones(scene, nodes))
-    if not any(m & joints for m in moved):  # no bones, or bones that something else carries
+    if not any(m & joints for m in moved):  # no bones, or bones that are moved by other nodes
         joints = _add_ancestors(nodes, set[int]().union(*moved))
     takes = [stack for stack, m in zip(stacks, moved, strict=True) if m & joints]
     still = [stack for stack, m in zip(stacks, moved, strict=True) if not m & joints]
@@ -78,7 +79,7 @@ def names(scene: Scene) -> tuple[list[str], list[str]]:
 def poses(
     scene: Scene, number: int, request: dict[str, Any], blocks: list[bytes]
 ) -> dict[str, Any]:
-    """Return the skeleton and one take; its numbers are put behind the blocks."""
+    """Return the skeleton and one take; append its numbers to the blocks."""
     response = _describe_skeleton(scene.nodes, scene.joints) | _read_settings(
         scene.ufbx, scene.scene
     )
@@ -89,10 +90,9 @@ def poses(
 
 
 def _load_scene(ufbx: Any, data: bytes) -> Any:
-    """Return the scene in metres, y up and right-handed, every transform as `T · R · S`.
+    """Load the scene in meters, y up and right-handed, every transform as `T · R · S`.
 
-    A left-handed one is mirrored, so that each of its axes lies along the one of ours that points
-    the same way.
+    A left-handed scene is mirrored so that its axes keep their meaning (right, up, front).
     """
     axis = ufbx.CoordinateAxis
     scene = ufbx.load_memory(
@@ -123,7 +123,7 @@ def _keep_all_alive(items: Any) -> list[Any]:
 
 
 def _find_animated_nodes(stack: Any) -> set[int]:
-    """Return the nodes whose place or turn a take changes."""
+    """Return the nodes whose transform a take changes."""
     found: set[int] = set()
     for layer in _keep_all_alive(stack.layers):
         for prop in _keep_all_alive(layer.anim_props):
@@ -142,7 +142,7 @@ def _is_changing(layer: Any, value: Any) -> bool:
 
 
 def _find_bones(scene: Any, nodes: list[Any]) -> set[int]:
-    """Return the nodes that are bones by their kind, or because a skin hangs on them."""
+    """Return the nodes that are bones by type, or because a skin uses them."""
     found = {n for n, node in enumerate(nodes) if _keep_alive(node.bone) and not node.is_root}
     for cluster in _keep_all_alive(scene.skin_clusters):
         bone = _keep_alive(cluster.bone_node)
@@ -227,11 +227,11 @@ def _sample_take(
     corners, jumps = _find_corners_and_jumps(ufbx, keyed, begin, end)
     parts = 2 * request["divided"] if keyed else 1
     count = (end - begin) * rate * parts
-    if not 0 <= (count + len(corners)) * len(column) < request["most_poses"]:
+    if not 0 <= (count + len(corners)) * len(column) < request["max_poses"]:
         return {
-            "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s: at {rate * parts:.6g} "
-            f"frames a second of {len(known['joints'])} joints that is more than mocpack reads; "
-            "--fps samples it at fewer"
+            "error": f"take {stack.name[:100]!r} lasts {end - begin:.6g} s; at {rate * parts:.6g} "
+            f"frames per second, {len(known['joints'])} joints exceed the limit; pass a lower "
+            "--fps"
         }
     times = [begin + k / (rate * parts) for k in range(int(count + 1e-3) + 1)]
     beside = [time + side for time in jumps for side in (-JUMP_OFFSET_S, JUMP_OFFSET_S)]
@@ -273,10 +273,11 @@ def _sample_take(
 def _find_sparse_curves(
     stack: Any, rate: float, begin: float, end: float
 ) -> list[tuple[list[int], list[Any]]]:
-    """Return (nodes, curves) of what few keys move, whose poses between frames count.
+    """Return (nodes, curves) that sparse keys animate, whose poses between frames matter.
 
-    None in a recording: where one curve has a key for each frame, or all have one between them.
-    Nodes below move along where a scale of the one above is undone.
+    Empty for a recording: one curve has a key in each frame, or all curves together do. Children
+    are
+    included because the scale of a parent may be compensated in them.
     """
     enough = min(RECORDING_KEYS_PER_S, 0.9 * rate)
     found = []
@@ -307,7 +308,7 @@ def _list_keys(curve: Any) -> list[Any]:
 
 
 def _keys_per_second(curve: Any, seconds: float) -> float:
-    """Return a curve's keys a second, over at least so many seconds."""
+    """Return a curve's keys per second, over at least this duration."""
     span = max(curve.max_time - curve.min_time, seconds)
     return (len(_keep_alive(curve.keyframes)) - 1) / span if span > 0 else 0.0
 
@@ -315,7 +316,7 @@ def _keys_per_second(curve: Any, seconds: float) -> float:
 def _find_corners_and_jumps(
     ufbx: Any, keyed: list[tuple[list[int], list[Any]]], begin: float, end: float
 ) -> tuple[list[float], list[float]]:
-    """Return when curves of few keys may bend sharply, and when they jump."""
+    """Return the times at which sparse curves may bend sharply, and those at which they jump."""
     if not keyed:
         return [], []
     kinds = ufbx.Interpolation
@@ -331,7 +332,7 @@ def _find_corners_and_jumps(
 
 
 def _drop_even_times(wanted: list[float], begin: float, rate: float, count: int) -> list[float]:
-    """Return those of the times that are not among `count` even ones, nor at one another's."""
+    """Return the times that are not among `count` even ones, without duplicates."""
     found: list[float] = []
     for time in sorted(wanted):
         nearest = min(max(round((time - begin) * rate), 0), count - 1)
@@ -342,7 +343,7 @@ def _drop_even_times(wanted: list[float], begin: float, rate: float, count: int)
 
 
 def _choose_rate(stack: Any, scene_rate: float, seconds: float) -> float:
-    """Return the scene's frames a second, or those of keys that are denser."""
+    """Return the scene's frame rate, or that of the keys if they are denser."""
     rate = scene_rate if 1e-3 < scene_rate < MAX_KEYS_PER_S else 30.0
     fastest = 0.0
     for curve in _list_curves(stack):
@@ -377,7 +378,7 @@ def _sample_node(
     extra: list[float],
     known: dict[Any, Any],
 ) -> dict[str, array[float]]:
-    """Return the channels of a node that move, at all times, and those that do not, once."""
+    """Return the channels of a node: moving ones at all times, constant ones once."""
     found: dict[str, array[float]] = {}
     others = [ufbx.evaluate_transform(anim, node, time) for time in extra]
     for place, channel in enumerate(CHANNELS):
@@ -386,7 +387,7 @@ def _sample_node(
             found[channel] = array("d", keys[0].value)
             continue
         values = _pick_baked_values(keys, times, known)
-        if values is None:  # frames between the baked keys, where a line may miss the curve
+        if values is None:  # frames between baked keys, where linear interpolation would be wrong
             poses = map(ufbx.evaluate_transform, repeat(anim), repeat(node), times)
             values = [pose[place] for pose in poses]
         values += [pose[place] for pose in others]
@@ -395,21 +396,21 @@ def _sample_node(
 
 
 def _pick_baked_values(keys: Any, times: list[float], known: dict[Any, Any]) -> list[Any] | None:
-    """Return the values at these times, if each has a key: the last one, where values jump.
+    """Return the values at these times if each has a key; at a jump, the last key.
 
-    Most channels have the same keys, so that which of them are taken is `known` from the last.
+    Most channels have the same keys, so the matching indices are cached in `known`.
     """
     stamps, values = zip(*((key.time, key.value) for key in keys), strict=True)
     if known.get("stamps") != stamps:
-        known["stamps"], known["places"] = stamps, _match_times(stamps, times)
-    places = known["places"]
-    if places is None:
+        known["stamps"], known["positions"] = stamps, _match_times(stamps, times)
+    positions = known["positions"]
+    if positions is None:
         return None
-    return list(values) if len(places) == len(values) else [values[place] for place in places]
+    return list(values) if len(positions) == len(values) else [values[place] for place in positions]
 
 
 def _match_times(stamps: tuple[float, ...], times: list[float]) -> list[int] | None:
-    """Return which of increasing times is at each of others, None where one of these has none."""
+    """Return for each time the index of its stamp (increasing), or None if one has none."""
     found, at, last = [], 0, len(stamps) - 1
     for time in times:
         while at < last and stamps[at + 1] <= time + SAME_TIME_S:
@@ -423,7 +424,7 @@ def _match_times(stamps: tuple[float, ...], times: list[float]) -> list[int] | N
 def _sample_weights(
     ufbx: Any, scene: Any, anim: Any, bake: Any, times: list[float], blocks: list[bytes]
 ) -> dict[str, Any]:
-    """Return the names of the blend shapes that a take moves; their weights become blocks."""
+    """Return the names of the animated blend shapes; append their weights to the blocks."""
     moved = {element.element_id for element in _keep_all_alive(bake.elements)}
     names = []
     for channel in _keep_all_alive(scene.blend_channels):

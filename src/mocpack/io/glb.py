@@ -1,8 +1,8 @@
-"""Skeletal clips as glTF 2.0: a node for each joint, one animation of float32 keys.
+"""Write skeletal clips as glTF 2.0: a node per joint and one animation with float32 keys.
 
-Metres, seconds, y up and (x, y, z, w) are glTF's own conventions too. Joints that never turn or
-move have no keys, their pose is their node's. End sites are nodes without motion. Bones are drawn
-as a figure of thin double pyramids, so that a program that shows the file shows something.
+glTF shares mocpack's conventions: meters, seconds, y up, (x, y, z, w). Constant channels become the
+node's pose and have no keys. End sites are nodes without motion. Bones are drawn as thin double
+pyramids, so that viewers show something.
 """
 
 from __future__ import annotations
@@ -21,41 +21,38 @@ from mocpack.rotations import IDENTITY
 from mocpack.skeleton import Skeleton
 
 IDENTITY_POSE = {"translation": (0.0, 0.0, 0.0), "rotation": IDENTITY, "scale": (1.0, 1.0, 1.0)}
-END_SITE_MARK, ORIGIN_MARK = "end site", "origin"  # what such nodes say of themselves
-BONE_THICKNESS = 0.08  # of a drawn bone, in its length
-DOT_SIZE_M = 0.01  # metres: half the size of a joint without a bone, such as a marker
-# corners of a double pyramid: its ends, and the square at a quarter of its way
+END_SITE_MARK, ORIGIN_MARK = "end site", "origin"  # values of extras.mocpack in such nodes
+BONE_THICKNESS = 0.08  # relative to the bone length
+DOT_SIZE_M = 0.01  # half the size of a joint without a bone, such as a marker
+# Triangles of a double pyramid: two tips (0, 1) and a square (2 to 5) at a quarter of its length.
 PYRAMID = np.array(
     [[0, 2, 3], [0, 3, 4], [0, 4, 5], [0, 5, 2], [1, 3, 2], [1, 4, 3], [1, 5, 4], [1, 2, 5]]
 )
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` is binary glTF."""
+    """Return whether `data` is binary glTF."""
     return data.startswith(MAGIC)
 
 
 def write(clip: Clip, *, figure: bool = True) -> bytes:
-    """Return the clip as a .glb file; numbers are rounded to float32, as the format has it.
-
-    Without a `figure` there is no mesh in it.
-    """
+    """Return the clip as a .glb file, rounded to float32; without a mesh if `figure` is False."""
     return gltf_build.pack_binary(*build(clip, figure=figure))
 
 
 def write_text(clip: Clip) -> bytes:
-    """Return the clip as a .gltf file, its numbers inside it."""
+    """Return the clip as a .gltf file with its buffer inside."""
     return gltf_build.pack_text(*build(clip))
 
 
 def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
-    """Return the document of a clip and its buffer."""
+    """Return the glTF document of a clip and its buffer."""
     buffer = Buffer()
     nodes = build_nodes(clip.skeleton)
     animation = build_animation(clip, buffer, nodes, pose_still_joints=True)
     roots = list(clip.skeleton.roots)
     top = 0
-    if len(roots) > 1:  # the joints of a skin have one node above them all
+    if len(roots) > 1:  # the joints of a skin need a common root
         top = len(nodes)
         nodes.append({"name": "origin", "children": roots, "extras": {"mocpack": ORIGIN_MARK}})
     shown = [top]
@@ -78,12 +75,12 @@ def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
 
 
 def key_times(clip: Clip) -> F64:
-    """Return the times (T,) of a clip's frames as keys have them: none before 0."""
+    """Return the key times (T,) of a clip's frames, shifted so that none is negative."""
     return np.asarray(clip.times - min(0.0, clip.times[0]))
 
 
 def iterate_channels(clip: Clip) -> Iterator[tuple[str, int, F64]]:
-    """Yield (path, joint, keys (T, n)) of everything that may move."""
+    """Yield (path, joint, keys (T, n)) of every channel that may move."""
     for j in range(len(clip.skeleton)):
         yield "rotation", j, clip.rotations[:, j]
     for m, j in enumerate(clip.translated_joints):
@@ -98,8 +95,9 @@ def build_animation(
 ) -> Object:
     """Return the animation of a clip's joints, which are the first of the nodes.
 
-    What keeps away from its rest has keys; where `pose_still_joints` says so, and the skeleton has no rest of
-    its own, it becomes its node's pose instead.
+    Channels that differ from the node's pose get keys. With `pose_still_joints`, constant channels
+    change
+    the node's pose instead, unless the skeleton has rest rotations of its own.
     """
     times = buffer.add(key_times(clip), bounds=True)
     samplers: list[Object] = []
@@ -114,7 +112,7 @@ def build_animation(
             output = buffer.add(keys)
             channels.append({"sampler": len(samplers), "target": {"node": joint, "path": path}})
             samplers.append({"input": times, "output": output, "interpolation": "LINEAR"})
-    if not samplers:  # a clip that stands still is as long as it is all the same
+    if not samplers:  # keeps the duration of a clip without motion
         samplers.append({"input": times, "output": buffer.add(clip.rotations[:, 0])})
         channels.append({"sampler": 0, "target": {"node": 0, "path": "rotation"}})
     name = str(clip.metadata.get("animation") or "motion")
@@ -126,7 +124,7 @@ def _node_value(node: Object, path: str) -> Any:
 
 
 def build_nodes(skeleton: Skeleton) -> list[Object]:
-    """Return the joints' nodes in order, and after them those of the end sites."""
+    """Return the joints' nodes in order, followed by those of the end sites."""
     children: list[list[int]] = [[] for _ in skeleton.names]
     for joint, parent in enumerate(skeleton.parents):
         if parent >= 0:
@@ -152,7 +150,7 @@ def build_nodes(skeleton: Skeleton) -> list[Object]:
 
 
 def _build_figure(skeleton: Skeleton, buffer: Buffer) -> Object:
-    """Return the mesh of all bones, each in the space of its joint: no bind pose is needed."""
+    """Return the mesh of all bones, each in the space of its joint, so no bind pose is needed."""
     owners, corners = _place_bones(skeleton)
     faces = PYRAMID + 6 * np.arange(len(owners))[:, np.newaxis, np.newaxis]
     joints = np.zeros((len(owners), 6, 4))
@@ -183,7 +181,7 @@ def _place_bones(skeleton: Skeleton) -> tuple[list[int], F64]:
 
 
 def _build_pyramid(bone: F64) -> F64:
-    """Return the corners (6, 3) of a bone from the origin to where it ends."""
+    """Return the corners (6, 3) of a bone that starts at the origin."""
     length = np.linalg.norm(bone)
     least = np.eye(3)[np.abs(bone).argmin()]
     across = np.cross(bone, least)

@@ -1,7 +1,7 @@
-"""Animations of glTF 2.0 files (.glb, .gltf, .vrma) as skeletal clips, posed as three.js does.
+"""Read animations of glTF 2.0 files (.glb, .gltf, .vrma) as skeletal clips, posed like three.js.
 
-A joint is made of every node that a skin or an animation of the file names, and of those above
-them: all animations of a file have the same skeleton. `docs/formats.md` says what is kept.
+Every node that a skin or an animation of the file uses becomes a joint, with its ancestors, so all
+animations of a file share one skeleton. `docs/formats.md` lists what is kept.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
 PATH_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
-MIN_MOVEMENT_M = 1e-6  # metres: a place that strays less from its rest is there
-WEIGHT_BOUND = 1e-4  # of morph weights and expressions, where 1 is all of it
-# what a node may say that is but the end of a bone
+MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored
+WEIGHT_BOUND = 1e-4  # of morph weights and expressions, which range from 0 to 1
+# Fields of a node that is only the end of a bone.
 END_SITE_FIELDS = {"name", "translation", "rotation", "scale", "extras"}
 ORIGIN_FIELDS = {"name", "children", "extras"}
-# what is beside the motion: where it is in a document, and what it is called
+# (list in the document, singular, plural) of content other than motion.
 IGNORED_CONTENT = (
     ("meshes", "mesh", "meshes"),
     ("materials", "material", "materials"),
     ("images", "picture", "pictures"),
     ("cameras", "camera", "cameras"),
 )
-ORIGIN_MARK = "origin"  # what such a node that we wrote says of itself
+ORIGIN_MARK = "origin"  # value of extras.mocpack in nodes that mocpack added
 VRM = "VRMC_vrm_animation"
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """The tree of nodes, and each one's pose at rest.
+    """The tree of nodes with their rest poses.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Nodes:
 
 
 def list_clips(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
-    """Return the names of the animations in a file, all different."""
+    """Return unique names of the animations in a file."""
     return list_animations(gltf_file.parse(data, read_external))
 
 
@@ -76,22 +76,22 @@ def read(
     fps: float | None = None,
     read_external: Callable[[str], bytes] | None = None,
 ) -> Clip:
-    """Read one animation: the one named, or numbered from 0, or else the first.
+    """Read one animation, chosen by name or by index from 0; by default the first.
 
     Parameters
     ----------
     unit : float, optional
-        Metres of one unit; glTF's is the metre.
+        Length of one file unit in meters, 1 by default.
     fps : float, optional
-        Frames a second to sample it at; left out, frames are chosen so that none of its keys is
-        lost (`gltf_keys.frame_times`).
+        Sampling rate. By default, frames are chosen so that no key is lost
+        (`gltf_keys.frame_times`).
     read_external : callable, optional
-        Returns the bytes of a file beside this one.
+        Returns the bytes of an external file by its name.
     """
     document = gltf_file.parse(data, read_external)
     known = list_animations(document)
     if not known:
-        raise FormatError("this glTF is static: there is no animation in it")
+        raise FormatError("expected an animation, but this glTF has none")
     number = find_index(known, clip, "animation")
     try:
         return _read(document, number, known[number], 1.0 if unit is None else unit, fps)
@@ -100,19 +100,19 @@ def read(
 
 
 def describe_ignored(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
-    """Return what a file holds that clips do not, in words."""
+    """Describe the content of a file that clips do not hold."""
     document = gltf_file.parse(data, read_external)
     counted = [(len(document.items(name)), word, words) for name, word, words in IGNORED_CONTENT]
     return [f"{n} {words if n > 1 else word}" for n, word, words in counted if n]
 
 
 def find_joint_nodes(document: Document) -> list[int]:
-    """Return which node of the file each joint is."""
+    """Return the node of each joint."""
     return _find_joints(document, parse_nodes(document), find_expressions(document))
 
 
 def parse_node_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
-    """Return a node's own translation, rotation and scale."""
+    """Return a node's translation, rotation and scale."""
     if "matrix" not in node:
         return (
             gltf_file.get_numbers(node, "translation", what, (0.0,) * 3),
@@ -124,14 +124,14 @@ def parse_node_pose(node: Object, what: str) -> tuple[F64, F64, F64]:
     with np.errstate(over="ignore", invalid="ignore"):
         turn = np.linalg.det(base)
     if turn == 0 or not np.isfinite(turn):
-        return place, rotations.IDENTITY, np.ones(3)  # as three.js has it
+        return place, rotations.IDENTITY, np.ones(3)  # as in three.js
     scale = np.linalg.norm(base, axis=0)
     scale[0] = np.copysign(scale[0], turn)
     return place, rotations.from_matrix(base / scale), scale
 
 
 def list_animations(document: Document) -> list[str]:
-    """Return the names of the animations of an open file, all different."""
+    """Return unique names of the animations of an open file."""
     given = [gltf_file.get_text(a, "name") for a in document.items("animations")]
     return list(make_unique(name or f"animation {n}" for n, name in enumerate(given)))
 
@@ -139,7 +139,7 @@ def list_animations(document: Document) -> list[str]:
 def _read(document: Document, number: int, name: str, unit: float, fps: float | None) -> Clip:
     every = parse_channels(document, number)
     if not every:
-        raise FormatError(f"animation {name!r} moves nothing: there is no animation of nodes in it")
+        raise FormatError(f"expected an animation of nodes, but {name!r} moves none")
     times = gltf_keys.frame_times(list(every.values()), fps)
     return sample_animation(document, every, times, name, unit)
 
@@ -153,24 +153,24 @@ def sample_animation(
 ) -> Clip:
     """Return the poses of an animation's channels at these times (T,).
 
-    `unit` is the metres that one unit of the file is.
+    `unit` is the length of one file unit in meters.
     """
     nodes = parse_nodes(document)
     expressions = find_expressions(document)
-    kept = _find_joints(document, nodes, expressions)
-    if len(times) * len(kept) > MAX_POSES:
+    joint_nodes = _find_joints(document, nodes, expressions)
+    if len(times) * len(joint_nodes) > MAX_POSES:
         raise CorruptionError(
-            f"animation {name!r} has {len(times)} frames of {len(kept)} joints, "
-            "more than mocpack reads"
+            f"animation {name!r} has {len(times)} frames of {len(joint_nodes)} joints, "
+            "more than the limit"
         )
-    column = {node: j for j, node in enumerate(kept)}
-    pose = {p: np.tile(getattr(nodes, p)[kept], (len(times), 1, 1)) for p in PATH_WIDTHS}
+    column = {node: j for j, node in enumerate(joint_nodes)}
+    pose = {p: np.tile(getattr(nodes, p)[joint_nodes], (len(times), 1, 1)) for p in PATH_WIDTHS}
     for (node, path), keys in every.items():
         if path in PATH_WIDTHS and node in column:
             pose[path][:, column[node]] = keys.at(times)
-    moving = _find_moving_joints(pose, nodes, kept, unit)
+    moving = _find_moving_joints(pose, nodes, joint_nodes, unit)
     return Clip.build(
-        _build_skeleton(document, nodes, kept, moving, unit),
+        _build_skeleton(document, nodes, joint_nodes, moving, unit),
         rotations.normalize(pose["rotation"]),
         pose["translation"][:, moving] * unit,
         times=times,
@@ -196,7 +196,7 @@ def parse_nodes(document: Document) -> Nodes:
     """Return the tree of a file's nodes."""
     found = document.items("nodes")
     if not found:
-        raise FormatError("this glTF is static: it has no nodes, so no animation")
+        raise FormatError("expected an animation, but this glTF has no nodes")
     parents = [-1] * len(found)
     for n, node in enumerate(found):
         children = node.get("children", [])
@@ -240,12 +240,12 @@ def _find_joints(document: Document, nodes: Nodes, expressions: dict[int, str]) 
         while (node := nodes.parents[node]) >= 0 and node not in wanted and node not in origins:
             wanted.add(node)
     if not wanted:
-        raise FormatError("no node of this glTF moves: there is no animation of joints in it")
+        raise FormatError("expected an animation of joints, but no node of this glTF moves")
     return [n for n in nodes.order if n in wanted]
 
 
 def _is_origin(node: Object) -> bool:
-    """Whether a node stands above several roots only because a skin needs one that does."""
+    """Return whether mocpack added a node as the common parent of several roots."""
     extras = node.get("extras")
     return (
         isinstance(extras, dict)
@@ -261,7 +261,7 @@ def _check_node_indices(document: Document, found: Any, what: str) -> list[int]:
 
 
 def _list_targets(document: Document, number: int) -> list[tuple[int, str]]:
-    """Return (node, path) of each channel of an animation; of those without a node, none."""
+    """Return (node, path) of each channel of an animation that has a node."""
     found = []
     for channel in _get_list(document, number, "channels"):
         target = channel.get("target")
@@ -287,13 +287,15 @@ def parse_channels(document: Document, number: int) -> dict[tuple[int, str], Key
     for channel in _get_list(document, number, "channels"):
         target = channel.get("target")
         if not isinstance(target, dict) or target.get("path") not in (*PATH_WIDTHS, "weights"):
-            continue  # of an extension, such as one that moves a camera's angle
+            continue  # an extension, such as one that animates a camera
         if target.get("node") is None:
             continue
         node = document.number("nodes", target["node"])
         which = channel.get("sampler")
         if type(which) is not int or not 0 <= which < len(samplers):
-            raise CorruptionError(f"animations[{number}] has no sampler {which!r:.40}")
+            raise CorruptionError(
+                f"animations[{number}] refers to sampler {which!r:.40}, which does not exist"
+            )
         sampler, what = samplers[which], f"animations[{number}].samplers[{which}]"
         at = document.number("accessors", sampler.get("input"))
         if at not in inputs:
@@ -306,20 +308,24 @@ def parse_channels(document: Document, number: int) -> dict[tuple[int, str], Key
 
 
 def _find_moving_joints(
-    pose: dict[str, F64], nodes: Nodes, kept: list[int], unit: float
+    pose: dict[str, F64], nodes: Nodes, joint_nodes: list[int], unit: float
 ) -> list[int]:
-    """Return the joints whose place differs from its rest by more than rounding."""
+    """Return the joints that move away from their rest position by more than rounding."""
     size = {-1: 1.0}
     for n in nodes.order:
         size[n] = min(size[nodes.parents[n]] * float(np.abs(nodes.scale[n]).max()), 1e30)
-    strays = np.abs(pose["translation"] - nodes.translation[kept]).max((0, 2)) * unit
-    return [j for j, n in enumerate(kept) if strays[j] * size[nodes.parents[n]] > MIN_MOVEMENT_M]
+    deviations = np.abs(pose["translation"] - nodes.translation[joint_nodes]).max((0, 2)) * unit
+    return [
+        j
+        for j, n in enumerate(joint_nodes)
+        if deviations[j] * size[nodes.parents[n]] > MIN_MOVEMENT_M
+    ]
 
 
 def _build_skeleton(
-    document: Document, nodes: Nodes, kept: list[int], moving: Sequence[int], unit: float
+    document: Document, nodes: Nodes, joint_nodes: list[int], moving: Sequence[int], unit: float
 ) -> Skeleton:
-    column = {node: j for j, node in enumerate(kept)}
+    column = {node: j for j, node in enumerate(joint_nodes)}
     moves = set(moving)
     ends = sorted(
         (column[nodes.parents[n]], n)
@@ -327,13 +333,15 @@ def _build_skeleton(
         if n not in column and nodes.parents[n] in column and not set(node) - END_SITE_FIELDS
     )
     return Skeleton(
-        tuple(nodes.names[n] for n in kept),
-        tuple(column.get(nodes.parents[n], -1) for n in kept),
-        nodes.translation[kept] * unit,
+        tuple(nodes.names[n] for n in joint_nodes),
+        tuple(column.get(nodes.parents[n], -1) for n in joint_nodes),
+        nodes.translation[joint_nodes] * unit,
         nodes.translation[[n for _, n in ends]].reshape(-1, 3) * unit,
         tuple(j for j, _ in ends),
-        channels=tuple(DEFAULT_ROOT if j in moves else DEFAULT_JOINT for j in range(len(kept))),
-        rest=nodes.rotation[kept],
+        channels=tuple(
+            DEFAULT_ROOT if j in moves else DEFAULT_JOINT for j in range(len(joint_nodes))
+        ),
+        rest=nodes.rotation[joint_nodes],
     )
 
 
@@ -355,7 +363,7 @@ def _build_tracks(
             titles = weight_names(document, nodes, node, values.shape[1])
             found += [(title, values[:, k]) for k, title in enumerate(titles)]
     unique = make_unique(name for name, _ in found)
-    # the clip's own even times need not be kept again
+    # Tracks at the clip's own even times need no times.
     even = np.allclose(
         times, times[0] + np.arange(len(times)) * _choose_frame_time(times), atol=1e-7
     )
@@ -367,7 +375,7 @@ def _build_tracks(
 
 
 def weight_names(document: Document, nodes: Nodes, node: int, count: int) -> list[str]:
-    """Return the names of the tracks of a node's morph weights."""
+    """Return the track names of a node's morph weights."""
     mesh = document.items("nodes")[node].get("mesh")
     extras = None if mesh is None else document.item("meshes", mesh).get("extras")
     given = extras.get("targetNames") if isinstance(extras, dict) else None
@@ -387,7 +395,7 @@ def _find_human_bones(document: Document) -> dict[str, int]:
 
 
 def find_expressions(document: Document) -> dict[int, str]:
-    """Return the expression that each node of a VRM animation stands for: its x is the weight."""
+    """Return the expression of each node of a VRM animation; the node's x is the weight."""
     found: dict[int, str] = {}
     for group in ("preset", "custom"):
         named = _get_nested(document.root, "extensions", VRM, "expressions", group)
@@ -398,7 +406,7 @@ def find_expressions(document: Document) -> dict[int, str]:
 
 
 def _get_nested(holder: Object, *names: str) -> Object:
-    """Return an object inside others; an empty one where any of them is missing."""
+    """Return a nested object, or an empty one if any level is missing."""
     for name in names:
         part = holder.get(name, {})
         if not isinstance(part, dict):
@@ -409,11 +417,11 @@ def _get_nested(holder: Object, *names: str) -> Object:
 
 def _build_metadata(document: Document, nodes: Nodes, name: str) -> dict[str, Any]:
     asset = document.root["asset"]
-    said = {key: gltf_file.get_text(asset, key) for key in ("copyright", "generator")}
+    stated = {key: gltf_file.get_text(asset, key) for key in ("copyright", "generator")}
     bones = {bone: nodes.names[node] for bone, node in _find_human_bones(document).items()}
     return {
         "source": "gltf",
         "animation": name,
-        **{key: value for key, value in said.items() if value},
+        **{key: value for key, value in stated.items() if value},
         **({"vrm_humanoid": bones} if bones else {}),
     }

@@ -1,4 +1,4 @@
-"""What glTF files are made of when we write them: arrays in a buffer, then binary or text."""
+"""Build glTF files: arrays in a buffer, then binary or text output."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ import numpy.typing as npt
 
 from mocpack.io.gltf_file import BIN_CHUNK, JSON_CHUNK, MAGIC, VERSION, Object
 
-FLOAT, BYTE, SHORT, INDEX = 5126, 5121, 5123, 5125  # float32, and unsigned of 8, 16, 32 bits
+FLOAT, BYTE, SHORT, INDEX = (
+    5126,
+    5121,
+    5123,
+    5125,
+)  # float32; unsigned integers of 8, 16 and 32 bits
 KINDS = {FLOAT: "<f4", BYTE: "<u1", SHORT: "<u2", INDEX: "<u4"}
 SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
-VERTICES, INDICES = 34962, 34963  # what a view of a mesh is for
+VERTICES, INDICES = 34962, 34963  # targets of mesh buffer views
 INLINE = "data:application/octet-stream;base64,"
 
 
 class Buffer:
-    """Numbers that come after those of a file, and how its document refers to them.
+    """Appends arrays to a buffer and describes them for the glTF document.
 
     Attributes
     ----------
     data : bytearray
-        All bytes of the buffer, those given first.
+        All bytes of the buffer, starting with those given.
     views, accessors : list of dict
         Of the new arrays.
     """
@@ -45,7 +50,7 @@ class Buffer:
         target: int | None = None,
         normalized: bool = False,
     ) -> int:
-        """Append rows (count, n) or numbers (count,); return the number of their accessor."""
+        """Append rows (count, n) or numbers (count,); return the index of their accessor."""
         numbers = np.ascontiguousarray(values, KINDS[component])
         rows = numbers.reshape(len(numbers), -1)
         self.data += bytes(-len(self.data) % 4)
@@ -78,7 +83,7 @@ def pack_binary(document: Object, body: bytes) -> bytes:
 
 
 def pack_text(document: Object, body: bytes) -> bytes:
-    """Return a .gltf file of a document whose first buffer, inside it, is `body`."""
+    """Return a .gltf file of a document whose first buffer is `body`, embedded as base64."""
     first: Object = {"uri": INLINE + base64.b64encode(body).decode(), "byteLength": len(body)}
     return _encode_json({**document, "buffers": [first, *document.get("buffers", [])[1:]]}) + b"\n"
 

@@ -1,7 +1,7 @@
-"""Puts a clip into a glTF file as one of its animations; meshes, materials and all else stay.
+"""Add a clip to a glTF file as an animation; meshes, materials and everything else stay.
 
-Joints and nodes are the same ones where the clip came from such a file, and else those of the same
-name. An animation of the clip's name is replaced, its numbers taken out; others stay.
+Joints are matched to the nodes that they came from, or else to nodes of the same name. An animation
+with the clip's name is replaced and its data removed; others stay.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ IMAGE_TYPES = {
     ".webp": "image/webp",
 }
 CHECKED_LISTS = ("accessors", "animations", "bufferViews", "images", "meshes", "nodes", "skins")
-# extensions that name views or accessors in other places than those below
+# Extensions that refer to views or accessors in places that this module does not know.
 UNSUPPORTED_EXTENSIONS = (
     "EXT_structural_metadata",
     "EXT_mesh_features",
@@ -42,7 +42,7 @@ UNSUPPORTED_EXTENSIONS = (
 
 @dataclass(frozen=True)
 class Match:
-    """Which nodes of a character the joints of a clip are.
+    """The nodes of a character that the joints of a clip move.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ def write(
     read_external: Callable[[str], bytes] | None = None,
     binary: bool = True,
 ) -> bytes:
-    """Return the character's file with the clip in it, as .glb or else as .gltf."""
+    """Return the character's file with the clip added, as .glb if `binary`, else as .gltf."""
     document = gltf_file.parse(character, read_external)
     root, body = _inline_files(document)
     found = match_joints(clip, document)
@@ -84,35 +84,37 @@ def write(
 
 
 def match_joints(clip: Clip, document: Document) -> Match:
-    """Find the nodes that a clip's joints are; a character without any of them is refused."""
+    """Match a clip's joints to nodes; raise an error if none matches."""
     nodes = gltf.parse_nodes(document)
     names = clip.skeleton.names
     try:
-        kept = gltf.find_joint_nodes(document)
+        joint_nodes = gltf.find_joint_nodes(document)
     except FormatError:
-        kept = []
-    if [nodes.names[n] for n in kept] == list(names) and _is_same_tree(clip, nodes, kept):
-        return Match(dict(enumerate(kept)), ())
-    places: dict[str, list[int]] = {}
+        joint_nodes = []
+    if [nodes.names[n] for n in joint_nodes] == list(names) and _is_same_tree(
+        clip, nodes, joint_nodes
+    ):
+        return Match(dict(enumerate(joint_nodes)), ())
+    positions: dict[str, list[int]] = {}
     for n, name in enumerate(nodes.names):
-        places.setdefault(name, []).append(n)
+        positions.setdefault(name, []).append(n)
     found = {
-        j: places[name][0]
+        j: positions[name][0]
         for j, name in enumerate(names)
-        if name and names.count(name) == 1 and len(places.get(name, [])) == 1
+        if name and names.count(name) == 1 and len(positions.get(name, [])) == 1
     }
     if not found:
-        theirs = ", ".join(repr(n) for n in sorted(places) if n)[:200]
+        theirs = ", ".join(repr(n) for n in sorted(positions) if n)[:200]
         raise UsageError(
-            f"no joint of this clip ({', '.join(map(repr, names))[:200]}) bears the name of a node "
-            f"of the character ({theirs})"
+            f"no joint of this clip ({', '.join(map(repr, names))[:200]}) has the name of a "
+            f"node of the character ({theirs})"
         )
     return Match(found, tuple(name for j, name in enumerate(names) if j not in found))
 
 
-def _is_same_tree(clip: Clip, nodes: gltf.Nodes, kept: list[int]) -> bool:
-    column = {node: j for j, node in enumerate(kept)}
-    return [column.get(nodes.parents[n], -1) for n in kept] == list(clip.skeleton.parents)
+def _is_same_tree(clip: Clip, nodes: gltf.Nodes, joint_nodes: list[int]) -> bool:
+    column = {node: j for j, node in enumerate(joint_nodes)}
+    return [column.get(nodes.parents[n], -1) for n in joint_nodes] == list(clip.skeleton.parents)
 
 
 def _build_animation(clip: Clip, document: Document, found: Match, buffer: Buffer) -> Object:
@@ -148,20 +150,23 @@ def _build_animation(clip: Clip, document: Document, found: Match, buffer: Buffe
             add_channel(
                 node, "translation", buffer.add(_key_seconds(clip, track), bounds=True), weights
             )
-    if not channels:  # as long as it is, all the same
+    if not channels:  # keeps the duration of a clip without motion
         joint, node = next(iter(found.nodes.items()))
         add_channel(node, "rotation", every, clip.rotations[:, joint])
     return {"channels": channels, "samplers": samplers}
 
 
 def _to_file_units(clip: Clip, path: str, keys: F64) -> F64:
-    """Return keys as a file has them; lengths of a clip are metres."""
+    """Return keys in the units of the file; lengths of clips are in meters."""
     from_gltf = clip.metadata.get("source") == "gltf"
     return keys / clip.unit if path == "translation" and from_gltf else keys
 
 
 def _decompose_matrix(document: Document, node: int) -> None:
-    """Turn the matrix of a node that will move into what can: the format allows no other."""
+    """Replace the matrix of an animated node with translation, rotation and scale.
+
+    glTF does not allow animated nodes to have a matrix.
+    """
     own = document.items("nodes")[node]
     if "matrix" in own:
         parse_nodes = gltf.parse_nodes(document)
@@ -189,7 +194,7 @@ def _iterate_morphs(
 
 
 def _key_seconds(clip: Clip, track: Track) -> F64:
-    """Return the times of a track's samples as keys have them."""
+    """Return the sample times of a track as key times."""
     return np.asarray(np.maximum(track.seconds(clip.frame_time) - min(0.0, clip.times[0]), 0.0))
 
 
@@ -203,9 +208,9 @@ def _count_targets(document: Document, node: Object) -> int:
 
 
 def _inline_files(document: Document) -> tuple[Object, bytes]:
-    """Return the document and its first buffer, with everything that lay beside it inside."""
+    """Return the document and its first buffer, with external files embedded."""
     for name in CHECKED_LISTS:
-        document.items(name)  # complains of what is no list of objects
+        document.items(name)  # checks that it is a list of objects
     root = dict(document.root)
     buffers = [dict(b) for b in document.items("buffers")]
     body = document.buffer(0) if buffers else b""
@@ -226,7 +231,7 @@ def _inline_files(document: Document) -> tuple[Object, bytes]:
 
 
 def _drop_unused(root: Object, body: bytes) -> tuple[Object, bytes]:
-    """Take out arrays that only a replaced animation had, and their bytes."""
+    """Remove arrays that only a replaced animation used, and their bytes."""
     if any(
         e.startswith(UNSUPPORTED_EXTENSIONS)
         for e in root.get("extensionsUsed", [])
@@ -237,7 +242,7 @@ def _drop_unused(root: Object, body: bytes) -> tuple[Object, bytes]:
         return _compact(root, body)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise CorruptionError(
-            f"its document names arrays that are not there, or in other forms: {error}"[:200]
+            f"the document refers to arrays that do not exist or have another form: {error}"[:200]
         ) from error
 
 
@@ -253,18 +258,18 @@ def _compact(root: Object, body: bytes) -> tuple[Object, bytes]:
     for holder, key in _find_view_uses(root):
         holder[key] = moved[holder[key]]
     views = [root["bufferViews"][old] for old in used]
-    kept = bytearray()
+    compacted = bytearray()
     for place in (p for view in views for p in _find_byte_ranges(view)):
         start, size = place.get("byteOffset", 0), place["byteLength"]
-        kept += bytes(-len(kept) % 8)
-        place["byteOffset"] = len(kept)
-        kept += body[start : start + size]
+        compacted += bytes(-len(compacted) % 8)
+        place["byteOffset"] = len(compacted)
+        compacted += body[start : start + size]
     root["bufferViews"] = views
-    return root, bytes(kept)
+    return root, bytes(compacted)
 
 
 def _find_accessor_uses(root: Object) -> Iterator[tuple[Any, Any]]:
-    """Yield (holder, key) of everything that names an accessor."""
+    """Yield (holder, key) for everything that refers to an accessor."""
     for mesh in root.get("meshes", []):
         for primitive in mesh.get("primitives", []):
             for attributes in [primitive.get("attributes", {}), *primitive.get("targets", [])]:
@@ -283,7 +288,7 @@ def _find_accessor_uses(root: Object) -> Iterator[tuple[Any, Any]]:
 
 
 def _find_view_uses(root: Object) -> Iterator[tuple[Any, Any]]:
-    """Yield (holder, key) of everything that names a buffer view."""
+    """Yield (holder, key) for everything that refers to a buffer view."""
     holders = [*root.get("accessors", []), *root.get("images", [])]
     for accessor in root.get("accessors", []):
         sparse = accessor.get("sparse", {})
@@ -296,7 +301,7 @@ def _find_view_uses(root: Object) -> Iterator[tuple[Any, Any]]:
 
 
 def _find_byte_ranges(view: Object) -> Iterator[Object]:
-    """Yield what says where in the first buffer the bytes of a view are."""
+    """Yield the objects that locate a view's bytes in the first buffer."""
     extensions = view.get("extensions", {})
     packed = [extensions[e] for e in meshopt.EXTENSIONS if e in extensions]
     yield from (place for place in [view, *packed] if place.get("buffer") == 0)

@@ -1,9 +1,11 @@
-"""Keys of glTF's animations: what they are between, and at which times a clip needs frames.
+"""Evaluate the keys of glTF animations, and choose the frame times that a clip needs.
 
-Between two keys a value keeps (STEP), goes straight (LINEAR; rotations on the shorter arc) or on a
-cubic (CUBICSPLINE); before the first and after the last it keeps. Clips go straight between frames:
-frames at all keys lose nothing of straight ones, cubics get more frames between their keys, and a
-step gets one just before it.
+Between two keys a value is constant (STEP), linear (LINEAR; rotations along the shorter arc) or
+cubic
+(CUBICSPLINE). Before the first and after the last key it is constant. Clips interpolate linearly,
+so
+linear channels need frames only at their keys. Cubic channels get frames between keys, and a step
+gets one more frame just before it.
 """
 
 from __future__ import annotations
@@ -21,17 +23,17 @@ from mocpack.io.choice import check_fps
 from mocpack.io.keyed_frames import MAX_DEVIATION, MAX_SPLIT, MAX_TURN_RAD, max_turn
 
 INTERPOLATIONS = ("STEP", "LINEAR", "CUBICSPLINE")
-MAX_TIME_S = 1e8  # seconds
-SAME_TIME_S = 2e-6  # seconds: keys nearer than this, and than float32 tells apart, are at one time
-UNEVEN_TOLERANCE = 2e-4  # of a step: how far from even times files that round their times may be
+MAX_TIME_S = 1e8
+SAME_TIME_S = 2e-6  # keys closer than this, or than float32 resolves, coincide
+UNEVEN_TOLERANCE = 2e-4  # of a step; files round their times
 MIN_GRID_FPS, MAX_GRID_FPS = (
     24.0,
     125.0,
-)  # frames a second of an even grid, unless the keys are nearer
-MAX_GRID_DIVISION = 32  # of the smallest gap, in the search of a grid
-BEFORE_STEP_S = 1e-5  # seconds
+)  # of an even grid, unless the keys are denser
+MAX_GRID_DIVISION = 32  # of the smallest gap, when searching a grid
+BEFORE_STEP_S = 1e-5
 MAX_FRAMES = 1 << 22
-MAX_EXTRA_FRAMES = 100_000  # frames that an even grid may have beyond the keys' own number
+MAX_EXTRA_FRAMES = 100_000  # of an even grid, in addition to the number of keys
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,11 @@ class Keys:
         Increasing, in seconds.
     values : array, shape (K, n)
     kind : str
-        Of `INTERPOLATIONS`.
+        One of `INTERPOLATIONS`.
     is_rotation : bool
         Whether the values are rotations.
     in_tangents, out_tangents : array, shape (K, n), optional
-        Tangents of cubics before and after each key, a second.
+        Tangents of cubic keys, per second.
     """
 
     times: F64
@@ -60,12 +62,12 @@ class Keys:
 
     @classmethod
     def build(cls, times: F64, values: F64, kind: str, path: str, what: str) -> Keys:
-        """Check and make the keys of a channel; `values` is as in the file."""
+        """Check and build the keys of a channel from `values` as stored in the file."""
         if kind not in INTERPOLATIONS:
             raise CorruptionError(
                 f"{what}.interpolation must be one of {', '.join(INTERPOLATIONS)}, got {kind!r:.40}"
             )
-        if not np.abs(times).max() < MAX_TIME_S:  # the negation is true for NaN too
+        if not np.abs(times).max() < MAX_TIME_S:  # written so that NaN fails too
             raise CorruptionError(
                 f"{what}: times must be finite and below {MAX_TIME_S:.0e} seconds"
             )
@@ -76,14 +78,16 @@ class Keys:
         rows = len(times) * (3 if kind == "CUBICSPLINE" else 1)
         if path == "weights":
             if not values.size or values.size % rows:
-                raise CorruptionError(f"{what}: {values.size} weights are not those of {rows} keys")
+                raise CorruptionError(
+                    f"{what}: {values.size} weights are not a multiple of {rows} keys"
+                )
             values = values.reshape(rows, -1)
         elif len(values) != rows:
             raise CorruptionError(f"{what}: expected {rows} values, got {len(values)}")
-        # of keys at the same time the last one counts
+        # At equal times, the last key counts.
         last = np.append(np.diff(times) > 0, True)
         if kind != "CUBICSPLINE":
-            # channels that share their times go on sharing them
+            # Channels that share an array of times keep sharing it.
             if not last.all():
                 times, values = times[last], values[last]
             return cls(times, values, kind, path == "rotation")
@@ -96,7 +100,7 @@ class Keys:
         if len(self.times) == 1:
             return np.repeat(self.values, len(times), axis=0)
         if self.kind == "STEP":
-            # a frame meant for a key may differ from it by rounding
+            # A frame time may differ from its key by rounding.
             last = np.searchsorted(self.times, times + SAME_TIME_S, side="right") - 1
             return np.asarray(self.values[np.maximum(last, 0)])
         after = np.clip(np.searchsorted(self.times, times, side="right"), 1, len(self.times) - 1)
@@ -136,11 +140,12 @@ class Keys:
 
 
 def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
-    """Return the times (T,) of frames that lose nothing of these channels, even where they can be.
+    """Return frame times (T,) that lose nothing of these channels, evenly spaced if possible.
 
-    Even are those of `fps`, if it is given; else of the slowest rate between `MIN_GRID_FPS` and
-    `MAX_GRID_FPS` frames a second that has a frame at every key, or of the keys themselves where they
-    follow one another faster. Where no such rate is, or a value jumps, the frames are at the keys.
+    With `fps`, they are even at that rate. Otherwise they are even at the lowest rate between
+    `MIN_GRID_FPS` and `MAX_GRID_FPS` that has a frame at every key, or at the rate of the keys if
+    that is
+    higher. If there is no such rate, or a value jumps, the frames are at the keys.
     """
     known = {id(c.times): c.times for c in channels}
     keys = np.unique(np.concatenate(list(known.values())))
@@ -158,10 +163,10 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
     ):
         split *= 2
     times = _subdivide(times, split)
-    # of half a turn nobody could tell which way it went
+    # The direction of a rotation by nearly half a turn would be ambiguous.
     if _max_channel_turn(channels, times) > MAX_TURN_RAD:
         times = _subdivide(times, 2)
-    # the frame just before a jump comes after the one before it
+    # The frame before a jump must come after the previous one.
     early = jumps - np.maximum(BEFORE_STEP_S, 8 * np.spacing(np.abs(jumps).astype(np.float32)))
     return np.union1d(times, early[early > times[0]]) if len(jumps) else times
 
@@ -170,18 +175,21 @@ def _sample_evenly(keys: F64, fps: float) -> F64:
     check_fps(fps)
     count = np.floor((keys[-1] - keys[0]) * fps + 1e-3) + 1
     if count > MAX_FRAMES:
-        raise UsageError(f"{keys[-1] - keys[0]:.6g} s at {fps} frames a second are too many frames")
+        raise UsageError(
+            f"{keys[-1] - keys[0]:.6g} s at {fps} frames per second exceed the limit of "
+            f"{MAX_FRAMES} frames"
+        )
     return np.asarray(keys[0] + np.arange(int(count)) / fps)
 
 
 def _merge_keys(keys: F64) -> F64:
-    """Return the keys without those that are at the time of the one before."""
+    """Return the keys without those that coincide with the previous one."""
     apart = np.append(True, np.diff(keys) > SAME_TIME_S)
     return np.asarray(keys[apart])
 
 
 def _find_grid(keys: F64) -> F64 | None:
-    """Return the even times that have all keys among them, if there are any."""
+    """Return even times that contain all keys, or None."""
     near = SAME_TIME_S + 2 * float(np.spacing(np.float32(np.abs(keys).max())))
     apart = keys[np.append(True, np.diff(keys) > 2 * near)]
     if len(apart) == 1:
@@ -193,7 +201,7 @@ def _find_grid(keys: F64) -> F64 | None:
         if np.abs(numbers - np.rint(numbers)).max() * step > max(near, UNEVEN_TOLERANCE * step):
             continue
         if not np.diff(np.rint(numbers)).all():
-            continue  # two keys, as those of a jump, would be one frame
+            continue  # two keys, such as those of a jump, would share a frame
         finer = max(1, int(np.ceil(MIN_GRID_FPS * step - 0.05)))
         finer = finer if count * finer <= _max_grid_frames(len(keys)) else 1
         return _even_times(start, length, count * finer, near)
@@ -201,7 +209,7 @@ def _find_grid(keys: F64) -> F64 | None:
 
 
 def _even_times(start: float, length: float, count: int, near: float) -> F64:
-    """Return times of a whole number of frames a second, where that is what the keys mean."""
+    """Return even times at a whole number of frames per second, if the keys mean that."""
     step = length / count
     whole = 1 / max(1, round(1 / step))
     step = whole if abs(whole - step) * count <= near else step
@@ -209,7 +217,7 @@ def _even_times(start: float, length: float, count: int, near: float) -> F64:
 
 
 def _grid_counts(apart: F64, length: float) -> list[int]:
-    """Return into how many steps a length is worth dividing, by the gaps of its keys."""
+    """Return the numbers of steps to try for a grid, based on the gaps between keys."""
     gaps = np.diff(apart)
     counts = {len(gaps), round(length / float(np.median(gaps))), round(length / float(gaps.min()))}
     finer = {
@@ -225,7 +233,7 @@ def _max_grid_frames(keys: int) -> int:
 
 
 def _subdivide(times: F64, split: int) -> F64:
-    """Return the times with every gap divided into so many."""
+    """Return the times with every gap divided into `split` parts."""
     if split == 1 or len(times) == 1:
         return times
     at = np.arange((len(times) - 1) * split + 1) / split
@@ -233,7 +241,7 @@ def _subdivide(times: F64, split: int) -> F64:
 
 
 def _max_channel_turn(channels: Sequence[Keys], times: F64) -> float:
-    """Return the largest angle, radians, by which a joint turns from one frame to the next."""
+    """Return the largest rotation of a joint between consecutive frames, in radians."""
     widest = 0.0
     for keys in channels:
         if keys.is_rotation and keys.kind != "STEP" and len(keys.times) > 1:
@@ -242,10 +250,10 @@ def _max_channel_turn(channels: Sequence[Keys], times: F64) -> float:
 
 
 def _max_deviation(channels: Sequence[Keys], times: F64) -> float:
-    """Return how far channels are from the line between frames, half way."""
+    """Return how far channels are from linear interpolation, halfway between frames."""
     worst = 0.0
     if len(times) * 2 > MAX_FRAMES:
-        return worst  # there can be no more of them
+        return worst  # more frames would exceed the limit
     half = (times[1:] + times[:-1]) / 2
     for keys in channels:
         there, between = keys.at(times), keys.at(half)

@@ -1,7 +1,8 @@
-"""The meshes of glTF 2.0 files, bound to the joints of the clips that `gltf` reads of them.
+"""Read the meshes of glTF 2.0 files, bound to the joints of clips that `gltf` reads.
 
-A skinned mesh hangs on the joints of its skin; one without a skin hangs on the joint that carries
-its node, whole. Materials and morph targets are left out: the shape is for looking at a motion.
+A skinned mesh follows the joints of its skin. A mesh without a skin follows the joint above its
+node.
+Materials and morph targets are ignored: the mesh is for viewing a motion.
 """
 
 from __future__ import annotations
@@ -19,18 +20,19 @@ from mocpack.errors import CorruptionError, FormatError
 from mocpack.io import gltf, gltf_file
 from mocpack.io.gltf_file import Document, Object
 
-TRIANGLES, STRIP, FAN = 4, 5, 6  # modes of primitives that have a surface
-MAX_INFLUENCES = 4  # joints that move one vertex
+TRIANGLES, STRIP, FAN = 4, 5, 6  # primitive modes with a surface
+MAX_INFLUENCES = 4  # joints per vertex
 MAX_VERTICES, MAX_BINDS = 1 << 20, 1 << 15
 DRACO = "KHR_draco_mesh_compression"
 
 
 @dataclass(frozen=True)
 class Skin:
-    """A surface, and how the joints of a clip move it.
+    """A surface and its binding to the joints of a clip.
 
-    A vertex v is, in a pose, the sum over k of ``weights[k]`` (R (B v) + p), where B is the bind
-    that ``binds[k]`` names, and R and p are rotation and place of that bind's joint in the world.
+    A posed vertex is the sum over k of ``weights[k]`` (R (B v) + p). B is the matrix of
+    ``binds[k]``; R and
+    p are rotation and position of its joint in the world.
 
     Attributes
     ----------
@@ -41,7 +43,7 @@ class Skin:
     joints : array, shape (B,)
         The clip's joint of each bind.
     matrices : array, shape (B, 3, 4)
-        From the mesh's space into the joint's, in metres.
+        From the mesh's space to the joint's, in meters.
     """
 
     vertices: F64
@@ -55,14 +57,16 @@ class Skin:
 def read_skin(
     data: bytes, clip: Clip, read_external: Callable[[str], bytes] | None = None
 ) -> Skin | None:
-    """Return the meshes of a file that move with a clip of it; None if there are none.
+    """Return the meshes of a file that move with a clip of it, or None if there are none.
 
-    Scales are those of the clip's first frame: a mesh whose joints grow or shrink later does not.
+    Scales are those of the clip's first frame; later changes are ignored.
     """
     document = gltf_file.parse(data, read_external)
     nodes = gltf.find_joint_nodes(document)
     if len(nodes) != len(clip.skeleton):
-        raise CorruptionError(f"{len(nodes)} joints in the file, {len(clip.skeleton)} in the clip")
+        raise CorruptionError(
+            f"the file has {len(nodes)} joints, but the clip has {len(clip.skeleton)}"
+        )
     column = {node: j for j, node in enumerate(nodes)}
     parts = [part for part in _iterate_parts(document, column) if len(part.triangles)]
     return _merge_parts(parts, _stretch_matrices(clip), clip.unit) if parts else None
@@ -72,10 +76,10 @@ def _merge_parts(parts: list[Skin], stretch: F64, unit: float) -> Skin:
     firsts = np.cumsum([0, *(len(part.vertices) for part in parts)])
     slots = np.cumsum([0, *(len(part.joints) for part in parts)])
     rows = np.concatenate([np.c_[p.joints, p.matrices.reshape(-1, 12)] for p in parts])
-    rows, same = np.unique(rows, axis=0, return_inverse=True)  # parts of one mesh share theirs
+    rows, same = np.unique(rows, axis=0, return_inverse=True)  # parts of one mesh share rows
     if firsts[-1] > MAX_VERTICES or len(rows) > MAX_BINDS:
         raise FormatError(
-            f"its meshes have {firsts[-1]} vertices on {len(rows)} joints, more than are shown "
+            f"meshes have {firsts[-1]} vertices and {len(rows)} binds, more than can be shown "
             f"({MAX_VERTICES} and {MAX_BINDS})"
         )
     joints = rows[:, 0].astype(np.int64)
@@ -90,7 +94,7 @@ def _merge_parts(parts: list[Skin], stretch: F64, unit: float) -> Skin:
 
 
 def _stretch_matrices(clip: Clip) -> F64:
-    """Return what a joint's matrix (J, 3, 3) in the first frame is beside its rotation."""
+    """Return the joint matrices (J, 3, 3) of the first frame without their rotation."""
     first = clip[0]
     turns = rotations.as_matrix(first.world()[1][0])
     return np.asarray(np.swapaxes(turns, -1, -2) @ first.world_matrices()[1][0])
@@ -106,7 +110,7 @@ def _iterate_parts(document: Document, column: dict[int, int]) -> Iterator[Skin]
         else:
             carried = _find_carrier(document, number, parents, column)
             if carried is None:
-                continue  # scenery: nothing that moves carries it
+                continue  # scenery: no joint moves it
             joints, matrices = carried
         primitives = document.item("meshes", node["mesh"]).get("primitives", [])
         if not isinstance(primitives, list):
@@ -126,15 +130,17 @@ def _read_skin_binding(document: Document, number: Any, column: dict[int, int]) 
         return joints, np.tile(np.eye(3, 4), (len(joints), 1, 1))
     matrices = document.array(skin["inverseBindMatrices"], width=16)
     if len(matrices) < len(joints):
-        raise CorruptionError(f"skins[{number}] has {len(joints)} joints, {len(matrices)} matrices")
-    # column by column in the file; the last row is 0, 0, 0, 1
+        raise CorruptionError(
+            f"skins[{number}] has {len(joints)} joints but {len(matrices)} matrices"
+        )
+    # Stored column by column; the last row is 0, 0, 0, 1.
     return joints, matrices[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2)[:, :3]
 
 
 def _find_carrier(
     document: Document, number: int, parents: list[int], column: dict[int, int]
 ) -> tuple[I64, F64] | None:
-    """Return the joint that carries a node, and the way (1, 3, 4) from the node to it."""
+    """Return the joint above a node, and the matrix (1, 3, 4) from the node to it."""
     matrix = np.eye(4)
     while number not in column:
         place, turn, scale = gltf.parse_node_pose(
@@ -160,14 +166,14 @@ def _read_part(
     document: Document, primitive: Any, joints: I64, matrices: F64, is_skinned: bool
 ) -> Skin:
     if not isinstance(primitive, dict) or not isinstance(primitive.get("attributes"), dict):
-        raise CorruptionError("a primitive of a mesh must be an object with attributes")
+        raise CorruptionError("a mesh primitive must be an object with attributes")
     extensions = primitive.get("extensions")
     if isinstance(extensions, dict) and DRACO in extensions:
-        raise FormatError(f"a mesh is compressed by {DRACO}, which mocpack does not read")
+        raise FormatError(f"a mesh is compressed with {DRACO}, which mocpack does not support")
     attributes: Object = primitive["attributes"]
     vertices = document.array(attributes.get("POSITION"), width=3)
     if not np.isfinite(vertices).all():
-        raise CorruptionError("a mesh has vertices that are no numbers")
+        raise CorruptionError("mesh vertices must be finite")
     if is_skinned:
         binds, weights = _read_influences(document, attributes, len(vertices), len(joints))
     else:
@@ -186,18 +192,21 @@ def _read_part(
 def _read_influences(
     document: Document, attributes: Object, count: int, joints: int
 ) -> tuple[I64, F64]:
-    """Return the four joints that move each vertex most, and their shares, which add up to 1."""
+    """Return the four joints with the largest weights of each vertex, and weights that sum to 1."""
     sets = [k for k in range(8) if f"JOINTS_{k}" in attributes]
     if not sets:
-        raise CorruptionError("a skinned mesh has no JOINTS_0")
+        raise CorruptionError("a skinned mesh must have JOINTS_0")
     binds = np.concatenate([document.array(attributes[f"JOINTS_{k}"], width=4) for k in sets], 1)
     weights = np.concatenate(
         [document.array(attributes.get(f"WEIGHTS_{k}"), width=4) for k in sets], 1
     )
     if len(binds) != count or len(weights) != count:
-        raise CorruptionError(f"{count} vertices, {len(binds)} rows of joints, {len(weights)}")
+        raise CorruptionError(
+            f"{count} vertices need as many rows of joints and weights, got {len(binds)} and "
+            f"{len(weights)}"
+        )
     if not (np.isfinite(weights).all() and binds.max(initial=0) < joints):
-        raise CorruptionError(f"a vertex names a joint beyond the skin's {joints}, or a weight NaN")
+        raise CorruptionError(f"vertex joints must be below {joints} and weights finite")
     most = np.argsort(-weights, axis=1, kind="stable")[:, :MAX_INFLUENCES]
     binds, weights = (np.take_along_axis(a, most, 1) for a in (binds, np.maximum(weights, 0)))
     total = weights.sum(1, keepdims=True)
@@ -208,13 +217,13 @@ def _read_influences(
 
 
 def _read_triangles(document: Document, primitive: Object, count: int) -> I64:
-    """Return the corners (F, 3) of a primitive's triangles; lines and points have none."""
+    """Return the triangles (F, 3) of a primitive; lines and points have none."""
     if primitive.get("indices") is None:
         corners = np.arange(count)
     else:
         corners = document.array(primitive["indices"], width=1)[:, 0].astype(np.int64)
     if corners.max(initial=0) >= count:
-        raise CorruptionError(f"a triangle names vertex {corners.max()} of {count}")
+        raise CorruptionError(f"a triangle refers to vertex {corners.max()} of {count}")
     mode = primitive.get("mode", TRIANGLES)
     if mode == TRIANGLES:
         return corners[: len(corners) // 3 * 3].reshape(-1, 3)
@@ -224,5 +233,5 @@ def _read_triangles(document: Document, primitive: Object, count: int) -> I64:
         first = np.full(len(corners) - 2, corners[0])
         return np.stack([first, corners[1:-1], corners[2:]], 1)
     strip = np.stack([corners[:-2], corners[1:-1], corners[2:]], 1)
-    strip[1::2] = strip[1::2, [1, 0, 2]]  # every second one runs the other way
+    strip[1::2] = strip[1::2, [1, 0, 2]]  # every second triangle has the opposite orientation
     return strip

@@ -1,8 +1,8 @@
-"""Which frames a clip needs so that lines between them are what few keys of a source make there.
+"""Choose frames so that linear interpolation between them follows the curves of sparse keys.
 
-Clips go straight from frame to frame. Curves of few keys do not: they get so many frames that the
-lines stay near, one at every sharp bend that lies between them, and two at a jump. Recordings, of
-which every frame has a key, are their frames.
+Clips interpolate linearly; curves with sparse keys do not. They get enough frames to stay close,
+one
+at every sharp bend, and two at a jump. Recordings have a key in every frame and keep their frames.
 """
 
 from __future__ import annotations
@@ -15,26 +15,22 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64, I64, Mask
 
-MAX_DEVIATION = (
-    1e-4  # metres, radians, scale: how far a curve may stray from the line between frames
-)
-MAX_SPLIT = 64  # frames for one of the source's
-MAX_JUMP_GAP_S = (
-    1e-4  # seconds: frames that are nearer stand beside a jump, which no more frames divide
-)
-MAX_TURN_RAD = math.radians(150)  # from one frame to the next
+MAX_DEVIATION = 1e-4  # of a curve from linear interpolation: meters, radians, scale
+MAX_SPLIT = 64  # frames per source frame
+MAX_JUMP_GAP_S = 1e-4  # frames closer than this belong to a jump and are not subdivided
+MAX_TURN_RAD = math.radians(150)  # between consecutive frames
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Frames among the times at which poses are known.
+    """Chosen frames among the sampled times.
 
     Attributes
     ----------
     rows : array, shape (T,)
-        Of the times, increasing.
+        Indices of the chosen times, in time order.
     split : int
-        Into how many parts the even frames have to be divided for lines to stay near.
+        Parts into which even frames must be divided for accurate interpolation.
     """
 
     rows: I64
@@ -42,21 +38,21 @@ class Choice:
 
 
 def choose_frames(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> Choice:
-    """Choose frames among times that are even, twice as dense as frames, and others.
+    """Choose frames among sampled times: even ones at twice the frame rate, then others.
 
     Parameters
     ----------
     times : array, shape (N,)
         The even ones first; every second of these is a frame.
     even : int
-        How many are even.
+        Number of even times.
     needed : array, shape (M,)
-        Those of the others that are frames, beside jumps.
+        Other times that must be frames, next to jumps.
     pose : dict
-        "translation" (N, J, 3), "rotation" (N, J, 4) and "scale" (N, J, 3), or (1, J, 3) where
-        none moves, of what has few keys.
+        "translation" (N, J, 3), "rotation" (N, J, 4) and "scale" (N, J, 3), or (1, J, 3) if
+        constant, of what has sparse keys.
     """
-    last = (even - 1) // 2 * 2  # of the even ones that are frames
+    last = (even - 1) // 2 * 2  # last even time that is a frame
     others = np.arange(last + 1, len(times))
     taken = np.isin(times[others], needed)
     rows = _sort_by_time(times, [np.arange(0, last + 1, 2), others[taken]])
@@ -64,18 +60,18 @@ def choose_frames(times: F64, even: int, needed: F64, pose: dict[str, F64]) -> C
     sharp = bends[_deviations(times, rows, bends, pose) > MAX_DEVIATION]
     rows = _sort_by_time(times, [rows, sharp])
     apart = float(_deviations(times, rows, np.arange(1, last, 2), pose).max(initial=0.0))
-    # lines come nearer with the square of their number
+    # The error of linear interpolation falls with the square of the number of frames.
     wanted = math.ceil(math.log2(max(1.0, apart / MAX_DEVIATION)) / 2)
     slow = np.diff(times[rows]) > MAX_JUMP_GAP_S
     if max_turn(pose["rotation"][rows], slow) > MAX_TURN_RAD:
-        wanted = max(1, wanted)  # of half a turn nobody could tell which way it went
+        wanted = max(1, wanted)  # the direction of half a turn would be ambiguous
     return Choice(rows, 2**wanted)
 
 
 def max_turn(turns: F64, counted: Mask | None = None) -> float:
-    """Return the largest angle, radians, from one row of quaternions (T, ..., 4) to the next.
+    """Return the largest angle in radians between consecutive quaternions (T, ..., 4).
 
-    `counted` (T - 1,) says which of these ways count; all, where it is left out.
+    `counted` (T - 1,) selects the steps that count; all by default.
     """
     turns = rotations.normalize(turns)
     cosines = np.abs((turns[1:] * turns[:-1]).sum(-1)).clip(0, 1)
@@ -89,7 +85,7 @@ def _sort_by_time(times: F64, parts: list[I64]) -> I64:
 
 
 def _deviations(times: F64, rows: I64, others: I64, pose: dict[str, F64]) -> F64:
-    """Return how far poses at other times (M,) are from the lines between those of `rows`."""
+    """Return how far poses at other times (M,) are from linear interpolation between `rows`."""
     if not len(others):
         return np.zeros(0)
     after = np.clip(np.searchsorted(times[rows], times[others]), 1, max(1, len(rows) - 1))
@@ -99,7 +95,7 @@ def _deviations(times: F64, rows: I64, others: I64, pose: dict[str, F64]) -> F64
     worst = np.zeros(len(others))
     for channel, values in pose.items():
         if len(values) == 1:
-            continue  # of what does not move
+            continue  # constant
         one, two, there = values[before], values[after], values[others]
         if channel == "rotation":
             line = rotations.slerp(one, two, share[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""Zip files of numpy arrays, opened without trust: no pickles, and sizes checked before memory."""
+"""Read .npz files from untrusted sources: no pickles, and sizes are checked before allocation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 
-MAX_BYTES = 4 << 30  # of all arrays that are read
-# a small file that swells beyond this is a bomb, not a motion that hardly moves
+MAX_BYTES = 4 << 30  # of all arrays
+# A file that expands beyond this is a zip bomb.
 MAX_EXPANSION, MIN_EXPANSION_LIMIT_BYTES = 100, 256 << 20
 NUMBER_KINDS, TEXT_KINDS = "fiu", "US"
 MAX_CODE_POINT = 0x10FFFF
@@ -27,7 +27,7 @@ HEADER_PATTERN = re.compile(
     rb"'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(?:\d{1,15}, ?)*(?:\d{1,15})?)\), *\} *\n?"
 )
-# what a broken zip file or deflate stream can make the standard library raise
+# Exceptions of the standard library for broken zip files and deflate streams.
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -43,13 +43,13 @@ ZIP_ERRORS = (
 
 
 class Arrays:
-    """The arrays of an .npz file by name, each read when asked for."""
+    """The arrays of an .npz file by name, read on request."""
 
     def __init__(self, data: bytes) -> None:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except ZIP_ERRORS as error:
-            raise CorruptionError(f"not a whole .npz file: {error}") from error
+            raise CorruptionError(f"invalid .npz file: {error}") from error
         self._members = {
             info.filename.removesuffix(".npy"): info
             for info in self._zip.infolist()
@@ -57,7 +57,7 @@ class Arrays:
         }
         limit = min(MAX_BYTES, max(MIN_EXPANSION_LIMIT_BYTES, MAX_EXPANSION * len(data)))
         if sum(info.file_size for info in self._members.values()) > limit:
-            raise CorruptionError("its arrays would fill more memory than such a file can need")
+            raise CorruptionError("arrays would need more memory than a file of this size can hold")
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
@@ -66,41 +66,43 @@ class Arrays:
         return sorted(self._members)
 
     def read(self, name: str, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
-        """Return one array whose dtype is of one of these kinds; its header is checked first."""
+        """Return an array whose dtype is of one of these kinds, after checking its header."""
         if name not in self._members:
-            raise CorruptionError(f"has no array {name!r}; it has: {', '.join(self.names())[:200]}")
+            raise CorruptionError(
+                f"array {name!r} is missing; the file has: {', '.join(self.names())[:200]}"
+            )
         info = self._members[name]
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise CorruptionError(f"array {name!r} is compressed in an unknown way")
+            raise CorruptionError(f"array {name!r} uses an unsupported compression method")
         try:
             with self._zip.open(info) as file:
                 shape, fortran, dtype = _read_header(file)
                 _check_array(shape, dtype, info.file_size - file.tell(), kinds)
                 values = file.read()
                 if len(values) != math.prod(shape) * dtype.itemsize:
-                    raise TruncatedError("the data ends too early")
+                    raise TruncatedError("array data is truncated")
         except ZIP_ERRORS as error:
             kind = type(error) if isinstance(error, FormatError) else CorruptionError
             raise kind(f"array {name!r}: {str(error)[:300]}") from error
         array = np.frombuffer(values, dtype) if values else np.empty(0, dtype)
         if dtype.kind == "U" and (array.view(f"{dtype.byteorder}u4") > MAX_CODE_POINT).any():
-            # Python's own texts cannot be made of these
-            raise CorruptionError(f"array {name!r} has characters that no text has")
+            # Python strings cannot hold these.
+            raise CorruptionError(f"array {name!r} contains invalid Unicode code points")
         return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
     def optional(self, name: str, default: Any, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
         return self.read(name, kinds=kinds) if name in self else np.asarray(default)
 
     def number(self, name: str, default: float) -> float:
-        """Return an array of one number."""
+        """Return an array with a single number."""
         array = self.optional(name, default)
         if array.size != 1:
-            raise CorruptionError(f"{name} must be one number, got shape {array.shape}")
+            raise CorruptionError(f"{name} must be a single number, got shape {array.shape}")
         return float(array.reshape(-1)[0])
 
 
 def probe(data: bytes, name: str) -> bool:
-    """Say whether `data` is an .npz file with an array of this name."""
+    """Return whether `data` is an .npz file with an array of this name."""
     if not data.startswith(b"PK\x03\x04"):
         return False
     try:
@@ -110,7 +112,7 @@ def probe(data: bytes, name: str) -> bool:
 
 
 def pack(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
-    """Return an .npz file; the same arrays give the same bytes."""
+    """Return an .npz file; equal arrays give equal bytes."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for name, values in arrays.items():
@@ -122,20 +124,20 @@ def pack(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
 
 
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read the header of one array, in the one form that numpy writes for plain arrays."""
+    """Read the header of an array, in the only form that numpy writes for plain arrays."""
     magic = file.read(8)
     size = int.from_bytes(file.read(2 if magic[6:7] == b"\x01" else 4), "little")
     match = HEADER_PATTERN.fullmatch(file.read(min(size, MAX_HEADER_BYTES)))
     if magic[:6] != b"\x93NUMPY" or match is None:
-        raise CorruptionError("not a plain numpy array")
+        raise CorruptionError("expected a plain numpy array")
     shape = tuple(int(n) for n in match["shape"].split(b",") if n.strip())
     return shape, match["fortran"] == b"True", np.dtype(match["dtype"].decode())
 
 
 def _check_array(shape: tuple[int, ...], dtype: np.dtype[Any], rest: int, kinds: str) -> None:
     if dtype.hasobject:
-        raise CorruptionError("it is pickled, and mocpack opens no pickles")
+        raise CorruptionError("it is pickled, and mocpack does not open pickles")
     if dtype.kind not in kinds or not dtype.itemsize:
-        raise CorruptionError(f"its type cannot be {dtype}")
+        raise CorruptionError(f"dtype {dtype} is not supported here")
     if math.prod(shape) * dtype.itemsize != rest:
-        raise CorruptionError(f"an array of shape {shape} does not fill {rest} bytes")
+        raise CorruptionError(f"shape {shape} does not match {rest} bytes of data")

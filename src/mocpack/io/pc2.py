@@ -1,6 +1,6 @@
 """Point caches of 3ds Max and Blender (.pc2): little-endian float32 vertices, frame by frame.
 
-The format has no frame rate; 24 a second is taken, and the sampling step is kept in the metadata.
+The format has no frame rate; mocpack assumes 24. The sampling step is kept in the metadata.
 """
 
 from __future__ import annotations
@@ -19,24 +19,27 @@ DEFAULT_FRAME_RATE = 24.0
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` is a PC2 file."""
+    """Return whether `data` is a PC2 file."""
     return data.startswith(MAGIC)
 
 
 def read(data: bytes, *, unit: float | None = None) -> VertexClip:
-    """Return the vertex animation; `unit` is the length of one of its units in metres."""
+    """Return the vertex animation; `unit` is the length of one file unit in meters."""
     if len(data) < HEADER.size:
-        raise TruncatedError("the file ends inside its header")
+        raise TruncatedError("file is truncated inside its header")
     magic, version, points, start, step, samples = HEADER.unpack_from(data)
     if magic != MAGIC or version != VERSION:
         raise CorruptionError(f"expected a PC2 file of version 1, got version {version}")
     if points < 1 or samples < 1:
-        raise CorruptionError(f"{samples} frames of {points} points are announced")
+        raise CorruptionError(
+            f"the header must state at least 1 frame and 1 point, got {samples} frames of "
+            f"{points} points"
+        )
     size = 12 * points * samples
     if len(data) - HEADER.size < size:
         raise TruncatedError(
-            f"{samples} frames of {points} points are announced, {len(data) - HEADER.size} of "
-            f"{size} bytes are there"
+            f"the header states {samples} frames of {points} points, but "
+            f"{len(data) - HEADER.size} of {size} bytes follow"
         )
     vertices = np.frombuffer(data, "<f4", 3 * points * samples, HEADER.size)
     scaled = vertices.reshape(samples, points, 3).astype(np.float64) * (unit or 1.0)
@@ -51,7 +54,7 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
 
 
 def write(clip: VertexClip) -> bytes:
-    """Return the vertices as a PC2 file; faces and the frame rate have no place in it."""
+    """Return the vertices as a PC2 file; the format has no faces and no frame rate."""
     start = float(clip.metadata.get("pc2_start", 0.0))
     step = float(clip.metadata.get("pc2_step", 1.0))
     points, samples = clip.header.vertex_count, clip.frame_count

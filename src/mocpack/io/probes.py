@@ -1,4 +1,4 @@
-"""How files of each kind begin, for readers that are imported when a file needs them."""
+"""Recognize files of each format by their first bytes, without importing its reader."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ BOM = b"\xef\xbb\xbf"
 
 
 def is_vrm_animation(data: bytes) -> bool:
-    """Say whether `data` is binary glTF that holds an animation for VRM models."""
+    """Return whether `data` is binary glTF with a VRM animation."""
     return data.startswith(b"glTF") and b"VRMC_vrm_animation" in data
 
 
 def is_gltf_text(data: bytes) -> bool:
-    """Say whether `data` is glTF as JSON."""
+    """Return whether `data` is glTF as JSON."""
     return _is_object(data) and b'"asset"' in data and b'"version"' in data
 
 
 def is_deepmimic(data: bytes) -> bool:
-    """Say whether `data` is a motion of DeepMimic's."""
+    """Return whether `data` is a DeepMimic motion."""
     return _is_object(data) and b'"Frames"' in data and not is_gltf_text(data)
 
 
 def is_trc(data: bytes) -> bool:
-    """Say whether `data` is a table of marker places."""
+    """Return whether `data` is a TRC file."""
     return data[:64].removeprefix(BOM).startswith(b"PathFileType")
 
 
 def is_amass(data: bytes) -> bool:
-    """Say whether `data` is a motion of AMASS."""
+    """Return whether `data` is an AMASS motion."""
     return npz.probe(data, "poses") and npz.probe(data, "trans")
 
 
 def is_robot_table(data: bytes) -> bool:
-    """Say whether `data` is a table of numbers and nothing else: a row of a robot's motion."""
+    """Return whether `data` is a table of numbers only, such as a robot's motion."""
     first = data[:65536].partition(b"\n")[0].split(b",")
     try:
         return len(first) > 7 and all(np.isfinite(float(word)) for word in first)
@@ -44,24 +44,24 @@ def is_robot_table(data: bytes) -> bool:
 
 
 def is_qpos(data: bytes) -> bool:
-    """Say whether `data` is an .npz file of MuJoCo's positions."""
+    """Return whether `data` is an .npz file with MuJoCo's `qpos`."""
     return npz.probe(data, "qpos") and not is_tracking(data)
 
 
 def is_tracking(data: bytes) -> bool:
-    """Say whether `data` is a motion for tracking, of mjlab or BeyondMimic."""
+    """Return whether `data` is a tracking file of mjlab or BeyondMimic."""
     return npz.probe(data, "joint_pos") and npz.probe(data, "body_pos_w")
 
 
 def is_pickled(data: bytes) -> bool:
-    """Say whether `data` is a pickle, or a file of PyTorch's."""
+    """Return whether `data` is a pickle or a PyTorch file."""
     if data[:4] == b"PK\x03\x04":
         return b"/data.pkl" in data[:4096]
     return data[:1] == b"\x80" and data[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
 
 def is_c3d(data: bytes) -> bool:
-    """Say whether `data` is a C3D file: its parameters begin with a processor's number."""
+    """Return whether `data` is a C3D file, by the processor type in its parameters."""
     start = 512 * (data[0] - 1) if data else 0
     return (
         start >= 512
@@ -71,7 +71,7 @@ def is_c3d(data: bytes) -> bool:
 
 
 def is_fbx(data: bytes) -> bool:
-    """Say whether `data` is an FBX file, binary or text."""
+    """Return whether `data` is an FBX file, binary or text."""
     if data.startswith(b"Kaydara FBX Binary"):
         return True
     head = data[:4096].removeprefix(BOM).lstrip()
@@ -79,17 +79,17 @@ def is_fbx(data: bytes) -> bool:
 
 
 def is_usd_binary(data: bytes) -> bool:
-    """Say whether `data` is USD in binary form."""
+    """Return whether `data` is binary USD."""
     return data.startswith(b"PXR-USDC")
 
 
 def is_usd_text(data: bytes) -> bool:
-    """Say whether `data` is USD as text."""
+    """Return whether `data` is text USD."""
     return data[:64].lstrip().startswith(b"#usda ")
 
 
 def is_usd_package(data: bytes) -> bool:
-    """Say whether `data` is a zip file whose first file is USD."""
+    """Return whether `data` is a zip file whose first entry is USD."""
     if not data.startswith(b"PK\x03\x04") or len(data) < 30:
         return False
     name = data[30 : 30 + int.from_bytes(data[26:28], "little")]

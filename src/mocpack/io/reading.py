@@ -1,4 +1,4 @@
-"""Motion files read: the reader is chosen by what the bytes look like."""
+"""Read motion files; the content of a file chooses the reader."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from mocpack.io.external_files import (
 from mocpack.io.table import Format, find_format, lazy_function
 
 READ_CHUNK_BYTES = 1 << 24
-PROBE_BYTES = 1 << 16  # bytes that a format with a skeleton file is known by
+PROBE_BYTES = 1 << 16  # enough to recognize a format that needs a skeleton file
 REFUSED_OPTIONS = {
-    "clip": "holds one motion; there is none to choose",
-    "fps": "has frames of its own and is not sampled anew",
-    "body_model": "needs no body model",
-    "robot": "is no motion of a robot",
-    "quaternion": "has quaternions of one order",
+    "clip": "holds one motion, so there is none to choose (clip)",
+    "fps": "has frames of its own, so it cannot be sampled at another rate (fps)",
+    "body_model": "does not use a body model (body_model)",
+    "robot": "is not a robot's motion (robot)",
+    "quaternion": "has a fixed quaternion order (quaternion)",
 }
 
 
@@ -42,12 +42,13 @@ def read_file(
     allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
-    """Read a motion file; complaints name the file.
+    """Read a motion file; errors name the file.
 
-    `skeleton` is the skeleton file of a motion file that needs one (the .asf of an .amc; other
-    formats have their own). Left out, it is looked for beside the motion. `data` is what the file
-    holds, where somebody has read it: a pipe can be read only once. `allow_outside` lets the file
-    name others outside its folder. `options` are those of `read_bytes`.
+    `skeleton` is the skeleton file of formats that need one (the .asf of an .amc); by default it is
+    searched in the folder of the motion. `data` is the content of the file if it was read already:
+    a pipe
+    can be read only once. `allow_outside` permits external files outside the folder of the file.
+    `options` are those of `read_bytes`.
     """
     path = Path(path)
     data = read_file_bytes(path) if data is None else data
@@ -78,17 +79,21 @@ def read_bytes(
     allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
-    """Read a motion file's bytes: by content first, by the extension of `name` second.
+    """Read the bytes of a motion file, recognized by content, or else by the extension of `name`.
 
-    `skeleton` is the bytes of the skeleton file, for formats that need one, and `read_external` returns
-    those of a file beside this one. `allow_outside` lets a robot's file include others outside
-    its folder; `read_external` has a rule of its own. `options` are for formats that take them: `clip`,
-    which of several clips; `fps`, the frames a second to sample at, or that a robot's table has;
-    `body_model` and `robot`, files; `quaternion`, the order of a robot's.
+    `skeleton` is the content of the skeleton file, for formats that need one. `read_external`
+    returns the
+    bytes of an external file and decides what may be opened; `allow_outside` applies only to the
+    includes
+    of a robot's file. `options` are for formats that support them: `clip` (one of several motions),
+    `fps`
+    (sampling rate, or frame rate of a robot table), `body_model` and `robot` (files), and
+    `quaternion`
+    (component order in a robot's file).
     """
     chosen = find_format(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
-        raise FormatError(f"{name}: {chosen.name} needs a skeleton file (--skeleton FILE)")
+        raise FormatError(f"{name}: {chosen.name} needs a skeleton file; pass --skeleton FILE")
     extra: dict[str, Any] = {} if chosen.find_skeleton is None else {"skeleton": skeleton}
     for option, value in (options | {"read_external": read_external}).items():
         if option in chosen.options:
@@ -98,7 +103,7 @@ def read_bytes(
     if "robot" in chosen.options:
         extra["allow_outside"] = allow_outside
     try:
-        # of numbers that cannot be, readers and clips complain; numpy's warnings would come before
+        # Readers and clips report impossible numbers themselves, so numpy need not warn.
         with np.errstate(all="ignore"):
             clip = chosen.read(data, unit=unit, **extra)
             check_coordinates(clip)
@@ -110,7 +115,7 @@ def read_bytes(
 
 
 def read_file_bytes(path: str | Path) -> bytes:
-    """Return the bytes of a file or a pipe, opened once; more than `MAX_FILE_BYTES` is refused."""
+    """Return the bytes of a file or pipe, opened once, of at most `MAX_FILE_BYTES`."""
     with Path(path).open("rb") as file:
         found = os.fstat(file.fileno())
         if found.st_size > MAX_FILE_BYTES:
@@ -119,8 +124,8 @@ def read_file_bytes(path: str | Path) -> bytes:
 
 
 def read_stream(stream: BinaryIO, name: str) -> bytes:
-    """Return the bytes of an open stream, `name` for complaints."""
-    # a pipe does not say how much will come, so it is counted as it comes
+    """Return the bytes of an open stream; `name` is for errors."""
+    # A pipe has no size, so bytes are counted as they arrive.
     data = bytearray()
     while part := stream.read(READ_CHUNK_BYTES):
         data += part
@@ -130,7 +135,7 @@ def read_stream(stream: BinaryIO, name: str) -> bytes:
 
 
 def list_clips_in_file(path: str | Path, *, allow_outside: bool = False) -> list[str]:
-    """Return the names of the clips in a motion file; none of a format of one clip."""
+    """Return the names of the clips in a motion file, or none if its format holds a single clip."""
     read_external = external_file_reader(path, allow_outside=allow_outside)
     return list_clips_in_bytes(read_file_bytes(path), name=str(path), read_external=read_external)
 
@@ -138,7 +143,7 @@ def list_clips_in_file(path: str | Path, *, allow_outside: bool = False) -> list
 def list_clips_in_bytes(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
-    """Return the names of the clips in a motion file's bytes; none of a format of one clip."""
+    """Return the names of the clips in a file's bytes, or none if its format holds one clip."""
     chosen = find_format(data, name)
     if chosen.list_clips is None:
         return []
@@ -151,7 +156,7 @@ def list_clips_in_bytes(
 def describe_ignored(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
-    """Return what a motion file holds that is no motion, in words, where its reader can say so."""
+    """Describe the content of a motion file that is not motion, if its reader can."""
     chosen = find_format(data, name)
     return (
         []
@@ -161,14 +166,14 @@ def describe_ignored(
 
 
 def format_name(data: bytes, name: str) -> str:
-    """Return what a motion file is, in a word."""
+    """Return the name of the format of a motion file."""
     return find_format(data, name).name
 
 
 def list_external_files(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
-    """Return the files that a motion file's bytes name, as they name them."""
+    """Return the names of the external files that a motion file refers to."""
     chosen = find_format(data, name)
     return (
         []
@@ -180,7 +185,7 @@ def list_external_files(
 def files_to_read(
     path: str | Path, *, skeleton: str | Path | None = None, allow_outside: bool = False
 ) -> list[Path]:
-    """Return the files that reading `path` opens: itself, and those that belong to it."""
+    """Return the files that reading `path` opens: itself and its companions."""
     return [Path(path), *find_companions(path, skeleton=skeleton, allow_outside=allow_outside)[0]]
 
 
@@ -191,11 +196,13 @@ def find_companions(
     list_folder: Callable[[Path], list[Path]] = list_skeletons,
     allow_outside: bool = False,
 ) -> tuple[list[Path], bool]:
-    """Return the files that are read with one, and whether their names stand in it.
+    """Return the files that are read with a file, and whether the file itself names them.
 
-    Otherwise they are looked for, and files that come and go beside it may change which they are.
-    `list_folder` returns the skeletons of a folder. Files that reading refuses to open are not among
-    them, such as those outside the folder without `allow_outside`.
+    If it does not, they are searched in its folder, and the result may change when files are added
+    there.
+    `list_folder` returns the skeletons of a folder. Files that reading would reject, such as those
+    outside
+    the folder without `allow_outside`, are not included.
     """
     path = Path(path)
     if not path.is_file():
@@ -210,14 +217,14 @@ def find_companions(
     read_external = external_file_reader(path, allow_outside=allow_outside)
     found = []
     for name in chosen.list_external_files(read_file_bytes(path), read_external):
-        with suppress(FormatError):  # reading refuses it
+        with suppress(FormatError):  # reading rejects it
             find_external_file(path, name, allow_outside=allow_outside)
             found.append(path.parent / name)
     return found, True
 
 
 def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
-    """Return the files that reading a robot opens: its own, and those that it includes."""
+    """Return the files that reading a robot opens: its own and its includes."""
     found: list[Path] = lazy_function("robots.files", "list_robot_files")(
         path, allow_outside=allow_outside
     )
@@ -227,7 +234,7 @@ def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[P
 def _external_option(
     chosen: Format, read_external: Callable[[str], bytes] | None
 ) -> dict[str, Any]:
-    """Return what a reader is given to open other files with, if it opens any."""
+    """Return the keyword argument for a reader that opens external files."""
     return {"read_external": read_external} if "read_external" in chosen.options else {}
 
 
@@ -237,11 +244,11 @@ def _find_skeleton_file(
     skeleton: str | Path | None,
     list_folder: Callable[[Path], list[Path]] = list_skeletons,
 ) -> Path | None:
-    """Return the skeleton file that a motion file needs: the one named, or the one beside it."""
+    """Return the skeleton file of a motion file: the given one, or the one in its folder."""
     if chosen.find_skeleton is None:
         return None
     return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, list_folder)
 
 
 def _too_large_error(name: str) -> FormatError:
-    return FormatError(f"{name}: larger than {MAX_FILE_BYTES >> 30} GiB")
+    return FormatError(f"{name}: file is larger than the limit of {MAX_FILE_BYTES >> 30} GiB")

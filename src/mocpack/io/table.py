@@ -1,4 +1,4 @@
-"""The table of formats: how each kind of file is recognised, read and written."""
+"""The table of formats: how each kind of file is recognized, read and written."""
 
 from __future__ import annotations
 
@@ -19,38 +19,37 @@ ROBOT_OPTIONS = ("robot", "fps", "quaternion")
 
 @dataclass(frozen=True)
 class Format:
-    """One row: how to recognise, read and write a kind of file.
+    """One row of the table: how to recognize, read and write a kind of file.
 
     Attributes
     ----------
     write : callable, optional
-        Left out where mocpack only reads such files.
+        None if mocpack only reads this format.
     kinds : tuple of str
         The clips it can hold: "skeleton" (`Clip`), "vertices" (`VertexClip`).
     holds : tuple of str
-        What else of a skeletal clip it can hold: "scales", "times" that are not even, "roots"
-        beyond the first, and "all" there is. Scales and times are refused where they are missing.
+        What else of a skeletal clip it can hold: "scales", uneven "times", several "roots", or
+        "all". Clips with scales or times are rejected if the format cannot hold them.
     second_file : (extension, writer), optional
-        The second file of a format that takes two.
+        The second file of a format that uses two.
     write_scene : callable, optional
-        Writes several clips by name, for formats of which one file may hold them on one clock.
+        Writes several clips by name into one file.
     find_skeleton : callable, optional
-        Finds the skeleton file of a motion file that needs one; takes what lists a folder's.
+        Finds the skeleton file of a motion file; takes a function that lists a folder's.
     list_external_files : callable, optional
-        Returns the paths of the files that reading a file opens beside it, for formats of which
-        one may name others.
+        Returns the paths of the external files that a file refers to.
     list_clips : callable, optional
-        Returns the names of the clips in a file, for formats of which one may hold several.
+        Returns the names of the clips in a file, if it may hold several.
     describe_ignored : callable, optional
-        Returns what else a file holds, in words, which its reader leaves out.
+        Describes the content of a file that its reader ignores.
     dialects : tuple of str
-        What `--as` calls it, where its writer goes by that and not by the extension.
+        Names for `--as`, if that chooses the writer instead of the extension.
     needs : str
-        What reading it takes beside the file, for people.
+        What reading it needs besides the file, for users.
     options : tuple of str
-        What else the reader takes: "clip" (which of several), "fps" (to sample at), "read_external" (a
-        function that opens files beside this one), "body_model", "robot" (a file), "quaternion"
-        (the order of one), "allow_pickle" (which others overlook).
+        Options of the reader: "clip" (one of several), "fps" (sampling rate), "read_external" (a
+        function that opens external files), "body_model", "robot" (files), "quaternion"
+        (component order), "allow_pickle" (ignored by other formats).
     """
 
     name: str
@@ -72,7 +71,7 @@ class Format:
 
 
 def lazy_function(module: str, function: str = "read") -> Callable[..., Any]:
-    """Return a function of a module of this package that is imported when it is called."""
+    """Return a function that imports `function` from a module of this package when called."""
 
     def call(*words: Any, **options: Any) -> Any:
         return getattr(import_module(f"mocpack.io.{module}"), function)(*words, **options)
@@ -80,8 +79,8 @@ def lazy_function(module: str, function: str = "read") -> Callable[..., Any]:
     return call
 
 
-def _robot_reader(module: str, what: str, *, in_metres: bool = True) -> Callable[..., Any]:
-    """Return a reader of robots' motions, which is given the robot of the file `--robot` names."""
+def _robot_reader(module: str, what: str, *, in_meters: bool = True) -> Callable[..., Any]:
+    """Return a reader of robot motions that gets the robot from the file given with `--robot`."""
 
     def call(
         data: bytes,
@@ -91,15 +90,15 @@ def _robot_reader(module: str, what: str, *, in_metres: bool = True) -> Callable
         allow_outside: bool = False,
         **options: Any,
     ) -> Any:
-        if in_metres and unit is not None:
-            raise UsageError(f"{what} is in metres, as the program that made it is: no unit")
+        if in_meters and unit is not None:
+            raise UsageError(f"{what} is always in meters, so it takes no unit")
         if robot is None:
             raise FormatError(
-                f"{what} needs the robot that it moves: {ROBOT}, its URDF or MJCF "
-                "(robot= in Python)"
+                f"{what} needs the robot that it moves: pass {ROBOT}, its URDF or MJCF (robot= in "
+                "Python)"
             )
         body = lazy_function("robots.files", "read_robot")(robot, allow_outside=allow_outside)
-        own = {} if in_metres else {"unit": unit}
+        own = {} if in_meters else {"unit": unit}
         return lazy_function(f"robots.{module}")(data, body, **own, **options)
 
     return call
@@ -156,7 +155,7 @@ FORMATS = (
             ("glTF as text", (".gltf",), probes.is_gltf_text, glb.write_text),
         )
     ),
-    # known by content alone: other .txt and .json files of a folder are no motions
+    # Recognized only by content, because most .txt and .json files are not motions.
     Format("DeepMimic", (), probes.is_deepmimic, lazy_function("deepmimic")),
     Format(
         "TRC",
@@ -170,7 +169,7 @@ FORMATS = (
         "robot csv",
         (".csv",),
         probes.is_robot_table,
-        _robot_reader("csv", "a table of a robot's motion", in_metres=False),
+        _robot_reader("csv", "a robot motion table", in_meters=False),
         lazy_function("robots.exports", "write_csv"),
         holds=("roots",),
         needs=ROBOT,
@@ -180,7 +179,7 @@ FORMATS = (
         "qpos npz",
         (".npz",),
         probes.is_qpos,
-        _robot_reader("qpos", "a file of qpos"),
+        _robot_reader("qpos", "a qpos file"),
         dialects=("qpos",),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
@@ -247,7 +246,7 @@ FORMATS = (
 
 @dataclass(frozen=True)
 class BodyDialect:
-    """How some collection of bodies in motion wants its files, which share their extension."""
+    """The layout of a dataset of body motions that shares its extension with other formats."""
 
     extensions: tuple[str, ...]
     write: Callable[[AnyClip], bytes]
@@ -257,12 +256,12 @@ BODY_DIALECTS = {"amass": BodyDialect((".npz",), lazy_function("amass", "write")
 
 
 def supported_extensions(*, writable: bool = False) -> list[str]:
-    """Return the extensions that can be read, or written."""
+    """Return the extensions that can be read, or those that can be written."""
     return sorted({e for f in FORMATS if f.write or not writable for e in f.extensions})
 
 
 def find_format(data: bytes, name: str) -> Format:
-    """Return the row of a file: by what its bytes look like, or else by its extension."""
+    """Return the format of a file, by its content or else by its extension."""
     for probed in FORMATS:
         if probed.probe(data):
             return probed
@@ -270,4 +269,4 @@ def find_format(data: bytes, name: str) -> Format:
         if Path(name).suffix.lower() in named.extensions:
             return named
     hint = suggest_conversion(data, name) or f"it reads: {', '.join(supported_extensions())}"
-    raise FormatError(f"{name}: not a motion file that mocpack reads; {hint}")
+    raise FormatError(f"{name}: mocpack does not recognize this motion file; {hint}")

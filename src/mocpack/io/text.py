@@ -1,4 +1,4 @@
-"""Numbers as files print them: shortest decimals, and how many digits are enough."""
+"""Print numbers in text files: shortest decimals, or as many digits as needed."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.dofs import to_channels
 
-LENGTH_RESOLUTION_M = 1e-7  # metres: a tenth of a micrometre, far below any bound
-MAX_ROUNDING_M = 5e-7  # metres that all rounding of angles, and all of lengths, may move a joint
-SHORTEST = -1  # in place of a number of decimals
-MIN_ANGLE_DECIMALS = 7  # of a degree, at the least: enough for a body of two metres
+LENGTH_RESOLUTION_M = 1e-7  # a tenth of a micrometer, far below any error bound
+MAX_ROUNDING_M = 5e-7  # that rounding all angles, or all lengths, may move a joint
+SHORTEST = -1  # instead of a number of decimals
+MIN_ANGLE_DECIMALS = 7  # of a degree; enough for a body of two meters
 
 
 def format_number(value: float) -> str:
-    """Return the shortest decimal that reads back as this very double, never in e-notation.
+    """Return the shortest decimal that reads back as the same double, without an exponent.
 
-    >>> decimal(0.1), decimal(-0.0), decimal(1e-7)
+    >>> format_number(0.1), format_number(-0.0), format_number(1e-7)
     ('0.1', '-0', '0.0000001')
     """
     number = np.array([[value]], np.float64)
     return _core.print_numbers(number, np.array([SHORTEST], np.int32)).decode().strip()
 
 
-def to_source_numbers(metres: F64, unit: float) -> F64:
-    """Undo a reader's multiplication: the shortest decimals that give the same metres."""
-    values = metres / unit
+def to_source_numbers(meters: F64, unit: float) -> F64:
+    """Return the shortest decimals in file units that read back as the same meters."""
+    values = meters / unit
     for digits in range(10):
         rounded = np.round(values, digits)
-        if np.array_equal(rounded * unit, metres):
+        if np.array_equal(rounded * unit, meters):
             return rounded
     return values
 
 
 def length_decimals(unit: float, finest: float = LENGTH_RESOLUTION_M) -> int:
-    """Return the decimals that keep a length in this unit to `finest` metres.
+    """Return the decimals that represent a length in this unit within `finest` meters.
 
     >>> length_decimals(1.0), length_decimals(0.01), length_decimals(0.001)
     (7, 5, 4)
@@ -48,10 +48,11 @@ def length_decimals(unit: float, finest: float = LENGTH_RESOLUTION_M) -> int:
 
 
 def format_channels(clip: Clip) -> bytes:
-    """Return the channels of a clip as text, a line for each frame, in its source's units.
+    """Return the channels of a clip as text, one line per frame, in the units of its source.
 
-    The source's own numbers are printed so that they read back as the same doubles, computed
-    ones with so many decimals that no joint moves more than a micrometre.
+    Numbers of the source are printed so that they read back as the same doubles. Computed numbers
+    get
+    enough decimals to move no joint by more than a micrometer.
     """
     numbers = np.ascontiguousarray(to_channels(clip))
     if clip.channels is not None:
@@ -60,14 +61,14 @@ def format_channels(clip: Clip) -> bytes:
 
 
 def choose_decimals(clip: Clip) -> npt.NDArray[np.int32]:
-    """Return the decimals of each channel, shape (C,), that keep every joint to a micrometre.
+    """Return the decimals of each channel (C,) that keep every joint within a micrometer.
 
-    Rounded angles turn all that hangs on a joint, so a joint with a long reach has more.
+    Rounding an angle moves all joints below, so a joint with a long reach gets more decimals.
     """
     skeleton = clip.skeleton
     reach, depth, moved = _measure_reach(clip)
     joints = skeleton.columns.joints
-    # three angles, each off by half a unit of its last place
+    # Three angles, each wrong by half a unit of the last decimal.
     step = MAX_ROUNDING_M / depth.max() / (1.5 * np.radians(1.0) * np.maximum(reach[joints], 1e-3))
     angles = np.maximum(MIN_ANGLE_DECIMALS, np.ceil(-np.log10(step)))
     lengths = length_decimals(
@@ -77,9 +78,9 @@ def choose_decimals(clip: Clip) -> npt.NDArray[np.int32]:
 
 
 def _measure_reach(clip: Clip) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return of each joint how far what hangs on it reaches, in metres, shape (J,).
+    """Return the distance that descendants of each joint reach (J,), in meters.
 
-    And how many joints, and how many that are translated, lie on its way from the root.
+    Also returns how many joints, and how many translated joints, are on the path from the root.
     """
     skeleton = clip.skeleton
     length = np.linalg.norm(skeleton.offsets, axis=1)
@@ -101,25 +102,25 @@ def _measure_reach(clip: Clip) -> tuple[F64, npt.NDArray[np.int64], npt.NDArray[
 
 
 def make_unique(names: Iterable[str]) -> tuple[str, ...]:
-    """Number the names that stand a second time.
+    """Append numbers to repeated names.
 
-    >>> distinct(["hand", "foot", "hand", "hand_2"])
+    >>> make_unique(["hand", "foot", "hand", "hand_2"])
     ('hand', 'foot', 'hand_2', 'hand_2_2')
     """
-    taken: dict[str, int] = {}  # the last number that each name was given, in order of names
+    taken: dict[str, int] = {}  # last number used for each name
     for name in names:
         number, free = taken.get(name, 1), name
         while free in taken:
             number += 1
             free = f"{name}_{number}"
         if name in taken:
-            taken[name] = number  # so that a thousand equal names are no million tries
+            taken[name] = number  # keeps a thousand equal names from taking quadratic time
         taken[free] = 1
     return tuple(taken)
 
 
 def parse_number(word: bytes) -> float | None:
-    """Return the finite decimal number that `word` is, or None."""
+    """Return the number that `word` spells, or None if it is not a finite decimal number."""
     value = np.empty(1)
     count, stop = _core.parse_numbers(word, 0, value)
     return float(value[0]) if count == 1 and stop == len(word) else None

@@ -1,7 +1,7 @@
-"""Tables of marker places (.trc), of Motion Analysis, OpenSim and others.
+"""TRC files of Motion Analysis, OpenSim and others: marker positions as text.
 
-Five lines of head, then a line for each frame: its number, its time, x, y and z of each marker.
-Columns are parted by tabs or commas; an empty cell, or one that is no number, is a gap.
+Five header lines, then one line per frame: number, time, and x, y, z of each marker. Columns are
+separated by tabs or commas; an empty or non-numeric cell is a gap.
 """
 
 from __future__ import annotations
@@ -25,28 +25,30 @@ from mocpack.io.text import format_number, make_unique, to_source_numbers
 UNITS = {"m": 1.0, "dm": 0.1, "cm": 0.01, "mm": 0.001, "in": 0.0254, "ft": 0.3048}
 MAX_CELLS = 1 << 27
 MAX_MARKERS = 65_534
-EVEN_TOLERANCE = 0.02  # of a frame: times are rounded to two or three decimals
+EVEN_TOLERANCE = 0.02  # of a frame; files round times to two or three decimals
 
 
 def read(data: bytes, *, unit: float | None = None) -> Clip:
-    """Read markers; the unit is the file's, unless another is given."""
+    """Read markers; `unit` overrides the file's unit, in meters."""
     lines = _split_lines(data)
     comma = lines[3].count(",") > lines[3].count("\t")
     table = [line.split("," if comma else "\t") for line in lines]
     facts = _parse_header(table[1], table[2])
     names = _read_names(table[3])
-    metres = unit if unit is not None else _read_unit(facts)
+    meters = unit if unit is not None else _read_unit(facts)
     rows = [row for row in table[5:] if any(cell.strip() for cell in row)]
     if not rows:
-        raise FormatError("this TRC is static: it has markers and no frames, so no animation")
+        raise FormatError("expected an animation, but this TRC has markers and no frames")
     if len(rows) * len(names) * 3 > MAX_CELLS:
-        raise CorruptionError(f"{len(rows)} frames of {len(names)} markers are too many")
+        raise CorruptionError(
+            f"{len(rows)} frames of {len(names)} markers exceed the limit of {MAX_CELLS} numbers"
+        )
     seconds, points = _read_numbers(rows, len(names))
     try:
         return Clip.from_points(
-            points * metres,
+            points * meters,
             names,
-            unit=metres,
+            unit=meters,
             metadata=_read_metadata(facts, len(rows)),
             **_choose_timing(seconds, facts.get("DataRate", "")),
         )
@@ -55,16 +57,16 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
 
 
 def write(clip: Clip) -> bytes:
-    """Return a clip of markers as a .trc file parted by tabs, in the source's unit, y up.
+    """Return a clip of markers as a tab-separated .trc file, in the source's unit, y up.
 
-    Nothing in a .trc says which axis is up, and those who read it take y.
+    A .trc does not state which axis is up; readers assume y.
     """
     if not clip.skeleton.is_points:
-        raise UnsupportedClipError("TRC holds markers alone, and this clip has joints that turn")
-    unit = next((name for name, metres in UNITS.items() if metres == clip.unit), None)
+        raise UnsupportedClipError("TRC holds only markers, but this clip has rotating joints")
+    unit = next((name for name, meters in UNITS.items() if meters == clip.unit), None)
     scale = clip.unit if unit else 0.001
     seen = clip.valid
-    places = to_source_numbers(clip.positions(), scale)
+    positions = to_source_numbers(clip.positions(), scale)
     names = [name.replace("\t", " ") or f"marker{j}" for j, name in enumerate(clip.skeleton.names)]
     rate, count = format_number(float(clip.frame_rate)), clip.frame_count
     heads = {
@@ -90,7 +92,7 @@ def write(clip: Clip) -> bytes:
         cells = [
             format_number(float(value)) if seen[t, j] else ""
             for j in range(len(names))
-            for value in places[t, j]
+            for value in positions[t, j]
         ]
         lines.append("\t".join([str(t + 1), format_number(float(seconds)), *cells]))
     return ("\n".join(lines) + "\n").encode()
@@ -103,7 +105,7 @@ def _split_lines(data: bytes) -> list[str]:
         text = data.decode("latin-1")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(lines) < 5:
-        raise TruncatedError(f"a TRC file has five lines of head, and this one has {len(lines)}")
+        raise TruncatedError(f"a TRC file must have five header lines, got {len(lines)} lines")
     return lines
 
 
@@ -113,10 +115,12 @@ def _parse_header(keys: list[str], values: list[str]) -> dict[str, str]:
 
 
 def _read_unit(facts: dict[str, str]) -> float:
-    said = facts.get("Units", "mm").lower()
-    if said not in UNITS:
-        raise CorruptionError(f"Units are {said[:20]!r}; known are {', '.join(UNITS)} (--unit)")
-    return UNITS[said]
+    stated = facts.get("Units", "mm").lower()
+    if stated not in UNITS:
+        raise CorruptionError(
+            f"Units must be one of {', '.join(UNITS)}, got {stated[:20]!r}; override with --unit"
+        )
+    return UNITS[stated]
 
 
 def _read_names(cells: list[str]) -> tuple[str, ...]:
@@ -125,14 +129,16 @@ def _read_names(cells: list[str]) -> tuple[str, ...]:
         found.pop()
     names = make_unique(found[::3])
     if not names or any(found[k] for k in range(len(found)) if k % 3):
-        raise CorruptionError("line 4 must name a marker in every third column, from the third on")
+        raise CorruptionError(
+            "line 4 must have a marker name in every third column, starting with the third"
+        )
     if len(names) > MAX_MARKERS:
-        raise CorruptionError(f"a file has at most {MAX_MARKERS} markers, got {len(names)}")
+        raise CorruptionError(f"a file must have at most {MAX_MARKERS} markers, got {len(names)}")
     return names
 
 
 def _read_numbers(rows: list[list[str]], markers: int) -> tuple[F64, F64]:
-    """Return the times (T,) and the places (T, P, 3), NaN where there is none."""
+    """Return the times (T,) and the positions (T, P, 3), NaN in gaps."""
     width = 2 + 3 * markers
     cells = np.full((len(rows), width), np.nan)
     for t, row in enumerate(rows):
@@ -142,9 +148,9 @@ def _read_numbers(rows: list[list[str]], markers: int) -> tuple[F64, F64]:
             cells[t, k] = _to_number(cell)
     if not np.isfinite(cells[:, 1]).all():
         raise CorruptionError("the second column must hold the time of each frame")
-    places = cells[:, 2:].reshape(len(rows), markers, 3)
-    places[~np.isfinite(places).all(-1)] = np.nan
-    return cells[:, 1], places
+    positions = cells[:, 2:].reshape(len(rows), markers, 3)
+    positions[~np.isfinite(positions).all(-1)] = np.nan
+    return cells[:, 1], positions
 
 
 def _to_number(cell: str) -> float:
@@ -154,9 +160,9 @@ def _to_number(cell: str) -> float:
         return math.nan
 
 
-def _choose_timing(seconds: F64, said: str) -> dict[str, Any]:
-    """Return the frame rate and the start, or the times where they are not even."""
-    rate = _to_number(said)
+def _choose_timing(seconds: F64, stated: str) -> dict[str, Any]:
+    """Return the frame rate and the start, or the times if they are uneven."""
+    rate = _to_number(stated)
     if not 1e-6 < rate < 1e6:
         steps = len(seconds) - 1
         rate = steps / (seconds[-1] - seconds[0]) if steps and seconds[-1] > seconds[0] else 100.0

@@ -1,7 +1,7 @@
-"""What one unit of a file without units is: a guess from the size of the skeleton in it.
+"""Guess the unit of a file without units from the size of its skeleton.
 
-The longest way through the bones of a person, from a toe to a fingertip, is about 2.1 m; a dog's
-is 1.4 m. Of the units people use, the one is taken that makes the skeleton's reach most likely.
+The longest path through a person's bones, from a toe to a fingertip, is about 2.1 m; a dog's is
+1.4 m. The guess is the common unit that makes this length most likely.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.skeleton import longest_bone_path, parse_channels
 
-CMU_UNIT = 0.0254 / 0.45  # the unit of CMU's motion database: 5.644 cm
-# metres, and how often files are in it
+CMU_UNIT = 0.0254 / 0.45  # of CMU's motion database: 5.644 cm
+# name: (meters, relative frequency in files)
 CANDIDATES = {
     "m": (1.0, 1.0),
     "cm": (0.01, 1.0),
@@ -22,11 +22,11 @@ CANDIDATES = {
     "CMU's 5.644cm": (CMU_UNIT, 0.3),
     "inch": (0.0254, 0.4),
 }
-MIN_REACH_M, MAX_REACH_M = 0.25, 3.2  # metres of reach that a body can have
+MIN_REACH_M, MAX_REACH_M = 0.25, 3.2  # of a body
 TYPICAL_REACH_M, REACH_LOG_DEVIATION = (
     2.1,
     0.45,
-)  # metres of reach, and its deviation as a natural logarithm
+)  # standard deviation of the natural logarithm
 
 
 class HasTree(Protocol):
@@ -38,15 +38,15 @@ class HasTree(Protocol):
 
 
 def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, str]:
-    """Return (metres of one unit, its name).
+    """Return (meters per file unit, name of the unit).
 
     Parameters
     ----------
     tree : skeleton in the file's units
     first_frame : array, shape (C,), optional
-        The first pose; joints with position channels are where it says, not at their offsets.
+        The first pose; its position channels replace offsets.
     """
-    with np.errstate(over="ignore"):  # numbers that no body has are refused later, with a sentence
+    with np.errstate(over="ignore"):  # impossible numbers are reported later
         reach = _measure_reach(tree, first_frame)
     if not 0 < reach < np.inf:
         return 1.0, "m"
@@ -60,20 +60,21 @@ def guess_unit(tree: HasTree, first_frame: F64 | None = None) -> tuple[float, st
 
 
 def is_plausible(tree: HasTree, unit: float) -> bool:
-    """Say whether a unit of this many metres makes a body of the size that bodies have."""
+    """Return whether this unit, in meters, gives a body of plausible size."""
     with np.errstate(over="ignore"):
         return MIN_REACH_M <= _measure_reach(tree, None) * unit <= MAX_REACH_M
 
 
 def _measure_reach(tree: HasTree, first_frame: F64 | None) -> float:
-    """Return the longest way through the bones, in the file's units."""
-    places = np.array(tree.offsets).reshape(-1, 3)
+    """Return the longest path through the bones, in file units."""
+    positions = np.array(tree.offsets).reshape(-1, 3)
     columns = parse_channels(tree.channels)
     given = ~columns.is_angle
     if first_frame is not None:
-        places[columns.joints[given], columns.axes[given]] = first_frame[given]
-    lengths = np.asarray(np.linalg.norm(places, axis=1))
-    # where a body stands in the world is not a bone, be it the root that says so or its only child
+        positions[columns.joints[given], columns.axes[given]] = first_frame[given]
+    lengths = np.asarray(np.linalg.norm(positions, axis=1))
+    # The position of the body in the world is not a bone, whether the root or its only child has
+    # it.
     lengths[0] = 0.0
     if tree.parents.count(0) == 1 and 1 in columns.joints[given]:
         lengths[1] = 0.0

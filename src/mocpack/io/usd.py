@@ -1,7 +1,7 @@
-"""Skeletal animations of USD files (UsdSkel): .usda, .usdc and .usdz, by usd-core.
+"""Read skeletal animations of USD files (UsdSkel): .usda, .usdc and .usdz, with usd-core.
 
-Reading is done in a process of its own (`usd_child.py`); `usd_write.py` writes. USD's rows are our
-columns: its matrices act on row vectors. `docs/formats.md` says what is kept.
+A child process reads (`usd_child.py`); `usd_write.py` writes. USD matrices act on row vectors, so
+its rows are our columns. `docs/formats.md` lists what is kept.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
 USD = Reader(usd_child.__file__, "pxr", "usd", "USD", memory=4 << 30)
-MIN_MOVEMENT_M = 1e-9  # metres: a place that strays less from its rest is there
-MAX_REFERENCE_ROUNDS = 16  # of files that refer to others
-WEIGHT_BOUND = 1e-4  # of blend shapes, where 1 is all of it
-BLEND_SHAPE_PREFIX = "blendshape."  # before the names of their tracks
+MIN_MOVEMENT_M = 1e-9  # smaller deviations from the rest position are ignored
+MAX_REFERENCE_ROUNDS = 16  # files that refer to files that refer to files …
+WEIGHT_BOUND = 1e-4  # of blend shape weights, which range from 0 to 1
+BLEND_SHAPE_PREFIX = "blendshape."  # of track names
 CHANNELS = ("translation", "rotation", "scale")
 WIDTHS = {"translations": 3, "rotations": 4, "scales": 3}
 
 
 def list_clips(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
-    """Return the names of the animations that move something, all different."""
+    """Return unique names of the animations that move something."""
     return motion_names(_run_usd_reader(data, read_external, read=False)[0], "animation")
 
 
 def list_external_files(
     data: bytes, read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
-    """Return the paths of the files that this one refers to, through others too."""
+    """Return the paths of the external files that this file refers to, directly or indirectly."""
     opened: list[str] = []
 
     def record_and_read(name: str) -> bytes:
@@ -55,7 +55,7 @@ def list_external_files(
             raise FileNotFoundError(name)
         return read_external(name)
 
-    with suppress(FormatError):  # of one that cannot be read: it was to be opened all the same
+    with suppress(FormatError):  # files that were requested count even if reading fails
         _run_usd_reader(data, record_and_read, read=False)
     return list(dict.fromkeys(opened))
 
@@ -68,24 +68,24 @@ def read(
     fps: float | None = None,
     read_external: Callable[[str], bytes] | None = None,
 ) -> Clip:
-    """Read one animation: the one named, or numbered from 0, or else the first.
+    """Read one animation, chosen by name or by index from 0; by default the first.
 
     Parameters
     ----------
     unit : float, optional
-        Metres of one unit of the file, in place of what it says.
+        Length of one file unit in meters, instead of what the file states.
     fps : float, optional
-        Frames a second to sample it at; left out, frames are at its samples.
+        Sampling rate. By default, frames are at the samples of the animation.
     read_external : callable, optional
-        Returns the bytes of a file beside this one.
+        Returns the bytes of an external file by its name.
     """
     check_fps(fps)
     run_request = partial(_run_usd_reader, data, read_external)
     response, body = read_motion(run_request, clip, "animation", fps=fps, divided=1)
     if "number" not in response:
         still = ", ".join(response["still"])[:300]
-        what = f"its animations do not move ({still})" if still else "there is none in it"
-        raise FormatError(f"this USD is static: it has no animation of a skeleton, {what}")
+        what = f"its animations do not move ({still})" if still else "it has none"
+        raise FormatError(f"expected an animation of a skeleton in this USD, but {what}")
     name = motion_names(response, "animation")[response["number"]]
     try:
         arrays = _read_arrays(response, Numbers(body, "pxr"))
@@ -99,7 +99,7 @@ def read(
 def _run_usd_reader(
     data: bytes, read_external: Callable[[str], bytes] | None, **request: Any
 ) -> tuple[dict[str, Any], bytes]:
-    """Return what is told of a file; those that it refers to are given along when known."""
+    """Send a request to the USD reader, and provide the external files that it asks for."""
     given: dict[str, bytes] = {}
     for _ in range(MAX_REFERENCE_ROUNDS):
         sizes = [(name, len(other)) for name, other in given.items()]
@@ -111,26 +111,26 @@ def _run_usd_reader(
         for name in response["others"]:
             given[name] = _read_referenced(name, read_external)
     raise CorruptionError(
-        f"files that it refers to refer to others, {MAX_REFERENCE_ROUNDS} times over"
+        f"references between files are nested more than {MAX_REFERENCE_ROUNDS} levels deep"
     )
 
 
 def _read_referenced(name: str, read_external: Callable[[str], bytes] | None) -> bytes:
     if read_external is None:
         raise FormatError(
-            f"it refers to the file {name[:80]!r}, and from a pipe there is no folder"
+            f"cannot find the external file {name[:80]!r}, because the input is a pipe"
         )
     try:
         return read_external(name)
     except OSError as error:
-        raise FormatError(f"it refers to {name[:80]!r}, which cannot be read: {error}") from error
+        raise FormatError(f"cannot read the external file {name[:80]!r}: {error}") from error
 
 
 def _read_arrays(response: dict[str, Any], numbers: Numbers) -> dict[str, F64]:
     found = {name: numbers.take(count, kind) for name, kind, count in response["blocks"]}
     for name, values in found.items():
         if not np.isfinite(values).all():
-            raise CorruptionError(f"its {name} must be finite")
+            raise CorruptionError(f"{name} must be finite")
     return found
 
 
@@ -139,9 +139,9 @@ def _choose_frames(
     response: dict[str, Any],
     arrays: dict[str, F64],
 ) -> tuple[dict[str, Any], dict[str, F64]]:
-    """Return an animation at the frames that a clip needs: at its samples, and more of some.
+    """Return an animation at the frames that a clip needs: its samples, and more if required.
 
-    Joints go straight between samples; what carries their skeleton may go on curves.
+    Joints are linear between samples, but a transform above the skeleton may rotate along a curve.
     """
 
     def divided(parts: int) -> tuple[dict[str, Any], dict[str, F64]]:
@@ -149,9 +149,9 @@ def _choose_frames(
         return found, _read_arrays(found, Numbers(body, "pxr"))
 
     split = 1
-    while response["is_carried_about"]:
+    while response["has_moving_ancestors"]:
         finer, at_all = divided(2 * split)
-        times = np.array(finer["times"]) / _get_number(response, "codes_a_second", 1e-6, 1e9)
+        times = np.array(finer["times"]) / _get_number(response, "codes_per_second", 1e-6, 1e9)
         parts = _decompose_matrices(at_all["world"].reshape(-1, 4, 4))
         world = {
             channel: part[:, np.newaxis] for channel, part in zip(CHANNELS, parts, strict=True)
@@ -169,9 +169,9 @@ def _build_clip(
 ) -> Clip:
     paths = response["joints"]
     if not 1 <= len(paths) <= MAX_JOINTS:
-        raise CorruptionError(f"a skeleton has 1 to {MAX_JOINTS} joints, this one {len(paths)}")
-    times = np.array(response["times"]) / _get_number(response, "codes_a_second", 1e-6, 1e9)
-    metres = _get_number(response, "unit", 1e-9, 1e9) if unit is None else unit
+        raise CorruptionError(f"a skeleton must have 1 to {MAX_JOINTS} joints, got {len(paths)}")
+    times = np.array(response["times"]) / _get_number(response, "codes_per_second", 1e-6, 1e9)
+    meters = _get_number(response, "unit", 1e-9, 1e9) if unit is None else unit
     parents = _find_parents(paths)
     pose = _fill_poses(response, arrays, len(times))
     rest = _build_rest_pose(response, arrays, parents, pose)
@@ -190,16 +190,16 @@ def _build_clip(
         )
     up = response["up"] if response["up"] in ("y", "z") else "y"
     for values in (pose, rest):
-        _convert_axes(values, parents, up, metres)
-    strays = np.abs(pose["translations"] - rest["translations"]).max((0, 2))
-    moving = [int(j) for j in np.flatnonzero(strays > MIN_MOVEMENT_M)]
+        _convert_axes(values, parents, up, meters)
+    deviations = np.abs(pose["translations"] - rest["translations"]).max((0, 2))
+    moving = [int(j) for j in np.flatnonzero(deviations > MIN_MOVEMENT_M)]
     by_joint = np.argsort(end_joints, kind="stable")
     return Clip.build(
         Skeleton(
             tuple(titles),
             tuple(parents),
             rest["translations"],
-            ends[by_joint] * metres,
+            ends[by_joint] * meters,
             tuple(end_joints[k] for k in by_joint),
             channels=tuple(
                 DEFAULT_ROOT if j in set(moving) else DEFAULT_JOINT for j in range(len(titles))
@@ -212,7 +212,7 @@ def _build_clip(
         frame_time=_choose_frame_time(times, response["frame_rate"]),
         translated_joints=moving,
         scales=pose["scales"],
-        unit=metres,
+        unit=meters,
         up=up,
         tracks=_build_tracks(response, arrays, times),
         interpolated=True,
@@ -223,12 +223,12 @@ def _build_clip(
 def _get_number(response: dict[str, Any], name: str, low: float, high: float) -> float:
     value = float(response[name])
     if not low <= value <= high:
-        raise CorruptionError(f"its {name} must be in {low:g}..{high:g}, got {value}")
+        raise CorruptionError(f"{name} must be in {low:g}..{high:g}, got {value}")
     return value
 
 
 def _choose_frame_time(times: F64, rate: float) -> float:
-    """Return the seconds of a frame: those of the stage's rate where its samples have that."""
+    """Return the frame time: that of the stage's frame rate if samples are spaced so."""
     if len(times) == 1:
         return 1 / rate if 1e-3 < rate < 1e5 else 1 / 24
     step = float(times[-1] - times[0]) / (len(times) - 1)
@@ -239,11 +239,11 @@ def _choose_frame_time(times: F64, rate: float) -> float:
 
 
 def _find_parents(paths: list[str]) -> list[int]:
-    """Return the parent of each joint: the nearest one whose path begins its own."""
+    """Return the parent of each joint: the longest joint path that is a prefix of its own."""
     known = {path: j for j, path in enumerate(paths)}
     if len(known) < len(paths):
         twice = next(path for j, path in enumerate(paths) if known[path] != j)
-        raise CorruptionError(f"two joints have the same path, {twice!r}")
+        raise CorruptionError(f"two joints have the path {twice!r}")
     found = []
     for path in paths:
         while "/" in path:
@@ -276,11 +276,13 @@ def _choose_joint_names(response: dict[str, Any]) -> list[str]:
 
 
 def _fill_poses(response: dict[str, Any], arrays: dict[str, F64], frames: int) -> dict[str, F64]:
-    """Return what an animation says of each joint (T, J, n); NaN where it says nothing."""
+    """Return the animated values of each joint (T, J, n), NaN for joints without animation."""
     column = {path: j for j, path in enumerate(response["joints"])}
     unknown = [path for path in response["moved"] if path not in column]
     if unknown:
-        raise CorruptionError(f"its animation moves {unknown[0]!r:.80}, which its skeleton lacks")
+        raise CorruptionError(
+            f"the animation moves joint {unknown[0]!r:.80}, which its skeleton does not have"
+        )
     at = [column[path] for path in response["moved"]]
     found = {}
     for channel, width in WIDTHS.items():
@@ -294,11 +296,11 @@ def _fill_poses(response: dict[str, Any], arrays: dict[str, F64], frames: int) -
 def _build_rest_pose(
     response: dict[str, Any], arrays: dict[str, F64], parents: list[int], pose: dict[str, F64]
 ) -> dict[str, F64]:
-    """Return the pose at rest, that of the first frame where there is none; fill poses by it."""
+    """Return the rest pose, or else the first frame, and fill gaps in `pose` with it."""
     count = len(parents)
     if "rest" in arrays or "bind" in arrays:
         local = arrays["rest" if "rest" in arrays else "bind"].reshape(-1, 4, 4)
-        if "rest" not in arrays:  # of the whole skeleton's space
+        if "rest" not in arrays:  # bind transforms are in skeleton space
             local = np.array(
                 [
                     m if p < 0 else _to_local(m, local[p])
@@ -327,7 +329,7 @@ def _build_rest_pose(
 def _normalize(turns: F64) -> F64:
     length = np.linalg.norm(turns, axis=-1)
     if not (length > 1e-6).all():
-        raise CorruptionError("its rotations must be quaternions of some length")
+        raise CorruptionError("rotations must be quaternions of nonzero length")
     return rotations.normalize(turns)
 
 
@@ -335,17 +337,17 @@ def _to_local(matrix: F64, parent: F64) -> F64:
     try:
         return np.asarray(matrix @ np.linalg.inv(parent))
     except np.linalg.LinAlgError:
-        raise CorruptionError("a joint is bound by a matrix that cannot be undone") from None
+        raise CorruptionError("the bind matrix of a joint is singular") from None
 
 
 def _decompose_matrices(matrices: F64) -> tuple[F64, F64, F64]:
-    """Return places, turns and scales of USD's matrices (N, 4, 4), without shear."""
+    """Return translations, rotations and scales of USD matrices (N, 4, 4), ignoring shear."""
     base = np.swapaxes(matrices[:, :3, :3], 1, 2)
     scales = np.linalg.norm(base, axis=1)
     with np.errstate(over="ignore", invalid="ignore"):
         turn = np.linalg.det(base)
     if not (np.isfinite(turn) & (turn != 0)).all():
-        raise CorruptionError("a matrix of it flattens space")
+        raise CorruptionError("a transform matrix is singular")
     scales[:, 0] = np.copysign(scales[:, 0], turn)
     return matrices[:, 3, :3].copy(), rotations.from_matrix(base / scales[:, np.newaxis]), scales
 
@@ -359,7 +361,7 @@ def _add_carrier_joint(
     pose: dict[str, F64],
     rest: dict[str, F64],
 ) -> tuple[list[str], list[int], list[int]]:
-    """Put a joint before all others that does what carries the skeleton in its scene."""
+    """Insert a root joint with the transforms above the skeleton in its scene."""
     world = dict(zip(WIDTHS, _decompose_matrices(arrays["world"].reshape(-1, 4, 4)), strict=True))
     for channel in WIDTHS:
         pose[channel] = np.concatenate([world[channel][:, np.newaxis], pose[channel]], axis=1)
@@ -371,15 +373,15 @@ def _add_carrier_joint(
     )
 
 
-def _convert_axes(values: dict[str, F64], parents: list[int], up: str, metres: float) -> None:
-    """Bring poses into metres and the world's axes to ours; only roots stand in the world."""
-    values["translations"] *= metres
+def _convert_axes(values: dict[str, F64], parents: list[int], up: str, meters: float) -> None:
+    """Convert poses in place to meters and y up; only roots are relative to the world."""
+    values["translations"] *= meters
     if up == "y":
         return
     roots = [j for j, parent in enumerate(parents) if parent < 0]
     turn = rotations.from_matrix(space.conversion_matrix(up, "right"))
-    places, turns = values["translations"], values["rotations"]
-    places[..., roots, :] = space.to_internal(places[..., roots, :], up)
+    positions, turns = values["translations"], values["rotations"]
+    positions[..., roots, :] = space.to_internal(positions[..., roots, :], up)
     turns[..., roots, :] = rotations.multiply(turn, turns[..., roots, :])
 
 
@@ -387,7 +389,7 @@ def _read_end_sites(arrays: dict[str, F64], joints: int) -> tuple[F64, list[int]
     ends = arrays.get("endSites", np.zeros(0))
     carriers = arrays.get("endSiteJoints", np.zeros(0)).astype(int).tolist()
     if len(ends) != 3 * len(carriers) or any(not 0 <= j < joints for j in carriers):
-        raise CorruptionError(f"mocpack:endSites are not those of {len(carriers)} joints")
+        raise CorruptionError(f"mocpack:endSites does not match its {len(carriers)} endSiteJoints")
     return ends.reshape(-1, 3), carriers
 
 

@@ -1,10 +1,12 @@
-"""The reader of USD files in a process of its own (`child_main.py`), by usd-core.
+"""Read USD files with usd-core in a child process (`child_main.py`).
 
-Of the question it knows `read_external`: path and size of each file that follows the first, `fps`, and
-`divided`, into how many parts the time between samples is. Where files refer to others that were
-not given, the answer is their names, `others`: paths from the folder of the first file, or absolute
-ones. Files are given, and never opened from where they are: the parent decides what may be read.
-Blocks are [name, type, numbers].
+The request has `read_external`, (path, size) of each external file that follows the main file,
+`fps`,
+and `divided`, the number of parts per sample gap. If files refer to others that were not sent, the
+response lists them as `others`: paths relative to the main file, or absolute. Files are never
+opened
+at their original location, so the parent decides what may be read. Blocks are [name, type,
+numbers].
 """
 
 from __future__ import annotations
@@ -16,27 +18,27 @@ from typing import Any
 
 CHANNELS = {"translations": ("f4", 3), "rotations": ("f4", 4), "scales": ("f2", 3)}
 MAX_SAMPLES = 1 << 22
-# The first file lies this many folders deep in ours, so that paths with as many ".." stay in it.
+# The main file is stored this many folders deep, so that paths with as many ".." stay inside.
 MAX_PARENT_FOLDERS = 32
-MAIN_STEM = "mocpack-main"  # the first file, without its extension
-ABSOLUTE_FOLDER = "absolute"  # the folder for files with absolute paths
+MAIN_STEM = "mocpack-main"  # name of the main file without extension
+ABSOLUTE_FOLDER = "absolute"  # for files with absolute paths
 
 
 def open_scene(pxr: Any, data: bytes, request: dict[str, Any]) -> Any:
-    """Return the stage of a file with its animations, or the files that are missing."""
+    """Return the stage of a file with its animations, or the names of missing files."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
     from pxr import Usd, UsdSkel
 
     folder = Path(request["folder"])
     path = _write_files(data, folder, request["read_external"])
-    request["folder"] = str(path.parent)  # what complaints leave out
+    request["folder"] = str(path.parent)  # removed from error messages
     others, layers = _find_missing_files(path, folder)
     if others:
         return {"others": others}
     stage = Usd.Stage.Open(str(path))
     prims = [p for p in stage.Traverse(Usd.TraverseInstanceProxies()) if p.IsA(UsdSkel.Animation)]
     moving = [prim for prim in prims if _list_times(UsdSkel.Animation(prim))]
-    # layers that nobody holds would be read once more
+    # Layers without a reference would be read again.
     return stage, moving, [prim for prim in prims if prim not in moving], layers
 
 
@@ -47,7 +49,7 @@ def names(scene: Any) -> tuple[list[str], list[str]]:
 
 
 def poses(scene: Any, number: int, request: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
-    """Return a skeleton and its animation; their numbers are put behind the blocks."""
+    """Return a skeleton and its animation; append their numbers to the blocks."""
     stage, moving, _, _ = scene
     settings = _read_settings(stage)
     return settings | _sample_animation(stage, moving[number], request, settings, blocks)
@@ -60,7 +62,7 @@ def _choose_extension(data: bytes) -> str:
 
 
 def _write_files(data: bytes, folder: Path, read_external: list[tuple[str, int]]) -> Path:
-    """Write what was given into the folder; return the path of the file itself."""
+    """Write the received files to the folder; return the path of the main file."""
     at = len(data) - sum(size for _, size in read_external)
     path = _copy_path(f"{MAIN_STEM}{_choose_extension(data)}", folder)
     path.parent.mkdir(parents=True)
@@ -74,24 +76,24 @@ def _write_files(data: bytes, folder: Path, read_external: list[tuple[str, int]]
 
 
 def _copy_path(name: str, folder: Path) -> Path:
-    """Return where in our folder the file of this name lies."""
+    """Return the path of our copy of the file with this name."""
     if Path(name).is_absolute():
         path = folder / ABSOLUTE_FOLDER / Path(name).relative_to(Path(name).anchor)
     else:
         path = folder.joinpath(*["_"] * MAX_PARENT_FOLDERS, name)
     path = Path(os.path.normpath(path))
     if not path.is_relative_to(folder):
-        raise ValueError(f"{name[:80]!r} leads more than {MAX_PARENT_FOLDERS} folders up")
+        raise ValueError(f"path {name[:80]!r} leads more than {MAX_PARENT_FOLDERS} folders up")
     return path
 
 
 def _find_missing_files(path: Path, folder: Path) -> tuple[list[str], list[Any]]:
-    """Return the files that files of the folder refer to and that are not there, and the layers."""
+    """Return the referenced files that are missing in the folder, and the open layers."""
     from pxr import Sdf
 
     first = Sdf.Layer.FindOrOpen(str(path))
     if first is None:
-        raise ValueError("it is no whole USD file")
+        raise ValueError("not a valid USD file")
     found: set[str] = set()
     waiting, seen, layers = [first], {first.identifier}, []
     while waiting:
@@ -113,24 +115,24 @@ def _find_missing_files(path: Path, folder: Path) -> tuple[list[str], list[Any]]
 
 
 def _resolve_reference(layer: Any, asset: str, folder: Path) -> str:
-    """Return the absolute path that a layer refers to, changed to our copy if there is one."""
+    """Return the absolute path that a layer refers to, redirected to our copy if there is one."""
     there = str(layer.ComputeAbsolutePath(asset))
-    if not Path(there).is_absolute():  # USD looks beside the layer first
+    if not Path(there).is_absolute():  # USD searches next to the layer first
         there = os.path.normpath(Path(layer.realPath).parent / asset)
     if there.startswith(f"{folder}{os.sep}"):
         return there
     if not Path(asset).is_absolute():
-        raise ValueError(f"{asset[:80]!r} leads more than {MAX_PARENT_FOLDERS} folders up")
+        raise ValueError(f"path {asset[:80]!r} leads more than {MAX_PARENT_FOLDERS} folders up")
     copy = _copy_path(there, folder)
     if not copy.exists():
         return there
     if not layer.UpdateCompositionAssetDependency(asset, str(copy)):
-        raise ValueError(f"the absolute path {asset[:80]!r} cannot be followed")
+        raise ValueError(f"cannot redirect the absolute path {asset[:80]!r}")
     return str(copy)
 
 
 def _drop_value_clips(layer: Any) -> None:
-    """Remove references to value clips, which are not read: USD would open the files by itself."""
+    """Remove references to value clips, which USD would open by itself."""
     from pxr import Sdf
 
     paths: list[Any] = []
@@ -143,7 +145,7 @@ def _drop_value_clips(layer: Any) -> None:
 
 
 def _list_times(animation: Any) -> list[float]:
-    """Return the time codes at which an animation has samples, if it changes at all."""
+    """Return the time codes of an animation's samples, or none if it is constant."""
     times: set[float] = set()
     for attribute in _attributes(animation).values():
         if attribute.ValueMightBeTimeVarying():
@@ -166,7 +168,7 @@ def _read_settings(stage: Any) -> dict[str, Any]:
     return {
         "unit": UsdGeom.GetStageMetersPerUnit(stage),
         "up": str(UsdGeom.GetStageUpAxis(stage)).lower(),
-        "codes_a_second": stage.GetTimeCodesPerSecond(),
+        "codes_per_second": stage.GetTimeCodesPerSecond(),
         "frame_rate": stage.GetFramesPerSecond(),
         "comment": str(stage.GetRootLayer().comment)[:200],
     }
@@ -188,11 +190,13 @@ def _sample_animation(
     carried = None if skeleton is None else _ancestor_times(skeleton)
     if carried:
         times = sorted({*times, *carried})
-    times = _sample_times(times, request["fps"], known["codes_a_second"])
+    times = _sample_times(times, request["fps"], known["codes_per_second"])
     times = times if len(times) > MAX_SAMPLES else _subdivide(times, request["divided"])
     every = joints if skeleton is None else _list_joints(skeleton)
-    if len(times) > MAX_SAMPLES or len(times) * len(every) > request["most_poses"]:
-        return {"error": f"{len(times)} frames of {len(every)} joints are more than mocpack reads"}
+    if len(times) > MAX_SAMPLES or len(times) * len(every) > request["max_poses"]:
+        return {
+            "error": f"{len(times)} frames of {len(every)} joints exceed the limit; lower --fps"
+        }
     placed: list[tuple[str, str, int]] = []
     if skeleton is not None:
         for name, matrices in _pack_rest_pose(skeleton, len(every)).items():
@@ -214,7 +218,7 @@ def _sample_animation(
     return {
         "blocks": placed,
         "times": times,
-        "is_carried_about": bool(carried),
+        "has_moving_ancestors": bool(carried),
         "moved": joints,
         "joints": every,
         "joint_names": [] if skeleton is None else _list_joint_names(skeleton),
@@ -224,7 +228,7 @@ def _sample_animation(
 
 
 def _find_skeleton(stage: Any, prim: Any, joints: list[str]) -> Any:
-    """Return the skeleton that an animation is bound to, or one that has its joints."""
+    """Return the skeleton bound to an animation, or else one that has its joints."""
     from pxr import Usd, UsdSkel
 
     fitting = None
@@ -247,13 +251,13 @@ def _list_joint_names(skeleton: Any) -> list[str]:
 
 
 def _pack_rest_pose(skeleton: Any, joints: int) -> dict[str, bytes]:
-    """Return matrices of joints at rest, and the ends of bones that mocpack has written."""
+    """Return the rest matrices of joints, and the bone ends that mocpack wrote."""
     found = {}
     rest = skeleton.GetRestTransformsAttr().Get() or skeleton.GetBindTransformsAttr().Get()
     if rest is not None:
         name = "rest" if skeleton.GetRestTransformsAttr().Get() else "bind"
         if len(rest) != joints:
-            raise ValueError(f"{joints} joints have {len(rest)} transforms of {name}")
+            raise ValueError(f"{joints} joints need as many {name} transforms, got {len(rest)}")
         found[name] = memoryview(rest).tobytes()
     for name in ("endSites", "endSiteJoints"):
         attribute = skeleton.GetPrim().GetAttribute(f"mocpack:{name}")
@@ -264,7 +268,7 @@ def _pack_rest_pose(skeleton: Any, joints: int) -> dict[str, bytes]:
 
 
 def _ancestor_times(skeleton: Any) -> list[float] | None:
-    """Return when what carries a skeleton changes; None where nothing moves or turns it."""
+    """Return the time samples above a skeleton, or None if nothing transforms it."""
     from pxr import Gf, UsdGeom
 
     times: list[float] = []
@@ -280,7 +284,7 @@ def _ancestor_times(skeleton: Any) -> list[float] | None:
 
 
 def _world_matrices(skeleton: Any, times: list[float]) -> list[bytes]:
-    """Return the matrix that takes a skeleton to the world at each time."""
+    """Return the matrix from skeleton to world at each time."""
     from pxr import UsdGeom
 
     found = []
@@ -296,12 +300,12 @@ def _sample_times(times: list[float], fps: float | None, codes: float) -> list[f
     step = codes / fps
     count = (times[-1] - times[0]) / step
     if not 0 <= count < MAX_SAMPLES:
-        return [0.0] * (MAX_SAMPLES + 1)  # the caller complains
+        return [0.0] * (MAX_SAMPLES + 1)  # the caller reports the error
     return [times[0] + k * step for k in range(int(count + 1e-3) + 1)]
 
 
 def _subdivide(times: list[float], parts: int) -> list[float]:
-    """Return times with every gap divided into so many parts."""
+    """Return the times with every gap divided into `parts`."""
     if parts == 1:
         return times
     steps = [k / parts for k in range(parts)]
@@ -309,7 +313,7 @@ def _subdivide(times: list[float], parts: int) -> list[float]:
 
 
 def _sample_attribute(attribute: Any, times: list[float], width: int, size: int) -> list[bytes]:
-    """Return the values of an attribute: at each time, or once, or none."""
+    """Return the values of an attribute: per time, once if constant, or none."""
     if not attribute.HasAuthoredValue() or not width:
         return []
     found = []
@@ -318,7 +322,7 @@ def _sample_attribute(attribute: Any, times: list[float], width: int, size: int)
         found.append(b"" if values is None else memoryview(values).tobytes())
         if len(found[-1]) != width * size:
             raise ValueError(
-                f"{attribute.GetName()} has {len(found[-1]) // size} numbers at time {time:g}; "
-                f"its joints or shapes need {width}"
+                f"{attribute.GetName()} must have {width} numbers for its joints or shapes, got "
+                f"{len(found[-1]) // size} at time {time:g}"
             )
     return found

@@ -1,6 +1,6 @@
-"""Clips as USD files: a skeleton and its animation (UsdSkel), by usd-core in this process.
+"""Write clips as USD files: a skeleton and its animation (UsdSkel), with usd-core.
 
-USD's rows are our columns: its matrices act on row vectors.
+USD matrices act on row vectors, so its rows are our columns.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
 
 ROOT, ANIMATION = "/Clip", "/Clip/Skeleton/Animation"
-USD_MODULES = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # of usd-core
+USD_MODULES = ("Sdf", "Usd", "UsdGeom", "UsdSkel", "UsdUtils", "Vt")  # submodules of pxr
 
 
 def write(clip: Clip, ending: str = ".usdc") -> bytes:
-    """Return the clip as a file of a skeleton and its animation, in the source's unit and axes."""
+    """Return the clip as a skeleton with an animation, in the unit and axes of its source."""
     parts = {
         part: require(f"pxr.{part}", extra="usd", purpose="writing USD") for part in USD_MODULES
     }
@@ -46,14 +46,14 @@ def write_text(clip: Clip) -> bytes:
 
 
 def write_package(clip: Clip) -> bytes:
-    """Return the clip as a zip file, as phones and browsers take it."""
+    """Return the clip as a USDZ package, for phones and browsers."""
     return write(clip, ".usdz")
 
 
 def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
-    """Put a skeleton and its animation into an empty stage."""
+    """Add a skeleton and its animation to an empty stage."""
     header = clip.header
-    # USD knows two ways up, and no left hand; others' motions are written as they are inside
+    # USD supports y up and z up, right-handed; other clips are written with mocpack's axes.
     up = "z" if (header.up, header.handedness) == ("z", "right") else "y"
     geometry, skel, sdf = pxr["UsdGeom"], pxr["UsdSkel"], pxr["Sdf"]
     geometry.SetStageUpAxis(stage, up.upper())
@@ -78,14 +78,14 @@ def _fill(stage: Any, clip: Clip, pxr: dict[str, Any]) -> None:
 
 
 def _to_source_axes(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]]:
-    """Return the pose at rest and all poses in the source's unit and axes."""
+    """Return the rest pose and all poses in the unit and axes of the source."""
     skeleton = clip.skeleton
-    places = np.tile(skeleton.offsets, (clip.frame_count, 1, 1))
-    places[:, list(clip.translated_joints)] = clip.translations
+    positions = np.tile(skeleton.offsets, (clip.frame_count, 1, 1))
+    positions[:, list(clip.translated_joints)] = clip.translations
     found = []
     for values in (
         {"translations": skeleton.offsets, "rotations": skeleton.rest, "scales": skeleton.scales},
-        {"translations": places, "rotations": clip.rotations, "scales": clip.scales},
+        {"translations": positions, "rotations": clip.rotations, "scales": clip.scales},
     ):
         part = {channel: np.array(array) for channel, array in values.items()}
         part["translations"] /= clip.unit
@@ -100,7 +100,7 @@ def _to_source_axes(clip: Clip, up: str) -> tuple[dict[str, F64], dict[str, F64]
 
 
 def _make_joint_paths(skeleton: Skeleton) -> list[str]:
-    """Return the path of each joint, of names that USD allows, all different beside each other."""
+    """Return a unique path for each joint, with names that USD allows."""
     paths: list[str] = []
     for name, parent in zip(skeleton.names, skeleton.parents, strict=True):
         plain = re.sub(r"\W", "_", name, flags=re.ASCII) or "joint"
@@ -138,7 +138,7 @@ def _fill_skeleton(
 
 
 def _build_matrices(rest: dict[str, F64]) -> F64:
-    """Return USD's matrices (J, 4, 4) of places, turns and scales."""
+    """Return USD matrices (J, 4, 4) of translations, rotations and scales."""
     found = np.tile(np.eye(4), (len(rest["scales"]), 1, 1))
     turned = rotations.as_matrix(rest["rotations"]) * rest["scales"][:, np.newaxis]
     found[:, :3, :3] = np.swapaxes(turned, 1, 2)

@@ -12,12 +12,12 @@ DEFAULT_FRAME_RATE = 30.0
 
 
 def probe(data: bytes) -> bool:
-    """Say whether `data` is an .npz file of a vertex animation."""
+    """Return whether `data` is an .npz file of a vertex animation."""
     return npz.probe(data, "vertices")
 
 
 def read(data: bytes, *, unit: float | None = None) -> VertexClip:
-    """Return the vertex animation; `unit` is the length of one of its units in metres."""
+    """Return the vertex animation; `unit` is the length of one file unit in meters."""
     arrays = npz.Arrays(data)
     vertices = arrays.read("vertices").astype(np.float64) * (1.0 if unit is None else unit)
     faces = arrays.optional("faces", np.zeros((0, 3), np.int32), kinds="iu")
@@ -27,7 +27,7 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
     if vertices.ndim != 3 or vertices.shape[2] != 3:
         raise CorruptionError(f"expected vertices of shape (F, V, 3), got {vertices.shape}")
     if faces.size and not 0 <= faces.min() <= faces.max() < vertices.shape[1]:
-        raise CorruptionError(f"faces name vertices outside 0..{vertices.shape[1] - 1}")
+        raise CorruptionError(f"faces must refer to vertices 0..{vertices.shape[1] - 1}")
     try:
         header = VertexHeader(
             vertices.shape[1], faces.astype(np.int32), len(vertices), frame_time, {"source": "npz"}

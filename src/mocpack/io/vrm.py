@@ -1,7 +1,8 @@
-"""Skeletal clips as animations for VRM models (.vrma): glTF that says which joint is which bone.
+"""Write skeletal clips as animations for VRM models (.vrma): glTF with a map of human bones.
 
-A clip that came from such a file knows its human bones; of others they are found by the names that
-programs give their joints. Tracks `expression.<name>` are written as nodes, as VRM has them.
+Clips read from such a file know their human bones. For other clips, common joint names identify
+them.
+Tracks `expression.<name>` are written as nodes, as VRM specifies.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ REQUIRED = frozenset(
     ["hips", "spine", "head"]
     + [side + limb for side, _ in SIDES for limb in LIMBS if limb not in ("Shoulder", "Toes")]
 )
-# joints in the order of MIDDLE and LIMBS by whose names they are: of VRM models; of Mixamo,
-# MotionBuilder and most BVH files; of Acclaim files; of SMPL. `%` is the side, "-" no joint.
+# Joint names in the order of TORSO and LIMBS: of VRM models; of Mixamo, MotionBuilder and most BVH
+# files; of Acclaim files; of SMPL. `%` is the side.
 NAMING_STYLES = (
     (
         "hips spine chest upperchest neck head",
@@ -52,14 +53,14 @@ NAMING_STYLES = (
 
 
 def write(clip: Clip) -> bytes:
-    """Return the clip as a .vrma file; a body without the bones that VRM needs is refused."""
+    """Return the clip as a .vrma file; raise an error if bones that VRM requires are missing."""
     bones = find_human_bones(clip)
     buffer = Buffer()
     nodes = glb.build_nodes(clip.skeleton)
     animation = glb.build_animation(clip, buffer, nodes)
     expressions = _add_expressions(clip, buffer, nodes, animation)
     for node in nodes:
-        if "children" not in node:  # so that programs take none for a node that is for nothing
+        if "children" not in node:  # keeps programs from removing nodes that look unused
             node.setdefault("extras", {"mocpack": "joint"})
     tops = [*clip.skeleton.roots, *expressions.values()]
     extension: Object = {
@@ -88,7 +89,7 @@ def write(clip: Clip) -> bytes:
 
 
 def find_human_bones(clip: Clip) -> dict[str, int]:
-    """Return the joint of each human bone that VRM knows, by VRM's name for the bone."""
+    """Return the joint of each human bone, by VRM's bone name."""
     names = clip.skeleton.names
     known: Any = clip.metadata.get("vrm_humanoid")
     if isinstance(known, dict):
@@ -98,14 +99,14 @@ def find_human_bones(clip: Clip) -> dict[str, int]:
     missing = sorted(REQUIRED - set(found))
     if missing:
         raise UnsupportedClipError(
-            "a VRM animation needs the bones of a human body, and among this clip's joints there "
-            f"is none for {', '.join(missing)[:200]}"
+            "a VRM animation needs the bones of a human body, but this clip has no joint for "
+            f"{', '.join(missing)[:200]}"
         )
     return found
 
 
 def _match_names(skeleton: Skeleton, custom: tuple[str, str]) -> dict[str, int]:
-    """Return the bones that joints of such names are."""
+    """Return the joints whose names match a naming style, by bone."""
     joints = {_normalize_name(name): j for j, name in reversed(list(enumerate(skeleton.names)))}
     middle, limbs = (part.split() for part in custom)
     wanted = dict(zip(TORSO, ([name] for name in middle), strict=True))
@@ -117,9 +118,9 @@ def _match_names(skeleton: Skeleton, custom: tuple[str, str]) -> dict[str, int]:
 
 
 def _normalize_name(name: str) -> str:
-    """Return a joint's name without what programs put before it and between its words.
+    """Return a joint name in lower case, without prefix and separators.
 
-    >>> _plain("mixamorig:LeftUpLeg"), _plain("left_hip")
+    >>> _normalize_name("mixamorig:LeftUpLeg"), _normalize_name("left_hip")
     ('leftupleg', 'lefthip')
     """
     return re.sub(r"[^a-z0-9]", "", name.rpartition(":")[2].lower())
@@ -128,7 +129,7 @@ def _normalize_name(name: str) -> str:
 def _add_expressions(
     clip: Clip, buffer: Buffer, nodes: list[Object], animation: Object
 ) -> dict[str, int]:
-    """Add a node for each expression, whose place along x is its weight."""
+    """Add a node for each expression; its x translation is the weight."""
     found: dict[str, int] = {}
     for name, track in clip.tracks.items():
         if not name.startswith(EXPRESSION_PREFIX) or track.kind != "scalar" or not len(track):
@@ -136,8 +137,8 @@ def _add_expressions(
         expression = name.removeprefix(EXPRESSION_PREFIX)
         seconds = track.seconds(clip.frame_time)
         times = buffer.add(seconds - min(0.0, clip.times[0], seconds[0]), bounds=True)
-        places = np.zeros((len(track), 3))
-        places[:, 0] = track.values
+        positions = np.zeros((len(track), 3))
+        positions[:, 0] = track.values
         found[expression] = len(nodes)
         nodes.append({"name": expression})
         animation["channels"].append(
@@ -146,5 +147,5 @@ def _add_expressions(
                 "target": {"node": found[expression], "path": "translation"},
             }
         )
-        animation["samplers"].append({"input": times, "output": buffer.add(places)})
+        animation["samplers"].append({"input": times, "output": buffer.add(positions)})
     return found

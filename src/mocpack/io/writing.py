@@ -1,4 +1,4 @@
-"""Clips written as motion files: the writer is chosen by the extension."""
+"""Write clips as motion files; the extension chooses the writer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mocpack.io.external_files import external_file_reader
 from mocpack.io.reading import read_file_bytes
 from mocpack.io.table import BODY_DIALECTS, FORMATS, BodyDialect, Format, lazy_function
 
-CHARACTER_EXTENSIONS = (".glb", ".gltf", ".vrma")  # files that a clip can be put into
+CHARACTER_EXTENSIONS = (".glb", ".gltf", ".vrma")  # of files that a clip can be added to
 
 
 def write_file(
@@ -25,11 +25,13 @@ def write_file(
     into: str | Path | None = None,
     allow_outside: bool = False,
 ) -> None:
-    """Write the clip in the format of the path's extension, atomically.
+    """Write the clip atomically, in the format of the path's extension.
 
-    A format of two files gets both: walk.amc comes with walk.asf beside it. `dialect` as in
-    `write_bytes`. `into` names a glTF file that the clip is put into as an animation, which may
-    name files outside its folder if `allow_outside` says so.
+    Formats with two files get both: walk.amc comes with walk.asf. `dialect` is that of
+    `write_bytes`.
+    `into` is a glTF file that the clip is added to as an animation; its external files may be
+    outside its
+    folder if `allow_outside`.
     """
     path = Path(path)
     if into is not None:
@@ -44,16 +46,16 @@ def write_file(
         )
         if owner is not None:
             raise UsageError(
-                f"{path}: holds no motion; write {path.with_suffix(owner.extensions[0])}, "
-                f"which makes {path.name} too"
+                f"{path}: this format holds no motion; write "
+                f"{path.with_suffix(owner.extensions[0])}, which also creates {path.name}"
             )
     write_all_atomically({p: write_bytes(clip, p.suffix) for p in files_to_write(path)})
 
 
 def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> bytes:
-    """Return the clip as a file of that extension; of a format of two files, as that one.
+    """Return the clip as a file with this extension; formats with two files have two extensions.
 
-    A `dialect` is how some program that trains robots wants its files.
+    A `dialect` is the file layout of a dataset or training program.
     """
     if dialect is not None:
         chosen_dialect = find_dialect(dialect, extension)
@@ -68,29 +70,29 @@ def write_bytes(clip: AnyClip, extension: str, dialect: str | None = None) -> by
     if extension.lower() not in writers:
         known = [f for f in FORMATS if extension.lower() in f.extensions]
         read_alone = [f.name for f in known if not f.write and not f.dialects]
-        why = f": {read_alone[0]} is read, not written" if read_alone else ""
+        why = f" ({read_alone[0]} can only be read)" if read_alone else ""
         raise UsageError(
-            f"cannot write a clip of {kind} as {extension!r}{why}; "
-            f"mocpack writes it as: {', '.join(_writable_extensions(kind))}"
+            f"cannot write a clip of {kind} as {extension!r}{why}; supported extensions: "
+            f"{', '.join(_writable_extensions(kind))}"
         )
     write, chosen = writers[extension.lower()]
     return write(_fit_to_format(clip, chosen))
 
 
 def write_scene_bytes(clips: Mapping[str, AnyClip], extension: str) -> bytes:
-    """Return several clips of one clock as one file of that extension."""
+    """Return several clips on one clock as one file with this extension."""
     chosen = next(f for f in FORMATS if f.write_scene and extension.lower() in f.extensions)
     assert chosen.write_scene is not None
     return chosen.write_scene({name: _fit_to_format(clip, chosen) for name, clip in clips.items()})
 
 
 def supports_scenes(extension: str) -> bool:
-    """Say whether one file of that extension can be written with several clips."""
+    """Return whether a file with this extension can hold several clips."""
     return any(f.write_scene and extension.lower() in f.extensions for f in FORMATS)
 
 
 def files_to_write(path: str | Path) -> list[Path]:
-    """Return the files that writing `path` makes: itself, and what belongs beside it, first."""
+    """Return the files that writing `path` creates: its second file, if any, then itself."""
     path = Path(path)
     for f in FORMATS:
         if path.suffix.lower() in f.extensions and f.second_file:
@@ -99,13 +101,13 @@ def files_to_write(path: str | Path) -> list[Path]:
 
 
 def find_dialect(name: str, extension: str | None = None) -> Any:
-    """Return the dialect of that name; complains of one that is not, or has other files."""
+    """Return the dialect with this name; raise an error if it is unknown or the extension wrong."""
     found = BODY_DIALECTS.get(name)
     if found is None:
         return lazy_function("robots.exports", "find_robot_dialect")(name, extension)
     if extension is not None and extension.lower() not in found.extensions:
         raise UsageError(
-            f"files of {name} end in {' or '.join(found.extensions)}, not {extension!r}"
+            f"{name} files must end in {' or '.join(found.extensions)}, got {extension!r}"
         )
     return found
 
@@ -113,13 +115,15 @@ def find_dialect(name: str, extension: str | None = None) -> Any:
 def _insert_into_character(
     clip: AnyClip, character: Path, path: Path, allow_outside: bool
 ) -> bytes:
-    """Return a character's file with the clip in it."""
+    """Return a character's file with the clip added."""
     if path.suffix.lower() not in CHARACTER_EXTENSIONS:
         raise UsageError(
-            f"{path}: a clip is put into a character as {', '.join(CHARACTER_EXTENSIONS)} alone"
+            f"{path}: a clip can be added to a character only as {', '.join(CHARACTER_EXTENSIONS)}"
         )
     if not isinstance(clip, Clip):
-        raise UsageError(f"{path}: a vertex animation has no joints to put into a character")
+        raise UsageError(
+            f"{path}: a vertex animation has no joints, so it cannot be added to a character"
+        )
     data, binary = read_file_bytes(character), path.suffix.lower() != ".gltf"
     try:
         made: bytes = lazy_function("gltf_into", "write")(
@@ -134,15 +138,15 @@ def _insert_into_character(
 
 
 def _fit_to_format(clip: AnyClip, chosen: Format) -> AnyClip:
-    """Return what of a clip a format holds; what changes a pose or its time is never left out."""
+    """Return what a format can hold of a clip; raise an error if poses or times would change."""
     if not isinstance(clip, Clip) or "all" in chosen.holds:
         return clip
     if clip.header.is_scaled and "scales" not in chosen.holds:
-        raise UnsupportedClipError(f"{chosen.name} holds no scales, and this clip has some")
+        raise UnsupportedClipError(f"{chosen.name} cannot hold scales, but this clip has some")
     if clip.take_data.times is not None and "times" not in chosen.holds:
         raise UnsupportedClipError(
-            f"{chosen.name} holds even times alone, and this clip's frames are not evenly spaced; "
-            "mocpack convert --fps 30 (clip.resample(30)) samples it evenly"
+            f"{chosen.name} needs evenly spaced frames, but this clip has uneven times; "
+            "resample it with --fps 30 (clip.resample(30))"
         )
     return clip if "roots" in chosen.holds else drop_take_data(clip)
 

@@ -1,9 +1,9 @@
-"""Motion as it happens: frames into small packets, packets into frames (docs/live.md).
+"""Stream motion live: encode each frame into a small packet, and decode packets (docs/live.md).
 
 sender = live.Sender(clip.header, max_error=0.005)
 receiver = live.Receiver(sender.hello.to_bytes())
-packet = sender.send(rotations, translations)         # bytes, to any network
-for pose in receiver.receive(packet):                 # none, one, or several at last
+packet = sender.send(rotations, translations)         # bytes, for any network
+for pose in receiver.receive(packet):                 # none, one or several
     pose.rotations, pose.translations
 """
 

@@ -1,4 +1,4 @@
-"""Performers and audiences of a relay, over WebSocket; both come back after a lost connection."""
+"""WebSocket clients of a relay: send frames or watch a stage. Both reconnect by themselves."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from mocpack.optional_packages import require
 Frame = tuple[float, F64, F64]
 """Seconds on the sender's clock, rotations (J, 4), translations (M, 3)."""
 
-RETRY_AFTER_S, MAX_RETRY_AFTER_S = 0.1, 5.0  # seconds before coming back
+RETRY_AFTER_S, MAX_RETRY_AFTER_S = 0.1, 5.0  # before reconnecting; doubles with each failure
 
 
 @dataclass(frozen=True)
 class Event:
-    """What happens on a stage.
+    """An event on a stage.
 
     Attributes
     ----------
     kind : str
-        "join", "packet", "pose" (those that a packet brought follow it) or "leave".
+        "join", "packet", "pose" or "leave". The poses of a packet follow it.
     name : str
-        Of the performer.
+        Name of the performer.
     receiver : Receiver
-        Theirs; what it has counted, the bound that holds.
+        Receiver of the performer's stream.
     pose : Pose, optional
     packet : bytes
     """
@@ -56,10 +56,11 @@ async def send_frames(
     tries: int = 20,
     on_retry: Callable[[str], None] = lambda said: None,
 ) -> int:
-    """Send frames to a relay until they end; return how many were sent.
+    """Send frames to a relay until they end; return the performer_id of frames sent.
 
-    A lost connection is made again, at most `tries` times in a row, the first of which `on_retry` is
-    told; frames that come meanwhile are left out, as they would be late.
+    After a lost connection the client reconnects. It calls `on_retry` with a message when the first
+    attempt fails, and gives up after `tries` failures in a row. Frames that arrive while it is
+    disconnected are dropped, since they would be late.
     """
     _check_url(url, token, performer=True)
     frame_sender = _FrameSender(sender, frames)
@@ -79,7 +80,7 @@ async def send_frames(
 
 
 class _FrameSender:
-    """Frames on their way to a relay, over one connection after another."""
+    """Sends frames to a relay, over one connection after another."""
 
     def __init__(self, sender: Sender, frames: AsyncIterator[Frame]) -> None:
         self.sent = 0
@@ -87,7 +88,7 @@ class _FrameSender:
         self._next: asyncio.Task[Frame] | None = None
 
     async def run(self, connection: Any) -> None:
-        """Send until the frames end; a lost connection is an error, and loses no frame to come."""
+        """Send until the frames end. A lost connection raises, and keeps the next frame."""
         await connection.send(self._sender.hello.to_bytes())
         self._sender.request_keyframe()
         listening = asyncio.ensure_future(_follow_requests(connection, self._sender))
@@ -97,9 +98,9 @@ class _FrameSender:
                 await asyncio.wait({self._next, listening}, return_when=asyncio.FIRST_COMPLETED)
                 if listening.done():
                     listening.result()
-                time, turns, places = self._next.result()
+                time, rotations, translations = self._next.result()
                 self._next = None
-                packet = self._sender.send(turns, places, time)
+                packet = self._sender.send(rotations, translations, time)
                 if packet is not None:
                     await connection.send(packet)
                     self.sent += 1
@@ -123,35 +124,35 @@ async def watch(
     tries: int = 20,
     on_retry: Callable[[str], None] = lambda said: None,
 ) -> AsyncIterator[Event]:
-    """Yield what happens on a stage: who joins, their poses, who leaves.
+    """Yield the events of a stage: performers that join or leave, their packets and poses.
 
-    A lost connection is made again, as by `send_frames`.
+    The client reconnects like `send_frames`.
     """
     _check_url(url, token, performer=False)
     failed = 0
     while True:
-        audience = StageDecoder(patience)
+        decoder = StageDecoder(patience)
         try:
             async with _connect(url, role, token, tls) as connection:
                 failed = 0
                 async for message in connection:
-                    for event in audience.decode(message):
+                    for event in decoder.decode(message):
                         yield event
             raise ConnectionResetError("the relay closed the stage")
         except _connection_errors() as error:
-            for event in audience.end():
+            for event in decoder.end():
                 yield event
             failed = _count_failure(url, error, failed, tries, on_retry)
             await _wait_to_retry(failed)
 
 
 class StageDecoder:
-    """Makes events of a relay's messages.
+    """Decodes the messages of a relay into events.
 
     Attributes
     ----------
     receivers : dict of int to Receiver
-        Of those on the stage, by what the relay calls them.
+        Receivers of the performers on the stage, by the relay's id of the performer.
     """
 
     def __init__(self, patience: int) -> None:
@@ -161,20 +162,22 @@ class StageDecoder:
         self._hellos: dict[int, bytes] = {}
 
     def decode(self, message: str | bytes) -> list[Event]:
-        """Take a message: what is said, or hellos and packets."""
+        """Return the events of a message: JSON text, or binary hellos and packets."""
         if isinstance(message, str):
             return self.apply_message(read_json(message))
         events = []
-        for number, data in unpack_items(message):
+        for performer_id, data in unpack_items(message):
             if is_hello(data):
-                # who is not named yet will be, and greet again; who is known only reminds of it
-                if number in self._names and data != self._hellos.get(number):
-                    self._hellos[number] = data
-                    self.receivers[number] = Receiver(Hello.from_bytes(data), self._patience)
-                    events.append(Event("join", self._name(number), self.receivers[number]))
-            elif number in self.receivers:
-                receiver = self.receivers[number]
-                name = self._name(number)
+                # The relay repeats hellos. A performer without a name yet gets one before the next.
+                if performer_id in self._names and data != self._hellos.get(performer_id):
+                    self._hellos[performer_id] = data
+                    self.receivers[performer_id] = Receiver(Hello.from_bytes(data), self._patience)
+                    events.append(
+                        Event("join", self._name(performer_id), self.receivers[performer_id])
+                    )
+            elif performer_id in self.receivers:
+                receiver = self.receivers[performer_id]
+                name = self._name(performer_id)
                 poses = receiver.receive(data)
                 if receiver.last_status.is_good:
                     events.append(Event("packet", name, receiver, packet=data))
@@ -182,38 +185,40 @@ class StageDecoder:
         return events
 
     def end(self) -> list[Event]:
-        """Let all leave."""
-        return [event for number in [*self.receivers] for event in self._remove(number)]
+        """Remove all performers; return their leave events."""
+        return [event for performer_id in [*self.receivers] for event in self._remove(performer_id)]
 
-    def apply_message(self, told: dict[str, Any]) -> list[Event]:
-        """Take what is said: who joins, who leaves, or who is here."""
-        if isinstance(told.get("join"), int):
-            self._names[told["join"]] = str(told.get("name", ""))[:64]
-        if isinstance(told.get("leave"), int):
-            return self._remove(told["leave"])
-        if isinstance(here := told.get("here"), dict):
+    def apply_message(self, message: dict[str, Any]) -> list[Event]:
+        """Return the events of a JSON message: "join", "leave", or "here" (all performers)."""
+        if isinstance(message.get("join"), int):
+            self._names[message["join"]] = str(message.get("name", ""))[:64]
+        if isinstance(message.get("leave"), int):
+            return self._remove(message["leave"])
+        if isinstance(here := message.get("here"), dict):
             known = {
-                int(number): str(name)[:64] for number, name in here.items() if _is_index(number)
+                int(performer_id): str(name)[:64]
+                for performer_id, name in here.items()
+                if _is_index(performer_id)
             }
-            gone = [number for number in self.receivers if number not in known]
-            events = [event for number in gone for event in self._remove(number)]
+            gone = [performer_id for performer_id in self.receivers if performer_id not in known]
+            events = [event for performer_id in gone for event in self._remove(performer_id)]
             self._names = known
             return events
         return []
 
-    def _remove(self, number: int) -> list[Event]:
-        name = self._name(number)
-        receiver = self.receivers.pop(number, None)
-        self._names.pop(number, None)
-        self._hellos.pop(number, None)
+    def _remove(self, performer_id: int) -> list[Event]:
+        name = self._name(performer_id)
+        receiver = self.receivers.pop(performer_id, None)
+        self._names.pop(performer_id, None)
+        self._hellos.pop(performer_id, None)
         return [Event("leave", name, receiver)] if receiver else []
 
-    def _name(self, number: int) -> str:
-        return self._names.get(number, str(number))
+    def _name(self, performer_id: int) -> str:
+        return self._names.get(performer_id, str(performer_id))
 
 
 async def _follow_requests(connection: Any, sender: Sender) -> None:
-    """Heed what a relay asks of a performer; it ends when the connection does."""
+    """Send a keyframe when the relay requests one, until the connection closes."""
     async for message in connection:
         if isinstance(message, str) and read_json(message).get("restart"):
             sender.request_keyframe()
@@ -243,13 +248,17 @@ def _connect(url: str, role: str, token: str | None, tls: ssl.SSLContext | None)
 
 
 def check_stage_address(url: str, *, performer: bool) -> StageAddress:
-    """Return the place that an address names; complain where it is not of that kind."""
-    place = StageAddress.parse("/" + url.partition("://")[2].partition("/")[2])
-    if performer and place.performer is None:
-        raise UsageError(f"a performer needs a name: write {url.rstrip('/')}/anna")
-    if not performer and place.performer is not None:
-        raise UsageError(f"an audience watches a whole stage: {url.rpartition('/')[0]}")
-    return place
+    """Return the stage address of a URL, which must name a performer if, and only if, one sends."""
+    address = StageAddress.parse("/" + url.partition("://")[2].partition("/")[2])
+    if performer and address.performer is None:
+        raise UsageError(
+            f"{url} names a stage but no performer: to send, write {url.rstrip('/')}/anna"
+        )
+    if not performer and address.performer is not None:
+        raise UsageError(
+            f"{url} names a performer: write {url.rpartition('/')[0]} to receive the stage"
+        )
+    return address
 
 
 def _check_url(url: str, token: str | None, *, performer: bool) -> None:
@@ -265,14 +274,16 @@ def _connection_errors() -> tuple[type[BaseException], ...]:
 def _count_failure(
     url: str, error: BaseException, failed: int, tries: int, on_retry: Callable[[str], None]
 ) -> int:
-    """Count a failure; one that coming back would not mend, or the last, is an error."""
+    """Return the new number of failures; raise if retrying is useless or `tries` is reached."""
     response = getattr(error, "response", None)
     if response is not None and 400 <= response.status_code < 500:
         reason = bytes(response.body or b"").decode("utf-8", "replace").strip()
-        raise UsageError(f"{url} refuses: {reason or response.status_code}") from error
+        raise UsageError(
+            f"{url} refuses the connection: {reason or response.status_code}"
+        ) from error
     closed = getattr(error, "rcvd", None)
     if closed is not None and closed.code in (1007, 1008, 1013):
-        raise UsageError(f"{url} refuses: {closed.reason or closed.code}") from error
+        raise UsageError(f"{url} closed the connection: {closed.reason or closed.code}") from error
     if failed + 1 >= tries:
         raise UsageError(f"{url} cannot be reached: {error}") from error
     if not failed:

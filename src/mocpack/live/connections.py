@@ -1,4 +1,4 @@
-"""TCP connections of a relay: how many there are, and which have not finished their request."""
+"""Count the TCP connections of a relay, and those whose request is incomplete."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from mocpack.live.limits import Limits
 
 
 class Connections:
-    """Bounds the connections of a relay, those that are half open apart from the others.
+    """Limits the connections of a relay. Half-open connections have their own limit.
 
-    When too many are half open, the oldest is closed: whoever finishes a request in time is served
-    even during a flood.
+    When too many are half open, the oldest is closed. Clients that complete their request in time
+    are therefore served even during a flood.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -31,21 +31,21 @@ class Connections:
             self._abort(transport)
 
     def finish_opening(self, transport: Any) -> None:
-        """Count a connection as open from now on."""
+        """Mark a connection as open: its request is complete."""
         self._half_open.pop(transport, None)
 
     def remove(self, transport: Any) -> None:
-        """Count a connection no longer."""
+        """Stop counting a connection."""
         self._open.pop(transport, None)
         self._half_open.pop(transport, None)
 
     def abort_half_open(self) -> None:
-        """Close the connections that have not finished their request."""
+        """Close the connections whose request is incomplete."""
         for transport in [*self._half_open]:
             self._abort(transport)
 
     def abort_all(self) -> None:
-        """Close all connections without waiting for what they still have to read."""
+        """Close all connections without waiting for unsent data."""
         for transport in [*self._open]:
             self._abort(transport)
 

@@ -1,7 +1,7 @@
-"""A relay's door for peers that speak in datagrams: who they are, what they send, what they get.
+"""Endpoint of a relay for clients that use datagrams, over UDP or WebTransport.
 
-docs/live.md has the protocol in words. What carries the datagrams (UDP, WebTransport) tells the
-door of each that came and gives it a way to answer.
+docs/live-packets.md describes the protocol. The transport passes each datagram to the endpoint,
+together with a function that sends the answer.
 """
 
 from __future__ import annotations
@@ -19,23 +19,30 @@ from typing import Any
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.hello import is_hello
 from mocpack.live.limits import Budget, Limits
-from mocpack.live.relay import Performer, Relay
+from mocpack.live.relay import (
+    NAME_IN_USE,
+    RATE_EXCEEDED,
+    RELAY_FULL,
+    TOO_MANY_CONNECTIONS,
+    TOO_MANY_DAMAGED,
+    WRONG_ROLE,
+    Performer,
+    Relay,
+)
 from mocpack.live.repeats import choose_repeats
 from mocpack.live.report import Report, read_json, read_report
 from mocpack.live.stage import StageAddress, pack_item, ping_value
 
-ITEMS = b"i"  # what datagrams of hellos and packets to an audience begin with
-REPORT_INTERVAL_S, URGENT_REPORT_INTERVAL_S = (
-    0.05,
-    0.005,
-)  # seconds between two reports; where something is missing
-CHECK_INTERVAL_S = 0.25  # seconds between two looks for who fell silent
-ROSTER_INTERVAL_S = 1.0  # seconds between two reminders of who is here
-MIN_REQUEST_BYTES = 64  # bytes of what a stranger must send to be answered: answers are shorter
-SILENCE_TIMEOUT_S = 5.0  # seconds after which a peer is taken to have left
-CHALLENGE_PERIOD_S = 10.0  # seconds for which a challenge holds, and as many again
-SNAPSHOT_INTERVAL_S = 0.2  # seconds between two whole states for the same watcher
-MAX_JOIN_ANSWERS_PER_S = 200  # answers a second to those who have not joined
+ITEMS = b"i"  # first byte of datagrams with hellos and packets for an audience
+REPORT_INTERVAL_S = 0.05
+URGENT_REPORT_INTERVAL_S = 0.005  # while a frame is missing
+CHECK_INTERVAL_S = 0.25  # for silent clients
+ROSTER_INTERVAL_S = 1.0
+MIN_REQUEST_BYTES = 64  # of an unverified client: the answer is shorter, so nothing is amplified
+SILENCE_TIMEOUT_S = 5.0  # then a client counts as gone
+CHALLENGE_PERIOD_S = 10.0  # a challenge is valid for one to two periods
+SNAPSHOT_INTERVAL_S = 0.2  # minimum, per watcher and performer
+MAX_JOIN_ANSWERS_PER_S = 200  # to all clients that have not joined
 WATCHER_LIMITS = Limits(
     max_bytes_per_s=1 << 16, max_messages_per_s=400
 )  # of one watcher, who reports of every performer
@@ -44,11 +51,11 @@ SendDatagram = Callable[[bytes], None]
 
 
 def compute_proof(token: str | None, challenge: str, role: str, path: str) -> str:
-    """Return what shows that a peer knows its token, without saying it."""
-    # JSON can escape half of a surrogate pair, which plain UTF-8 cannot encode
-    said = f"{challenge} {role} {path}".encode("utf-8", "surrogatepass")
+    """Return the proof that a client knows its token: an HMAC of challenge, role and path."""
+    # JSON can contain half of a surrogate pair, which strict UTF-8 cannot encode
+    text = f"{challenge} {role} {path}".encode("utf-8", "surrogatepass")
     key = (token or "").encode("utf-8", "surrogatepass")
-    return hmac.new(key, said, hashlib.sha256).hexdigest()
+    return hmac.new(key, text, hashlib.sha256).hexdigest()
 
 
 @dataclass(eq=False)
@@ -67,15 +74,15 @@ class _Peer:
 
 @dataclass
 class _Subscription:
-    """A performer, as a watcher gets them."""
+    """State of one performer's stream to one watcher."""
 
     repeat: tuple[int, ...] = (1, 2)
-    has_hello: bool = False  # whether the hello has come
-    snapshot_sent_at: float = 0.0  # when all was sent last
+    has_hello: bool = False  # the watcher has reported, so it has the hello
+    snapshot_sent_at: float = 0.0
 
 
 class DatagramEndpoint:
-    """Lets peers onto the stages of a relay that speak in datagrams.
+    """Serves the stages of a relay to clients that use datagrams.
 
     Parameters
     ----------
@@ -98,7 +105,7 @@ class DatagramEndpoint:
         return len(self._peers)
 
     def now(self) -> float:
-        """Return the seconds of the door's clock."""
+        """Return the time of the endpoint's clock in seconds."""
         return self._clock()
 
     async def open(self) -> None:
@@ -108,7 +115,7 @@ class DatagramEndpoint:
         if self._check_task is not None:
             self._check_task.cancel()
         for key in [*self._peers]:
-            self.drop(key, "the relay closes")
+            self.drop(key, "the relay stops")
 
     def receive(
         self,
@@ -119,10 +126,10 @@ class DatagramEndpoint:
         *,
         is_encrypted: bool = False,
     ) -> None:
-        """Take a datagram of the peer `key`.
+        """Handle a datagram of the client `key`.
 
-        `is_encrypted`: over an encrypted connection of its own, where it may say its token as it is;
-        others show that their address is theirs, and that they know the token.
+        On an encrypted connection (`is_encrypted`) the client sends its token. Other clients must
+        answer a challenge, which verifies their address, and prove that they know the token.
         """
         peer = self._peers.get(key)
         if peer is None:
@@ -131,14 +138,14 @@ class DatagramEndpoint:
             return
         peer.heard_at = self._clock()
         if not peer.budget.spend(len(data)):
-            self.drop(key, "more than a peer may send")
+            self.drop(key, RATE_EXCEEDED)
         elif peer.role == "send":
             self._receive_from_performer(key, peer, data)
         else:
             self._receive_from_watcher(key, peer, data)
 
     def drop(self, key: Hashable, reason: str = "") -> None:
-        """Send a peer away, or let it go."""
+        """Remove a client; send it the reason, if there is one."""
         peer = self._peers.pop(key, None)
         if peer is None:
             return
@@ -148,7 +155,7 @@ class DatagramEndpoint:
         if reason:
             _send_json(peer.answer, refused=reason)
 
-    # what the relay tells
+    # called by the relay
 
     def on_join(self, performer: Performer) -> None:
         for peer in self._list_watchers(performer.address.stage):
@@ -156,84 +163,84 @@ class DatagramEndpoint:
 
     def on_packet(self, performer: Performer, packet: bytes) -> None:
         number, buffer = performer.id, performer.buffer
-        made: dict[tuple[int, ...], bytes | None] = {}
+        packets: dict[tuple[int, ...], bytes | None] = {}
         for peer in self._list_watchers(performer.address.stage):
             subscription = peer.subscriptions.setdefault(number, _Subscription())
-            if subscription.repeat not in made:
+            if subscription.repeat not in packets:
                 late = {buffer.newest - n for n in buffer.new_frames if n < buffer.newest}
-                made[subscription.repeat] = buffer.packet(
+                packets[subscription.repeat] = buffer.packet(
                     tuple(sorted(late.union(subscription.repeat)))
                 )
-            peer.answer(ITEMS + pack_item(number, made[subscription.repeat] or packet))
+            peer.answer(ITEMS + pack_item(number, packets[subscription.repeat] or packet))
 
     def on_leave(self, performer: Performer) -> None:
         for peer in self._list_watchers(performer.address.stage):
             peer.subscriptions.pop(performer.id, None)
             self._send_roster(peer)
 
-    # peers
+    # clients
 
     def _admit(
         self, key: Hashable, host: str, data: bytes, answer: SendDatagram, is_encrypted: bool
     ) -> None:
-        """Let somebody in who shows that they may; answers are shorter than what is asked."""
-        told = read_json(data)
-        path, role = told.get("join"), told.get("role")
+        """Handle a join request: send a challenge, accept or refuse the client."""
+        request = read_json(data)
+        path, role = request.get("join"), request.get("role")
         if not isinstance(path, str) or not isinstance(role, str):
             if data[:1] != b"{" and len(data) >= 16:
-                _send_json(answer, join=False)  # a peer of before: come in again
+                _send_json(answer, join=False)  # a client from before a restart must join again
             return
         if len(data) < MIN_REQUEST_BYTES and not is_encrypted:
             return
-        challenge, proof = _get_text(told, "challenge"), _get_text(told, "proof")
+        challenge, proof = _get_text(request, "challenge"), _get_text(request, "proof")
         if is_encrypted:
-            proof = compute_proof(_get_text(told, "token"), challenge, role, path)
+            proof = compute_proof(_get_text(request, "token"), challenge, role, path)
         if not is_encrypted and challenge not in self._make_challenges(key):
             _send_json(answer, challenge=self._make_challenges(key)[0])
             return
         try:
-            place = StageAddress.parse(path)
+            address = StageAddress.parse(path)
         except UsageError:
-            _send_json(answer, refused="an address ends in /stage or /stage/performer")
+            _send_json(answer, refused="the address must be /stage or /stage/performer")
             return
-        reason = self._find_refusal(place, role, host, (challenge, proof, path))
+        reason = self._find_refusal(address, role, host, (challenge, proof, path))
         if reason:
             _send_json(answer, refused=reason)
             return
         self._relay.count_connection(host)
         limits = self._relay.limits if role == "send" else WATCHER_LIMITS
-        peer = _Peer(place, role, host, answer, Budget(limits), self._clock())
+        peer = _Peer(address, role, host, answer, Budget(limits), self._clock())
         self._peers[key] = peer
         _send_json(answer, welcome=path)
         if role != "send":
             self._send_roster(peer)
-            for performer in self._relay.list_performers(place.stage):
+            for performer in self._relay.list_performers(address.stage):
                 self._send_performer(peer, performer)
 
     def _find_refusal(
-        self, place: StageAddress, role: str, host: str, shown: tuple[str, str, str]
+        self, address: StageAddress, role: str, host: str, shown: tuple[str, str, str]
     ) -> str:
-        """Return why somebody may not come in, nothing if they may."""
+        """Return why a client is refused; an empty string if it is accepted."""
         challenge, proof, path = shown
-        if role not in (("send",) if place.performer else ("watch", "record")):
-            return "no role of this address"
+        if role not in (("send",) if address.performer else ("watch", "record")):
+            return WRONG_ROLE
         known = self._relay.tokens.for_role(role)
         proofs = [compute_proof(token, challenge, role, path) for token in known]
         shown_proof = proof.encode("utf-8", "surrogatepass")
         matches = [hmac.compare_digest(shown_proof, one.encode()) for one in proofs]
         if self._relay.tokens.by_role and not any(matches):
-            return f"the token does not open {role}"
+            return f"the token does not grant the role {role}"
         if not self._relay.has_room(host):
-            return "too many connections"
-        if role == "send" and self._relay.is_taken(place):
-            return "somebody performs there"
+            return TOO_MANY_CONNECTIONS
+        if role == "send" and self._relay.is_taken(address):
+            return NAME_IN_USE
         return ""
 
     def _make_challenges(self, key: Hashable) -> list[str]:
-        """Return the words that this address must say back, now and a moment ago; none is kept."""
+        """Return the valid challenges of this address, newest first; none is stored."""
         period = int(self._clock() / CHALLENGE_PERIOD_S)
-        said = [f"{key} {when}".encode() for when in (period, period - 1)]
-        return [hmac.new(self._secret, one, hashlib.sha256).hexdigest()[:32] for one in said]
+        text = [f"{key} {when}".encode() for when in (period, period - 1)]
+        return [hmac.new(self._secret, one, hashlib.sha256).hexdigest()[:32] for one in text]
 
     def _receive_from_performer(self, key: Hashable, peer: _Peer, data: bytes) -> None:
         if data[:1] == b"{":
@@ -246,7 +253,7 @@ class DatagramEndpoint:
             return
         peer.bad += not self._relay.relay_packet(peer.performer, data).is_good
         if peer.bad > self._relay.limits.max_bad_packets:
-            self.drop(key, "packets are damaged")
+            self.drop(key, TOO_MANY_DAMAGED)
             return
         report = peer.performer.buffer.report()
         wait = URGENT_REPORT_INTERVAL_S if report.missing or report.lost else REPORT_INTERVAL_S
@@ -256,7 +263,7 @@ class DatagramEndpoint:
 
     def _receive_hello(self, key: Hashable, peer: _Peer, data: bytes) -> None:
         if peer.performer is None and self._relay.is_taken(peer.address):
-            self.drop(key, "somebody performs there")
+            self.drop(key, NAME_IN_USE)
             return
         try:
             peer.performer = self._relay.add_performer(
@@ -266,24 +273,24 @@ class DatagramEndpoint:
             self.drop(key, str(error)[:100])
             return
         if peer.performer is None:
-            self.drop(key, "the relay is full")
+            self.drop(key, RELAY_FULL)
         elif peer.performer.buffer.newest < 0:
-            peer.answer(Report(patience=1).to_json())  # it has come
+            peer.answer(Report(patience=1).to_json())  # confirms the hello
 
     def _receive_from_watcher(self, key: Hashable, peer: _Peer, data: bytes) -> None:
-        told = read_json(data)
-        report, number = read_report(told), told.get("of")
+        request = read_json(data)
+        report, number = read_report(request), request.get("of")
         subscription = peer.subscriptions.get(number) if isinstance(number, int) else None
         if report is None or subscription is None:
-            self._answer_request(key, peer, told)
+            self._answer_request(key, peer, request)
             return
         subscription.has_hello = True
         stage = self._relay.list_performers(peer.address.stage)
         performer = next((p for p in stage if p.id == number), None)
         if performer is None:
             return
-        trip = max(0, performer.buffer.newest - report.newest)
-        subscription.repeat = choose_repeats(report.loss, report.burst, report.patience, trip)
+        round_trip = max(0, performer.buffer.newest - report.newest)
+        subscription.repeat = choose_repeats(report.loss, report.burst, report.patience, round_trip)
         if report.lost or (report.newest < 0 <= performer.buffer.newest):
             self._send_snapshot(peer, performer, subscription)
         elif report.missing:
@@ -293,13 +300,13 @@ class DatagramEndpoint:
             if again is not None:
                 peer.answer(ITEMS + pack_item(performer.id, again))
 
-    def _answer_request(self, key: Hashable, peer: _Peer, told: dict[str, Any]) -> None:
-        if told.get("bye") is True:
+    def _answer_request(self, key: Hashable, peer: _Peer, request: dict[str, Any]) -> None:
+        if request.get("bye") is True:
             self.drop(key)
-        elif isinstance(told.get("join"), str):
-            _send_json(peer.answer, welcome=told["join"])  # the first welcome was lost
-        elif (asked := ping_value(told)) is not None:
-            _send_json(peer.answer, pong=asked, trips=self._relay.round_trips(peer.address.stage))
+        elif isinstance(request.get("join"), str):
+            _send_json(peer.answer, welcome=request["join"])  # the first welcome was lost
+        elif (ping := ping_value(request)) is not None:
+            _send_json(peer.answer, pong=ping, trips=self._relay.round_trips(peer.address.stage))
 
     def _list_watchers(self, stage: str) -> list[_Peer]:
         return [p for p in self._peers.values() if p.role != "send" and p.address.stage == stage]
@@ -331,7 +338,7 @@ class DatagramEndpoint:
             self.check()
 
     def check(self) -> None:
-        """Let go who fell silent, and remind others of what may have been lost on the way."""
+        """Remove silent clients; resend rosters and hellos that may have been lost."""
         now = self._clock()
         remind = now - self._roster_sent_at >= ROSTER_INTERVAL_S
         self._roster_sent_at = now if remind else self._roster_sent_at
@@ -352,10 +359,10 @@ def _unknown_round_trip() -> float:
     return 0.0
 
 
-def _get_text(told: dict[str, Any], key: str) -> str:
-    value = told.get(key)
+def _get_text(request: dict[str, Any], key: str) -> str:
+    value = request.get(key)
     return value if isinstance(value, str) else ""
 
 
-def _send_json(answer: SendDatagram, **words: Any) -> None:
-    answer(json.dumps(words).encode())
+def _send_json(answer: SendDatagram, **fields: Any) -> None:
+    answer(json.dumps(fields).encode())

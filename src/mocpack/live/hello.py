@@ -1,7 +1,7 @@
-"""What a sender says before its first frame: skeleton, frame time and bound (docs/live-packets.md).
+"""The hello of a stream: skeleton, frame time and error bound (docs/live-packets.md).
 
-The first part is what the native core reads, and browsers: the tree, levers and names. The second
-holds chunks as in files, from which Python makes the header again, exactly.
+The first part, the model, is for the native core and browsers. The second part holds chunks as in
+files, from which Python restores the exact header.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ VELOCITY_GAIN, VELOCITY_DECAY = (
 
 @dataclass(frozen=True)
 class Hello:
-    """A stream's skeleton and promise.
+    """Skeleton and error bound of a stream.
 
     Attributes
     ----------
     header : ClipHeader
-        Its frame count means nothing.
+        Its frame count has no meaning.
     max_error : float
-        Metres that no joint, end site or point of the skin leaves the truth by, unless rate
-        control says otherwise of some frames.
+        Largest error of any joint, end site or skin point in meters. Rate control can raise it.
     session : int
-        32 bits that tell a restarted sender from the one before.
+        32 bits that distinguish a restarted sender from its previous run.
     velocity_gain, velocity_decay : float
-        How rates follow what was not expected, and how much of them goes each frame.
+        Share of a prediction error that is added to the velocity, and share of the velocity that
+        is lost per frame.
     """
 
     header: ClipHeader
@@ -64,36 +64,37 @@ class Hello:
     def __post_init__(self) -> None:
         if self.header.is_scaled:
             raise UnsupportedClipError(
-                "a live stream knows no scales, and this skeleton has some: "
-                "mocpack.codec_clip.without_scales puts its joints where they belong"
+                "live streams do not transmit scales, and this skeleton has some: apply them with "
+                "mocpack.codec_clip.bake_scales"
             )
         if not 1e-6 <= self.max_error <= 1:
-            raise UsageError(f"max_error must be in 1e-6..1 metres, got {self.max_error}")
+            raise UsageError(f"max_error must be in 1e-6..1 meters, got {self.max_error}")
         if len(self.header.skeleton) > MAX_JOINTS:
             raise UsageError(
-                f"a live stream has at most {MAX_JOINTS} joints, got {len(self.header.skeleton)}"
+                f"a live stream can have at most {MAX_JOINTS} joints, "
+                f"got {len(self.header.skeleton)}"
             )
         if not 0 <= self.session < 1 << 32:
             raise UsageError(f"session must be in 0..2^32 - 1, got {self.session}")
 
     @classmethod
     def new(cls, header: ClipHeader, max_error: float = 0.005) -> Hello:
-        """Return the hello of a stream that begins now."""
+        """Return the hello of a new stream, with a random session."""
         return cls(header, max_error, secrets.randbits(32))
 
     @cached_property
     def model(self) -> bytes:
-        """The part that the native core reads."""
+        """Part that the native core reads."""
         return _pack_model(self)
 
     @cached_property
     def checksum(self) -> int:
-        """CRC-32 of the model, which every packet's checksum includes."""
+        """CRC-32 of the model; the checksum of every packet includes it."""
         return zlib.crc32(self.model)
 
     @property
     def bound_um(self) -> int:
-        """`max_error` in whole micrometres."""
+        """`max_error` in micrometers, rounded down."""
         return max(1, int(self.max_error * 1e6 + 1e-6))
 
     def to_bytes(self) -> bytes:
@@ -109,9 +110,9 @@ class Hello:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Hello:
-        """Read a hello; what contradicts its specification is a `FormatError`."""
+        """Parse a hello; raise `FormatError` if it is invalid."""
         if not is_hello(data):
-            raise CorruptionError(f"a hello begins with {MAGIC!r}, got {data[:4]!r}")
+            raise CorruptionError(f"hello: it must start with {MAGIC!r}, got {data[:4]!r}")
         read = FieldReader(inflate(data[4:], MAX_HELLO_BYTES, what="hello"), "hello")
         model = read.sized(MAX_HELLO_BYTES)
         joints, moving, checksum, max_error, frame_time = _core.live_shape(model)
@@ -122,7 +123,8 @@ class Hello:
         found_joints, found_moving = len(header.skeleton), len(header.translated_joints)
         if (found_joints, found_moving) != (joints, moving):
             raise CorruptionError(
-                f"hello: its SKEL chunk has {found_joints} joints, its first part {joints}"
+                f"hello: its SKEL chunk has {found_joints} joints and {found_moving} translations, "
+                f"its model {joints} and {moving}"
             )
         session, velocity_gain, velocity_decay = _unpack_stream_fields(model)
         found = cls(header, max_error, session, velocity_gain, velocity_decay)
@@ -132,7 +134,7 @@ class Hello:
 
 
 def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> ClipHeader:
-    """Return the header that chunks make: they are read as those of a file of one frame."""
+    """Return the header in chunks, by reading them as a file with one frame."""
     head = pack_head(Head("skeleton", 1, frame_time, "live", 1, {}, Errors()))
     parts = [(b"HEAD", head), *chunks, (b"DATA", b"")]
     start = FILE_MAGIC + bytes([FORMAT_VERSION])
@@ -142,12 +144,12 @@ def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> C
     except FormatError as error:
         raise type(error)(f"hello: {error}") from error
     if not isinstance(header, ClipHeader):
-        raise CorruptionError("hello: it is not of a skeleton")
+        raise CorruptionError("hello: it describes vertices, expected a skeleton")
     return header
 
 
 def is_hello(data: bytes) -> bool:
-    """Whether these bytes begin as a hello, and are no packet."""
+    """Whether these bytes are a hello, not a packet."""
     return data[:4] == MAGIC
 
 
@@ -172,7 +174,7 @@ def _pack_model(hello: Hello) -> bytes:
     out.append(skeleton.offsets.astype("<f4").tobytes())
     moved = {hinges.joints[h] for h in rows} if hinges else set()
     rest = np.tile(rotations.IDENTITY, (len(skeleton), 1))
-    rest[sorted(moved)] = skeleton.rest[sorted(moved)]  # the others turn from nothing
+    rest[sorted(moved)] = skeleton.rest[sorted(moved)]  # free joints have no rest rotation
     out.append(rest.astype("<f8").tobytes())
     for joint, site in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
         out.append(struct.pack("<H3f", joint, *site))

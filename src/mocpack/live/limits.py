@@ -1,4 +1,4 @@
-"""What a peer may ask of a relay."""
+"""Limits of a relay, per client and in total."""
 
 from __future__ import annotations
 
@@ -8,28 +8,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """What a peer may ask of a relay.
+    """Limits of a relay.
 
     Attributes
     ----------
     max_message_bytes : int
-        Bytes of one message.
-    max_bytes_per_s : int
-        Bytes a second of one performer.
-    max_messages_per_s : int
-        A second, of one performer.
+        Size of one message.
+    max_bytes_per_s, max_messages_per_s : int
+        Data rate of one performer.
     max_connections, max_connections_per_host : int
-        In all, and of one address.
+        Connections in total, and from one address.
     max_half_open : int
-        Connections that have not finished their request; the oldest is closed for a new one.
+        Connections with an incomplete request. A new one closes the oldest.
     opening_timeout_s : float
-        Seconds that asking may take, from connecting to the whole request.
+        Time from connecting to the complete request.
     max_performers : int
-        In all.
+        Performers on all stages.
     max_backlog_bytes : int
-        Bytes that wait for a slow receiver before it is dropped to the newest frame.
+        Unsent data of a slow receiver. Above it, the receiver skips to the newest frame.
     max_bad_packets : int
-        Packets that fail their checksum before a performer is sent away.
+        Damaged packets after which a performer is disconnected.
     """
 
     max_message_bytes: int = 1 << 16
@@ -46,7 +44,7 @@ class Limits:
 
 @dataclass
 class Budget:
-    """Messages and bytes of a second."""
+    """Counts the messages and bytes of the current second."""
 
     limits: Limits
     second: int = 0
@@ -54,6 +52,7 @@ class Budget:
     messages: int = 0
 
     def spend(self, size: int) -> bool:
+        """Count a message of `size` bytes; return False if it exceeds the limits."""
         now = int(time.monotonic())
         if now != self.second:
             self.second, self.bytes, self.messages = now, 0, 0

@@ -1,4 +1,4 @@
-"""How a stream is coded, which may change wherever a frame stands by itself."""
+"""Coding mode of a stream, which can change at every keyframe."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Mode:
-    """How frames are coded from an intra frame to the next.
+    """Coding mode from one keyframe to the next.
 
     Attributes
     ----------
     max_error : float
-        Metres.
+        Meters.
     twist : bool
-        Whether twist is sent that moves nothing but the skin; without it, the bound holds for
-        joints and end sites.
+        Whether twist that moves only the skin is sent. Without it, the bound holds for joints and
+        end sites only.
     frame_step : int
-        Of how many frames one is sent.
+        Source frames per sent frame: 2 sends every second frame.
     """
 
     max_error: float

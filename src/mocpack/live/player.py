@@ -1,4 +1,4 @@
-"""When to show what was received: behind the sender by as much as arrivals spread."""
+"""Jitter buffer: decides when to show received poses, and fills gaps."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from mocpack import rotations
 from mocpack.errors import UsageError
 from mocpack.live.receiver import Pose, Receiver
 
-JITTER_WINDOW_PACKETS = 480  # arrivals
-JITTER_QUANTILE = 0.95  # of arrivals that come in time
-MAX_PREDICTION_S = 0.1  # seconds; then the last guess stays
-HISTORY_S = 1.0  # seconds of poses
-MAX_POSES = 4096  # kept at most, since a sender may stamp any time on them
-TIMESTAMP_TOLERANCE_S = 0.0005  # seconds: twice what time stamps are rounded to
-OVERDUE_FRAMES = 1.5  # frames after which one that should be shown at once is guessed
+JITTER_WINDOW_PACKETS = 480
+JITTER_QUANTILE = 0.95  # share of packets that arrive in time
+MAX_PREDICTION_S = 0.1  # the prediction stops moving after this time
+HISTORY_S = 1.0  # poses are kept this long
+MAX_POSES = 4096  # a sender can put any time on poses, so HISTORY_S alone does not limit them
+TIMESTAMP_TOLERANCE_S = 0.0005  # twice the rounding of time stamps
+OVERDUE_FRAMES = 1.5  # without delay, a frame is predicted when it is this late
 
 
 class Player:
-    """Gives the pose to show at any moment.
+    """Returns the pose to show at any time.
 
     Parameters
     ----------
     receiver : Receiver
     delay : float, optional
-        Seconds behind the quickest packet; 0 shows the newest. By default what 95 of 100 packets
-        need, and one frame, so that there is something to slerp to; never more than `max_delay`.
+        Seconds behind the fastest packet; 0 shows the newest pose. By default the 95th percentile
+        of packet delay plus one frame, which interpolation needs, but at most `max_delay`.
     max_delay : float
         Seconds.
     """
@@ -42,20 +42,19 @@ class Player:
         self._receiver = receiver
         self._fixed_delay = delay
         self._max_delay = max_delay
-        self._latencies: deque[float] = deque(
-            maxlen=JITTER_WINDOW_PACKETS
-        )  # arrival minus time stamp
+        # arrival minus time stamp
+        self._latencies: deque[float] = deque(maxlen=JITTER_WINDOW_PACKETS)
         self._poses: list[Pose] = []
 
     def receive(self, packet: bytes, now: float) -> list[Pose]:
-        """Take a packet that came at `now`, in seconds of the receiver's clock."""
+        """Decode a packet that arrived at `now`, in seconds of the receiver's clock."""
         poses = self._receiver.receive(packet)
         self.add_poses(poses, now)
         return poses
 
     def add_poses(self, poses: Sequence[Pose], now: float) -> None:
-        """Take poses that the receiver has decoded, of a packet that came at `now`."""
-        # who has just joined gets old frames, which says nothing of the network
+        """Add decoded poses of a packet that arrived at `now`."""
+        # The first packet also holds old frames. Their age says nothing about the network.
         self._latencies.extend(
             now - pose.time for pose in (poses if self._latencies else poses[-1:])
         )
@@ -67,19 +66,19 @@ class Player:
 
     @property
     def delay(self) -> float:
-        """Seconds behind the quickest packet."""
+        """Seconds behind the fastest packet."""
         if self._fixed_delay is not None:
             return self._fixed_delay
         if not self._latencies:
             return 0.0
-        spread = float(np.quantile(self._latencies, JITTER_QUANTILE)) - min(self._latencies)
-        return min(spread + self._frame_time, self._max_delay)
+        jitter = float(np.quantile(self._latencies, JITTER_QUANTILE)) - min(self._latencies)
+        return min(jitter + self._frame_time, self._max_delay)
 
     def at(self, now: float) -> Pose | None:
-        """Return the pose to show at `now`; None before the first.
+        """Return the pose to show at `now`; None before the first pose.
 
-        Between two frames that follow one another it is slerped. After the last it is a guess, and
-        says so; so is what stands between two frames with others missing.
+        Between frames the pose is interpolated, after the last frame it is predicted. It is exact
+        (`Pose.is_exact`) only if no frame is missing at `now`.
         """
         if not self._poses:
             return None
@@ -114,10 +113,10 @@ def _get_time(pose: Pose) -> float:
 
 
 def _interpolate(a: Pose, b: Pose, time: float) -> Pose:
-    share = float(np.clip((time - a.time) / max(b.time - a.time, 1e-9), 0, 1))
-    if share < 1e-3:
+    weight = float(np.clip((time - a.time) / max(b.time - a.time, 1e-9), 0, 1))
+    if weight < 1e-3:
         return a
     is_exact = a.is_exact and b.is_exact and b.frame_number == a.frame_number + 1
-    turns = rotations.slerp(a.rotations, b.rotations, share)
-    places = (1 - share) * a.translations + share * b.translations
-    return Pose(a.frame_number, time, turns, places, is_exact)
+    mixed = rotations.slerp(a.rotations, b.rotations, weight)
+    translations = (1 - weight) * a.translations + weight * b.translations
+    return Pose(a.frame_number, time, mixed, translations, is_exact)

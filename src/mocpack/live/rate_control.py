@@ -1,4 +1,4 @@
-"""Holds a stream to a bit rate: coarser first, then without twist, then fewer frames."""
+"""Rate control: raise the error, then drop twist, then frames, to stay below a bit rate."""
 
 from __future__ import annotations
 
@@ -7,32 +7,30 @@ from collections import deque
 from mocpack.errors import UsageError
 from mocpack.live.mode import Mode
 
-WINDOW_S = 1.0  # seconds over which the rate is measured
-MIN_COARSEN_INTERVAL_S = (
-    0.8  # seconds between two changes for the worse: a new mode begins with a large frame
-)
-REFINE_AFTER_S = 3.0  # seconds of low rate before a change for the better
-LOW_RATE_RATIO = 0.6  # of the rate
+WINDOW_S = 1.0  # the bit rate is the mean over this time
+MIN_COARSEN_INTERVAL_S = 0.8  # a new mode starts with a large keyframe
+REFINE_AFTER_S = 3.0  # of low bit rate, before quality is raised
+LOW_RATE_RATIO = 0.6  # of the limit: a bit rate below is low
 ERROR_FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 FRAME_STEPS = (2, 4)
 
 
 class RateControl:
-    """Follows what is sent, and says how to go on.
+    """Chooses the coding mode from the sizes of sent packets.
 
     Parameters
     ----------
     bitrate : float
-        A second, headers of the network included.
+        Limit in bits per second, network headers included.
     coarsest : float
-        Metres: how far `max_error` may be widened.
+        Largest error in meters that rate control may choose.
     overhead : int
-        Bytes that the network adds to a packet: 28 of IP and UDP.
+        Bytes of network headers per packet: 28 for IP and UDP.
     """
 
     def __init__(self, bitrate: float, coarsest: float = 0.02, overhead: int = 28) -> None:
         if not bitrate > 0 or not coarsest > 0:
-            raise UsageError(f"bits and coarsest must be above 0, got {bitrate} and {coarsest}")
+            raise UsageError(f"bitrate and coarsest must be above 0, got {bitrate} and {coarsest}")
         self.bitrate = bitrate
         self.coarsest = coarsest
         self.overhead = overhead
@@ -41,7 +39,7 @@ class RateControl:
         self._since = self._high = 0.0
 
     def update(self, size: int, time: float, max_error: float) -> Mode:
-        """Return the mode for the next frames, after a packet of `size` bytes at `time` seconds."""
+        """Return the mode of the next frames after a packet of `size` bytes at `time` seconds."""
         self._sent.append((time, size + self.overhead))
         while self._sent[0][0] < time - WINDOW_S:
             self._sent.popleft()
@@ -60,7 +58,7 @@ class RateControl:
         return steps[self.level]
 
     def rate(self, time: float) -> float:
-        """Return bits a second over the last second, or since the last change."""
+        """Return bits per second over the last second, or since the last mode change."""
         first = self._sent[0][0] if self._sent else time
         spent = min(WINDOW_S, max(time - first, MIN_COARSEN_INTERVAL_S))
         return 8 * sum(size for _, size in self._sent) / spent
@@ -71,7 +69,7 @@ class RateControl:
 
 
 def mode_ladder(max_error: float, coarsest: float) -> list[Mode]:
-    """Return the modes from the finest to the smallest.
+    """Return the modes from best quality to lowest bit rate.
 
     >>> [(1000 * m.max_error, m.twist, m.every) for m in ladder(0.005, 0.006)]
     [(5.0, True, 1), (6.0, True, 1), (6.0, False, 1), (6.0, False, 2), (6.0, False, 4)]

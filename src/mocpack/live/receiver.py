@@ -1,4 +1,4 @@
-"""Packets into frames, in order, whatever a network did to them."""
+"""Decode packets into frames, in order, despite loss, reordering and damage."""
 
 from __future__ import annotations
 
@@ -14,43 +14,44 @@ from mocpack.live.packet_loss import PacketLoss
 from mocpack.live.report import Report
 
 DEFAULT_PATIENCE = 16  # frames
-MAX_MISSING = 16  # of one report
+MAX_MISSING = 16  # frames listed in one report
 
 
 class PacketStatus(IntEnum):
-    """What a packet was."""
+    """Result of receiving a packet."""
 
     NEW = 0
-    """It brought frames that were not known."""
+    """The packet holds new frames."""
     REDUNDANT = 1
-    """A duplicate, or too late."""
+    """The packet is a duplicate, or too late."""
     NEEDS_KEYFRAME = 2
-    """It fits nothing known: one that stands by itself is waited for."""
+    """The packet cannot be decoded before a keyframe arrives."""
     DAMAGED = 3
-    """Its checksum or its form is wrong."""
+    """The packet fails its checksum or cannot be parsed."""
     OTHER_STREAM = 4
-    """It belongs to another hello: another stream, or a sender that was restarted."""
+    """The packet belongs to another hello: another stream, or a restarted sender."""
 
     @property
     def is_good(self) -> bool:
-        """Whether the packet is one of the stream, whether it is of use or not."""
+        """Whether the packet is an intact packet of this stream."""
         return self in (PacketStatus.NEW, PacketStatus.REDUNDANT)
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """One frame.
+    """The pose of one frame.
 
     Attributes
     ----------
     frame_number : int
-        From 0, of the frames sent.
+        Number of the sent frame, from 0.
     time : float
         Seconds on the sender's clock.
     rotations : array, shape (J, 4)
     translations : array, shape (M, 3)
     is_exact : bool
-        Whether it was received; else it is a guess, for which no bound holds.
+        Whether the pose was received. If not, it is predicted or interpolated across missing
+        frames, and the error bound does not apply.
     """
 
     frame_number: int
@@ -67,16 +68,15 @@ class Receiver:
     ----------
     hello : Hello or bytes
     patience : int
-        For how many frames one that is missing is waited for, where a later one could stand in.
-        0 shows the newest at once; to show all that can be had, take the frames that the player
-        is behind.
+        Frames to wait for a missing one before skipping to a later keyframe. 0 always shows the
+        newest frame. To show as many frames as possible, use the player's delay in frames.
 
     Attributes
     ----------
-    counts : Counter of Answer
-        What the packets were.
+    counts : Counter of PacketStatus
+        Number of packets with each status.
     last_status : Answer
-        What the last packet was.
+        Status of the last packet.
     """
 
     def __init__(self, hello: Hello | bytes, patience: int = DEFAULT_PATIENCE) -> None:
@@ -89,7 +89,7 @@ class Receiver:
         self._last: Pose | None = None
 
     def receive(self, packet: bytes) -> list[Pose]:
-        """Return the frames that this packet makes known, in order; often one, or none."""
+        """Return the frames that this packet completes, in order: none, one or several."""
         newest = self._native.missing()[1]
         self.last_status = PacketStatus(self._native.receive(packet))
         self.counts[self.last_status] += 1
@@ -97,34 +97,34 @@ class Receiver:
             self._packet_loss.count(newest, self._native.missing()[1])
         poses = []
         while (found := self._native.next()) is not None:
-            number, micros, turns, places = found
-            poses.append(Pose(number, micros / 1e6, turns, places))
+            number, micros, rotations, translations = found
+            poses.append(Pose(number, micros / 1e6, rotations, translations))
         if poses:
             self._last = poses[-1]
         return poses
 
     @property
     def waiting(self) -> bool:
-        """Whether a frame is missing that nothing received can stand in for."""
+        """Whether decoding waits for a missing frame."""
         return self._native.waiting()
 
     @property
     def last(self) -> Pose | None:
-        """The newest frame decoded."""
+        """Pose of the newest decoded frame."""
         return self._last
 
     @property
     def max_error(self) -> float:
-        """Metres that the last frame is promised within."""
+        """Error bound of the last frame, in meters."""
         return self._native.mode()[0] / 1e6
 
     @property
     def frame_step(self) -> int:
-        """Of how many frames of the source one is sent."""
+        """Source frames per sent frame."""
         return self._native.mode()[1]
 
     def predict(self, ahead: int = 1) -> Pose | None:
-        """Return the pose `ahead` frames after the last, if all goes on as it did."""
+        """Extrapolate the pose `ahead` frames after the last one; None before the first."""
         found = self._native.predict(ahead)
         if found is None or self._last is None:
             return None
@@ -132,7 +132,7 @@ class Receiver:
         return Pose(self._last.frame_number + ahead, time, *found, is_exact=False)
 
     def report(self) -> Report:
-        """Return what the sender should know."""
+        """Return a report for the sender."""
         first, newest = self._native.missing()
         lost = first < 0 and (newest >= 0 or self.counts[PacketStatus.NEEDS_KEYFRAME] > 0)
         after = range(first, newest) if self.waiting and not lost else ()
@@ -141,5 +141,5 @@ class Receiver:
         return Report(losses.rate, losses.burst, missing, lost, newest, self._patience)
 
     def checksum(self) -> int:
-        """Return a checksum of the state, equal to the sender's after the same frame."""
+        """Return a checksum of the decoder state, equal to the sender's after the same frame."""
         return self._native.checksum()

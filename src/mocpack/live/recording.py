@@ -1,7 +1,6 @@
-"""What was received, as clips: the very poses, with what was missing marked as such.
+"""Turn recorded packets into clips with the exact received poses; missing frames are marked.
 
-Clips are made of packets one after another, so that a recording of any length takes the memory of
-one clip.
+Packets are decoded one after another, so a recording of any length needs the memory of one clip.
 """
 
 from __future__ import annotations
@@ -17,23 +16,23 @@ from mocpack.live.hello import Hello
 from mocpack.live.receiver import Pose, Receiver
 from mocpack.take_data import TakeData
 
-MAX_GAP_S = 10.0  # missing frames are interpolated over a shorter gap; a longer one ends the clip
-MAX_JOINT_FRAMES = 1 << 20  # joints times frames of one clip: 4.7 minutes of 31 joints at 120 fps
-MAX_FRAMES = 120 * 3600 * 12  # of one stream, missing ones included; what comes later is left out
-PATIENCE = 60  # frames for which a missing one is waited for
+MAX_GAP_S = 10.0  # shorter gaps are interpolated; a longer gap ends the clip
+MAX_JOINT_FRAMES = 1 << 20  # joints times frames per clip: 4.7 minutes of 31 joints at 120 fps
+MAX_FRAMES = 120 * 3600 * 12  # of one stream, missing ones included; later frames are dropped
+PATIENCE = 60  # frames to wait for a missing one
 
 
 def decode_clips(
     hello: Hello, packets: Iterable[bytes], max_joint_frames: int = MAX_JOINT_FRAMES
 ) -> Iterator[Clip]:
-    """Yield the poses of a stream as clips on its even clock, one after another.
+    """Yield the poses of a stream as clips with a constant frame rate.
 
-    Frames that were not received are slerped, and `clip.take_data.valid` is False there. A new clip
-    begins after a gap of more than `MAX_GAP_S`, and where one would have more than
-    `max_joint_frames` joints times frames.
+    Missing frames are interpolated, and `clip.take_data.valid` is False there. A new clip starts
+    after a gap longer than `MAX_GAP_S`, and when a clip reaches `max_joint_frames` joints times
+    frames.
     """
     receiver = Receiver(hello, patience=PATIENCE)
-    most = max(1, max_joint_frames // len(hello.header.skeleton))
+    max_frames = max(1, max_joint_frames // len(hello.header.skeleton))
     total = 0
     poses: list[Pose] = []
     frames: list[int] = []
@@ -43,7 +42,7 @@ def decode_clips(
                 (pose.frame_number - poses[-1].frame_number) * receiver.frame_step if poses else 0
             )
             too_far = apart > 1 and (apart - 1) * hello.header.frame_time > MAX_GAP_S
-            if poses and (too_far or frames[-1] + apart >= most):
+            if poses and (too_far or frames[-1] + apart >= max_frames):
                 yield build_clip(hello, poses, frames)
                 total += frames[-1] + 1
                 poses, frames, apart = [], [], 0
@@ -56,23 +55,25 @@ def decode_clips(
 
 
 def build_clip(hello: Hello, poses: list[Pose], frames: list[int]) -> Clip:
-    """Return a clip of poses that stand at these frames, increasing from 0."""
+    """Return a clip with `poses` at `frames` (increasing from 0), and others interpolated."""
     count = frames[-1] + 1
     at = np.arange(count)
     after = np.minimum(np.searchsorted(frames, at), len(frames) - 1)
     before = np.maximum(np.searchsorted(frames, at, side="right") - 1, 0)
     known = np.array(frames)
-    turns = np.array([pose.rotations for pose in poses])
-    places = np.array([pose.translations for pose in poses])
+    received = np.array([pose.rotations for pose in poses])
+    translations = np.array([pose.translations for pose in poses])
     seen = np.zeros(count, np.bool_)
     seen[known] = True
     if seen.all():
-        return Clip(replace(hello.header, frame_count=count), turns, places)
-    share = (at - known[before]) / np.maximum(known[after] - known[before], 1)
-    # what was received stays as it is, bit for bit
-    mixed = rotations.slerp(turns[before], turns[after], share[:, np.newaxis])
-    slid = places[before] + share[:, np.newaxis, np.newaxis] * (places[after] - places[before])
-    mixed[known], slid[known] = turns, places
+        return Clip(replace(hello.header, frame_count=count), received, translations)
+    weight = (at - known[before]) / np.maximum(known[after] - known[before], 1)
+    # received poses stay bit-exact
+    mixed = rotations.slerp(received[before], received[after], weight[:, np.newaxis])
+    moved = translations[before] + weight[:, np.newaxis, np.newaxis] * (
+        translations[after] - translations[before]
+    )
+    mixed[known], moved[known] = received, translations
     valid = np.repeat(seen[:, np.newaxis], len(hello.header.skeleton), axis=1)
     header = replace(hello.header, frame_count=count)
-    return Clip(header, mixed, slid, take_data=TakeData(valid=valid))
+    return Clip(header, mixed, moved, take_data=TakeData(valid=valid))

@@ -1,7 +1,7 @@
-"""A relay: performers send to it, an audience watches, and nobody holds up anybody.
+"""Relay: forwards the packets of performers to the audience of a stage.
 
-Packets are checked and passed on, never decoded. Who joins gets the newest frame at once; who is
-too slow loses what lies between and goes on with the newest.
+The relay checks packets but never decodes them. A new watcher gets the newest frame at once. A slow
+watcher skips to the newest frame, so it delays nobody.
 """
 
 from __future__ import annotations
@@ -37,25 +37,33 @@ from mocpack.live.stage import (
 from mocpack.live.stream_buffer import StreamBuffer
 from mocpack.optional_packages import require
 
-CLOSE_TIMEOUT_S = 0.5  # for connections to close when the relay ends; then they are cut off
-BATCH_INTERVAL_S = 0.0025  # seconds for which packets of several performers wait for one another
+CLOSE_TIMEOUT_S = 0.5  # when the relay stops; then connections are aborted
+BATCH_INTERVAL_S = 0.0025  # packets of several performers are sent together
+
+# reasons for which clients are rejected or disconnected
+WRONG_ROLE = "the role does not fit: send to /stage/performer, watch or record /stage"
+NAME_IN_USE = "the performer's name is already in use"
+TOO_MANY_CONNECTIONS = "too many connections"
+RATE_EXCEEDED = "too many messages or bytes per second"
+TOO_MANY_DAMAGED = "too many damaged packets"
+RELAY_FULL = "the relay has no room for another performer"
 
 Recorder = Callable[[StageAddress, Hello], Callable[[bytes | None], None]]
-"""Told of every performer; gives what takes their packets, and None at their end."""
+"""Called for every performer; returns a function that takes their packets, and None at the end."""
 
 
 @dataclass(eq=False)
 class Performer:
-    """Who is on a stage.
+    """A performer on a stage.
 
     Attributes
     ----------
     id : int
-        What messages to the audience call them.
+        Id of the performer in messages to the audience.
     buffer : Store
     hello : bytes
     round_trip : function
-        Gives seconds from here to the performer and back; 0 before it is known.
+        Returns the round-trip time to the performer in seconds; 0 before it is known.
     """
 
     address: StageAddress
@@ -70,12 +78,12 @@ class Performer:
 class _Watcher:
     connection: Any
     stage: str
-    is_recorder: bool  # a recorder: nothing is left out for it
+    is_recorder: bool  # gets every packet
     lagging: bool = False
 
 
 class Endpoint(Protocol):
-    """Another way than WebSocket to a relay's stages: it is told what happens there."""
+    """Serves the stages of a relay over a transport other than WebSocket."""
 
     def on_join(self, performer: Performer) -> None: ...
 
@@ -95,20 +103,19 @@ class Relay:
     Parameters
     ----------
     host, port : str, int
-        0 takes any free port; `port` says which after `start`.
+        Port 0 takes a free port; `start` sets `port` to it.
     tls : ssl.SSLContext, optional
-        Needed, as tokens are, on any address but the loopback.
+        Required, together with tokens, on every address except the loopback.
     pages : mapping of str to (str, bytes)
-        What browsers may fetch: media type and bytes by path. Nothing else is reachable.
+        Media type and bytes of every page that browsers can fetch, by path.
     hosts : tuple of str
-        Names, beside those of the loopback, by which it may be reached (Host headers). On the
-        loopback it answers to no others. On other addresses, none at all means any name, since
-        tokens are asked for there.
+        Host names that requests may use, besides those of the loopback. On other addresses than
+        the loopback, an empty tuple allows every name, since tokens protect the relay there.
     recorder : Recorder, optional
     endpoints : list of Door
-        Opened and closed with the relay.
+        Endpoints for other transports, opened and closed with the relay.
     ports : tuple of int
-        Others of this host that its page may connect to.
+        Other ports of this host that the page may connect to.
     """
 
     host: str = "127.0.0.1"
@@ -136,12 +143,12 @@ class Relay:
             return
         if self.tls is None or not self.tokens.by_role:
             raise UsageError(
-                f"on {self.host} others can reach this relay: give it a certificate (--tls) and "
-                "tokens (--token-file); 127.0.0.1 needs neither"
+                f"a relay on {self.host} is reachable from other machines and requires a "
+                "certificate (--tls) and tokens (--token-file); 127.0.0.1 needs neither"
             )
 
     async def start(self) -> None:
-        """Listen; `stop` ends it."""
+        """Start listening."""
         server = require("websockets.asyncio.server", extra="live", purpose="a relay")
         self._server = await server.serve(
             self._handle_connection,
@@ -178,20 +185,20 @@ class Relay:
                 break
             except TimeoutError:
                 self.connections.abort_all()
-        await asyncio.sleep(0)  # sockets are closed in the loop's next round, which may be its last
+        await asyncio.sleep(0)  # let the loop close the sockets: this may be its last iteration
         for performer in [*self._performers.values()]:
             self.remove_performer(performer)
 
     def list_performers(self, stage: str) -> list[Performer]:
-        """Return who performs there."""
+        """Return the performers on a stage."""
         return [p for p in self._performers.values() if p.address.stage == stage]
 
-    def is_taken(self, place: StageAddress) -> bool:
-        """Whether somebody performs there."""
-        return place in self._performers
+    def is_taken(self, address: StageAddress) -> bool:
+        """Whether a performer already uses this address."""
+        return address in self._performers
 
     def has_room(self, host: str) -> bool:
-        """Whether one more may connect from this address."""
+        """Whether one more connection from this host is allowed."""
         few = sum(self._hosts.values()) < self.limits.max_connections
         return few and self._hosts[host] < self.limits.max_connections_per_host
 
@@ -209,14 +216,14 @@ class Relay:
         return f"{'wss' if self.tls else 'ws'}://{host}:{self.port}"
 
     def serves_host(self, header: str) -> bool:
-        """Whether a Host header, or an authority, is a name of this relay."""
+        """Whether a Host header, or an authority, names this relay."""
         anywhere = not is_loopback(self.host) and not self.hosts
         return anywhere or is_served_host(header, self.hosts)
 
-    def _make_connection(self, *words: Any, **options: Any) -> Any:
-        """Return what answers a connection, and count it."""
+    def _make_connection(self, *args: Any, **options: Any) -> Any:
+        """Return the protocol of a new connection, and count the connection."""
         server = require("websockets.asyncio.server", extra="live", purpose="a relay")
-        connection = server.ServerConnection(*words, **options)
+        connection = server.ServerConnection(*args, **options)
         made, lost = connection.connection_made, connection.connection_lost
 
         def count(transport: Any) -> None:
@@ -231,38 +238,42 @@ class Relay:
         return connection
 
     def _process_request(self, connection: Any, request: Any) -> Any:
-        """Answer what is no WebSocket, and refuse who may not come in."""
+        """Answer page requests; reject WebSocket requests that are not allowed."""
         headers = request.headers
         hosts, origins = headers.get_all("Host"), headers.get_all("Origin")
         if len(hosts) != 1 or len(origins) > 1:
             wanted = "expected one Host header and at most one Origin header\n"
             return connection.respond(HTTPStatus.BAD_REQUEST, wanted)
         if not self.serves_host(hosts[0]):
-            return connection.respond(HTTPStatus.FORBIDDEN, "this relay has another host name\n")
+            return connection.respond(
+                HTTPStatus.FORBIDDEN, "unknown host name: start the relay with --allow-host\n"
+            )
         if "websocket" not in ",".join(headers.get_all("Upgrade")).lower():
             return self._respond_page(connection, request.path.partition("?")[0], hosts[0])
         if any(origin.partition("://")[2] != hosts[0] for origin in origins):
-            return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites may not\n")
+            return connection.respond(HTTPStatus.FORBIDDEN, "pages of other sites cannot connect\n")
         if not self.has_room(_peer_host(connection)):
-            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, "too many connections\n")
+            return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, f"{TOO_MANY_CONNECTIONS}\n")
         words = ",".join(headers.get_all("Sec-WebSocket-Protocol"))
         role, token = parse_subprotocols([word.strip() for word in words.split(",")])
         try:
-            place = StageAddress.parse(request.path)
+            address = StageAddress.parse(request.path)
         except UsageError as error:
             return connection.respond(HTTPStatus.NOT_FOUND, f"{error}\n")
-        if role not in (("send",) if place.performer else ("watch", "record")):
-            return connection.respond(HTTPStatus.BAD_REQUEST, "no role of this address\n")
+        if role not in (("send",) if address.performer else ("watch", "record")):
+            return connection.respond(HTTPStatus.BAD_REQUEST, f"{WRONG_ROLE}\n")
         if not self.tokens.allow(role, token):
-            return connection.respond(HTTPStatus.FORBIDDEN, f"the token does not open {role}\n")
-        connection.mocpack = (place, role)
+            return connection.respond(
+                HTTPStatus.FORBIDDEN, f"the token does not grant the role {role}\n"
+            )
+        connection.mocpack = (address, role)
         self.connections.finish_opening(connection.transport)
         return None
 
     def _respond_page(self, connection: Any, path: str, host: str) -> Any:
         page = self.pages.get(path)
         if page is None:
-            return connection.respond(HTTPStatus.NOT_FOUND, "there is nothing here\n")
+            return connection.respond(HTTPStatus.NOT_FOUND, "no such page\n")
         response = connection.respond(HTTPStatus.OK, "")
         response.body = page[1]
         del response.headers["Content-Type"], response.headers["Content-Length"]
@@ -280,46 +291,48 @@ class Relay:
         return response
 
     async def _handle_connection(self, connection: Any) -> None:
-        place, role = connection.mocpack
+        address, role = connection.mocpack
         host = _peer_host(connection)
         self.count_connection(host)
         lost = require("websockets.exceptions", extra="live", purpose="a relay").ConnectionClosed
         try:
-            with suppress(lost):  # who leaves without a word has left all the same
+            with suppress(lost):  # a client can disappear without closing the connection
                 if role == "send":
-                    await self._serve_performer(connection, place)
+                    await self._serve_performer(connection, address)
                 else:
-                    await self._serve_watcher(connection, place.stage, is_recorder=role == "record")
+                    await self._serve_watcher(
+                        connection, address.stage, is_recorder=role == "record"
+                    )
         finally:
             self.discount_connection(host)
 
-    async def _serve_performer(self, connection: Any, place: StageAddress) -> None:
-        """Take a performer's hello and packets until they leave."""
-        if self.is_taken(place):
-            await connection.close(1008, "somebody performs there")
+    async def _serve_performer(self, connection: Any, address: StageAddress) -> None:
+        """Receive a performer's hello and packets until they leave."""
+        if self.is_taken(address):
+            await connection.close(1008, NAME_IN_USE)
             return
         budget, bad = Budget(self.limits), 0
         performer: Performer | None = None
         try:
             async for message in connection:
                 if not budget.spend(len(message)):
-                    await connection.close(1008, "more than a performer may send")
+                    await connection.close(1008, RATE_EXCEEDED)
                     return
                 if not isinstance(message, bytes):
                     continue
                 if is_hello(message):
-                    if performer is None and self.is_taken(place):
-                        await connection.close(1008, "somebody performs there")
+                    if performer is None and self.is_taken(address):
+                        await connection.close(1008, NAME_IN_USE)
                         return
                     round_trip = partial(getattr, connection, "latency")
-                    performer = self.add_performer(place, message, performer, round_trip)
+                    performer = self.add_performer(address, message, performer, round_trip)
                     if performer is None:
-                        await connection.close(1013, "the relay is full")
+                        await connection.close(1013, RELAY_FULL)
                         return
                 elif performer is not None:
                     bad += not self.relay_packet(performer, message).is_good
                     if bad > self.limits.max_bad_packets:
-                        await connection.close(1008, "packets are damaged")
+                        await connection.close(1008, TOO_MANY_DAMAGED)
                         return
                     if performer.buffer.newest >= 0 and not performer.buffer.is_ready:
                         await connection.send(json.dumps({"restart": True}))
@@ -331,12 +344,12 @@ class Relay:
 
     def add_performer(
         self,
-        place: StageAddress,
+        address: StageAddress,
         data: bytes,
         before: Performer | None,
         round_trip: Callable[[], float],
     ) -> Performer | None:
-        """Begin a stream, or one anew after a hello that differs; None where the relay is full."""
+        """Start a stream, or restart it after a new hello; return None if the relay is full."""
         hello = Hello.from_bytes(data)
         if before is not None:
             if before.hello == data:
@@ -348,11 +361,11 @@ class Relay:
         self._last_id = (self._last_id + 1) % 65536
         while self._last_id in used:
             self._last_id = (self._last_id + 1) % 65536
-        performer = Performer(place, self._last_id, StreamBuffer(hello), data, round_trip)
+        performer = Performer(address, self._last_id, StreamBuffer(hello), data, round_trip)
         if self.recorder is not None:
-            performer.record = self.recorder(place, hello)
-        self._performers[place] = performer
-        for watcher in self._list_watchers(place.stage):
+            performer.record = self.recorder(address, hello)
+        self._performers[address] = performer
+        for watcher in self._list_watchers(address.stage):
             self._send_performer(watcher, performer)
         for endpoint in self.endpoints:
             endpoint.on_join(performer)
@@ -372,7 +385,7 @@ class Relay:
             endpoint.on_leave(performer)
 
     def relay_packet(self, performer: Performer, packet: bytes) -> PacketStatus:
-        """Check a packet and, if it brings anything, hand it to the audience."""
+        """Check a packet and forward it to the audience if it holds new frames."""
         answer = performer.buffer.add(packet)
         self.counts[answer.name.lower()] += 1
         if answer is not PacketStatus.NEW:
@@ -384,43 +397,43 @@ class Relay:
         stage = performer.address.stage
         if not any(watcher.stage == stage for watcher in self._watchers):
             return answer
-        waiting = self._pending.setdefault(stage, [])
-        waiting.append(pack_item(performer.id, packet))
-        if len(waiting) == 1:
+        pending = self._pending.setdefault(stage, [])
+        pending.append(pack_item(performer.id, packet))
+        if len(pending) == 1:
             asyncio.get_running_loop().call_later(BATCH_INTERVAL_S, self._flush, stage)
         return answer
 
     def _flush(self, stage: str) -> None:
-        """Send what has gathered to all who keep up."""
-        waiting = self._pending.pop(stage, None)
-        if not waiting:
+        """Send the collected packets to all watchers that keep up."""
+        pending = self._pending.pop(stage, None)
+        if not pending:
             return
         ready = []
         for watcher in self._list_watchers(stage):
-            behind = watcher.connection.transport.get_write_buffer_size()
+            backlog = watcher.connection.transport.get_write_buffer_size()
             if watcher.is_recorder:
-                if behind > 64 * self.limits.max_backlog_bytes:
+                if backlog > 64 * self.limits.max_backlog_bytes:
                     watcher.connection.transport.abort()
                     continue
             elif watcher.lagging:
-                if behind < self.limits.max_backlog_bytes // 4:
+                if backlog < self.limits.max_backlog_bytes // 4:
                     self._catch_up(watcher)
                 continue
-            elif behind > self.limits.max_backlog_bytes:
+            elif backlog > self.limits.max_backlog_bytes:
                 watcher.lagging = True
                 self.counts["dropped_to_newest"] += 1
                 continue
             ready.append(watcher.connection)
         server = require("websockets.asyncio.server", extra="live", purpose="a relay")
-        server.broadcast(ready, b"".join(waiting))
+        server.broadcast(ready, b"".join(pending))
 
     def _catch_up(self, watcher: _Watcher) -> None:
-        """Bring one who was too slow to the newest frame of all."""
+        """Send the newest frame of every performer to a watcher that was too slow."""
         watcher.lagging = False
         for performer in self.list_performers(watcher.stage):
-            whole = performer.buffer.snapshot()
-            if whole is not None:
-                self._send(watcher, pack_item(performer.id, whole))
+            snapshot = performer.buffer.snapshot()
+            if snapshot is not None:
+                self._send(watcher, pack_item(performer.id, snapshot))
 
     async def _serve_watcher(self, connection: Any, stage: str, is_recorder: bool) -> None:
         watcher = _Watcher(connection, stage, is_recorder)
@@ -428,7 +441,7 @@ class Relay:
         own = connection.transport.get_extra_info("socket")
         if own is not None:
             own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, self.limits.max_backlog_bytes)
-        self._flush(stage)  # those before it need not wait; it gets the newest whole
+        self._flush(stage)  # the new watcher gets a snapshot instead of the pending packets
         self._watchers.add(watcher)
         try:
             for performer in self.list_performers(stage):
@@ -436,25 +449,25 @@ class Relay:
             budget = Budget(Limits(max_bytes_per_s=1 << 14, max_messages_per_s=100))
             async for message in connection:
                 if not budget.spend(len(message)):
-                    await connection.close(1008, "an audience is quiet")
-                elif (asked := read_ping(message)) is not None:
+                    await connection.close(1008, RATE_EXCEEDED)
+                elif (ping := read_ping(message)) is not None:
                     self._send(
-                        watcher, json.dumps({"pong": asked, "trips": self.round_trips(stage)})
+                        watcher, json.dumps({"pong": ping, "trips": self.round_trips(stage)})
                     )
         finally:
             self._watchers.discard(watcher)
 
     def round_trips(self, stage: str) -> dict[int, float]:
-        """Return the seconds from each performer to here and back, as far as they are known."""
+        """Return the round-trip time to each performer in seconds; 0 if it is unknown."""
         return {p.id: round(p.round_trip(), 6) for p in self.list_performers(stage)}
 
     def _send_performer(self, watcher: _Watcher, performer: Performer) -> None:
-        """Tell of a performer: name, hello, and all that the newest frame needs."""
-        told = {"join": performer.id, "name": performer.address.performer}
-        self._send(watcher, json.dumps(told))
-        whole = performer.buffer.snapshot()
+        """Send a performer's name, hello and newest frame to a watcher."""
+        message = {"join": performer.id, "name": performer.address.performer}
+        self._send(watcher, json.dumps(message))
+        snapshot = performer.buffer.snapshot()
         parts = [pack_item(performer.id, performer.hello)]
-        parts += [pack_item(performer.id, whole)] if whole is not None else []
+        parts += [pack_item(performer.id, snapshot)] if snapshot is not None else []
         self._send(watcher, b"".join(parts))
 
     def _send(self, watcher: _Watcher, message: str | bytes) -> None:
@@ -467,6 +480,6 @@ class Relay:
 
 
 def _peer_host(connection: Any) -> str:
-    """Return the address of the other side; "" where it was gone before it was accepted."""
+    """Return the host of the peer; "" if it disconnected before it was accepted."""
     address = connection.remote_address
     return str(address[0]) if address else ""

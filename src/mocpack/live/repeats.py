@@ -31,7 +31,7 @@ def choose_repeats(
     Parameters
     ----------
     loss : float
-        Share of packets that the receiver did not get.
+        Share of packets that were lost.
     burst : int
         Packets lost in a row.
     patience : int

@@ -1,4 +1,4 @@
-"""What a receiver tells its sender, also as the JSON of datagrams."""
+"""Receiver reports: packet loss and missing frames, sent to the sender as JSON."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-MAX_JSON_BYTES = 4096  # bytes
+MAX_JSON_BYTES = 4096
 MAX_MISSING = 63
 MAX_BURST = 60
-MAX_NUMBER = 1 << 48  # of a frame, either sign; packets have 47 bits for it
+MAX_NUMBER = 1 << 48  # frame numbers have 47 bits in packets
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a receiver tells its sender.
+    """State of a receiver, for its sender.
 
     Attributes
     ----------
     loss : float
-        Share of packets that did not come.
+        Share of packets that were lost.
     burst : int
-        How many are lost in a row: nine in ten runs are no longer.
+        90th percentile of the number of packets lost in a row.
     missing : tuple of int
-        Frames that are waited for.
+        Frames that the receiver waits for.
     lost : bool
-        Whether it needs a frame that stands by itself.
+        Whether the receiver needs a keyframe to decode again.
     newest : int
-        The newest frame heard of; -1 before the first.
+        Newest frame known to the receiver; -1 before the first.
     patience : int
-        For how many frames it waits for one that is missing.
+        Frames for which the receiver waits for a missing one.
     """
 
     loss: float = 0.0
@@ -40,18 +40,18 @@ class Report:
     patience: int = 0
 
     def to_json(self, **more: Any) -> bytes:
-        """Return a datagram; `more` stands beside the report."""
+        """Return the report and `more` fields as a JSON datagram."""
         return json.dumps({**asdict(self), **more}).encode()
 
 
-def read_report(told: Any) -> Report | None:
-    """Read a report from what JSON says; None if it is none."""
+def read_report(fields: Any) -> Report | None:
+    """Return the report in a JSON object; None if it holds none."""
     try:
-        missing = tuple(_check_int(n) for n in told["missing"][:MAX_MISSING])
-        loss = _check_share(told["loss"])
-        newest, patience = _check_int(told["newest"]), _check_int(told["patience"])
-        burst = min(max(_check_int(told["burst"]), 0), MAX_BURST)
-        return Report(loss, burst, missing, told["lost"] is True, newest, patience)
+        missing = tuple(_check_int(n) for n in fields["missing"][:MAX_MISSING])
+        loss = _check_share(fields["loss"])
+        newest, patience = _check_int(fields["newest"]), _check_int(fields["patience"])
+        burst = min(max(_check_int(fields["burst"]), 0), MAX_BURST)
+        return Report(loss, burst, missing, fields["lost"] is True, newest, patience)
     except (ValueError, TypeError, KeyError):
         return None
 
@@ -69,9 +69,9 @@ def _check_share(value: Any) -> float:
 
 
 def read_json(data: bytes | str) -> dict[str, Any]:
-    """Return what a message says; what is no JSON object says nothing."""
+    """Return the JSON object of a message; empty if it is none."""
     try:
-        told = json.loads(data) if len(data) <= MAX_JSON_BYTES else None
+        fields = json.loads(data) if len(data) <= MAX_JSON_BYTES else None
     except (ValueError, RecursionError):
         return {}
-    return told if isinstance(told, dict) else {}
+    return fields if isinstance(fields, dict) else {}

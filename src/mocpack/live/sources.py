@@ -1,4 +1,4 @@
-"""Where frames come from: a clip in real time, lines of a pipe, or another program's stream."""
+"""Sources of frames: a clip in real time, JSON lines, or another program's stream."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from mocpack.live.client import Frame
 
 
 class Source(Protocol):
-    """Something that moves."""
+    """A source of frames."""
 
     async def header(self) -> ClipHeader:
-        """Return the skeleton, once it is known."""
+        """Return the header, once the skeleton is known."""
         ...
 
     def frames(self, header: ClipHeader) -> AsyncIterator[Frame]:
-        """Yield frames as they happen."""
+        """Yield frames in real time."""
         ...
 
     def close(self) -> None: ...
 
 
 class ClipSource:
-    """Plays a clip; joints of a scaled skeleton are sent where its scales put them.
+    """Plays a clip. Scales are applied to the joint positions, since streams have no scales.
 
     Parameters
     ----------
     speed : float
-        1 is real time; 0 as fast as it goes.
+        1 is real time; 0 is as fast as possible.
     loop : bool
-        Whether it begins again at its end.
+        Whether to restart the clip at its end.
     """
 
     def __init__(self, clip: Clip, speed: float = 1.0, *, loop: bool = False) -> None:
@@ -50,10 +50,12 @@ class ClipSource:
         clock = asyncio.get_running_loop().time
         start, sent = clock(), 0
         while True:
-            for turns, places in zip(self._clip.rotations, self._clip.translations, strict=True):
+            for rotations, translations in zip(
+                self._clip.rotations, self._clip.translations, strict=True
+            ):
                 due = sent * header.frame_time / self._speed if self._speed else 0.0
                 await asyncio.sleep(max(0.0, start + due - clock()))
-                yield sent * header.frame_time, turns, places
+                yield sent * header.frame_time, rotations, translations
                 sent += 1
             if not self._loop:
                 return
@@ -63,7 +65,7 @@ class ClipSource:
 
 
 class LineSource:
-    """Reads the JSON of `bridges.messages`, a line each."""
+    """Reads JSON lines in the format of `bridges.messages`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -81,7 +83,7 @@ class LineSource:
     async def _line(self) -> str:
         line = await asyncio.to_thread(self._stream.readline, MAX_MESSAGE_BYTES + 1)
         if len(line) > MAX_MESSAGE_BYTES:
-            raise FormatError(f"a line has at most {MAX_MESSAGE_BYTES} characters")
+            raise FormatError(f"a JSON line exceeds {MAX_MESSAGE_BYTES} characters")
         return line
 
 
@@ -94,4 +96,4 @@ def open_source(address: str) -> Source:
         return VmcSource(address)
     if address.startswith("zmq://"):
         return ZmqSource(address)
-    raise UsageError(f"streams come from vmc:// or zmq://, got {address}")
+    raise UsageError(f"a source address must start with vmc:// or zmq://, got {address}")

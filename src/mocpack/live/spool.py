@@ -1,8 +1,7 @@
-"""The packets of a stream in a file, as they come: what a killed recorder leaves can be finished.
+"""Spool files: packets on disk as they arrive, so a killed recorder loses nothing.
 
 A spool is MAGIC, then records: size (u32), CRC-32 (u32), bytes. The first record is the hello, the
-others are packets. Every record is handed to the system at once, so that a process that is killed
-loses none; a record that was cut ends the spool.
+others are packets. Every record is written unbuffered. An incomplete record ends the spool.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from mocpack.live.hello import Hello
 SUFFIX = ".spool"
 MAGIC = b"mlr1"
 MAX_RECORD_BYTES = 1 << 21
-MAX_SPOOL_BYTES = 1 << 29  # what comes later is not recorded
+MAX_SPOOL_BYTES = 1 << 29  # later packets are not recorded
 _RECORD = struct.Struct("<II")
 
 
@@ -42,7 +41,7 @@ class Spool:
         self._write(hello.to_bytes())
 
     def append(self, packet: bytes) -> bool:
-        """Write a packet; return False where the spool is full."""
+        """Write a packet; return False if the spool is full."""
         if self._size + len(packet) > MAX_SPOOL_BYTES:
             return False
         self._write(packet)
@@ -55,12 +54,12 @@ class Spool:
     def _write(self, data: bytes) -> None:
         record = _RECORD.pack(len(data), zlib.crc32(data)) + data
         if self._file.write(record) != len(record):
-            raise OSError(None, "the disk took only a part of a record", str(self.path))
+            raise OSError(None, "incomplete write of a spool record", str(self.path))
         self._size += len(record)
 
 
 class SpoolReader:
-    """Reads a spool that nobody writes.
+    """Reads a spool that no process writes to.
 
     Attributes
     ----------
@@ -74,17 +73,17 @@ class SpoolReader:
             raise UsageError(f"{path} is being written by another process")
         try:
             if self._file.read(len(MAGIC)) != MAGIC:
-                raise CorruptionError(f"{path} is no spool: it must begin with {MAGIC!r}")
+                raise CorruptionError(f"{path} is not a spool file: it must start with {MAGIC!r}")
             first = next(self.packets(), None)
             if first is None:
-                raise CorruptionError(f"{path}: the spool ends within its hello")
+                raise CorruptionError(f"{path}: the spool file ends within its hello")
             self.hello = Hello.from_bytes(first)
         except BaseException:
             self._file.close()
             raise
 
     def packets(self) -> Iterator[bytes]:
-        """Yield the packets, up to the end or the first record that is not whole."""
+        """Yield the packets up to the first incomplete or damaged record."""
         while len(head := self._file.read(_RECORD.size)) == _RECORD.size:
             size, check = _RECORD.unpack(head)
             data = self._file.read(size) if size <= MAX_RECORD_BYTES else b""
@@ -100,16 +99,16 @@ class SpoolReader:
 
 
 def is_in_use(path: Path) -> bool:
-    """Whether another process writes or reads a spool."""
+    """Whether another process has the spool open."""
     with path.open("rb") as file:
         return not lock(file)
 
 
 def lock(file: BinaryIO) -> bool:
-    """Hold a file for this process until it is closed; return False where another holds it."""
+    """Lock a file until it is closed; return False if another process has locked it."""
     try:
         import fcntl
-    except ImportError:  # Windows lets nobody remove a file that is open
+    except ImportError:  # Windows needs no lock: it does not remove open files
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

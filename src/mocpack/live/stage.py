@@ -1,7 +1,4 @@
-"""Who may do what on a stage, and how messages to its audience are put together.
-
-docs/live.md has the protocol in words.
-"""
+"""Stage addresses, roles, tokens, and the format of messages (docs/live-packets.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _ITEM = struct.Struct("<HI")
 
 @dataclass(frozen=True)
 class StageAddress:
-    """A stage, or a performer's place on one, as its address names it.
+    """Address of a stage, or of a performer on a stage.
 
     >>> Place.parse("/stage/anna")
     Place(stage='stage', performer='anna')
@@ -41,25 +38,25 @@ class StageAddress:
 
     @classmethod
     def parse(cls, path: str) -> StageAddress:
-        """Read ``/stage`` or ``/stage/performer``."""
+        """Parse ``/stage`` or ``/stage/performer``."""
         parts = path.partition("?")[0].strip("/").split("/")
         if len(parts) > 2 or not all(NAME.fullmatch(part) for part in parts):
             raise UsageError(
-                f"an address ends in /stage or /stage/performer, of letters, digits, - and _, "
-                f"got {path[:80]!r}"
+                "a stage address must be /stage or /stage/performer, with letters, digits, - and "
+                f"_, got {path[:80]!r}"
             )
         return cls(*parts)
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """Which tokens open which role; none at all opens all, which only the loopback may have."""
+    """Tokens by role. Without any token every role is allowed; only a loopback relay permits it."""
 
     by_role: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: str | Path) -> Tokens:
-        """Read a file of lines such as ``send 7f3a…``; lines that begin with # are left out."""
+        """Read a file with lines like ``send 7f3a…``; lines that start with # are comments."""
         found: dict[str, list[str]] = {}
         for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
             words = line.split()
@@ -72,26 +69,27 @@ class Tokens:
                 )
             found.setdefault(words[0], []).append(words[1])
         if not found:
-            raise UsageError(f"{path} holds no token")
+            raise UsageError(f"{path} contains no token: expected lines like 'send 7f3a…'")
         return cls({role: tuple(tokens) for role, tokens in found.items()})
 
     def for_role(self, role: str) -> list[str]:
-        """Return the tokens that open a role; who may record may watch."""
+        """Return the tokens that grant a role; a token to record also grants watching."""
         more = self.by_role.get("record", ()) if role == "watch" else ()
         return [*self.by_role.get(role, ()), *more]
 
     def allow(self, role: str, token: str) -> bool:
-        """Whether a token opens a role."""
+        """Whether a token grants a role."""
         if not self.by_role:
             return True
         known = self.for_role(role)
         given = token.encode("utf-8", "replace")
-        matches = [hmac.compare_digest(given, one.encode()) for one in known]  # all, in equal time
+        # compare with all tokens, so that the time does not reveal which one matched
+        matches = [hmac.compare_digest(given, one.encode()) for one in known]
         return any(matches)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone.
+    """Whether an address is reachable only from this machine.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -105,10 +103,10 @@ def is_loopback(host: str) -> bool:
 
 
 def is_served_host(header: str, hosts: Collection[str]) -> bool:
-    """Whether a Host header, or an authority, names this machine itself or one of `hosts`.
+    """Whether a Host header, or an authority, names the loopback or one of `hosts`.
 
-    A page on any site can give its own name the address 127.0.0.1 (DNS rebinding), so a relay that
-    asks for no token must not answer to names that it does not know.
+    Any website can resolve its own name to 127.0.0.1 (DNS rebinding). A relay without tokens must
+    therefore reject unknown host names.
 
     >>> is_served_host("localhost:8420", ()), is_served_host("[::1]:8420", ())
     (True, True)
@@ -123,30 +121,30 @@ def is_served_host(header: str, hosts: Collection[str]) -> bool:
 
 
 def subprotocols(role: str, token: str | None) -> list[str]:
-    """Return what a client offers: browsers can say a role and a token in no other way."""
+    """Return the WebSocket subprotocols of a client; browsers can pass role and token only here."""
     return [SUBPROTOCOL, f"role.{role}", *([f"token.{token}"] if token else [])]
 
 
 def parse_subprotocols(protocols: list[str]) -> tuple[str, str]:
-    """Return role and token of what a client offers."""
+    """Return the role and token in a client's subprotocols."""
     role = next((p[5:] for p in protocols if p.startswith("role.")), "")
     token = next((p[6:] for p in protocols if p.startswith("token.")), "")
     return role, token
 
 
 def check_secure(url: str, token: str | None) -> None:
-    """Complain about an address off the loopback without TLS, or without a token."""
+    """Raise `UsageError` for a remote address without TLS or without a token."""
     parts = split_address(url)
     if is_loopback(parts.hostname or ""):
         return
     if parts.scheme != "wss":
-        raise UsageError(f"off this machine streams go by TLS: write wss://, got {url}")
+        raise UsageError(f"a remote relay requires TLS: use wss://, got {url}")
     if not token:
-        raise UsageError(f"{parts.hostname} asks for a token: give --token-file")
+        raise UsageError(f"{parts.hostname} requires a token: use --token-file")
 
 
 def read_ping(message: str | bytes) -> float | None:
-    """Return the number that a message asks to have back, such as ``{"ping": 12.5}``.
+    """Return the number of a ping message such as ``{"ping": 12.5}``; None for other messages.
 
     >>> read_ping('{"ping": 12.5}'), read_ping("hello"), read_ping('{"ping": "x"}')
     (12.5, None, None)
@@ -154,38 +152,40 @@ def read_ping(message: str | bytes) -> float | None:
     if len(message) > MAX_PING_BYTES:
         return None
     try:
-        told = json.loads(message)
+        fields = json.loads(message)
     except (ValueError, RecursionError):
         return None
-    return ping_value(told) if isinstance(told, dict) else None
+    return ping_value(fields) if isinstance(fields, dict) else None
 
 
-def ping_value(told: Mapping[str, Any]) -> float | None:
-    """Return the finite number that the words of a message ask to have back, if they do."""
-    asked = told.get("ping")
-    if asked is None or type(asked) not in (int, float):
+def ping_value(fields: Mapping[str, Any]) -> float | None:
+    """Return the finite number of the field "ping"; None if there is none."""
+    value = fields.get("ping")
+    if value is None or type(value) not in (int, float):
         return None
     try:
-        number = float(asked)
+        number = float(value)
     except OverflowError:
         return None
     return number if math.isfinite(number) else None
 
 
 def pack_item(performer: int, data: bytes) -> bytes:
-    """Return a hello or packet of a performer, as messages to the audience hold them."""
+    """Return a performer's hello or packet as an item of a message to the audience."""
     return _ITEM.pack(performer, len(data)) + data
 
 
 def unpack_items(message: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the hellos and packets of a message to the audience."""
+    """Yield performer id and data of the items of a message to the audience."""
     at = 0
     while at < len(message):
         if len(message) - at < _ITEM.size:
-            raise CorruptionError("a message ends within an item")
+            raise CorruptionError("message to the audience: it ends within an item header")
         performer, size = _ITEM.unpack_from(message, at)
         at += _ITEM.size
         if len(message) - at < size:
-            raise CorruptionError(f"a message ends {size - (len(message) - at)} bytes too early")
+            raise CorruptionError(
+                f"message to the audience: it ends {size - (len(message) - at)} bytes too early"
+            )
         yield performer, message[at : at + size]
         at += size

@@ -1,6 +1,7 @@
-"""What a relay keeps of a stream: the last frame that stands by itself, and all since.
+"""Buffer of a stream in a relay: the last keyframe and all frames since.
 
-Nothing is decoded; packets are checked, taken apart and put together anew.
+The relay does not decode. It checks packets, splits them into rows and combines rows into new
+packets.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ from mocpack.live.packet_loss import PacketLoss
 from mocpack.live.receiver import PacketStatus
 from mocpack.live.report import Report
 
-MAX_FRAMES = 480  # kept, so that a sender without intra frames fills no memory
+MAX_FRAMES = 480  # limits memory if a sender sends no keyframes
 MAX_BYTES = 1 << 20
-MAX_MISSING = 16  # of one report
+MAX_MISSING = 16  # frames listed in one report
 
 Row = tuple[int, bool, bytes]
-"""Number of the frame, whether it stands by itself, its bytes."""
+"""Frame number, whether it is a keyframe, bytes."""
 
 
 class StreamBuffer:
-    """Checks packets of a stream and keeps what a late joiner needs.
+    """Checks the packets of a stream and keeps what a new receiver needs.
 
     Attributes
     ----------
     newest : int
-        Of the newest frame; -1 before the first.
+        Number of the newest frame; -1 before the first.
     new_frames : tuple of int
-        Frames that the last packet made known.
+        Frames that the last packet added.
     """
 
     def __init__(self, hello: Hello) -> None:
@@ -40,12 +41,11 @@ class StreamBuffer:
         self._rows: dict[int, Row] = {}
         self._bytes = 0
         self._packet_loss = PacketLoss()
-        self._keyframe = (
-            self._last_decodable
-        ) = -1  # the frames that stand on the last intra one, without a gap
+        # the last keyframe, and the last frame that follows it without a gap
+        self._keyframe = self._last_decodable = -1
 
     def add(self, packet: bytes) -> PacketStatus:
-        """Keep what a packet holds."""
+        """Add the frames of a packet."""
         near = (self.newest, self._time) if self.newest >= 0 else None
         answer, number, time, _, rows = _core.live_unpack(self.hello.checksum, packet, near)
         if answer != PacketStatus.NEW:
@@ -56,51 +56,51 @@ class StreamBuffer:
         oldest_first = [
             (number - o, is_keyframe, data) for o, is_keyframe, data in sorted(rows, reverse=True)
         ]
-        kept = [row[0] for row in oldest_first if self._add_row(*row)]
-        self.new_frames = tuple(kept)
-        return PacketStatus.NEW if kept else PacketStatus.REDUNDANT
+        added = [row[0] for row in oldest_first if self._add_row(*row)]
+        self.new_frames = tuple(added)
+        return PacketStatus.NEW if added else PacketStatus.REDUNDANT
 
     @property
     def is_ready(self) -> bool:
-        """Whether a late joiner could have the newest frame."""
+        """Whether a new receiver could decode the newest frame."""
         return self._keyframe >= 0 and self._last_decodable == self.newest
 
     def report(self) -> Report:
-        """Return what the sender should know: who passes frames on waits for none."""
+        """Return a report for the sender. A relay forwards frames without waiting."""
         lost = self.newest >= 0 and self._keyframe < 0
-        # numbers leap as far as a performer likes: only the first few that are missing are listed
+        # A performer can skip any number of frames, so only the first missing ones are listed.
         after = (n for n in range(self._last_decodable + 1, self.newest) if n not in self._rows)
         missing = () if lost else tuple(islice(after, MAX_MISSING))
         losses = self._packet_loss
         return Report(losses.rate, losses.burst, missing, lost, self.newest, patience=1)
 
     def snapshot(self) -> bytes | None:
-        """Return a packet with all that a receiver needs to have the newest frame at once."""
+        """Return a packet with all rows that a new receiver needs to decode the newest frame."""
         rows = self._rows_since_keyframe()
         if not rows:
             return None
         newest = rows[-1][0]
         since = round(1e6 * self.hello.header.frame_time * max(0, self.newest - newest))
         time = max(0, self._time - since)
-        told = [(newest - number, is_keyframe, data) for number, is_keyframe, data in rows]
-        return _core.live_pack(self.hello.checksum, newest, time, True, told)
+        parts = [(newest - number, is_keyframe, data) for number, is_keyframe, data in rows]
+        return _core.live_pack(self.hello.checksum, newest, time, True, parts)
 
     def packet(self, offsets: tuple[int, ...]) -> bytes | None:
-        """Return a packet of the newest frame, with those of so many frames before it."""
+        """Return a packet of the newest frame and the frames at `offsets` before it."""
         rows = [(o, *self._rows[self.newest - o][1:]) for o in (0, *offsets) if self._has_row(o)]
         if not rows or rows[0][0]:
             return None
         return _core.live_pack(self.hello.checksum, self.newest, self._time, rows[0][1], rows)
 
     def _has_row(self, offset: int) -> bool:
-        # rows from before a leap in numbers are further back than a packet can say
+        # after a jump in frame numbers, older rows are too far back for the packet format
         return offset <= MAX_FRAMES and self.newest - offset in self._rows
 
     def _add_row(self, number: int, is_keyframe: bool, data: bytes) -> bool:
         if number in self._rows or number < self.newest - MAX_FRAMES or number < 0:
             return False
         if is_keyframe and number == self.newest:
-            # what stood before it is no longer needed, but for late copies of the last frames
+            # older rows are only needed to recognize late copies of the last frames
             self._rows = {n: row for n, row in self._rows.items() if n > number - 64}
             self._bytes = sum(len(row[2]) for row in self._rows.values())
         self._rows[number] = (number, is_keyframe, data)
@@ -112,12 +112,12 @@ class StreamBuffer:
         while self._bytes > MAX_BYTES or len(self._rows) > MAX_FRAMES:
             oldest = min(self._rows)
             self._bytes -= len(self._rows.pop(oldest)[2])
-            if oldest == self._keyframe:  # too long ago: nobody can join until the next
+            if oldest == self._keyframe:  # no receiver can join until the next keyframe
                 self._keyframe = self._last_decodable = -1
         return True
 
     def _rows_since_keyframe(self) -> list[Row]:
-        """Return the frames from the last that stands by itself, as far as none is missing."""
+        """Return the rows from the last keyframe up to the first missing frame."""
         if self._keyframe not in self._rows:
             return []
         return [self._rows[number] for number in range(self._keyframe, self._last_decodable + 1)]

@@ -1,7 +1,7 @@
-"""Straight over UDP, from one machine to another of a local network, with reports back.
+"""UDP without a relay, from one sender to one receiver.
 
-Datagrams are hellos, packets and, the other way, reports as JSON. The hello goes out until somebody
-answers, and every second again.
+Datagrams are hellos and packets and, in the other direction, reports as JSON. The sender repeats
+its hello quickly until the first report, then every second.
 """
 
 from __future__ import annotations
@@ -19,32 +19,36 @@ from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
 from mocpack.live.stage import is_loopback
 
-HELLO_INTERVAL_S = 1.0  # seconds between two hellos
-REPORT_INTERVAL_S = 0.05  # seconds between two reports
-URGENT_REPORT_INTERVAL_S = 0.005  # where something is missing
-INITIAL_REPEATS = (1, 2, 3)  # repeated until reports tell what the network needs
-MAX_REPORT_CREDIT_BYTES = 1 << 16  # bytes of reports that a sender may have at once
-SILENCE_TIMEOUT_S = 5.0  # seconds after which a sender is taken to have left
+HELLO_INTERVAL_S = 1.0
+REPORT_INTERVAL_S = 0.05
+URGENT_REPORT_INTERVAL_S = 0.005  # while a frame is missing
+INITIAL_REPEATS = (1, 2, 3)  # until the first report tells the loss
+MAX_REPORT_CREDIT_BYTES = 1 << 16
+SILENCE_TIMEOUT_S = 5.0  # then the sender counts as gone
+MAX_UDP_BYTES = 65507  # payload of one datagram over IPv4
 
 
 async def send_frames_udp(
     url: str, sender: Sender, frames: AsyncIterator[Frame], *, plain: bool = False
 ) -> int:
-    """Send frames to ``udp://host:port`` until they end; return how many were sent."""
+    """Send frames to ``udp://host:port`` until they end; return the number of frames sent."""
     address = udp_address(url, plain)
     loop = asyncio.get_running_loop()
     listener = _ReportListener(sender)
     transport, _ = await loop.create_datagram_endpoint(lambda: listener, remote_addr=address)
-    hello, told, sent = sender.hello.to_bytes(), -HELLO_INTERVAL_S, 0
+    hello, hello_sent_at, sent = sender.hello.to_bytes(), -HELLO_INTERVAL_S, 0
     sender.repeat = sender.repeat or INITIAL_REPEATS
-    if len(hello) > 65507:
-        raise UsageError(f"the hello of this skeleton has {len(hello)} bytes: too many for UDP")
+    if len(hello) > MAX_UDP_BYTES:
+        raise UsageError(
+            f"the hello of this skeleton has {len(hello)} bytes; UDP allows {MAX_UDP_BYTES}: "
+            "use a ws:// address"
+        )
     try:
         async for frame in frames:
-            if loop.time() - told >= (
+            if loop.time() - hello_sent_at >= (
                 HELLO_INTERVAL_S if listener.has_report else HELLO_INTERVAL_S / 10
             ):
-                told = loop.time()
+                hello_sent_at = loop.time()
                 transport.sendto(hello)
             sent += send_frame(sender, frame, transport.sendto)
     finally:
@@ -53,32 +57,32 @@ async def send_frames_udp(
 
 
 def send_frame(sender: Sender, frame: Frame, send: Callable[[bytes], None]) -> bool:
-    """Send a frame's packet; return whether the sender made one."""
-    time, turns, places = frame
-    packet = sender.send(turns, places, time)
+    """Send the packet of a frame; return False if rate control dropped the frame."""
+    time, rotations, translations = frame
+    packet = sender.send(rotations, translations, time)
     if packet is not None:
         send(packet)
     return packet is not None
 
 
 async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> AsyncIterator[Event]:
-    """Yield what comes to ``udp://host:port``, from one sender; it ends when they fall silent."""
+    """Yield the events of one sender to ``udp://host:port``, until the sender is silent."""
     address = udp_address(url, plain)
     loop = asyncio.get_running_loop()
     inbox: asyncio.Queue[tuple[bytes, Any]] = asyncio.Queue(1024)
     transport, _ = await loop.create_datagram_endpoint(lambda: _Inbox(inbox), local_addr=address)
     receiver: Receiver | None = None
-    reported, before, sender = 0.0, b"", None
-    credit = 0  # bytes that may be sent: an address may be forged, so it gets no more than it sent
+    reported, last_hello, sender = 0.0, b"", None
+    credit = 0  # bytes: a sender address can be forged, so it gets no more bytes than it sent
     try:
         while True:
             wait = SILENCE_TIMEOUT_S if receiver else None
             data, peer = await asyncio.wait_for(inbox.get(), wait)
             if is_hello(data):
-                if data != before and (found := _parse_hello(data)) is not None:
-                    before, receiver = data, Receiver(found, patience)
+                if data != last_hello and (found := _parse_hello(data)) is not None:
+                    last_hello, receiver = data, Receiver(found, patience)
                     yield Event("join", "udp", receiver)
-                if data == before:
+                if data == last_hello:
                     credit = credit + len(data) if peer == sender else len(data)
                     sender = peer
                 continue
@@ -91,8 +95,8 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
             yield Event("packet", "udp", receiver, packet=data)
             for pose in poses:
                 yield Event("pose", "udp", receiver, pose)
-            soon = URGENT_REPORT_INTERVAL_S if receiver.waiting else REPORT_INTERVAL_S
-            if loop.time() - reported >= soon:
+            interval = URGENT_REPORT_INTERVAL_S if receiver.waiting else REPORT_INTERVAL_S
+            if loop.time() - reported >= interval:
                 report = receiver.report().to_json()
                 if len(report) <= credit:
                     reported = loop.time()
@@ -106,15 +110,15 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
 
 
 def udp_address(url: str, plain: bool) -> tuple[str, int]:
-    """Return host and port; off the loopback only by word, since nothing is encrypted."""
+    """Return host and port; raise `UsageError` for a remote host unless `plain` allows it."""
     parts = split_address(url)
     host = parts.hostname or "127.0.0.1"
     if parts.port is None:
-        raise UsageError(f"name a port, as in udp://127.0.0.1:9000, got {url}")
+        raise UsageError(f"a UDP address needs a port, such as udp://127.0.0.1:9000, got {url}")
     if not (is_loopback(host) or plain):
         raise UsageError(
-            f"UDP is neither encrypted nor asks who sends: --plain-udp says that you know, for "
-            f"{host} on a network of your own"
+            f"UDP to {host} is neither encrypted nor authenticated: use --plain-udp to allow it "
+            "on a network that you trust"
         )
     return host, parts.port
 
@@ -124,12 +128,12 @@ class _Inbox(asyncio.DatagramProtocol):
         self._inbox = inbox
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        if not self._inbox.full():  # what nobody takes in time is lost, as on any network
+        if not self._inbox.full():  # a full queue drops datagrams, as a network would
             self._inbox.put_nowait((data, addr))
 
 
 class _ReportListener(asyncio.DatagramProtocol):
-    """Heeds reports."""
+    """Applies the reports of the receiver."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender
@@ -142,7 +146,7 @@ class _ReportListener(asyncio.DatagramProtocol):
             self._sender.apply_report(report)
 
     def error_received(self, exc: Exception) -> None:
-        """Nobody listens yet: that is no reason to stop."""
+        """Ignore errors: the receiver may not listen yet."""
 
 
 def _parse_hello(data: bytes) -> Hello | None:

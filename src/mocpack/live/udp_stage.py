@@ -1,7 +1,7 @@
-"""Stages of a relay over UDP: the relay's door, performers and audiences.
+"""Stages of a relay over UDP: the relay's endpoint and its clients.
 
-Nothing is encrypted: off the loopback it must be asked for, and tokens are needed, which are shown
-to be known, never said.
+UDP is not encrypted. Remote hosts must be allowed explicitly and need tokens. Clients prove that
+they know their token without sending it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from mocpack.live.sender import Sender
 from mocpack.live.stage import is_loopback
 from mocpack.live.udp import HELLO_INTERVAL_S, INITIAL_REPEATS, send_frame, udp_address
 
-JOIN_RETRY_S = 0.25  # seconds between two tries to come in
-KEEPALIVE_S = 1.0  # seconds after which one who has nothing to say says so
-REJOIN_AFTER_S = 3.0  # seconds after which a relay is asked to let one in again
-MAX_QUEUED_BYTES = 1 << 18  # bytes; what the system does not take is lost, as on any network
+JOIN_RETRY_S = 0.25
+KEEPALIVE_S = 1.0  # a watcher without performers pings the relay this often
+REJOIN_AFTER_S = 3.0  # of silence
+MAX_QUEUED_BYTES = 1 << 18  # in the system's send buffer; more is dropped
 NO_CHALLENGE = "0" * 32
 
 
 def is_stage(url: str) -> bool:
-    """Whether a UDP address names a stage of a relay, and not another machine alone.
+    """Whether a UDP address names a stage of a relay, not just a host.
 
     >>> is_stage("udp://127.0.0.1:8420/stage/anna"), is_stage("udp://127.0.0.1:9000")
     (True, False)
@@ -44,23 +44,23 @@ def is_stage(url: str) -> bool:
 
 
 class UdpEndpoint(DatagramEndpoint):
-    """Lets peers onto the stages of a relay by UDP, at the relay's own port.
+    """UDP endpoint of a relay, at the relay's own port.
 
     Parameters
     ----------
     relay : Relay
     plain : bool
-        Whether it may listen off the loopback, though nothing is encrypted.
+        Whether unencrypted UDP is allowed on addresses other than the loopback.
     """
 
     def __init__(self, relay: Relay, *, plain: bool = False) -> None:
         super().__init__(relay)
         if not (is_loopback(relay.host) or plain):
             raise UsageError(
-                f"UDP is not encrypted: --plain-udp says that you know, for {relay.host} on a "
-                "network of your own"
+                f"UDP on {relay.host} is not encrypted: use --plain-udp to allow it on a network "
+                "that you trust"
             )
-        self._transport: Any = None  # typeshed knows no write buffer of datagrams
+        self._transport: Any = None  # typeshed lacks get_write_buffer_size of datagram transports
 
     async def open(self) -> None:
         loop = asyncio.get_running_loop()
@@ -93,14 +93,14 @@ async def send_frames_udp_stage(
     token: str | None = None,
     plain: bool = False,
 ) -> int:
-    """Send frames to ``udp://host:port/stage/anna`` until they end; return how many were sent."""
-    place = check_stage_address(url, performer=True)
+    """Send frames to ``udp://host:port/stage/anna`` until they end; return the number sent."""
+    address = check_stage_address(url, performer=True)
     connection = await _RelayConnection.open(
-        url, "send", f"/{place.stage}/{place.performer}", token, plain
+        url, "send", f"/{address.stage}/{address.performer}", token, plain
     )
     hello, sent = sender.hello.to_bytes(), 0
     sender.repeat = sender.repeat or INITIAL_REPEATS
-    told = -HELLO_INTERVAL_S
+    hello_sent_at = -HELLO_INTERVAL_S
     try:
         async for frame in frames:
             for message in connection.take():
@@ -108,10 +108,10 @@ async def send_frames_udp_stage(
                 if report is not None:
                     sender.apply_report(report)
             if await connection.rejoin_if_needed():
-                told = -HELLO_INTERVAL_S
+                hello_sent_at = -HELLO_INTERVAL_S
                 sender.request_keyframe()
-            if connection.clock() - told >= HELLO_INTERVAL_S:
-                told = connection.clock()
+            if connection.clock() - hello_sent_at >= HELLO_INTERVAL_S:
+                hello_sent_at = connection.clock()
                 connection.send(hello)
             sent += send_frame(sender, frame, connection.send)
     finally:
@@ -127,54 +127,54 @@ async def watch_udp_stage(
     patience: int = 16,
     plain: bool = False,
 ) -> AsyncIterator[Event]:
-    """Yield what happens on the stage ``udp://host:port/stage``."""
-    place = check_stage_address(url, performer=False)
-    connection = await _RelayConnection.open(url, role, f"/{place.stage}", token, plain)
-    audience = StageDecoder(patience)
+    """Yield the events of the stage ``udp://host:port/stage``."""
+    address = check_stage_address(url, performer=False)
+    connection = await _RelayConnection.open(url, role, f"/{address.stage}", token, plain)
+    decoder = StageDecoder(patience)
     reported: dict[int, float] = {}
     try:
         while True:
             messages = await connection.wait(KEEPALIVE_S)
             if await connection.rejoin_if_needed():
-                for event in audience.end():
+                for event in decoder.end():
                     yield event
-                audience = StageDecoder(patience)
+                decoder = StageDecoder(patience)
             for message in messages:
-                for event in _decode_message(audience, message):
+                for event in _decode_message(decoder, message):
                     yield event
-            if not audience.receivers:
+            if not decoder.receivers:
                 connection.send(json.dumps({"ping": 0}).encode())
-            for number, receiver in audience.receivers.items():
-                soon = URGENT_REPORT_INTERVAL_S if receiver.waiting else REPORT_INTERVAL_S
-                if connection.clock() - reported.get(number, 0.0) >= soon:
+            for number, receiver in decoder.receivers.items():
+                interval = URGENT_REPORT_INTERVAL_S if receiver.waiting else REPORT_INTERVAL_S
+                if connection.clock() - reported.get(number, 0.0) >= interval:
                     reported[number] = connection.clock()
                     connection.send(receiver.report().to_json(of=number))
     finally:
         connection.close()
 
 
-def _decode_message(audience: StageDecoder, message: bytes) -> list[Event]:
+def _decode_message(decoder: StageDecoder, message: bytes) -> list[Event]:
     try:
         if message[:1] == ITEMS:
-            return audience.decode(message[1:])
-        return audience.apply_message(read_json(message))
+            return decoder.decode(message[1:])
+        return decoder.apply_message(read_json(message))
     except (FormatError, UsageError):
-        return []  # what is no message is lost, as on any network
+        return []  # ignore invalid datagrams, which anyone can send
 
 
 class _DatagramListener(asyncio.DatagramProtocol):
-    def __init__(self, came: Callable[[bytes, Any], None]) -> None:
-        self._receive = came
+    def __init__(self, on_datagram: Callable[[bytes, Any], None]) -> None:
+        self._receive = on_datagram
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
         self._receive(data, addr)
 
     def error_received(self, exc: Exception) -> None:
-        """Nobody listens yet, or any more: that is no reason to stop."""
+        """Ignore errors: the peer may not listen yet, or no longer."""
 
 
 class _RelayConnection:
-    """The way to a relay: comes in, and comes in again after the relay has forgotten us."""
+    """A client's connection to a relay; it rejoins when the relay has dropped it."""
 
     def __init__(self, url: str, role: str, path: str, token: str | None) -> None:
         self.clock = asyncio.get_running_loop().time
@@ -183,7 +183,7 @@ class _RelayConnection:
         self._transport: asyncio.DatagramTransport | None = None
         self._heard_at = self.clock()
         self._forgotten = False
-        self._unread: list[bytes] = []  # what came behind the welcome
+        self._unread: list[bytes] = []  # messages that arrived together with the welcome
 
     @classmethod
     async def open(
@@ -191,7 +191,7 @@ class _RelayConnection:
     ) -> _RelayConnection:
         host, port = udp_address(url, plain)
         if not is_loopback(host) and not token:
-            raise UsageError(f"{host} asks for a token: give --token-file")
+            raise UsageError(f"{host} requires a token: use --token-file")
         connection = cls(url, role, path, token)
         loop = asyncio.get_running_loop()
         made = loop.create_datagram_endpoint(
@@ -210,12 +210,12 @@ class _RelayConnection:
         self._transport.sendto(data)
 
     def take(self) -> list[bytes]:
-        """Return what has come."""
+        """Return the messages that have arrived."""
         early, self._unread = self._unread, []
         return early + [self._inbox.get_nowait() for _ in range(self._inbox.qsize())]
 
     async def wait(self, seconds: float) -> list[bytes]:
-        """Return what has come, or what comes first."""
+        """Return the messages that have arrived, or the next one within `seconds`."""
         if self._unread:
             return self.take()
         try:
@@ -225,7 +225,7 @@ class _RelayConnection:
         return [first, *self.take()]
 
     async def rejoin_if_needed(self) -> bool:
-        """Come in again if the relay is silent, or knows us no more; whether that was needed."""
+        """Rejoin if the relay is silent or has dropped this client; return whether it did."""
         if not self._forgotten and self.clock() - self._heard_at < REJOIN_AFTER_S:
             return False
         await self._join()
@@ -237,29 +237,35 @@ class _RelayConnection:
             self._transport.close()
 
     async def _join(self, tries: int = 20) -> None:
-        challenge, asked = NO_CHALLENGE, False
+        challenge, has_answer = NO_CHALLENGE, False
         for _ in range(tries):
             self._send_join(challenge)
             end = self.clock() + JOIN_RETRY_S
             while (left := end - self.clock()) > 0:
                 messages = await self.wait(left)
                 for at, message in enumerate(messages, 1):
-                    told = read_json(message)
-                    if told.get("refused"):
-                        raise UsageError(f"{self._url} refuses: {str(told['refused'])[:200]}")
-                    if told.get("welcome") == self._path:
+                    fields = read_json(message)
+                    if fields.get("refused"):
+                        raise UsageError(
+                            f"{self._url} refuses the connection: {str(fields['refused'])[:200]}"
+                        )
+                    if fields.get("welcome") == self._path:
                         self._forgotten = False
                         self._unread = messages[at:]
                         return
-                    if isinstance(told.get("challenge"), str) and told["challenge"] != challenge:
-                        challenge, asked = told["challenge"], True
+                    if (
+                        isinstance(fields.get("challenge"), str)
+                        and fields["challenge"] != challenge
+                    ):
+                        challenge, has_answer = fields["challenge"], True
                         self._send_join(challenge)
-        raise UsageError(f"{self._url} cannot be reached{': it does not let in' * asked}")
+        reason = ": the relay answers, but does not accept the client" * has_answer
+        raise UsageError(f"{self._url} cannot be reached{reason}")
 
     def _send_join(self, challenge: str) -> None:
         proof = compute_proof(self._token, challenge, self._role, self._path)
-        words = {"join": self._path, "role": self._role, "challenge": challenge, "proof": proof}
-        self.send(json.dumps(words).encode())
+        fields = {"join": self._path, "role": self._role, "challenge": challenge, "proof": proof}
+        self.send(json.dumps(fields).encode())
 
     def _receive(self, data: bytes, _: Any) -> None:
         self._heard_at = self.clock()

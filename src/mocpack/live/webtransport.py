@@ -1,8 +1,7 @@
-"""Stages of a relay over WebTransport: datagrams for browsers, none of which waits for another.
+"""Endpoint of a relay for browsers over WebTransport, whose datagrams do not block each other.
 
-The certificate is one of the relay's own, made anew every few days; its hash, which browsers take
-in place of a chain, stands in ``/webtransport.json`` beside the page. What exceeds a datagram goes
-by a stream.
+The relay creates its own certificate and renews it every few days. Browsers accept it by its hash,
+which they read from ``/webtransport.json``. Messages too large for a datagram use a stream.
 """
 
 from __future__ import annotations
@@ -20,26 +19,24 @@ from mocpack.live.relay import Relay
 from mocpack.optional_packages import require
 
 INFO_PATH = "/webtransport.json"
-MAX_DATAGRAM_BYTES = 1100  # bytes of a datagram that passes everywhere
-MAX_OPEN_STREAMS = 128  # of one browser; what would need more is lost
-MAX_QUEUED_DATAGRAMS = 256  # datagrams for a browser that is too slow; later ones are lost
-MAX_STREAM_BYTES = 1 << 16  # that a browser may send by streams, which carry requests only
-MIN_INITIAL_BYTES = 1200  # of a datagram that begins a connection
-CERTIFICATE_LIFETIME = timedelta(
-    days=13
-)  # browsers take a hash for certificates of at most fourteen
-RENEW_INTERVAL_S = 5 * 86400.0  # seconds
+MAX_DATAGRAM_BYTES = 1100  # passes every network without fragmentation
+MAX_OPEN_STREAMS = 128  # per browser; more messages are dropped
+MAX_QUEUED_DATAGRAMS = 256  # for a slow browser; more are dropped
+MAX_STREAM_BYTES = 1 << 16  # from one browser; its streams carry only the request
+MIN_INITIAL_BYTES = 1200  # of a datagram that opens a QUIC connection
+CERTIFICATE_LIFETIME = timedelta(days=13)  # browsers accept a hash for at most 14 days
+RENEW_INTERVAL_S = 5 * 86400.0
 PURPOSE = "WebTransport"
 
 
 class WebTransportEndpoint(DatagramEndpoint):
-    """Lets browsers onto the stages of a relay by WebTransport.
+    """WebTransport endpoint of a relay.
 
     Parameters
     ----------
     relay : Relay
     port : int
-        Of UDP; 0 takes any that is free.
+        UDP port; 0 takes a free one.
     """
 
     def __init__(self, relay: Relay, port: int = 0) -> None:
@@ -64,9 +61,9 @@ class WebTransportEndpoint(DatagramEndpoint):
         )
         hashed = self._renew_certificate()
 
-        def connected(*words: Any, **options: Any) -> Any:
-            protocol = quic.QuicConnectionProtocol(*words, **options)
-            protocol.quic_event_received = _Session(self, self._relay, protocol).event
+        def connected(*args: Any, **options: Any) -> Any:
+            protocol = quic.QuicConnectionProtocol(*args, **options)
+            protocol.quic_event_received = _Session(self, self._relay, protocol).handle_event
             return protocol
 
         host = self._relay.host
@@ -75,7 +72,7 @@ class WebTransportEndpoint(DatagramEndpoint):
             self.port,
             configuration=self._configuration,
             create_protocol=connected,
-            retry=True,  # who claims another's address gets nothing
+            retry=True,  # verifies the client's address
         )
         _ignore_short_initials(self._server, self._configuration.supported_versions)
         self.port = self._server._transport.get_extra_info("sockname")[1]
@@ -92,23 +89,23 @@ class WebTransportEndpoint(DatagramEndpoint):
 
     @property
     def session_count(self) -> int:
-        """How many are connected, whether they have joined a stage or not."""
+        """Number of open connections, joined to a stage or not."""
         return len(self._sessions)
 
     def add_session(self, session: _Session) -> bool:
-        """Count a session that begins; return False where there are too many."""
+        """Count a new session; return False if there are too many."""
         if len(self._sessions) >= self._relay.limits.max_connections:
             return False
         self._sessions.add(session)
         return True
 
     def remove_session(self, session: _Session) -> None:
-        """Count a session no longer."""
+        """Remove a session and its client."""
         self._sessions.discard(session)
         self.drop(session)
 
     def check(self) -> None:
-        """Close sessions that have not joined a stage in time, beside what other doors do."""
+        """Remove silent clients, and close sessions that have not joined a stage in time."""
         super().check()
         now = self._clock()
         for session in [*self._sessions]:
@@ -124,7 +121,7 @@ class WebTransportEndpoint(DatagramEndpoint):
             self._publish(self._renew_certificate())
 
     def _renew_certificate(self) -> str:
-        """Take a new certificate; return its hash."""
+        """Create a new certificate; return its hash."""
         certificate, key = make_certificate(self._relay.host)
         self._configuration.certificate, self._configuration.private_key = certificate, key
         encoding = require(
@@ -133,13 +130,13 @@ class WebTransportEndpoint(DatagramEndpoint):
         return hashlib.sha256(certificate.public_bytes(encoding.DER)).hexdigest()
 
     def _publish(self, hashed: str) -> None:
-        told = json.dumps({"port": self.port, "sha256": hashed}).encode()
-        self._relay.pages = {**self._relay.pages, INFO_PATH: ("application/json", told)}
+        info = json.dumps({"port": self.port, "sha256": hashed}).encode()
+        self._relay.pages = {**self._relay.pages, INFO_PATH: ("application/json", info)}
         self._relay.ports = (self.port,)
 
 
 class _Session:
-    """One browser: a connection, and the session that it asks for."""
+    """A QUIC connection of a browser, with its WebTransport session."""
 
     def __init__(self, endpoint: WebTransportEndpoint, relay: Relay, protocol: Any) -> None:
         self._endpoint, self._relay, self._protocol = endpoint, relay, protocol
@@ -150,8 +147,8 @@ class _Session:
         self.idle_since = endpoint.now()
         self._is_admitted = endpoint.add_session(self)
 
-    def event(self, event: Any) -> None:
-        """Take what QUIC tells; only a session's datagrams reach the door."""
+    def handle_event(self, event: Any) -> None:
+        """Handle a QUIC event; only datagrams of an accepted session reach the endpoint."""
         kind = type(event).__name__
         if kind == "ConnectionTerminated":
             self._end()
@@ -161,21 +158,21 @@ class _Session:
         elif kind == "ProtocolNegotiated":
             module = require("aioquic.h3.connection", extra="webtransport", purpose=PURPOSE)
             self._http = module.H3Connection(self._protocol._quic, enable_webtransport=True)
-        for told in self._http.handle_event(event) if self._http is not None else ():
-            self._handle_http_event(told)
+        for http_event in self._http.handle_event(event) if self._http is not None else ():
+            self._handle_http_event(http_event)
 
     def close(self) -> None:
         self._protocol.close()
         self._protocol.transmit()
 
     def _has_budget(self, event: Any) -> bool:
-        """Whether a browser has sent no more by streams than its request needs."""
+        """Whether the browser's stream data is within `MAX_STREAM_BYTES`."""
         if type(event).__name__ == "StreamDataReceived":
             self._stream_bytes += len(event.data)
         return self._stream_bytes <= MAX_STREAM_BYTES
 
     def answer(self, data: bytes) -> None:
-        """Send by a datagram, or by a stream of its own if it is too large for one."""
+        """Send a message as a datagram, or through a stream if it is too large."""
         quic = self._protocol._quic
         if self._stream is None or self._http is None:
             return
@@ -194,25 +191,25 @@ class _Session:
         self._flushing = False
         self._protocol.transmit()
 
-    def _handle_http_event(self, told: Any) -> None:
-        kind = type(told).__name__
+    def _handle_http_event(self, event: Any) -> None:
+        kind = type(event).__name__
         if kind == "HeadersReceived" and not self._answered:
             self._answered = True  # one request per connection
-            headers = dict(told.headers)
+            headers = dict(event.headers)
             status = self._status(headers)
             self._http.send_headers(
-                told.stream_id, [(b":status", status)], end_stream=status != b"200"
+                event.stream_id, [(b":status", status)], end_stream=status != b"200"
             )
-            self._stream = told.stream_id if status == b"200" else None
+            self._stream = event.stream_id if status == b"200" else None
             self._protocol.transmit()
-        elif kind == "DatagramReceived" and told.stream_id == self._stream:
-            self._endpoint.receive(self, self._host, told.data, self.answer, is_encrypted=True)
-        elif kind == "DataReceived" and told.stream_id == self._stream and told.stream_ended:
+        elif kind == "DatagramReceived" and event.stream_id == self._stream:
+            self._endpoint.receive(self, self._host, event.data, self.answer, is_encrypted=True)
+        elif kind == "DataReceived" and event.stream_id == self._stream and event.stream_ended:
             self._endpoint.drop(self)
             self._stream = None
 
     def _status(self, headers: dict[bytes, bytes]) -> bytes:
-        """Return 200 for pages of this relay that ask for a session."""
+        """Return the HTTP status of a session request: 200 only for pages of this relay."""
         if headers.get(b":protocol") != b"webtransport":
             return b"404"
         authority = headers.get(b":authority", b"").decode("latin-1")
@@ -234,7 +231,7 @@ class _Session:
 
 
 def _ignore_short_initials(server: Any, versions: list[int]) -> None:
-    """Leave short datagrams of unknown versions unanswered: the answer would be longer."""
+    """Ignore short datagrams of unknown QUIC versions, whose answer would be longer."""
     received, known = server.datagram_received, {v.to_bytes(4, "big") for v in versions}
 
     def filtered(data: bytes, address: Any) -> None:
@@ -246,7 +243,7 @@ def _ignore_short_initials(server: Any, versions: list[int]) -> None:
 
 
 def make_certificate(host: str) -> tuple[Any, Any]:
-    """Return a certificate of our own for this address, and its key."""
+    """Return a self-signed certificate for this host, and its key."""
     x509 = require("cryptography.x509", extra="webtransport", purpose=PURPOSE)
     primitives = "cryptography.hazmat.primitives"
     ec = require(f"{primitives}.asymmetric.ec", extra="webtransport", purpose=PURPOSE)

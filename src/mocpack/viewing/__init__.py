@@ -1,1 +1,1 @@
-"""What `mocpack view` shows and how: a page, a local server for it, files and pictures of it."""
+"""The page of `mocpack view`, its local server, and its export as file, picture or video."""

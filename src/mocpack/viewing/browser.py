@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through a pipe by its DevTools protocol: no window, no port."""
+"""A headless Chromium, controlled through a pipe with the DevTools protocol."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BROWSERS = (
     "chrome",
     "microsoft-edge",
 )
-# where macOS has them: an application is on nobody's path there
+# macOS applications are not on the path
 MACOS_BROWSERS = tuple(
     f"/Applications/{name}.app/Contents/MacOS/{name}"
     for name in ("Chromium", "Google Chrome", "Microsoft Edge")
@@ -34,7 +34,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-quic",
     "--disable-sync",
-    "--enable-unsafe-swiftshader",  # where there is no graphics card, draw all the same
+    "--enable-unsafe-swiftshader",  # draws without a graphics card
     "--force-color-profile=srgb",
     "--hide-scrollbars",
     "--no-first-run",
@@ -43,20 +43,20 @@ FLAGS = (
 
 
 def find_chromium() -> str:
-    """Return the browser's path: what MOCPACK_CHROMIUM names, else the first that is installed."""
+    """Return the path of Chromium: MOCPACK_CHROMIUM, else the first browser found."""
     named = os.environ.get("MOCPACK_CHROMIUM")
     for name in (named,) if named else (*BROWSERS, *MACOS_BROWSERS):
         path = shutil.which(name)
         if path:
             return path
     raise UsageError(
-        f"pictures are drawn by Chromium, and {named or 'none'} is installed; install it, name it "
-        "in MOCPACK_CHROMIUM, or use `mocpack view --export` and a browser"
+        f"pictures need Chromium, found {'no ' + named if named else 'none'}; install it, set "
+        "MOCPACK_CHROMIUM to its path, or use `mocpack view --export`"
     )
 
 
 class Browser:
-    """One page of one browser; use as a context manager."""
+    """A browser with one page; use it as a context manager."""
 
     def __init__(self, width: int, height: int) -> None:
         self._profile = tempfile.TemporaryDirectory(prefix="mocpack-", ignore_cleanup_errors=True)
@@ -86,7 +86,7 @@ class Browser:
         self._profile.cleanup()
 
     def open(self, page: Path) -> None:
-        """Open a file and wait until the viewer in it has its motions."""
+        """Open an exported page and wait until it has loaded its motions."""
         self.call("Page.enable")
         self.call("Page.navigate", url=page.resolve().as_uri())
         while self.evaluate("document.readyState === 'complete' && !!window.mocpack") is not True:
@@ -94,11 +94,11 @@ class Browser:
         self.evaluate("window.mocpack.ready")
 
     def wait_for_drawing(self) -> None:
-        """Wait until what the page drew last is on its screen, where a new canvas is empty."""
+        """Wait until the last drawing is on screen; a new canvas is empty at first."""
         self.evaluate("new Promise(go => requestAnimationFrame(() => requestAnimationFrame(go)))")
 
     def evaluate(self, expression: str) -> Any:
-        """Return the value of an expression of the page, a promise's once it settles."""
+        """Evaluate a JavaScript expression in the page; wait for promises."""
         found = self.call(
             "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
         )
@@ -108,13 +108,13 @@ class Browser:
         return found["result"].get("value")
 
     def screenshot(self, kind: str = "png") -> bytes:
-        """Return what the page looks like."""
+        """Return a screenshot."""
         options = {"quality": 95} if kind == "jpeg" else {}
         found = self.call("Page.captureScreenshot", format=kind, **options)
         return base64.b64decode(found["data"])
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
-        """Call a method of the protocol and wait for its result; events are passed over."""
+        """Call a DevTools method and return its result; ignore events."""
         self._calls += 1
         request: dict[str, Any] = {"id": self._calls, "method": method, "params": params}
         if self._session:
@@ -132,7 +132,7 @@ class Browser:
         while b"\0" not in self._buffer:
             part = os.read(self._read, 1 << 20)
             if not part:
-                raise UsageError("Chromium ended before the picture was drawn")
+                raise UsageError("Chromium exited before the picture was drawn")
             self._buffer += part
         message, self._buffer = self._buffer.split(b"\0", 1)
         found: dict[str, Any] = json.loads(message)
@@ -140,18 +140,18 @@ class Browser:
 
 
 def _start(chromium: str, profile: str) -> tuple[int, int, int]:
-    """Return (process, pipe to read, pipe to write); the browser has them as files 4 and 3."""
+    """Start Chromium; return (process id, pipe to read, pipe to write), its descriptors 4 and 3."""
     if sys.platform == "win32":
-        raise UsageError("pictures cannot be drawn on Windows; `mocpack view --export` can be used")
-    import fcntl  # which Windows does not have, while the rest of this package works there
+        raise UsageError("pictures are not supported on Windows; use `mocpack view --export`")
+    import fcntl  # does not exist on Windows
 
     theirs_in, ours_out = os.pipe()
     ours_in, theirs_out = os.pipe()
-    # above 3 and 4, so that neither copy below overwrites the other's source
+    # numbers above 4, so that duplicating to 3 and 4 below overwrites neither
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (theirs_in, theirs_out)]
     flags = [*FLAGS, f"--user-data-dir={profile}"]
     if os.geteuid() == 0:
-        flags.append("--no-sandbox")  # Chromium refuses to start as root otherwise
+        flags.append("--no-sandbox")  # Chromium does not start as root without it
     pid = os.posix_spawn(
         chromium,
         [chromium, *flags],

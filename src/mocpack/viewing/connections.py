@@ -1,13 +1,12 @@
-"""HTTP connections of the viewer's server: one request each, checked before it is answered.
+"""HTTP connections of the viewer's server: one validated request per connection.
 
-The server closes every connection after one answer. Bytes that follow a request, such as the
-unread body of a refused one, are therefore never parsed as another request, whatever a client
-and the standard library's parser think of its length. A new connection on the loopback takes
-a fraction of a millisecond.
+The server closes every connection after one response. Bytes after a request, such as the body of
+a rejected one, are therefore never parsed as another request (request smuggling). A new connection
+on the loopback interface takes a fraction of a millisecond.
 
-Only the server's own page may ask: the ``Host`` must be the address that the server listens on
-(a site that points its own name at the loopback sends that name), and ``Origin`` and
-``Sec-Fetch-Site``, which browsers set and pages cannot, must not name another site.
+Only the server's own page may send requests. ``Host`` must be the server's address, which prevents
+DNS rebinding. ``Origin`` and ``Sec-Fetch-Site``, which pages cannot forge, must not name another
+site.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock
 from typing import Any
 
-MAX_CONNECTIONS = 64  # at a time; a browser opens six
+MAX_CONNECTIONS = 64  # concurrent; a browser opens six
 MAX_HEAD_BYTES = 1 << 17
 HEAD_TIMEOUT_S = 30.0
 BODY_TIMEOUT_S = 60.0
 MIN_BODY_BYTES_PER_S = 1_000_000  # after BODY_TIMEOUT_S
 SEND_TIMEOUT_S = 60.0
-LINGER_S = 5.0  # for reading what a refused client still sends
+LINGER_S = 5.0  # reads what a rejected client still sends
 _LENGTH = re.compile(r"[0-9]{1,15}")
 _VERSIONS = ("HTTP/1.0", "HTTP/1.1")
 
@@ -47,7 +46,7 @@ class Response:
 
 
 class RequestError(Exception):
-    """A request that is not answered; the sentence goes to the client."""
+    """A rejected request; the message is sent to the client."""
 
     def __init__(
         self, status: HTTPStatus, sentence: str, headers: dict[str, str] | None = None
@@ -62,10 +61,10 @@ class RequestError(Exception):
 
 
 class ConnectionServer(ThreadingHTTPServer):
-    """A server on one loopback address that bounds how many connections are open."""
+    """A server on a loopback address that limits the number of open connections."""
 
     daemon_threads = True
-    # a second server on the port would be silently possible otherwise
+    # on Windows it would allow a second server on the same port
     allow_reuse_address = sys.platform != "win32"
 
     def __init__(
@@ -82,7 +81,7 @@ class ConnectionServer(ThreadingHTTPServer):
         return int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Start a thread for a connection, or close it if there are too many."""
+        """Start a thread for a connection, or close it if too many are open."""
         with self._counting:
             if self._open >= MAX_CONNECTIONS:
                 return self.close_request(request)
@@ -97,10 +96,10 @@ class ConnectionServer(ThreadingHTTPServer):
                 self._open -= 1
 
     def shutdown_request(self, request: Any) -> None:
-        """Close a connection after its answer has arrived.
+        """Close a connection after the client has received the response.
 
-        Closing a socket that holds unread bytes resets the connection, and the client loses
-        the answer. So end the sending direction first and read until the client leaves.
+        Closing a socket with unread bytes resets the connection, and the client loses the
+        response. So shut down sending first and read until the client closes.
         """
         end = time.monotonic() + LINGER_S
         with suppress(OSError):
@@ -112,27 +111,27 @@ class ConnectionServer(ThreadingHTTPServer):
         self.close_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Report an error of our own in one line; a client that leaves early is no error."""
+        """Print an internal error in one line; ignore clients that disconnect."""
         error = sys.exception()
         if not isinstance(error, ConnectionError | TimeoutError):
-            # ascii: the text may hold bytes of the client that a terminal would obey
+            # ascii, because the text may contain terminal control bytes of the client
             print(f"mocpack view: internal error: {error!a}", file=sys.stderr)
 
 
 class ConnectionHandler(BaseHTTPRequestHandler):
-    """Reads one request, checks it and sends one answer; subclasses say what the answer is."""
+    """Reads and checks one request and sends one response; subclasses create the response."""
 
     server: ConnectionServer
     protocol_version = "HTTP/1.1"
-    default_request_version = "HTTP/1.1"  # what bad request lines are answered with
+    default_request_version = "HTTP/1.1"  # for responses to malformed request lines
     server_version, sys_version = "mocpack", ""
 
     def get(self) -> Response:
-        """Return the answer to GET and HEAD."""
+        """Return the response to GET and HEAD."""
         raise NotImplementedError
 
     def post(self) -> Response:
-        """Return the answer to POST."""
+        """Return the response to POST."""
         raise NotImplementedError
 
     def setup(self) -> None:
@@ -142,29 +141,30 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         self.rfile = io.BufferedReader(self.reader)
 
     def handle(self) -> None:
-        """Answer one request and no more."""
+        """Handle exactly one request."""
         self.handle_one_request()
 
     def do_GET(self) -> None:
         self._respond(self.get)
 
-    do_HEAD = do_GET  # noqa: N815 - the name that http.server looks for
+    do_HEAD = do_GET  # noqa: N815 - http.server calls this name
 
     def do_POST(self) -> None:
         self._respond(self.post)
 
     def handle_expect_100(self) -> bool:
-        """Wait for the checks: a client that gets no interim answer sends its body anyway."""
+        """Do not send 100 Continue before the checks; clients then send the body anyway."""
         return True
 
     def read_body(self, max_bytes: int) -> bytes:
-        """Return the request's body of at most that many bytes."""
+        """Return the request's body of at most `max_bytes` bytes."""
         size = self._body_size()
         if size is None:
             raise RequestError(HTTPStatus.LENGTH_REQUIRED, "Content-Length is missing")
         if size > max_bytes:
             raise RequestError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"{size} bytes; at most {max_bytes} are taken"
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"body must be at most {max_bytes} bytes, got {size}",
             )
         self.reader.allow(size, BODY_TIMEOUT_S + size / MIN_BODY_BYTES_PER_S)
         data = self.rfile.read(size)
@@ -190,9 +190,11 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         self._send(response)
 
     def _check(self) -> None:
-        """Refuse a request whose form is ambiguous or that another site's page sent."""
+        """Reject ambiguous requests and requests of other sites."""
         if not self.requestline.endswith(_VERSIONS):
-            raise RequestError(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "the version must be 1.1")
+            raise RequestError(
+                HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "HTTP version must be 1.0 or 1.1"
+            )
         hosts = self.headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in self.server.hosts:
             raise RequestError(
@@ -202,12 +204,14 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         if self.headers.defects or any(c in values for c in "\r\n\0"):
             raise RequestError(HTTPStatus.BAD_REQUEST, "malformed header")
         if self._body_size() and self.command != "POST":
-            raise RequestError(HTTPStatus.BAD_REQUEST, f"{self.command} takes no body")
+            raise RequestError(HTTPStatus.BAD_REQUEST, f"{self.command} must not have a body")
         if self._is_cross_site(hosts[0]):
-            raise RequestError(HTTPStatus.FORBIDDEN, "only this server's own page may ask")
+            raise RequestError(
+                HTTPStatus.FORBIDDEN, "only this server's own page may send requests"
+            )
 
     def _body_size(self) -> int | None:
-        """Return the number of the body's bytes, None if the request does not say."""
+        """Return the Content-Length, or None if it is missing."""
         if "Transfer-Encoding" in self.headers:
             raise RequestError(HTTPStatus.NOT_IMPLEMENTED, "Transfer-Encoding is not supported")
         sizes = self.headers.get_all("Content-Length", [])
@@ -220,9 +224,9 @@ class ConnectionHandler(BaseHTTPRequestHandler):
         return int(sizes[0])
 
     def _is_cross_site(self, host: str) -> bool:
-        """Whether a browser says that a page of another site sent this request.
+        """Return whether a page of another site sent this request, as the browser reports.
 
-        A link on another site may open the page, and nothing else.
+        A link on another site may open the page, but nothing else.
         """
         if any(origin != f"http://{host}" for origin in self.headers.get_all("Origin", [])):
             return True
@@ -243,16 +247,16 @@ class ConnectionHandler(BaseHTTPRequestHandler):
             self.wfile.write(response.data)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Send the refusals of http.server like all others; its own repeat what was sent."""
+        """Send errors of http.server without its text, which repeats the request."""
         status = HTTPStatus(code)
         self._send(RequestError(status, status.phrase).response)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the terminal belongs to the user."""
+        """Log nothing to the user's terminal."""
 
 
 class _BoundedReader(io.RawIOBase):
-    """The bytes that a client sends, so many and until a deadline; first those of the head."""
+    """A reader with a byte limit and a deadline, at first for the request head."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
@@ -260,7 +264,7 @@ class _BoundedReader(io.RawIOBase):
         self._end = time.monotonic() + HEAD_TIMEOUT_S
 
     def allow(self, size: int, seconds: float) -> None:
-        """Take `size` bytes more, within so many seconds from now."""
+        """Allow `size` more bytes within `seconds` from now."""
         self._bytes += size
         self._end = time.monotonic() + seconds
 
@@ -272,7 +276,7 @@ class _BoundedReader(io.RawIOBase):
         if left <= 0:
             raise TimeoutError("the request took too long")
         if self._bytes <= 0:
-            raise http.client.HTTPException("the head is too large")
+            raise http.client.HTTPException("the request head is too large")
         self._connection.settimeout(left)
         count = self._connection.recv_into(buffer)
         self._bytes -= count

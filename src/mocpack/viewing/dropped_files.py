@@ -1,4 +1,4 @@
-"""Motions that were dropped on the page, packed here for it at any bound it asks for."""
+"""Motion files dropped on the page, compressed at the bound that the page requests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from mocpack.errors import UsageError
 from mocpack.units import Length
 from mocpack.viewing.motions import ShownMotion, show_source
 
-MAX_SOURCES = 8  # kept; the page shows one at a time
-MAX_PACKED_FILES = 64  # answers kept: a slider comes back to where it was
-MIN_BOUND_UM, MAX_BOUND_UM = 10, 200_000  # micrometres
+MAX_SOURCES = 8  # the page shows one at a time
+MAX_PACKED_FILES = 64  # cached, because a slider returns to earlier values
+MIN_BOUND_UM, MAX_BOUND_UM = 10, 200_000
 
 
 @dataclass
 class DroppedFiles:
-    """The motions that a page was given, by number, and what they were packed to.
+    """The dropped motions by number, and a cache of their compressed files.
 
-    The oldest go when there are too many; their numbers are not given again.
+    The oldest are removed when there are too many. Numbers are not reused.
     """
 
     sources: OrderedDict[int, ShownMotion] = field(default_factory=OrderedDict)
@@ -32,7 +32,7 @@ class DroppedFiles:
     encoder_lock: Lock = field(default_factory=Lock)
 
     def add(self, name: str, data: bytes) -> tuple[int, ShownMotion]:
-        """Read a motion file of any kind; return its number and what the page is to know."""
+        """Read a motion file of any format; return its number and the shown motion."""
         plain = PurePosixPath(name.replace("\\", "/")).name or "motion"
         shown = show_source(plain, _api.read_data(data, name=plain), data)
         with self.sources_lock:
@@ -43,17 +43,17 @@ class DroppedFiles:
             return self.count, shown
 
     def clip(self, number: int) -> Clip | None:
-        """Return the motion of that number, None if there is none."""
+        """Return the clip of a number, or None."""
         shown = self.sources.get(number)
         return None if shown is None else shown.clip
 
     def skin(self, number: int) -> bytes | None:
-        """Return the mesh of the motion of that number, None if it has none."""
+        """Return the mesh of a number, or None."""
         shown = self.sources.get(number)
         return None if shown is None else shown.skin
 
     def pack(self, number: int, micrometers: int) -> bytes | None:
-        """Return the .mocp file of a motion within a bound, None if there is no such motion."""
+        """Return the .mocp file of a motion within a bound, or None if the number is unknown."""
         if not MIN_BOUND_UM <= micrometers <= MAX_BOUND_UM:
             raise UsageError(
                 f"the bound must be {MIN_BOUND_UM} to {MAX_BOUND_UM} µm, got {micrometers}"
@@ -62,7 +62,7 @@ class DroppedFiles:
         if clip is None:
             return None
         key = number, micrometers
-        # one at a time: who moves a slider wants the last of its places soon, not all at once
+        # one at a time: parallel encoding would delay the last position of a moving slider
         with self.encoder_lock:
             if key not in self.packed:
                 bound = Length(micrometers * 1e-6)
@@ -73,5 +73,5 @@ class DroppedFiles:
 
     @staticmethod
     def raw_bytes(shown: ShownMotion) -> int:
-        """Return the bytes of the motion as float32 of the channels that move."""
+        """Return the bytes of the motion as float32 of its moving channels."""
         return rate.raw_size(shown.clip)

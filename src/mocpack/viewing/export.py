@@ -1,6 +1,6 @@
-"""The page as one file: script, style, decoder and data inlined, so that it can be mailed.
+"""Export the page as one HTML file with script, style, decoder and data.
 
-Its content security policy forbids it the network: what it shows is what it holds.
+Its content security policy forbids network access.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval'; "
     "style-src 'unsafe-inline'; img-src data: blob:"
 )
-PROGRESS_BYTES = 1 << 20  # bytes compressed between two words on how far it has come
+PROGRESS_BYTES = 1 << 20  # compressed between progress reports
 _SCRIPT = re.compile(r'<script type="module"[^>]* src="\./([^"]+)"></script>')
 _STYLE = re.compile(r'<link rel="stylesheet"[^>]* href="\./([^"]+)"[^>]*>')
 
 
 def export_page(selection: Selection, start: Mapping[str, Any] | None = None) -> bytes:
-    """Return the self-contained page; `start` says how it stands when it opens (session.ts)."""
+    """Return the self-contained page; `start` is its initial state (session.ts)."""
     files = page_files()
     session = selection.session() | {"rawBytes": selection.raw_bytes}
     progress.expect(len(selection.motions))
@@ -45,7 +45,7 @@ def export_page(selection: Selection, start: Mapping[str, Any] | None = None) ->
 
 
 def _data_to_inline(shown: ShownMotion) -> bytes:
-    """Return the file itself, or its frames in float32: half as large, and a tenth of a µm off."""
+    """Return the file itself, or its frames in float32: half the size, about 0.1 µm of error."""
     if shown.data is not None:
         return shown.data
     frames = frames_to_bytes(shown.clip, 0, shown.clip.frame_count, single=True)
@@ -53,7 +53,7 @@ def _data_to_inline(shown: ShownMotion) -> bytes:
 
 
 def _gzip(data: bytes) -> bytes:
-    """Compress piece by piece: of a long clip, this is what takes the time."""
+    """Compress in pieces and report progress, because it takes most of the time for long clips."""
     squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
     report, parts = progress.reporter(), []
     for start in range(0, len(data), PROGRESS_BYTES):
@@ -71,7 +71,7 @@ def _assemble(files: Mapping[str, bytes], session: Mapping[str, Any]) -> str:
     assert style is not None
     policy = f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     css = f"<style>{files[style.group(1)].decode()}</style>"
-    # what HTML would take for a tag or a comment; in strings, the backslash changes nothing
+    # escape what HTML would parse as a tag or comment; in strings the backslash has no effect
     code = files[script.group(1)].decode().replace("</script", "<\\/script")
     code = code.replace("<!--", "<\\!--")
     data = json.dumps(session).replace("<", "\\u003c")

@@ -1,4 +1,4 @@
-"""Frames as bytes, for motions that the page cannot decode itself.
+"""Serialize frames for motions that the page cannot decode itself.
 
 Little-endian, one block for a run of frames:
 
@@ -7,14 +7,14 @@ bytes       type            what
 =========== =============== ====================================================
 4           ASCII           ``MOCF``
 1           u8              version, 1
-1           u8              bytes of a rotation's numbers, 8 or 4
+1           u8              bytes per rotation value, 8 or 4
 2           u16             0
 4 × 4       u32             first frame, frames T, joints J, translated joints M
 T·J·4·(8|4) f64 or f32      local rotations (x, y, z, w), frame by frame
-T·M·3·8     f64             translations in metres, frame by frame
+T·M·3·8     f64             translations in meters, frame by frame
 =========== =============== ====================================================
 
-Every array begins at a multiple of eight bytes, so that a browser can look at it in place.
+Every array starts at a multiple of eight bytes, so that a browser can view it without a copy.
 """
 
 from __future__ import annotations

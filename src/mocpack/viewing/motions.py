@@ -1,4 +1,4 @@
-"""The motions that a page shows: read whole and checked once, so that the page gets good ones."""
+"""The motions of a page, fully read and validated."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ class ShownMotion:
     Attributes
     ----------
     name : str
-        Of its file, without folders.
+        File name without folders.
     clip : Clip
-        What it decodes to.
+        The decoded clip.
     data : bytes or None
-        The file, if the page decodes it itself; else the page is sent frames of `clip`.
+        The file, if the page can decode it; else the page gets frames of `clip`.
     codec : str
-        Its codec; for files that are not packed, their kind, such as ``bvh``.
+        Its codec, or the format of other files, such as ``bvh``.
     size : dict
         Bytes of the file, and of its payload, skeleton and metadata.
     parts : tuple of dict
-        Of a scene the clips that stand in it: name, joints, when each begins and ends, bytes.
+        The clips of a scene: name, joints, start and end time, bytes.
     skin : bytes or None
-        The mesh that the file brings, bound to the clip's joints (`skins.py`).
+        The mesh of the file, bound to the clip's joints (`skins.py`).
     note : str
-        Why a mesh that is there is not shown.
+        Why the file's mesh is not shown.
     """
 
     name: str
@@ -59,13 +59,13 @@ class ShownMotion:
 
     @property
     def angles(self) -> dict[str, float] | None:
-        """The bound on angles and what was measured of it, in radians, if there is one."""
+        """The bound on joint angles and the measured maximum in radians, or None."""
         if self.errors.declared_angle is None:
             return None
         return {"declared": self.errors.declared_angle, "measured": self.errors.max_angle or 0.0}
 
     def head(self) -> dict[str, Any]:
-        """Return what the page must know before it asks for frames; lengths in metres."""
+        """Return the data that the page needs before frames; lengths in meters."""
         clip, errors = self.clip, self.errors
         measured = {k: getattr(errors, k) for k in ("max", "mean", "rms", "p99")}
         return {
@@ -84,16 +84,16 @@ class ShownMotion:
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """Everything one page shows.
+    """All motions of one page.
 
     Attributes
     ----------
-    versions : tuple of Shown
-        Packed versions of one clip, the largest file first; none for a page that waits for drops.
+    versions : tuple of ShownMotion
+        Compressed versions of one clip, the largest file first; empty for an empty page.
     chosen : int
-        Which of them is shown first.
-    original : Shown or None
-        What they are compared with.
+        Index of the version shown first.
+    original : ShownMotion or None
+        The motion that they are compared with.
     """
 
     versions: tuple[ShownMotion, ...]
@@ -106,20 +106,20 @@ class Selection:
 
     @property
     def skin(self) -> bytes | None:
-        """The mesh of the first motion that brings one; all have the same joints."""
+        """The first mesh of any motion; all motions have the same joints."""
         sources = (self.original, *self.versions)
         return next((shown.skin for shown in sources if shown and shown.skin), None)
 
     @cached_property
     def raw_bytes(self) -> int:
-        """Bytes of the clip as float32 of the channels that move: the yardstick of ratios.
+        """Bytes of the clip as float32 of its moving channels, the baseline of compression ratios.
 
-        It takes a second for ten minutes of motion, so nobody waits for it who need not.
+        Computed on demand, because it takes a second for ten minutes of motion.
         """
         return rate.raw_size((self.original or self.versions[0]).clip)
 
     def session(self) -> dict[str, Any]:
-        """Return what the page reads first; `motions` still lack where their bytes are."""
+        """Return the session data of the page; the caller adds where each motion's bytes are."""
         roles = ["packed"] * len(self.versions) + ["original"]
         return {
             "version": 1,
@@ -143,20 +143,20 @@ def select(
     clip: str | None = None,
     **reading: Any,
 ) -> Selection:
-    """Read the named files; one that is bad, or another motion than the first, is an error.
+    """Read motion files; raise if one is invalid or is not a version of the first.
 
     Parameters
     ----------
     file : str
-        What is looked at.
+        The motion to show.
     original : str, optional
-        What it was made from; `frames` chooses those that were packed.
+        Its original; `frames` selects the frames that were packed.
     others : sequence of str
         More versions of the same clip.
     clip : str, optional
-        Which clip of a scene, in `file` and `others`; in the original too, if it is a scene.
+        Clip name in scenes: of `file`, `others`, and of the original if it is a scene.
     reading
-        What `open_motion` takes for each file: `unit`, `skeleton`, `allow_outside`.
+        Arguments of `open_motion`: `unit`, `skeleton`, `allow_outside`.
     """
     shown = [open_motion(path, **reading, clip=clip) for path in (file, *others)]
     for other in shown[1:]:
@@ -174,9 +174,9 @@ def select(
 def open_motion(
     path: str, *, clip: str | None = None, allow_outside: bool = False, **reading: Any
 ) -> ShownMotion:
-    """Read a motion file of any kind and decode all of it; of a scene all clips, or the named."""
+    """Read and decode a motion file of any format; of a scene, all clips or the named one."""
     name = Path(path).name
-    data = read_file_bytes(path)  # once, since a pipe can be read only once
+    data = read_file_bytes(path)  # read once, because it may be a pipe
     packed = data[:1] == MAGIC[:1]
     inside = _api.clip_names(data) if packed else []
     if len(inside) > 1 and clip is None:
@@ -192,7 +192,7 @@ def open_motion(
         with _api.Motion(data) as motion:
             return _show_packed(name, data, found, motion)
     except FormatError:
-        # not a .mocp: `read` above has complained if it was meant to be one
+        # not a .mocp file; reading it above would have raised for a damaged one
         read_external = external_file_reader(path, allow_outside=allow_outside)
         return show_source(name, read, data, read_external)
 
@@ -200,7 +200,7 @@ def open_motion(
 def show_source(
     name: str, clip: AnyClip, data: bytes, read_external: Callable[[str], bytes] | None = None
 ) -> ShownMotion:
-    """Return how the page shows a motion that is not packed, of a file's bytes."""
+    """Return the shown motion of a file that is not a .mocp."""
     motion = _require_skeleton(clip, name)
     kind = str(motion.metadata.get("source", Path(name).suffix.lstrip(".")))
     size = {"file": len(data)} | _no_parts(len(data))
@@ -211,13 +211,13 @@ def show_source(
 def _read_skin(
     name: str, clip: AnyClip, data: bytes, read_external: Callable[[str], bytes] | None
 ) -> tuple[bytes | None, str]:
-    """Return the mesh of a glTF file, or why it is not shown, while the motion still is."""
+    """Return the mesh of a glTF file, or the reason why it is not shown."""
     if Path(name).suffix.lower() not in MESH_FILES or not isinstance(clip, Clip):
         return None, ""
     try:
         skin = read_skin(data, clip, read_external)
     except FormatError as error:
-        return None, f"{name}: its mesh is not shown: {error}"
+        return None, f"{name}: cannot show its mesh: {error}"
     return None if skin is None else skin_to_bytes(skin), ""
 
 
@@ -229,7 +229,7 @@ def _clip_file(data: bytes, path: str, clip: str | None) -> bytes:
 
 
 def _show_scene(name: str, data: bytes, path: str) -> ShownMotion:
-    """Return all clips of a scene as one figure; the page is told which joints are whose."""
+    """Return all clips of a scene as one figure; `parts` lists the joints of each clip."""
     clips = {title: _require_skeleton(one, path) for title, one in _api.decode_scene(data).items()}
     parts = tuple(
         {
@@ -253,7 +253,7 @@ def _show_packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Sho
         "skeleton": sizes["skeleton"],
         "metadata": sizes["metadata"],
     }
-    # the page knows no scales; it gets frames in which every joint stands where they put it
+    # the page does not support scales, so it gets frames with the scales applied
     decodable = data if codec == "keysine" and not motion.header.is_scaled else None
     return ShownMotion(name, clip, decodable, codec, size, motion.errors)
 
@@ -268,7 +268,9 @@ def _no_parts(size: int) -> dict[str, int]:
 
 def _require_skeleton(clip: AnyClip, path: str) -> Clip:
     if not isinstance(clip, Clip):
-        raise UnsupportedClipError(f"{path}: a vertex animation; the viewer shows skeletons")
+        raise UnsupportedClipError(
+            f"{path}: the viewer shows skeletons only, got a vertex animation"
+        )
     return bake_scales(clip)
 
 
@@ -283,7 +285,7 @@ def _check_same(a: ShownMotion, b: ShownMotion) -> None:
     except UsageError as error:
         hint = ""
         if a.clip.frame_count != b.clip.frame_count:
-            hint = "; --frames chooses those of the original"
+            hint = "; --frames selects frames of the original"
         raise UsageError(f"{a.name} and {b.name}: {error}{hint}") from error
 
 

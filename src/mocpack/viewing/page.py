@@ -1,4 +1,4 @@
-"""The built pages: `viewer/` as Vite leaves it, a few files of fixed names."""
+"""The built pages: the output of Vite for `viewer/`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ TYPES = {
 
 
 def page_files() -> dict[str, bytes]:
-    """Return the page's files by path, such as ``assets/page.js``; they are read once."""
+    """Return the page's files by path, such as ``assets/page.js``."""
     _check_built(INDEX)
     return {name: data for name, data in _built().items() if name not in STAGE_FILES}
 
 
 def stage_files() -> dict[str, bytes]:
-    """Return the files of the page that a relay of live motion serves."""
+    """Return the files of the page that a live relay serves."""
     _check_built(STAGE)
     return {name: data for name, data in _built().items() if name in STAGE_FILES}
 
@@ -41,4 +41,4 @@ def _built() -> dict[str, bytes]:
 
 def _check_built(name: str) -> None:
     if not (FOLDER / name).is_file():
-        raise UsageError("the viewer's page is not built here; `make viewer` builds it (with node)")
+        raise UsageError("the viewer's page is not built; run `make viewer` (needs Node)")

@@ -1,4 +1,4 @@
-"""Pictures and videos of the page, drawn by the page itself in a browser without a window."""
+"""Pictures and videos of the page, drawn in a headless browser."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from mocpack.viewing.browser import Browser, find_chromium
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import Selection
 
-MAX_VIDEO_FPS = 60.0  # frames a second of a video
+MAX_VIDEO_FPS = 60.0
 
 
 def take_picture(selection: Selection, size: tuple[int, int], start: Mapping[str, Any]) -> bytes:
-    """Return a PNG of the frame that `start` names, the first if it names none."""
+    """Return a PNG of the frame in `start`; default: the first."""
     with _open_page(selection, size, start) as browser:
         browser.evaluate(f"window.mocpack.show({int(start.get('frame', 0))})")
         browser.wait_for_drawing()
@@ -30,7 +30,7 @@ def take_picture(selection: Selection, size: tuple[int, int], start: Mapping[str
 def find_ffmpeg() -> str:
     path = shutil.which("ffmpeg")
     if path is None:
-        raise UsageError("videos are written by ffmpeg, which is not installed")
+        raise UsageError("videos need ffmpeg, which is not installed")
     return path
 
 
@@ -48,9 +48,9 @@ def take_video(
     Parameters
     ----------
     rate : float
-        Pictures a second; each shows the frame of the clip at its time.
+        Frames per second of the video; each shows the clip's frame at its time.
     on_progress : callable
-        Is told how many pictures of how many are drawn.
+        Called with the number of pictures drawn and the total.
     """
     ffmpeg, _ = find_ffmpeg(), find_chromium()
     frames = video_frames(selection, rate)
@@ -64,9 +64,11 @@ def take_video(
 
 
 def video_frames(selection: Selection, rate: float) -> list[int]:
-    """Return the frame of the clip that each picture of a video shows."""
+    """Return the clip's frame for each picture of a video."""
     if not 1 <= rate <= MAX_VIDEO_FPS:
-        raise UsageError(f"a video has 1 to {MAX_VIDEO_FPS:.0f} pictures a second, got {rate:g}")
+        raise UsageError(
+            f"video rate must be 1 to {MAX_VIDEO_FPS:.0f} frames per second, got {rate:g}"
+        )
     header = selection.versions[0].clip.header
     count = max(1, round(header.frame_count * header.frame_time * rate))
     last = header.frame_count - 1
@@ -77,7 +79,7 @@ def video_frames(selection: Selection, rate: float) -> list[int]:
 def _open_page(
     selection: Selection, size: tuple[int, int], start: Mapping[str, Any]
 ) -> Iterator[Browser]:
-    """Give a browser in which the exported page stands, without its panels."""
+    """Yield a browser that shows the exported page without its panels."""
     find_chromium()
     with tempfile.TemporaryDirectory(prefix="mocpack-") as folder:
         page = Path(folder) / "view.html"
@@ -89,7 +91,7 @@ def _open_page(
 
 @contextmanager
 def _start_ffmpeg(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
-    """Give a pipe that takes pictures; the video is put in place once it is whole."""
+    """Yield a pipe that takes pictures; the video appears when it is complete."""
     whole = path.with_name(f".{path.name}.part.mp4")
     command = [ffmpeg, "-y", "-loglevel", "error", "-f", "image2pipe", "-framerate", f"{rate:g}"]
     command += ["-c:v", "mjpeg", "-i", "-", "-c:v", "libx264", "-pix_fmt", "yuv420p"]
@@ -98,13 +100,13 @@ def _start_ffmpeg(ffmpeg: str, path: Path, rate: float) -> Iterator[Any]:
     assert process.stdin is not None
     try:
         yield process.stdin
-        _, complaint = process.communicate()
+        _, message = process.communicate()
         if process.returncode != 0:
-            raise UsageError(f"{path}: ffmpeg: {complaint.decode(errors='replace').strip()[-200:]}")
+            raise UsageError(f"{path}: ffmpeg: {message.decode(errors='replace').strip()[-200:]}")
         whole.replace(path)
     except BrokenPipeError:
-        _, complaint = process.communicate()
-        text = complaint.decode(errors="replace").strip()[-200:]
+        _, message = process.communicate()
+        text = message.decode(errors="replace").strip()[-200:]
         raise UsageError(f"{path}: ffmpeg: {text}") from None
     finally:
         if process.poll() is None:

@@ -8,13 +8,13 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
 class UnsatisfiableRangeError(ValueError):
-    """The range lies outside what there is; answered with 416."""
+    """The range is outside the resource; the response is 416."""
 
 
 def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """Return (start, stop), half-open, or None for the whole.
+    """Return (start, stop), half-open, or None for the whole resource.
 
-    What is malformed, or asks for several ranges, is ignored, as the RFC allows.
+    Malformed headers and multiple ranges are ignored, as the RFC allows.
 
     >>> parse_range("bytes=2-4", 10), parse_range("bytes=7-", 10), parse_range("bytes=-3", 10)
     ((2, 5), (7, 10), (7, 10))
@@ -30,5 +30,5 @@ def parse_range(header: str | None, size: int) -> tuple[int, int] | None:
         if last and int(last) < int(first):
             return None
     if start >= size or start >= stop:
-        raise UnsatisfiableRangeError(f"{header} of {size} bytes")
+        raise UnsatisfiableRangeError(f"Range {header} is outside the {size} bytes")
     return start, stop

@@ -1,22 +1,22 @@
-"""The local server of one page: loopback only, and nothing but the page and the named files.
+"""The local server of the page: serves only the page and the given files, on the loopback address.
 
 ============================== =======================================================
 path                           what
 ============================== =======================================================
 ``/``, ``/assets/…``           the page
-``/session.json``              what is shown, `Selection.session`
-``/ratio.json``                bytes of the clip as float32, which take a while to know
-``/files/<id>``                a packed file, by range if asked
+``/session.json``              session data, `Selection.session`
+``/ratio.json``                bytes of the clip as float32, which take a while to compute
+``/files/<id>``                a .mocp file; supports ranges
 ``/frames/<id>/<start>/<stop>`` frames of a motion that the page cannot decode, `frames.py`
-``/dropped``                   takes (POST) a motion file that was dropped on the page, `packing.py`
+``/dropped``                   POST: adds a dropped motion file, `dropped_files.py`
 ``/dropped/<n>/<start>/<stop>`` its frames
-``/dropped/<n>/skin``          the mesh that it brings, `skins.py`
-``/packed/<n>/<µm>``           it as a .mocp file within that bound
-``/skin``                      the mesh of what is shown
+``/dropped/<n>/skin``          its mesh, `skins.py`
+``/packed/<n>/<µm>``           its .mocp file within that bound
+``/skin``                      the mesh of the selection
 ============================== =======================================================
 
-Paths are looked up in a table, never in the file system. `connections.py` says which requests get
-that far.
+Paths are looked up in a table, never in the file system. `connections.py` rejects unwanted
+requests first.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from mocpack.viewing.ranges import UnsatisfiableRangeError, parse_range
 
 ADDRESS = "127.0.0.1"
 PORT = 8417
-MAX_FRAMES_PER_RESPONSE = 4096  # of one answer
-MAX_DROP_BYTES = 1 << 30  # bytes
+MAX_FRAMES_PER_RESPONSE = 4096
+MAX_DROP_BYTES = 1 << 30
 _FRAMES = re.compile(r"/(frames|dropped)/(\d{1,4})/(\d{1,9})/(\d{1,9})")
 _SKIN = re.compile(r"/dropped/(\d{1,4})/skin")
 _PACKED = re.compile(r"/packed/(\d{1,4})/(\d{1,9})")
-# a page of another site cannot send this header without asking first, and is not answered
+# pages of other sites cannot send this header without a CORS preflight, which is rejected
 OWN_HEADER = "X-Mocpack-File"
 
 HEADERS = {
@@ -56,7 +56,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; "
     "img-src 'self' data:; "
     "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-    # a site that opens the page in a window gets no hold of it
+    # a site that opens the page gets no reference to its window
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -66,7 +66,7 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Resource:
-    """Bytes under a path; those of motions can be had by range."""
+    """Bytes under a path; those with an ETag support ranges."""
 
     data: bytes
     media_type: str
@@ -74,7 +74,7 @@ class Resource:
 
 
 class ViewServer(ConnectionServer):
-    """Serves one selection until it is shut down."""
+    """Serves one selection."""
 
     def __init__(
         self, selection: Selection, port: int, start: Mapping[str, Any] | None = None
@@ -92,9 +92,9 @@ class ViewServer(ConnectionServer):
 def open_server(
     selection: Selection, port: int = PORT, start: Mapping[str, Any] | None = None
 ) -> ViewServer:
-    """Return a server on `port`, or on any free one if that is taken.
+    """Return a server on `port`, or on a free port if it is busy.
 
-    `start` says how the page stands when it opens (session.ts).
+    `start` is the initial state of the page (session.ts).
     """
     try:
         return ViewServer(selection, port, start)
@@ -111,16 +111,16 @@ class _Handler(ConnectionHandler):
         path = self.path.partition("?")[0]
         resource = self.server.resources.get(path) or self._make_resource(path)
         if resource is None:
-            raise RequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
+            raise RequestError(HTTPStatus.NOT_FOUND, "not found")
         return self._select_range(resource)
 
     def post(self) -> Response:
-        """Take a motion file that was dropped on the page."""
+        """Add a motion file that was dropped on the page."""
         name = unquote(self.headers.get(OWN_HEADER, ""))
         if not name:
-            raise RequestError(HTTPStatus.FORBIDDEN, "only this server's own page may do that")
+            raise RequestError(HTTPStatus.FORBIDDEN, "only this server's own page may send files")
         if self.path != "/dropped":
-            raise RequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
+            raise RequestError(HTTPStatus.NOT_FOUND, "not found")
         data = self.read_body(MAX_DROP_BYTES)
         try:
             number, shown = self.server.dropped.add(name, data)
@@ -137,7 +137,7 @@ class _Handler(ConnectionHandler):
         return Response(json.dumps(facts).encode(), "application/json")
 
     def _make_resource(self, path: str) -> Resource | None:
-        """Return what is made when it is asked for."""
+        """Return a resource that is created on request, or None."""
         if path == "/ratio.json":
             selection = self.server.selection
             facts = {"rawBytes": selection.raw_bytes if selection.versions else None}
@@ -180,14 +180,14 @@ class _Handler(ConnectionHandler):
         return motions[index].clip
 
     def _select_range(self, resource: Resource) -> Response:
-        """Return the whole of a resource, or the bytes that the Range header names."""
+        """Return the whole resource, or the bytes of the Range header."""
         size = len(resource.data)
         try:
             wanted = parse_range(self._requested_range(resource), size)
         except UnsatisfiableRangeError as error:
             extra = {"Content-Range": f"bytes */{size}"}
             status = HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
-            raise RequestError(status, "no such bytes", extra) from error
+            raise RequestError(status, "range is outside the resource", extra) from error
         headers = {"Accept-Ranges": "bytes", "ETag": resource.etag} if resource.etag else {}
         if wanted is None:
             return Response(resource.data, resource.media_type, headers=headers)
@@ -197,14 +197,14 @@ class _Handler(ConnectionHandler):
         return Response(data, resource.media_type, HTTPStatus.PARTIAL_CONTENT, headers)
 
     def _requested_range(self, resource: Resource) -> str | None:
-        """Return the Range header, unless it is about another version of the file."""
+        """Return the Range header, unless If-Range names another version of the file."""
         if not resource.etag or self.headers.get("If-Range", resource.etag) != resource.etag:
             return None
         return self.headers.get("Range")
 
 
 def _build_table(selection: Selection, start: Mapping[str, Any]) -> dict[str, Resource]:
-    """Return everything that can be asked for but frames, by path."""
+    """Return all static resources by path."""
     table = {
         f"/{name}": Resource(data, TYPES[PurePosixPath(name).suffix])
         for name, data in page_files().items()

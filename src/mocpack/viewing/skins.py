@@ -1,4 +1,4 @@
-"""Meshes as bytes, for a page that moves them by the joints of any version of their clip.
+"""Serialize meshes, which the page deforms by the joints of any version of the clip.
 
 Little-endian, one block:
 
@@ -10,9 +10,9 @@ bytes   type   what
 3 × 4   u32    vertices V, triangles F, binds B
 V·3·4   f32    vertices in the mesh's own space
 F·3·4   u32    corners of triangles
-V·4·4   f32    shares of the joints that move a vertex
+V·4·4   f32    skin weights
 B·4     u32    joint of each bind
-B·12·4  f32    its matrix, row by row: from the mesh's space into the joint's, in metres
+B·12·4  f32    its matrix, row by row: from mesh space to joint space, in meters
 V·4·2   u16    binds of each vertex
 ======= ====== ======================================================================
 """
@@ -28,7 +28,7 @@ VERSION = 1
 
 
 def skin_to_bytes(skin: Skin) -> bytes:
-    """Return a skin as one block."""
+    """Return a skin as bytes."""
     counts = len(skin.vertices), len(skin.triangles), len(skin.joints)
     arrays = (
         skin.vertices.astype("<f4"),

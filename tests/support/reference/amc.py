@@ -14,7 +14,7 @@ MAX_NUMBER_LENGTH = 15  # digits of a frame's number
 def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
     """Return the numbers (frames, columns) of a motion, as the file prints them.
 
-    Complaints name the first line at fault; of a frame with a bone twice, or without one, it is
+    Errors name the first line at fault; of a frame with a bone twice, or without one, it is
     the line of the frame's number.
     """
     columns, width = _columns(bones)
@@ -55,11 +55,11 @@ def _columns(bones: Asf) -> tuple[dict[bytes, tuple[int, int]], int]:
 def _read_bone(line: Line, columns: dict[bytes, tuple[int, int]], row: F64) -> int:
     name = line.words[0].decode("utf-8", "replace")
     if line.words[0] not in columns:
-        raise line.fault(f"the skeleton has no bone called {name[:40]!r}")
+        raise line.fault(f"the skeleton has no bone {name[:40]!r}")
     start, count = columns[line.words[0]]
     if len(line.words) != count + 1:
         raise line.fault(
-            f"bone {name!r} has {count} degrees of freedom, but {len(line.words) - 1} values"
+            f"bone {name!r} has {count} degrees of freedom, got {len(line.words) - 1} values"
         )
     for k, word in enumerate(line.words[1:]):
         value = parse_number(word)
@@ -89,5 +89,5 @@ def _is_number(line: Line) -> bool:
 def _frame_number(line: Line) -> int:
     word = line.words[0]
     if not _is_number(line) or len(word) > MAX_NUMBER_LENGTH:
-        raise line.fault(f"expected a frame's number, got {word[:40].decode('utf-8', 'replace')!r}")
+        raise line.fault(f"expected a frame number, got {word[:40].decode('utf-8', 'replace')!r}")
     return int(word)

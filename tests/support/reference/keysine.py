@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from keysine_payload import PayloadHead, checksum
+from keysine_tracks import Rotation
 from mocpack import rotations
 from mocpack.arrays import F64, I64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import PayloadHead, checksum
-from mocpack.codecs.keysine.tracks import Rotation
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from reference.keysine_grid import GridRows, grid_curves

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from keysine_payload import Grid
 from mocpack.arrays import F64, I64
-from mocpack.codecs.keysine.payload import Grid
 from mocpack.coding.series import SMOOTH_FORECAST, ColumnGroup, Forecast, Predictor, select_features
 from mocpack.errors import CorruptionError
 from mocpack.skeleton import Skeleton

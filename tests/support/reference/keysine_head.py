@@ -6,21 +6,8 @@ import struct
 
 import numpy as np
 
-from mocpack.arrays import F64, I32, U8
-from mocpack.clip import ClipHeader
-from mocpack.codec import Read
-from mocpack.codecs.keysine.payload import (
-    FIRST_FRAME_ALONE,
-    GRID,
-    LONGEST_BLOCK,
-    LONGEST_GROUP,
-    MOST_SHIFT,
-    THOROUGH,
-    Grid,
-    PayloadHead,
-    checksum,
-)
-from mocpack.codecs.keysine.tracks import (
+from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH, Grid, PayloadHead, checksum
+from keysine_tracks import (
     AXES_BITS,
     BASIS,
     COLUMNS,
@@ -35,6 +22,9 @@ from mocpack.codecs.keysine.tracks import (
     Translation,
     hinges_of,
 )
+from mocpack.arrays import F64, I32, U8
+from mocpack.clip import ClipHeader
+from mocpack.codec import Read
 from mocpack.coding.fields import FieldReader
 from mocpack.errors import CorruptionError
 from reference.keysine_plan import Plan, build_plan
@@ -54,6 +44,7 @@ SHORTEST_PAYLOAD = 3  # bytes: the size of the head fits in them
 MEAN_NUMBER, STILL_NUMBER, KEY_STEP_NUMBER, ORIGIN_NUMBER, PLACE_NUMBER, SIZE_NUMBER = range(6)
 COUNT_NUMBER, CHANNEL_NUMBER, SOURCE_NUMBER, BAND_NUMBER, FACTOR_NUMBER = range(6, 11)
 PRECISION_NUMBER, SCALE_NUMBER, TURN_NUMBER = 11, 15, 19
+MAX_BLOCK_FRAMES, LONGEST_GROUP, MOST_SHIFT = 512, 8192, 8  # frames, frames, bits
 ROTATION_KINDS, FAST_BAND, FARTHEST_TURN = 5, 3, 1 << 18
 HINGE_STARTS = [0, 128, 384, 3968, 4096]
 
@@ -129,7 +120,7 @@ class HeadSymbols:
         )
 
     def check(self, head: PayloadHead, frame_count: int) -> None:
-        """Complain about fields that are out of their ranges."""
+        """Raise an error for fields out of range."""
         alone, on_grid = head.first_frame_alone, head.grid is not None
         allowed = 7 if on_grid else 3
         _check("mode", self.mode, self.mode & allowed, self.mode & allowed)
@@ -139,7 +130,7 @@ class HeadSymbols:
         _check("groups in a segment", head.groups_per_segment, 1, 2**31 - 1)
         _check("groups", head.group_count, (1 + alone) if frame_count > 1 else 0, frame_count - 1)
         _check("frames before the first group", int(alone), 0, int(frame_count > 2))
-        longest = LONGEST_BLOCK if on_grid else LONGEST_GROUP
+        longest = MAX_BLOCK_FRAMES if on_grid else LONGEST_GROUP
         _check("frames in a group", _longest_group(head, frame_count), 0, longest)
         _check("layers of a grid", head.layer_count, 1, 1 if on_grid else 16)
 
@@ -179,7 +170,7 @@ class HeadSymbols:
                 row[BASIS], precision = self._axes(precision)
             if kind >= Rotation.VECTOR:
                 along = kind == Rotation.HINGE
-                row[HELD] |= self._held(own.turn_limits, narrow=not along) << slides
+                row[HELD] |= self._limit_flags(own.turn_limits, narrow=not along) << slides
             if kind >= Rotation.VECTOR:
                 row[ROTATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
             if j not in header.translated_joints:
@@ -193,7 +184,7 @@ class HeadSymbols:
             if kind == Translation.MOVING:
                 row[ORIGIN] = self._numbers(ORIGIN_NUMBER, 3)
             if kind >= Translation.MOVING:
-                row[HELD] |= self._held(own.slide_limits)
+                row[HELD] |= self._limit_flags(own.slide_limits)
             if kind >= Translation.MOVING:
                 row[TRANSLATION_KEY_STEP] = step = step + self._number(KEY_STEP_NUMBER)
         return table
@@ -203,7 +194,7 @@ class HeadSymbols:
         symbol = self._coder.symbol(HINGE_STARTS)
         return (0, 1, moving, None)[symbol]
 
-    def _held(self, limits: F64, *, narrow: bool = False) -> int:
+    def _limit_flags(self, limits: F64, *, narrow: bool = False) -> int:
         """Read which hinges hold their joint within their limits (N, 2), a bit for each.
 
         Only those that have limits can; with `narrow`, those whose limits are less than a full

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from keysine_tracks import hinges_of
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.codecs.keysine.tracks import hinges_of
 from mocpack.hinges import rotation_about
 from mocpack.skeleton import Skeleton
 from reference.keysine_plan import Track

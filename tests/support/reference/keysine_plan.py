@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import _core, rotations
-from mocpack.arrays import F64, I32
-from mocpack.clip import ClipHeader
-from mocpack.codecs.keysine.tracks import (
+from keysine_tracks import (
     AXES_GRID,
     BASIS,
     CHANNELS,
@@ -29,6 +26,9 @@ from mocpack.codecs.keysine.tracks import (
     Translation,
     hinges_of,
 )
+from mocpack import _core, rotations
+from mocpack.arrays import F64, I32
+from mocpack.clip import ClipHeader
 from mocpack.errors import CorruptionError
 
 SHELL_RADIUS_M = 0.03  # meters
@@ -131,7 +131,7 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
         above[j] = above[parent]
         if row[TRANSLATION_KIND] >= Translation.MOVING:
             axes, limits = np.eye(3), np.zeros((0, 2))
-            free_limits = _held(row[HELD], hinges[j].slide_limits)
+            free_limits = _limit_values(row[HELD], hinges[j].slide_limits)
             if row[TRANSLATION_KIND] == Translation.SLIDING:
                 axes = rotations.rotate(header.skeleton.rest[j], hinges[j].slides).T
                 limits, free_limits = free_limits / shifts[j], limits
@@ -163,7 +163,7 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
             size = KEY_STEP * step_size(unit, index)
             base, angles, full_turns = still[j], np.zeros(0), np.zeros(0)
             limits = np.zeros((0, 2))
-            free_limits = _held(row[HELD] >> len(hinges[j].slides), hinges[j].turn_limits)
+            free_limits = _limit_values(row[HELD] >> len(hinges[j].slides), hinges[j].turn_limits)
             if kind == Rotation.HINGE:
                 turns = hinges[j].turns
                 axes = (
@@ -190,7 +190,7 @@ def build_plan(table: I32, header: ClipHeader, unit: float, fine: float) -> Plan
     return Plan(tracks, channels, still, places)
 
 
-def _held(rows: int, limits: F64) -> F64:
+def _limit_values(rows: int, limits: F64) -> F64:
     """Return the limits (N, 2) of those hinges whose bit is set; others have none."""
     within = (rows >> np.arange(len(limits)) & 1)[:, np.newaxis] != 0
     return np.where(within, limits, np.array([-np.inf, np.inf]))

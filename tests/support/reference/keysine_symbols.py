@@ -15,7 +15,6 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.arrays import I64
-from mocpack.codecs.keysine.payload import LONGEST_BLOCK
 from mocpack.errors import CorruptionError
 from reference.keysine_plan import Plan
 from reference.table_reader import TableReader
@@ -24,6 +23,7 @@ SYMBOLS, ESCAPE, FINE, COARSE, LARGEST = 32, 31, 2, 1, 1 << 30
 BAND_ENDS = (1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58)
 STEPS, STEP_ESCAPE, FIRST_GUESS, STEP_GUESSES = 64, 23, 5, 8
 SIGNS = 12  # that are read at once
+MAX_BLOCK_FRAMES = 512  # frames
 RATIOS = (1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256)
 SHAPES = {
     "MAGNITUDE_WEIGHTS": (4, 4, 13),
@@ -135,7 +135,7 @@ def read_group(coder: TableReader, plan: Plan, edges: I64, length: int, tempo: i
     """Read how a group is split, and the keys between those at its ends."""
     splits = coder.symbol(tables()["SPLIT_TABLE"].tolist())
     blocks = 1 << splits
-    if blocks > length or -(-length // blocks) > LONGEST_BLOCK:
+    if blocks > length or -(-length // blocks) > MAX_BLOCK_FRAMES:
         raise CorruptionError(f"keysine payload: {blocks} blocks in a group of {length} frames")
     keys = np.zeros((blocks + 1, plan.channel_count), np.int64)
     keys[[0, -1]] = edges

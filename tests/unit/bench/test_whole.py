@@ -37,8 +37,3 @@ def test_folders_with_files_of_one_name_are_counted_apart_and_a_bad_file_is_said
 def test_a_folder_without_motion_is_named(whole, tmp_path):
     with pytest.raises(UsageError, match=naming(f".bvh '{tmp_path}' MOCPACK_DATA")):
         whole.motions(str(tmp_path))
-
-
-def test_the_line_goes_between_its_marks(whole):
-    text = f"before\n{whole.BEGIN}\nold\n{whole.END}\nafter"
-    assert whole.placed(text, "new") == f"before\n{whole.BEGIN}\nnew\n{whole.END}\nafter"

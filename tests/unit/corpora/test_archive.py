@@ -19,7 +19,7 @@ from mocpack.container import (
     Index,
     read_clip_file,
     read_trailer,
-    stored,
+    to_stored_clip,
 )
 from mocpack.container.archive_index import pack_index
 from mocpack.container.chunks import pack_chunk
@@ -135,7 +135,7 @@ def test_appending_to_shards_touches_none_of_them(takes, archive, tmp_path):
         assert all(found.read(name) == one.read(name) for name in found.names)
 
 
-def test_merging_codes_nothing_anew(takes, archive, tmp_path):
+def test_merging_codes_nothing_again(takes, archive, tmp_path):
     pack({"e": takes["a"]}, tmp_path / "other.mocps", FAST)
     merge([archive, tmp_path / "other.mocps"], tmp_path / "both.mocps")
     with open_corpus(tmp_path / "both.mocps") as both, open_corpus(archive) as one:
@@ -198,7 +198,7 @@ def test_each_motion_of_a_scene_is_a_clip(tmp_path):
         assert found.names == ("duo/x", "duo/y")
 
 
-def test_packed_files_are_coded_anew_only_for_a_tighter_bound(takes, tmp_path):
+def test_packed_files_are_coded_again_only_for_a_tighter_bound(takes, tmp_path):
     coarse = tmp_path / "a.mocp"
     coarse.write_bytes(mocpack.encode(walk(1.0), max_error="5mm", effort="fast"))
     for bound, same in (("5mm", True), ("1cm", True), ("1mm", False)):
@@ -343,8 +343,8 @@ def test_hostile_indices_are_format_errors_and_nothing_else():
     data = mocpack.encode(walk(0.3), max_error="5mm", effort="fast")
     out = io.BytesIO()
     writer = ArchiveWriter(out)
-    writer.add(stored("a", data, 200))
-    writer.add(stored("b", data, 100))
+    writer.add(to_stored_clip("a", data, 200))
+    writer.add(to_stored_clip("b", data, 100))
     whole = inflate(pack_index(writer.index()), 1 << 20)
     rng = np.random.default_rng(1)
     for _ in range(300):

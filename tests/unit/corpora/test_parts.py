@@ -1,4 +1,4 @@
-"""Packing in parts: the bytes that one run makes, whoever packs what, in whatever order."""
+"""Packing in parts: the bytes that one run makes, anyone who packs what, in whatever order."""
 
 import os
 import signal
@@ -64,8 +64,8 @@ def test_parts_join_to_the_bytes_of_one_run(takes, tmp_path, monkeypatch, most):
     meta = pa.table({"clip": ["take1"], "mood": ["glad"]})
     ending = {"meta": meta, "name_pattern": r"(?P<number>\d)"}
     refused = pack(takes, tmp_path / "one.mocps", FAST, **ending)
-    monkeypatch.setattr(planning, "FEW_PARTS", 1)
-    monkeypatch.setattr(planning, "MOST_FILES", most)
+    monkeypatch.setattr(planning, "MIN_PARTS", 1)
+    monkeypatch.setattr(planning, "MAX_PART_FILES", most)
     plan = Plan.make(takes, FAST)
     assert max(len(part.files) for part in plan.parts) == min(most, 6)
     pack_parts(plan.parts, str(tmp_path / "parts"), here)
@@ -93,7 +93,7 @@ def test_a_part_that_is_there_is_not_packed_again(takes, tmp_path):
     assert len(asked) == 5
 
 
-def test_a_damaged_part_is_packed_anew_by_the_next_run(takes, tmp_path, one):
+def test_a_damaged_part_is_packed_again_by_the_next_run(takes, tmp_path, one):
     plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
     pack_parts(plan.parts, str(folder), here)
     path = folder / plan.parts[1].file_name
@@ -195,8 +195,8 @@ def dying(work, jobs, on_progress):
 def test_a_file_that_ends_three_processes_is_refused_and_no_other(
     takes, tmp_path, monkeypatch, most
 ):
-    monkeypatch.setattr(planning, "FEW_PARTS", 1)
-    monkeypatch.setattr(planning, "MOST_FILES", most)
+    monkeypatch.setattr(planning, "MIN_PARTS", 1)
+    monkeypatch.setattr(planning, "MAX_PART_FILES", most)
     poison, weak = takes["take1"], takes["take4"]
     poison.with_suffix(".lives").write_text("99")
     weak.with_suffix(".lives").write_text("2")

@@ -9,7 +9,7 @@ import pytest
 
 import mocpack
 from mocpack.corpora import PackOptions, planning
-from mocpack.corpora.planning import MOST_BYTES, FileHashes, Plan, PlannedFile
+from mocpack.corpora.planning import MAX_PART_BYTES, FileHashes, Plan, PlannedFile
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import list_skeletons
 from mocpack.testing import walk
@@ -58,7 +58,7 @@ def test_whatever_changes_a_part_changes_its_name(takes):
 def test_few_files_are_a_part_each_and_many_share_one():
     assert len(of_sizes(*[1] * 100).parts) == 100
     assert len(of_sizes(*[1] * 10_000).parts) == 625
-    large = of_sizes(*[MOST_BYTES // 4] * 10_000)
+    large = of_sizes(*[MAX_PART_BYTES // 4] * 10_000)
     assert {len(part.files) for part in large.parts} == {4}
     assert [one for part in large.parts for one in part.files] == list(large.files)
     assert of_sizes().parts == []
@@ -143,7 +143,7 @@ def test_a_folder_of_motions_is_looked_through_once_for_skeletons(tmp_path, monk
     marks = {one.companions_mark for one in Plan.make(files, FAST).files}
     assert len(marks) == 1
     assert marks != {""}
-    assert 1 <= len(looked) <= planning.READERS  # those that began at the same time
+    assert 1 <= len(looked) <= planning.HASHING_THREADS  # those that began at the same time
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ def test_a_plan_goes_through_its_file(takes):
         (lambda lines: [*lines, b"[" * 100_000 + b"\n"], "line 5 JSON"),
         (lambda lines: [*lines, b"[]\n"], "line 5 list"),
         (lambda lines: [*lines, b'{"clip": 3}\n'], "line 5 clip 3"),
-        (lambda lines: [lines[0], lines[2], lines[1]], "plan.jsonl order"),
+        (lambda lines: [lines[0], lines[2], lines[1]], "plan.jsonl sorted"),
         (
             lambda lines: [lines[0].replace(b'"keys": false', b'"keys": 0'), *lines[1:]],
             "line 1 keys 0",

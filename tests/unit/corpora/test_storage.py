@@ -61,7 +61,7 @@ def test_what_is_not_there_is_named(place):
     assert caught.value.filename == name
 
 
-def test_what_a_store_complains_of_is_an_error_that_names_the_address(tmp_path):
+def test_what_a_store_raises_errors_of_is_an_error_that_names_the_address(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder") as caught:
         storage.read(f"{tmp_path.as_uri()}/folder")

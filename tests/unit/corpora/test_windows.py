@@ -1,4 +1,4 @@
-"""Windows: the same numbers that clips give, whoever asks for them and from wherever."""
+"""Windows: the same numbers that clips give, anyone who asks for them and from wherever."""
 
 import multiprocessing
 import pickle
@@ -115,7 +115,7 @@ def test_mirroring_knows_rest_rotations_and_translated_joints():
     from mocpack import mirroring
 
     skeleton = replace(clip.skeleton, rest=np.tile(rest[0], (len(rest), 1)))
-    partner = mirroring.partners(skeleton, None)
+    partner = mirroring.mirror_partners(skeleton, None)
     for axis in range(3):
         try:
             expected, _ = mirroring.mirror_pose(

@@ -92,7 +92,7 @@ def test_a_body_model_gives_the_bones_of_its_shape(tmp_path):
         ({"poses": np.zeros((0, 156))}, "poses (0, 156)"),
         ({"poses": np.full((5, 156), np.nan)}, "poses"),
         ({"trans": np.zeros((4, 3))}, "trans (5, 3) (4,"),
-        ({"trans": np.full((5, 3), 1e30)}, "metres"),
+        ({"trans": np.full((5, 3), 1e30)}, "translations"),
         ({"mocap_framerate": None}, "mocap_framerate 0"),
         ({"mocap_framerate": -1.0}, "mocap_framerate -1"),
         ({"dmpls": np.zeros((3, 8))}, "dmpls 5 3"),

@@ -384,7 +384,7 @@ def test_acclaim_and_bvh_of_the_same_motion_agree():
             offsets[j] = motion.skeleton.offsets[j]
     skeleton = mocpack.Skeleton(bvh.skeleton.names, bvh.skeleton.parents, offsets)
     whole = Clip(bvh.with_header(skeleton=skeleton), bvh.rotations, bvh.translations)
-    # the BVH's numbers have four decimals, 2.8 micrometres
+    # the BVH's numbers have four decimals, 2.8 micrometers
     assert np.abs(whole.positions() - motion.positions()).max() < 1e-5
 
 
@@ -483,7 +483,7 @@ def test_a_thousand_names_that_become_one_word_are_numbered():
     assert len(set(words)) == len(names)
 
 
-def _frames_or_complaint(read_frames, motion: bytes, *, complete: bool) -> object:
+def _frames_or_message(read_frames, motion: bytes, *, complete: bool) -> object:
     try:
         return read_frames(motion, asf.parse(ASF), complete=complete).tolist()
     except FormatError as error:
@@ -523,8 +523,8 @@ def test_native_and_python_readers_say_the_same_of_changed_files(complete):
         for _ in range(rng.integers(1, 4)):
             at, width = rng.integers(0, len(motion)), rng.integers(0, 3)
             motion = motion[:at] + pieces[rng.integers(len(pieces))] + motion[at + width :]
-        native = _frames_or_complaint(amc.read_frames, motion, complete=complete)
-        python = _frames_or_complaint(reference.read_frames, motion, complete=complete)
+        native = _frames_or_message(amc.read_frames, motion, complete=complete)
+        python = _frames_or_message(reference.read_frames, motion, complete=complete)
         if python == []:
             assert names(native, "frames")
         else:

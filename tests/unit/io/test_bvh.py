@@ -15,7 +15,7 @@ from mocpack.testing.motions import hard_clips, walk
 from naming import naming
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
-# every joint has its own layout; 1 unit = 1 metre where not said otherwise
+# every joint has its own layout; 1 unit = 1 meter where not said otherwise
 BVH = b"""HIERARCHY
 ROOT Hips
 {
@@ -353,7 +353,7 @@ def test_more_end_sites_than_a_file_can_hold_are_refused_with_their_line():
 
 
 def far_arm(bone, seed=0):
-    """A chain of four bones of that length in metres, which turn at random."""
+    """A chain of four bones of that length in meters, which turn at random."""
     rng = np.random.default_rng(seed)
     offsets = np.array([[0.0, 0, 0]] + [[bone, 0, 0]] * 3)
     skeleton = Skeleton(tuple("abcd"), (-1, 0, 1, 2), offsets, offsets[1:2], (3,))
@@ -363,7 +363,7 @@ def far_arm(bone, seed=0):
 
 @pytest.mark.parametrize("bone", [0.3, 30.0, 16_000.0])
 @pytest.mark.parametrize("suffix", [".bvh", ".amc"])
-def test_text_moves_no_joint_by_a_micrometre_however_long_its_lever(bone, suffix):
+def test_text_moves_no_joint_by_a_micrometer_however_long_its_lever(bone, suffix):
     clip = far_arm(bone)
     skeleton = {".bvh": None, ".amc": write_bytes(clip, ".asf")}[suffix]
     back = read_bytes(write_bytes(clip, suffix), unit=1.0, skeleton=skeleton)

@@ -1,7 +1,7 @@
 """From each format to each where meaning allows: what comes back, and what is said to be lost.
 
 `conversions.txt` beside this holds a line for each pair; `python tests/unit/io/test_conversions.py`
-writes it anew, on purpose.
+writes it again, on purpose.
 """
 
 import sys

@@ -68,7 +68,7 @@ def test_a_unit_scales_the_body_too():
         (motion([["x", *frame()[1:]]]), "Frames"),
         (motion([[10**400, *frame()[1:]]]), "Frames 1e308"),
         (motion([frame(), frame(float("nan"))]), "Frames"),
-        (motion([frame(place=(1e30, 0, 0))]), "metres"),
+        (motion([frame(place=(1e30, 0, 0))]), "translations"),
         (b'{"Frames": ' + b"[" * 100_000, "JSON"),
         (b'{"Frames": [[1, 2', "JSON"),
         (b'{"Frames": 3}', "Frames"),

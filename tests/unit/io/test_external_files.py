@@ -251,7 +251,7 @@ def test_a_robot_of_a_motion_keeps_to_its_folder(folders):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes by name")
 def test_value_clips_of_a_usd_are_not_opened(folders, monkeypatch):
-    """USD opens them by itself when it is asked for a value."""
+    """USD opens them by itself when it is requested a value."""
     from mocpack.io import child
 
     inside, outside = folders

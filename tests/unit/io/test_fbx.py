@@ -164,9 +164,9 @@ def test_layers_add_or_cover_by_their_weight(mode, weight):
 
 
 def test_units_and_the_axis_that_is_up_are_those_of_the_scene():
-    metres = read_bytes(binary(swinging(unit=100.0)))
-    np.testing.assert_allclose(metres.positions()[0, 0], [1, 2, 3], atol=1e-9)
-    assert metres.unit == 1.0
+    meters = read_bytes(binary(swinging(unit=100.0)))
+    np.testing.assert_allclose(meters.positions()[0, 0], [1, 2, 3], atol=1e-9)
+    assert meters.unit == 1.0
     upright = read_bytes(binary(swinging(up=2)))
     np.testing.assert_allclose(upright.positions()[0, 0] * 100, [1, 3, -2], atol=1e-9)
     assert (upright.header.up, upright.unit) == ("z", 0.01)

@@ -172,7 +172,7 @@ def test_constant_scales_lose_their_noise_and_moving_ones_move():
     np.testing.assert_allclose(place(clip, 0.25, 1), [1.5, 0, 0], atol=1e-6)
 
 
-def test_normalised_integers_and_sparse_rows_are_read():
+def test_normalized_integers_and_sparse_rows_are_read():
     made = Made([{}, {}])
     turns = made.array([[0, 0, 0, 32767], [0, 0, 32767, -32768]], 5122, normalized=True)
     rows = np.array([2], np.uint8)

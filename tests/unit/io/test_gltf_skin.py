@@ -119,7 +119,7 @@ def test_a_file_without_a_mesh_has_no_skin():
 
 
 @pytest.mark.parametrize(
-    ("change", "complaint"),
+    ("change", "message"),
     [
         ({"attributes": {}}, "accessors"),
         ({"attributes": 3}, "attributes"),
@@ -127,9 +127,9 @@ def test_a_file_without_a_mesh_has_no_skin():
         ({"extensions": {"KHR_draco_mesh_compression": {}}}, "KHR_draco"),
     ],
 )
-def test_a_mesh_that_contradicts_the_format_is_a_sentence(change, complaint):
+def test_a_mesh_that_contradicts_the_format_is_a_sentence(change, message):
     data = bar(**change).glb()
-    with pytest.raises(FormatError, match=complaint):
+    with pytest.raises(FormatError, match=message):
         read_skin(data, read(data))
 
 

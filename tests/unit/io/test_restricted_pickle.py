@@ -105,8 +105,8 @@ def test_whatever_else_a_pickle_does_is_refused(name):
     assert not Path("/tmp/mocpack-was-here").exists()
 
 
-def test_the_complaint_names_what_was_named():
-    with pytest.raises(FormatError, match=r"names (posix|nt|os)\.system"):
+def test_the_message_names_what_was_named():
+    with pytest.raises(FormatError, match=r"(posix|nt|os)\.system"):
         load(pickle.dumps(Command()))
 
 
@@ -138,7 +138,7 @@ def test_a_memo_of_a_huge_number_takes_no_memory():
 def test_a_swelling_pickle_is_refused():
     import zlib
 
-    with pytest.raises(FormatError, match="swells"):
+    with pytest.raises(FormatError, match="expands"):
         load(zlib.compress(bytes(1 << 26), 9))
 
 

@@ -61,7 +61,7 @@ def test_a_motion_of_every_dialect_needs_the_robot_that_it_moves(clip, tmp_path,
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_a_unit_scales_a_table_and_is_refused_of_files_in_metres(clip, robot_file, tmp_path, name):
+def test_a_unit_scales_a_table_and_is_refused_of_files_in_meters(clip, robot_file, tmp_path, name):
     path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
     mocpack.write(clip, path, dialect=name)
     given = {"robot": robot_file, "unit": "cm", "allow_pickle": True}

@@ -32,8 +32,8 @@ def test_content_counts_before_the_extension(tmp_path):
 
 def test_what_nobody_knows_is_told_what_there_is(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
-    complaint = naming("notes.txt .amc .asf .bvh .glb .npz .pc2")
-    with pytest.raises(FormatError, match=complaint):
+    message = naming("notes.txt .amc .asf .bvh .glb .npz .pc2")
+    with pytest.raises(FormatError, match=message):
         read_file(tmp_path / "notes.txt")
 
 

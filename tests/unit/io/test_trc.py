@@ -79,7 +79,7 @@ def test_what_is_written_reads_back_as_the_same_numbers():
         (b"PathFileType\n\n\n\n\n\n1\t2", "line 4"),
         (table([[1, "", 1, 2, 3, 4, 5, 6]]), "x.trc time"),
         (table([[*ROWS[0], 7]]), "frame 1 8"),
-        (table([[1, 0.0, 1e300, 2, 3, 4, 5, 6]]), "metres"),
+        (table([[1, 0.0, 1e300, 2, 3, 4, 5, 6]]), "translations"),
         (table([ROWS[1], ROWS[0]]), "times 0.01 0.0"),
     ],
 )

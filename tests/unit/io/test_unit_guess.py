@@ -11,7 +11,7 @@ from mocpack.io.unit_guess import CANDIDATES, CMU_UNIT, guess_unit
 from mocpack.skeleton import Skeleton
 from mocpack.testing.motions import humanoid
 
-UNITS = {name: metres for name, (metres, _) in CANDIDATES.items()}
+UNITS = {name: meters for name, (meters, _) in CANDIDATES.items()}
 
 
 @dataclass

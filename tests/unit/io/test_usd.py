@@ -20,7 +20,7 @@ from naming import naming
 
 pytest.importorskip("pxr")
 
-ROUNDING = 1e-6  # metres: numbers of UsdSkel are 32-bit floats
+ROUNDING = 1e-6  # meters: numbers of UsdSkel are 32-bit floats
 
 
 def posed_by_usd(data, ending, path="/Clip/Skeleton"):
@@ -272,7 +272,7 @@ def test_damaged_files_are_sentences():
             assert np.isfinite(read_bytes(data).positions()).all()
 
 
-def test_a_complaint_of_usd_names_neither_its_sources_nor_our_folders(tmp_path):
+def test_a_message_of_usd_names_neither_its_sources_nor_our_folders(tmp_path):
     (tmp_path / "a.usdc").write_bytes(b"\x98 no scene" * 100)
     with pytest.raises(CorruptionError) as caught:
         mocpack.read(tmp_path / "a.usdc")

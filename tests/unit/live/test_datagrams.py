@@ -286,13 +286,13 @@ def test_a_performer_that_floods_or_sends_damage_is_sent_away(wire):
     wire.come("a", "/stage/anna", "send")
     for _ in range(120):
         wire.say("a", sender.hello.to_bytes())
-    assert any(b"more than a peer may send" in m for m in wire.got["a"])
+    assert any(b"per second" in m for m in wire.got["a"])
     wire.relay.limits = Limits(max_bad_packets=5)
     wire.come("b", "/stage/ben", "send")
     wire.say("b", sender.hello.to_bytes())
     for t in range(10):
         wire.say("b", bytes([*made[t][:-1], made[t][-1] ^ 1]))
-    assert any(b"packets are damaged" in m for m in wire.got["b"])
+    assert any(b"damaged packets" in m for m in wire.got["b"])
     assert not wire.relay.list_performers("stage")
 
 
@@ -346,7 +346,7 @@ def test_one_host_has_so_many_peers_and_no_more(wire):
 def test_a_place_has_one_performer_whatever_way_they_came(wire):
     wire.come("a", "/stage/anna", "send")
     wire.say("a", packets(1)[0].hello.to_bytes())
-    assert "somebody performs" in wire.come("b", "/stage/anna", "send")["refused"]
+    assert "already in use" in wire.come("b", "/stage/anna", "send")["refused"]
 
 
 # over UDP itself

@@ -464,7 +464,7 @@ def test_hosts_that_are_configured_are_served_and_no_others():
 
 
 @pytest.mark.parametrize("twice", ["Host", "Origin", "Upgrade"])
-def test_a_header_given_twice_is_refused_without_a_complaint(twice, caplog):
+def test_a_header_given_twice_is_refused_without_a_message(twice, caplog):
     async def play(relay):
         own = f"127.0.0.1:{relay.port}"
         asked = [f"Host: {own}", f"Origin: http://{own}", *HANDSHAKE]
@@ -506,7 +506,7 @@ def test_a_flood_of_half_open_and_slow_connections_does_not_delay_the_end():
     asyncio.run(asyncio.wait_for(play(), 60))
 
 
-def test_who_is_gone_before_being_accepted_leaves_no_complaint(caplog):
+def test_who_is_gone_before_being_accepted_leaves_no_message(caplog):
     async def play(relay):
         for _ in range(50):
             with socket.create_connection(("127.0.0.1", relay.port)) as one:

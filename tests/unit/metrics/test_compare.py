@@ -112,7 +112,7 @@ def test_clips_that_cannot_be_compared_say_why(arm):
     refuses(arm(), arm(skeleton=three), "2 3 joints")
     refuses(arm(), arm(skeleton=names), "joint 1 'hand' 'paw'")
     refuses(arm(), arm(skeleton=bare), "sites")
-    refuses(arm(skeleton=three), arm(skeleton=flat), "'c' parent")
+    refuses(arm(skeleton=three), arm(skeleton=flat), "'c' parents")
 
 
 def test_meshes_that_cannot_be_compared_say_why(arm):

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import mocpack
+from keysine_payload import stated_unit
 from mocpack import _api, rotations
 from mocpack.clip import Clip, measure_error
 from mocpack.codec import Quality
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import stated_unit
 from mocpack.codecs.raw import Raw
 from mocpack.errors import (
     BoundError,
@@ -146,20 +146,6 @@ class CoarseOnly(Raw):
 def test_a_search_passes_over_settings_that_a_codec_cannot_encode():
     made = _api.encode_measured(walk(0.1), CoarseOnly(), size="1MB")
     assert made.codec.step == pytest.approx(0.01, rel=0.1)
-
-
-def test_the_longest_search_does_not_repeat_a_transform_that_failed(monkeypatch):
-    efforts = []
-
-    def fail(self, *args, **options):
-        efforts.append(self.effort)
-
-    monkeypatch.setattr(Keysine, "_bounded", fail)
-    clip = walk(0.2)
-    codec = Keysine(max_error=1e-4, effort="best", layers=3)
-    back = codec.decode(codec.encode(clip), clip.header)
-    assert measure_error(clip, back).max <= 1e-4
-    assert set(efforts) == {"default"}
 
 
 def test_a_bound_of_nanometers_is_kept_without_a_warning():

@@ -1,15 +1,15 @@
-// The page of a relay: a stage, live.
+// The live page of a relay.
 
 import wasmUrl from "../../../js/dist/live.wasm?url";
 import { live, type Stage } from "./decoder";
 import { LiveScene } from "./scene";
 import { Table } from "./table";
 
-const WAITING = "nobody is on the stage yet";
+const WAITING = "no performer is connected yet";
 
 declare global {
   interface Window {
-    /** For tests: what the scene shows. */
+    /** For tests: the state of the scene. */
     mocpackStage?: { shown: LiveScene["shown"]; stage: Stage | null };
   }
 }
@@ -25,7 +25,7 @@ const scene = new LiveScene(byId<HTMLCanvasElement>("view"));
 const table = new Table(byId<HTMLTableElement>("performers"));
 window.mocpackStage = { shown: () => scene.shown(), stage: null };
 
-/** The stage that the address names: `?stage=rehearsal`, else "stage". */
+/** Returns the stage from the URL: `?stage=rehearsal`, else "stage". */
 function address(): string {
   const name = new URLSearchParams(location.search).get("stage") ?? "stage";
   const url = new URL(`./${encodeURIComponent(name)}`, location.href);
@@ -34,7 +34,7 @@ function address(): string {
   return url.href;
 }
 
-/** What the reader chose: how many seconds behind, or as much as arrivals spread. */
+/** Returns the chosen delay in seconds, or "auto" for a jitter buffer. */
 function wanted(): number | "auto" {
   return delay.value === "auto" ? "auto" : Number(delay.value);
 }
@@ -63,7 +63,7 @@ async function watch(token?: string): Promise<void> {
   }, 500);
 }
 
-/** Without a token first; where the relay asks for one, so does the page. */
+/** Connects without a token first; asks for one if the relay requires it. */
 function askForToken(): void {
   const form = byId<HTMLFormElement>("way-in");
   form.hidden = false;

@@ -1,4 +1,4 @@
-// Performers on a ground, each in a colour of their own.
+// Performers on a ground, each with their own color.
 
 import {
   Box3,
@@ -18,14 +18,14 @@ import { Figure, shadowMaterial, solidMaterial } from "../figure";
 import { Ground } from "../ground";
 import { worldPositions, type LivePose, type Skeleton } from "./decoder";
 
-const FROM = new Vector3(2.6, 1.1, 4.2).normalize(); // where the camera stands, as seen from the performers
+const FROM = new Vector3(2.6, 1.1, 4.2).normalize(); // direction from the performers to the camera
 const MARGIN = 1.1; // around all performers
-const MIN_RADIUS_M = 1; // metres around one
-const CAMERA_FOLLOW_S = 0.7; // seconds in which the camera comes most of the way to where performers are
+const MIN_RADIUS_M = 1;
+const CAMERA_FOLLOW_S = 0.7; // time constant of the camera
 
-const COLOURS = ["#0b7285", "#c2255c", "#e67700", "#5f3dc4", "#2b8a3e", "#1864ab", "#a61e4d"];
+const COLORS = ["#0b7285", "#c2255c", "#e67700", "#5f3dc4", "#2b8a3e", "#1864ab", "#a61e4d"];
 
-/** What the scene has of a performer. */
+/** State of a performer in the scene. */
 interface Shown {
   number: number;
   /** Seconds on the sender's clock. */
@@ -36,7 +36,7 @@ interface Shown {
 
 interface Actor {
   figure: Figure;
-  space: Box3; // around what is shown
+  space: Box3; // bounding box of the current pose
   pose: LivePose | null;
   shown: LivePose | null;
 }
@@ -51,8 +51,8 @@ export class LiveScene {
   private readonly shadows = new Group();
   private used = 0;
   private placed = false;
-  private taken = false; // whether the reader moves the camera
-  private drawn = 0; // when, in milliseconds
+  private taken = false; // whether the user moved the camera
+  private drawn = 0; // time of the last draw, milliseconds
 
   constructor(private readonly canvas: HTMLCanvasElement) {
     this.renderer = new WebGLRenderer({ canvas, antialias: true, alpha: true, stencil: true });
@@ -61,21 +61,21 @@ export class LiveScene {
     this.controls.addEventListener("start", () => (this.taken = true));
     const sun = new DirectionalLight(0xffffff, 1.8);
     sun.position.set(0.55, 1, 0.4);
-    // what casts along the light lands on the ground
+    // projects along the light onto the ground
     this.shadows.matrixAutoUpdate = false;
     this.shadows.matrix.set(1, -0.55, 0, 0, 0, 0, 0, 0.001, 0, -0.4, 1, 0, 0, 0, 0, 1);
     this.scene.add(this.ground.mesh, sun, new HemisphereLight(0xffffff, 0x888888, 1.4));
     this.scene.add(this.shadows);
-    this.ground.colour("#888888");
+    this.ground.color("#888888");
     this.look(new Sphere(new Vector3(0, 0.9, 0), 1.5), 1);
   }
 
-  /** Put a performer on the stage; returns the colour that they have. */
+  /** Adds a performer and returns their color. */
   add(name: string, skeleton: Skeleton): string {
     this.remove(name);
-    const colour = COLOURS[this.used++ % COLOURS.length];
+    const color = COLORS[this.used++ % COLORS.length];
     const material: MeshStandardMaterial = solidMaterial();
-    material.color = new Color(colour);
+    material.color = new Color(color);
     const shade = shadowMaterial();
     shade.opacity = 0.12;
     const figure = new Figure(skeleton, material, shade);
@@ -83,7 +83,7 @@ export class LiveScene {
     figure.group.visible = figure.shadow.visible = false;
     this.scene.add(figure.group);
     this.shadows.add(figure.shadow);
-    return colour;
+    return color;
   }
 
   remove(name: string): void {
@@ -95,7 +95,7 @@ export class LiveScene {
     this.actors.delete(name);
   }
 
-  /** Take a pose; the newest is drawn with the next picture. */
+  /** Sets a pose, which the next frame draws. */
   pose(name: string, pose: LivePose): void {
     const actor = this.actors.get(name);
     if (actor) actor.pose = pose;
@@ -114,7 +114,7 @@ export class LiveScene {
     this.renderer.render(this.scene, this.camera);
   }
 
-  /** What is on the stage now: of each performer the frame, and where the scene has the joints. */
+  /** Returns the frame and the joint positions of each performer. */
   shown(): Record<string, Shown> {
     return Object.fromEntries(
       [...this.actors]
@@ -143,7 +143,7 @@ export class LiveScene {
     actor.space.setFromArray(points);
   }
 
-  /** Keeps all performers in the picture, until the reader takes the camera. */
+  /** Keeps all performers in view until the user moves the camera. */
   private follow(): void {
     const now = performance.now();
     const part = this.placed ? 1 - Math.exp((this.drawn - now) / 1000 / CAMERA_FOLLOW_S) : 1;
@@ -157,7 +157,7 @@ export class LiveScene {
     this.placed = true;
   }
 
-  /** Goes `part` of the way to where a sphere fills the picture. */
+  /** Moves the camera by the fraction `part` to where a sphere fills the view. */
   private look({ center, radius }: Sphere, part: number): void {
     const half = Math.tan((this.camera.fov * Math.PI) / 360);
     const narrowest = Math.atan(half * Math.min(1, this.camera.aspect));

@@ -1,4 +1,4 @@
-// What is known of each performer, in a table.
+// The table of performers.
 
 import type { Performer } from "./decoder";
 
@@ -7,13 +7,13 @@ export class Table {
 
   constructor(private readonly table: HTMLTableElement) {}
 
-  add(name: string, colour: string): void {
+  add(name: string, color: string): void {
     this.remove(name);
     const row = this.table.tBodies[0].insertRow();
     const cells = Array.from({ length: 6 }, () => row.insertCell());
     const dot = document.createElement("span");
     dot.className = "dot";
-    dot.style.background = colour;
+    dot.style.background = color;
     cells[0].append(dot, name);
     this.rows.set(name, cells);
     this.table.hidden = false;

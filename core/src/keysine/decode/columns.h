@@ -1,4 +1,4 @@
-// Which joints a caller wants, and where in its rows they stand.
+// Which joints a caller selected, and their columns in its rows.
 #pragma once
 #include "keysine/decode/decode.h"
 #include "keysine/decode/plan.h"
@@ -8,7 +8,7 @@ namespace mocpack
 namespace keysine
 {
 
-// Columns of rotations and of translations; -1: nowhere.
+// Columns of rotations and translations; -1 if not selected.
 struct Columns
 {
 	const mocpack_Skeleton& skeleton;
@@ -37,15 +37,15 @@ struct Columns
 	{
 		return chosen ? chosen->translation_count : skeleton.translated_count;
 	}
-	bool wants(const Track& track) const
+	bool is_selected(const Track& track) const
 	{
 		return turn(track.joint) >= 0;
 	}
-	// Tracks up to the last that is wanted: those after it need not be read.
+	// Returns the number of tracks up to the last selected one; later tracks need not be read.
 	size_t selected_track_count(const Plan& plan) const
 	{
 		size_t count = plan.track_count;
-		while (count && !wants(plan.tracks[count - 1]))
+		while (count && !is_selected(plan.tracks[count - 1]))
 			--count;
 		return count;
 	}

@@ -1,11 +1,11 @@
-// What a small error of a joint costs, when the joints below take back what they can.
+// The cost of a small error of a joint after its descendants compensate as much as they can.
 //
-// Let ξ be the displacement of a joint's origin and the small turn of its frame. While all below stand as
-// they should, they move with it rigidly, so that a weighted sum of their squared displacements is ξᵀ Q ξ;
-// and when the joints below turn so that the sum is least, it still is, with a smaller Q. From the ends of
-// limbs to the root: Q of a joint is that of its own points, and of each child what is left after the child's
-// own turn. A joint that turns freely takes back all but the displacement of its origin; a hinge only what
-// lies about its axis.
+// Let ξ be the displacement of a joint's origin and the small rotation of its frame. If the descendants move
+// with it rigidly, a weighted sum of their squared displacements is ξᵀ Q ξ. If the descendants rotate to
+// minimize that sum, it is again a quadratic form, with a smaller Q. Q is computed from the ends of limbs to
+// the root: the Q of a joint's own points, plus what remains of each child's Q after the child's own
+// rotation. A free joint compensates everything except the displacement of its origin; a hinge only
+// compensates rotation about its axis.
 #pragma once
 #include "math/quaternion.h"
 
@@ -14,7 +14,7 @@ namespace mocpack
 namespace keysine
 {
 
-// A symmetric matrix over (displacement, turn), by rows of six.
+// A symmetric 6 × 6 matrix over (displacement, rotation), by rows.
 struct Costs
 {
 	double* q;
@@ -24,7 +24,7 @@ struct Costs
 		return q[6 * r + c];
 	}
 
-	// A point at `arm` from the origin, whose displacement is that of the origin + turn × arm.
+	// Adds a point at `arm` from the origin; its displacement is that of the origin + rotation × arm.
 	void add_point(Vec3 arm, double weight) const
 	{
 		const double v[3] = {arm.x, arm.y, arm.z}, square = dot(arm, arm);
@@ -41,11 +41,11 @@ struct Costs
 		}
 	}
 
-	// What a child at `arm` costs, given its own costs.
+	// Adds a child at `arm`, given its own costs.
 	void add_child(const Costs& child, Vec3 arm) const
 	{
 		const double x[9] = {0, arm.z, -arm.y, -arm.z, 0, arm.x, arm.y, -arm.x, 0};
-		double half[36]; // child's costs by (displacement of the child, its turn) times how both follow
+		double half[36]; // child costs times the Jacobian of the child's motion
 		for (int r = 0; r < 6; ++r)
 			for (int c = 0; c < 3; ++c)
 			{
@@ -62,7 +62,7 @@ struct Costs
 			}
 	}
 
-	// Takes out the best move along `way` of half `from` (0: displacement, 3: turn), which costs `price`.
+	// Eliminates the best move along `way` of a displacement (`from` 0) or rotation (3), which costs `price`.
 	void eliminate(int from, Vec3 way, double price) const
 	{
 		double along[6], whole = price;
@@ -76,7 +76,7 @@ struct Costs
 				at(r, c) -= along[r] * along[c] / whole;
 	}
 
-	// Takes out all of one half, which costs `price` in each direction.
+	// Eliminates the whole displacement or rotation, which costs `price` in each direction.
 	void eliminate(int from, double price = 0.0) const
 	{
 		for (int a = 0; a < 3; ++a)

@@ -1,11 +1,11 @@
-// From integers to motion: straight lines between keys, sine series on top, and the rotations they mean.
+// Reconstructs motion: lines between key poses, plus sine series, converted to rotations.
 #include "keysine/decode/curves.h"
 
 #include <cmath>
 #include <cstring>
 
-#include "common/small_build.h"
 #include "common/simd_clones.h"
+#include "common/small_build.h"
 #include "keysine/decode/limits.h"
 #include "math/lanes.h"
 
@@ -17,13 +17,13 @@ namespace keysine
 namespace
 {
 
-// How many terms the series of sine and cosine take to be exact to rounding while the square of the half
-// turn is at most so much: turns up to 0.6, 2 and 2π radians.
+// Taylor terms of sine and cosine that are accurate to rounding, by the squared half angle: for rotations up
+// to 0.6, 2 and 2π radians.
 const double NEAR = 0.09, FAR = 1.0;
 const int NEAR_TERMS = 6, FAR_TERMS = 9, MAX_TERMS = 13;
 
-// sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by their Taylor series in s: sums and products alone, so that
-// every machine finds the same numbers, and no branch, so that the compiler can take several at once.
+// sin(sqrt(s)) / sqrt(s) and cos(sqrt(s)) by Taylor series in s. Only sums and products, so that every
+// machine computes the same numbers; no branches, so that the compiler can vectorize.
 inline void sine_cosine(int terms, double s, double* sine_over, double* cosine)
 {
 	double a = 1.0, b = 1.0;
@@ -36,16 +36,16 @@ inline void sine_cosine(int terms, double s, double* sine_over, double* cosine)
 	*cosine = b;
 }
 
-// Half the rotation vectors of several frames, and their squares.
+// Half rotation vectors of several frames, and their squared lengths.
 struct Halves
 {
 	double x[MAX_BLOCK_FRAMES], y[MAX_BLOCK_FRAMES], z[MAX_BLOCK_FRAMES], square[MAX_BLOCK_FRAMES];
 };
 
 MOCPACK_SIMD_CLONES void halve(const double* m, const double* x, int32_t stride, int32_t count,
-						Halves* __restrict out)
+							   Halves* __restrict out)
 {
-	if (SMALL_BUILD) // by pairs, without a remainder: rows have room for one frame more
+	if (SMALL_BUILD) // process pairs; rows have room for one extra frame
 		count = (count + 1) & ~1;
 	const double *x0 = x, *x1 = x + stride, *x2 = x + 2 * stride;
 	for (int32_t t = 0; t < count; ++t)
@@ -58,7 +58,7 @@ MOCPACK_SIMD_CLONES void halve(const double* m, const double* x, int32_t stride,
 	}
 }
 
-// The parts by which the terms of the two series above are multiplied.
+// Factors of the terms of the two series above.
 struct SeriesParts
 {
 	double sine[MAX_TERMS + 1], cosine[MAX_TERMS + 1];
@@ -82,9 +82,10 @@ Lanes lanes_at(const double* from)
 	return lanes;
 }
 
-const int32_t WIDTH = int32_t(lane_count), MANY = SMALL_BUILD ? 1 : 4; // chains that do not wait for one another
+const int32_t WIDTH = int32_t(lane_count),
+			  MANY = SMALL_BUILD ? 1 : 4; // independent chains, for instruction-level parallelism
 
-// As sine_cosine, of several frames side by side, and the rotations from `base` that they mean.
+// Like sine_cosine for several frames, and computes the rotations relative to `base`.
 void exponentials(int terms, const Halves& halves, const double* base, int32_t count, Quat* rotations)
 {
 	static constexpr SeriesParts PARTS = series_parts();
@@ -119,8 +120,8 @@ void exponentials(int terms, const Halves& halves, const double* base, int32_t c
 
 const double TWO_PI = 6.28318530717958647692, PI_SQUARED = 9.86960440108935861883;
 
-// Brings half turns of more than π to at most π: coarse steps may take a vector past a whole turn, and there
-// the series are no longer exact.
+// Wraps half angles above π, since coarse steps may produce vectors beyond a full turn, where the series are
+// inaccurate.
 MOCPACK_COLD void wrap(int32_t count, Halves* halves)
 {
 	for (int32_t t = 0; t < count; ++t)
@@ -134,7 +135,7 @@ MOCPACK_COLD void wrap(int32_t count, Halves* halves)
 	}
 }
 
-// Turns about an axis of a hinge, after the rotations that are there.
+// Applies rotations about a hinge axis after the existing ones.
 MOCPACK_COLD void rotate_about(const Track& track, int32_t c, const double* x, int32_t count, Quat* rotations)
 {
 	Vec3 axis = load_vec(track.axes + 3 * c);
@@ -143,7 +144,7 @@ MOCPACK_COLD void rotate_about(const Track& track, int32_t c, const double* x, i
 	for (int32_t t = 0; t < count; ++t)
 	{
 		double half = 0.5 * (track.angles[c] + unit * track.held(c, x[t])), sine_over, cosine;
-		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels turn many times
+		half -= TWO_PI * std::floor(half / TWO_PI + 0.5); // wheels may turn many times
 		sine_cosine(MAX_TERMS, half * half, &sine_over, &cosine);
 		double sine = sine_over * half;
 		rotations[t] = multiply(rotations[t], Quat{sine * axis.x, sine * axis.y, sine * axis.z, cosine});
@@ -168,7 +169,7 @@ void vector_rotations(const Track& track, const double* x, int32_t stride, int32
 		largest = halves.square[t] > largest ? halves.square[t] : largest;
 	if (largest > PI_SQUARED)
 		wrap(count, &halves);
-	for (int32_t t = count; t % (MANY * WIDTH); ++t) // what stands beside the last frames
+	for (int32_t t = count; t % (MANY * WIDTH); ++t) // padding after the last frame
 		halves.x[t] = halves.y[t] = halves.z[t] = halves.square[t] = 0;
 	exponentials(largest <= NEAR  ? NEAR_TERMS
 				 : largest <= FAR ? FAR_TERMS
@@ -195,7 +196,7 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 	if (end <= first)
 		return first;
 	int32_t stride = padded(length);
-	double* turn = table + stride; // row 1 is every sine there is: the others pick from it
+	double* turn = table + stride; // row 1 contains all sines; the other rows copy from it
 	if (first < 2)
 	{
 		double scale = std::sqrt(2.0 / length);
@@ -216,12 +217,14 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 namespace
 {
 
-// Where the frequencies of a predictor's band begin and end, in half hertz.
+// First and last frequency of a predictor's band.
 const int32_t SLOW = 5, FAST = 15;
 
 bool in_band(int32_t band, int32_t normalized_frequency)
 {
-	return band == 0 || (band == 1 ? normalized_frequency <= SLOW : band == 2 ? normalized_frequency > SLOW : normalized_frequency > FAST);
+	return band == 0 || (band == 1	 ? normalized_frequency <= SLOW
+						 : band == 2 ? normalized_frequency > SLOW
+									 : normalized_frequency > FAST);
 }
 
 } // namespace
@@ -263,9 +266,9 @@ size_t SeriesBlock::fill(int32_t channel, const int32_t* values, int32_t reach, 
 	return next;
 }
 
-MOCPACK_SIMD_CLONES void block_values(double* __restrict values, const double* sines, int32_t length, int32_t first,
-							   int32_t stop, double key, double next_key, const double* series,
-							   int32_t extent)
+MOCPACK_SIMD_CLONES void block_values(double* __restrict values, const double* sines, int32_t length,
+									  int32_t first, int32_t stop, double key, double next_key,
+									  const double* series, int32_t extent)
 {
 	int32_t stride = padded(length);
 	if (SMALL_BUILD) // as in halve
@@ -274,7 +277,7 @@ MOCPACK_SIMD_CLONES void block_values(double* __restrict values, const double* s
 	for (int32_t t = first; t < stop; ++t)
 		values[t] = key + slope * double(t);
 	int32_t k = 1;
-	for (; k + 3 <= extent; k += 4) // four at once, so that the values are fetched and put back less often
+	for (; k + 3 <= extent; k += 4) // four at a time, to load and store values less often
 	{
 		const double* row = sines + k * stride;
 		double a = series[k], b = series[k + 1], c = series[k + 2], d = series[k + 3];

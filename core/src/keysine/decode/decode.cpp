@@ -1,4 +1,4 @@
-// The decoder of `keysine`: head, key segments and groups to local rotations and translations.
+// Decodes key segments and groups to local rotations and translations.
 #include <cstring>
 
 #include "coding/checksum.h"
@@ -16,7 +16,7 @@ using namespace mocpack::keysine;
 namespace
 {
 
-// The body of a chunk that begins with the checksum of its other bytes; null if that is wrong.
+// Verifies the checksum at the start of a part. Returns the bytes after it, or null.
 const uint8_t* verify_checksum(const uint8_t* src, size_t size)
 {
 	if (size < 2 || !checksum_matches(crc16(src + 2, size - 2), uint16_t(src[0] | src[1] << 8)))
@@ -24,7 +24,7 @@ const uint8_t* verify_checksum(const uint8_t* src, size_t size)
 	return src + 2;
 }
 
-// The arrays that a decoder fills.
+// The output arrays.
 struct Output
 {
 	Columns columns;
@@ -64,7 +64,7 @@ void store_constants(const Plan& plan, size_t count, const Output& out)
 	}
 }
 
-// Writes `count` frames of one track, whose channels (C, stride) are given, into the clip's arrays.
+// Writes `count` frames of one track, given its channels (C, stride), to the output.
 void store_track(const Track& track, const double* values, int32_t stride, int32_t count, Quat* turns,
 				 const Output& out)
 {
@@ -132,7 +132,7 @@ bool mocpack::keysine::shape_group(const Plan& plan, size_t length, int splits, 
 namespace
 {
 
-// How a group is split, and the keys between those at its ends.
+// Reads how a group is split, and the key poses between its ends.
 bool read_keys(const mocpack_KeysineHead& head, size_t length, const int32_t* edges, TableReader* reader,
 			   GroupSymbols* symbols)
 {
@@ -169,7 +169,7 @@ mocpack_Status read_layer(const mocpack_KeysineHead& head, size_t length, size_t
 	return good && (track_count < plan.track_count || reader.all_read()) ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
-// Where finer layers are not read, coefficients stand in the middle of what they may be.
+// If finer layers are missing, uses the middle of each coefficient's interval.
 void use_midpoints(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols)
 {
 	for (size_t t = 0; t < plan.track_count; ++t)
@@ -190,12 +190,12 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 											GroupSymbols* symbols, void* scratch)
 {
 	if (head->grid && layer_count && head->grouping.length(group) > 1)
-		return MOCPACK_CORRUPT; // those who ask know sine series only
+		return MOCPACK_CORRUPT; // callers expect sine series
 	Arena arena(scratch);
 	const Plan& plan = head->plan;
 	lay_out_group(plan, head->grouping.longest_group(), symbols, &arena);
 	size_t length = head->grouping.length(group);
-	if (length == 1) // which is the key alone
+	if (length == 1) // only the key pose
 	{
 		for (size_t l = 0; l < layer_count; ++l)
 			if (sizes[l])
@@ -204,7 +204,7 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 	}
 	if (!layer_count)
 	{
-		// only the straight line: as many blocks as it takes for none to be too long
+		// only a line: split until no block is too long
 		int splits = 0;
 		while (!shape_group(plan, length, splits, head->tempo, symbols))
 			++splits;
@@ -216,7 +216,7 @@ mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, siz
 	}
 	for (size_t l = 0; l < layer_count; ++l)
 	{
-		// finer integers are foretold from all coarser ones, so that only the last layer may stop early
+		// all coarser values predict finer ones, so only the last layer may stop early
 		size_t tracks = l + 1 < layer_count ? plan.track_count : track_count;
 		mocpack_Status status = read_layer(*head, length, l, edges, src[l], sizes[l], tracks, symbols);
 		if (status != MOCPACK_OK)
@@ -253,12 +253,12 @@ mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, s
 namespace
 {
 
-// Frames of a group, counted from its first key.
+// Frames of a group, counted from its first key pose.
 struct FrameSpan
 {
 	size_t first, stop;
 
-	// The part that lies in frames from … from + length - 1, counted from there.
+	// Returns the intersection with frames from … from + length - 1, relative to `from`.
 	FrameSpan within(size_t from, size_t length) const
 	{
 		FrameSpan found = {first > from ? first - from : 0, stop > from ? stop - from : 0};
@@ -289,7 +289,7 @@ mocpack_Status decode_grid(const mocpack_KeysineHead& head, size_t index, const 
 	{
 		const Track& track = head.plan.tracks[t];
 		const double* curves = group.curves + size_t(track.first_channel) * size_t(group.stride);
-		if (out.columns.wants(track))
+		if (out.columns.is_selected(track))
 			store_track(track, curves + span.first, group.stride, int32_t(span.count()), turns, out);
 	}
 	store_constants(head.plan, span.count(), out);
@@ -301,13 +301,13 @@ size_t smaller_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-// Numbers of the sines of a block of so many frames.
+// Returns the size of the sine table of a block of `length` frames.
 size_t sines_of(size_t length)
 {
 	return (length + 1) * size_t(padded(int32_t(length)));
 }
 
-// What turning symbols into motion needs, beside the symbols themselves.
+// Working memory to reconstruct motion from symbols.
 struct Synthesis
 {
 	double *sines, *series, *curve;
@@ -319,7 +319,7 @@ struct Synthesis
 	{
 		size_t group = head.grouping.longest_group(), longest = smaller_size(group, size_t(MAX_BLOCK_FRAMES));
 		size_t width = size_t(padded(int32_t(longest)));
-		// a group that is not split has blocks of one length, others of two
+		// an unsplit group has one block length, others have two
 		size_t whole = sines_of(longest), halves = 2 * sines_of(smaller_size((group + 1) / 2, longest));
 		sine_count = whole > halves ? whole : halves;
 		sines = arena->allocate<double>(sine_count);
@@ -330,8 +330,8 @@ struct Synthesis
 	}
 };
 
-// The table of sines for blocks of so many frames, and how many of its rows are there: one for groups of one
-// block, two for others, whose blocks differ by at most one frame.
+// A sine table and the number of its filled rows. Groups of one block use one table, others two, since their
+// blocks differ by at most one frame.
 struct Sines
 {
 	double* table;
@@ -341,14 +341,14 @@ struct Sines
 Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineSineCache* kept)
 {
 	int32_t which = whole ? 0 : length & 1;
-	if (kept->halves == int32_t(whole)) // the tables stand elsewhere
+	if (kept->halves == int32_t(whole)) // the other layout of tables
 		*kept = {{0, 0}, {0, 0}, int32_t(!whole)};
 	if (kept->lengths[which] != length)
 		kept->lengths[which] = length, kept->rows[which] = 0;
 	return {s.sines + (which ? s.sine_count / 2 : 0), kept->rows + which};
 }
 
-// Turns the symbols of a group into the motion of some of its frames, block by block.
+// Reconstructs some frames of a group from its symbols, block by block.
 void synthesize(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count,
 				FrameSpan span, const Output& out, const Synthesis& s, mocpack_KeysineSineCache* kept)
 {
@@ -369,7 +369,7 @@ void synthesize(const mocpack_KeysineHead& head, const GroupSymbols& symbols, si
 		for (size_t t = 0; t < track_count; ++t)
 		{
 			const Track& track = plan.tracks[t];
-			bool wanted = out.columns.wants(track);
+			bool wanted = out.columns.is_selected(track);
 			if (!wanted && !head.predictor_count)
 				continue;
 			int32_t index = symbols.rows.steps[t * blocks + b];
@@ -427,13 +427,14 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
 										   const size_t* sizes, size_t layer_count,
 										   const mocpack_KeysineColumns* columns, double* rotations,
-										   double* translations, mocpack_KeysineSineCache* kept, void* scratch)
+										   double* translations, mocpack_KeysineSineCache* kept,
+										   void* scratch)
 {
 	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
 	FrameSpan span = {first, stop};
 	if (head->grid && layer_count && head->grouping.length(group) > 1)
 	{
-		*kept = {}; // the scratch is the grid's now
+		*kept = {}; // the grid decoder overwrites the scratch
 		return decode_grid(*head, group, keys, layers[0], sizes[0], span, out, scratch);
 	}
 	Arena arena(scratch);
@@ -476,13 +477,14 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 	use_midpoints(plan, shifts, &symbols);
 	Output out = {{*plan.skeleton, nullptr}, rotations, translations};
 	mocpack_KeysineSineCache kept = {};
-	synthesize(*head, symbols, plan.track_count, {0, head->grouping.length(group)}, out, Synthesis(*head, &arena),
-			   &kept);
+	synthesize(*head, symbols, plan.track_count, {0, head->grouping.length(group)}, out,
+			   Synthesis(*head, &arena), &kept);
 	return MOCPACK_OK;
 }
 
 void mocpack_keysine_decode_key(const mocpack_KeysineHead* head, const int32_t* key,
-						  const mocpack_KeysineColumns* columns, double* rotations, double* translations)
+								const mocpack_KeysineColumns* columns, double* rotations,
+								double* translations)
 {
 	Output out = {{*head->plan.skeleton, columns}, rotations, translations};
 	for (size_t t = 0; t < head->plan.track_count; ++t)
@@ -490,7 +492,7 @@ void mocpack_keysine_decode_key(const mocpack_KeysineHead* head, const int32_t* 
 		const Track& track = head->plan.tracks[t];
 		double values[4] = {};
 		Quat turn;
-		if (!out.columns.wants(track))
+		if (!out.columns.is_selected(track))
 			continue;
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[track.first_channel + c];

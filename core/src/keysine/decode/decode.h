@@ -1,4 +1,4 @@
-// The decoder of keysine.
+// The keysine decoder.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -10,18 +10,17 @@ extern "C"
 {
 #endif
 
-	/* keysine: key poses, sine series between them, static tables (core/src/keysine,
-	 * docs/codecs/keysine.md).
+	/* keysine codes key poses, and sine series between them, with static tables (docs/codecs/keysine.md).
 	 *
-	 * A payload is a head, key segments and groups, the latter in layers. mocpack_keysine_open reads the
-	 * head; a group is then decoded by itself, given the keys at its ends. All of this is safe on untrusted
-	 * bytes. */
+	 * A payload consists of a head, key segments, and groups in layers. mocpack_keysine_open reads the head.
+	 * Each group can then be decoded separately, given the key poses at its ends. All functions are safe on
+	 * untrusted bytes. */
 	typedef struct mocpack_KeysineHead mocpack_KeysineHead;
 
-	// Of a coefficient's step of the same index: what a key's is.
+	// Quantizer step of a key, relative to that of a coefficient with the same index.
 #define MOCPACK_KEYSINE_KEY_STEP 0.8
 
-	// Limits of the unit of a payload, in metres: any float above zero, up to the largest.
+	// Limits of the unit of a payload, in meters.
 #define MOCPACK_KEYSINE_MIN_UNIT 1e-45
 #define MOCPACK_KEYSINE_MAX_UNIT 1e6
 
@@ -29,22 +28,22 @@ extern "C"
 	enum
 	{
 		MOCPACK_KEYSINE_PLAN_COLUMNS = 14,
-		MOCPACK_KEYSINE_STEPS = 64,			  // quantiser steps: unit * 2^((8 - index) / 2)
-		MOCPACK_KEYSINE_UNIT_STEP = 8,		  // index of the step that is the unit itself
-		MOCPACK_KEYSINE_MAX_BLOCK_FRAMES = 512,  // frames
+		MOCPACK_KEYSINE_STEPS = 64,				 // quantizer steps: unit * 2^((8 - index) / 2)
+		MOCPACK_KEYSINE_UNIT_STEP = 8,			 // index of the step that equals the unit
+		MOCPACK_KEYSINE_MAX_BLOCK_FRAMES = 512,	 // frames
 		MOCPACK_KEYSINE_MAX_GROUP_FRAMES = 8192, // frames
-		MOCPACK_KEYSINE_MAX_SPLITS = 7,	  // a group has at most 2^7 blocks
+		MOCPACK_KEYSINE_MAX_SPLITS = 7,			 // a group has at most 2^7 blocks
 		MOCPACK_KEYSINE_MAX_LAYERS = 16,
 		MOCPACK_KEYSINE_MAX_SHIFT = 8,
-		MOCPACK_KEYSINE_MAX_GRID_CHANNELS = 4096, // each takes a few kilobytes, however short the clip
-		MOCPACK_KEYSINE_MAX_INITIAL_SCALE = 31,   // half octaves of 1/32 step
+		MOCPACK_KEYSINE_MAX_GRID_CHANNELS = 4096, // each needs a few kilobytes, even for short clips
+		MOCPACK_KEYSINE_MAX_INITIAL_SCALE = 31,	  // half octaves of 1/32 step
 	};
 
-	// Where things stand in a payload: the head, then segments, then groups layer by layer, of these sizes.
+	// Layout of a payload: the head, then segments, then groups by layer.
 	typedef struct mocpack_KeysineLayout
 	{
 		size_t head_size;
-		size_t group_count; // groups have a key at either end; a clip of one frame has none
+		size_t group_count; // groups have a key pose at both ends; a clip of one frame has no group
 		size_t groups_per_segment;
 		size_t segment_count;
 		const uint32_t* sizes; // (segments + layers * groups), bytes
@@ -52,32 +51,32 @@ extern "C"
 		size_t track_count;
 		size_t layer_count;
 		const uint8_t* shifts;	  // (layers - 1, tracks)
-		size_t first_frame_alone; // 1 where the first frame is a group by itself
+		size_t first_frame_alone; // 1 if the first frame is a separate group
 	} mocpack_KeysineLayout;
 
-	// What a head begins with; errors are stated as unit * 2^(number / 8).
+	// First fields of a head. Errors are stored as unit * 2^(number / 8).
 	typedef struct mocpack_KeysineFields
 	{
-		uint32_t mode; // 1: a grid in time; 2: the first frame alone; 4: a thorough grid
+		uint32_t mode; // bit 1: grid mode; 2: separate first frame; 4: thorough prediction
 		uint32_t layer_count;
-		uint32_t fine_bits; // the grid of still values is 2^-bits
-		uint32_t tempo;		// 64 times half a second over the length of a group
-		float unit;			// metres; only its upper 16 bits may be other than zero
+		uint32_t fine_bits; // constant values are multiples of 2^-bits
+		uint32_t tempo;		// 64 · 0.5 s / length of a group
+		float unit;			// meters; only its upper 16 bits are stored
 		uint32_t group_count, groups_per_segment, predictor_count;
-		uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // of the keys alone, then of each layer but the last
+		uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // with keys only, then with each layer except the last
 	} mocpack_KeysineFields;
 
-	/* Reads how many parts a payload has, and how long they are, before any memory is taken for them: the
-	 * layout without what is coded (sizes, channels, tracks, shifts). `fault` may be null. */
+	/* Reads the number of parts of a payload before memory is allocated for them: the layout without sizes,
+	 * channels, tracks and shifts. `fault` may be null. */
 	mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
-										mocpack_KeysineLayout* layout, mocpack_Fault* fault);
+											   mocpack_KeysineLayout* layout, mocpack_Fault* fault);
 
-	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned as
-	 * malloc aligns. `skeleton` must outlive the head. `fault` may be null; it is written where the head is
-	 * corrupt. The memory is 0 where the head cannot be, and mocpack_keysine_open says why without touching
-	 * any. */
+	/* Reads the head at the start of `src` into `memory` of mocpack_keysine_head_memory_size bytes, aligned
+	 * as by malloc. `skeleton` must outlive the head. `fault` may be null; it is written if the head is
+	 * corrupt. The memory size is 0 for an invalid head; mocpack_keysine_open then reports the reason without
+	 * using memory. */
 	size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints,
-									   size_t frame_count);
+											size_t frame_count);
 	mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const mocpack_Skeleton* skeleton,
 										size_t frame_count, void* memory, mocpack_KeysineHead** head,
 										mocpack_Fault* fault);
@@ -87,18 +86,18 @@ extern "C"
 
 	const int32_t* mocpack_keysine_plan(const mocpack_KeysineHead* head);		// the plan (J, 14)
 	const int32_t* mocpack_keysine_predictors(const mocpack_KeysineHead* head); // (predictors, 4)
-	// Of a grid in time, else null: each track's step (tracks), and how far prediction is off at first
+	// Grid mode only, else null: the step of each track (tracks), and the expected initial prediction error
 	// (channels), in half octaves of 1/32 step.
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head);
 	const uint8_t* mocpack_keysine_initial_scales(const mocpack_KeysineHead* head);
 
-	/* Decodes the keys (key_count, channels) of one segment. */
+	/* Decodes the key poses (key_count, channels) of one segment. */
 	size_t mocpack_keysine_segment_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
 												  const uint8_t* src, size_t size, int32_t* keys,
 												  void* scratch);
 
-	// Where in the arrays that come back the joints stand; -1: they are not wanted.
+	// Output column of each joint; -1 if not selected.
 	typedef struct mocpack_KeysineColumns
 	{
 		const int32_t* rotations;	 // (J)
@@ -106,11 +105,11 @@ extern "C"
 		size_t rotation_count, translation_count;
 	} mocpack_KeysineColumns;
 
-	/* Decodes one group, given the keys at its ends (2, channels), into rotations (T, J, 4) and translations
-	 * (T, M, 3) of the frames from its first key up to, but not with, its last. Without layers, the
-	 * motion is what the keys alone give; with some, it is coarser than with all. With columns, only the
-	 * joints that have one are decoded, into rotations (T, rotation_count, 4) and translations (T,
-	 * translation_count, 3). */
+	/* Decodes one group, given the key poses at its ends (2, channels), into rotations (T, J, 4) and
+	 * translations (T, M, 3) of its frames, including the first key pose but not the last. Fewer layers give
+	 * a coarser motion; without layers, only the key poses are interpolated. With columns, only selected
+	 * joints are decoded, into rotations (T, rotation_count, 4) and translations (T, translation_count, 3).
+	 */
 	size_t mocpack_keysine_group_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
 												const int32_t* keys, const uint8_t* const* layers,
@@ -118,9 +117,8 @@ extern "C"
 												const mocpack_KeysineColumns* columns, double* rotations,
 												double* translations, void* scratch);
 
-	/* Decodes frames first … stop - 1 of a group alone, counted from its first key, as
-	 * mocpack_keysine_decode_group has them; of the other frames nothing is made. `kept` says what the
-	 * scratch holds of the group before, of the same head: all zero at first. */
+	/* Decodes only frames first … stop - 1 of a group, counted from its first key pose. `kept` describes the
+	 * sine tables in the scratch from an earlier group of the same head; initialize it with zeros. */
 	typedef struct mocpack_KeysineSineCache
 	{
 		int32_t lengths[2], rows[2];
@@ -133,20 +131,21 @@ extern "C"
 											   double* translations, mocpack_KeysineSineCache* kept,
 											   void* scratch);
 
-	/* Decodes a group of one layer as if its coefficients were known up to `shifts` (tracks) only, as a
-	 * coarse layer knows them. */
+	/* Decodes a group of one layer with coefficients coarsened by `shifts` (tracks), as in a coarse layer. */
 	mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
 												 const int32_t* keys, const uint8_t* src, size_t size,
 												 const uint8_t* shifts, double* rotations,
 												 double* translations, void* scratch);
 
-	/* The pose of one key (channels): rotations (J, 4), translations (M, 3), or those that have a column. */
+	/* Decodes one key pose (channels) to rotations (J, 4) and translations (M, 3), or to the selected
+	 * columns. */
 	void mocpack_keysine_decode_key(const mocpack_KeysineHead* head, const int32_t* key,
-							  const mocpack_KeysineColumns* columns, double* rotations, double* translations);
+									const mocpack_KeysineColumns* columns, double* rotations,
+									double* translations);
 
-	/* The coded part of the head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), the
-	 * shifts of layers (layer_count - 1, tracks), and of a grid in time the steps of tracks and the initial
-	 * scales (channels), else null. */
+	/* Encodes a head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), shifts of layers
+	 * (layer_count - 1, tracks), and in grid mode the steps of tracks and the initial scales (channels), else
+	 * null. */
 	size_t mocpack_keysine_head_scratch_size(size_t joints, size_t part_count, size_t predictor_count);
 	size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,
 									   int32_t* table, uint32_t* sizes, size_t part_count,

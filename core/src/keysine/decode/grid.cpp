@@ -1,4 +1,4 @@
-// A grid in time, decoded: the numbers of a group to the channels of its frames.
+// Decodes groups in grid mode.
 #include "keysine/decode/grid.h"
 
 #include "keysine/decode/curves.h"
@@ -13,15 +13,15 @@ namespace
 
 const double BLEND_FORGETTING = 0.98, BLEND_PULL = 100.0;
 const size_t MAX_INPUTS =
-	4 + 2 * (3 + 4 + 4); // own, then two each of the track's, its parent's and grandparent's
+	4 + 2 * (3 + 4 + 4); // own lags, then two per channel of the track, its parent and grandparent
 
-// A track has at most four channels, and each is looked at twice.
+// A track has at most four channels, each used with two lags.
 size_t max_inputs(size_t own, size_t reach)
 {
 	return own + 2 * 3 + 2 * 4 * (reach - 1);
 }
 
-// The track that tells most about another: the rotation it hangs from; for the root's, its translation.
+// Returns the most informative track: the parent's rotation; for the root's rotation, its translation.
 int32_t track_above(const Plan& plan, int32_t t)
 {
 	const Track& track = plan.tracks[t];
@@ -36,7 +36,7 @@ int32_t track_above(const Plan& plan, int32_t t)
 	return -1;
 }
 
-// What a predictor of one column looks at.
+// Inputs of a predictor of one column.
 struct Inputs
 {
 	size_t count = 0;
@@ -59,7 +59,7 @@ struct Inputs
 	}
 };
 
-// `above` (tracks) has the track above each.
+// `above` (tracks) holds parent tracks.
 Inputs inputs_of(const Plan& plan, const int32_t* above, int32_t t, int32_t column, int32_t own,
 				 int32_t reach)
 {

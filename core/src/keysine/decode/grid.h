@@ -1,9 +1,9 @@
-// A grid in time: the second mode of `keysine`, for bounds so tight that a transform no longer pays.
+// Grid mode of `keysine`, for error bounds so tight that a transform does not help.
 //
-// Between two keys every frame stands on a grid around the first of them: whole numbers of a track's steps,
-// predicted in time and from track to track (series_forecast.h), and coded by static tables of how far they
-// are from that. Where a grid is too coarse, it is 2, 4, … times as fine in that frame of the track. Written
-// and read by one and the same text.
+// Every frame between two key poses is quantized relative to the first: integers in units of the track's
+// step, predicted over time and from track to track (series_forecast.h). Static tables code the residuals. If
+// a step is too coarse for a frame of a track, it is refined 2, 4, … times. The same template writes and
+// reads.
 #pragma once
 #include "coding/range_coder.h"
 #include "coding/series_forecast.h"
@@ -17,10 +17,11 @@ namespace mocpack
 namespace keysine
 {
 
-const int MAX_REFINEMENT = 15; // a frame's grid is at most 2^15 times as fine as its track's
-const int MAX_UNPREDICTED_SCALE = 9;	   // channels of no larger initial scale are not predicted by least squares
+const int MAX_REFINEMENT = 15; // a step is refined at most 2^15 times
+const int MAX_UNPREDICTED_SCALE =
+	9; // channels with at most this initial scale are not predicted by least squares
 
-// How the numbers are predicted: QUICK or THOROUGH of docs/series.md, without mirrored joints.
+// Prediction settings: QUICK or THOROUGH of docs/series.md, without mirrored joints.
 struct Forecast
 {
 	size_t predictors;
@@ -32,26 +33,26 @@ struct Forecast
 
 const Forecast& forecast_of(bool thorough);
 
-// The expected error that an initial scale of the head stands for, in 1/256 of a step.
+// Converts an initial scale of the head to an expected error in 1/256 step.
 inline uint32_t expected_error(uint32_t scale)
 {
 	return scale & 1 ? (181u << (scale >> 1)) >> 4 : 8u << (scale >> 1);
 }
 
-// Lays out the series of a plan's channels; over an empty arena only counts.
+// Lays out the series model of a plan's channels; an empty arena only counts bytes.
 struct GridSeries
 {
 	mocpack_SeriesModel model;
 	void* scratch;
-	int32_t* above;		// (tracks) the track above each, -1 if none
-	uint32_t* means;	// (channels) scratch of their levels
+	int32_t* above;		// (tracks) the parent track, -1 if none
+	uint32_t* means;	// (channels) scratch
 	int32_t* surprises; // (channels)
 
-	// initial_scales: (channels), as in the head; looked at where there is memory
+	// initial_scales: (channels), as in the head; used only if the arena has memory
 	GridSeries(const Plan& plan, bool thorough, const uint8_t* initial_scales, Arena* arena);
 };
 
-// A probability that learns: of a 1 in its upper 22 bits, and below them how often it was asked.
+// An adaptive binary probability: the upper 22 bits hold the probability of 1, the lower 10 the update count.
 struct AdaptiveChoice
 {
 	uint32_t state = 1u << 31;
@@ -62,7 +63,7 @@ struct AdaptiveChoice
 		return p < 64 ? 64 : p > 65472 ? 65472 : p;
 	}
 
-	// Shares of a table that a 0 has.
+	// Frequency of 0 in a table.
 	uint32_t zero() const
 	{
 		return TABLE_TOTAL - (one() >> 4);
@@ -77,12 +78,12 @@ struct AdaptiveChoice
 	}
 };
 
-// One frame of one track, on its grid.
+// One quantized frame of one track.
 struct GridSample
 {
-	int32_t finer;	   // its steps are 2^-finer as large
-	int32_t number[4]; // in whole steps, rounded
-	int32_t digits[4]; // and what is left, in fine ones
+	int32_t finer;	   // its step is divided by 2^finer
+	int32_t number[4]; // rounded to whole steps
+	int32_t digits[4]; // remainder in fine steps
 
 	double steps(int32_t c) const
 	{
@@ -90,7 +91,7 @@ struct GridSample
 	}
 };
 
-// Forecast of a series, and levels of what remains: all that numbers so far say of the next one.
+// Predicts the next number and the size of its residual from all earlier numbers.
 struct GridModel
 {
 	series::Forecaster forecast;
@@ -102,7 +103,7 @@ struct GridModel
 	{
 	}
 
-	// Where number `before` is expected to go, in 1/16.
+	// Predicts the value that follows `before`, in 1/16.
 	int64_t predict(size_t channel, int32_t before)
 	{
 		return series::sixteenths(double(before) + forecast.predict(channel));
@@ -117,28 +118,28 @@ struct GridModel
 	}
 };
 
-// Where a prediction stands: the nearest number, how far from it, and whether above it or below.
+// A prediction rounded to an integer, with its distance and direction from that integer.
 struct RoundedPrediction
 {
-	int64_t centre;
+	int64_t center;
 	int fraction;
 	bool below;
 
-	explicit RoundedPrediction(int64_t predicted) : centre((predicted + 8) >> 4)
+	explicit RoundedPrediction(int64_t predicted) : center((predicted + 8) >> 4)
 	{
-		int off = int(predicted - 16 * centre);
+		int off = int(predicted - 16 * center);
 		below = off < 0;
 		fraction = (below ? -1 - off : off) >> 1;
 	}
 
-	// How far a value is on the prediction's side of the centre; and the other way round.
+	// Converts a value to its signed distance from the center, positive on the prediction's side, and back.
 	int64_t way(int64_t value) const
 	{
-		return below ? centre - value : value - centre;
+		return below ? center - value : value - center;
 	}
 	int64_t value(int64_t way) const
 	{
-		return below ? centre - way : centre + way;
+		return below ? center - way : center + way;
 	}
 };
 
@@ -158,8 +159,8 @@ template <typename Coder> class GridRows
 		any_ = 0;
 	}
 
-	// numbers stand (rows, channels); `row` is that of this frame, and the one before stands above it.
-	// False where a number cannot be.
+	// Codes one track of a frame. `row` is this frame's row of (rows, channels); the previous row precedes
+	// it. Returns false if a number is out of range.
 	bool track(size_t t, int32_t* row, GridSample* place)
 	{
 		const Track& track = plan_.tracks[t];
@@ -189,7 +190,7 @@ template <typename Coder> class GridRows
 	}
 
   private:
-	// Beyond all numbers where it cannot be.
+	// Returns a value above MAX_MAGNITUDE on failure.
 	int64_t number(int64_t predicted, GridContext context, int32_t value)
 	{
 		const RoundedPrediction side(predicted);
@@ -221,7 +222,7 @@ template <typename Coder> class GridRows
 		return found;
 	}
 
-	// A number of so many binary digits, around zero.
+	// Codes a signed number of `count` bits.
 	int32_t digits(int32_t count, int32_t value)
 	{
 		int32_t half = (1 << count) >> 1;
@@ -231,24 +232,24 @@ template <typename Coder> class GridRows
 	Coder& coder_;
 	const Plan& plan_;
 	GridModel& model_;
-	uint8_t* finer_; // (tracks) whether each was finer in the row before
-	int any_ = 0;	 // whether a track before was, in this row
+	uint8_t* finer_; // (tracks) whether each was refined in the previous row
+	int any_ = 0;	 // whether an earlier track was refined in this row
 	AdaptiveChoice states_[4 + MAX_REFINEMENT];
 };
 
-// Memory for the frames of a group that stand on a grid in time.
+// Memory to decode a group in grid mode.
 struct GridGroup
 {
 	GridSeries series;
 	int32_t stride;
-	int32_t* numbers; // (2, channels): of a frame, after those of the one before
+	int32_t* numbers; // (2, channels): the previous frame, then the current one
 	uint8_t* finer;	  // (tracks)
 	double* curves;	  // (channels, stride)
 
 	GridGroup(const mocpack_KeysineHead& head, Arena* arena);
 };
 
-// Fills the curves of `length` frames from the body of a group; the first is the key.
+// Decodes the curves of `length` frames from the body of a group; the first frame is the key pose.
 mocpack_Status read_grid(const mocpack_KeysineHead& head, const int32_t* key, int32_t length,
 						 const uint8_t* body, size_t size, GridGroup* group);
 

@@ -1,5 +1,5 @@
-// How far a number of a grid in time will be from its prediction, and by which table it is coded: a weighted
-// sum of logarithms of how far others were. Integers only; trained by tools/train_keysine.py.
+// Estimates the size of a residual in grid mode and selects its table: a weighted sum of logarithms of
+// earlier residuals. Integers only; trained by tools/train_keysine.py.
 #pragma once
 #include "keysine/decode/statistics.h"
 
@@ -8,11 +8,11 @@ namespace mocpack
 namespace keysine
 {
 
-// Logarithms count sixteenths of an octave; two classes to each octave, of which the upper ones do not ask
-// where between two numbers the prediction stands.
+// Logarithms are in sixteenths of an octave, with two classes per octave. Only the lower classes depend on
+// the fractional part of the prediction.
 const int GRID_INPUTS = 6, GRID_CLASSES = 17, GRID_SIDED = 8;
 const int32_t FIRST_GRID_LEVEL = 72, WIDE_OCTAVE = 12, MAX_WIDTH = 16;
-const uint32_t MAX_ERROR = 1u << 28; // in 1/256 of a step, as all errors
+const uint32_t MAX_ERROR = 1u << 28; // in 1/256 step, as all errors here
 
 inline int32_t grid_level(uint32_t error)
 {
@@ -21,17 +21,17 @@ inline int32_t grid_level(uint32_t error)
 	return 16 * bits + int32_t(error >> (bits - 5)) - 16;
 }
 
-// What is known of a number before it is coded.
+// Context of a number before it is coded.
 struct GridContext
 {
-	int kind;  // class of how far it will be from its prediction
-	int width; // digits at its end that any are as likely as others
+	int kind;  // class of the expected residual
+	int width; // number of low bits that are coded raw
 };
 
 class GridLevels
 {
   public:
-	// above (tracks): the track above each; sizes (channels): errors at first; means, surprises: scratch
+	// above (tracks): parent tracks; sizes (channels): initial errors; means, surprises: scratch
 	GridLevels(const Plan& plan, const int32_t* above, const uint32_t* sizes, uint32_t* means,
 			   int32_t* surprises)
 		: plan_(plan), above_(above), sizes_(sizes), means_(means), surprises_(surprises)
@@ -40,7 +40,7 @@ class GridLevels
 			means_[c] = sizes[c], surprises_[c] = 0;
 	}
 
-	// Channel c of track t; the channels before it in this frame are known.
+	// Collects the inputs for channel c of track t; earlier channels of this frame are known.
 	void look(int32_t t, int32_t c, int32_t (&inputs)[GRID_INPUTS]) const
 	{
 		int32_t at = plan_.tracks[t].first_channel + c, up = above_[t], above = 0;
@@ -66,7 +66,7 @@ class GridLevels
 		return {kind < 0 ? 0 : lesser(kind, GRID_CLASSES - 1), width};
 	}
 
-	// The number came, so far from its prediction.
+	// Updates the statistics with a residual.
 	void learn(size_t at, uint32_t error)
 	{
 		int32_t surprise = grid_level(error) - grid_level(means_[at]);
@@ -84,12 +84,12 @@ class GridLevels
 	const Plan& plan_;
 	const int32_t* above_;
 	const uint32_t* sizes_;
-	uint32_t* means_;	 // (channels) of late errors
-	int32_t* surprises_; // (channels) how the last error was above what was usual
-	int32_t mood_ = 0;	 // mean of late surprises, in sixteenths of them
+	uint32_t* means_;	 // (channels) running means of errors
+	int32_t* surprises_; // (channels) log ratio of the last error to its mean
+	int32_t mood_ = 0;	 // running mean of surprises, times 16
 };
 
-// fraction: how far the prediction is from the nearest number, 0 … 3
+// fraction: distance of the prediction from the nearest integer, 0 … 3
 inline const uint16_t* grid_table(int kind, int fraction)
 {
 	return kind < GRID_SIDED ? GRID_SIDED_TABLES[kind][fraction] : GRID_TABLES[kind - GRID_SIDED];

@@ -15,11 +15,11 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const uint32_t MAX_NUMBER = 0x7fffffff; // so that products fit 64 bits, and numbers a 32-bit size_t
+const uint32_t MAX_NUMBER = 0x7fffffff; // products fit 64 bits, and numbers a 32-bit size_t
 const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
 const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4; // bits of the mode
 
-// Bytes of the head, itself and its checksum included, and of this number; 0 where it is cut or too large.
+// Reads the size of the head, including this number and the checksum; 0 if truncated or too large.
 size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 {
 	uint64_t value = 0;
@@ -35,19 +35,22 @@ size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 
 bool check_fields(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 {
-	// the longest group is asked for only once there are enough groups to divide by
+	// longest_group() divides by the number of groups, so check that first
 	return check_range(fault, "unit", h.unit, MOCPACK_KEYSINE_MIN_UNIT, MOCPACK_KEYSINE_MAX_UNIT) &&
-		   check_range(fault, "tempo", h.tempo, 1, 255) && check_range(fault, "fine bits", h.fine_bits, 0, 60) &&
+		   check_range(fault, "tempo", h.tempo, 1, 255) &&
+		   check_range(fault, "fine bits", h.fine_bits, 0, 60) &&
 		   check_range(fault, "groups in a segment", double(h.groups_per_segment), 1, MAX_NUMBER) &&
-		   check_range(fault, "groups", double(h.grouping.groups), h.grouping.frames > 1 ? 1 + double(h.grouping.lead) : 0,
-				  double(h.grouping.frames - 1)) &&
-		   check_range(fault, "frames before the first group", double(h.grouping.lead), 0, h.grouping.frames > 2) &&
+		   check_range(fault, "groups", double(h.grouping.groups),
+					   h.grouping.frames > 1 ? 1 + double(h.grouping.lead) : 0,
+					   double(h.grouping.frames - 1)) &&
+		   check_range(fault, "frames before the first group", double(h.grouping.lead), 0,
+					   h.grouping.frames > 2) &&
 		   check_range(fault, "frames in a group", double(h.grouping.longest_group()), 0,
-				  h.grid ? MOCPACK_KEYSINE_MAX_BLOCK_FRAMES : MOCPACK_KEYSINE_MAX_GROUP_FRAMES) &&
+					   h.grid ? MOCPACK_KEYSINE_MAX_BLOCK_FRAMES : MOCPACK_KEYSINE_MAX_GROUP_FRAMES) &&
 		   (!h.grid || check_range(fault, "layers of a grid", double(h.layer_count), 1, 1));
 }
 
-// What stands before anything is counted; the same text reads and writes.
+// Codes the first fields; the same template reads and writes.
 template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_KeysineFields* s)
 {
 	s->mode = symbols.bits(4, s->mode);
@@ -65,13 +68,13 @@ template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_K
 		s->errors[l] = uint8_t(symbols.bits(8, s->errors[l]));
 }
 
-// Segments, and groups of each layer.
+// Returns the number of segments plus groups of each layer.
 uint64_t part_count(const mocpack_KeysineHead& h)
 {
 	return h.segment_count + uint64_t(h.layer_count) * h.grouping.groups;
 }
 
-// Reads what stands before the sizes, and leaves the reader there.
+// Reads the fields before the sizes, and leaves the reader there.
 mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_count, mocpack_KeysineHead* h,
 						  TableReader* reader, mocpack_Fault* fault)
 {
@@ -99,14 +102,14 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 		return MOCPACK_CORRUPT;
 	h->segment_count =
 		h->grouping.groups ? (h->grouping.groups + h->groups_per_segment - 1) / h->groups_per_segment : 1;
-	// a size and a predictor cost at least a bit, so this many bytes bound how many there are
+	// sizes and predictors need at least one bit each, so the bytes limit their number
 	if (!check_range(fault, "parts", double(part_count(*h)), 0, 8.0 * double(bytes)) ||
 		!check_range(fault, "predictors", double(h->predictor_count), 0, 8.0 * double(bytes)))
 		return MOCPACK_CORRUPT;
 	return MOCPACK_OK;
 }
 
-// What of a head stands in memory of its own.
+// Memory layout of a parsed head.
 struct HeadMemory
 {
 	mocpack_KeysineHead* head;
@@ -144,7 +147,7 @@ struct HeadMemory
 } // namespace
 
 mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, size_t frame_count,
-									mocpack_KeysineLayout* layout, mocpack_Fault* fault)
+										   mocpack_KeysineLayout* layout, mocpack_Fault* fault)
 {
 	mocpack_KeysineHead h = {};
 	TableReader reader(nullptr, 0);
@@ -154,7 +157,8 @@ mocpack_Status mocpack_keysine_read_layout(const uint8_t* src, size_t src_size, 
 	return status;
 }
 
-size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints, size_t frame_count)
+size_t mocpack_keysine_head_memory_size(const uint8_t* src, size_t src_size, size_t joints,
+										size_t frame_count)
 {
 	mocpack_KeysineHead h = {};
 	TableReader reader(nullptr, 0);
@@ -193,7 +197,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 		!symbols.predictors(rooms.predictors, h->predictor_count, tracks) ||
 		!symbols.shifts(rooms.shifts, h->layer_count - 1, h->plan.track_count) ||
 		(h->grid && !check_range(fault, "channels of a grid", double(h->plan.channel_count), 0,
-							MOCPACK_KEYSINE_MAX_GRID_CHANNELS)) ||
+								 MOCPACK_KEYSINE_MAX_GRID_CHANNELS)) ||
 		(h->grid && !symbols.grid(rooms.grid_steps, h->plan.track_count, rooms.initial_scales, tracks)) ||
 		reader.exhausted() || !reader.all_read())
 		return MOCPACK_CORRUPT;
@@ -203,23 +207,16 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
-	return {h->size,
-			h->grouping.groups,
-			h->groups_per_segment,
-			h->segment_count,
-			h->sizes,
-			h->plan.channel_count,
-			h->plan.track_count,
-			h->layer_count,
-			h->shifts,
-			h->grouping.lead};
+	return {h->size,   h->grouping.groups,	  h->groups_per_segment, h->segment_count,
+			h->sizes,  h->plan.channel_count, h->plan.track_count,	 h->layer_count,
+			h->shifts, h->grouping.lead};
 }
 
 mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 {
 	mocpack_KeysineFields s = {};
-	s.mode =
-		(h->grid ? GRID_MODE : 0) | (h->grouping.lead ? FIRST_FRAME_MODE : 0) | (h->thorough ? THOROUGH_MODE : 0);
+	s.mode = (h->grid ? GRID_MODE : 0) | (h->grouping.lead ? FIRST_FRAME_MODE : 0) |
+			 (h->thorough ? THOROUGH_MODE : 0);
 	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits;
 	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
 	s.group_count = uint32_t(h->grouping.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);

@@ -1,4 +1,4 @@
-// The head of a `keysine` payload, parsed: what the decoder needs to know before it can read a group.
+// The parsed head of a `keysine` payload.
 #pragma once
 #include "common/arena.h"
 #include "keysine/decode/symbols.h"
@@ -10,18 +10,18 @@ struct mocpack_KeysineHead
 	size_t groups_per_segment;
 	size_t segment_count;
 	size_t layer_count;
-	const uint32_t* sizes; // of the segments, then of the groups, layer by layer
-	const uint8_t* shifts; // (layers - 1, tracks): how coarse each layer is, but the last
-	size_t size;		   // of the head itself
+	const uint32_t* sizes; // bytes of the segments, then of the groups by layer
+	const uint8_t* shifts; // (layers - 1, tracks): coarseness of each layer except the last
+	size_t size;		   // bytes of the head
 	double unit;
-	int32_t tempo;								 // 64 times half a second over the length of a group
-	uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // of the keys alone, then of each layer but the last
+	int32_t tempo;								// 64 · 0.5 s / length of a group
+	uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // with keys only, then with each layer except the last
 	uint8_t fine_bits;
-	const mocpack::keysine::Predictor* predictors; // by channel
+	const mocpack::keysine::Predictor* predictors; // sorted by channel
 	size_t predictor_count;
-	bool grid, thorough;		   // numbers on a grid in time, and how they are predicted
-	const uint8_t* grid_steps;	   // (tracks) index of each track's step there
-	const uint8_t* initial_scales; // (channels) how far prediction is off at first, as expected_error
+	bool grid, thorough;		   // grid mode, and its prediction
+	const uint8_t* grid_steps;	   // (tracks) step index in grid mode
+	const uint8_t* initial_scales; // (channels) expected initial prediction error, see expected_error
 };
 
 namespace mocpack
@@ -29,46 +29,47 @@ namespace mocpack
 namespace keysine
 {
 
-// The symbols of one group, in the caller's scratch.
+// The symbols of one group, in the caller's scratch memory.
 struct GroupSymbols
 {
 	Shape shape;
 	Rows rows;
 	int splits;
 	int32_t* keys;	  // (blocks + 1, channels)
-	int32_t* lengths; // (blocks) coefficients of each
+	int32_t* lengths; // (blocks) number of coefficients
 	uint8_t* found;	  // (channels) scratch
-	double part;	  // of a step, that the values count
+	double part;	  // unit of the values, relative to the step
 };
 
-// More than the coefficients of one channel of a group of so many frames, however it is split, and what is
-// said of each block.
+// An upper bound of the coefficients of one channel in a group of `length` frames, for any split, including
+// margins.
 inline size_t widest_row(size_t length)
 {
 	size_t blocks = length < size_t(1) << MAX_SPLITS ? length : size_t(1) << MAX_SPLITS;
 	return length + blocks * (2 * MARGIN + 8);
 }
 
-// The longest block of a group of so many frames that is split in two so often.
+// Returns the longest block of a group of `length` frames after `splits` halvings.
 inline size_t longest_block(size_t length, int splits)
 {
 	return (length + (size_t(1) << splits) - 1) >> splits;
 }
 
-// Takes room for the symbols of a group of at most `length` frames.
+// Allocates the symbols of a group of at most `length` frames.
 void lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena* arena);
 
-// Sets the shape of a group of so many frames, and all coefficients to zero. False where it cannot be split.
+// Sets the shape of a group of `length` frames and clears its coefficients. Returns false if it cannot be
+// split.
 bool shape_group(const Plan& plan, size_t length, int splits, int32_t tempo, GroupSymbols* symbols);
 
-// Checks a group's first layers and reads their first tracks: coefficients in halves of their steps where not
-// all layers are read. edges (2, channels) are the keys at its ends; scratch holds
+// Verifies a group's first layers and reads their first tracks. Coefficients are in half steps if not all
+// layers are read. edges (2, channels) are the key poses at its ends. scratch has
 // mocpack_keysine_group_scratch_size bytes.
 mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const int32_t* edges,
 						  const uint8_t* const* src, const size_t* sizes, size_t layer_count,
 						  size_t track_count, GroupSymbols* symbols, void* scratch);
 
-// Values (channels, blocks, stride) of a group as a layer of these shifts knows them; null: as they are.
+// Coarsens the values (channels, blocks, stride) of a group by the shifts of a layer; null: copies them.
 void shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts, int32_t* out);
 
 } // namespace keysine

@@ -1,4 +1,4 @@
-// The symbols of a `keysine` head: its numbers, the sizes of segments and groups, the plan.
+// Codes a `keysine` head: its numbers, the sizes of segments and groups, and the plan.
 #pragma once
 #include "keysine/decode/grid.h"
 #include "keysine/decode/refinement.h"
@@ -8,10 +8,11 @@ namespace mocpack
 namespace keysine
 {
 
-// The first channel of the track of each channel, from the kinds of a plan's table (J, PLAN_COLUMNS) alone.
+// Maps each channel to the first channel of its track, using only the kinds in a plan's table (J,
+// PLAN_COLUMNS).
 struct TrackChannels
 {
-	int32_t* first; // (channels), with room for seven of each joint
+	int32_t* first; // (channels), at most seven per joint
 	int32_t channel_count, track_count;
 
 	TrackChannels(const int32_t* table, const mocpack_Skeleton& skeleton, int32_t* memory)
@@ -57,7 +58,7 @@ template <typename Coder> class HeadSymbols
 		return coder_.bits(count, value);
 	}
 
-	// Each by how its symbol differs from that of the one before.
+	// Codes sizes; each symbol as a difference to the previous one.
 	bool sizes(uint32_t* sizes, size_t count)
 	{
 		int before = 0;
@@ -81,7 +82,7 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	// The plan (J, PLAN_COLUMNS); columns that a joint's kinds leave unused come out as zero.
+	// Codes the plan (J, PLAN_COLUMNS). Columns that a joint does not use become zero.
 	void plan(int32_t* table, const mocpack_Skeleton& skeleton, bool grid)
 	{
 		int32_t last_turn = 0, last_place = 0, last_step = UNIT_STEP;
@@ -106,7 +107,7 @@ template <typename Coder> class HeadSymbols
 		}
 	}
 
-	// Predictors in the order of the channels that they foretell. False where one cannot be.
+	// Codes predictors, sorted by the channel they predict. Returns false if one is invalid.
 	bool predictors(Predictor* predictors, size_t count, const TrackChannels& tracks)
 	{
 		int32_t channel = 0;
@@ -122,14 +123,14 @@ template <typename Coder> class HeadSymbols
 			if (!known || source < 0 || source >= first || band > FAST_BAND)
 				return false;
 			if (!Coder::READS && (channel != p.channel || source != p.source))
-				return false; // not in the order of their channels, or of the same track
+				return false; // not sorted by channel, or both channels are in the same track
 			p = {channel, source, band, factor};
 		}
 		return true;
 	}
 
-	// How coarse each layer but the last is: shifts (count, tracks), each as its difference to the one
-	// before. False where they do not fall from layer to layer down to one.
+	// Codes the coarseness of each layer except the last: shifts (count, tracks), as differences to the
+	// previous track. Returns false if shifts increase from layer to layer.
 	bool shifts(uint8_t* shifts, size_t count, size_t tracks)
 	{
 		for (size_t i = 0; i < count * tracks; ++i)
@@ -143,8 +144,8 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	// Of a grid in time: steps (tracks), each as its difference to the one before, and how far prediction is
-	// off at first, initial_scales (channels). False where they are out of range.
+	// Codes the fields of grid mode: steps (tracks), as differences to the previous one, and the initial
+	// prediction errors initial_scales (channels). Returns false if they are out of range.
 	bool grid(uint8_t* steps, size_t track_count, uint8_t* initial_scales, const TrackChannels& tracks)
 	{
 		int32_t step = UNIT_STEP;
@@ -171,7 +172,7 @@ template <typename Coder> class HeadSymbols
 		return found > -MAX_MAGNITUDE && found < MAX_MAGNITUDE ? found : 0;
 	}
 
-	// A number from 0 to 31, which is its own symbol.
+	// Codes a number from 0 to 31 as one symbol.
 	int direct(int what, int value)
 	{
 		return coder_.symbol(HEAD_TABLES[what], SYMBOLS, value < 0 || value > ESCAPE ? ESCAPE : value);
@@ -182,7 +183,8 @@ template <typename Coder> class HeadSymbols
 		return coder_.symbol(starts, KINDS, value);
 	}
 
-	// The kind of what has hinges: at rest, still, moving along them, or (false) free as any other.
+	// Codes the kind of a joint with hinges: rest, constant, or moving along them. Returns false if it moves
+	// freely.
 	bool hinged(int32_t moving, int32_t* kind)
 	{
 		static const uint16_t STARTS[KINDS + 1] = {0, 128, 384, 3968, 4096, 4096, 4096, 4096, 4096};
@@ -195,9 +197,9 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	// Which hinges, from `first` on, hold a joint that moves along them, or freely, within their limits.
-	// Limits of turns can hold what moves freely only where a pose says whether it is within them.
-	void held(const JointHinges& own, int32_t first, int32_t count, bool moves, bool along, int32_t* rows)
+	// Codes which hinges, starting at `first`, clamp the joint to their limits. Turning limits can clamp a
+	// freely moving joint only if a pose alone determines whether it is within them.
+	void clamped(const JointHinges& own, int32_t first, int32_t count, bool moves, bool along, int32_t* rows)
 	{
 		for (int32_t i = first; i < first + count; ++i)
 		{
@@ -221,11 +223,11 @@ template <typename Coder> class HeadSymbols
 			axes(row + BASIS);
 		const bool moves = row[ROTATION_KIND] >= VECTOR_ROTATION;
 		row[CLAMPED_HINGES] &= (1 << (own.slides + hinges)) - 1;
-		held(own, own.slides, hinges, moves, hinge, row + CLAMPED_HINGES);
+		clamped(own, own.slides, hinges, moves, hinge, row + CLAMPED_HINGES);
 		row[ROTATION_KEY_STEP] = key_step(moves, last_step, row[ROTATION_KEY_STEP]);
 	}
 
-	// The turn of axes: how precise it is, in bits below a radian, 0 where there is none, and its numbers.
+	// Codes the rotation of axes: its precision in bits below a radian, 0 for none, and its numbers.
 	void axes(int32_t* turn)
 	{
 		const int32_t any = turn[0] | turn[1] | turn[2];
@@ -251,11 +253,11 @@ template <typename Coder> class HeadSymbols
 			row[ORIGIN + a] = still && (!hinges || a < hinges) ? number(PLACE_NUMBER, true, row[ORIGIN + a])
 							  : moves						   ? number(ORIGIN_NUMBER, true, row[ORIGIN + a])
 															   : 0;
-		held(own, 0, hinges, moves || slides, slides, row + CLAMPED_HINGES);
+		clamped(own, 0, hinges, moves || slides, slides, row + CLAMPED_HINGES);
 		row[TRANSLATION_KEY_STEP] = key_step(moves || slides, last_step, row[TRANSLATION_KEY_STEP]);
 	}
 
-	// As its difference to that of the track before; UNIT_STEP where nothing moves.
+	// Codes a key step as the difference to the previous track; UNIT_STEP if nothing moves.
 	int32_t key_step(bool moves, int32_t* last, int32_t value)
 	{
 		if (!moves)
@@ -264,8 +266,8 @@ template <typename Coder> class HeadSymbols
 	}
 
 	Coder& coder_;
-	int precision_ = 0;	 // of the turn of axes before
-	int precisions_ = 0; // tables of precisions
+	int precision_ = 0;	 // of the previous rotation of axes
+	int precisions_ = 0; // first table of precisions
 };
 
 } // namespace keysine

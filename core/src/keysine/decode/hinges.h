@@ -1,4 +1,4 @@
-// Which axes the joints of a skeleton turn about or slide along, one joint after another.
+// Hinges of the joints of a skeleton, by joint.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -15,10 +15,10 @@ namespace keysine
 const int32_t MAX_TURNS = 2, MAX_SLIDES = 3;
 const double FULL_TURN = 6.28318530717958647692; // radians
 
-// The hinges of one joint: first those that slide, then those that turn.
+// The hinges of one joint: sliding ones first, then turning ones.
 struct JointHinges
 {
-	size_t first; // of the skeleton's hinges
+	size_t first; // index among the skeleton's hinges
 	int32_t slides, turns;
 	const double* axes;	  // (slides + turns, 3)
 	const double* limits; // (slides + turns, 2)
@@ -34,21 +34,21 @@ struct JointHinges
 		return load_vec(axes + 3 * (slides + i));
 	}
 
-	// Whether a slide, or after those a turn, has a lowest or a highest.
+	// Returns whether hinge i has a limit.
 	bool limited(int32_t i) const
 	{
 		return limits[2 * i] > -HUGE_VAL || limits[2 * i + 1] < HUGE_VAL;
 	}
 
-	// Whether the limits of a turn are less than a full turn apart, so that a pose alone says if it keeps
-	// them.
+	// Returns whether the limits of a turning hinge are less than a full turn apart, so that a pose alone
+	// determines whether it is within them.
 	bool narrow(int32_t i) const
 	{
 		return i >= slides && limits[2 * i + 1] - limits[2 * i] < FULL_TURN;
 	}
 };
 
-// Hands out the hinges of joints in their order.
+// Iterates over the hinges of joints, in joint order.
 class HingeCursor
 {
   public:

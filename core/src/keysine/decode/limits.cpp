@@ -1,4 +1,4 @@
-// Limits of hinges for joints that do not move along them.
+// Clamps freely moving joints to the limits of their hinges.
 #include "keysine/decode/limits.h"
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace keysine
 namespace
 {
 
-// Sine and cosine of half an angle, times any positive number: what a quaternion has of a turn about an axis.
+// Sine and cosine of a half angle, times any positive factor, as in a quaternion.
 struct HalfAngle
 {
 	double sine, cosine;
@@ -26,13 +26,13 @@ HalfAngle half_of(double angle)
 	return {std::sin(0.5 * angle), std::cos(0.5 * angle)};
 }
 
-// From the sine and cosine of the whole angle, times any positive number.
+// Converts sine and cosine of a full angle, times any positive factor, to the half angle.
 HalfAngle half_of(double sine, double cosine)
 {
 	const double length = std::sqrt(sine * sine + cosine * cosine);
 	if (cosine >= 0)
 		return {sine, length + cosine};
-	return {length - cosine, sine}; // the same, and no difference of near numbers
+	return {length - cosine, sine}; // equivalent, without cancellation
 }
 
 MOCPACK_NOINLINE Quat rotate_about(Vec3 axis, HalfAngle half)
@@ -42,7 +42,7 @@ MOCPACK_NOINLINE Quat rotate_about(Vec3 axis, HalfAngle half)
 			scale * half.cosine};
 }
 
-// Limits that are less than a full turn apart.
+// Limits less than a full turn apart.
 class TurnLimits
 {
   public:
@@ -52,7 +52,7 @@ class TurnLimits
 	{
 	}
 
-	// Whether an angle is past a limit; `back` is then the turn from it to the nearer one.
+	// Returns whether an angle exceeds a limit; `back` is then the rotation to the closer limit.
 	bool is_passed(HalfAngle angle, HalfAngle* back) const
 	{
 		double sine = angle.sine * middle_.cosine - angle.cosine * middle_.sine,
@@ -68,7 +68,7 @@ class TurnLimits
 
   private:
 	bool held_;
-	HalfAngle middle_, edge_; // what lies between, and from there to a limit
+	HalfAngle middle_, edge_; // middle of the limits, and angle from there to a limit
 };
 
 HalfAngle twist_of(Quat q, Vec3 axis)
@@ -78,12 +78,12 @@ HalfAngle twist_of(Quat q, Vec3 axis)
 
 } // namespace
 
-// A turn about the last axis after the joint's turn from rest changes its last angle alone; of two axes, a
-// turn about the first before it changes the first alone. Where the second axis lies along the first, no
-// angle is more right than another: all are NaN then, which is past no limit.
+// A rotation about the last axis, applied after the joint's rotation, changes only the last angle. With two
+// axes, a rotation about the first axis, applied before it, changes only the first angle. If both axes
+// coincide, the angles are NaN and exceed no limit.
 MOCPACK_COLD void clamp_rotations(const JointHinges& hinges, int32_t held, int32_t count, Quat* rotations)
 {
-	const int32_t last = hinges.turns - 1; // of one axis or two
+	const int32_t last = hinges.turns - 1; // of one or two axes
 	const Vec3 first = hinges.turn_axis(0), axis = hinges.turn_axis(last);
 	const Vec3 flat = axis - dot(axis, first) * first;
 	const double* limits = hinges.limits + 2 * hinges.slides;
@@ -117,7 +117,7 @@ MOCPACK_COLD void clamp_places(const JointHinges& hinges, int32_t held, int32_t 
 		double ways[MAX_SLIDES] = {};
 		Vec3 back = {0, 0, 0};
 		solve_slider_positions(hinges.axes, size_t(hinges.slides),
-				  rotate(conjugate(hinges.rest), places[t] - hinges.offset), ways);
+							   rotate(conjugate(hinges.rest), places[t] - hinges.offset), ways);
 		for (int32_t i = 0; i < hinges.slides; ++i)
 		{
 			const double lowest = hinges.limits[2 * i], highest = hinges.limits[2 * i + 1];

@@ -1,4 +1,4 @@
-// Limits of hinges for joints that do not move along them: poses are turned or moved back to the limit.
+// Clamps freely moving joints to the limits of their hinges.
 #pragma once
 #include "keysine/decode/hinges.h"
 
@@ -7,11 +7,10 @@ namespace mocpack
 namespace keysine
 {
 
-// Turns local rotations back by as much as their angles pass limits of the turns whose bits are set in
-// `held`.
+// Clamps local rotations to the limits of the turning hinges whose bits are set in `held`.
 void clamp_rotations(const JointHinges& hinges, int32_t held, int32_t count, Quat* rotations);
 
-// Moves places back by as much as they pass limits of the slides whose bits are set in `held`.
+// Clamps translations to the limits of the sliding hinges whose bits are set in `held`.
 void clamp_places(const JointHinges& hinges, int32_t held, int32_t count, Vec3* places);
 
 } // namespace keysine

@@ -1,5 +1,5 @@
-// What foretells the magnitudes of a row of coefficients: those around it and the keys at its ends, as sums
-// that are cut into classes, each with its tables. Decoder and search share it.
+// Predicts the magnitudes of a row of coefficients from neighboring rows and the key poses at its ends. Sums
+// are divided into classes, each with its own tables. Decoder and encoder search share it.
 #pragma once
 #include "keysine/decode/statistics.h"
 
@@ -10,7 +10,7 @@ namespace keysine
 
 const int32_t MAX_BLOCK_FRAMES = MOCPACK_KEYSINE_MAX_BLOCK_FRAMES;
 
-// 16 · 2^(difference / 2), for differences of steps.
+// Returns 16 · 2^(difference / 2) for a difference of step indices.
 inline int32_t step_ratio(int32_t difference)
 {
 	const int32_t MOST = 8;
@@ -18,7 +18,7 @@ inline int32_t step_ratio(int32_t difference)
 	return RATIOS[difference < -MOST ? 0 : lesser(difference, MOST) + MOST];
 }
 
-// 8 · √length, rounded down: how much more a coefficient of a longer block stands for.
+// Returns 8 · √length, rounded down: the scale of coefficients in longer blocks.
 inline int32_t scaled_square_root(int32_t length)
 {
 	int32_t root = 0;
@@ -27,7 +27,7 @@ inline int32_t scaled_square_root(int32_t length)
 	return root;
 }
 
-// How far keys are apart, in sixteenths of a coefficient's step, as a first coefficient might see it.
+// Converts the distance of two keys to sixteenths of a coefficient step.
 inline int32_t key_distance_context(int64_t distance, int32_t step, int32_t key_step, int32_t root)
 {
 	const int64_t FARTHEST = 1 << 20, MOST = 1 << 14;
@@ -36,17 +36,17 @@ inline int32_t key_distance_context(int64_t distance, int32_t step, int32_t key_
 	return int32_t(distance < MOST ? distance : MOST);
 }
 
-// A row of coefficients, and what foretells it: levels around it, zeros where there are none.
+// Inputs that predict a row of coefficients: levels of neighboring rows, zeros if there are none.
 struct LevelPredictor
 {
 	const uint8_t *before, *left, *second_left, *up, *first_up;
-	int32_t before_ratio, up_ratio; // sixteenths of the steps of those rows to this one's
-	int32_t distance, bend;			// of the keys at its ends: `key_distance_context`
-	int set;						// of weights, without that of the band
+	int32_t before_ratio, up_ratio; // step ratios of those rows to this one, in sixteenths
+	int32_t distance, bend;			// of the key poses at its ends, see `key_distance_context`
+	int set;						// index of the weight set, without the band
 	int32_t lifts[BAND_GROUPS];		// eighths of an octave
 };
 
-// Lifts of a row by what its track is, which channel it is, and its step.
+// Sets the class offsets of a row by track family, channel and step.
 inline void set_lifts(LevelPredictor* row, int32_t family, int32_t c, int32_t step)
 {
 	step = step < FIRST_LIFTED ? 0 : lesser(step - FIRST_LIFTED, LIFTED_STEPS - 1);
@@ -57,11 +57,11 @@ inline void set_lifts(LevelPredictor* row, int32_t family, int32_t c, int32_t st
 	}
 }
 
-// Sums of a row of at most MAX_BLOCK_FRAMES coefficients.
+// Weighted sums for a row of at most MAX_BLOCK_FRAMES coefficients.
 class RowSums
 {
   public:
-	// For blocks of at most so many coefficients: finds where bands begin.
+	// Finds the start of frequency bands, for blocks of at most `longest` coefficients.
 	void set_bands(int32_t longest, int32_t tempo)
 	{
 		int32_t k = 1;
@@ -76,7 +76,7 @@ class RowSums
 			parts_[k] = 65536u / uint32_t(k);
 	}
 
-	// Sums of all that is known before the row itself is, for coefficients 1 … reach.
+	// Computes the sums of coefficients 1 … reach from everything known before the row.
 	void predict_level(const LevelPredictor& row, int32_t reach)
 	{
 		const uint8_t *before = row.before, *left = row.left, *second = row.second_left, *up = row.up,
@@ -84,7 +84,7 @@ class RowSums
 		for (int32_t group = 0; group < BAND_GROUPS; ++group)
 		{
 			const int32_t from = band_from_[group * BAND_GROUP];
-			if (from > reach) // as nearly always from the second on
+			if (from > reach) // usual for the second and later groups
 				return;
 			const int16_t* w = MAGNITUDE_WEIGHTS[group * 4 + row.set];
 			int32_t w3 = w[3] * row.before_ratio >> 4, w4 = w[4] * row.before_ratio >> 4,
@@ -106,13 +106,13 @@ class RowSums
 		}
 	}
 
-	// The class of coefficient k where those before it are zero.
+	// Returns the class of coefficient k if the earlier coefficients of its row are zero.
 	int class_of(const LevelPredictor& row, int32_t k) const
 	{
 		return class_of_sum(sums_[k], row.lifts[groups_[k]]);
 	}
 
-	// The class of coefficient k, whose row stands in `own` up to there.
+	// Returns the class of coefficient k, given the earlier levels of its row in `own`.
 	int class_of(const LevelPredictor& row, const uint8_t* own, int32_t k) const
 	{
 		const int group = groups_[k];
@@ -122,7 +122,7 @@ class RowSums
 	}
 
   private:
-	// Two classes to each octave.
+	// Two classes per octave.
 	static int class_of_sum(int32_t sum, int32_t lift)
 	{
 		sum |= 1;

@@ -1,4 +1,4 @@
-// Builds the tracks of a `keysine` clip from the integers of its header.
+// Builds the tracks of a `keysine` clip from its plan.
 #include "keysine/decode/plan.h"
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace keysine
 namespace
 {
 
-// Quaternions and vectors where they stand; `out` may be one of them.
+// In-place operations; `out` may equal an input.
 MOCPACK_NOINLINE void multiply(const double* a, const double* b, double* out)
 {
 	store(out, multiply(load_quat(a), load_quat(b)));
@@ -36,7 +36,7 @@ void turn_by(double grid, const int32_t* numbers, double* out)
 	exponential(grid * numbers[0], grid * numbers[1], grid * numbers[2], out);
 }
 
-// Turns `turn` about an axis.
+// Rotates `turn` about an axis.
 void rotate_about(const double* axis, double angle, double* turn)
 {
 	double more[4];
@@ -55,7 +55,7 @@ bool turns(const int32_t* row)
 	return row[ROTATION_KIND] >= VECTOR_ROTATION;
 }
 
-// Whether a joint moves what hangs on it other than the joint above does.
+// Returns whether a joint moves its children relative to its parent.
 bool carries(const int32_t* row)
 {
 	return turns(row) || row[TRANSLATION_KIND] == SLIDING_TRANSLATION;
@@ -88,7 +88,7 @@ bool valid(const Plan& plan, mocpack_Fault* fault)
 	return true;
 }
 
-// The rotation of a joint where it stays, or about where it turns.
+// Computes the constant rotation of a joint, or the mean of a moving one.
 void still_turn(const JointHinges& hinges, const int32_t* row, double fine, double* turn)
 {
 	const int32_t kind = row[ROTATION_KIND];
@@ -101,7 +101,7 @@ void still_turn(const JointHinges& hinges, const int32_t* row, double fine, doub
 		turn_by(grid, row + MEAN, turn);
 }
 
-// The place of a joint that does not move; the origin of one that does.
+// Computes the constant translation of a joint, or the origin of a moving one.
 void still_place(const JointHinges& hinges, const int32_t* row, double fine, const double* offset,
 				 double* place)
 {
@@ -119,7 +119,7 @@ void still_place(const JointHinges& hinges, const int32_t* row, double fine, con
 		place[a] = rests ? offset[a] : slides ? offset[a] + way[a] : grid * row[ORIGIN + a];
 }
 
-// Rotations and translations of what does not move; joints without translation keep their offset.
+// Fills constant rotations and translations; joints without a translation keep their offset.
 void fill_still(const Plan& plan)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
@@ -174,7 +174,7 @@ MOCPACK_NOINLINE void add_inertia(double* matrix, double weight, const double* v
 			matrix[3 * a + b] += weight * ((a == b ? square : 0.0) - v[a] * v[b]);
 }
 
-// How far a small turn of each joint moves what it carries: symmetric matrices, in square metres.
+// Computes how far a small rotation of each joint moves its descendants: symmetric matrices in square meters.
 void fill_inertia(const Plan& plan)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
@@ -199,7 +199,7 @@ void fill_inertia(const Plan& plan)
 	}
 }
 
-// A skeleton at its mean pose, in the world.
+// The world pose of a skeleton at its mean rotations.
 struct MeanPose
 {
 	double *places, *turns; // (J, 3), (J, 4)
@@ -230,7 +230,7 @@ void add_point(const double* turn, const double* arm, double weight, const Costs
 	costs.add_point(load_vec(turned), weight);
 }
 
-// The joint's own origin, shell and bone ends; `end` is one past its last bone end.
+// Adds the joint's origin, shell points and end sites; `end` is one past its last end site.
 void add_own(const Plan& plan, const MeanPose& pose, size_t joint, size_t* end, const Costs& costs)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
@@ -246,7 +246,7 @@ void add_own(const Plan& plan, const MeanPose& pose, size_t joint, size_t* end, 
 		add_point(turn, s.end_sites + 3 * (*end - 1), END_WEIGHT, costs);
 }
 
-// What a turn of a joint costs, in its own frame.
+// Computes the cost of a joint's rotation in its own frame.
 void put_inertia(const Costs& costs, const double* world, double* inertia)
 {
 	double turn[9], half[9];
@@ -257,11 +257,11 @@ void put_inertia(const Costs& costs, const double* world, double* inertia)
 							  costs.at(3 + r, 5) * turn[6 + c];
 	for (int r = 0; r < 3; ++r)
 		for (int c = 0; c < 3; ++c)
-			inertia[3 * r + c] =
-				(turn[r] * half[c] + turn[3 + r] * half[3 + c] + turn[6 + r] * half[6 + c]) / TYPICAL_RESIDUAL;
+			inertia[3 * r + c] = (turn[r] * half[c] + turn[3 + r] * half[3 + c] + turn[6 + r] * half[6 + c]) /
+								 TYPICAL_RESIDUAL;
 }
 
-// Takes out the best move along an axis that stands in `frame`.
+// Eliminates the best move along an axis given in `frame`.
 void take_out_along(const double* frame, const double* axis, int from, const Costs& costs)
 {
 	double way[3];
@@ -269,8 +269,8 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 	costs.eliminate(from, load_vec(way), 0.0);
 }
 
-// Where hinges cannot take back everything: how far a small turn, or shift, of each joint moves what hangs on
-// it at the mean pose, once the joints below have done what they can.
+// Computes, for skeletons with hinges, how far a small rotation or displacement of each joint moves its
+// descendants at the mean pose, after the descendants have compensated what they can.
 void fill_hinged_inertia(const Plan& plan, double* work)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
@@ -326,7 +326,7 @@ void add_track(Plan* plan, const Track& track)
 	plan->channel_count += size_t(track.channels);
 }
 
-// The limits of the channel of hinge i, a unit of which is so much of an angle or way, from where it is zero.
+// Returns the limits of the channel of hinge i, given its zero and its unit in radians or meters.
 ChannelLimits channel_limits(const JointHinges& hinges, int32_t clamped_hinges, int32_t i, double from,
 							 double unit)
 {
@@ -336,7 +336,7 @@ ChannelLimits channel_limits(const JointHinges& hinges, int32_t clamped_hinges, 
 	return {(limits[0] - from) / unit, (limits[1] - from) / unit, hinges.narrow(i) ? FULL_TURN / unit : 0};
 }
 
-// Has a joint that moves freely held within the limits of its hinges `first` to `first` + `count` - 1.
+// Clamps a freely moving joint to the limits of its hinges `first` to `first` + `count` - 1.
 void hold_free(const Plan& plan, size_t joint, int32_t first, int32_t count, Track* track)
 {
 	track->own = plan.hinges + joint;
@@ -389,7 +389,7 @@ void vector_axes(const double* inertia, const int32_t* basis, double* axes)
 				root[3 * a] * turn[c] + root[3 * a + 1] * turn[3 + c] + root[3 * a + 2] * turn[6 + c];
 }
 
-// An axis so long that a unit of turning about it moves what is carried by a metre.
+// An axis so long that a unit of turning about it moves what is carried by a meter.
 Vec3 hinge_axis(const double* inertia, Vec3 axis)
 {
 	const double* m = inertia;

@@ -1,5 +1,5 @@
-// What a `keysine` header says, and the tracks that follow from it: which channels each joint has, and how
-// numbers become metres and rotations. Integers in, so that encoder and decoder build the very same tracks.
+// The plan of a `keysine` clip: the channels of each joint, and how numbers become meters and rotations. It
+// is built from integers, so that encoder and decoder build identical tracks.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -14,25 +14,24 @@ namespace mocpack
 namespace keysine
 {
 
-const double SHELL = 0.03;		// metres
-const double SPREAD = 0.3;		// exponent of descendants in the weights
-const double MEAN_GRID = 0.125; // radians, of a joint's mean rotation
-const int AXES_BITS = 12;		// turns of axes are multiples of 2^-12 radians
-const double ORIGIN_GRID = 1.0; // metres, of a translation's origin
+const double SHELL = 0.03;		// meters
+const double SPREAD = 0.3;		// exponent of the number of descendants in the weights
+const double MEAN_GRID = 0.125; // radians, unit of mean rotations
+const int AXES_BITS = 12;		// rotations of axes are multiples of 2^-12 radians
+const double ORIGIN_GRID = 1.0; // meters, unit of translation origins
 const int32_t STEPS = MOCPACK_KEYSINE_STEPS, UNIT_STEP = MOCPACK_KEYSINE_UNIT_STEP;
 
-// Weights of a joint's origin, of each of its shell points, which stand for one turn, and of its bone ends,
-// in what errors above hinges cost: chosen so that the sum over a limb is about its largest. And what may be
-// left.
+// Weights of a joint's origin, shell points and end sites in the cost of errors above hinges, chosen so that
+// the sum over a limb is about its maximum; and the typical residual.
 const double ORIGIN_WEIGHT = 0.25, SHELL_WEIGHT = 0.25, END_WEIGHT = 1.0, TYPICAL_RESIDUAL = 1.5;
 
 enum RotationKind
 {
-	REST_ROTATION = 0,	// none: the identity
-	STILL_ROTATION = 1, // the same in all frames
+	REST_ROTATION = 0,	// identity
+	STILL_ROTATION = 1, // constant
 	VECTOR_ROTATION = 2,
 	QUATERNION_ROTATION = 3,
-	HINGE_ROTATION = 4, // about the axes that the skeleton has for the joint
+	HINGE_ROTATION = 4, // about the joint's hinge axes
 };
 
 enum TranslationKind
@@ -40,20 +39,20 @@ enum TranslationKind
 	REST_TRANSLATION = 0, // the skeleton's offset
 	STILL_TRANSLATION = 1,
 	MOVING_TRANSLATION = 2,
-	SLIDING_TRANSLATION = 3, // along the axes that the skeleton has for the joint
+	SLIDING_TRANSLATION = 3, // along the joint's hinge axes
 };
 
-// Columns of the plan, one row for each joint.
+// Columns of the plan, one row per joint.
 enum PlanColumn
 {
 	ROTATION_KIND,
 	TRANSLATION_KIND,
-	MEAN, // three: mean or still rotation as a rotation vector, in grid units; of hinges, such angles
-	BASIS = MEAN + 3, // three: turn of the axes
+	MEAN,			  // three: mean or constant rotation vector, in grid units; for hinges, angles
+	BASIS = MEAN + 3, // three: rotation of the axes
 	ROTATION_KEY_STEP = BASIS + 3,
-	ORIGIN, // three: origin of a moving translation, or the still one; the ways of a still slider
+	ORIGIN, // three: origin of a moving translation, or the constant one; positions of a constant slider
 	TRANSLATION_KEY_STEP = ORIGIN + 3,
-	CLAMPED_HINGES, // bit i: the joint's hinge i, slides before turns, is held within its limits
+	CLAMPED_HINGES, // bit i: the joint is clamped to the limits of its hinge i
 	PLAN_COLUMNS,
 };
 static_assert(int(PLAN_COLUMNS) == MOCPACK_KEYSINE_PLAN_COLUMNS, "columns of the plan");
@@ -66,13 +65,12 @@ enum TrackKind
 	HINGE_TRACK,
 };
 
-// The limits of a hinge's channel, infinite where there are none, and how much of it is a full turn, 0 if
-// full turns are not the same.
+// The limits of a hinge's channel, infinite for none, and the size of a full turn, 0 if full turns differ.
 struct ChannelLimits
 {
 	double lowest, highest, turn;
 
-	// The value, or the limit that it is past. Full turns stay, so that values do not jump.
+	// Clamps a value to the limits. Keeps full turns, so that values do not jump.
 	double clamp(double value) const
 	{
 		if (value >= lowest && value <= highest)
@@ -83,28 +81,27 @@ struct ChannelLimits
 	}
 };
 
-// A translation or a rotation that moves: one to four channels.
+// A moving translation or rotation: one to four channels.
 struct Track
 {
 	int32_t joint;
 	int32_t kind;
 	int32_t channels;
 	int32_t first_channel;
-	int32_t parent;	   // the nearest ancestor's track of the same kind of thing, -1 if none
-	int32_t family;	   // what it is, for the models: 0..9
-	int32_t hinge;	   // the first of the skeleton's that it moves, -1 if none
+	int32_t parent;	   // nearest ancestor's track of the same type, -1 if none
+	int32_t family;	   // class for the statistics: 0..9
+	int32_t hinge;	   // its first hinge in the skeleton, -1 if none
 	double base[4];	   // mean or rest rotation, or origin
-	double axes[9];	   // rotation vector (or translation) of a unit of each channel, column by column
-	double angles[2];  // of a hinge, where its channels are zero
-	int32_t key_index; // of the keys' step
+	double axes[9];	   // rotation vector or translation per unit of each channel, by columns
+	double angles[2];  // of a hinge when its channels are zero
+	int32_t key_index; // index of the key step
 	double key_step;
 	ChannelLimits limits[MAX_SLIDES]; // of a hinge's channels
-	// Of a joint that moves freely: its hinges, and which of those that it slides along, or turns about, hold
-	// it within their limits all the same, a bit for each.
+	// For a freely moving joint: its hinges, and bits of the hinges whose limits clamp it.
 	const JointHinges* own;
 	int32_t clamped_hinges;
 
-	// The value of a hinge's channel, held within its limits.
+	// Clamps the value of a hinge's channel to its limits.
 	double held(int32_t c, double value) const
 	{
 		return limits[c].clamp(value);
@@ -113,7 +110,7 @@ struct Track
 
 const int32_t FAST_BAND = 3;
 
-// Foretells the coefficients of a channel from those of another, of an earlier track: so many sixteenths.
+// Predicts the coefficients of a channel from a channel of an earlier track, times factor / 16.
 struct Predictor
 {
 	int32_t channel, source;
@@ -126,34 +123,34 @@ struct Plan
 	const mocpack_Skeleton* skeleton;
 	const int32_t* table; // (J, PLAN_COLUMNS)
 	double unit;
-	double fine;		  // grid of still rotations and translations
-	double* still;		  // (J, 7) rotation and translation of what does not move
-	int32_t* descendants; // (J) itself included
-	// What a rotation carries along rigidly: joint k hangs, through joints that do not turn, at
-	// carried_offset[k], turned by carried_rotation[k], in the frame of joint carrier[k]; -1 if at none.
+	double fine;		  // unit of constant rotations and translations
+	double* still;		  // (J, 7) constant rotations and translations
+	int32_t* descendants; // (J) including the joint itself
+	// Joint k is rigidly attached, through joints that do not rotate, to joint carrier[k] (-1 for none), at
+	// carried_offset[k] and carried_rotation[k] in its frame.
 	int32_t* carrier;		  // (J)
 	double* carried_offset;	  // (J, 3)
 	double* carried_rotation; // (J, 4)
 	double* inertia;		  // (J, 9)
-	double* shift_cost;		  // (J) square metres, of a metre that a joint shifts, where there are hinges
+	double* shift_cost;		  // (J) square meters per meter of displacement, if there are hinges
 	JointHinges* hinges;	  // (J)
 	Track* tracks;
 	size_t track_count;
 	size_t channel_count;
 };
 
-// How a clip is cut into groups with a key at either end: evenly, after a first frame that stands apart (lead
-// is 1) or not (0).
+// How a clip is divided into groups with a key pose at both ends: evenly, after an optional separate first
+// frame (lead 1).
 struct Grouping
 {
 	size_t frames, groups, lead;
 
-	// The frame of key g, which is the first of group g: rounded half up.
+	// Returns the frame of key g, the first frame of group g, rounded half up.
 	size_t key_frame(size_t g) const
 	{
 		if (g < lead || !groups)
 			return 0;
-		// in 64 bits, also where size_t has 32
+		// 64 bits, even if size_t has 32
 		uint64_t intervals = frames - 1 - lead, even = groups - lead;
 		return lead + size_t((2 * uint64_t(g - lead) * intervals + even) / (2 * even));
 	}
@@ -168,7 +165,7 @@ struct Grouping
 		return groups > lead ? (frames - 1 - lead + groups - lead - 1) / (groups - lead) : 0;
 	}
 
-	// Whether there are as many frames as groups need.
+	// Returns whether there are enough frames for the groups.
 	bool valid() const
 	{
 		if (frames == 1)
@@ -177,8 +174,7 @@ struct Grouping
 	}
 };
 
-// The first frame of block b of the 2^splits of a group of so many frames; that of the next group, after the
-// last.
+// Returns the first frame of block b in a group of `length` frames and 2^splits blocks.
 inline size_t block_frame(size_t length, int splits, size_t b)
 {
 	return (2 * b * length + (size_t(1) << splits)) >> (splits + 1);
@@ -186,7 +182,7 @@ inline size_t block_frame(size_t length, int splits, size_t b)
 
 inline double step_of(double unit, int32_t index)
 {
-	// unit * 2^((8 - index) / 2), from a table so that every machine agrees
+	// unit * 2^((8 - index) / 2), without pow, so that every machine agrees
 	double step = unit * 16.0;
 	for (int32_t i = 0; i + 1 < index; i += 2)
 		step *= 0.5;
@@ -198,9 +194,9 @@ inline double key_step_of(double unit, int32_t index)
 	return MOCPACK_KEYSINE_KEY_STEP * step_of(unit, index);
 }
 
-// Whether a number is in its range; where it is not, `fault`, which may be null, says so.
-inline bool check_range(mocpack_Fault* fault, const char* part, int64_t index, const char* field, double value,
-				   double low, double high)
+// Returns whether a number is in its range; otherwise fills `fault`, which may be null.
+inline bool check_range(mocpack_Fault* fault, const char* part, int64_t index, const char* field,
+						double value, double low, double high)
 {
 	if (value >= low && value <= high)
 		return true;
@@ -214,11 +210,11 @@ inline bool check_range(mocpack_Fault* fault, const char* field, double value, d
 	return check_range(fault, nullptr, 0, field, value, low, high);
 }
 
-// Room for the arrays of a plan of so many joints, in bytes.
+// Returns the bytes of a plan's arrays.
 size_t plan_size(size_t joints);
 
-// Fills `plan` from its table, skeleton, unit and fine grid; memory holds plan_size(J) bytes.
-// False where a number of the table is out of range; `fault`, which may be null, says which.
+// Fills `plan` from its table, skeleton, unit and fine grid; memory has plan_size(J) bytes. Returns false if
+// a number of the table is out of range, and fills `fault`, which may be null.
 bool build_plan(Plan* plan, void* memory, mocpack_Fault* fault);
 
 } // namespace keysine

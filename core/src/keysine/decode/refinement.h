@@ -1,8 +1,8 @@
-// Layers of `keysine`: coefficients coarsely first, then finer, given the coarse ones.
+// Quality layers of `keysine`: coarse coefficients first, then refinements.
 //
-// A layer of shift s knows of a coefficient q the integer |q| >> s and its sign. The base is coded like any
-// group; a refinement codes which of the 2^d integers it is that a coarse one may stand for, by the shares
-// that these have in the tables.
+// A layer with shift s stores |q| >> s and the sign of a coefficient q. The base layer is coded like any
+// group. A refinement by d bits codes which of the 2^d finer integers it is, with the table frequencies of
+// those integers.
 #pragma once
 #include "keysine/decode/symbols.h"
 
@@ -19,7 +19,7 @@ inline int32_t shift_magnitude(int32_t value, int32_t shift)
 	return value < 0 ? -size : size;
 }
 
-// Twice the middle of what an integer of a layer may stand for.
+// Returns twice the middle of the interval that a coarse integer stands for.
 inline int32_t doubled_midpoint(int32_t value, int32_t shift)
 {
 	if (!value)
@@ -36,8 +36,8 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
   public:
 	using Base::Base;
 
-	// Turns values at shifts `from` (tracks) into values at shifts `to`; null: no shift. A writer finds these
-	// in `source`, and their steps in `source_steps`.
+	// Refines values from shifts `from` (tracks) to shifts `to`; null: no shift. A writer takes the refined
+	// values from `source` and their steps from `source_steps`.
 	bool layer(const uint8_t* from, const uint8_t* to, size_t track_count, const int32_t* source_steps,
 			   const int32_t* source)
 	{
@@ -59,7 +59,7 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 	}
 
   private:
-	// One channel by so many bits finer.
+	// Refines one channel by `bits` bits.
 	bool channel(int32_t t, int32_t b, int32_t c, int32_t bits, const int32_t* source)
 	{
 		const int32_t row = this->shape_.row(this->plan_.tracks[t].first_channel + c, b);
@@ -76,19 +76,19 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 		{
 			if (magnitude(values[k]) >= MAX_MAGNITUDE >> bits)
 				return false;
-			values[k] = refined(near, row, k, reach, bits, source[row + k]);
+			values[k] = refine(near, row, k, reach, bits, source[row + k]);
 		}
 		return true;
 	}
 
-	// A coefficient by so many bits finer, and its sign if that was not known.
-	int32_t refined(const LevelPredictor& near, int32_t row, int32_t k, int32_t reach, int32_t bits,
-					int32_t wanted)
+	// Refines one coefficient by `bits` bits, and codes its sign if it was unknown.
+	int32_t refine(const LevelPredictor& near, int32_t row, int32_t k, int32_t reach, int32_t bits,
+				   int32_t wanted)
 	{
 		uint8_t* own = this->rows_.levels + row;
 		int32_t known = this->rows_.values[row + k], size = magnitude(wanted);
 		int32_t low = magnitude(known) << bits, high = low + (1 << bits) - 1;
-		low += k == reach && !low; // which is not zero
+		low += k == reach && !low; // the last coefficient is not zero
 		int symbol = this->between(this->table_of(near, own, k, reach), symbol_of(low, FINE),
 								   symbol_of(high, FINE), symbol_of(size, FINE));
 		int32_t floor = symbol_floor(symbol, FINE), end = floor + (1 << plain_bits(symbol, FINE));

@@ -1,4 +1,4 @@
-// The derivative of rotation vectors, and small symmetric matrices, for `keysine`.
+// Derivative of rotation vectors, and small symmetric matrices.
 #pragma once
 #include "math/rotation_vector.h"
 
@@ -7,7 +7,7 @@ namespace mocpack
 namespace keysine
 {
 
-// Rows of the rotation matrix of q.
+// Writes the rotation matrix of q, by rows.
 inline void matrix_of(Quat q, double* m)
 {
 	m[0] = 1 - 2 * (q.y * q.y + q.z * q.z), m[1] = 2 * (q.x * q.y - q.z * q.w),
@@ -18,14 +18,14 @@ inline void matrix_of(Quat q, double* m)
 	m[8] = 1 - 2 * (q.x * q.x + q.y * q.y);
 }
 
-// The right Jacobian of the exponential at v, by rows: exp(v + d) ≈ exp(v) exp(J d).
+// Writes the right Jacobian J of the exponential at v, by rows: exp(v + d) ≈ exp(v) exp(J d).
 inline void right_jacobian(Vec3 v, double* j)
 {
 	double square = dot(v, v), a, b;
 	if (square < 1.0)
 	{
-		// (1 - cos x) / x² and (x - sin x) / x³ by their series, to 1e-9; multiplied, since a division waits
-		// for the one before
+		// series of (1 - cos x) / x² and (x - sin x) / x³, accurate to 1e-9; multiplies by reciprocals, since
+		// divisions are slow
 		a = 0.5 -
 			square * (1 / 24.0) *
 				(1 - square * (1 / 30.0) *
@@ -46,7 +46,7 @@ inline void right_jacobian(Vec3 v, double* j)
 			j[3 * r + c] = (r == c ? 1.0 - b * square : 0.0) - a * k[3 * r + c] + b * vv[r] * vv[c];
 }
 
-// The symmetric matrix whose square is the inverse of m, symmetric and positive; Jacobi's rotations.
+// Computes the inverse square root of a symmetric positive matrix by Jacobi rotations.
 inline void inverse_square_root(const double* m, double* root)
 {
 	double a[9], v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};

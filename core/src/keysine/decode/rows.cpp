@@ -1,5 +1,5 @@
-// From the symbols of a group to rows of floats: the sums of curves.cpp in single precision, eight frames at
-// a time, and only of frames that are wanted.
+// Reconstructs rows of floats from the symbols of a group: the sums of curves.cpp in single precision, eight
+// frames at a time, only for requested frames.
 #include "keysine/decode/rows.h"
 
 #include <cmath>
@@ -16,15 +16,15 @@ namespace
 {
 
 const int32_t LANES = 8, MAX_WIDTH = MAX_BLOCK_FRAMES + LANES;
-const float NEAR = 1.0f; // square of the half turn up to which five terms are exact to a float's rounding
+const float NEAR = 1.0f; // squared half angle up to which five terms are accurate to float rounding
 
-// What turning symbols into rows needs, beside the symbols themselves.
+// Working memory to reconstruct rows from symbols.
 struct Room
 {
 	size_t longest, width;
-	float *sines, *periods; // tables for even and for odd lengths, and the sines that each picks from
-	float *curve, *quats;	// (4, WIDEST), and (5, WIDEST): the last are squares of half turns
-	double *series, *wide;	// (channels, width), (4, WIDEST)
+	float *sines, *periods; // tables for even and odd lengths, and one period of sines for each
+	float *curve, *quats;	// (4, MAX_WIDTH), and (5, MAX_WIDTH): the last are squared half angles
+	double *series, *wide;	// (channels, width), (4, MAX_WIDTH)
 	int32_t* extents;
 	Quat* turns;
 
@@ -49,8 +49,9 @@ struct Room
 	}
 };
 
-// Rows from `first` up to `end` of a table: row k, column t, is number k t of the period.
-MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t length, int32_t first, int32_t end)
+// Fills rows `first` to `end` - 1 of a table: row k, column t, is entry k t of the period.
+MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t length, int32_t first,
+									int32_t end)
 {
 	int32_t stride = padded(length), whole = 2 * length;
 	for (int32_t k = first; k < end; ++k)
@@ -69,8 +70,8 @@ MOCPACK_SIMD_CLONES void pick_sines(float* table, const float* period, int32_t l
 	}
 }
 
-// The table for blocks of `length` frames, with rows below `end` in it. Blocks of a group differ by at most
-// one frame, and so do groups of a clip: tables of even and of odd lengths change seldom.
+// Returns the table for blocks of `length` frames with all rows below `end`. Block lengths differ by at most
+// one frame, so the tables for even and odd lengths rarely change.
 const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_KeysineSineCache* kept)
 {
 	const double PI = 3.14159265358979323846;
@@ -84,7 +85,7 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 			period[t] = float(scale * std::sin(PI * double(t) / double(length)));
 			period[length + t] = -period[t];
 		}
-		kept->lengths[which] = length, kept->rows[which] = 1; // none picks row 0
+		kept->lengths[which] = length, kept->rows[which] = 1; // row 0 is unused
 	}
 	if (end > kept->rows[which])
 	{
@@ -94,9 +95,10 @@ const float* sines_of(const Room& room, int32_t length, int32_t end, mocpack_Key
 	return table;
 }
 
-// As block_values, of frames from … to - 1, both divisible by LANES.
-MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t stride, int32_t from, int32_t to,
-							   float key, float slope, const double* series, int32_t extent)
+// Like block_values, for frames from … to - 1, both multiples of LANES.
+MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t stride, int32_t from,
+									  int32_t to, float key, float slope, const double* series,
+									  int32_t extent)
 {
 	for (int32_t t = from; t < to; ++t)
 		values[t] = key + slope * float(t);
@@ -119,11 +121,11 @@ MOCPACK_SIMD_CLONES void float_values(float* values, const float* sines, int32_t
 	}
 }
 
-// Quaternions (4, WIDEST) of a rotation track whose channels (3, WIDEST) are given, and the squares of half
-// turns; returns how many of these are beyond NEAR, where the quaternion does not hold. Distances that the
-// compiler knows let it take several frames at once.
-MOCPACK_SIMD_CLONES int32_t near_quats(const Track& track, const float* __restrict x, int32_t from, int32_t to,
-								float* __restrict out)
+// Computes quaternions (4, MAX_WIDTH) and squared half angles from the channels (3, MAX_WIDTH) of a rotation
+// track. Returns how many angles exceed NEAR, where the quaternion is invalid. Constant strides let the
+// compiler vectorize.
+MOCPACK_SIMD_CLONES int32_t near_quats(const Track& track, const float* __restrict x, int32_t from,
+									   int32_t to, float* __restrict out)
 {
 	float m[9];
 	int32_t far = 0;
@@ -172,13 +174,13 @@ Four picked(Four a, Four b, FourPlaces places)
 }
 #endif
 
-// Quaternions (4, WIDEST), frames first … stop - 1, into a column of rows.
+// Writes quaternions (4, MAX_WIDTH) of frames first … stop - 1 to a column of rows.
 void put_quats(const float* quats, int32_t first, int32_t stop, float* column, size_t apart)
 {
 	const float *x = quats, *y = x + MAX_WIDTH, *z = y + MAX_WIDTH, *w = z + MAX_WIDTH;
 	int32_t t = first;
 #if defined(__GNUC__)
-	for (; t + 4 <= stop; t += 4, column += 4 * apart) // turned round in registers
+	for (; t + 4 <= stop; t += 4, column += 4 * apart) // transposed in registers
 	{
 		const Four a = *reinterpret_cast<const Four*>(x + t), b = *reinterpret_cast<const Four*>(y + t),
 				   c = *reinterpret_cast<const Four*>(z + t), d = *reinterpret_cast<const Four*>(w + t);
@@ -194,7 +196,7 @@ void put_quats(const float* quats, int32_t first, int32_t stop, float* column, s
 		column[0] = x[t], column[1] = y[t], column[2] = z[t], column[3] = w[t];
 }
 
-// Rows as the caller wants them, and where in a row things stand.
+// The output rows and their columns.
 struct Rows32
 {
 	Columns columns;
@@ -210,9 +212,9 @@ struct Rows32
 	{
 		return rows + t * stride + 4 * columns.turn_count() + 3 * size_t(column);
 	}
-	bool wants(const Track& track) const
+	bool is_selected(const Track& track) const
 	{
-		return columns.wants(track) && (track.kind != POSITION_TRACK || !rotations_only);
+		return columns.is_selected(track) && (track.kind != POSITION_TRACK || !rotations_only);
 	}
 };
 
@@ -226,7 +228,7 @@ void put(float* out, Vec3 v)
 	out[0] = float(v.x), out[1] = float(v.y), out[2] = float(v.z);
 }
 
-// Channels (C, stride) of any track, frames first … stop - 1, in double precision.
+// Writes frames first … stop - 1 of any track from channels (C, stride) in double precision.
 void put_track(const Track& track, const double* values, int32_t stride, int32_t count, Quat* turns,
 			   const Rows32& out, size_t row)
 {
@@ -264,7 +266,7 @@ void put_still(const Plan& plan, size_t count, const Rows32& out)
 	}
 }
 
-// One block of a group: its frames first … stop - 1 into the rows from `row` on.
+// Writes frames first … stop - 1 of a block to rows starting at `row`.
 void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, size_t track_count, size_t b,
 			   int32_t first, int32_t stop, const Rows32& out, size_t row, const Room& room,
 			   mocpack_KeysineSineCache* kept)
@@ -280,7 +282,8 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 	for (size_t t = 0; t < track_count; ++t)
 	{
 		const Track& track = plan.tracks[t];
-		const bool single = track.kind == VECTOR_TRACK && !track.clamped_hinges, wanted = out.wants(track);
+		const bool single = track.kind == VECTOR_TRACK && !track.clamped_hinges,
+				   wanted = out.is_selected(track);
 		if (!wanted && !head.predictor_count)
 			continue;
 		int32_t index = symbols.rows.steps[t * blocks + b];
@@ -297,7 +300,7 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 			double start = track.key_step * key[0], end = track.key_step * key[channels];
 			const float* sines = sines_of(room, length, room.extents[channel] + 1, kept);
 			float* values = room.curve + c * MAX_WIDTH;
-			// where a float would round off too much, the straight line is added in double precision
+			// add the line in double precision if float would lose accuracy
 			float_values(values, sines, stride, from, to, single ? float(start) : 0.0f,
 						 single ? float((end - start) / length) : 0.0f, room.series + channel * stride,
 						 room.extents[channel]);
@@ -310,7 +313,7 @@ void put_block(const mocpack_KeysineHead& head, const GroupSymbols& symbols, siz
 			continue;
 		int32_t far = near_quats(track, room.curve, from, to, room.quats);
 		put_quats(room.quats, first, stop, out.turn(row, out.columns.turn(track.joint)), out.stride);
-		// frame by frame, so that a row does not depend on which others are wanted
+		// frame by frame, so that a row does not depend on the requested range
 		for (int32_t i = first; i < stop && far; ++i)
 			if (room.quats[4 * MAX_WIDTH + i] > NEAR)
 			{
@@ -369,7 +372,7 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 }
 
 void mocpack_keysine_decode_key_row(const mocpack_KeysineHead* head, const int32_t* key,
-						 const mocpack_KeysineColumns* columns, float* row, int rotations_only)
+									const mocpack_KeysineColumns* columns, float* row, int rotations_only)
 {
 	Rows32 out = {{*head->plan.skeleton, columns}, row, 0, rotations_only != 0};
 	for (size_t t = 0; t < head->plan.track_count; ++t)
@@ -377,7 +380,7 @@ void mocpack_keysine_decode_key_row(const mocpack_KeysineHead* head, const int32
 		const Track& track = head->plan.tracks[t];
 		double values[4];
 		Quat turn;
-		if (!out.wants(track))
+		if (!out.is_selected(track))
 			continue;
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[track.first_channel + c];

@@ -1,4 +1,4 @@
-// Groups as rows of floats, for those who want many a second.
+// Decodes groups directly to rows of floats, for speed.
 #pragma once
 #include "keysine/decode/decode.h"
 
@@ -7,24 +7,26 @@ extern "C"
 {
 #endif
 
-	/* Decodes frames first … stop - 1 of a group, counted from its first key, into rows of `stride` floats:
-	 * 4 of each joint's rotation, then, unless `rotations_only`, 3 of each translated joint; with columns, of
-	 * those that have one, in that order. Arithmetic is in
-	 * single precision where that is as exact as its result: rows are those of mocpack_keysine_decode_group
-	 * to a few units of the last place. Payloads of a grid in time are MOCPACK_UNSUPPORTED here.
+	/* Decodes frames first … stop - 1 of a group, counted from its first key pose, into rows of `stride`
+	 * floats: 4 per joint for rotations, then, unless `rotations_only`, 3 per translated joint. With columns,
+	 * only selected joints. Uses single precision where that is accurate enough: rows equal those of
+	 * mocpack_keysine_decode_group to a few units in the last place. Grid payloads are MOCPACK_UNSUPPORTED
+	 * here.
 	 *
-	 * `kept` says what the scratch holds of the group before, of the same head: all zero at first. */
+	 * `kept` describes the sine tables in the scratch from an earlier group of the same head; initialize it
+	 * with zeros. */
 	size_t mocpack_keysine_rows_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size_t group, size_t first,
 											   size_t stop, const int32_t* keys, const uint8_t* const* layers,
 											   const size_t* sizes, size_t layer_count,
 											   const mocpack_KeysineColumns* columns, float* rows,
-											   size_t stride, int rotations_only, mocpack_KeysineSineCache* kept,
-											   void* scratch);
+											   size_t stride, int rotations_only,
+											   mocpack_KeysineSineCache* kept, void* scratch);
 
-	// The pose of one key (channels), as such a row.
+	// Decodes one key pose (channels) to such a row.
 	void mocpack_keysine_decode_key_row(const mocpack_KeysineHead* head, const int32_t* key,
-							 const mocpack_KeysineColumns* columns, float* row, int rotations_only);
+										const mocpack_KeysineColumns* columns, float* row,
+										int rotations_only);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
-// What `keysine` knows of its symbols before it sees them: classes of what neighbours foretell, and a static
-// table for each. Integers only, so that symbols decode alike everywhere; trained by tools/train_keysine.py.
+// Static statistics of `keysine` symbols: context classes, and a table for each. Integers only, so that
+// symbols decode identically everywhere; trained by tools/train_keysine.py.
 #pragma once
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
@@ -14,12 +14,12 @@ namespace keysine
 {
 
 const int FAMILIES = 10;
-const int SYMBOLS = 32; // of a magnitude; the last one escapes
+const int SYMBOLS = 32; // of a magnitude; the last one is the escape
 const int ESCAPE = SYMBOLS - 1;
 const int32_t MAX_MAGNITUDE = 1 << 30;
 const int MAX_SPLITS = MOCPACK_KEYSINE_MAX_SPLITS;
 
-// Symbols of magnitudes: those below 2^(m + 1) by themselves, then 2^m to each octave.
+// Magnitude symbols: one per value below 2^(m + 1), then 2^m per octave.
 const int FINE = 2;	  // m of coefficients
 const int COARSE = 1; // m of everything else
 
@@ -43,13 +43,13 @@ inline int bit_length(uint32_t value)
 #endif
 }
 
-// Plain bits that follow a symbol.
+// Returns the number of raw bits after a symbol.
 inline int plain_bits(int symbol, int m)
 {
 	return symbol >> m > 1 ? (symbol >> m) - 1 : 0;
 }
 
-// The smallest magnitude of a symbol.
+// Returns the smallest magnitude of a symbol.
 inline int32_t symbol_floor(int symbol, int m)
 {
 	int bits = plain_bits(symbol, m);
@@ -63,20 +63,20 @@ inline int symbol_of(int32_t size, int m)
 	return lesser((bits << m) + (size >> bits), ESCAPE);
 }
 
-// Frequencies, in hertz times about one half, that weights and predictors tell apart: the ends of bands.
+// Ends of the frequency bands, in units of about 2 Hz.
 const int BANDS = 16, BAND_GROUP = 4, BAND_GROUPS = BANDS / BAND_GROUP;
 constexpr uint8_t BAND_ENDS[BANDS - 1] = {1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58};
 
-// Coefficient k of a block, as if blocks had half a second; `tempo` / 64 is half a second over its length.
+// Returns coefficient index k scaled to a block of 0.5 s; tempo / 64 is 0.5 s / block length.
 inline int32_t normalized_frequency(int32_t k, int32_t tempo)
 {
 	return (k * tempo + 32) >> 6;
 }
 
-// Coefficients: a sum of neighbours, weighted by 1/256, then two classes to each octave; lifts move it.
+// Coefficients: a weighted sum of neighbors in 1/256, two classes per octave, with offsets.
 const int MAGNITUDE_CLASSES = 26, REACH_LEFT = 4;
 const int FIRST_LIFTED = 4, LIFTED_STEPS = 10;
-// Reaches, keys: sums of numbers, weighted by 1/256, then two classes to each unit.
+// Reaches (last nonzero index) and keys: weighted sums in 1/256, two classes per unit.
 const int REACH_INPUTS = 9, REACH_CLASSES = 32, REACHES = 24;
 const int KEY_INPUTS = 8, KEY_CLASSES = 48;
 const int STEP_GUESSES = 8, FIRST_GUESS = 5, STEP_SYMBOLS = 24;
@@ -95,16 +95,16 @@ enum HeadNumber
 	SOURCE_NUMBER,
 	BAND_NUMBER,
 	FACTOR_NUMBER,
-	PRECISION_NUMBER,					 // of a turn of axes: 4
-	SCALE_NUMBER = PRECISION_NUMBER + 4, // of a grid, by the number of the channel: 4
-	TURN_NUMBER = SCALE_NUMBER + 4,		 // of a turn of axes, by its precision
+	PRECISION_NUMBER,					 // of a rotation of axes: 4 tables
+	SCALE_NUMBER = PRECISION_NUMBER + 4, // grid mode, by channel: 4 tables
+	TURN_NUMBER = SCALE_NUMBER + 4,		 // of a rotation of axes, by precision
 	HEAD_NUMBERS = TURN_NUMBER + AXES_BITS,
 };
 const int ROTATION_KINDS = 5, TRANSLATION_KINDS = 3, KIND_TABLES = ROTATION_KINDS + TRANSLATION_KINDS,
 		  KINDS = 8;
 
 #ifdef MOCPACK_TABLES_AT_START
-#include <packed_tables.h> // of pack_tables.py: a wasm file would carry every byte of the others
+#include <packed_tables.h> // from pack_tables.py: compressed, to keep the wasm file small
 #else
 #include "keysine/decode/tables.inc"
 #endif

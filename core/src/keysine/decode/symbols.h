@@ -1,7 +1,6 @@
-// The symbols of `keysine`: key poses and sine coefficients, written and read by one and the same text.
+// Codes key poses and sine coefficients; the same templates write and read.
 //
-// `Coder` is TableWriter or TableReader; a value that is being read comes in as anything and goes out
-// decoded.
+// `Coder` is TableWriter or TableReader. A reader ignores the input value and returns the decoded one.
 #pragma once
 #include "keysine/decode/magnitudes.h"
 
@@ -10,21 +9,21 @@ namespace mocpack
 namespace keysine
 {
 
-const int32_t MARGIN = 4; // zeros before the first coefficient of a row, and after the last
+const int32_t MARGIN = 4; // zeros before and after the coefficients of a row
 
-// Room for the coefficients of a block of so many frames, with a margin on either side.
+// Returns the row size for a block of `length` frames, with margins.
 inline int32_t row_stride(int32_t length)
 {
 	return (length + 2 * MARGIN + 7) / 8 * 8;
 }
 
-// Shape of a group's arrays of coefficients: (channels, blocks, stride), the first of each row unused, and
-// MARGIN zeros on either side.
+// Shape of a group's coefficients: (channels, blocks, stride). Index 0 of each row is unused; margins are
+// zero.
 struct Shape
 {
 	int32_t blocks;
 	int32_t stride;
-	const int32_t* lengths; // (blocks): coefficients of each block
+	const int32_t* lengths; // (blocks): number of coefficients
 	int32_t tempo;
 
 	int32_t row(int32_t channel, int32_t b) const
@@ -33,15 +32,15 @@ struct Shape
 	}
 };
 
-// The symbols of a group, and what later ones are foretold from.
+// The symbols of a group, which also predict later symbols.
 struct Rows
 {
 	const int32_t* keys; // (blocks + 1, channels)
-	int32_t* steps;		 // (tracks, blocks), -1 where a track does not move
+	int32_t* steps;		 // (tracks, blocks), -1 if a track does not move
 	int32_t* values;	 // (channels, blocks, stride)
-	uint8_t* levels;	 // the same: magnitudes, coarsely, at most 255
-	uint8_t* reaches;	 // (channels, blocks): symbols of the reaches
-	int16_t* extents;	 // (channels, blocks): the reaches themselves
+	uint8_t* levels;	 // same shape: coarse magnitudes, at most 255
+	uint8_t* reaches;	 // (channels, blocks): symbols of the last nonzero index
+	int16_t* extents;	 // (channels, blocks): the last nonzero index
 };
 
 inline uint8_t level_of(int symbol)
@@ -49,7 +48,7 @@ inline uint8_t level_of(int symbol)
 	return uint8_t(lesser(symbol_floor(symbol, FINE), 255));
 }
 
-// A magnitude of which the symbol is known: the rest of it, in plain bits. Below zero if it is too large.
+// Codes the raw bits of a magnitude after its symbol. Returns a negative number if it is too large.
 template <typename Coder> int32_t rest_of(Coder& coder, int symbol, int m, int32_t size)
 {
 	int32_t floor = symbol_floor(symbol, m), rest = size - floor;
@@ -63,7 +62,7 @@ template <typename Coder> int32_t rest_of(Coder& coder, int symbol, int m, int32
 	return floor + int32_t(coder.bits(bits, uint32_t(rest)));
 }
 
-// A number by one table: its magnitude, then its sign.
+// Codes a number with one table: its magnitude, then its sign.
 template <typename Coder>
 int32_t coded_number(Coder& coder, const uint16_t* starts, bool has_sign, int32_t value)
 {
@@ -75,15 +74,15 @@ int32_t coded_number(Coder& coder, const uint16_t* starts, bool has_sign, int32_
 template <typename Coder> class KeySymbols
 {
   public:
-	// found: scratch of (channels)
+	// found (channels): scratch
 	KeySymbols(Coder& coder, const Plan& plan, uint8_t* found) : coder_(coder), plan_(plan), found_(found)
 	{
 		for (size_t c = 0; c < plan.channel_count; ++c)
 			found_[c] = 0;
 	}
 
-	// Keys (count, channels): the first as it is, the others as differences to the one before. False where a
-	// key cannot be.
+	// Codes keys (count, channels): the first directly, the others as differences to the previous one.
+	// Returns false if a key is out of range.
 	bool sequence(int32_t* keys, size_t count)
 	{
 		size_t channels = plan_.channel_count;
@@ -94,7 +93,8 @@ template <typename Coder> class KeySymbols
 		return true;
 	}
 
-	// The keys between two that are known, (2^splits + 1, channels): each from the two around it, halving.
+	// Codes the keys between two known ones, (2^splits + 1, channels), by bisection: each from its two
+	// neighbors.
 	bool between(int32_t* keys, int splits)
 	{
 		size_t channels = plan_.channel_count;
@@ -108,10 +108,10 @@ template <typename Coder> class KeySymbols
 	}
 
   private:
-	// One key, from those before and after it: null where there are none.
+	// Codes one key, predicted from the keys before and after it, which may be null.
 	bool key(int32_t* key, const int32_t* before, const int32_t* after, int state)
 	{
-		int32_t sum = 0, seen = 0; // of symbols in this key
+		int32_t sum = 0, seen = 0; // sum and number of symbols of this key
 		for (size_t t = 0; t < plan_.track_count; ++t)
 			for (int32_t c = 0; c < plan_.tracks[t].channels; ++c)
 			{
@@ -128,7 +128,7 @@ template <typename Coder> class KeySymbols
 		return true;
 	}
 
-	// apart: how far the keys around are from one another
+	// apart: distance of the neighboring keys
 	int32_t difference(const Track& track, int32_t c, int state, int32_t apart, int32_t mean, int32_t value)
 	{
 		int32_t at = track.first_channel + c;
@@ -152,7 +152,7 @@ template <typename Coder> class KeySymbols
 
 	Coder& coder_;
 	const Plan& plan_;
-	uint8_t* found_; // symbols of the key at hand, or where it is not yet read, of the one before
+	uint8_t* found_; // symbols of the current key, or of the previous one if not yet read
 	bool failed_ = false;
 };
 
@@ -167,7 +167,7 @@ inline int step_symbol(int32_t step, int32_t guess)
 	return lesser(change > 0 ? 2 * change + 1 : change < 0 ? -2 * change : 1, STEP_SYMBOLS - 1);
 }
 
-// What is known around a track in a block of a group: the tables of its steps, reaches and coefficients.
+// Context of a track in a block: selects the tables of its steps, reaches and coefficients.
 class CoefficientContext
 {
   public:
@@ -176,7 +176,7 @@ class CoefficientContext
 	{
 	}
 
-	// Once the shape is known: blocks differ by one frame at most.
+	// Call this when the shape is known. Block lengths differ by at most one frame.
 	void set_lengths()
 	{
 		for (int32_t b = 0, seen = 0; b < shape_.blocks && seen != 3; ++b)
@@ -185,7 +185,7 @@ class CoefficientContext
 										   seen |= 1 << (shape_.lengths[b] & 1);
 	}
 
-	// Coefficients of the longest block.
+	// Returns the number of coefficients of the longest block.
 	int32_t longest() const
 	{
 		int32_t longest = 0;
@@ -194,7 +194,7 @@ class CoefficientContext
 		return longest;
 	}
 
-	// The step last used by the track in this group, else by its nearest ancestor, else the unit.
+	// Returns the last step of the track in this group, else of its nearest ancestor, else UNIT_STEP.
 	int32_t known_step(int32_t t, int32_t b) const
 	{
 		int32_t blocks = shape_.blocks;
@@ -215,7 +215,7 @@ class CoefficientContext
 		return STEP_TABLES[3 * was + up][row < 0 ? 0 : lesser(row, STEP_GUESSES - 1)];
 	}
 
-	// What foretells a channel in a block, whose step is known.
+	// Returns the predictor of a channel in a block with a known step.
 	LevelPredictor at(int32_t t, int32_t b, int32_t c) const
 	{
 		return at(t, b, c, step_at(t, b));
@@ -236,21 +236,21 @@ class CoefficientContext
 		}
 		int32_t was = b ? step_at(t, b - 1) : -1, above = up_step(t, b);
 		LevelPredictor row = {b ? levels - shape_.stride : none,
-						   c ? levels - channel_stride : none,
-						   c > 1 ? levels - 2 * channel_stride : none,
-						   up,
-						   first_up,
-						   was < 0 ? 0 : step_ratio(step - was),
-						   above < 0 ? 0 : step_ratio(step - above),
-						   key_distance_context(distance(channel, b), step, track.key_index, root),
-						   key_distance_context(bend(channel, b), step, track.key_index, root),
-						   2 * (b == 0) + (c == 0),
-						   {}};
+							  c ? levels - channel_stride : none,
+							  c > 1 ? levels - 2 * channel_stride : none,
+							  up,
+							  first_up,
+							  was < 0 ? 0 : step_ratio(step - was),
+							  above < 0 ? 0 : step_ratio(step - above),
+							  key_distance_context(distance(channel, b), step, track.key_index, root),
+							  key_distance_context(bend(channel, b), step, track.key_index, root),
+							  2 * (b == 0) + (c == 0),
+							  {}};
 		set_lifts(&row, track.family, c, step);
 		return row;
 	}
 
-	// left: the symbol of the reach of channel c - 1, 0 where there is none
+	// left: reach symbol of channel c - 1, 0 if there is none
 	const uint16_t* reach_table(int32_t t, int32_t b, int32_t c, const LevelPredictor& near, int32_t step,
 								int32_t left) const
 	{
@@ -286,7 +286,7 @@ class CoefficientContext
 		return rows_.steps[t * shape_.blocks + b];
 	}
 
-	// The parent's step, -1 where it does not move or there is none.
+	// Returns the parent's step, -1 if it does not move or does not exist.
 	int32_t up_step(int32_t t, int32_t b) const
 	{
 		int32_t parent = plan_.tracks[t].parent;
@@ -298,14 +298,14 @@ class CoefficientContext
 		return rows_.keys[size_t(b) * plan_.channel_count + size_t(channel)];
 	}
 
-	// How far the keys at the ends of a block are apart.
+	// Returns the distance of the keys at the ends of a block.
 	int64_t distance(int32_t channel, int32_t b) const
 	{
 		int64_t apart = key(channel, b + 1) - key(channel, b);
 		return apart < 0 ? -apart : apart;
 	}
 
-	// How far those within the group are from the straight line of their neighbours, twice.
+	// Returns twice the distance of the block's keys from the line between their neighbors.
 	int64_t bend(int32_t channel, int32_t b) const
 	{
 		int64_t sum = 0;
@@ -321,7 +321,7 @@ class CoefficientContext
 	const Plan& plan_;
 	const Shape& shape_;
 	const Rows& rows_;
-	int32_t roots_[2] = {}; // of even and odd numbers of coefficients
+	int32_t roots_[2] = {}; // for even and odd numbers of coefficients
 };
 
 template <typename Coder> class CoefficientSymbols
@@ -334,7 +334,7 @@ template <typename Coder> class CoefficientSymbols
 		sums_.set_bands(near_.longest(), shape.tempo);
 	}
 
-	// The first tracks of a group, track by track, block by block. False where they cannot be.
+	// Codes the first tracks of a group, by track and block. Returns false if a value is invalid.
 	bool group(size_t track_count)
 	{
 		for (int32_t t = 0; t < int32_t(track_count); ++t)
@@ -344,7 +344,7 @@ template <typename Coder> class CoefficientSymbols
 		return true;
 	}
 
-	// One track in one block.
+	// Codes one track in one block.
 	bool block(int32_t t, int32_t b)
 	{
 		const Track& track = plan_.tracks[t];
@@ -358,12 +358,12 @@ template <typename Coder> class CoefficientSymbols
 	}
 
   protected:
-	// Whether the track moves in a block, and by which step.
+	// Codes whether the track moves in a block, and its step.
 	bool step(int32_t t, int32_t b)
 	{
 		const Track& track = plan_.tracks[t];
 		int32_t *own = rows_.steps + t * shape_.blocks + b, guess = near_.known_step(t, b);
-		// 0: it does not; 1: the step is as guessed; 2, 4 …: by one, two … less; 3, 5 …: more; the last: any
+		// 0: does not move; 1: predicted step; 2, 4 …: one, two … lower; 3, 5 …: higher; last: any step
 		int symbol = coder_.symbol(near_.step_table(t, b, guess), STEP_SYMBOLS,
 								   *own < 0 ? 0 : step_symbol(*own, guess));
 		if (!symbol)
@@ -402,7 +402,7 @@ template <typename Coder> class CoefficientSymbols
 		return finish_row(values, reach);
 	}
 
-	// The highest frequency up to n that is not zero.
+	// Returns the index of the last nonzero coefficient, at most n.
 	static int32_t last_of(const int32_t* row, int32_t n)
 	{
 		while (n > 0 && !row[n])
@@ -410,7 +410,7 @@ template <typename Coder> class CoefficientSymbols
 		return n;
 	}
 
-	// A reach that is known to be at least `least`; its symbol goes to `reaches`.
+	// Codes a reach of at least `least` and stores its symbol.
 	int32_t reach_value(int32_t t, int32_t b, int32_t c, const LevelPredictor& near, int32_t least,
 						int32_t value)
 	{
@@ -426,7 +426,7 @@ template <typename Coder> class CoefficientSymbols
 		return floor + int32_t(coder_.bits(plain_bits(symbol - 1, COARSE), uint32_t(value - floor)));
 	}
 
-	// One of the symbols from `low` to `high`, by halves: shares are those of the table.
+	// Codes a symbol between `low` and `high` by bisection with the table's frequencies.
 	int between(const uint16_t* starts, int low, int high, int value)
 	{
 		while (low < high)
@@ -449,7 +449,7 @@ template <typename Coder> class CoefficientSymbols
 		return MAGNITUDE_TABLES[sums_.class_of(near, own, k)][lesser(reach - k, REACH_LEFT - 1)];
 	}
 
-	// What follows the symbols of a row: the rest of large magnitudes, then all signs.
+	// Codes the raw bits of large magnitudes, then all signs of a row.
 	bool finish_row(int32_t* values, int32_t reach)
 	{
 		const int CHUNK = MAX_RAW_BITS;

@@ -16,7 +16,7 @@ struct Scene
 	Quat* local;  // (J, count) source, continuous in time: decides the sign of quaternions
 	Vec3* places; // (points of the rig, count) where the source has them
 	// where there are hinges, else null:
-	double* angles;			 // (H, count) source, radians or metres
+	double* angles;			 // (H, count) source, radians or meters
 	Remainder* after_turn;	 // (J, count) of an error, once a joint's rotation is decided
 	Remainder* after_place;	 // and once its translation is
 	Remainder* below_parent; // of an error of the parent's rotation, in this joint and what hangs on it
@@ -49,7 +49,7 @@ struct Aim
 struct Leeway
 {
 	double max_angle;	// radians; 0: any
-	double inertia;		// square metres that a squared radian stands for, away from the source's own rotation
+	double inertia;		// square meters that a squared radian stands for, away from the source's own rotation
 	double price;		// the same in squared allowances, where hinges are in play, at first
 	double world_angle; // radians between a joint's rotation in the world and the source's; 0: any
 };

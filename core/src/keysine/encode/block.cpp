@@ -17,6 +17,7 @@ namespace
 const int RETRIES = 6;		  // of the search, each aiming further inside
 const int32_t HARD_STEP = 16; // finer ones tell that points are hardly kept inside, which is dear
 const int32_t SKETCH_STEPS[2] = {7, 9};
+const int LIMB_TRIES = 10;	// of a limb whose hinges strain, before its whole block is coded again
 const int FINER = 40;		// plain rounding with ever finer steps, after those
 const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
 
@@ -48,6 +49,8 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	wanted_ = arena->allocate<float>(4 * stride);
 	found_ = arena->allocate<int32_t>(4 * stride);
 	strained_ = arena->allocate<uint8_t>(stride);
+	strained_before_ = arena->allocate<uint8_t>(stride);
+	hinges_before_ = lay_out_hinges(arena);
 	guards_ = arena->allocate<Guard>(size_t(most_guards(e_)));
 	search_ = arena->allocate<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 	if (e_.wanted)
@@ -83,7 +86,9 @@ KeptBlock BlockCoder::lay_out_kept(Arena* arena) const
 			arena->allocate<uint8_t>(cells),
 			arena->allocate<uint8_t>(channels),
 			arena->allocate<double>(channels * size_t(stride_)),
-			arena->allocate<int32_t>(channels)};
+			arena->allocate<int32_t>(channels),
+			arena->allocate<Vec3>(plan_.skeleton->joint_count * size_t(stride_)),
+			arena->allocate<Quat>(plan_.skeleton->joint_count * size_t(stride_))};
 }
 
 void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) const
@@ -108,6 +113,9 @@ void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) c
 		copy(series_ + c * size_t(stride_), kept.series + c * size_t(stride_), size_t(stride_));
 		copy(extents_ + c, kept.extents + c, 1);
 	}
+	const size_t from = scene_.at(span.first_joint, 0), to = scene_.at(span.end_joint, 0);
+	copy(scene_.decoded_position + from, kept.positions + from, to - from);
+	copy(scene_.decoded_rotation + from, kept.rotations + from, to - from);
 }
 
 KeptHinges BlockCoder::lay_out_hinges(Arena* arena) const
@@ -128,7 +136,11 @@ bool BlockCoder::code_span(const Span& span, const Way& way, const KeptHinges* k
 		set_hinge_way();
 	for (int32_t t = 0; t < n_ && kept && e_.hinged; ++t)
 		set_frame(t, kept->slack[t], kept->price[t]);
-	return tracks_of(span);
+	if (!kept || !span.limb)
+		return tracks_of(span);
+	// the whole block was coded with these shares, and its limbs were relieved then too
+	tracks_left_ = LIMB_TRIES * plan_.track_count;
+	return tracks_of(span, true) && (!strained() || relieve_limb(span)) && !strained();
 }
 
 void BlockCoder::report() const
@@ -163,15 +175,47 @@ bool BlockCoder::code(size_t b)
 	if (filled_ != keys_)
 		fill_scene(&scene_, e_, frames_);
 	filled_ = keys_;
-	set_hinge_way(); // which the tries below change
-	for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
+	set_hinge_way();										   // which the tries below change
+	tracks_left_ = size_t(MOST_TRIES) * plan_.track_count + 1; // a block without tracks is coded once, too
+	for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1) && tracks_left_ > 0; ++tries)
 	{
-		if (tracks_of(whole_span(plan_), true) && !strained())
+		if (all_tracks() && !strained())
 			return true;
 		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
 			relieve(e_, scene_, t, strained_[t], tries);
 	}
 	return false;
+}
+
+bool BlockCoder::all_tracks()
+{
+	if (!e_.hinged || !span_count_)
+		return tracks_of(whole_span(plan_), true);
+	std::memset(strained_before_, 0, size_t(n_));
+	for (size_t i = 0; i < span_count_; ++i)
+	{
+		if (!tracks_of(spans_[i], true) || (spans_[i].limb && strained() && !relieve_limb(spans_[i])))
+			return false;
+		for (int32_t t = 0; t < n_; ++t)
+			strained_before_[t] = uint8_t(strained_before_[t] | strained_[t]);
+	}
+	std::memcpy(strained_, strained_before_, size_t(n_));
+	return true;
+}
+
+bool BlockCoder::relieve_limb(const Span& limb)
+{
+	bool inside = true;
+	keep_hinges(hinges_before_);
+	for (int tries = 0; tries < LIMB_TRIES && inside && strained() && tracks_left_ > 0; ++tries)
+	{
+		for (int32_t t = 0; t < n_; ++t)
+			relieve(e_, scene_, t, strained_[t], tries);
+		inside = tracks_of(limb, true);
+	}
+	for (int32_t t = 0; t < n_; ++t)
+		set_frame(t, hinges_before_.slack[t], hinges_before_.price[t]);
+	return inside;
 }
 
 void BlockCoder::set_hinge_way()
@@ -192,6 +236,8 @@ void BlockCoder::set_frame(int32_t t, double slack, double price)
 bool BlockCoder::tracks_of(const Span& span, bool may_strain)
 {
 	next_predictor_ = 0;
+	const size_t count = span.end_track - span.first_track;
+	tracks_left_ -= count < tracks_left_ ? count : tracks_left_;
 	size_t t = span.first_track;
 	int32_t first = t < plan_.track_count ? plan_.tracks[t].first_channel : 0;
 	while (next_predictor_ < e_.job.predictor_count && e_.job.predictors[4 * next_predictor_] < first)
@@ -307,7 +353,7 @@ bool BlockCoder::finish(const Track& track, int32_t step)
 			size_t channel = size_t(track.first_channel + c),
 				   at = channel * length_of_group_ + from_ + size_t(k);
 			const double* own = series_ + channel * size_t(stride_);
-			seen_wanted_[at] = k ? wanted_[c * width_ + k - 1] + float(foretold_[c][k]) : 0.0f;
+			seen_wanted_[at] = k ? wanted_[c * width_ + k - 1] + float(predicted_[c][k]) : 0.0f;
 			seen_series_[at] = k && k <= extents_[channel] ? float(own[k]) : 0.0f;
 			seen_steps_[at] = step < 0 ? 0.0f : float(e_.steps[step]);
 		}
@@ -472,10 +518,10 @@ void BlockCoder::prepare_channel(const Track& track, int32_t c)
 	float rest[MAX_BLOCK_FRAMES + 8] = {};
 	int32_t channel = track.first_channel + c;
 	series_block().predict_series(channel, n_, next_predictor_);
-	const double* foretold = series_ + channel * stride_;
-	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, foretold, extents_[channel]);
+	const double* predicted = series_ + channel * stride_;
+	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, predicted, extents_[channel]);
 	for (int32_t k = 0; k <= n_ && seen_wanted_; ++k)
-		foretold_[c][k] = k && k <= extents_[channel] ? foretold[k] : 0.0;
+		predicted_[c][k] = k && k <= extents_[channel] ? predicted[k] : 0.0;
 	for (int32_t t = 0; t < n_; ++t)
 		rest[t] = float(aims_[c * stride_ + t] - line(track, c, t + 1) - ahead_[c * stride_ + t + 1]);
 	for (int32_t k = 0; k < width_; ++k)

@@ -30,6 +30,8 @@ struct KeptBlock
 	uint8_t *levels, *reaches; // (channels, stride); (channels)
 	double* series;			   // (channels, stride), where spans are chosen one by one
 	int32_t* extents;		   // (channels)
+	Vec3* positions;		   // (joints, stride) of the decoded motion
+	Quat* rotations;		   // (joints, stride)
 };
 
 // What frames that strained had left in the end, and the prices there.
@@ -65,6 +67,12 @@ class BlockCoder
 	{
 		sketch_ = sketch;
 	}
+	// The spans of all joints, in their order. If only the hinges of one limb strain, only that limb is coded
+	// again, not the whole block.
+	void set_spans(const Span* spans, size_t count)
+	{
+		spans_ = spans, span_count_ = count;
+	}
 	void set_race(Race* race)
 	{
 		race_ = race;
@@ -87,7 +95,7 @@ class BlockCoder
 	}
 
 	KeptBlock lay_out_kept(Arena* arena) const;
-	// Copies the rows of a span to where they are kept, or back.
+	// Copies the rows and the decoded motion of a span to where they are kept, or back.
 	void put_aside(const KeptBlock& kept, const Span& span, bool away) const;
 	KeptHinges lay_out_hinges(Arena* arena) const;
 	void keep_hinges(const KeptHinges& kept) const;
@@ -102,6 +110,11 @@ class BlockCoder
 	// Chooses the tracks of a span, of which all before stand decided. False if there is a strain, unless
 	// that may be.
 	bool tracks_of(const Span& span, bool may_strain = false);
+	// Chooses all tracks of the block, span by span. Afterwards strained_ has the frames of all spans in
+	// which a joint still cannot keep its bounds.
+	bool all_tracks();
+	// Codes a limb again, with less error left to its own hinges in the frames that strain, until none does.
+	bool relieve_limb(const Span& limb);
 	bool behind(size_t t)
 	{
 		return race_ && race_->falls_behind(t);
@@ -131,7 +144,7 @@ class BlockCoder
 	}
 	// Goes on to the next track.
 	bool finish(const Track& track, int32_t step);
-	// Leaves what foretells later rows.
+	// Leaves what predicts later rows.
 	void note(const Track& track, int32_t step);
 	// The last resort: plain rounding, first towards the compensated target, then towards the true one,
 	// which leaves every point at most where its joint's origin already is.
@@ -181,15 +194,18 @@ class BlockCoder
 	HingeWay hinge_way_ = {1, 1};
 	bool sketch_ = false;
 	Race* race_ = nullptr;
+	const Span* spans_ = nullptr;
+	size_t span_count_ = 0, tracks_left_ = 0; // tracks that may still be coded in the present block
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
-	double foretold_[4][MAX_BLOCK_FRAMES];
+	double predicted_[4][MAX_BLOCK_FRAMES];
 	// of the present block and track
 	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
 	size_t from_ = 0, next_predictor_ = 0;
 	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the scene shows
 	size_t* frames_;
 	int32_t *found_, *extents_;
-	uint8_t* strained_; // (frames)
+	uint8_t *strained_, *strained_before_; // (frames)
+	KeptHinges hinges_before_;
 	Guard* guards_;
 	bool strained_here_ = false;
 	double *sines_, *aims_, *ahead_, *curve_, *series_;

@@ -103,7 +103,7 @@ void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s,
 						END_WEIGHT * over_square(bound));
 }
 
-const double LEAST_ROOM = 1e-12; // radians, metres
+const double LEAST_ROOM = 1e-12; // radians, meters
 
 // What it costs to count on a hinge that is held within limits: as much as an error of the bound, for all of
 // the way from where it stands to the nearer limit. Nothing can be taken back beyond.
@@ -151,12 +151,12 @@ void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& s
 	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
 	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
 		costs.eliminate(0, rotate(frame, hinges.slide_axis(i)),
-					   limit_price(hinges, clamped_hinges, i, source_value(hinges, scene, i, t)));
+						limit_price(hinges, clamped_hinges, i, source_value(hinges, scene, i, t)));
 	for (int32_t i = 0; i < hinges.turns && turns; ++i)
 	{
 		double angle = source_value(hinges, scene, hinges.slides + i, t);
 		costs.eliminate(3, rotate(frame, hinges.turn_axis(i)),
-					   price + limit_price(hinges, clamped_hinges, hinges.slides + i, angle));
+						price + limit_price(hinges, clamped_hinges, hinges.slides + i, angle));
 		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
 	}
 }
@@ -182,8 +182,8 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
 			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			costs.eliminate(3,
-						   turn_price + free_price(hinges, clamped_hinges, hinges.slides, hinges.turns, scene, t));
+			costs.eliminate(3, turn_price +
+								   free_price(hinges, clamped_hinges, hinges.slides, hinges.turns, scene, t));
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)

@@ -16,7 +16,8 @@ const double NEAR_BEST = 1.005;
 // Roundings that are tried besides, where all is; where there are hinges, the first few always.
 const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
 // Other shares of what may remain above hinges, and prices of taking it back.
-const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1.5, 1}, {1, 3}, {0.7, 1}, {1.5, 0.3}, {2.2, 1}};
+const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1, 3}, {1.5, 0.3}, {1.5, 1}, {0.7, 1}, {2.2, 1}};
+const int FEW_HINGE_WAYS = 2; // of all efforts but the longest, the first few: other prices save most
 const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
 const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
 
@@ -56,6 +57,7 @@ class GroupCoder
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
 		span_count_ = find_spans(plan_, spans_, branches_);
+		block_.set_spans(spans_, span_count_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
 		const bool tries_all = s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0;
 		if (tries_all)
@@ -63,7 +65,7 @@ class GroupCoder
 		else
 		{
 			find_splits();
-			if (s.excess_penalty > 0 && e_.hinged && s.weight_tries && best_size_)
+			if (by_limb() && best_size_)
 				attempt_by_block(best_splits_);
 			else if (s.excess_penalty > 0)
 				find_weight();
@@ -105,6 +107,14 @@ class GroupCoder
 		attempt(first, 0);
 	}
 
+	// Whether a block with hinges is coded as a whole in one way only, and then its limbs in several. Limbs
+	// gain most from that; only the longest search also tries several ways for the whole block.
+	bool by_limb() const
+	{
+		const mocpack_KeysineSettings& s = e_.job.settings;
+		return e_.hinged && s.weight_tries && s.weight_tries < ALL_WEIGHTS && s.excess_penalty > 0;
+	}
+
 	// Every number of blocks; then with those that come near the smallest, every block in several ways.
 	void find_all()
 	{
@@ -142,7 +152,7 @@ class GroupCoder
 		if (!begin_attempt(splits))
 			return false;
 		for (size_t b = 0; b < size_t(symbols_.shape.blocks); ++b)
-			if (!block_.code(b))
+			if (is_stopped(e_) || !block_.code(b))
 				return false;
 		return finish_attempt();
 	}
@@ -187,9 +197,11 @@ class GroupCoder
 		const Span whole = whole_span(plan_);
 		auto cheaper = [&](const Way& way)
 		{
+			if (is_stopped(e_))
+				return false;
 			block_.set_way(way);
 			block_.set_errors(errors);
-			// where hinges strain, a block is begun anew, and none falls behind
+			// where hinges strain, a block is begun again, and none falls behind
 			race.begin(b, e_.hinged ? Race::NOTHING : least);
 			bool found = block_.code(size_t(b));
 			race.end();
@@ -206,7 +218,8 @@ class GroupCoder
 		};
 		for (KeptWay& kept : kept_ways_)
 			kept.cost = Race::NOTHING;
-		best_way(cheaper);
+		if (!by_limb() || !cheaper(Way{0, 0, {1, 1}}))
+			best_way(cheaper);
 		block_.set_errors(least_errors);
 		if (least >= Race::NOTHING)
 			return false;
@@ -228,7 +241,7 @@ class GroupCoder
 	// Keeps a way for the whole block among the cheapest, cheapest first.
 	void keep_way(const Way& way, double cost)
 	{
-		const int most = e_.hinged ? MOST_KEPT_WAYS : 1;
+		const int most = e_.hinged && !by_limb() ? MOST_KEPT_WAYS : 1;
 		if (cost >= kept_ways_[most - 1].cost)
 			return;
 		KeptWay kept = {way, cost, kept_ways_[most - 1].hinges};
@@ -258,8 +271,9 @@ class GroupCoder
 	// Other shares and prices of what hinges take back, then roundings, then penalties.
 	template <typename Try> void try_others(Try cheaper, Way* best, int few) const
 	{
+		int ways = by_limb() ? FEW_HINGE_WAYS : 100;
 		for (const HingeWay& hinges : OTHER_HINGE_WAYS)
-			if (e_.hinged && cheaper(Way{best->doublings, best->rounding, hinges}))
+			if (e_.hinged && ways-- > 0 && cheaper(Way{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
 		int tried = 0;
 		for (float rounding : OTHER_ROUNDINGS)
@@ -271,13 +285,14 @@ class GroupCoder
 				best->doublings = doublings + k;
 	}
 
-	// Limbs depend on nothing but what is above them and what foretells them: of each the cheapest of several
+	// Limbs depend on nothing but what is above them and what predicts them: of each the cheapest of several
 	// ways, where all else is as in a way for the whole block. Returns the bits.
 	double limb_by_limb(int32_t b, const KeptWay& kept, Race& race)
 	{
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
+			// later limbs may be predicted from earlier ones, which have changed since
 			if (!block_.code_span(spans_[i], kept.way, &kept.hinges))
 				return Race::NOTHING;
 			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, race)
@@ -286,19 +301,21 @@ class GroupCoder
 		return total;
 	}
 
-	// Finds the cheapest way for a limb that stands as in the way for the whole block; then, its upper half
-	// left as it is, for the lower half, and so on. Returns the bits.
+	// Finds the cheapest way for a limb that stands as in the way for the whole block. Then, unless limbs are
+	// searched once, leaves the upper half as it is and searches the lower half, and so on. Returns the bits.
 	double best_limb(Span span, int32_t b, const KeptWay& kept, Race& race)
 	{
 		double total = 0;
 		Way way = kept.way;
-		for (const KeptHinges* hinges = &kept.hinges;;)
+		for (;;)
 		{
 			double least = race.bits_of(span, b);
 			race.keep();
 			block_.put_aside(kept_limb_, span, true);
 			auto cheaper = [&](const Way& other)
 			{
+				if (is_stopped(e_))
+					return false;
 				race.begin(b, least);
 				bool found = block_.code_span(span, other);
 				race.end();
@@ -307,23 +324,19 @@ class GroupCoder
 				double cost = race.bits_of(span, b);
 				if (cost >= least)
 					return false;
-				least = cost, hinges = nullptr;
+				least = cost;
 				race.keep();
 				block_.put_aside(kept_limb_, span, true);
 				return true;
 			};
 			try_others(cheaper, &way,
 					   e_.hinged && e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+			block_.put_aside(kept_limb_, span, false);
 			Span upper = upper_half(plan_, span);
-			if (upper.empty())
-			{
-				block_.put_aside(kept_limb_, span, false);
+			if (upper.empty() || by_limb())
 				return total + least;
-			}
-			block_.code_span(upper, way, hinges);
 			total += race.bits_of(upper, b);
 			span.first_joint = upper.end_joint, span.first_track = upper.end_track;
-			block_.code_span(span, way, hinges);
 		}
 	}
 

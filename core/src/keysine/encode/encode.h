@@ -15,7 +15,7 @@ extern "C"
 	 * point's squared displacement over its squared allowance; penalties are bits. */
 	typedef struct mocpack_KeysineSettings
 	{
-		double bound;						 // allowance of every point, metres
+		double bound;						 // allowance of every point, meters
 		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
 		double shell_factor;				 // on the allowance of shell points
 		double key_share; // of its allowance, that a key may use to come nearer to the key before
@@ -57,7 +57,7 @@ extern "C"
 		const mocpack_Skeleton* skeleton;
 		const double* rotations;
 		const double* translations;
-		const double* angles; // (T, H) of the skeleton's hinges, radians or metres, without jumps
+		const double* angles; // (T, H) of the skeleton's hinges, radians or meters, without jumps
 		size_t frame_count, group_count;
 		size_t first_frame_alone; // 1: the first frame is a group by itself
 		int32_t splits;			  // a group is cut into at most 2^splits blocks
@@ -71,6 +71,10 @@ extern "C"
 		// A grid in time in place of sine series: steps (tracks), null for none; initial scales (channels).
 		const uint8_t* grid_steps;
 		const uint8_t* initial_scales;
+		// Nonzero ends the search, which then finds nothing. Called many times per group; null: it never
+		// ends.
+		int (*is_stopped)(void* user);
+		void* user;
 	} mocpack_KeysineJob;
 
 	typedef struct mocpack_KeysineEncoder mocpack_KeysineEncoder;

@@ -30,6 +30,12 @@ namespace mocpack
 namespace keysine
 {
 
+// Whether the caller wants the search to end.
+inline bool is_stopped(const mocpack_KeysineEncoder& encoder)
+{
+	return encoder.job.is_stopped && encoder.job.is_stopped(encoder.job.user);
+}
+
 // Writes the checksum of a body that stands two bytes after `dst`; returns the size of both, 0 if it is
 // empty.
 size_t sealed(uint8_t* dst, size_t body_size);

@@ -86,7 +86,7 @@ class GridCoder
 		std::memset(numbers_, 0, 2 * channels * sizeof(int32_t));
 		for (size_t frame = from + 1; frame < to; ++frame)
 		{
-			if (!find_places(frame))
+			if (is_stopped(e_) || !find_places(frame))
 				return false;
 			rows.begin_row();
 			for (size_t t = 0; t < plan_.track_count; ++t)

@@ -1,4 +1,4 @@
-// The key poses of a `keysine` clip: quantised joint by joint, each pulled towards what it is foretold from
+// The key poses of a `keysine` clip: quantized joint by joint, each pulled towards what it is predicted from
 // as far as its allowance lets it. They are all that groups may have: how many a group takes is decided
 // later, and changes none of them.
 #include <cmath>
@@ -17,7 +17,7 @@ const int32_t FARTHEST_KEY = 1 << 29;
 const int ATTEMPTS = 37;
 const int32_t COARSE_LEVELS = 2;			   // of halving, whose keys most groups need:
 const size_t MOST_FAILURES = 8;				   // at most one in so many groups may lack them
-const int MOST_MOVES = 40;					   // of a key towards what is foretold
+const int MOST_MOVES = 40;					   // of a key towards what is predicted
 const double OCTAVE_BITS = 1.6;				   // of what a key differs
 const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
 
@@ -68,7 +68,7 @@ void displace(const PoseProblem& p, double step, const int32_t* key, double* gap
 	}
 }
 
-// Moves channels one unit at a time towards what is foretold while nothing leaves `share` of its allowance.
+// Moves channels one unit at a time towards what is predicted while nothing leaves `share` of its allowance.
 void pull(const PoseProblem& p, double step, double share, const int32_t* before, int32_t* key, double* gap)
 {
 	displace(p, step, key, gap);
@@ -95,7 +95,7 @@ void pull(const PoseProblem& p, double step, double share, const int32_t* before
 	}
 }
 
-// About the bits of what a key differs from what is foretold.
+// About the bits of what a key differs from what is predicted.
 double key_bits(int32_t apart)
 {
 	return apart ? 1.0 + OCTAVE_BITS * std::log2(1.0 + std::abs(apart)) : 0.0;
@@ -111,7 +111,7 @@ double squares_after(const PoseProblem& p, const double* gap, int32_t channel, d
 	return sum;
 }
 
-// Moves channels towards what is foretold, by one unit or all the way, while that saves more bits than the
+// Moves channels towards what is predicted, by one unit or all the way, while that saves more bits than the
 // displacements cost at `price` for a squared allowance.
 void trade(const PoseProblem& p, double step, double price, const int32_t* before, int32_t* key, double* gap)
 {
@@ -226,7 +226,7 @@ class KeyCoder
 	{
 		Track& track = plan_.tracks[t];
 		int32_t* index = key_step(track);
-		for (int attempt = 0; attempt < ATTEMPTS; ++attempt)
+		for (int attempt = 0; attempt < ATTEMPTS && !is_stopped(e_); ++attempt)
 		{
 			if (all(track, attempt < 9 || guarded(e_, track), keys))
 				return true;
@@ -263,12 +263,12 @@ class KeyCoder
 		return true;
 	}
 
-	// Key k, which is foretold as the mean of two others; from none where they are below zero.
+	// Key k, which is predicted as the mean of two others; from none where they are below zero.
 	bool code(const Track& track, int32_t k, int32_t from, int32_t to, bool compensate, int32_t* keys)
 	{
 		const size_t channels = plan_.channel_count;
 		int32_t* key = keys + size_t(k) * channels + track.first_channel;
-		int32_t rounded[4], foretold[4];
+		int32_t rounded[4], predicted[4];
 		set_problem(&problem_, e_, scene_, track, k, compensate);
 		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0 && !strained_[k])
 			strained_[k] = strain_of(rig_points(e_, track));
@@ -279,16 +279,16 @@ class KeyCoder
 				return false;
 			rounded[c] = int32_t(std::floor(units + 0.5));
 			if (from >= 0)
-				foretold[c] = (keys[size_t(from) * channels + size_t(track.first_channel + c)] +
-							   keys[size_t(to) * channels + size_t(track.first_channel + c)]) >>
-							  1;
+				predicted[c] = (keys[size_t(from) * channels + size_t(track.first_channel + c)] +
+								keys[size_t(to) * channels + size_t(track.first_channel + c)]) >>
+							   1;
 		}
 		if (e_.job.settings.excess_penalty <= 0)
 		{
 			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
 			double price = e_.job.settings.key_price * double(e_.job.settings.squared_penalty);
 			if (from >= 0 && price > 0)
-				trade(problem_, track.key_step, price * double(frames_[k] - frames_[from]), foretold, key,
+				trade(problem_, track.key_step, price * double(frames_[k] - frames_[from]), predicted, key,
 					  gap_);
 			settle(track, k, key);
 			return true;
@@ -298,7 +298,7 @@ class KeyCoder
 			double share = part * e_.job.settings.key_share;
 			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
 			if (from >= 0 && share > 0)
-				pull(problem_, track.key_step, share, foretold, key, gap_);
+				pull(problem_, track.key_step, share, predicted, key, gap_);
 			if (settle(track, k, key) <= 1.0)
 				return true;
 		}
@@ -319,7 +319,7 @@ class KeyCoder
 		return uint8_t(strain);
 	}
 
-	// Looks for a key within allowances among the neighbours of the rounded one.
+	// Looks for a key within allowances among the neighbors of the rounded one.
 	bool nudge(const Track& track, int32_t k, const int32_t* rounded, int32_t* key)
 	{
 		double best = 1e300;

@@ -15,7 +15,7 @@ struct Point
 	Vec3 offset;	  // in the frame of the joint that carries it, with the still joints as decoded
 	Vec3 local;		  // in the source's frame of `joint`
 	int32_t joint;	  // whose source position and rotation give the true place
-	double allowance; // metres
+	double allowance; // meters
 	double weight;	  // in the compensation; 0: not aimed at
 };
 
@@ -23,7 +23,7 @@ struct Rig
 {
 	Point* points;		  // grouped by the joint that carries them
 	int32_t* first;		  // (J + 1)
-	double* allowance;	  // (J) of each joint's origin, metres
+	double* allowance;	  // (J) of each joint's origin, meters
 	int32_t most;		  // points of the joint with most
 	const double* shares; // (J) of the bound, null: all of it
 };

@@ -1,4 +1,4 @@
-// Quantisation that knows the bound: rounding, repair of what leaves its allowance, descent in bits.
+// Quantization that knows the bound: rounding, repair of what leaves its allowance, descent in bits.
 #include "keysine/encode/search.h"
 
 #include <cmath>
@@ -193,7 +193,7 @@ class Block
 						s_.squared_penalty);
 	}
 
-	// What foretells the rows at a step, and the rows as they are rounded; beyond their reaches only if they
+	// What predicts the rows at a step, and the rows as they are rounded; beyond their reaches only if they
 	// may grow.
 	void begin(int32_t step, bool grows)
 	{

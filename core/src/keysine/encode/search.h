@@ -1,4 +1,4 @@
-// Quantisation that knows the bound: chooses the integers of one track in one block.
+// Quantization that knows the bound: chooses the integers of one track in one block.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -43,8 +43,8 @@ inline float sum_of(const Eight& lanes)
 
 } // namespace
 
-MOCPACK_SIMD_CLONES void add_wave(float* gap, const float* move, const float* wave, float size, int32_t stride,
-						   int32_t points)
+MOCPACK_SIMD_CLONES void add_wave(float* gap, const float* move, const float* wave, float size,
+								  int32_t stride, int32_t points)
 {
 	for (int32_t r = 0; r < 3 * points; ++r)
 		for (int32_t t = 0; t < stride; ++t)
@@ -66,7 +66,8 @@ MOCPACK_SIMD_CLONES float inner_product(const float* a, const float* b, int32_t 
 	return sum_of(lanes);
 }
 
-MOCPACK_SIMD_CLONES void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points, float* out)
+MOCPACK_SIMD_CLONES void multiply_rows(const float* a, const float* b, int32_t stride, int32_t points,
+									   float* out)
 {
 	for (int32_t i = 0; i < points; ++i, a += 3 * stride, b += 3 * stride, out += stride)
 		for (int32_t t = 0; t < stride; ++t)
@@ -74,8 +75,8 @@ MOCPACK_SIMD_CLONES void multiply_rows(const float* a, const float* b, int32_t s
 }
 
 MOCPACK_SIMD_CLONES float price(const float* now, const float* along, const float* across, const float* wave,
-						 float size, int32_t stride, int32_t points, float excess, float quartic,
-						 float squared, float limit)
+								float size, int32_t stride, int32_t points, float excess, float quartic,
+								float squared, float limit)
 {
 	float total = 0;
 	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
@@ -96,7 +97,8 @@ MOCPACK_SIMD_CLONES float price(const float* now, const float* along, const floa
 	return total;
 }
 
-MOCPACK_SIMD_CLONES float price_of(const float* now, int32_t cells, float excess, float quartic, float squared)
+MOCPACK_SIMD_CLONES float price_of(const float* now, int32_t cells, float excess, float quartic,
+								   float squared)
 {
 	Eight lanes = {};
 	for (int32_t i = 0; i < cells; i += LANES)
@@ -108,8 +110,8 @@ MOCPACK_SIMD_CLONES float price_of(const float* now, int32_t cells, float excess
 	return sum_of(lanes);
 }
 
-MOCPACK_SIMD_CLONES void change_squares(float* now, const float* along, const float* across, const float* wave,
-								 float size, int32_t stride, int32_t points)
+MOCPACK_SIMD_CLONES void change_squares(float* now, const float* along, const float* across,
+										const float* wave, float size, int32_t stride, int32_t points)
 {
 	for (int32_t i = 0; i < points; ++i, now += stride, along += stride, across += stride)
 		for (int32_t t = 0; t < stride; ++t)
@@ -120,7 +122,7 @@ MOCPACK_SIMD_CLONES void change_squares(float* now, const float* along, const fl
 }
 
 MOCPACK_SIMD_CLONES void change_products(float* along, const float* across, const float* wave, float size,
-								  int32_t stride, int32_t points)
+										 int32_t stride, int32_t points)
 {
 	for (int32_t i = 0; i < points; ++i, along += stride, across += stride)
 		for (int32_t t = 0; t < stride; ++t)
@@ -138,7 +140,8 @@ MOCPACK_SIMD_CLONES float largest(const float* now, int32_t cells)
 	return most;
 }
 
-MOCPACK_SIMD_CLONES void pull_of(const float* now, const float* along, int32_t stride, int32_t points, float* pull)
+MOCPACK_SIMD_CLONES void pull_of(const float* now, const float* along, int32_t stride, int32_t points,
+								 float* pull)
 {
 	for (int32_t t = 0; t < stride; ++t)
 		pull[t] = 0;

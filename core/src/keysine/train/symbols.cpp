@@ -1,4 +1,4 @@
-// What training and the decoder in Python look at: the symbols of a group, and the trained tables.
+// Access to the symbols of a group and the trained tables, for training and the Python decoder.
 #include <cstring>
 #include <type_traits>
 

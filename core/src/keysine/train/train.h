@@ -1,4 +1,4 @@
-// What training looks at.
+// Access to symbols and tables for training.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@ extern "C"
 {
 #endif
 
-	/* The symbols of a group of one layer, for training: first its shape, then, where there is room, keys
-	 * (blocks + 1, channels), steps (tracks, blocks), lengths (blocks) and coefficients (channels, blocks,
-	 * longest), k at k. scratch as for decode_group. */
+	/* Reads the symbols of a group of one layer: its shape, and, if keys is not null, keys (blocks + 1,
+	 * channels), steps (tracks, blocks), lengths (blocks) and coefficients (channels, blocks, longest).
+	 * scratch as for decode_group. */
 	typedef struct mocpack_KeysineGroup
 	{
 		size_t blocks, longest;
@@ -23,15 +23,14 @@ extern "C"
 	mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, size_t group,
 												 const int32_t* keys, const uint8_t* src, size_t size,
 												 mocpack_KeysineGroup* found, void* scratch);
-	/* The numbers of a group on a grid in time, for training: found (frames - 1, channels,
-	 * MOCPACK_KEYSINE_GRID_COLUMNS) has what foretells how far each is from its prediction, on which side of
-	 * the nearest number that stands (0 … 3), and how far the number is from there, on that side. scratch:
-	 * twice that of decode_group. */
+	/* Reads the numbers of a group in grid mode: found (frames - 1, channels, MOCPACK_KEYSINE_GRID_COLUMNS)
+	 * receives the inputs of the residual estimate, the fractional part of the prediction (0 … 3), and the
+	 * signed residual. scratch: twice that of decode_group. */
 #define MOCPACK_KEYSINE_GRID_COLUMNS 8
 	mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, size_t group,
 												const uint8_t* src, size_t size, int32_t* found,
 												void* scratch);
-	/* The trained tables one after another, false past the last: either starts of shares or weights. */
+	/* Returns trained table `index`, or 0 after the last: cumulative frequencies or weights. */
 	typedef struct mocpack_KeysineTable
 	{
 		const char* name;
@@ -40,7 +39,7 @@ extern "C"
 		size_t size;
 	} mocpack_KeysineTable;
 	int mocpack_keysine_trained_table(size_t index, mocpack_KeysineTable* table);
-	/* Of track t: channels, first channel, the track above or -1, family, index of the keys' step. */
+	/* Writes channels, first channel, parent track or -1, family and key step index of track t. */
 	void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* row);
 
 #ifdef __cplusplus

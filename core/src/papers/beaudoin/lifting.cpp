@@ -1,4 +1,4 @@
-// The cubic interpolating wavelet (Deslauriers-Dubuc) by lifting, for signals of any length.
+// Cubic interpolating wavelet (Deslauriers-Dubuc) by lifting, for signals of any length.
 #include "papers/beaudoin/lifting.h"
 
 namespace
@@ -21,7 +21,7 @@ const double (*weights_of(size_t window))[4]
 	return tables[window - 1];
 }
 
-// Prediction of odd sample i near an end of the signal, or where fewer than four even samples exist.
+// Predicts odd sample i near an end of the signal, or if fewer than four even samples exist.
 double predict_edge(const double* evens, size_t even_count, size_t i)
 {
 	size_t window = even_count < 4 ? even_count : 4;
@@ -88,7 +88,7 @@ void inverse_step(double* signal, size_t size, mocpack_LiftingUpdate kind, doubl
 		signal[i] = scratch[i % 2 ? evens + i / 2 : i / 2];
 }
 
-// Lengths of the coarse bands from `length` down to 1 are ceilings of halves, so going up needs them again.
+// Band lengths are rounded up when halved, so the inverse must recompute them.
 void inverse(double* signal, size_t length, mocpack_LiftingUpdate kind, double* scratch)
 {
 	int levels = 0;

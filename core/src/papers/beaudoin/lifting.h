@@ -1,4 +1,4 @@
-// The cubic interpolating wavelet.
+// Cubic interpolating wavelet.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -18,8 +18,8 @@ extern "C"
 	/* The cubic interpolating wavelet by lifting, in place, on `count` signals of `length` samples
 	 * (lifting.cpp).
 	 *
-	 * Coefficients stand from the widest basis function to the narrowest; the first is the coarse sample.
-	 * scratch holds `length` doubles. Time is linear in count * length. */
+	 * Coefficients are sorted from the widest basis function to the narrowest; the first is the coarse
+	 * sample. scratch holds `length` doubles. Time is linear in count * length. */
 	void mocpack_lifting_forward(double* signals, size_t count, size_t length, mocpack_LiftingUpdate kind,
 								 double* scratch);
 	void mocpack_lifting_inverse(double* signals, size_t count, size_t length, mocpack_LiftingUpdate kind,

@@ -1,4 +1,4 @@
-// Inverse kinematics of limbs: the ends go where they should, starting from the pose at hand.
+// Inverse kinematics of limbs: moves their ends to targets, starting from the current pose.
 #include <cmath>
 
 #include "common/skeleton.h"
@@ -11,15 +11,15 @@ using namespace mocpack;
 namespace
 {
 
-// note: these are part of the format of the codecs that correct poses when decoding
+// part of the format of the codecs that correct poses when decoding: never change these
 const int most_sweeps = 30;
-const double close_enough = 1e-4; // metres
-const double overshoot = 1.3;	  // beyond the best turn of each joint: saves a third of the sweeps
+const double close_enough = 1e-4; // meters
+const double overshoot = 1.3;	  // factor on the best rotation of each joint; saves a third of the sweeps
 
 const double full_turn = 6.283185307179586;
-const double smallest = 1e-12; // lengths below it have no direction
+const double smallest = 1e-12; // shorter vectors have no direction
 
-// One pose in the world, and the local rotations that the solver changes.
+// A world pose, and the local rotations that the solver modifies.
 struct Pose
 {
 	const mocpack_Skeleton& skeleton;
@@ -47,7 +47,7 @@ Quat unit(Quat q)
 	return {scale * q.x, scale * q.y, scale * q.z, scale * q.w};
 }
 
-// Of a vector without direction, the zero vector.
+// Normalizes a vector; a very short one becomes zero.
 Vec3 direction(Vec3 v)
 {
 	double length = std::sqrt(dot(v, v));
@@ -60,11 +60,11 @@ Quat parent_world(const Pose& pose, int32_t joint)
 	return parent < 0 ? Quat{0, 0, 0, 1} : load_quat(pose.world + 4 * parent);
 }
 
-// Turn a joint by `angle` about a world axis: its local rotation, and whatever of `joints` hangs below.
+// Rotates a joint by `angle` about a world axis, and its descendants among `joints`.
 void apply_turn(Pose& pose, int32_t joint, Vec3 axis, double angle, const int32_t* joints, size_t count)
 {
 	Quat turn = rotate_about(axis, angle);
-	Vec3 centre = load_vec(pose.positions + 3 * joint);
+	Vec3 center = load_vec(pose.positions + 3 * joint);
 	Quat above = parent_world(pose, joint);
 	Quat world = unit(multiply(turn, load_quat(pose.world + 4 * joint)));
 	store(pose.world + 4 * joint, world);
@@ -74,8 +74,8 @@ void apply_turn(Pose& pose, int32_t joint, Vec3 axis, double angle, const int32_
 		int32_t other = joints[k];
 		if (other == joint || !is_below(pose.skeleton, other, joint))
 			continue;
-		Vec3 arm = load_vec(pose.positions + 3 * other) - centre;
-		store(pose.positions + 3 * other, centre + rotate(turn, arm));
+		Vec3 arm = load_vec(pose.positions + 3 * other) - center;
+		store(pose.positions + 3 * other, center + rotate(turn, arm));
 		store(pose.world + 4 * other, unit(multiply(turn, load_quat(pose.world + 4 * other))));
 	}
 }
@@ -87,23 +87,23 @@ Vec3 world_axis(const Pose& pose, const mocpack_IkTurn& turn)
 	return rotate(frame, load_vec(turn.axis));
 }
 
-// The turn of one joint that brings the ends below it, together, nearest to their targets.
+// Rotates one joint so that the ends below it come as close as possible to their targets.
 void descend(Pose& pose, const mocpack_IkTurn& turn, const int32_t* ends, size_t end_count,
 			 const double* targets, const int32_t* joints, size_t joint_count)
 {
-	Vec3 centre = load_vec(pose.positions + 3 * turn.joint);
+	Vec3 center = load_vec(pose.positions + 3 * turn.joint);
 	Vec3 swirl = {0, 0, 0};
 	for (size_t k = 0; k < end_count; ++k)
 		if (is_below(pose.skeleton, ends[k], turn.joint))
-			swirl = swirl + cross(load_vec(pose.positions + 3 * ends[k]) - centre,
-								  load_vec(targets + 3 * k) - centre);
+			swirl = swirl + cross(load_vec(pose.positions + 3 * ends[k]) - center,
+								  load_vec(targets + 3 * k) - center);
 	Vec3 axis = turn.kind == MOCPACK_IK_BALL ? direction(swirl) : world_axis(pose, turn);
 	double sine = dot(axis, swirl), cosine = 0;
 	for (size_t k = 0; k < end_count; ++k)
 		if (is_below(pose.skeleton, ends[k], turn.joint))
 		{
-			Vec3 arm = load_vec(pose.positions + 3 * ends[k]) - centre;
-			Vec3 wanted = load_vec(targets + 3 * k) - centre;
+			Vec3 arm = load_vec(pose.positions + 3 * ends[k]) - center;
+			Vec3 wanted = load_vec(targets + 3 * k) - center;
 			cosine += dot(arm, wanted) - dot(axis, arm) * dot(axis, wanted);
 		}
 	if (sine != 0.0)
@@ -129,8 +129,9 @@ void set_targets(const Pose& pose, const int32_t* ends, size_t end_count, const 
 		store(targets + 3 * k, load_vec(pose.positions + 3 * ends[k]) + load_vec(shifts + 3 * k));
 }
 
-// Angle about `axis` that brings `arm`'s end to the wanted distance from the limb's start, `from_start` away
-// from the arm's root; the smaller of two, and the nearest possible where none does.
+// Returns the angle about `axis` that puts the end of `arm` at the requested distance from the limb's start,
+// which is `from_start` away from the arm's root: the smaller of two solutions, or the closest if there is
+// none.
 double reaching_angle(Vec3 from_start, Vec3 arm, Vec3 axis, double wanted)
 {
 	double along = dot(axis, from_start) * dot(axis, arm);

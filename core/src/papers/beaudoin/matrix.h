@@ -1,4 +1,4 @@
-// 3 x 3 matrices as plain structs, for the kernels.
+// 3 x 3 matrices as plain structs.
 #pragma once
 #include "math/quaternion.h"
 
@@ -12,7 +12,7 @@ struct Mat3
 
 const Mat3 identity_matrix = {{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
-// The rotation of a quaternion of any length but zero.
+// Returns the rotation of a nonzero quaternion of any length.
 inline Mat3 matrix_of_any_length(Quat q)
 {
 	double s = 2.0 / (q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
@@ -57,7 +57,7 @@ inline double trace(const Mat3& a)
 	return a.m[0][0] + a.m[1][1] + a.m[2][2];
 }
 
-// Sum of the products of the entries.
+// Returns the sum of the products of the entries.
 inline double inner(const Mat3& a, const Mat3& b)
 {
 	double sum = 0;
@@ -67,7 +67,7 @@ inline double inner(const Mat3& a, const Mat3& b)
 	return sum;
 }
 
-// Turn the frame `a` about its own axis (0, 1, 2): its two other columns mix.
+// Rotates the frame `a` about its own axis (0, 1, 2), which mixes the two other columns.
 inline void rotate_about(Mat3& a, int axis, double cosine, double sine)
 {
 	int p = (axis + 1) % 3, q = (axis + 2) % 3;

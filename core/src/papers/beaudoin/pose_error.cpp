@@ -1,9 +1,9 @@
-// How the positional error of a motion answers to a change of one of its signals.
+// Computes how the position error of a motion changes with each of its signals.
 //
-// Turning a joint moves everything below it as one rigid body, so the squared error after the turn follows
-// exactly from that body's moments: its weight, the weighted sums of target and current points, and the
-// 3 x 3 sum of their outer products. One pass down the tree places the points, one pass up gathers the
-// moments; then each signal's change costs a few operations, however many points it moves.
+// Rotating a joint moves all descendants as one rigid body. The squared error after the rotation follows
+// exactly from the body's moments: its weight, the weighted sums of target and current points, and the 3 x 3
+// sum of their outer products. One pass down the tree computes positions, one pass up sums the moments. Then
+// each signal costs only a few operations.
 #include <cmath>
 
 #include "common/skeleton.h"
@@ -24,13 +24,13 @@ struct Moments
 	Mat3 outer;			  // sum of w x yᵀ
 };
 
-// What one joint carries through a frame; points are relative to the root's current place.
+// Data of one joint in a frame; points are relative to the root's current position.
 struct Body
 {
 	Vec3 position;
 	Mat3 base, world; // of the parent, of the joint
-	Moments own;	  // of the joint's centre
-	Moments below;	  // of the points that move when the joint turns
+	Moments own;	  // of the joint's center
+	Moments below;	  // of the points that move when the joint rotates
 };
 
 const size_t body_doubles = sizeof(Body) / sizeof(double);
@@ -56,7 +56,7 @@ Moments pair(double w, Vec3 x, Vec3 y)
 			  {wx.z * y.x, wx.z * y.y, wx.z * y.z}}}};
 }
 
-// The outer products about centre c: sum of w (x - c)(y - c)ᵀ.
+// Returns the outer products about center c: sum of w (x - c)(y - c)ᵀ.
 Mat3 outer_about(const Moments& sum, Vec3 c)
 {
 	double cs[3] = {c.x, c.y, c.z};
@@ -76,7 +76,7 @@ Quat quat_of_rotvec(Vec3 v)
 	return {scale * v.x, scale * v.y, scale * v.z, std::cos(0.5 * angle)};
 }
 
-// The local rotation that the components of a quaternion or of a rotation vector stand for.
+// Returns the local rotation of a quaternion or rotation vector signal.
 Mat3 free_rotation(const double* values, int kind)
 {
 	Quat q = kind == MOCPACK_SIGNAL_QUATERNION ? load_quat(values) : quat_of_rotvec(load_vec(values));
@@ -84,7 +84,7 @@ Mat3 free_rotation(const double* values, int kind)
 	return square > 1e-24 ? matrix_of_any_length(q) : identity_matrix;
 }
 
-// sin(x) and 1 - cos(x); the series is exact to rounding where most steps are.
+// sin(x) and 1 - cos(x); the series is accurate to rounding for typical steps.
 void small_turn(double x, double* sine, double* versine)
 {
 	double y = x * x;
@@ -101,7 +101,7 @@ void small_turn(double x, double* sine, double* versine)
 	*versine = y * (0.5 + y * (c4 + y * (c6 + y * (c8 + y * (c10 + y * c12)))));
 }
 
-// Where the places of joint j's signals end and its rotation begins.
+// Returns the index of the first rotation signal of joint j.
 size_t rotation_start(const mocpack_Signals& signals, size_t j)
 {
 	size_t s = signals.first[j], end = signals.first[j + 1];
@@ -110,7 +110,7 @@ size_t rotation_start(const mocpack_Signals& signals, size_t j)
 	return s;
 }
 
-// World frame of joint j, turned by its rotation signals; notes the world axis of each angle.
+// Computes the world frame of joint j and the world axis of each of its angles.
 Mat3 turned_frame(const mocpack_Signals& signals, size_t j, const Mat3& base, const double* values,
 				  const double* phases, Vec3* axes)
 {
@@ -131,7 +131,7 @@ Mat3 turned_frame(const mocpack_Signals& signals, size_t j, const Mat3& base, co
 	return tilted ? multiply(frame, transpose(axis)) : frame;
 }
 
-// Down the tree: where every joint is, relative to the root.
+// Computes the position of every joint relative to the root.
 Vec3 place_joints(const mocpack_Skeleton& skeleton, const mocpack_Signals& signals, const double* values,
 				  const double* phases, Body* bodies, Vec3* axes)
 {
@@ -158,7 +158,7 @@ Vec3 place_joints(const mocpack_Skeleton& skeleton, const mocpack_Signals& signa
 	return origin;
 }
 
-// Up the tree: the moments of what each joint moves. Returns the weighted squared error of the frame.
+// Sums the moments of each joint's descendants. Returns the weighted squared error of the frame.
 double gather_moments(const mocpack_Skeleton& skeleton, const double* targets, const double* weights,
 					  Vec3 origin, Body* bodies)
 {
@@ -187,14 +187,14 @@ double gather_moments(const mocpack_Skeleton& skeleton, const double* targets, c
 	return error;
 }
 
-// Change of the squared error when joint j and all below it shift along a world axis.
+// Returns the change of the squared error when joint j and its descendants shift along a world axis.
 double shift_change(const Body& body, Vec3 axis, double step)
 {
 	Vec3 missing = body.below.target - body.below.current + (body.own.target - body.own.current);
 	return step * (step * (body.below.weight + body.own.weight) - 2.0 * dot(axis, missing));
 }
 
-// Change of the squared error when the body below a joint turns about a world axis through it.
+// Returns the change of the squared error when a joint's descendants rotate about a world axis through it.
 double turn_change(const Mat3& outer, Vec3 axis, double step)
 {
 	double sine, versine;
@@ -204,8 +204,8 @@ double turn_change(const Mat3& outer, Vec3 axis, double step)
 	return -2.0 * (sine * dot(axis, swirl) + versine * (dot(axis, apply(outer, axis)) - trace(outer)));
 }
 
-// Changes for the components of a quaternion or a rotation vector, which turn about no fixed axis: the
-// error of a local rotation R is a constant minus twice its inner product with `pull`.
+// Adds the changes for the components of a quaternion or rotation vector, which have no fixed axis: the error
+// of a local rotation R is a constant minus twice its inner product with `pull`.
 void add_free_changes(const Body& body, const Mat3& outer, int kind, size_t first, size_t end,
 					  const double* values, const double* steps, double* changes)
 {

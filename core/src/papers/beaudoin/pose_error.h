@@ -1,4 +1,4 @@
-// What changing a signal does to a pose.
+// The effect of a signal on the position error.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -11,13 +11,12 @@ extern "C"
 {
 #endif
 
-	/* What changing one signal of a motion does to its squared positional error (pose_error.cpp).
+	/* Computes how changing one signal of a motion affects its squared position error (pose_error.cpp).
 	 *
-	 * values (T, S) pose the skeleton; phases (T, S, 2) holds cosine and sine of those that are angles;
-	 * steps (T, S) are the changes to judge, each by itself. targets (T, J + E, 3) are world positions of the
-	 * joints, then of the end sites, as they should be; weights (J + E) says how much each counts.
-	 * changes (S) receives, exactly, how much the sum over frames of the weighted squared distances grows
-	 * when that signal alone takes its steps. Returns the sum without any. scratch holds
+	 * values (T, S) are the signals; phases (T, S, 2) holds cosine and sine of angle signals; steps (T, S)
+	 * are the changes. targets (T, J + E, 3) are the desired world positions of joints, then of end sites,
+	 * with weights (J + E). changes (S) receives the exact increase of the sum of weighted squared distances
+	 * over all frames if only that signal changes by its steps. Returns the sum without changes. scratch has
 	 * mocpack_pose_error_scratch_size(J, S) doubles. */
 	size_t mocpack_pose_error_scratch_size(size_t joint_count, size_t signal_count);
 	double mocpack_pose_error_changes(const mocpack_Skeleton* skeleton, const mocpack_Signals* signals,

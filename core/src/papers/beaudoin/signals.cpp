@@ -1,4 +1,4 @@
-// Signals in time to local rotations: Euler angles, quaternions of any length, rotation vectors.
+// Converts signals to local rotations: Euler angles, quaternions of any length, rotation vectors.
 #include <cmath>
 
 #include "math/quaternion.h"
@@ -9,7 +9,7 @@ using namespace mocpack;
 namespace
 {
 
-// Turn q further about one of its own axes.
+// Rotates q about one of its own axes.
 Quat turned(Quat q, int axis, double angle)
 {
 	double c = std::cos(0.5 * angle), s = std::sin(0.5 * angle);

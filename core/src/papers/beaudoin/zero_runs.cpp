@@ -1,14 +1,14 @@
-// Sparse signals as 16-bit words: values, runs of zeros, and the end of a signal.
+// Codes sparse signals as 16-bit words: values, runs of zeros, and ends of signals.
 #include "papers/beaudoin/zero_runs.h"
 #include "common/skeleton.h"
 
 namespace
 {
 
-// note: these are part of the format of every codec that writes such words
-// (values are at most MOCPACK_LARGEST_WORD away from zero, so that words 1025..65535 are values)
-const int32_t longest_run = 1023; // words 1..1023 are runs of so many zeros; 0 ends a signal
-const int32_t centre = 33280;	  // word of a zero, were it ever written alone
+// part of the format: never change these
+// (magnitudes are at most MOCPACK_LARGEST_WORD, so words 1025..65535 are values)
+const int32_t longest_run = 1023; // words 1..1023 are runs of that many zeros; 0 ends a signal
+const int32_t center = 33280;	  // word that stands for value 0
 
 size_t signal_end(const int32_t* values, size_t length)
 {
@@ -33,7 +33,7 @@ size_t mocpack_zero_runs_encode(uint16_t* words, const int32_t* values, size_t c
 				*out++ = uint16_t(zeros);
 			zeros = 0;
 			if (values[i] != 0)
-				*out++ = uint16_t(centre + values[i]);
+				*out++ = uint16_t(center + values[i]);
 		}
 		*out++ = 0;
 	}
@@ -58,7 +58,7 @@ mocpack_Status mocpack_zero_runs_decode(int32_t* values, size_t count, size_t le
 			if (step > length - i || int32_t(word) == longest_run + 1)
 				return MOCPACK_CORRUPT;
 			for (size_t k = 0; k < step; ++k)
-				values[i++] = word > longest_run ? int32_t(word) - centre : 0;
+				values[i++] = word > longest_run ? int32_t(word) - center : 0;
 		}
 		++at;
 		while (i < length)

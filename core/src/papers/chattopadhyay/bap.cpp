@@ -1,7 +1,7 @@
-// Indexing and sparsing of body animation parameters: lookup tables, and the rows coded with them.
+// Indexes body animation parameters with lookup tables, and codes sparse rows.
 //
-// A row is one frame's change: float32 of the fixed columns, the number of a table entry for the others.
-// A sparse row says first, one bit a column, which columns change at all.
+// A row is the change of one frame: float32 for fixed columns, a table index for the others. A sparse row
+// starts with one bit per column that tells which columns change.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace
 {
 
-// Bytes of a column's code: float32 where it is fixed or there is no table, else an index.
+// Returns the bytes of a column's code: float32 if it is fixed or there is no table, else an index.
 size_t code_size(const mocpack_BapRows& rows, size_t column)
 {
 	return column < rows.fixed || rows.bits == 0 ? 4 : rows.bits <= 8 ? 1 : 2;
@@ -40,7 +40,7 @@ void store_float(uint8_t* dst, float value)
 		dst[k] = uint8_t(bits >> (8 * k));
 }
 
-// The entry nearest to `value`; the lower of two as near, the first of equals. The table ascends.
+// Returns the entry closest to `value` in a sorted table; the lower of two equally close ones.
 uint32_t nearest(const float* table, uint32_t count, double value)
 {
 	uint32_t above = uint32_t(std::lower_bound(table, table + count, value) - table);
@@ -51,7 +51,7 @@ uint32_t nearest(const float* table, uint32_t count, double value)
 	return uint32_t(std::lower_bound(table, table + above + 1, table[above]) - table);
 }
 
-// Writes the code of a column's change: of `entry`, or of `value` as float32. Returns what it decodes to.
+// Writes a column's change: `entry`, or `value` as float32. Returns the decoded value.
 double put_code(uint8_t* dst, const mocpack_BapRows& rows, size_t column, uint32_t entry, double value)
 {
 	size_t size = code_size(rows, column);
@@ -65,13 +65,14 @@ double put_code(uint8_t* dst, const mocpack_BapRows& rows, size_t column, uint32
 	return double(rows.table[entry]);
 }
 
-// Whether the change since the last release is let through.
+// Returns whether the accumulated change is transmitted.
 bool releases(const mocpack_BapEncoder& how, size_t column, double change)
 {
 	return std::fabs(change - how.means[column]) > how.limits[column];
 }
 
-// Open loop: `value` is the frame's own change; `state` gathers what was frozen. Returns the bytes written.
+// Open loop: `value` is the change of this frame; `state` accumulates untransmitted changes. Returns the
+// bytes written.
 size_t put_literal(uint8_t* dst, const mocpack_BapRows& rows, const mocpack_BapEncoder& how, size_t column,
 				   double value, uint32_t entry, double& state)
 {
@@ -86,7 +87,7 @@ size_t put_literal(uint8_t* dst, const mocpack_BapRows& rows, const mocpack_BapE
 	return code_size(rows, column);
 }
 
-// Closed loop: `value` is where the column has to be; `state` is where the decoder has it.
+// Closed loop: `value` is the target; `state` is the decoder's value.
 size_t put_tracking(uint8_t* dst, const mocpack_BapRows& rows, const mocpack_BapEncoder& how, size_t column,
 					double value, double& state)
 {
@@ -105,7 +106,7 @@ struct Entry
 	uint32_t at;
 };
 
-// Mean of a bucket's entries, each weighted by its column's level; in units of 1 / resolution.
+// Returns the mean of a bucket, weighted by column levels, in units of 1 / resolution.
 double bucket_mean(const Entry* entries, size_t count, const int32_t* levels, size_t columns,
 				   const double* weights, bool selective)
 {
@@ -141,7 +142,7 @@ void mocpack_bap_lookup(const double* differences, size_t rows, size_t columns, 
 	Entry* entries = reinterpret_cast<Entry*>(weights + MOCPACK_BAP_LEVELS + 1);
 	for (size_t i = 0; i < count; ++i)
 		entries[i] = {std::llround(differences[i] * resolution), uint32_t(i)};
-	// the place breaks ties, so that the order of summation is the same everywhere
+	// the index breaks ties, so that the order of summation is deterministic
 	std::sort(entries, entries + count,
 			  [](const Entry& a, const Entry& b) { return a.key != b.key ? a.key < b.key : a.at < b.at; });
 	size_t buckets = size_t(1) << bits, start = 0;
@@ -155,7 +156,7 @@ void mocpack_bap_lookup(const double* differences, size_t rows, size_t columns, 
 			last =
 				float(bucket_mean(entries + start, stop - start, levels, columns, weights, std::isinf(eta)) /
 					  resolution);
-		table[j] = last; // an empty bucket repeats the one before, so that the table ascends
+		table[j] = last; // an empty bucket repeats the previous one, so that the table stays sorted
 		for (; start < stop; ++start)
 			indices[entries[start].at] = uint16_t(j);
 	}
@@ -195,7 +196,7 @@ size_t mocpack_bap_encode_rows(uint8_t* dst, const mocpack_BapRows* rows, const 
 namespace
 {
 
-// Where a row's bytes are, and how many are left.
+// The remaining bytes of a row.
 struct Source
 {
 	const uint8_t *at, *end;
@@ -206,10 +207,10 @@ struct Source
 	}
 };
 
-// Adds to columns the table entries of their indices; false where an index lies beyond the table.
+// Adds table entries to columns; false if an index is out of range.
 bool add_indices(double* pose, const uint8_t* codes, size_t count, const mocpack_BapRows& rows)
 {
-	if (rows.bits == 8) // every byte is an entry: nothing to check, the paper's look-up and addition
+	if (rows.bits == 8) // every byte is a valid index, so no check is needed
 	{
 		for (size_t k = 0; k < count; ++k)
 			pose[k] += double(rows.table[codes[k]]);
@@ -226,7 +227,7 @@ bool add_indices(double* pose, const uint8_t* codes, size_t count, const mocpack
 	return beyond == 0;
 }
 
-// The columns that every row has: floats, then indices.
+// Adds the columns without mask bits: floats, then indices.
 mocpack_Status add_unmasked(double* pose, Source& source, const mocpack_BapRows& rows)
 {
 	size_t floats = rows.bits ? std::min(rows.fixed, rows.first_masked) : rows.first_masked;
@@ -241,7 +242,7 @@ mocpack_Status add_unmasked(double* pose, Source& source, const mocpack_BapRows&
 	return good ? MOCPACK_OK : MOCPACK_CORRUPT;
 }
 
-// The columns that `mask` names.
+// Adds the columns whose mask bit is set.
 mocpack_Status add_masked(double* pose, const uint8_t* mask, Source& source, const mocpack_BapRows& rows)
 {
 	bool good = true;
@@ -275,7 +276,7 @@ mocpack_Status mocpack_bap_decode_rows(double* values, const mocpack_BapRows* ro
 		const uint8_t* mask = source.at;
 		source.at += size;
 		if (masked % 8 && mask[size - 1] >> (masked % 8))
-			return MOCPACK_CORRUPT; // a bit beyond the last column
+			return MOCPACK_CORRUPT; // a bit after the last column
 		mocpack_Status status = add_unmasked(state, source, *rows);
 		if (status == MOCPACK_OK && masked)
 			status = add_masked(state, mask, source, *rows);

@@ -1,4 +1,4 @@
-// Bytes with adaptive order-0 statistics: eight binary decisions down a tree, one tree for each class.
+// Adaptive order-0 byte coder: eight binary decisions in a tree, one tree per class.
 #include "papers/chattopadhyay/bytes.h"
 #include "coding/range_coder.h"
 #include "common/skeleton.h"

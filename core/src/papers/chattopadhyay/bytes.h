@@ -12,8 +12,8 @@ extern "C"
 
 	/* Adaptive order-0 coding of bytes (rows, columns) (bytes.cpp).
 	 *
-	 * classes (columns) names the statistics each column shares, below class_count.
-	 * models is scratch of mocpack_bytes_models_size(class_count) bytes, aligned as malloc aligns.
+	 * classes (columns) selects the statistics of each column, below class_count.
+	 * models is scratch of mocpack_bytes_models_size(class_count) bytes, aligned as by malloc.
 	 * dst needs mocpack_bytes_bound(rows, columns) bytes at most. The decoder is safe on untrusted bytes. */
 	size_t mocpack_bytes_models_size(size_t class_count);
 	size_t mocpack_bytes_bound(size_t rows, size_t columns);

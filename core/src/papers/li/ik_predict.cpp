@@ -1,8 +1,8 @@
 // Closed-loop prediction of a pose by inverse kinematics, one frame at a time.
 //
-// Encoder and decoder run the same text (`advance`): the encoder knows the true pose and makes the
-// integers, the decoder reads them. After Li, Okuda, Takahashi 2008, section 5, with bones as unit
-// vectors: the two angles of a bone are arcs on the sphere around it, so that no pole exists.
+// Encoder and decoder run the same code (`advance`): the encoder knows the true pose and writes integers, the
+// decoder reads them. After Li, Okuda, Takahashi 2008, section 5. Bones are unit vectors; the two angles of a
+// bone are arcs on the sphere, so there is no pole.
 #include <cmath>
 #include <cstring>
 
@@ -16,9 +16,9 @@ using namespace mocpack;
 namespace
 {
 
-const double MAX_CODED_VALUE = 1073741824.0; // what a coded plane can hold
+const double MAX_CODED_VALUE = 1073741824.0; // maximum of the plane coder
 
-// What both sides know of the frame before, then room to work in.
+// State of the previous frame, known to both sides, and working memory.
 struct State
 {
 	double* world;		  // (B, 4) decoded world rotations
@@ -56,7 +56,7 @@ State state_of(const mocpack_Limbs& limbs, double* memory)
 	return s;
 }
 
-// Makes integers of what the encoder wants; gives back what the decoder will have.
+// Quantizes the encoder's values and returns what the decoder will reconstruct.
 struct Writer
 {
 	static constexpr bool encodes = true;
@@ -94,8 +94,8 @@ template <typename Code> struct Frame
 	const mocpack_Limbs& limbs;
 	State s;
 	const double* true_translations; // null while decoding
-	Code& places;					 // what places joints
-	Code* twists;					 // twist that does not; null where it is left out
+	Code& places;					 // data that determines joint positions
+	Code* twists;					 // other twists; null if skipped
 
 	Vec3 axis(int32_t b) const
 	{
@@ -123,7 +123,7 @@ template <typename Code> struct Frame
 		return {x, y, z};
 	}
 
-	// What was changing is expected to go on changing: by its last change, or a fading mean of all.
+	// Predicts the next change: the last change, or an exponential mean of all.
 	void remember(double* rate, Vec3 change)
 	{
 		store(rate, snap(limbs.memory * load_vec(rate) + (1 - limbs.memory) * change));
@@ -134,7 +134,7 @@ template <typename Code> struct Frame
 		return limbs.extrapolate ? load_vec(rate) : Vec3{0, 0, 0};
 	}
 
-	// Decodes where body b sits; its parent is known.
+	// Computes the position of body b from its known parent.
 	void place(int32_t b)
 	{
 		Vec3 at = load_vec(limbs.attachments + 3 * b);
@@ -155,7 +155,7 @@ template <typename Code> struct Frame
 		store(s.places + 3 * b, at);
 	}
 
-	// A point of body b, turned into the world; of a body whose points are all on its axis, without twist.
+	// Rotates a point of body b to world space, without twist if all its points are on the axis.
 	Vec3 in_world(int32_t b, Vec3 point) const
 	{
 		if (limbs.twist_places[b])
@@ -173,7 +173,7 @@ template <typename Code> struct Frame
 			double along = dot(predicted, wanted_there), a = dot(e1, wanted_there), c = dot(e2, wanted_there);
 			double across = std::sqrt(a * a + c * c);
 			double scale = across > 1e-9 ? angle_of(across, along) / across : 1;
-			x = along < 0 && across <= 1e-9 ? PI : a * scale; // straight back: any arc will do
+			x = along < 0 && across <= 1e-9 ? PI : a * scale; // opposite direction: any arc works
 			y = c * scale;
 		}
 		x = places(x, limbs.direction_steps[b]);
@@ -185,7 +185,7 @@ template <typename Code> struct Frame
 		return (1 / length(found)) * found;
 	}
 
-	// The direction to code for bone b: aimed at where its end really is.
+	// Returns the direction to code for bone b: towards its true end.
 	Vec3 wanted(int32_t b) const
 	{
 		Vec3 truth = true_direction(b);
@@ -195,7 +195,7 @@ template <typename Code> struct Frame
 		return normalize_or(end - load_vec(s.places + 3 * b), truth);
 	}
 
-	// The twist to code for body b, whose direction is known and whose rotation without it is `turn`.
+	// Returns the twist to code for body b; `turn` is its rotation without twist.
 	double wanted_twist(int32_t b, Quat turn, Vec3 found) const
 	{
 		Quat truth = load_quat(s.true_world + 4 * b);
@@ -206,7 +206,7 @@ template <typename Code> struct Frame
 		return (sine < 0) == (left.w < 0) ? angle : -angle;
 	}
 
-	// Gives body b the direction `found`, turned there the shortest way, and its twist.
+	// Rotates body b to the direction `found` along the shortest arc, then applies its twist.
 	void settle(int32_t b, Vec3 found)
 	{
 		found = normalize_or(snap(found), found);
@@ -229,13 +229,13 @@ template <typename Code> struct Frame
 		store(s.world + 4 * b, unit(snap(turn)));
 	}
 
-	// Change of a bone's direction that the frame before suggests.
+	// Predicts the change of a bone's direction from the previous frame.
 	Vec3 momentum(int32_t b) const
 	{
 		return limbs.k * tangent(direction_before(b), load_vec(s.velocities + 3 * b));
 	}
 
-	// A body of no chain goes on as it did.
+	// Predicts a body outside all chains by its last change.
 	void free_body(int32_t b)
 	{
 		place(b);
@@ -244,7 +244,7 @@ template <typename Code> struct Frame
 		settle(b, code_direction(b, predicted, Code::encodes ? wanted(b) : predicted));
 	}
 
-	// The far end of a chain, from its base, as the frame before has it.
+	// Returns the end of a chain relative to its base in the previous frame.
 	Vec3 end_before(const int32_t* chain, size_t count) const
 	{
 		Vec3 end = {0, 0, 0};
@@ -276,7 +276,7 @@ template <typename Code> struct Frame
 		}
 	}
 
-	// A chain: its end first, then each bone but the last, which points at the end.
+	// Codes a chain: its end first, then each bone except the last, which points at the end.
 	void chain(const int32_t* bodies, size_t count)
 	{
 		int32_t first = bodies[0], last = bodies[count - 1];
@@ -321,7 +321,7 @@ template <typename Code> struct Frame
 	}
 };
 
-// World rotations and places of the bodies of a pose.
+// Computes world rotations and positions of the bodies of a pose.
 void solve_bodies(const mocpack_Limbs& limbs, const double* rotations, const double* translations,
 				  double* world, double* places)
 {

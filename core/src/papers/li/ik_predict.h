@@ -29,8 +29,8 @@ extern "C"
 		size_t segment_count;
 		const int32_t* segment_sizes; // (G) 1: a body by itself; more: a chain
 		const int32_t* order;		  // (B) the bodies, segment after segment, parents first
-		double effector_step;		  // metres
-		double slide_step;			  // metres
+		double effector_step;		  // meters
+		double slide_step;			  // meters
 		double k;					  // how much of the last change of a bone's direction goes on
 		double memory;				  // how slowly what is expected to go on follows its last change
 		double damping;				  // of the pseudo-inverse, relative to its trace

@@ -1,4 +1,4 @@
-// The Cohen-Daubechies-Feauveau 9/7 wavelet by lifting, along the rows of a matrix.
+// Cohen-Daubechies-Feauveau 9/7 wavelet by lifting, along the rows of a matrix.
 //
 // Mirror extension at both ends, any number of rows; scaled so that white noise stays nearly white.
 #include <cstring>
@@ -11,7 +11,7 @@ namespace
 const double LIFTS[4] = {-1.586134342059924, -0.052980118572961, 0.882911075530934, 0.443506852043971};
 const double SCALE = 1.149604398860241;
 
-// Adds `factor` times both neighbours to every second row, the first of which is `start`.
+// Adds `factor` times both neighbors to every second row, starting at `start`.
 void lift(double* rows, size_t count, size_t columns, size_t start, double factor)
 {
 	for (size_t r = start; r < count; r += 2)

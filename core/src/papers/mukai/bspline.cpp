@@ -1,4 +1,4 @@
-// Clamped B-splines: basis functions, least-squares control points, and how the error moves with the knots.
+// Clamped B-splines: basis functions, least-squares control points, and the gradient of the error by knots.
 #include <cmath>
 #include <cstring>
 
@@ -152,12 +152,12 @@ double mocpack_bspline_fit(const double* knots, size_t controls, size_t degree, 
 	double largest = 0;
 	for (size_t k = 0; k < controls; ++k)
 		largest = band[k * width] > largest ? band[k * width] : largest;
-	// collapsed knots leave functions that no sample sees; the ridge sends their control points to zero
+	// a ridge term sets control points without samples to zero
 	for (size_t k = 0; k < controls; ++k)
 		band[k * width] += 1e-10 * largest + 1e-300;
 	std::memcpy(fitted, right, sizeof(double) * controls * columns);
 	solve_banded(band, fitted, int(controls), int(degree), int(columns));
-	// what the spline takes away from the points' own energy, since what is left stands at right angles to it
+	// the residual is orthogonal to the spline, so subtract the spline's energy from the points'
 	double explained = 0;
 	for (size_t k = 0; k < controls * columns; ++k)
 		explained += fitted[k] * right[k];
@@ -200,7 +200,7 @@ void mocpack_bspline_gradient(const double* knots, size_t controls, size_t degre
 		}
 		for (int k = span - p + 1 > p + 1 ? span - p + 1 : p + 1; k <= span + p && k < last; ++k)
 		{
-			// only the knots around the span are looked at, so only these are doubled
+			// only knots near the span are used, so only these are repeated
 			for (int i = 0; i <= 2 * p + 2; ++i)
 				doubled[i] = knots[first + i <= k ? first + i : first + i - 1];
 			const int inside = k <= span ? p + 1 : p;

@@ -1,4 +1,4 @@
-// Rotations of poses that are rows of numbers: vectors about each joint's mean.
+// Converts rows of numbers to rotations: rotation vectors relative to each joint's mean.
 #include <cmath>
 
 #include "math/rotation_vector.h"
@@ -9,7 +9,7 @@ using namespace mocpack;
 namespace
 {
 
-// The rotation that `row` means for one joint; what has no length is no rotation, and not a number.
+// Returns the rotation of one joint in `row`; NaN if a quaternion has zero length.
 Quat rotation_of(const double* row, int32_t kind, Quat mean, double scale)
 {
 	if (kind == MOCPACK_ROW_TANGENT)

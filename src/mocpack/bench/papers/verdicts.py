@@ -1,154 +1,224 @@
-"""What a printed figure and ours say together: same, better, worse, or different and why.
+"""Compare printed figures with ours: reproduced, better, worse, not comparable, not measured.
 
-Each paper leaves one line for each figure that it prints in ``verdicts.csv`` of its folder
-(`write_lines`); the page of all papers is made from those.
+A paper's ``tables.reproduce`` writes one `Line` per printed figure to ``lines.csv`` of its folder,
+and one `Timing` per printed time to ``timings.csv`` (`write_results`). The page of all papers is
+made from these files.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
+from typing import TypeVar
 
-from mocpack.bench.report.markdown import markdown_table
+TOLERANCES = {
+    "size": 0.10,  # bytes of a deterministic encoder
+    "error": 0.10,  # error of a deterministic encoder
+    "share": 0.10,  # ratios and percentages
+    "count": 0.0,  # numbers that the paper prints exactly
+    "search": 0.30,  # counts of a random search
+    "unnamed unit": 0.30,  # errors of a paper that names neither unit nor quantizer steps
+}
+"""Largest relative difference from the printed figure that still counts as reproduced."""
 
-WITHIN = 0.05  # of the printed figure, or half a unit of its last digit: the same
-FILE = "verdicts.csv"
-NONE = "–"  # in place of a figure that is not there
-KINDS = ("same", "better", "worse", "different", "not made", "not in the paper")
+KINDS = ("reproduced", "better", "worse", "not comparable", "not measured")
+LINES, TIMINGS = "lines.csv", "timings.csv"
+NONE = "–"  # in place of a figure that does not exist
+UNKNOWN = "cause unknown"
+FORMULA = "formula, not measured"
 
 
 @dataclass(frozen=True)
 class Line:
-    """One figure of a paper beside ours.
+    """One printed figure beside ours.
 
     Attributes
     ----------
-    where, what : str
-        Its table or figure, and which line and column of it: "Table 1", "jog, indexed, KB".
-    printed, ours : str
-        Both figures, or what is claimed and what was found.
+    where : str
+        Table, figure or section of the paper.
+    claim : str
+        What the figure belongs to. Lines of one claim are one row of the page.
+    what : str
+        Which figure of the claim: "09_01 at 1.4 cm".
+    printed, literal, ours : str
+        The paper's figure; ours by the method as the paper prints it; ours by our best version of
+        it. `NONE` where there is none.
     verdict : str
-        One of `KINDS`, mostly by `verdict`, and after a colon the reason.
+        One of `KINDS`. It judges `literal`, or `ours` where there is no literal version.
+    reason : str
+        Why the figures differ, or why there is no verdict. Empty for *reproduced*.
     """
 
     where: str
+    claim: str
+    what: str
+    printed: str
+    literal: str
+    ours: str
+    verdict: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in KINDS:
+            raise ValueError(f"verdict must be one of {', '.join(KINDS)}, got {self.verdict!r}")
+        if self.verdict != "reproduced" and not self.reason:
+            raise ValueError(f"{self.where}, {self.what}: verdict {self.verdict!r} needs a reason")
+
+    @property
+    def judged(self) -> str:
+        """Return the figure that the verdict is about."""
+        return self.ours if self.literal == NONE else self.literal
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A printed time beside ours; other hardware, so without a verdict."""
+
+    where: str
+    claim: str
     what: str
     printed: str
     ours: str
-    verdict: str
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"a verdict begins with {', '.join(KINDS)}; got {self.verdict!r}")
-
-    @property
-    def kind(self) -> str:
-        return self.verdict.partition(":")[0]
 
 
 def compare(
     where: str,
+    claim: str,
     what: str,
-    ours: float | None,
-    printed: float | str | None,
+    printed: float | str,
     *,
-    form: str = ".3g",
+    literal: float | None = None,
+    ours: float | None = None,
+    kind: str,
     less_is_better: bool | None = True,
-    within: float = WITHIN,
-    why: str = "",
+    form: str = ".3g",
+    why: str = UNKNOWN,
+    comparable: bool = True,
 ) -> Line:
-    """Return the line of a number, with its `verdict`; `form` is how ours is written.
+    """Return the line of a number.
 
-    >>> compare("Table 1", "jog, KB", 12.345, "10.9")
-    Line(where='Table 1', what='jog, KB', printed='10.9', ours='12.3', verdict='worse')
+    Parameters
+    ----------
+    printed : float or str
+        As the paper prints it. The last digit of a text says how exactly.
+    literal, ours : float or None
+        By the method as printed, and by our version of it.
+    kind : str
+        A key of `TOLERANCES`.
+    less_is_better : bool or None
+        None where neither direction is better: then any difference is *worse*.
+    form : str
+        Format of `literal` and `ours`.
+    why : str
+        Why the two differ, in either direction, or why there is nothing to compare.
+    comparable : bool
+        False where clip or metric are not the paper's.
+
+    >>> compare("Table 1", "size, KB", "jog", "10.9", ours=12.345, kind="size").verdict
+    'worse'
     """
-    said = verdict(ours, printed, less_is_better=less_is_better, within=within, why=why)
-    theirs = NONE if printed is None else str(printed)
-    return Line(where, what, theirs, NONE if ours is None else format(ours, form), said)
+    judged = ours if literal is None else literal
+    kind_of = verdict(judged, printed, kind=kind, less_is_better=less_is_better)
+    if kind_of != "not measured" and not comparable:
+        kind_of = "not comparable"
+    reason = "" if kind_of == "reproduced" else why
+    texts = [NONE if value is None else format(value, form) for value in (literal, ours)]
+    return Line(where, claim, what, str(printed), texts[0], texts[1], kind_of, reason)
 
 
-def claim(where: str, what: str, printed: str, ours: str, holds: bool, *, why: str = "") -> Line:
-    """Return the line of a statement that either holds here or does not."""
-    return Line(where, what, printed, ours, "same" if holds else f"different{why and ': '}{why}")
+def judge_claim(
+    where: str,
+    claim: str,
+    what: str,
+    printed: str,
+    found: str,
+    holds: bool,
+    *,
+    why: str = UNKNOWN,
+) -> Line:
+    """Return the line of a statement: reproduced if it holds here, else worse."""
+    if holds:
+        return Line(where, claim, what, printed, NONE, found, "reproduced")
+    return Line(where, claim, what, printed, NONE, found, "worse", why)
 
 
-def write_lines(lines: Sequence[Line], out: Path) -> None:
-    """Write a paper's lines to its folder."""
-    with (out / FILE).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Line)])
-        writer.writerows(map(astuple, lines))
-
-
-def read_lines(folder: Path) -> list[Line]:
-    """Return what `write_lines` wrote; nothing where a paper has left none."""
-    path = folder / FILE
-    if not path.exists():
-        return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return [Line(**row) for row in csv.DictReader(file)]
-
-
-def lines_table(lines: Sequence[Line]) -> str:
-    """Return lines as a table."""
-    head = ["where", "what", "printed:", "ours:", "verdict"]
-    return markdown_table(head, map(astuple, lines))
-
-
-def count_kinds(lines: Sequence[Line]) -> dict[str, int]:
-    """Return how many lines have each of `KINDS`."""
-    found = Counter(line.kind for line in lines)
-    return {kind: found[kind] for kind in KINDS}
+def note_formula(
+    where: str, claim: str, what: str, printed: str, by_formula: str, real: str = NONE
+) -> Line:
+    """Return the line of a figure that is arithmetic and no measurement, beside the real one."""
+    return Line(where, claim, what, printed, by_formula, real, "not measured", FORMULA)
 
 
 def verdict(
     ours: float | None,
-    printed: float | str | None,
+    printed: float | str,
     *,
+    kind: str,
     less_is_better: bool | None = True,
-    within: float = WITHIN,
-    why: str = "",
 ) -> str:
-    """Return the verdict on one figure.
+    """Return the verdict on one number, by the same rule in both directions.
 
-    Parameters
-    ----------
-    ours : float or None
-        None where it cannot be had; `why` says why.
-    printed : float, str or None
-        As the paper prints it: a text's last digit says how exactly. None: the paper has none.
-    less_is_better : bool or None
-        None where neither direction is better, such as of a count.
-    why : str
-        The reason to give where the two differ.
-
-    >>> verdict(24.10, "24.1"), verdict(9.9, "11.8")
-    ('same', 'better')
-    >>> verdict(33.1, "13.4", why="another clip")
-    'different: another clip'
-    >>> verdict(33.1, "13.4")
-    'worse'
+    >>> verdict(24.10, "24.1", kind="error"), verdict(9.9, "11.8", kind="error")
+    ('reproduced', 'better')
+    >>> verdict(33.1, "13.4", kind="error"), verdict(None, "13.4", kind="error")
+    ('worse', 'not measured')
     """
-    reason = f": {why}" if why else ""
-    if printed is None:
-        return "not in the paper"
     if ours is None:
-        return f"not made{reason}"
+        return "not measured"
     paper = float(printed)
-    if abs(ours - paper) <= max(within * abs(paper), _half_a_digit(printed)):
-        return "same"
-    if less_is_better is not None and (ours < paper) == less_is_better:
-        return "better"
-    if reason:
-        return f"different{reason}"
-    return "different" if less_is_better is None else "worse"
+    if paper == ours or abs(ours - paper) <= max(
+        TOLERANCES[kind] * abs(paper), _half_digit(printed)
+    ):
+        return "reproduced"
+    return "better" if less_is_better is not None and (ours < paper) == less_is_better else "worse"
 
 
-def _half_a_digit(printed: float | str) -> float:
-    if not isinstance(printed, str):
+def write_results(lines: Sequence[Line], timings: Sequence[Timing], out: Path) -> None:
+    """Write a paper's lines and timings to its folder."""
+    _write_rows(lines, Line, out / LINES)
+    _write_rows(timings, Timing, out / TIMINGS)
+
+
+def read_lines(folder: Path) -> list[Line]:
+    """Return a paper's lines; none if the paper was not reproduced."""
+    return _read_rows(folder / LINES, Line)
+
+
+def read_timings(folder: Path) -> list[Timing]:
+    """Return a paper's timings; none if the paper was not reproduced."""
+    return _read_rows(folder / TIMINGS, Timing)
+
+
+def count_kinds(lines: Iterable[Line]) -> dict[str, int]:
+    """Return how many lines have each of `KINDS`."""
+    found = Counter(line.verdict for line in lines)
+    return {kind: found[kind] for kind in KINDS}
+
+
+R = TypeVar("R", Line, Timing)
+
+
+def _write_rows(rows: Sequence[R], row_type: type[R], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow([field.name for field in fields(row_type)])
+        writer.writerows(map(astuple, rows))
+
+
+def _read_rows(path: Path, row_type: type[R]) -> list[R]:
+    if not path.exists():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [row_type(**row) for row in csv.DictReader(file)]
+
+
+def _half_digit(printed: float | str) -> float:
+    """Return half a unit of the last digit of a text; 0 of a number."""
+    if not isinstance(printed, str) or not math.isfinite(float(printed)):
         return 0.0
     digits = printed.partition(".")[2]
     return 0.5000001 * 10.0 ** -len(digits)

@@ -1,4 +1,4 @@
-"""glTF and its optimisers as codecs: what people would take instead for games and the web.
+"""glTF and its optimizers as codecs: what people would take instead for games and the web.
 
 `gltfpack` and `gltf-transform` come from npm and run in node, from the folder `benchmarks/node`
 of a checkout (``make gltf-peers``) or the one that ``MOCPACK_NODE`` names. A payload is the .glb
@@ -40,7 +40,7 @@ class GltfPeer(Codec):
 
     @abstractmethod
     def request(self) -> dict[str, Any]:
-        """Return what is asked of the tool."""
+        """Return the options of the tool."""
 
     def encode(self, clip: Clip) -> bytes:
         return rewritten(glb.write(clip, figure=False), self.request())

@@ -17,14 +17,14 @@ from mocpack.io.robots.model import Robot, robot_from_metadata
 from mocpack.io.robots.qpos import clip_from_qpos
 from mocpack.robots import robot_motion
 
-ANGLE_STEPS = 2.0  # times those of root places (metres) and quaternions
+ANGLE_STEPS = 2.0  # times those of root places (meters) and quaternions
 
 
 @dataclass(frozen=True)
 class RoundedXz(Codec):
     """A robot's positions rounded, first or second differences, xz -9: whichever is smallest.
 
-    Steps are 1 : 1 : 2 for root metres, quaternions and angles. The smallest of first and second
+    Steps are 1 : 1 : 2 for root meters, quaternions and angles. The smallest of first and second
     differences, by frame and by column, in the narrowest whole numbers that hold them.
     """
 

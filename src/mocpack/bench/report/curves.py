@@ -12,7 +12,7 @@ from mocpack.arrays import F64
 from mocpack.optional_packages import require
 
 Curve = tuple[F64, F64]
-"""Bits a frame, increasing, and the error at each."""
+"""Bits per frame, increasing, and the error at each."""
 
 
 def curves(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[tuple[str, str], Curve]:

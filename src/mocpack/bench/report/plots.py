@@ -28,12 +28,12 @@ PALETTE = (
     "#8a5a44",
     "#d6498f",
 )
-RED, GREY = "#c0392b", "#b0b0b0"
+RED, GRAY = "#c0392b", "#b0b0b0"
 HEAT = "magma_r"
-EXACT = 1e-6  # millimetres, or of any unit: below it is rounding, not error
-MOST_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
+EXACT = 1e-6  # millimeters, or of any unit: below it is rounding, not error
+MAX_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
 JOINT_HEIGHT = 0.19  # inches of a joint's name
-PART_COLOURS = {
+PART_COLORS = {
     "samples": "#2563a8",
     "model": "#d08700",
     "index": "#8e44ad",
@@ -42,8 +42,8 @@ PART_COLOURS = {
 }
 
 
-def colour_of(codecs: Sequence[str], codec: str) -> str:
-    """Return a colour for a codec that stays the same in every picture of a report."""
+def color_of(codecs: Sequence[str], codec: str) -> str:
+    """Return a color for a codec that stays the same in every picture of a report."""
     return PALETTE[list(codecs).index(codec) % len(PALETTE)]
 
 
@@ -64,7 +64,7 @@ def plain_numbers(axis: Any, *, logarithmic: bool = False) -> None:
     tickers = require("matplotlib.ticker", extra="bench", purpose="drawing what was measured")
     if logarithmic:
         low, high = axis.get_view_interval()
-        subs = (1.0, 2.0, 5.0) if high / low < MOST_FOLDS else (1.0,)
+        subs = (1.0, 2.0, 5.0) if high / low < MAX_FOLDS else (1.0,)
         axis.set_major_locator(tickers.LogLocator(subs=subs))
         axis.set_minor_formatter(tickers.NullFormatter())
     axis.set_major_formatter(tickers.FuncFormatter(lambda value, _: tick_words(value)))
@@ -91,7 +91,7 @@ def failed_words(rows: Sequence[Row], codec: str) -> str:
 def rate_distortion(
     rows: Sequence[Row], metric: str, label: str, *, reference: Sequence[Row] = ()
 ) -> Figure:
-    """Bits a frame against an error, both logarithmic; clips thin, their geometric mean bold.
+    """Bits per frame against an error, both logarithmic; clips thin, their geometric mean bold.
 
     What has no error at all stands on no such axis: a dotted line marks its size. Codecs that
     failed everywhere are named without a curve.
@@ -101,25 +101,25 @@ def rate_distortion(
     codecs = _codecs(rows)
     found = curves(rows, metric)
     for codec in codecs:
-        colour = colour_of(codecs, codec)
+        color = color_of(codecs, codec)
         name = codec + failed_words(rows, codec)
         for rate, error in [curve for (_, owner), curve in found.items() if owner == codec]:
             seen = error > EXACT
-            axes.plot(rate[seen], error[seen], color=colour, alpha=0.25, linewidth=0.8)
+            axes.plot(rate[seen], error[seen], color=color, alpha=0.25, linewidth=0.8)
         rates, errors = _mean_points(rows, codec, metric)
         exact = [r["bits_per_frame"] for r in _good(rows) if r["codec"] == codec]
         if rates or not exact:
             mark = MARKS[codecs.index(codec) % len(MARKS)]
-            axes.plot(rates, errors, mark + "-", color=colour, markersize=4, label=name)
+            axes.plot(rates, errors, mark + "-", color=color, markersize=4, label=name)
         else:
             size = float(np.exp(np.mean(np.log(exact))))
-            axes.axvline(size, color=colour, linestyle=":", label=f"{name}: no error")
+            axes.axvline(size, color=color, linestyle=":", label=f"{name}: no error")
     if reference:
         x = [r["bits_per_frame"] for r in reference]
         y = [r[metric] for r in reference if r.get(metric) is not None]
         if len(y) == len(x):
             axes.scatter(x, y, marker="x", color="#777777", label="ACL 2.1")
-    axes.set(xscale="log", yscale="log", xlabel="bits a frame, whole file", ylabel=label)
+    axes.set(xscale="log", yscale="log", xlabel="bits per frame, whole file", ylabel=label)
     for axis in (axes.xaxis, axes.yaxis):
         plain_numbers(axis, logarithmic=True)
     axes.grid(alpha=0.3, which="major", linewidth=0.4)
@@ -129,7 +129,7 @@ def rate_distortion(
 
 
 def size_bars(rows: Sequence[Row]) -> Figure:
-    """Mean bits a frame of each codec at each target, side by side; failures have a place too."""
+    """Mean bits per frame of each codec at each target, side by side; failures have a place too."""
     codecs, good = _codecs(rows), _good(rows)
     bars = []
     for target in dict.fromkeys(r["target"] for r in rows if r.get("target")):
@@ -140,16 +140,16 @@ def size_bars(rows: Sequence[Row]) -> Figure:
                 mean = float(np.mean(sizes)) if sizes else 0.0
                 said = f"{mean:,.0f}" * bool(sizes) + failed_words(mine, codec)
                 name = f"{target_words(target)}  {codec}"
-                bars.append((name, mean, colour_of(codecs, codec), said.strip()))
-    labels, values, colours, words = zip(*bars, strict=True) if bars else ((), (), (), ())
+                bars.append((name, mean, color_of(codecs, codec), said.strip()))
+    labels, values, colors, words = zip(*bars, strict=True) if bars else ((), (), (), ())
     figure = new_figure(8, 0.9 + 0.28 * max(1, len(bars)))
     axes = figure.add_subplot()
     # a list: matplotlib 3.8.0 takes a tuple of two for one color and its alpha
-    drawn = axes.barh(labels, values, color=list(colours))
+    drawn = axes.barh(labels, values, color=list(colors))
     axes.bar_label(drawn, words, padding=3, fontsize=9)
     axes.invert_yaxis()
     axes.margins(x=0.25, y=0.01)
-    axes.set(xlabel="bits a frame, whole file, mean over clips")
+    axes.set(xlabel="bits per frame, whole file, mean over clips")
     plain_numbers(axes.xaxis)
     axes.tick_params(axis="y", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
@@ -168,9 +168,9 @@ def byte_parts(rows: Sequence[Row]) -> Figure:
         + failed_words([r for r in rows if r["target"] == target], codec)
         for codec, target in groups
     ]
-    for part, colour in PART_COLOURS.items():
+    for part, color in PART_COLORS.items():
         widths = np.array([_mean_part(good, group, part) for group in groups])
-        axes.barh(names, widths, left=left, color=colour, label=part)
+        axes.barh(names, widths, left=left, color=color, label=part)
         left += widths
     axes.invert_yaxis()
     axes.margins(y=0.01)
@@ -246,17 +246,17 @@ def _heat_scale(figure: Figure, image: Any, axes: Sequence[Any]) -> None:
 
 
 def worst_pose(row: Row) -> Figure:
-    """Original in grey and decoded in red at the worst frame, from the front and from the side."""
+    """Original in gray and decoded in red at the worst frame, from the front and from the side."""
     detail = row["detail"]
     figure = new_figure(6, 4)
     for place, (first, second) in enumerate(((0, 1), (2, 1))):
         axes = figure.add_subplot(1, 2, place + 1)
-        for bones, colour, width in (("original_bones", GREY, 4), ("decoded_bones", RED, 1.3)):
+        for bones, color, width in (("original_bones", GRAY, 4), ("decoded_bones", RED, 1.3)):
             for bone in detail[bones]:
                 axes.plot(
                     [bone[first], bone[3 + first]],
                     [bone[second], bone[3 + second]],
-                    color=colour,
+                    color=color,
                     linewidth=width,
                     solid_capstyle="round",
                 )

@@ -37,7 +37,7 @@ def sketch_trials(trials: Sequence[Trial], best: Trial, axes: tuple[str, str]) -
 def draw_trials(
     trials: Sequence[Trial], best: Trial, axes: tuple[str, str], goal: Goal, path: Path
 ) -> None:
-    """Draw the trials to a file; the colour is the error, the best one has a ring."""
+    """Draw the trials to a file; the color is the error, the best one has a ring."""
     figures = require("matplotlib.figure", extra="plot", purpose="a picture of the trials")
     figure = figures.Figure(figsize=(6.4, 4.4), layout="constrained")
     plot = figure.add_subplot()
@@ -49,7 +49,7 @@ def draw_trials(
     plot.plot(*at, "o", markersize=11, markerfacecolor="none", color="crimson", label="best")
     if "size" in axes and goal.size is not None:
         line = plot.axvline if axes[0] == "size" else plot.axhline
-        line(goal.size, color="grey", linewidth=0.8, label="size asked for")
+        line(goal.size, color="gray", linewidth=0.8, label="size asked for")
     plot.set_xlabel(_label(axes[0], goal))
     plot.set_ylabel(_label(axes[1], goal))
     plot.legend(frameon=False)

@@ -39,7 +39,7 @@ def _at(rows: Sequence[Row], target: str) -> str:
     words = target_words(target)
     if len(codecs) < 2:
         total = np.mean(list(packed.values()))
-        return f"{words}: {codecs[0]} takes {total:,.0f} bytes a clip; nothing stands beside it."
+        return f"{words}: {codecs[0]} takes {total:,.0f} bytes per clip; nothing stands beside it."
     if not clips:
         return f"{words}: no clip was packed by all codecs, so that none is called the smallest."
     means = {c: _mean([packed[c, clip] for clip in clips]) for c in codecs}

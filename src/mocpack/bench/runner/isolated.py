@@ -56,7 +56,7 @@ def run_apart(
     workers: int = 1,
     limits: Limits = Limits(),
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """Do each (subject, items) in a process; yield (subject, item, result or `LostJob`) as they come.
+    """Run each (subject, items) in a process; yield (subject, item, result or `LostJob`).
 
     The items after a lost one are done in a new process.
     """

@@ -210,7 +210,7 @@ def _largest_in_bins(values: F64, bins: int) -> F64:
 
 
 def _bones(pose: Clip) -> list[list[float]]:
-    """Return the bones of a one-frame clip as x y z x y z, in metres to a tenth of a millimetre."""
+    """Return the bones of a one-frame clip as x y z x y z, in meters to a tenth of a millimeter."""
     positions, world = pose.world()
     ends = end_positions(pose.skeleton, positions, world)[0]
     places = positions[0]

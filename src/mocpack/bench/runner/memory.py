@@ -15,7 +15,7 @@ RESET_PEAK = "5"
 def peak_memory(work: Callable[[], object]) -> float | None:
     """Do `work`; return how far the resident size rose above where it began, in MB.
 
-    None where the system does not let a process begin its peak anew.
+    None where the system does not let a process begin its peak again.
     """
     _give_back()
     try:

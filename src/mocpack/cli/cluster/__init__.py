@@ -1,1 +1,1 @@
-"""``mocpack cluster``: commands that pack one archive on many machines, from a plan file."""
+"""``mocpack cluster``: pack one archive on many machines, from a plan file."""

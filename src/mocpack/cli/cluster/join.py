@@ -1,4 +1,4 @@
-"""``mocpack cluster join``: the archive of what all jobs of a plan have packed."""
+"""``mocpack cluster join``: join the packed shards of a plan into the archive."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def run(
 ) -> int:
     """Join the packed shards of a plan into the archive."""
     whole = read_plan(plan, output)
-    refused, kept = make_archive(
+    rejected, kept = make_archive(
         whole, output, archive.parse(), may_write=may_write(output, force=force)
     )
     return report_archive(
-        output, refused, count=len(whole.files), kept=kept, report=report, as_json=as_json
+        output, rejected, count=len(whole.files), kept=kept, report=report, as_json=as_json
     )

@@ -1,4 +1,4 @@
-"""``mocpack cluster pack``: one job's share of a plan; the others are for other machines."""
+"""``mocpack cluster pack``: pack one shard of a plan."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mocpack.cli.pack_parts import (
     read_plan,
     read_rejected,
 )
-from mocpack.cli.terminal import complain
+from mocpack.cli.terminal import print_error
 from mocpack.corpora import parts
 from mocpack.corpora.engines import local_engine
 from mocpack.errors import UsageError
@@ -25,12 +25,12 @@ def run(
     plan: options.PlanFile,
     output: options.Archive,
     shard: Annotated[
-        str, typer.Option(help="Which share of the plan to pack, like 7/100; default: all of it.")
+        str, typer.Option(help="Pack this shard of the plan, like 7/100; default: all.")
     ] = "1/1",
     jobs: options.Workers = 1,
     force: options.Force = False,
 ) -> int:
-    """Pack one shard of a plan; other shards can run on other machines."""
+    """Pack one shard of a plan; other machines can pack the other shards."""
     number, count = _parse_shard(shard)
     whole = read_plan(plan, output)
     share, folder = whole.shard(number, count), parts_folder(output)
@@ -38,23 +38,23 @@ def run(
     before = read_rejected(whole.parts, output, may_write=may_write(output, force=force))
     if before is not None:
         own = {file.path for part in share for file in part.files}
-        refused = [file for file in before if file.path in own]
-        done = f"{total} files, {output} has them already"
+        rejected = [file for file in before if file.path in own]
+        done = f"{total} files, already in {output}"
     else:
         new = len(parts.missing_parts(share, folder))
         pack_parts(share, folder, local_engine(jobs))
-        refused = [file for part in share for file in parts.read_part(part, folder).refused]
-        done = f"{total} files in {len(share)} parts, {len(share) - new} were there already"
-    for file in refused:
-        complain(file.reason)
+        rejected = [file for part in share for file in parts.read_part(part, folder).rejected]
+        done = f"{total} files in {len(share)} parts, {len(share) - new} already packed"
+    for file in rejected:
+        print_error(file.reason)
     files.stdout().print(f"shard {shard}: {done}", soft_wrap=True)
-    return 2 if refused else 0
+    return 2 if rejected else 0
 
 
 def _parse_shard(text: str) -> tuple[int, int]:
-    """Return number and count of a shard such as ``7/100``."""
+    """Return the number and the count of a shard such as ``7/100``."""
     found = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
     number, count = map(int, found.groups()) if found else (0, 0)
     if not 1 <= number <= count:
-        raise UsageError(f"--shard must be NUMBER/COUNT, such as 1/100 to 100/100, got {text:.80}")
+        raise UsageError(f"--shard must be NUMBER/COUNT, like 7/100, got {text:.80}")
     return number, count

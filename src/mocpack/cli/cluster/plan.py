@@ -1,4 +1,4 @@
-"""``mocpack cluster plan``: write the plan that jobs on any machine work from."""
+"""``mocpack cluster plan``: write the plan that all machines of a cluster work from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 from mocpack.cli import files, options
 from mocpack.cli.encoding import Encoding
 from mocpack.cli.pack_inputs import find_inputs
-from mocpack.cli.pack_parts import check_free
+from mocpack.cli.pack_parts import check_output
 from mocpack.cli.reading import Reading
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
@@ -19,7 +19,10 @@ from mocpack.units import format_size
 
 def run(
     inputs: options.PackInputs,
-    output: Annotated[str, typer.Option("--output", "-o", help="The plan, .jsonl; s3:// too.")],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="Plan file to write (.jsonl), a path or an s3:// URL."),
+    ],
     *,
     encoding: Encoding,
     keys: options.KeyPoses = False,
@@ -27,12 +30,12 @@ def run(
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.given(), keys))
-    files.check_apart(output, found.files.values())
+    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments(), keys))
+    files.check_not_input(output, found.files.values())
     if not output.endswith(".jsonl"):
-        raise UsageError(f"the name of a plan must end in .jsonl, got {output}")
-    check_free(output, force=force)
-    plan, _ = found.plan(everywhere=True)
+        raise UsageError(f"--output must end in .jsonl, got {output}")
+    check_output(output, force=force)
+    plan, _ = found.plan(absolute_paths=True)
     storage.write(plan.to_bytes(), output)
     size = format_size(sum(one.size for one in plan.files))
     files.stdout().print(

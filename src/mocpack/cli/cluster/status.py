@@ -1,4 +1,4 @@
-"""``mocpack cluster status``: how far all jobs of a plan have come."""
+"""``mocpack cluster status``: show how much of a plan is packed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from mocpack.corpora import pack_record, parts
 def run(plan: options.PlanFile, output: options.Archive, as_json: options.Json = False) -> int:
     """Show how much of a plan is packed, and the estimated time left."""
     whole = read_plan(plan, output)
-    those, count = whole.parts, len(whole.files)
-    if pack_record.read_rejected(those, output) is None:
-        now = parts.status(those, parts_folder(output), time.time())
+    all_parts, count = whole.parts, len(whole.files)
+    if pack_record.read_rejected(all_parts, output) is None:
+        now = parts.status(all_parts, parts_folder(output), time.time())
     else:
-        now = parts.Status(len(those), count, 0.0)
+        now = parts.Status(len(all_parts), count, 0.0)
     if as_json:
-        facts = {"parts": len(those), "parts_done": now.parts, "files": count}
+        facts = {"parts": len(all_parts), "parts_done": now.parts, "files": count}
         print_json([facts | {"files_done": now.files, "seconds_left": now.seconds_left}])
         return 0
     left = now.seconds_left
     when = "" if left is None else f", {timedelta(seconds=round(left))} left"
     files.stdout().print(
-        f"{now.files} of {count} files are packed, {now.parts} of {len(those)} parts{when}"
+        f"{now.files} of {count} files are packed, {now.parts} of {len(all_parts)} parts{when}"
     )
     return 0

@@ -1,1 +1,1 @@
-"""``mocpack corpus``: commands that make, read and check archives of many clips."""
+"""``mocpack corpus``: write, read and verify archives of many clips."""

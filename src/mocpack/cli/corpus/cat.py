@@ -1,4 +1,4 @@
-"""``mocpack corpus cat``: one clip of an archive, as its .mocp file, to standard output."""
+"""``mocpack corpus cat``: write one clip of an archive to standard output."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from mocpack.corpora.reading import open_corpus
 
 def run(
     archive: options.ArchiveSource,
-    clip: Annotated[str, typer.Argument(help="The clip's name.")],
+    clip: Annotated[str, typer.Argument(help="Name of the clip.")],
 ) -> int:
-    """Write a clip of an archive to standard output, the very bytes of its .mocp file."""
+    """Write one clip of an archive to standard output as a .mocp file."""
     with open_corpus(archive) as found:
         data = found.read(clip)
     files.write_output(data, files.PIPE, force=False)

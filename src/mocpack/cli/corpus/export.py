@@ -1,4 +1,4 @@
-"""``mocpack corpus export``: an archive's clips in the store of another program."""
+"""``mocpack corpus export``: export the clips of an archive for other programs."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from mocpack.corpora.reading import open_corpus
 
 def run(
     archive: options.ArchiveSource,
-    output: Annotated[str, typer.Option("--output", "-o", help="Folder or file, a new one.")],
-    store: Annotated[str, typer.Option("--as", help=f"{', '.join(STORES)}.")],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="Write to this new folder or file.")
+    ],
+    store: Annotated[
+        str, typer.Option("--as", help=f"Choose {', '.join([*STORES][:-1])} or {[*STORES][-1]}.")
+    ],
     format: Annotated[
-        str | None, typer.Option("--format", help="Of the files of a folder, like .bvh.")
+        str | None, typer.Option("--format", help="Set the file format of --as folder, like .bvh.")
     ] = None,
-    fps: Annotated[float | None, typer.Option(help="Frames a second to resample to.")] = None,
+    fps: Annotated[float | None, typer.Option(help="Resample to this frame rate.")] = None,
     where: options.Where = None,
 ) -> int:
-    """Write the clips of an archive for other programs: npz, any format, Parquet, Lance,
-    LeRobot.
-    """
+    """Export the clips of an archive to files, Parquet, Lance or LeRobot."""
     with open_corpus(archive) as found:
         chosen = None if where is None else found.select(where)
         count = export(found, output, store, clips=chosen, suffix=format, fps=fps)
-    files.stdout().print(f"{count} clips, {store}, in {output}")
+    files.stdout().print(f"wrote {count} clips as {store} to {output}")
     return 0

@@ -1,4 +1,4 @@
-"""``mocpack corpus extract``: clips of an archive as .mocp files, the bytes that were packed."""
+"""``mocpack corpus extract``: extract clips of an archive to .mocp files."""
 
 from __future__ import annotations
 
@@ -15,32 +15,30 @@ from mocpack.units import format_size
 
 def run(
     archive: options.ArchiveSource,
-    clips: Annotated[
-        list[str] | None, typer.Argument(help="Names of clips; all where none is given.")
-    ] = None,
-    output: Annotated[str, typer.Option("--output", "-o", help="The folder to write to.")] = ".",
+    clips: Annotated[list[str] | None, typer.Argument(help="Names of clips; default: all.")] = None,
+    output: Annotated[str, typer.Option("--output", "-o", help="Write to this folder.")] = ".",
     where: options.Where = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
-    """Take clips out of an archive, each the very .mocp file that was packed."""
+    """Extract clips of an archive to .mocp files."""
     rows = []
     with open_corpus(archive) as found:
         indices = found.select(where)
         if clips:
-            wanted = {found.clip_index(name) for name in clips}
-            indices = [index for index in indices if index in wanted]
-        goals = {index: safe_path(output, found.names[index], ".mocp") for index in indices}
-        for goal in goals.values():
-            files.check_free(str(goal), force=force, in_new_folder=True)
-        for index, goal in goals.items():
+            named = {found.clip_index(name) for name in clips}
+            indices = [index for index in indices if index in named]
+        outputs = {index: safe_path(output, found.names[index], ".mocp") for index in indices}
+        for path in outputs.values():
+            files.check_output(str(path), force=force, in_new_folder=True)
+        for index, path in outputs.items():
             data = found.read(index)
-            goal.parent.mkdir(parents=True, exist_ok=True)
-            files.write_output(data, str(goal), force=force)
-            rows.append({"clip": found.names[index], "output": str(goal), "bytes": len(data)})
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write_output(data, str(path), force=force)
+            rows.append({"clip": found.names[index], "output": str(path), "bytes": len(data)})
     if as_json:
         print_json(rows)
     else:
         total = format_size(sum(int(str(row["bytes"])) for row in rows))
-        files.stdout().print(f"{len(rows)} clips, {total}, in {output}")
+        files.stdout().print(f"wrote {len(rows)} clips, {total}, to {output}")
     return 0

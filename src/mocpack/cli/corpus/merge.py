@@ -1,4 +1,4 @@
-"""``mocpack corpus merge``: several archives into one, nothing coded anew."""
+"""``mocpack corpus merge``: merge several archives without re-encoding their clips."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from mocpack.units import format_size
 
 
 def run(
-    archives: Annotated[list[str], typer.Argument(help="The archives, in their order.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="The archive to write, .mocps.")],
+    archives: Annotated[list[str], typer.Argument(help="Archives, in the order of their clips.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="Archive to write (.mocps).")],
     prefix: Annotated[
-        bool, typer.Option("--prefix", help="Begin clips' names with that of their archive.")
+        bool, typer.Option("--prefix", help="Start each clip name with the name of its archive.")
     ] = False,
     shard_size: Annotated[
-        str | None, typer.Option(help="Size from which the next file is begun, like 256MB.")
+        str | None,
+        typer.Option(help="Split the archive into files of about this size, like 256MB."),
     ] = None,
     force: options.Force = False,
 ) -> int:
-    """Make one archive of several; clips are copied as they are."""
-    files.check_free(output, force=force, sources=archives)
+    """Merge several archives into one without re-encoding their clips."""
+    files.check_output(output, force=force, sources=archives)
     merge(archives, output, prefix=prefix, shard_size=shard_size)
     with open_corpus(output) as made:
         files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")

@@ -1,4 +1,4 @@
-"""``mocpack corpus pack``: folders of motion files into one archive with a catalogue."""
+"""``mocpack corpus pack``: pack motion files into one archive with a catalog."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from mocpack.cli import files, options
 from mocpack.cli.archive import ArchiveOptions, report_archive
 from mocpack.cli.encoding import Encoding
 from mocpack.cli.pack_inputs import PackInputs, find_inputs
-from mocpack.cli.pack_parts import check_free, hashes_file, make_archive, may_write
-from mocpack.cli.progress import counted
+from mocpack.cli.pack_parts import check_output, hashes_file, make_archive, may_write
+from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import Reading
 from mocpack.corpora import pack_record
 from mocpack.corpora.engines import make_engine
@@ -28,17 +28,20 @@ def run(
     archive: ArchiveOptions,
     keys: options.KeyPoses = False,
     add: Annotated[
-        bool, typer.Option("--append", help="Add to an archive that is there; its clips stay.")
+        bool, typer.Option("--append", help="Add clips to an existing archive.")
     ] = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Pack in parts, and go on with those of a stopped run.")
+        bool, typer.Option("--resume", help="Pack in parts, and continue an interrupted run.")
     ] = False,
     engine: Annotated[
         str | None,
-        typer.Option(help="Pack in parts, on this machine (local) or on a ray cluster (ray)."),
+        typer.Option(help="Pack in parts, on this machine (local) or on a Ray cluster (ray)."),
     ] = None,
     address: Annotated[
-        str | None, typer.Option(help="Of the ray cluster; else RAY_ADDRESS, or a new one here.")
+        str | None,
+        typer.Option(
+            help="Connect to this Ray cluster; default: RAY_ADDRESS, or a new local cluster."
+        ),
     ] = None,
     report: options.Report = None,
     reading: Reading,
@@ -46,45 +49,45 @@ def run(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
-    """Pack motion files into one archive with a catalogue of its clips."""
-    packing = PackOptions(*encoding.parse(), reading.given(), keys)
+    """Pack motion files into one archive with a catalog of its clips."""
+    packing = PackOptions(*encoding.parse(), reading.to_arguments(), keys)
     in_parts = resume or engine is not None
     if add and in_parts:
-        raise UsageError("--append works in one run: leave out --resume and --engine")
+        raise UsageError("--append cannot be combined with --resume or --engine")
     if address is not None and engine is None:
-        raise UsageError("--address is for --engine ray")
+        raise UsageError("--address needs --engine ray")
     found = find_inputs(inputs, packing)
-    files.check_apart(output, found.files.values())
+    files.check_not_input(output, found.files.values())
     ending, kept = archive.parse(), False
     if in_parts:
         workers = make_engine(engine or "local", workers=jobs, address=address)
         allowed = may_write(output, force=force)  # raises before files are hashed
         known = [pack_record.record_path(output), hashes_file(output)]
-        plan, hashes = found.plan(known, everywhere=engine == "ray")
-        refused, kept = make_archive(
+        plan, hashes = found.plan(known, absolute_paths=engine == "ray")
+        rejected, kept = make_archive(
             plan, output, ending, may_write=allowed, engine=workers, hashes=hashes
         )
     else:
-        refused = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
+        rejected = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
     return report_archive(
-        output, refused, count=len(found.files), kept=kept, report=report, as_json=as_json
+        output, rejected, count=len(found.files), kept=kept, report=report, as_json=as_json
     )
 
 
 def _pack_at_once(
     found: PackInputs, output: str, ending: dict[str, Any], *, add: bool, workers: int, force: bool
 ) -> list[RejectedFile]:
-    """Pack into a new archive, or to the end of one that is there, in one run."""
+    """Pack into a new archive, or append to an existing one, without parts."""
     if not add:
-        check_free(output, force=force)
+        check_output(output, force=force)
     work: Callable[..., list[RejectedFile]] = append if add else pack
-    shares = [0.0] * len(found.files)
-    with counted() as bar:
-        task = bar.add_task("packing", total=len(shares))
+    fractions = [0.0] * len(found.files)
+    with make_progress_bar() as bar:
+        task = bar.add_task("packing", total=len(fractions))
 
-        def on_progress(place: int, share: float) -> None:
-            shares[place] = max(share, shares[place])
-            bar.update(task, completed=sum(shares))
+        def on_progress(index: int, fraction: float) -> None:
+            fractions[index] = max(fraction, fractions[index])
+            bar.update(task, completed=sum(fractions))
 
         return work(
             found.files, output, found.packing, workers=workers, on_progress=on_progress, **ending

@@ -1,4 +1,4 @@
-"""``mocpack corpus repair``: what is whole of an archive that was cut or damaged."""
+"""``mocpack corpus repair``: recover the intact clips of a damaged archive."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Annotated
 import typer
 
 from mocpack.cli import files, options
-from mocpack.cli.terminal import complain
+from mocpack.cli.terminal import print_error
 from mocpack.corpora.merging import repair
 from mocpack.corpora.reading import open_corpus
 from mocpack.units import format_size
 
 
 def run(
-    archive: Annotated[str, typer.Argument(help="The damaged archive, or shard of one.")],
-    output: Annotated[str, typer.Option("--output", "-o", help="The archive to write, .mocps.")],
+    archive: Annotated[str, typer.Argument(help="Damaged archive, or one shard of it.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="Archive to write (.mocps).")],
     force: options.Force = False,
 ) -> int:
-    """Save every whole clip of a cut or damaged archive; exit 2 if one was not whole."""
-    files.check_free(output, force=force, sources=[archive])
+    """Recover the intact clips of a damaged archive; exits with 2 if any is lost."""
+    files.check_output(output, force=force, sources=[archive])
     lost = repair(archive, output)
     for one in lost:
-        complain(f"{archive}: {one.reason}")
+        print_error(f"{archive}: {one.reason}")
     with open_corpus(output) as made:
         files.stdout().print(f"{output}: {len(made)} clips, {format_size(made.file_size)}")
     return 2 if lost else 0

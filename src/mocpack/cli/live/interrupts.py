@@ -1,4 +1,4 @@
-"""Runs asynchronous work that Ctrl-C and SIGTERM end alike."""
+"""Run asynchronous work until Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 

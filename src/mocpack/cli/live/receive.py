@@ -1,4 +1,4 @@
-"""``mocpack live receive``: a stage into a file, a pipe or another program."""
+"""``mocpack live receive``: record a live session, or pass it on to another program."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Annotated, Protocol
 import typer
 
 from mocpack.cli import files, options
-from mocpack.cli.live.access import read_token, trust
+from mocpack.cli.live.access import load_certificate, read_token
 from mocpack.cli.live.interrupts import run_until_interrupted
-from mocpack.cli.live.recorder import Recorder, Take
-from mocpack.cli.terminal import complain
+from mocpack.cli.live.recorder import PacketWriter, Recorder
+from mocpack.cli.terminal import print_error
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
 from mocpack.live.bridges.messages import format_frame, format_header
@@ -29,70 +29,90 @@ PIPE = "-"
 
 
 def run(
-    source: Annotated[str, typer.Argument(help="Like ws://127.0.0.1:8420/stage, or udp://:9000.")],
+    source: Annotated[
+        str,
+        typer.Argument(help="Address of a stage, like ws://127.0.0.1:8420/stage or udp://:9000."),
+    ],
     output: Annotated[
         str,
-        typer.Option("--output", "-o", help="A .mocp or other file, vmc://…, zmq://…, - for JSON."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write to this file, or send to vmc:// or zmq://; - prints JSON lines.",
+        ),
     ],
     performer: Annotated[
-        str | None, typer.Option(help="Only this one; else all, or the first for a program.")
+        str | None,
+        typer.Option(
+            help="Receive only this performer; default: all for a file, the first for a program."
+        ),
     ] = None,
     delay: Annotated[
         str,
-        typer.Option(
-            help="How far a program is shown behind: 0 at once, auto as arrivals spread, or 50ms."
-        ),
+        typer.Option(help="Set the jitter buffer for a program: 0, a time like 50ms, or auto."),
     ] = "0",
     max_error: Annotated[
-        str | None, typer.Option(help="Of a .mocp, like 1mm; without, no second loss.")
+        str | None,
+        typer.Option(
+            help="Compress the recording to this maximum error, like 1mm; default: no further loss."
+        ),
     ] = None,
-    token_file: Annotated[str | None, typer.Option(help="A file that holds the token.")] = None,
+    token_file: Annotated[
+        str | None, typer.Option(help="Read the access token from this file.")
+    ] = None,
     ca: Annotated[
-        str | None, typer.Option(help="Certificate to trust, where it is one of your own.")
+        str | None,
+        typer.Option(
+            help="Trust this certificate (PEM), for a relay with a certificate of your own."
+        ),
     ] = None,
     plain_udp: Annotated[
-        bool, typer.Option("--plain-udp", help="UDP off this machine, though it is not encrypted.")
+        bool, typer.Option("--plain-udp", help="Allow unencrypted UDP to other machines.")
     ] = False,
-    seconds: Annotated[float | None, typer.Option(help="End after so long.", hidden=True)] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop after this many seconds.", hidden=True)
+    ] = None,
     force: options.Force = False,
 ) -> int:
-    """Receive a stage; the performers' end, or Ctrl-C, finishes the file."""
+    """Record a live session to a file, or pass it on to another program."""
     role = "watch" if output == PIPE or "://" in output else "record"
     token = read_token(token_file)
-    behind = _delay(delay)
+    behind = _parse_delay(delay)
     patience = 1 if role == "watch" and behind == 0 else DEFAULT_PATIENCE
     if source.startswith("udp://") and is_stage(source):
         events = watch_udp_stage(source, token=token, role=role, patience=patience, plain=plain_udp)
     elif source.startswith("udp://"):
         events = watch_udp(source, patience=patience, plain=plain_udp)
     elif source.startswith(("ws://", "wss://")):
-        events = watch(source, token=token, role=role, tls=trust(ca), on_retry=complain)
+        events = watch(
+            source, token=token, role=role, tls=load_certificate(ca), on_retry=print_error
+        )
     else:
-        raise UsageError(f"a stage is a ws://, wss:// or udp:// address, got {source}")
+        raise UsageError(f"the stage must be a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":
-        run_until_interrupted(_show(events, _sink(output), performer, behind), seconds)
+        run_until_interrupted(_show(events, _open_sink(output), performer, behind), seconds)
         return 0
     recorder = Recorder(output, max_error, force=force)
-    keeper = _Keeper(recorder, performer)
+    stage_recorder = _StageRecorder(recorder, performer)
     try:
-        run_until_interrupted(keeper.keep(events), seconds)
-    finally:  # a relay that is lost, or breaks the protocol, must not cost the recording
-        keeper.finish()
+        run_until_interrupted(stage_recorder.record(events), seconds)
+    finally:  # keep the recording even if the relay disconnects or breaks the protocol
+        stage_recorder.finish()
         written = recorder.finish()
     if not written:
-        files.stderr().print("nothing was received")
+        files.stderr().print("received no motion; wrote no file")
     return 0 if written else 1
 
 
-class _Keeper:
-    """Keeps the performers of a stage, each in a recording."""
+class _StageRecorder:
+    """Records the performers of a stage, each to a recording."""
 
     def __init__(self, recorder: Recorder, performer: str | None) -> None:
         self._recorder, self._performer = recorder, performer
-        self._recordings: dict[str, Take] = {}
+        self._recordings: dict[str, PacketWriter] = {}
 
-    async def keep(self, events: AsyncIterator[Event]) -> None:
-        """Keep what is received until all who came have left."""
+    async def record(self, events: AsyncIterator[Event]) -> None:
+        """Record until all performers have left."""
         async for event in events:
             if self._performer not in (None, event.name):
                 continue
@@ -101,7 +121,7 @@ class _Keeper:
                 self._recordings[event.name] = self._recorder.begin(
                     event.name, event.receiver.hello
                 )
-                files.stderr().print(f"recording {event.name}; Ctrl-C ends")
+                files.stderr().print(f"recording {event.name}; press Ctrl-C to stop")
             elif event.kind == "packet":
                 self._recordings[event.name](event.packet)
             elif event.kind == "leave":
@@ -120,7 +140,7 @@ class _Keeper:
 
 
 class Sink(Protocol):
-    """What shows poses."""
+    """A receiver of poses."""
 
     def show(self, header: ClipHeader, frame: Frame) -> None: ...
 
@@ -128,7 +148,7 @@ class Sink(Protocol):
 
 
 class LineSink:
-    """Writes the JSON of `bridges.messages`, a line each."""
+    """Prints the JSON lines of `bridges.messages`."""
 
     def __init__(self) -> None:
         self._header: ClipHeader | None = None
@@ -144,22 +164,22 @@ class LineSink:
         pass
 
 
-def _sink(output: str) -> Sink:
+def _open_sink(output: str) -> Sink:
     if output == PIPE:
         return LineSink()
     if output.startswith("vmc://"):
         return VmcSink(output)
     if output.startswith("zmq://"):
         return ZmqSink(output)
-    raise UsageError(f"streams go to vmc:// or zmq://, got {output}")
+    raise UsageError(f"--output must be a file, vmc://, zmq:// or -, got {output}")
 
 
 async def _show(
     events: AsyncIterator[Event], sink: Sink, performer: str | None, delay: float | None
 ) -> None:
-    """Show one performer: the one that was named, or the first who comes, until they leave.
+    """Show one performer, by name or the first who joins, until they leave.
 
-    `delay` is of `Player`; with 0 every pose is shown as it comes.
+    `delay` is that of `Player`. With 0, every pose is shown when it arrives.
     """
     clock = asyncio.get_running_loop().time
     player: Player | None = None
@@ -189,7 +209,7 @@ async def _show(
 
 
 async def _play(player: Player, header: ClipHeader, sink: Sink) -> None:
-    """Show what the player has, at the stream's own rate."""
+    """Show the poses of the player at the frame rate of the stream."""
     clock = asyncio.get_running_loop().time
     due = clock()
     while True:
@@ -204,10 +224,10 @@ def _frame(pose: Pose) -> Frame:
     return pose.time, pose.rotations, pose.translations
 
 
-def _delay(text: str) -> float | None:
-    """Return seconds, None for what arrivals need.
+def _parse_delay(text: str) -> float | None:
+    """Return the delay in seconds; None for an automatic delay.
 
-    >>> _delay("0"), _delay("50ms"), _delay("0.1s"), _delay("auto")
+    >>> _parse_delay("0"), _parse_delay("50ms"), _parse_delay("0.1s"), _parse_delay("auto")
     (0.0, 0.05, 0.1, None)
     """
     if text == "auto":
@@ -218,5 +238,5 @@ def _delay(text: str) -> float | None:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds <= 10:
-        raise UsageError(f"--delay is auto, 0, or up to 10s like 50ms, got {text!r}")
+        raise UsageError(f"--delay must be auto or a time from 0 to 10s, like 50ms, got {text!r}")
     return seconds

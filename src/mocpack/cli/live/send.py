@@ -1,4 +1,4 @@
-"""``mocpack live send``: a file, a pipe or another program's stream to a stage, as it happens."""
+"""``mocpack live send``: send a file, a pipe or another program's stream to a stage."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import typer
 
 import mocpack
 from mocpack.cli import files, options
-from mocpack.cli.live.access import read_token, trust
-from mocpack.cli.terminal import complain
+from mocpack.cli.live.access import load_certificate, read_token
+from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
 from mocpack.live import RateControl, Sender
 from mocpack.live.client import send_frames
@@ -27,31 +27,45 @@ PIPE = "-"
 
 def run(
     source: Annotated[
-        str, typer.Argument(help="A motion file, vmc://:39539, zmq://host:port, or - for JSON.")
+        str,
+        typer.Argument(help="Motion file, vmc://:39539 or zmq://host:port; - reads JSON lines."),
     ],
-    to: Annotated[str, typer.Option(help="Like ws://127.0.0.1:8420/stage/anna, or udp://…")],
-    max_error: Annotated[str, typer.Option(help="Of every frame, like 5mm.")] = "5mm",
-    speed: Annotated[float, typer.Option(help="1 is real time, 0 as fast as it goes.")] = 1.0,
-    loop: Annotated[bool, typer.Option("--loop", help="Begin again at the end.")] = False,
+    to: Annotated[
+        str,
+        typer.Option(help="Send to this address, like ws://127.0.0.1:8420/stage/anna or udp://…"),
+    ],
+    max_error: Annotated[str, typer.Option(help="Limit the maximum error of every frame.")] = "5mm",
+    speed: Annotated[
+        float, typer.Option(help="Set the speed of a file: 1 is real time, 0 as fast as possible.")
+    ] = 1.0,
+    loop: Annotated[bool, typer.Option("--loop", help="Repeat the file until Ctrl-C.")] = False,
     bitrate: Annotated[
-        str | None, typer.Option(help="Most bits a second, like 20kbps, headers included.")
+        str | None, typer.Option(help="Limit the bit rate, including packet headers, like 20kbps.")
     ] = None,
     coarsest: Annotated[
-        str, typer.Option(help="How far --bitrate may widen the error before twist goes.")
+        str,
+        typer.Option(
+            help="Let --bitrate raise the error to this limit before it drops bone twist."
+        ),
     ] = "20mm",
-    token_file: Annotated[str | None, typer.Option(help="A file that holds the token.")] = None,
+    token_file: Annotated[
+        str | None, typer.Option(help="Read the access token from this file.")
+    ] = None,
     ca: Annotated[
-        str | None, typer.Option(help="Certificate to trust, where it is one of your own.")
+        str | None,
+        typer.Option(
+            help="Trust this certificate (PEM), for a relay with a certificate of your own."
+        ),
     ] = None,
     plain_udp: Annotated[
-        bool, typer.Option("--plain-udp", help="UDP off this machine, though it is not encrypted.")
+        bool, typer.Option("--plain-udp", help="Allow unencrypted UDP to other machines.")
     ] = False,
     frames: options.Frames = None,
     unit: options.Unit = None,
     skeleton: options.SkeletonFile = None,
     allow_outside: options.AllowOutside = False,
 ) -> int:
-    """Send motion to a stage as it happens, each frame within an error."""
+    """Send a motion file or a live stream to a relay."""
     bound = parse_length_argument("max_error", max_error)
     rate_control = None
     if bitrate is not None:
@@ -82,7 +96,7 @@ def _open(
     else:
         clip = mocpack.read(source, **reading)
     if not isinstance(clip, mocpack.Clip):
-        raise UsageError(f"{source} holds no skeleton: live streams are of joints")
+        raise UsageError(f"{source}: live streams need a skeleton, got a vertex animation")
     if frames is not None:
         start, stop, _ = parse_frame_range(frames).indices(clip.frame_count)
         clip = clip.frames(start, stop)
@@ -108,7 +122,9 @@ async def _send(
         if to.startswith("udp://"):
             return await send_frames_udp(to, sender, moving, plain=plain_udp)
         if not to.startswith(("ws://", "wss://")):
-            raise UsageError(f"--to is a ws://, wss:// or udp:// address, got {to}")
-        return await send_frames(to, sender, moving, token=token, tls=trust(ca), on_retry=complain)
+            raise UsageError(f"--to must be a ws://, wss:// or udp:// address, got {to}")
+        return await send_frames(
+            to, sender, moving, token=token, tls=load_certificate(ca), on_retry=print_error
+        )
     finally:
         source.close()

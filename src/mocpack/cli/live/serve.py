@@ -1,4 +1,4 @@
-"""``mocpack live serve``: a relay of live motion, with its page and its recorder."""
+"""``mocpack live serve``: run a relay for live motion, with a web page and a recorder."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import typer
 
 from mocpack.cli import files
 from mocpack.cli.live.interrupts import run_until_interrupted
-from mocpack.cli.live.recorder import Recorder, Take
-from mocpack.cli.options import LAST_PORT
+from mocpack.cli.live.recorder import PacketWriter, Recorder
+from mocpack.cli.options import MAX_PORT
 from mocpack.errors import UsageError
 from mocpack.live.hello import Hello
 from mocpack.live.log import LoopErrorLog
@@ -30,57 +30,73 @@ PORT = 8420
 
 def run(
     port: Annotated[
-        int, typer.Option(help="0 takes any that is free.", min=0, max=LAST_PORT)
+        int, typer.Option(help="Listen on this port; 0 chooses a free one.", min=0, max=MAX_PORT)
     ] = PORT,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; any but the loopback needs TLS and tokens.")
+        str,
+        typer.Option(
+            help="Listen on this address; addresses other than loopback need TLS and tokens."
+        ),
     ] = "127.0.0.1",
     tls: Annotated[
-        str | None, typer.Option(help="Certificate (PEM), with its key unless --tls-key has it.")
+        str | None,
+        typer.Option(
+            help="Use this certificate (PEM), which includes its key unless --tls-key is given."
+        ),
     ] = None,
-    tls_key: Annotated[str | None, typer.Option(help="Key of the certificate.")] = None,
+    tls_key: Annotated[str | None, typer.Option(help="Use this key of the certificate.")] = None,
     token_file: Annotated[
-        str | None, typer.Option(help="Lines of a role (send, watch, record) and a token.")
+        str | None,
+        typer.Option(
+            help="Read tokens from this file; a line is a role (send, watch, record) and a token."
+        ),
     ] = None,
     record: Annotated[
         str | None,
-        typer.Option(help="Write what performers send, like day.mocp: day-anna.mocp and so on."),
+        typer.Option(help="Record performers; day.mocp writes day-anna.mocp and so on."),
     ] = None,
     max_error: Annotated[
-        str | None, typer.Option(help="Of recordings, like 1mm; without, no second loss.")
+        str | None,
+        typer.Option(
+            help="Compress recordings to this maximum error, like 1mm; default: no further loss."
+        ),
     ] = None,
-    udp: Annotated[bool, typer.Option(help="Take UDP at the same port, on the loopback.")] = True,
+    udp: Annotated[
+        bool, typer.Option(help="Also accept UDP on the same port, on loopback.")
+    ] = True,
     plain_udp: Annotated[
-        bool, typer.Option("--plain-udp", help="UDP off this machine, though it is not encrypted.")
+        bool, typer.Option("--plain-udp", help="Allow unencrypted UDP from other machines.")
     ] = False,
     webtransport: Annotated[
         int | None,
         typer.Option(
-            help="Port of UDP for WebTransport, which the page then takes; 0: any.",
+            help="Serve WebTransport to the page on this UDP port; 0 chooses a free one.",
             min=0,
-            max=LAST_PORT,
+            max=MAX_PORT,
         ),
     ] = None,
-    page: Annotated[bool, typer.Option(help="Serve the page that shows the stage.")] = True,
+    page: Annotated[bool, typer.Option(help="Serve the web page that shows the stage.")] = True,
     allow_host: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another host name of this relay, such as a proxy's; may be given several times. "
-            "On the loopback, requests for names that it does not know are refused."
+            help="Accept requests for this host name, for example that of a proxy; repeatable. On "
+            "loopback, requests for unknown host names are rejected."
         ),
     ] = None,
-    seconds: Annotated[float | None, typer.Option(help="End after so long.", hidden=True)] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Stop after this many seconds.", hidden=True)
+    ] = None,
 ) -> int:
-    """Relay live motion: performers send, an audience watches, in browsers too; Ctrl-C ends."""
+    """Run a relay that passes live motion from performers to viewers and browsers."""
     recorder = Recorder(record, max_error, force=False) if record else None
     relay = Relay(
         host,
         port,
-        _context(tls, tls_key),
+        _load_certificate(tls, tls_key),
         Tokens.read(token_file) if token_file else Tokens(),
         pages=stage_pages() if page else {},
         hosts=tuple(allow_host or ()),
-        recorder=None if recorder is None else _begin_with(recorder),
+        recorder=None if recorder is None else _start_recordings_with(recorder),
     )
     if plain_udp or (udp and is_loopback(host)):
         relay.endpoints.append(UdpEndpoint(relay, plain=plain_udp))
@@ -89,35 +105,35 @@ def run(
         relay.endpoints.append(WebTransportEndpoint(relay, webtransport))
     run_until_interrupted(_serve(relay), seconds)
     if recorder is not None and not recorder.finish():
-        files.stderr().print("nothing was received")
+        files.stderr().print("received no motion; wrote no file")
     return 0
 
 
 def stage_pages() -> dict[str, tuple[str, bytes]]:
-    """Return the page's files by path, with their media types; none where it is not built."""
+    """Return the page's files by path, with their media types; empty if it is not built."""
     try:
         found = stage_files()
     except UsageError:
-        files.stderr().print("the viewer's page is not built here: the stage has no page")
+        files.stderr().print("the viewer page is not built, so the relay serves no page")
         return {}
     pages = {f"/{path}": (TYPES[Path(path).suffix], data) for path, data in found.items()}
     pages["/"] = pages.pop(f"/{STAGE}")
-    pages[WEBTRANSPORT] = ("application/json", b"null")  # until a door says otherwise
+    pages[WEBTRANSPORT] = ("application/json", b"null")  # until a WebTransport endpoint replaces it
     return pages
 
 
-def _context(tls: str | None, key: str | None) -> ssl.SSLContext | None:
+def _load_certificate(tls: str | None, key: str | None) -> ssl.SSLContext | None:
     if tls is None:
         return None
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(tls, key)
     except (OSError, ssl.SSLError) as error:
-        raise UsageError(f"{tls} is no certificate with its key: {error}") from error
+        raise UsageError(f"--tls {tls}: cannot load a certificate with its key: {error}") from error
     return context
 
 
-def _begin_with(recorder: Recorder) -> Callable[[StageAddress, Hello], Take]:
+def _start_recordings_with(recorder: Recorder) -> Callable[[StageAddress, Hello], PacketWriter]:
     return lambda place, hello: recorder.begin(place.performer or place.stage, hello)
 
 
@@ -126,9 +142,9 @@ async def _serve(relay: Relay) -> None:
     try:
         await relay.start()
     except OSError as error:
-        raise UsageError(f"cannot listen at {relay.host}:{relay.port}: {error}") from error
-    shown = f", {relay.url.replace('ws', 'http', 1)}/?stage=stage shows it" if relay.pages else ""
-    files.stdout().print(f"{relay.url}/stage/NAME takes a performer{shown}; Ctrl-C ends")
+        raise UsageError(f"cannot listen on {relay.host}:{relay.port}: {error}") from error
+    shown = f"; watch at {relay.url.replace('ws', 'http', 1)}/?stage=stage" if relay.pages else ""
+    files.stdout().print(f"performers send to {relay.url}/stage/NAME{shown}; press Ctrl-C to stop")
     try:
         await asyncio.Event().wait()
     finally:

@@ -13,9 +13,9 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Decoder, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import (
-    LONGEST_BLOCK,
-    MOST_GRID_CHANNELS,
-    MOST_SPLITS,
+    MAX_BLOCK_FRAMES,
+    MAX_GRID_CHANNELS,
+    MAX_SPLITS,
     open_payload,
     stated_error,
 )
@@ -35,7 +35,7 @@ def thread_count(threads: int, frame_count: int) -> int:
 
 
 class KeysineDecoder(Decoder):
-    """Reads the head once, and decodes only the groups and joints that are asked for."""
+    """Reads the head once, and decodes only the groups and joints that are requested."""
 
     decodes_truncated = True
     is_indexed = True
@@ -136,12 +136,12 @@ def decoding_memory(
     if start == stop:
         return index_memory(native, header)
     longest = native.longest_group + 8  # the core rounds rows up
-    blocks, block = min(longest, 1 << MOST_SPLITS), min(longest, LONGEST_BLOCK + 8)
+    blocks, block = min(longest, 1 << MAX_SPLITS), min(longest, MAX_BLOCK_FRAMES + 8)
     channels = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
     # integers and levels of every coefficient, with margins for as many blocks as there may be
     symbols = channels * (5 * (longest + 16 * blocks) + 8 * blocks + 8 * block) + 16 * block**2
-    may_be_grid = longest <= LONGEST_BLOCK + 8 and native.layer_count == 1
-    grid = GRID_CHANNEL * min(channels, MOST_GRID_CHANNELS) if may_be_grid else 0
+    may_be_grid = longest <= MAX_BLOCK_FRAMES + 8 and native.layer_count == 1
+    grid = GRID_CHANNEL * min(channels, MAX_GRID_CHANNELS) if may_be_grid else 0
     groups = min((stop - start) // max(1, native.longest_group) + 2, max(1, native.group_count))
     segments = min(groups // native.groups_per_segment + 2, native.segment_count)
     kept = min(segments * native.groups_per_segment, native.group_count)

@@ -1,1 +1,1 @@
-"""Robots: their bodies (URDF, MJCF), and motions of them as robot learning keeps them."""
+"""Robots (URDF, MJCF) and their motions in the formats of robot learning."""

@@ -1,8 +1,9 @@
-"""Motions of robots as tables: a row a frame, root x y z, its quaternion, then the angles.
+"""Robot motion tables: one row per frame with root x y z, its quaternion, then the angles.
 
-As LAFAN1's motions retargeted to Unitree's robots have it: no header, metres and radians, the
-quaternion (x, y, z, w), angles in the order of the URDF's joints, 30 frames a second. Where a table
-has a header, its columns are matched by name.
+The layout of LAFAN1 motions retargeted to Unitree's robots: no header, meters and radians,
+quaternion
+(x, y, z, w), angles in the order of the URDF's joints, 30 frames per second. With a header, columns
+are matched by name.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ DEFAULT_FPS = 30.0
 DEFAULT_ORDER = "xyzw"
 ROOT_COLUMNS = ("x", "y", "z", "qx", "qy", "qz", "qw")
 TIME_COLUMNS = ("frame", "time", "timestamp")
-DECIMALS = 6  # of metres and radians: a micrometre
+DECIMALS = 6  # of meters and radians: micrometers
 
 
 def read(
@@ -39,23 +40,23 @@ def read(
     fps: float | None = None,
     quaternion: str | None = None,
 ) -> Clip:
-    """Read a table of a robot's motion; `unit` is the length of one of its metres."""
+    """Read a robot motion table; `unit` is the length of one unit of its positions in meters."""
     header, numbers = _parse_table(data)
     what = "the table"
     if header is None:
-        places, quaternions, angles = split_root(robot, numbers, what)
+        positions, quaternions, angles = split_root(robot, numbers, what)
         columns = match_columns_by_count(robot, angles.shape[1], what)
     else:
-        places, quaternions, angles, columns = _split_named_columns(robot, header, numbers)
+        positions, quaternions, angles, columns = _split_named_columns(robot, header, numbers)
     turns = None
     if quaternions is not None:
-        order = quaternion if header is None else DEFAULT_ORDER  # a header has named them
+        order = quaternion if header is None else DEFAULT_ORDER  # a header names the components
         turns = parse_quaternions(quaternions, order, DEFAULT_ORDER, "the root's quaternions")
-    metres = 1.0 if unit is None else unit
+    meters = 1.0 if unit is None else unit
     return build_clip(
         robot,
         to_angles(robot, angles, columns),
-        None if places is None else places * metres,
+        None if positions is None else positions * meters,
         turns,
         fps=DEFAULT_FPS if fps is None else fps,
         source="robot csv",
@@ -70,26 +71,28 @@ def write(numbers: F64) -> bytes:
 
 
 def _parse_table(data: bytes) -> tuple[list[str] | None, F64]:
-    """Return the header of a table, if it has one, and its numbers (T, N)."""
+    """Return the header of a table, or None, and its numbers (T, N)."""
     first, _, rest = data.partition(b"\n")
     words = [word.strip() for word in first.decode("utf-8-sig", "replace").split(",")]
     header = None if all(map(_is_number, words)) else words
     body = data if header is None else rest
     if not body.strip():
-        raise CorruptionError("a table of numbers: it has no row")
+        raise CorruptionError("the table must have at least 1 row, got none")
     try:
         numbers = np.loadtxt(io.BytesIO(body), delimiter=",", ndmin=2, comments=None)
     except (ValueError, UnicodeDecodeError) as error:
-        raise CorruptionError(f"a table of numbers: {error}") from error
+        raise CorruptionError(f"the table must contain only numbers: {error}") from error
     if header is not None and len(header) != numbers.shape[1]:
-        raise CorruptionError(f"{len(header)} columns are named, {numbers.shape[1]} are there")
+        raise CorruptionError(
+            f"the header has {len(header)} columns, but the rows have {numbers.shape[1]}"
+        )
     return header, np.asarray(numbers, np.float64)
 
 
 def _split_named_columns(
     robot: Robot, header: list[str], numbers: F64
 ) -> tuple[F64 | None, F64 | None, F64, list[int]]:
-    """Return places, quaternions (x, y, z, w), angles and their columns of a named table."""
+    """Return positions, quaternions (x, y, z, w), angles and their columns of a table."""
     own = {name.lower(): at for at, name in enumerate(header)}
     found = [
         own.get(name) for part in ROOT_COLUMNS for name in _list_root_names(part) if name in own
@@ -100,7 +103,8 @@ def _split_named_columns(
     ]
     if len(root) not in (0, len(ROOT_COLUMNS)):
         raise CorruptionError(
-            f"the table names {len(root)} of the root's columns; they are: {', '.join(ROOT_COLUMNS)}"
+            f"the header has {len(root)} of the root's columns; expected all of "
+            f"{', '.join(ROOT_COLUMNS)}"
         )
     columns = match_columns_by_name(robot, [header[at] for at in others], "the table")
     angles = numbers[:, others]

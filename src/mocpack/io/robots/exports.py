@@ -1,4 +1,4 @@
-"""Motions as training code of others reads them, by the name of the code."""
+"""Write robot motions in the file layouts of training programs, chosen by program name."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from mocpack.io.robots.orders import (
 
 @dataclass(frozen=True)
 class Dialect:
-    """What some code trains on: the extensions of its files, the usual one first."""
+    """A file layout; the first extension is the default."""
 
     extensions: tuple[str, ...]
     write: Callable[[RobotMotion], bytes]
@@ -80,7 +80,7 @@ def _write_gmr(motion: RobotMotion) -> bytes:
 
 def _write_protomotions(motion: RobotMotion) -> bytes:
     rows, names = depth_first(motion.robot), motion.robot.hinges.names
-    places, turns = motion.body_poses
+    positions, turns = motion.body_poses
     linear, angular = motion.body_velocities
 
     def single(values: F64) -> npt.NDArray[np.float32]:
@@ -91,7 +91,7 @@ def _write_protomotions(motion: RobotMotion) -> bytes:
             "fps": motion.frame_rate,
             "dof_pos": single(motion.angles[:, rows]),
             "dof_vel": single(motion.joint_velocities[:, rows]),
-            "rigid_body_pos": single(places),
+            "rigid_body_pos": single(positions),
             "rigid_body_rot": single(turns),
             "rigid_body_vel": single(linear),
             "rigid_body_ang_vel": single(angular),
@@ -103,11 +103,11 @@ def _write_protomotions(motion: RobotMotion) -> bytes:
 
 DIALECTS = {
     "mjlab": Dialect(
-        (".npz",), _write_mjlab, "angles, every body's pose and velocity, MuJoCo's order"
+        (".npz",), _write_mjlab, "angles, pose and velocity of every body, in MuJoCo's order"
     ),
-    "beyondmimic": Dialect((".npz",), _write_beyondmimic, "the same, in Isaac's order"),
-    "gmr": Dialect((".pkl", ".pickle"), _write_gmr, "root and angles, a pickle"),
-    "protomotions": Dialect((".motion", ".pt"), _write_protomotions, "tensors of every body"),
+    "beyondmimic": Dialect((".npz",), _write_beyondmimic, "the same in Isaac's order"),
+    "gmr": Dialect((".pkl", ".pickle"), _write_gmr, "root and angles as a pickle"),
+    "protomotions": Dialect((".motion", ".pt"), _write_protomotions, "tensors for every body"),
     "qpos": Dialect((".npz",), _write_qpos, "MuJoCo's positions"),
     "csv": Dialect(
         (".csv",), _write_csv, "root and angles as text, in the order of the robot's file"
@@ -116,30 +116,30 @@ DIALECTS = {
 
 
 def find_robot_dialect(name: str, extension: str | None = None) -> Dialect:
-    """Return the dialect of that name; complains of one that is not, or has other files."""
+    """Return the dialect with this name; raise an error if it is unknown or the extension wrong."""
     if name not in DIALECTS:
-        raise UsageError(f"no dialect {name[:40]!r}; mocpack writes: {', '.join(DIALECTS)}")
+        raise UsageError(f"unknown dialect {name[:40]!r}; expected one of {', '.join(DIALECTS)}")
     found = DIALECTS[name]
     if extension is not None and extension.lower() not in found.extensions:
         words = " or ".join(found.extensions)
-        raise UsageError(f"files of {name} end in {words}, not {extension!r}")
+        raise UsageError(f"{name} files must end in {words}, got {extension!r}")
     return found
 
 
 def write(clip: AnyClip, name: str, extension: str) -> bytes:
-    """Return the clip as a file of that dialect."""
+    """Return the clip as a file in this dialect."""
     chosen = find_robot_dialect(name, extension)
     if not isinstance(clip, Clip) or clip.skeleton.hinges is None:
-        raise UnsupportedClipError(f"{name} is for robots, and this clip has no hinges")
+        raise UnsupportedClipError(f"{name} holds robot motions, but this clip has no hinges")
     if clip.header.is_scaled or clip.take_data.times is not None or len(clip.skeleton.roots) > 1:
         raise UnsupportedClipError(
-            f"{name} holds one robot at even times, without scales, and this clip is more"
+            f"{name} holds one robot at even frame times without scales, but this clip has more"
         )
     motion = robot_motion(clip)
     if motion.max_hinge_error > MAX_QUIET_ANGLE_RAD:
         warnings.warn(
-            f"joints stood up to {motion.max_hinge_error:.3g} rad off their hinges, as the codec left them; "
-            "written are the nearest turns about them",
+            f"joints deviate from their hinges by up to {motion.max_hinge_error:.3g} rad, "
+            "within the codec's error; the nearest angles are written",
             HingeWarning,
             stacklevel=2,
         )

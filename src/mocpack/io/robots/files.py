@@ -1,4 +1,4 @@
-"""A robot's file, URDF or MJCF, by what it holds."""
+"""Read a robot from a URDF or MJCF file, recognized by content."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from mocpack.io.robots.xml_tree import MAX_BYTES, parse
 
 
 def read_robot(path: str | Path, *, allow_outside: bool = False) -> Robot:
-    """Read a URDF or MJCF file; complaints name it.
+    """Read a URDF or MJCF file; errors name the file.
 
-    An MJCF may include files in its own folder and below; `allow_outside` permits all others.
+    An MJCF may include files in its own folder and below; `allow_outside` permits others.
     """
     return _read(Path(path), [], allow_outside=allow_outside)
 
 
 def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
-    """Return the files that reading a robot opens: its own, and those that it includes."""
+    """Return the files that reading a robot opens: its own and its includes."""
     opened: list[Path] = []
-    with suppress(FormatError, OSError):  # of one that cannot be read: it was to be opened anyway
+    with suppress(FormatError, OSError):  # files that were requested count even if reading fails
         _read(Path(path), opened, allow_outside=allow_outside)
     return list(dict.fromkeys(opened))
 
 
 def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
-    """Read a robot; what is opened for it is appended to a list."""
+    """Read a robot and append the paths of opened files to `opened`."""
 
     def included(name: str) -> bytes:
         find_external_file(path, name, allow_outside=allow_outside)
@@ -43,7 +43,9 @@ def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
             return urdf.read(top)
         if top.tag == "mujoco":
             return mjcf.read(top, included)
-        raise FormatError(f"<{top.tag[:40]}> is neither URDF (<robot>) nor MJCF (<mujoco>)")
+        raise FormatError(
+            f"root element must be <robot> (URDF) or <mujoco> (MJCF), got <{top.tag[:40]}>"
+        )
     except FormatError as error:
         raise type(error)(f"robot {path}: {error}") from error
 
@@ -52,5 +54,5 @@ def _read_limited(path: Path) -> bytes:
     with path.open("rb") as file:
         found = file.read(MAX_BYTES + 1)
     if len(found) > MAX_BYTES:
-        raise FormatError(f"more than {MAX_BYTES >> 20} MiB")
+        raise FormatError(f"file is larger than the limit of {MAX_BYTES >> 20} MiB")
     return found

@@ -1,7 +1,8 @@
-"""What training reads beside angles: where every body is in the world, and how fast it moves.
+"""Compute what training reads besides angles: poses and velocities of all bodies.
 
-Computed from the angles, so that it is what a simulator makes of them: velocities of joints and of
-the root are central differences in time, those of bodies follow from them.
+They follow from the angles, as in a simulator. Velocities of joints and root are central
+differences;
+body velocities follow from them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from mocpack.space import conversion_matrix
 
 @dataclass(frozen=True)
 class RobotMotion:
-    """A clip as a robot's motion, in the robot's world: z up, metres, radians, seconds.
+    """A robot's motion in the robot's world: z up, meters, radians, seconds.
 
     Attributes
     ----------
@@ -42,13 +43,13 @@ class RobotMotion:
 
     @property
     def max_hinge_error(self) -> float:
-        """How far joints of the source stand off their hinges, at most: radians."""
+        """Largest deviation of the source's joints from their hinges, in radians."""
         found = self.source.hinge_angles().off_axis
         return float(found[:, ~self.hinges.slides].max(initial=0.0))
 
     @cached_property
     def robot(self) -> Robot:
-        """Its bodies, and what its file said of them."""
+        """The robot, from the skeleton and the metadata."""
         return robot_from_metadata(self.source.skeleton, self.source.metadata)
 
     @property
@@ -58,12 +59,12 @@ class RobotMotion:
 
     @property
     def frame_rate(self) -> float:
-        """Frames a second."""
+        """Frames per second."""
         return self.source.frame_rate
 
     @cached_property
     def clip(self) -> Clip:
-        """The clip with all joints on their hinges."""
+        """The clip with all joints exactly on their hinges."""
         source, free = self.source, 0 not in self.hinges.joints
         settled = Clip.from_angles(
             source.skeleton,
@@ -72,24 +73,24 @@ class RobotMotion:
             frame_time=source.frame_time,
             metadata=source.metadata,
         )
-        places = settled.translations.copy()
+        positions = settled.translations.copy()
         if free and 0 in source.translated_joints:
-            places[:, 0] = source.translations[:, source.translated_joints.index(0)]
-        return Clip(settled.with_header(up=UP), settled.rotations, places)
+            positions[:, 0] = source.translations[:, source.translated_joints.index(0)]
+        return Clip(settled.with_header(up=UP), settled.rotations, positions)
 
     @cached_property
     def root_pose(self) -> tuple[F64, F64]:
-        """Place (T, 3) and rotation (T, 4) of the root."""
+        """Position (T, 3) and rotation (T, 4) of the root."""
         return (self.clip if 0 in self.hinges.joints else self.source).source_root()
 
     @cached_property
     def qpos(self) -> F64:
-        """MuJoCo's positions (T, nq): root, balls and angles, quaternions (w, x, y, z)."""
+        """MuJoCo's positions (T, nq): root, ball joints and angles, quaternions (w, x, y, z)."""
         skeleton, hinges = self.source.skeleton, self.hinges
         parts: list[F64] = []
         if has_floating_base(self.source.metadata):
-            places, turns = self.root_pose
-            parts += [places, turns[:, [3, 0, 1, 2]]]
+            positions, turns = self.root_pose
+            parts += [positions, turns[:, [3, 0, 1, 2]]]
         balls = find_ball_joints(skeleton)
         if not balls:
             return np.concatenate([*parts, self.angles[:, list(hinges.by_joint)]], axis=1)
@@ -104,29 +105,29 @@ class RobotMotion:
 
     @cached_property
     def joint_poses(self) -> tuple[F64, F64]:
-        """Places (T, J, 3) and rotations (T, J, 4) of the skeleton's joints."""
-        places, turns = self.clip.world()
+        """Positions (T, J, 3) and rotations (T, J, 4) of the skeleton's joints."""
+        positions, turns = self.clip.world()
         upright = conversion_matrix(UP, "right")
         back = rotations.conjugate(rotations.from_matrix(upright))
-        return places @ upright, rotations.multiply(back, turns)
+        return positions @ upright, rotations.multiply(back, turns)
 
     @cached_property
     def body_poses(self) -> tuple[F64, F64]:
-        """Places (T, B, 3) and rotations (T, B, 4) of the robot's bodies."""
+        """Positions (T, B, 3) and rotations (T, B, 4) of the robot's bodies."""
         at = [body.joint for body in self.robot.bodies]
-        places, turns = self.joint_poses[0][:, at], self.joint_poses[1][:, at]
+        positions, turns = self.joint_poses[0][:, at], self.joint_poses[1][:, at]
         offsets = np.array([body.position for body in self.robot.bodies])
         fixed = np.array([body.rotation for body in self.robot.bodies])
-        return places + rotations.rotate(turns, offsets), rotations.multiply(turns, fixed)
+        return positions + rotations.rotate(turns, offsets), rotations.multiply(turns, fixed)
 
     @cached_property
     def joint_velocities(self) -> F64:
-        """Velocities (T, H) of the angles, radians or metres a second."""
+        """Velocities (T, H) of the angles, in radians or meters per second."""
         return differentiate(self.angles, self.frame_rate)
 
     @cached_property
     def body_velocities(self) -> tuple[F64, F64]:
-        """Velocities (T, B, 3) of the bodies' origins, and angular ones (T, B, 3), in the world."""
+        """Linear and angular velocities (T, B, 3) of the bodies' origins, in the world."""
         linear, angular = self._world_velocities
         at = [body.joint for body in self.robot.bodies]
         lever = self.body_poses[0] - self.joint_poses[0][:, at]
@@ -134,21 +135,21 @@ class RobotMotion:
 
     @cached_property
     def _world_velocities(self) -> tuple[F64, F64]:
-        skeleton, (places, turns) = self.clip.skeleton, self.joint_poses
-        linear, angular = np.zeros_like(places), np.zeros_like(places)
+        skeleton, (positions, turns) = self.clip.skeleton, self.joint_poses
+        linear, angular = np.zeros_like(positions), np.zeros_like(positions)
         rows = dict(self.hinges.rows_by_joint())
         for j, parent in enumerate(skeleton.parents):
             if parent < 0:
                 base = rotations.conjugate(rotations.from_matrix(conversion_matrix(UP, "right")))
-                turned = np.broadcast_to(base, (len(places), 4))
+                turned = np.broadcast_to(base, (len(positions), 4))
             else:
                 turned = turns[:, parent]
                 linear[:, j], angular[:, j] = linear[:, parent], angular[:, parent]
-                lever = places[:, j] - places[:, parent]
+                lever = positions[:, j] - positions[:, parent]
                 linear[:, j] += rotations.cross(angular[:, parent], lever)
             if j not in rows:
                 if parent < 0:
-                    linear[:, j] = differentiate(places[:, j], self.frame_rate)
+                    linear[:, j] = differentiate(positions[:, j], self.frame_rate)
                 own = self.clip.rotations[:, j]
                 angular[:, j] += rotations.rotate(turned, angular_velocities(own, self.frame_rate))
                 continue
@@ -159,7 +160,7 @@ class RobotMotion:
         return linear, angular
 
     def _row_velocities(self, hinges: Hinges, rows: list[int], frame: F64) -> tuple[F64, F64]:
-        """Return what the rows of a joint add to its velocity and its angular velocity."""
+        """Return what the hinge rows of a joint add to its linear and angular velocity."""
         slid, spun = np.zeros((len(frame), 3)), np.zeros((len(frame), 3))
         for h in rows:
             axis = rotations.rotate(frame, np.broadcast_to(hinges.axes[h], (len(frame), 3)))
@@ -173,21 +174,21 @@ class RobotMotion:
 
 
 def robot_motion(clip: Clip) -> RobotMotion:
-    """Return a clip with hinges as a robot's motion, its joints brought back onto their hinges."""
+    """Return a clip with hinges as a robot's motion, with its joints moved onto their hinges."""
     if clip.skeleton.hinges is None:
-        raise UnsupportedClipError("this clip has no hinges, so that it is no robot's motion")
+        raise UnsupportedClipError("expected a robot's motion, but this clip has no hinges")
     return RobotMotion(clip, clip.hinge_angles(measure_off_axis=False).angles)
 
 
 def differentiate(values: F64, rate: float) -> F64:
-    """Return how fast values (T, …) change, a second, by central differences; one-sided at ends."""
+    """Return the rate of change of values (T, …) per second, by central differences."""
     if len(values) < 2:
         return np.zeros_like(values)
     return np.asarray(np.gradient(values, axis=0) * rate)
 
 
 def angular_velocities(turns: F64, rate: float) -> F64:
-    """Return angular velocities (T, 3) of rotations (T, 4), in the frame they turn in."""
+    """Return angular velocities (T, 3) of rotations (T, 4), in their parent frame."""
     if len(turns) < 2:
         return np.zeros((len(turns), 3))
     before, after = turns[[0, *range(len(turns) - 1)]], turns[[*range(1, len(turns)), -1]]

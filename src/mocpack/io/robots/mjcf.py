@@ -1,7 +1,7 @@
-"""MJCF: a robot as MuJoCo has it. Read is what says where bodies are and how they move.
+"""MJCF, MuJoCo's robot format: reads the positions of bodies and how they move.
 
-Bodies and angles are in MuJoCo's order, depth first. Paths of included files start at the folder of
-the robot's own file.
+Bodies and angles are in MuJoCo's order, depth first. Paths of includes are relative to the main
+file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Defaults = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class _Settings:
-    """What holds for the whole file: how angles are written, and defaults of joints by class."""
+    """Settings of the whole file: how angles are written, and joint defaults by class."""
 
     degrees: bool
     euler: str
@@ -40,14 +40,14 @@ class _Settings:
 
 @dataclass
 class _IncludeBudget:
-    """How many files may still be included, and how many elements they may have together."""
+    """The number of files and elements that may still be included."""
 
     files: int
     elements: int
 
 
 def read(top: Element, read_external: Callable[[str], bytes]) -> Robot:
-    """Return the robot of a file's outermost element; `read_external` opens the files that it includes."""
+    """Return the robot of a file's root element; `read_external` opens its includes."""
     budget = _IncludeBudget(MAX_INCLUDED_FILES, MAX_ELEMENTS - top.size)
     top = Element(
         top.tag, top.attributes, list(_expand_includes(top.children, read_external, budget))
@@ -63,18 +63,20 @@ def read(top: Element, read_external: Callable[[str], bytes]) -> Robot:
     roots = [body for body in bodies if body.parent < 0]
     if len(roots) != 1:
         words = ", ".join(body.name for body in roots) or "none"
-        raise CorruptionError(f"a robot is one tree of bodies that move, got: {words}")
+        raise CorruptionError(f"expected one tree of moving bodies, got: {words}")
     free = [j for j in roots[0].joints if j.kind == "free"]
     if any(j.kind == "free" for body in bodies[1:] for j in body.joints):
-        raise CorruptionError("a joint is free below the root")
+        raise CorruptionError("only the root may have a free joint")
     if free and len(roots[0].joints) > 1:
-        raise CorruptionError(f"body {roots[0].name!r} is free and has other joints")
+        raise CorruptionError(
+            f"body {roots[0].name!r} has a free joint and others; a free joint must be alone"
+        )
     name = top.attributes.get("model", "")
     return build_robot(name, bodies, fixed_bodies=True, floating=bool(free))
 
 
 def _name_joints(bodies: list[RobotBody]) -> list[RobotBody]:
-    """Return the bodies with a name for every joint: their own, or one after their body."""
+    """Return the bodies with a name for every joint: its own, or one derived from the body."""
     moving = [j.name for body in bodies for j in body.joints if j.kind in ("hinge", "slide")]
     taken = check_distinct_names([name for name in moving if name], "joint")
     named = []
@@ -93,10 +95,12 @@ def _name_joints(bodies: list[RobotBody]) -> list[RobotBody]:
 def _expand_includes(
     elements: list[Element], read_external: Callable[[str], bytes], budget: _IncludeBudget
 ) -> Iterator[Element]:
-    """Yield elements with those of included files in place of the instructions to include them."""
+    """Yield the elements with includes replaced by the content of the included files."""
     for element in elements:
         if element.tag in UNSUPPORTED_TAGS:
-            raise CorruptionError(f"<{element.tag}> is not read; save the compiled model as MJCF")
+            raise CorruptionError(
+                f"<{element.tag}> is not supported; save the compiled model as MJCF"
+            )
         if element.tag != "include":
             inside = list(_expand_includes(element.children, read_external, budget))
             yield Element(element.tag, element.attributes, inside)
@@ -118,7 +122,7 @@ def _parse_settings(top: Element) -> _Settings:
     for element in top.all("default"):
         _collect_defaults(element, {}, "main", defaults)
     if compiler.get("coordinate", "local") != "local":
-        raise CorruptionError("global coordinates are not read; MuJoCo reads them no more either")
+        raise CorruptionError("global coordinates are not supported, as in current MuJoCo versions")
     return _Settings(
         compiler.get("angle", "degree") != "radian",
         compiler.get("eulerseq", "xyz"),
@@ -130,7 +134,7 @@ def _parse_settings(top: Element) -> _Settings:
 def _collect_defaults(
     element: Element, above: Mapping[str, str], fallback: str, found: dict[str, dict[str, str]]
 ) -> None:
-    """Note the attributes of joints that each class has, with those of the classes around it."""
+    """Collect the joint attributes of each default class, including inherited ones."""
     own = dict(above)
     for joint in element.all("joint"):
         own |= joint.attributes
@@ -140,15 +144,15 @@ def _collect_defaults(
 
 
 def _iterate_trees(world: Element, settings: _Settings) -> Iterator[list[RobotBody]]:
-    """Yield the bodies of each tree in the world that moves at all."""
+    """Yield the bodies of each tree in the world that can move."""
     for element, place, turned, kind in _iterate_bodies(world, _identity_pose(), "main", settings):
         bodies: list[RobotBody] = []
-        # bodies wait with where they are, and the class of what is inside them
+        # (body, parent, position, rotation, default class of its content)
         waiting = [(element, -1, place, turned, kind)]
         while waiting:
             element, parent, place, turned, kind = waiting.pop()
             if len(bodies) >= MAX_BODIES:
-                raise CorruptionError(f"a robot has at most {MAX_BODIES} bodies")
+                raise CorruptionError(f"a robot must have at most {MAX_BODIES} bodies")
             joints = tuple(_iterate_joints(element, kind, settings))
             name = element.attributes.get("name") or f"body{len(bodies)}"
             bodies.append(RobotBody(name, parent, place, turned, joints))
@@ -166,7 +170,7 @@ def _iterate_trees(world: Element, settings: _Settings) -> Iterator[list[RobotBo
 def _iterate_bodies(
     element: Element, frame: tuple[F64, F64], kind: str, settings: _Settings
 ) -> Iterator[tuple[Element, F64, F64, str]]:
-    """Yield the bodies inside an element, frames opened, with their place, rotation and class."""
+    """Yield the bodies in an element, through frames, with position, rotation and class."""
     for child in element.all("body", "frame"):
         place, turned = _parse_pose(child, settings)
         place = frame[0] + rotations.rotate(frame[1], place)
@@ -185,7 +189,7 @@ def _iterate_joints(body: Element, kind: str, settings: _Settings) -> Iterator[R
             if name is not None and name in settings.defaults:
                 given = Element("joint", settings.defaults[name])
             elif name not in (None, "main"):
-                raise CorruptionError(f"no default class {name[:60]!r} is there")
+                raise CorruptionError(f"default class {name[:60]!r} is not defined")
         given = Element("joint", {**given.attributes, **element.attributes})
         yield _parse_joint(given, "free" if element.tag == "freejoint" else "", settings)
 
@@ -194,7 +198,7 @@ def _parse_joint(given: Element, kind: str, settings: _Settings) -> RobotJoint:
     name, kind = given.attributes.get("name", ""), kind or given.attributes.get("type", "hinge")
     if kind not in JOINT_TYPES:
         raise CorruptionError(
-            f"joint {name!r} is {kind[:40]!r}; MuJoCo has: {', '.join(JOINT_TYPES)}"
+            f"type of joint {name!r} must be one of {', '.join(JOINT_TYPES)}, got {kind[:40]!r}"
         )
     if kind in ("ball", "free"):
         return RobotJoint(name, kind, anchor=given.numbers("pos", 3, [0, 0, 0]))
@@ -218,7 +222,7 @@ def _parse_joint(given: Element, kind: str, settings: _Settings) -> RobotJoint:
 
 
 def _parse_pose(element: Element, settings: _Settings) -> tuple[F64, F64]:
-    """Return position and rotation of a body or frame, whichever way its rotation is written."""
+    """Return position and rotation of a body or frame, in any of MJCF's notations."""
     place = element.numbers("pos", 3, [0, 0, 0])
     given = element.attributes
     turned = rotations.IDENTITY
@@ -246,7 +250,7 @@ def _parse_pose(element: Element, settings: _Settings) -> tuple[F64, F64]:
 
 
 def _euler_to_quaternion(angles: F64, settings: _Settings) -> F64:
-    """Return the rotation of Euler angles: about turned axes in lower case, fixed in upper."""
+    """Return the rotation of Euler angles: rotating axes in lower case, fixed in upper case."""
     if len(settings.euler) != 3 or set(settings.euler.lower()) - set("xyz"):
         raise CorruptionError(f"eulerseq must be three of xyzXYZ, got {settings.euler[:20]!r}")
     turned = rotations.IDENTITY

@@ -1,8 +1,8 @@
-"""A robot's bodies as a skeleton with hinges: what URDF and MJCF both come to.
+"""Build a skeleton with hinges from a robot's bodies, for URDF and MJCF.
 
-Links that move are joints of the skeleton, named as the link; links fixed to them are bone ends. A
-link that moves in more ways than one joint of ours can (three axes, a slide after a turn) becomes
-several joints in one place.
+Moving links become joints with the link's name; links fixed to them become bone ends. A link with
+more degrees of freedom than one joint can have (three axes, a slide after a hinge) becomes several
+joints at one position.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, Skeleton
 from mocpack.space import conversion_matrix
 
 UP = "z"
-SAME_POSITION_M = 1e-9  # metres
+SAME_POSITION_M = 1e-9
 UNLIMITED = (-np.inf, np.inf)
 
 
 @dataclass(frozen=True)
 class RobotJoint:
-    """One way in which a body moves in its parent.
+    """One degree of freedom of a body relative to its parent.
 
     Attributes
     ----------
     kind : {"hinge", "slide", "ball", "free"}
     axis : array, shape (3,)
-        Unit, in the body's frame.
+        Unit vector in the body's frame.
     anchor : array, shape (3,)
-        A point of the axis, in the body's frame, in metres.
+        A point on the axis in the body's frame, in meters.
     limits : (float, float)
     reference : float
-        The angle at which the body stands as its position and rotation say.
+        The angle at which the body has its stated position and rotation.
     mimics : (str, float, float), optional
-        The joint that this one follows, by what factor, and what is added.
+        The joint that this one follows, a factor and an offset.
     """
 
     name: str
@@ -54,7 +54,7 @@ class RobotJoint:
 
 @dataclass(frozen=True)
 class RobotBody:
-    """A link: where it is in its parent (an index, before this one), and how it moves."""
+    """A link: its pose relative to its parent (an index before this one), and its joints."""
 
     name: str
     parent: int
@@ -65,7 +65,7 @@ class RobotBody:
 
 @dataclass(frozen=True)
 class Frame:
-    """A body of the robot, fixed to a joint of the skeleton: its name, and where it is there."""
+    """A body of the robot: its pose relative to the joint of the skeleton that carries it."""
 
     name: str
     joint: int
@@ -75,18 +75,18 @@ class Frame:
 
 @dataclass(frozen=True)
 class Robot:
-    """A robot as motions of it need it.
+    """A robot's kinematics.
 
     Attributes
     ----------
     skeleton : Skeleton
         Its hinges are in the order of the robot's file.
     bodies : tuple of Frame
-        In the order in which MuJoCo has them: depth first.
+        In MuJoCo's order, depth first.
     floating : bool or None
-        Whether its root moves freely; None where the file does not say (URDF).
+        Whether the root moves freely; None if the file does not say (URDF).
     mimics : mapping of str to (str, float, float)
-        Joints that follow another: which, by what factor, and what is added.
+        Joints that follow another: its name, a factor and an offset.
     """
 
     name: str
@@ -102,11 +102,11 @@ class Robot:
 
     @property
     def ball_joints(self) -> set[int]:
-        """Joints of the skeleton that turn every way."""
+        """Joints of the skeleton that rotate freely."""
         return find_ball_joints(self.skeleton)
 
     def metadata(self) -> dict[str, Any]:
-        """Return what a packed file must say beside the skeleton, for `robot_from_metadata`."""
+        """Return the metadata that `robot_from_metadata` needs besides the skeleton."""
         found: dict[str, Any] = {"name": self.name}
         if self.floating is False:
             found["floating"] = False
@@ -127,9 +127,9 @@ class Robot:
 
 
 def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robot:
-    """Return the robot of a clip; of one that came from no robot's file, what its skeleton says."""
-    said = metadata.get("robot")
-    said = said if isinstance(said, Mapping) else {}
+    """Return the robot of a clip, from its skeleton and the metadata of a robot's file, if any."""
+    stated = metadata.get("robot")
+    stated = stated if isinstance(stated, Mapping) else {}
     home = np.zeros(3), rotations.IDENTITY
     try:
         fixed = {
@@ -139,15 +139,15 @@ def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robo
                 np.array(pose[:3]),
                 np.array(pose[3:]),
             )
-            for at, name, joint, *pose in said.get("fixed", [])
+            for at, name, joint, *pose in stated.get("fixed", [])
         }
-        between = {_check_joint_index(joint, skeleton) for joint in said.get("between", [])}
+        between = {_check_joint_index(joint, skeleton) for joint in stated.get("between", [])}
         mimics = {
             str(name): (str(of), float(factor), float(added))
-            for name, (of, factor, added) in said.get("mimics", {}).items()
+            for name, (of, factor, added) in stated.get("mimics", {}).items()
         }
     except (AttributeError, TypeError, ValueError) as error:
-        raise CorruptionError(f"metadata of the robot: {error}") from error
+        raise CorruptionError(f"robot metadata: {error}") from error
     replaced = {body.name for body in fixed.values()}
     bodies = [
         Frame(name, j, *home)
@@ -156,20 +156,22 @@ def robot_from_metadata(skeleton: Skeleton, metadata: Mapping[str, Any]) -> Robo
     ]
     for at in sorted(fixed):
         if fixed[at].position.shape != (3,) or fixed[at].rotation.shape != (4,):
-            raise CorruptionError(f"metadata of the robot: body {fixed[at].name!r} has no pose")
+            raise CorruptionError(
+                f"robot metadata: body {fixed[at].name!r} must have a position and a rotation"
+            )
         bodies.insert(at, fixed[at])
-    name = str(said.get("name", ""))
+    name = str(stated.get("name", ""))
     return Robot(name, skeleton, tuple(bodies), has_floating_base(metadata), mimics)
 
 
 def has_floating_base(metadata: Mapping[str, Any]) -> bool:
-    """Whether the root of a clip's robot moves freely."""
-    said = metadata.get("robot")
-    return not isinstance(said, Mapping) or said.get("floating") is not False
+    """Return whether the root of a clip's robot moves freely."""
+    stated = metadata.get("robot")
+    return not isinstance(stated, Mapping) or stated.get("floating") is not False
 
 
 def find_ball_joints(skeleton: Skeleton) -> set[int]:
-    """Return the joints below the root that turn every way."""
+    """Return the joints below the root that rotate freely."""
     hinged = set(skeleton.hinges.joints) if skeleton.hinges else set()
     return set(range(1, len(skeleton))) - hinged
 
@@ -182,20 +184,20 @@ def build_robot(
     fixed_bodies: bool,
     floating: bool | None = None,
 ) -> Robot:
-    """Return the robot of these bodies, parents before children, the first its root.
+    """Build the robot of these bodies, which are sorted parents first, root at index 0.
 
     Parameters
     ----------
     order : sequence of str
-        Names of joints in the order of their angles, where it is not that of the bodies.
+        Names of joints in the order of their angles, if it is not that of the bodies.
     fixed_bodies : bool
-        Whether bodies that do not move in their parents count as bodies, or are but bone ends.
+        Whether fixed bodies are listed as bodies, or only become bone ends.
     """
     build = _Builder()
     for body in bodies:
         build.add(body)
     if not build.rows:
-        raise CorruptionError("the robot has no joint that turns or slides")
+        raise CorruptionError("the robot has no joint that rotates or slides")
     place = {joint: at for at, joint in enumerate(order)}
     rows = sorted(build.rows, key=lambda row: place.get(row[1].name, len(place)))
     try:
@@ -207,7 +209,8 @@ def build_robot(
     for follower, (leader, _, _) in mimics.items():
         if leader not in leaders:
             raise CorruptionError(
-                f"joint {follower!r} mimics {leader[:60]!r}, which is no joint that moves by itself"
+                f"joint {follower!r} mimics {leader[:60]!r}, which must be a joint that moves by "
+                "itself"
             )
     kept = [
         frame
@@ -218,7 +221,7 @@ def build_robot(
 
 
 class _Builder:
-    """The skeleton of a robot, body by body."""
+    """Builds the skeleton of a robot body by body."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -232,7 +235,7 @@ class _Builder:
 
     def add(self, body: RobotBody) -> None:
         if body.parent < 0:
-            # the world is turned so that y is up, which a root that does not float turns with
+            # The world is rotated to y up, and the root with it.
             turn = rotations.from_matrix(conversion_matrix(UP, "right"))
             above, place, turned = -1, rotations.rotate(turn, body.position), turn
             turned = rotations.multiply(turn, body.rotation)
@@ -264,7 +267,7 @@ class _Builder:
     ) -> int:
         index = len(self.names)
         if index >= MAX_JOINTS:
-            raise CorruptionError(f"a robot has at most {MAX_JOINTS} joints")
+            raise CorruptionError(f"a robot must have at most {MAX_JOINTS} joints")
         for joint in group:
             if joint.kind == "slide":
                 place = place - rotations.rotate(turned, joint.reference * joint.axis)
@@ -281,7 +284,7 @@ class _Builder:
         return index
 
     def _end(self, joint: int, place: F64) -> None:
-        """A bone ends where a body is, unless that is a joint, or one ends there already."""
+        """Add a bone end at a body, unless a joint or another bone end is there."""
         there = (joint, *map(int, np.rint(place / SAME_POSITION_M)))
         if any(there[1:]) and there not in self._taken:
             self._taken.add(there)
@@ -310,7 +313,7 @@ class _Builder:
 
 
 def _group_joints(joints: Sequence[RobotJoint]) -> list[list[RobotJoint]]:
-    """Split the ways in which a body moves into those that one joint of a skeleton can have."""
+    """Split the degrees of freedom of a body into groups that one joint of a skeleton can have."""
     groups: list[list[RobotJoint]] = []
     for joint in joints:
         if groups and _can_share_joint(groups[-1], joint):
@@ -327,7 +330,7 @@ def _can_share_joint(group: list[RobotJoint], joint: RobotJoint) -> bool:
     if joint.kind == "slide":
         axes = [other.axis for other in group]
         return not turns and len(group) < MAX_SLIDE_AXES and _is_independent([*axes, joint.axis])
-    if not turns:  # where it stands at its reference turns the frame that sliders slide in
+    if not turns:  # a hinge with a reference angle would rotate the frame of the slides
         return not (group and joint.reference)
     return (
         len(turns) < MAX_TURN_AXES
@@ -342,7 +345,7 @@ def _is_independent(axes: list[F64]) -> bool:
 
 
 def _find_anchor(group: Sequence[RobotJoint]) -> F64:
-    """Return the point about which a group turns; sliders turn about none."""
+    """Return the point about which a group rotates; slides have none."""
     return next((joint.anchor for joint in group if joint.kind in ("hinge", "ball")), np.zeros(3))
 
 

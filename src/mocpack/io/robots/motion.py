@@ -1,4 +1,4 @@
-"""Motions of a robot: columns matched to its joints by name, and checked."""
+"""Match the columns of a motion file to a robot's joints, and check them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.io.robots.model import UP, Robot
 
 ORDERS = ("xyzw", "wxyz")
-MAX_NORM_ERROR = 1e-2  # that the length of a quaternion may be off, as few decimals make it
-MIN_UPRIGHT, MAX_LYING = 0.9, 0.3  # of the height of a root's own z axis
-MAX_NAMES_LISTED = 40  # names that a complaint lists at most
+MAX_NORM_ERROR = 1e-2  # of a quaternion; files round it to few decimals
+MIN_UPRIGHT, MAX_LYING = 0.9, 0.3  # height of the root's own z axis
+MAX_NAMES_LISTED = 40  # in an error
 NAME_SUFFIXES = ("_joint", "_dof", "_pos", "_position", ".pos")
 
 
 def match_columns_by_name(robot: Robot, names: Sequence[str], what: str) -> list[int]:
-    """Return for each of the robot's angles which of these columns has it, -1 for one that mimics.
+    """Return the column of each of the robot's angles, -1 for omitted mimic joints.
 
-    Names are the robot's own; ``_joint``, ``_dof`` or ``_pos`` at their ends do not count.
+    Suffixes of names, such as ``_joint``, ``_dof`` or ``_pos``, are ignored.
     """
     place: dict[str, int] = {}
     for at, name in enumerate(names):
@@ -38,10 +38,13 @@ def match_columns_by_name(robot: Robot, names: Sequence[str], what: str) -> list
     ]
     if strange or missing:
         raise CorruptionError(
-            f"{what} does not fit the robot {robot.name!r}: "
+            f"{what} does not match the robot {robot.name!r}: "
             + "; ".join(
                 f"{words} {list_names(found)}"
-                for words, found in (("it has no", missing), ("the robot has no", strange))
+                for words, found in (
+                    ("missing in the file:", missing),
+                    ("unknown to the robot:", strange),
+                )
                 if found
             )
         )
@@ -49,7 +52,7 @@ def match_columns_by_name(robot: Robot, names: Sequence[str], what: str) -> list
 
 
 def match_columns_by_count(robot: Robot, count: int, what: str) -> list[int]:
-    """Return for each of the robot's angles its column, of a file that does not name them."""
+    """Return the column of each of the robot's angles, for a file without joint names."""
     hinges = robot.hinges.names
     free = [name for name in hinges if name not in robot.mimics]
     if count == len(hinges):
@@ -57,24 +60,25 @@ def match_columns_by_count(robot: Robot, count: int, what: str) -> list[int]:
     if count == len(free):
         return [free.index(name) if name in free else -1 for name in hinges]
     raise CorruptionError(
-        f"{what} has {count} angles, the robot {robot.name!r} has {len(free)}: {list_names(hinges)}"
+        f"{what} has {count} angles, but the robot {robot.name!r} has {len(free)}: "
+        f"{list_names(hinges)}"
     )
 
 
 def to_angles(robot: Robot, numbers: F64, columns: Sequence[int]) -> F64:
-    """Return angles (T, H) of the robot from numbers (T, N); joints that mimic follow theirs."""
+    """Return the robot's angles (T, H) from numbers (T, N); mimic joints follow their leader."""
     angles = np.zeros((len(numbers), len(columns)))
     given = [h for h, column in enumerate(columns) if column >= 0]
     angles[:, given] = numbers[:, [columns[h] for h in given]]
     names = robot.hinges.names
     known = {names[h] for h in given}
-    # one may follow another that follows a third
+    # A mimic joint may follow another mimic joint.
     waiting = [h for h, column in enumerate(columns) if column < 0]
     while waiting:
         ready = [h for h in waiting if robot.mimics[names[h]][0] in known]
         if not ready:
             words = list_names([names[h] for h in waiting])
-            raise CorruptionError(f"joints of the robot mimic what has no angle: {words}")
+            raise CorruptionError(f"mimic joints follow joints without an angle: {words}")
         for h in ready:
             of, factor, added = robot.mimics[names[h]]
             angles[:, h] = factor * angles[:, names.index(of)] + added
@@ -84,11 +88,13 @@ def to_angles(robot: Robot, numbers: F64, columns: Sequence[int]) -> F64:
 
 
 def parse_quaternions(numbers: F64, order: str | None, default_order: str, what: str) -> F64:
-    """Return rotations (T, 4), (x, y, z, w), from quaternions as a file has them.
+    """Return rotations (T, 4), (x, y, z, w), from the quaternions of a file.
 
-    `order` is what the user or the file says. Where nobody does, it is the `default_order` one, and a root
-    that would lie down in it but stand upright in the other is an error: a wrong order gives a
-    motion that looks like one.
+    `order` comes from the user or the file. If neither states it, `default_order` is used, and a
+    root that
+    would lie down in it but stand upright in the other order is an error, because a wrong order
+    gives
+    plausible motion.
     """
     order = None if order is None else _check_order(order)
     lengths = np.linalg.norm(numbers, axis=1)
@@ -104,8 +110,8 @@ def parse_quaternions(numbers: F64, order: str | None, default_order: str, what:
             and _median_up(_to_xyzw(unit, other)) > MIN_UPRIGHT
         ):
             raise CorruptionError(
-                f"{what} look like ({', '.join(other)}), where ({', '.join(default_order)}) is usual; "
-                f"say which it is: --quaternion {other}, or --quaternion {default_order}"
+                f"{what} look like ({', '.join(other)}), but ({', '.join(default_order)}) is "
+                f"usual; pass --quaternion {other} or --quaternion {default_order}"
             )
     return _to_xyzw(unit, order)
 
@@ -113,19 +119,21 @@ def parse_quaternions(numbers: F64, order: str | None, default_order: str, what:
 def build_clip(
     robot: Robot,
     angles: F64,
-    places: F64 | None,
+    positions: F64 | None,
     turns: F64 | None,
     *,
     fps: float,
     source: str,
     **others: Any,
 ) -> Clip:
-    """Return the clip of angles (T, H), places (T, 3) and rotations (T, 4) of the root."""
+    """Build a clip from angles (T, H) and the root's positions (T, 3) and rotations (T, 4)."""
     if not 1e-3 < fps < 1e6:
-        raise CorruptionError(f"frames a second must be in 0.001..1000000, got {fps:.6g}")
+        raise CorruptionError(
+            f"frame rate must be in 0.001..1000000 frames per second, got {fps:.6g}"
+        )
     if not len(angles):
         raise CorruptionError("a motion must have at least 1 frame, got 0")
-    parts = {"joint angles": angles, "root positions": places, "root rotations": turns}
+    parts = {"joint angles": angles, "root positions": positions, "root rotations": turns}
     for name, part in parts.items():
         if part is not None and not np.isfinite(part).all():
             raise CorruptionError(f"{name} must be finite")
@@ -134,7 +142,7 @@ def build_clip(
         clip = Clip.from_angles(
             robot.skeleton,
             angles,
-            places,
+            positions,
             turns,
             up=UP,
             frame_rate=fps,
@@ -146,7 +154,7 @@ def build_clip(
     dropped = np.abs(clip.angles - angles).max(axis=0) > 1
     if not dropped.any():
         return clip
-    # said in the file: an angle is kept up to full turns, and these began beyond half a turn
+    # Angles are stored modulo full turns; these joints start beyond half a turn.
     metadata["full_turns_dropped"] = [
         name for name, lost in zip(robot.hinges.names, dropped, strict=True) if lost
     ]
@@ -159,9 +167,9 @@ def build_clip(
 
 
 def split_root(robot: Robot, numbers: F64, what: str) -> tuple[F64 | None, F64 | None, F64]:
-    """Return places (T, 3), quaternions (T, 4) and angles of rows of root and angles.
+    """Split rows into root positions (T, 3), root quaternions (T, 4) and angles.
 
-    A robot that stands fixed has no root in its rows.
+    A robot with a fixed base has no root in its rows.
     """
     count = numbers.shape[1]
     angles = {len(robot.hinges), len(robot.hinges) - len(robot.mimics)}
@@ -171,17 +179,17 @@ def split_root(robot: Robot, numbers: F64, what: str) -> tuple[F64 | None, F64 |
         wanted = " or ".join(
             str(n + 7 * (robot.floating is not False)) for n in sorted(angles, reverse=True)
         )
-        root = "" if robot.floating is False else "root x y z, its quaternion, and "
+        root = "" if robot.floating is False else "root x y z, root quaternion, "
         raise CorruptionError(
-            f"{what} has {count} columns, the robot {robot.name!r} needs {wanted}: {root}"
-            f"{len(robot.hinges)} angles, {list_names(robot.hinges.names)}"
+            f"{what} has {count} columns, but the robot {robot.name!r} needs {wanted}: "
+            f"{root}{len(robot.hinges)} angles ({list_names(robot.hinges.names)})"
         )
     return numbers[:, :3], numbers[:, 3:7], numbers[:, 7:]
 
 
 def _check_order(order: str) -> str:
     if order not in ORDERS:
-        raise UsageError(f"a quaternion's order is {' or '.join(ORDERS)}, got {order[:40]!r}")
+        raise UsageError(f"quaternion order must be {' or '.join(ORDERS)}, got {order[:40]!r}")
     return order
 
 
@@ -190,7 +198,7 @@ def _to_xyzw(numbers: F64, order: str) -> F64:
 
 
 def _median_up(turns: F64) -> float:
-    """Return the median height of the root's own z axis, 1 upright, -1 head down."""
+    """Return the median height of the root's own z axis: 1 upright, -1 upside down."""
     axis = np.broadcast_to([0.0, 0.0, 1.0], (len(turns), 3))
     return float(np.median(rotations.rotate(turns, axis)[:, 2]))
 
@@ -202,7 +210,7 @@ def _strip_suffixes(name: str) -> str:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Return names for a complaint, not too many of them."""
+    """Return names for an error message, at most `MAX_NAMES_LISTED`."""
     words = ", ".join(name[:60] for name in names[:MAX_NAMES_LISTED])
     return (
         words

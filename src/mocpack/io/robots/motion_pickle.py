@@ -1,4 +1,4 @@
-"""Motions of robots in pickles: GMR's, ASAP's (joblib) and ProtoMotions' (PyTorch).
+"""Robot motions in pickles of GMR, ASAP (joblib) and ProtoMotions (PyTorch).
 
 | | root | angles | bodies |
 |---|---|---|---|
@@ -6,7 +6,8 @@
 | ASAP | ``root_trans_offset``, ``root_rot`` | ``dof`` | |
 | ProtoMotions | the first body | ``dof_pos`` | ``rigid_body_pos``, ``rigid_body_rot`` |
 
-Quaternions are (x, y, z, w), angles in MuJoCo's order, or as ``joint_names`` or ``dof_names`` say.
+Quaternions are (x, y, z, w). Angles are in MuJoCo's order, or in that of ``joint_names`` or
+``dof_names``.
 A pickle may hold several motions by name.
 """
 
@@ -47,8 +48,9 @@ POSITION_KEYS = ("root_pos", "root_trans_offset", "root_trans")
 ROTATION_KEYS = ("root_rot", "root_quat")
 NAME_KEYS = ("joint_names", "dof_names")
 PICKLE_REFUSAL = (
-    "this is a pickle, and pickles are programs: --allow-pickle (allow_pickle=True) reads it in a "
-    "reader that knows arrays and plain values alone, and runs nothing"
+    "this is a pickle, which can run code when it is opened; pass --allow-pickle "
+    "(allow_pickle=True in Python) to read only its arrays and plain values, without "
+    "running it"
 )
 
 
@@ -61,7 +63,7 @@ def read(
     clip: str | None = None,
     allow_pickle: bool | None = None,
 ) -> Clip:
-    """Read a motion from a pickle, one of those that it holds."""
+    """Read one of the motions in a pickle."""
     if not allow_pickle:
         raise FormatError(PICKLE_REFUSAL)
     motion = _choose_motion(restricted_pickle.load(data), clip)
@@ -77,22 +79,22 @@ def read(
         DEFAULT_ORDER,
         "the root's quaternions",
     )
-    places = _read_rows(motion, POSITION_KEYS, 3, len(angles))
-    made = build_clip(robot, angles, places, turns, fps=rate, source="pickle")
+    positions = _read_rows(motion, POSITION_KEYS, 3, len(angles))
+    made = build_clip(robot, angles, positions, turns, fps=rate, source="pickle")
     _check_bodies(made, motion)
     return made
 
 
 def _choose_motion(found: Any, clip: str | None) -> Mapping[str, Any]:
-    """Return the motion of a pickle that holds one, or the one of that name or number."""
+    """Return the only motion of a pickle, or the one with this name or index."""
     if not isinstance(found, Mapping):
-        raise CorruptionError(f"a pickled motion is a dict, got {type(found).__name__}")
+        raise CorruptionError(f"a pickled motion must be a dict, got {type(found).__name__}")
     if any(name in found for name in ANGLE_KEYS):
         return found
     inside = {str(k): v for k, v in found.items() if isinstance(v, Mapping) and _is_motion(v)}
     if not inside:
         keys = list_names([str(key) for key in found])
-        raise CorruptionError(f"no motion is in it (dof_pos, or dof): it has {keys}")
+        raise CorruptionError(f"expected a motion (dof_pos or dof), but the pickle has: {keys}")
     if clip is None and len(inside) == 1:
         return next(iter(inside.values()))
     if clip is not None and clip in inside:
@@ -100,8 +102,8 @@ def _choose_motion(found: Any, clip: str | None) -> Mapping[str, Any]:
     if clip is not None and clip.isdecimal() and int(clip) < len(inside):
         return list(inside.values())[int(clip)]
     raise UsageError(
-        f"it has {len(inside)} motions; --animation takes one by name or number from 0: "
-        f"{list_names(list(inside))}"
+        f"the pickle has {len(inside)} motions; choose one with --animation, by name or "
+        f"by index from 0: {list_names(list(inside))}"
     )
 
 
@@ -115,7 +117,7 @@ def _read_angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
     if numbers.ndim == 3 and numbers.shape[2] == 1:
         numbers = numbers[..., 0]
     if numbers.ndim != 2 or not len(numbers):
-        raise CorruptionError(f"{name} must be a table of one row a frame, got {numbers.shape}")
+        raise CorruptionError(f"{name} must be a table with one row per frame, got {numbers.shape}")
     names = _read_names(motion, NAME_KEYS)
     if names is not None:
         columns = match_columns_by_name(robot, names, "the pickle")
@@ -123,7 +125,7 @@ def _read_angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
         columns = match_columns_by_order(robot, numbers.shape[1], depth_first(robot), "the pickle")
     if max(columns) >= numbers.shape[1]:
         raise CorruptionError(
-            f"{name} has {numbers.shape[1]} columns, {len(names or [])} are named"
+            f"{name} has {numbers.shape[1]} columns, but {len(names or [])} names"
         )
     return to_angles(robot, numbers, columns)
 
@@ -131,7 +133,7 @@ def _read_angles(robot: Robot, motion: Mapping[str, Any]) -> F64:
 def _read_rows(motion: Mapping[str, Any], names: tuple[str, ...], width: int, frames: int) -> F64:
     name = next((name for name in names if name in motion), None)
     if name is None:
-        raise CorruptionError(f"the motion has none of: {', '.join(names)}")
+        raise CorruptionError(f"the motion must have one of: {', '.join(names)}")
     found = to_array(motion[name], name)
     if found.shape != (frames, width):
         raise CorruptionError(f"{name} must have shape ({frames}, {width}), got {found.shape}")
@@ -160,18 +162,18 @@ def _read_body_motion(
         DEFAULT_ORDER,
     )
     if given.numbers.ndim != 2 or not len(given.numbers):
-        raise CorruptionError(f"{name} must be a table of one row a frame")
+        raise CorruptionError(f"{name} must be a table with one row per frame")
     return clip_from_bodies(robot, given, fps, "pickle")
 
 
 def _check_bodies(clip: Clip, motion: Mapping[str, Any]) -> None:
-    """Complain about bodies of a motion that are not where its angles put them."""
+    """Raise an error if bodies are not where the angles put them."""
     names = _read_names(motion, ("link_body_list",))
     local = motion.get("local_body_pos")
     if names is None or local is None:
         return
-    places = to_array(local, "local_body_pos")
-    if places.shape != (clip.frame_count, len(names), 3):
+    positions = to_array(local, "local_body_pos")
+    if positions.shape != (clip.frame_count, len(names), 3):
         return
     found = robot_motion(clip)
     root, turned = found.root_pose
@@ -180,10 +182,10 @@ def _check_bodies(clip: Clip, motion: Mapping[str, Any]) -> None:
             continue
         at = found.body_poses[0][:, b] - root
         own = rotations.rotate(rotations.conjugate(turned), at)
-        apart = np.linalg.norm(own - places[:, names.index(body.name)], axis=1).max()
+        apart = np.linalg.norm(own - positions[:, names.index(body.name)], axis=1).max()
         if apart > MAX_BODY_OFFSET_M:
             raise CorruptionError(
-                f"body {body.name!r} stands {apart:.3g} m from where the angles put it: another "
-                f"order of joints, or another robot than {found.robot.name!r}, which has "
+                f"body {body.name!r} is {apart:.3g} m from where the angles put it; the joint "
+                f"order or the robot is wrong: {found.robot.name!r} has "
                 f"{list_names(found.robot.hinges.names)}"
             )

@@ -1,7 +1,7 @@
-"""Orders of joints and bodies: MuJoCo counts them depth first, Isaac (PhysX) breadth first.
+"""Orders of joints and bodies: depth first in MuJoCo, breadth first in Isaac (PhysX).
 
-A file that does not name its columns is tried in each, and taken in the one in which its bodies
-stand where its angles put them.
+If a file does not name its columns, both orders are tried. The right one puts the bodies where the
+angles do.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from mocpack.io.robots.motion import (
     to_angles,
 )
 
-MAX_BODY_OFFSET_M = 0.01  # metres that a body may stand off where the angles put it
-MAX_PROBE_FRAMES = 16  # frames
+MAX_BODY_OFFSET_M = 0.01  # of a body from where the angles put it
+MAX_PROBE_FRAMES = 16
 
 
 @dataclass(frozen=True)
 class BodyMotion:
-    """A motion as files of every body's pose have it; names where the file has them.
+    """A motion with the poses of all bodies, and names if the file has them.
 
     Attributes
     ----------
     numbers : array, shape (T, N)
         Angles.
-    places, quaternions : arrays, shape (T, B, 3), (T, B, 4)
-        Of the bodies in the world, the root first.
+    positions, quaternions : arrays, shape (T, B, 3), (T, B, 4)
+        Positions and rotations of the bodies in the world, root first.
     order : str, optional
-        Of the quaternions, where the file says it.
+        Quaternion order, if the file states it.
     """
 
     numbers: F64
-    places: F64
+    positions: F64
     quaternions: F64
     joint_names: list[str] | None
     body_names: list[str] | None
@@ -57,18 +57,18 @@ class BodyMotion:
         return replace(
             self,
             numbers=self.numbers[kept],
-            places=self.places[kept],
+            positions=self.positions[kept],
             quaternions=self.quaternions[kept],
         )
 
 
 def depth_first(robot: Robot) -> list[int]:
-    """Return the rows of the hinges in MuJoCo's order."""
+    """Return the hinge rows in MuJoCo's order."""
     return list(robot.hinges.by_joint)
 
 
 def breadth_first(robot: Robot) -> list[int]:
-    """Return the rows of the hinges in Isaac's order."""
+    """Return the hinge rows in Isaac's order."""
     depth = _body_depths(robot)
     return sorted(depth_first(robot), key=lambda h: depth[robot.hinges.joints[h]])
 
@@ -78,7 +78,7 @@ def bodies_depth_first(robot: Robot) -> list[int]:
 
 
 def bodies_breadth_first(robot: Robot) -> list[int]:
-    """Return the bodies in Isaac's order, without those fixed to others, which it merges."""
+    """Return the bodies in Isaac's order, without fixed ones, which it merges."""
     depth, seen, kept = _body_depths(robot), set[int](), []
     for b, body in enumerate(robot.bodies):
         if body.joint not in seen:
@@ -94,7 +94,7 @@ ORDERS = {
 
 
 def clip_from_bodies(robot: Robot, given: BodyMotion, fps: float, source: str) -> Clip:
-    """Return the clip of a motion; in which order its columns are is found by kinematics."""
+    """Return the clip of a motion, and detect the order of its columns by kinematics."""
     check_shapes(given)
     few = given.frames(range(0, len(given.numbers), max(1, len(given.numbers) // MAX_PROBE_FRAMES)))
     tries = []
@@ -105,52 +105,58 @@ def clip_from_bodies(robot: Robot, given: BodyMotion, fps: float, source: str) -
             if found is None:
                 continue
             body, at = found
-            apart = _measure_offsets(robot, few, columns, order, body, at)
-            worst = int(apart.argmax())
-            tries.append((float(apart.max()), name, order, columns, robot.bodies[body[worst]].name))
+            distances = _measure_offsets(robot, few, columns, order, body, at)
+            worst = int(distances.argmax())
+            tries.append(
+                (float(distances.max()), name, order, columns, robot.bodies[body[worst]].name)
+            )
     if not tries:
         raise CorruptionError(
-            f"the file has {given.places.shape[1]} bodies without names, the robot {robot.name!r} "
-            f"has {len(robot.bodies)}: {list_names([body.name for body in robot.bodies])}"
+            f"the file has {given.positions.shape[1]} bodies without names, but the robot "
+            f"{robot.name!r} has {len(robot.bodies)}: "
+            f"{list_names([body.name for body in robot.bodies])}"
         )
     near, name, order, columns, worst_body = min(tries, key=lambda one: one[0])
     if near > MAX_BODY_OFFSET_M:
         raise CorruptionError(
-            f"in no order do the bodies stand where the angles put them: {worst_body!r} is "
-            f"{near:.3g} m off, at best, in {name} order; the robot {robot.name!r} has "
+            f"the bodies do not match the angles in any order: {worst_body!r} is {near:.3g} m "
+            f"off in {name} order, the best; the robot {robot.name!r} has "
             f"{list_names(robot.hinges.names)}"
         )
     return _build_clip(robot, given, columns, order, fps, source)
 
 
 def check_shapes(given: BodyMotion) -> None:
-    frames, places, turns = len(given.numbers), given.places.shape, given.quaternions.shape
-    fits = len(places) == 3 and places[1] and places == (frames, places[1], 3)
-    if not fits or turns != (frames, places[1], 4):
+    frames, positions, turns = len(given.numbers), given.positions.shape, given.quaternions.shape
+    fits = len(positions) == 3 and positions[1] and positions == (frames, positions[1], 3)
+    if not fits or turns != (frames, positions[1], 4):
         raise CorruptionError(
-            f"places and quaternions of bodies must be ({frames}, B, 3) and ({frames}, B, 4), "
-            f"got {places} and {turns}"
+            f"body positions and quaternions must have shapes ({frames}, B, 3) and ({frames}, "
+            f"B, 4), got {positions} and {turns}"
         )
-    if given.body_names is not None and len(given.body_names) != places[1]:
-        raise CorruptionError(f"{len(given.body_names)} bodies are named, {places[1]} are there")
-    for part in (given.numbers, given.places, given.quaternions):
+    if given.body_names is not None and len(given.body_names) != positions[1]:
+        raise CorruptionError(
+            f"the file has {len(given.body_names)} body names for {positions[1]} bodies"
+        )
+    for part in (given.numbers, given.positions, given.quaternions):
         if not np.isfinite(part).all():
-            raise CorruptionError("angles and poses of bodies must be finite")
+            raise CorruptionError("angles and body poses must be finite")
 
 
 def _match_columns(robot: Robot, given: BodyMotion, rows: Sequence[int]) -> list[int]:
     if given.joint_names is not None:
         if len(given.joint_names) != given.numbers.shape[1]:
             raise CorruptionError(
-                f"{len(given.joint_names)} joints are named, {given.numbers.shape[1]} are there"
+                f"the file has {len(given.joint_names)} joint names for {given.numbers.shape[1]} "
+                "angles"
             )
         return match_columns_by_name(robot, given.joint_names, "the file")
     return match_columns_by_order(robot, given.numbers.shape[1], rows, "the file")
 
 
 def match_columns_by_order(robot: Robot, count: int, rows: Sequence[int], what: str) -> list[int]:
-    """Return the column of each row of hinges where columns are in the order of `rows`."""
-    match_columns_by_count(robot, count, what)  # complains
+    """Return the column of each hinge row, for columns in the order of `rows`."""
+    match_columns_by_count(robot, count, what)  # checks the count
     names = robot.hinges.names
     kept = list(rows) if count == len(rows) else [h for h in rows if names[h] not in robot.mimics]
     return [kept.index(h) if h in kept else -1 for h in range(len(names))]
@@ -159,17 +165,18 @@ def match_columns_by_order(robot: Robot, count: int, rows: Sequence[int], what: 
 def _match_bodies(
     robot: Robot, given: BodyMotion, order: Sequence[int]
 ) -> tuple[list[int], list[int]] | None:
-    """Return which of the robot's bodies are compared, and where the file has each."""
+    """Return the robot's bodies to compare, and the index of each in the file."""
     if given.body_names is not None:
         place = {name: at for at, name in enumerate(given.body_names)}
         known = [b for b, body in enumerate(robot.bodies) if body.name in place]
         missing = [body.name for body in robot.bodies if body.name not in place]
         if robot.bodies[0].name in missing or len(missing) > len(known):
             raise CorruptionError(
-                f"the file has no body {list_names(missing)}; it has: {list_names(given.body_names)}"
+                f"the file lacks the bodies {list_names(missing)}; it has: "
+                f"{list_names(given.body_names)}"
             )
         return known, [place[robot.bodies[b].name] for b in known]
-    if given.places.shape[1] != len(order):
+    if given.positions.shape[1] != len(order):
         return None
     return list(order), list(range(len(order)))
 
@@ -182,15 +189,15 @@ def _measure_offsets(
     bodies: Sequence[int],
     at: Sequence[int],
 ) -> F64:
-    """Return how far (B,) the file's bodies are from where its angles put them."""
+    """Return the distances (B,) of the file's bodies from where its angles put them."""
     motion = robot_motion(_build_clip(robot, given, columns, order, 30.0, ""))
-    places, turns = (part[:, list(bodies)] for part in motion.body_poses)
-    apart = np.linalg.norm(places - given.places[:, list(at)], axis=2)
+    positions, turns = (part[:, list(bodies)] for part in motion.body_poses)
+    distances = np.linalg.norm(positions - given.positions[:, list(at)], axis=2)
     quaternions = given.quaternions[:, list(at)]
     other = np.roll(quaternions, -1, axis=2) if order == "wxyz" else quaternions
     turned = rotations.angle_between(turns, rotations.normalize(other))
-    # a tenth of a metre is about how far from its origin a link reaches
-    return np.asarray((apart + 0.1 * turned).max(axis=0))
+    # A link reaches about 0.1 m from its origin.
+    return np.asarray((distances + 0.1 * turned).max(axis=0))
 
 
 def _build_clip(
@@ -203,14 +210,14 @@ def _build_clip(
     turns = parse_quaternions(
         given.quaternions[:, root], order, given.default_order, "quaternions of bodies"
     )
-    places: F64 | None = given.places[:, root]
+    positions: F64 | None = given.positions[:, root]
     if robot.floating is False:
         return build_clip(robot, angles, None, None, fps=fps, source=source)
-    return build_clip(robot, angles, places, turns, fps=fps, source=source)
+    return build_clip(robot, angles, positions, turns, fps=fps, source=source)
 
 
 def _body_depths(robot: Robot) -> list[int]:
-    """Return how many bodies lie above each joint; joints between two bodies count as theirs."""
+    """Return the number of bodies above each joint; joints between bodies do not count."""
     bodies = {body.joint for body in robot.bodies}
     depths: list[int] = []
     for parent in robot.skeleton.parents:

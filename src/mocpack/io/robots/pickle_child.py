@@ -1,20 +1,21 @@
-"""The reader of pickles in a process of its own (`child_main.py`), without running them.
+"""Read pickles in a child process (`child_main.py`) without running them.
 
-A pickle is a program. This machine knows the instructions that build numbers, texts, lists, dicts
-and arrays, and refuses by name whatever else a pickle names. Plain pickles, joblib's files and
-PyTorch's are read. The process has limits of memory and time, because a few bytes of a pickle can
-describe values of any size, and because comparing or hashing them can take any time.
+A pickle is a program. This reader executes only the instructions that build numbers, texts, lists,
+dicts and arrays, and names everything else in an error. It reads plain pickles, joblib files and
+PyTorch files. The process has limits on memory and time, because a few bytes of a pickle can
+describe
+values of any size, and comparing or hashing them can take any time.
 
-The answer is `value`, JSON in which these objects stand for what JSON does not have:
+The response is `value`, JSON with these objects for what JSON does not have:
 
 | | |
 |---|---|
 | `{"dict": [[key, value], …]}`, `{"tuple": […]}`, `{"bytes": text}` | bytes as Latin-1 |
 | `{"array": block, "dtype", "shape", "fortran"}` | an array; several may share a block |
 | `{"array": block, "dtype", "shape", "offset", "strides"}` | a tensor; both in numbers |
-| `{"other": type}` | a value that is not read |
+| `{"other": type}` | an unsupported value |
 
-or `refused` or `broken`, a sentence. `blocks` are the sizes of the blocks that follow, in bytes.
+or `refused` or `broken`, an error message. `blocks` are the sizes of the blocks in bytes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from typing import Any, ClassVar
 MAX_INFLATED_BYTES = 2 << 30
 MAX_EXPANSION = 200
 MAX_DEPTH = 40
-EXTRA_VALUES = 1 << 18  # beyond one for each byte: shared values count wherever they stand
+EXTRA_VALUES = 1 << 18  # in addition to one per byte; shared values count each time they are used
 DTYPE = re.compile(r"f[248]|[iu][1248]|b1|[US]\d{1,6}")
 NUMBERS = {"f2": "e", "f4": "f", "f8": "d"}
 STORAGES = {
@@ -46,7 +47,7 @@ STORAGES = {
     "ByteStorage": "|u1",
     "BoolStorage": "|b1",
 }
-# what a broken zip file or deflate stream can make the standard library raise
+# Exceptions of the standard library for broken zip files and deflate streams.
 ZIP_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
@@ -62,15 +63,15 @@ ZIP_ERRORS = (
 
 
 class UnsupportedPickle(Exception):  # noqa: N818 - not an error of the file
-    """The pickle does what is not read."""
+    """The pickle uses something that is not supported."""
 
 
 class BrokenPickle(Exception):  # noqa: N818 - as above
-    """The pickle contradicts itself."""
+    """The pickle is invalid."""
 
 
 def respond(data: bytes, blocks: list[bytes]) -> dict[str, Any]:
-    """Return what a pickle holds; bytes of arrays are put behind the blocks."""
+    """Return the content of a pickle; append the bytes of arrays to the blocks."""
     try:
         made, size = _load(data)
         value = _Encoder(blocks, size + EXTRA_VALUES).encode(made, 0)
@@ -82,16 +83,16 @@ def respond(data: bytes, blocks: list[bytes]) -> dict[str, Any]:
 
 
 def _load(data: bytes) -> tuple[Any, int]:
-    """Return what a pickle builds, and the size of the pickle itself."""
+    """Return the value of a pickle, and the size of the pickle itself."""
     if data[:4] == b"PK\x03\x04":
         return _load_torch(data)
-    if data[:1] == b"\x78":  # joblib's zlib
+    if data[:1] == b"\x78":  # joblib with zlib
         data = _inflate(data)
     return _run(_RestrictedUnpickler(io.BytesIO(data))), len(data)
 
 
 class _Encoder:
-    """Makes JSON of what a pickle has built; arrays that stand in several places are sent once."""
+    """Encodes the value of a pickle as JSON; arrays that are used repeatedly are sent once."""
 
     def __init__(self, blocks: list[bytes], values: int) -> None:
         self._blocks, self._left = blocks, values
@@ -104,7 +105,7 @@ class _Encoder:
                 "the pickle repeats shared values more often than a motion needs"
             )
         if depth > MAX_DEPTH:
-            raise BrokenPickle(f"values of the pickle are nested more than {MAX_DEPTH} deep")
+            raise BrokenPickle(f"values are nested more than {MAX_DEPTH} levels deep")
         kind, inside = type(value), depth + 1
         if value is None or kind in (bool, float, str):
             return value
@@ -131,23 +132,23 @@ class _Encoder:
 
 
 class _Dtype:
-    """A type of numbers or texts, as pickles of numpy build one."""
+    """A dtype of numbers or texts, as numpy pickles it."""
 
     def __init__(self, name: Any = "f8", *_: Any) -> None:
         if not isinstance(name, str) or not DTYPE.fullmatch(name):
-            raise UnsupportedPickle(f"an array of {str(name)[:40]!r} is not read")
+            raise UnsupportedPickle(f"arrays of dtype {str(name)[:40]!r} are not supported")
         self.name, self.order = name, "<"
         self.size = int(name[1:]) * (4 if name[0] == "U" else 1)
 
     def set_state(self, state: Any) -> None:
         order = state[1] if isinstance(state, tuple) and len(state) > 1 else "<"
         if order not in ("<", ">", "|", "="):
-            raise BrokenPickle(f"bytes of an array in an unknown order {str(order)[:10]!r}")
+            raise BrokenPickle(f"array has unknown byte order {str(order)[:10]!r}")
         self.order = ">" if order == ">" else "<"
 
 
 class _Array:
-    """An array: its bytes, and how they are arranged."""
+    """An array: its bytes and their layout."""
 
     def __init__(self, *_: Any) -> None:
         self.raw = b""
@@ -155,29 +156,29 @@ class _Array:
 
     def set_state(self, state: Any) -> None:
         if not isinstance(state, tuple) or len(state) != 5:
-            raise BrokenPickle("an array without shape, type and numbers")
+            raise BrokenPickle("array state must have 5 entries with shape, dtype and data")
         _, shape, dtype, fortran, raw = state
         if not isinstance(dtype, _Dtype):
-            raise BrokenPickle("an array without a type")
+            raise BrokenPickle("array has no dtype")
         if isinstance(raw, list):
-            raise UnsupportedPickle("an array of objects is not read")
+            raise UnsupportedPickle("arrays of objects are not supported")
         self.fill(raw, dtype, shape, fortran=bool(fortran))
 
     def fill(self, raw: Any, dtype: _Dtype, shape: Any, *, fortran: bool) -> None:
         raw = _encode(raw) if isinstance(raw, str) else raw
         sizes = _check_shape(shape)
         if not isinstance(raw, bytes) or len(raw) != math.prod(sizes) * dtype.size:
-            raise BrokenPickle(f"an array of shape {sizes} does not fill its bytes")
+            raise BrokenPickle(f"array of shape {sizes} does not match its bytes")
         self.raw = raw
         self.form = {"dtype": dtype.order + dtype.name, "shape": sizes, "fortran": fortran}
 
 
 class _JoblibArray(_Array):
-    """joblib's note that the numbers of an array follow in the file."""
+    """joblib's placeholder for an array whose data follows in the file."""
 
     def read(self, state: Any, file: io.BytesIO) -> None:
         if not isinstance(state, dict) or not isinstance(state.get("dtype"), _Dtype):
-            raise BrokenPickle("a joblib array without a type")
+            raise BrokenPickle("joblib array has no dtype")
         dtype = state["dtype"]
         if state.get("numpy_array_alignment_bytes") is not None:
             padding = file.read(1)
@@ -188,14 +189,14 @@ class _JoblibArray(_Array):
 
 
 class _Storage:
-    """The numbers of PyTorch's tensors."""
+    """The data of PyTorch tensors."""
 
     def __init__(self, raw: bytes, dtype: str) -> None:
         self.raw, self.dtype = raw, dtype
 
 
 class _RestrictedUnpickler(pickle._Unpickler):
-    """Python's own reader of pickles, without what could run or reach anything."""
+    """Python's unpickler without the instructions that could run code or reach other objects."""
 
     dispatch: ClassVar[Any] = dict(pickle._Unpickler.dispatch)
     stack: list[Any]
@@ -211,17 +212,17 @@ class _RestrictedUnpickler(pickle._Unpickler):
             return name
         if found is None:
             raise UnsupportedPickle(
-                f"the pickle names {module[:60]}.{name[:60]}, which is not read: only numbers, "
-                "texts, lists, dicts and arrays are"
+                f"refuses to unpickle {module[:60]}.{name[:60]}; only numbers, texts, lists, "
+                "dicts and arrays are allowed"
             )
         return found
 
     def persistent_load(self, pid: Any) -> Any:
         if self._storages is None or not isinstance(pid, tuple) or len(pid) < 5:
-            raise UnsupportedPickle("the pickle refers to things outside it")
+            raise UnsupportedPickle("the pickle refers to external objects, which is not supported")
         kind, storage, key = pid[0], pid[1], pid[2]
         if kind != "storage" or not isinstance(key, str) or storage not in STORAGES:
-            raise UnsupportedPickle("a tensor of an unknown kind is not read")
+            raise UnsupportedPickle("the tensor storage type is not supported")
         return _Storage(self._storages(key), STORAGES[storage])
 
     def load_build(self) -> None:
@@ -232,7 +233,10 @@ class _RestrictedUnpickler(pickle._Unpickler):
         elif isinstance(made, (_Array, _Dtype)):
             made.set_state(state)
         else:
-            raise UnsupportedPickle("the pickle changes what it may not")
+            raise UnsupportedPickle(
+                "the pickle sets the state of an object that is not an array, which is not "
+                "supported"
+            )
 
     def load_reduce(self) -> None:
         words = self.stack.pop()
@@ -240,22 +244,25 @@ class _RestrictedUnpickler(pickle._Unpickler):
         if not any(made is known for known in ALLOWED_GLOBALS.values()) or not isinstance(
             words, tuple
         ):
-            raise UnsupportedPickle("the pickle calls what it may not")
+            raise UnsupportedPickle(
+                "the pickle calls a function that is not allowed; only numpy arrays and plain "
+                "containers are"
+            )
         self.stack[-1] = made(*words)
 
     def load_newobj(self) -> None:
         self.load_reduce()
 
     def load_bytearray8(self) -> None:
-        """Python's own makes room for as many bytes as are announced, before it reads them."""
+        """Read a bytearray; Python's own method allocates the stated size before reading."""
         (size,) = struct.unpack("<Q", self.read(8))
         raw = self.read(size)
         if len(raw) != size:
-            raise BrokenPickle(f"the pickle ends {size - len(raw)} bytes too early")
+            raise BrokenPickle(f"the pickle is truncated by {size - len(raw)} bytes")
         self.stack.append(bytes(raw))
 
     def reject(self) -> None:
-        raise UnsupportedPickle("the pickle has instructions that are not read")
+        raise UnsupportedPickle("the pickle uses an instruction that is not supported")
 
 
 _RestrictedUnpickler.dispatch[pickle.BUILD[0]] = _RestrictedUnpickler.load_build
@@ -276,12 +283,12 @@ for _code in (
 
 
 def _decode_scalar(dtype: Any, raw: Any = b"") -> Any:
-    """A number or text of numpy's."""
+    """Return a numpy scalar as a Python value."""
     if not isinstance(dtype, _Dtype):
-        raise BrokenPickle("a number without a type")
+        raise BrokenPickle("numpy scalar has no dtype")
     raw = _encode(raw) if isinstance(raw, str) else raw
     if not isinstance(raw, bytes) or len(raw) != dtype.size:
-        raise BrokenPickle("a number does not fill its bytes")
+        raise BrokenPickle("numpy scalar does not match its bytes")
     kind, order = dtype.name[0], "little" if dtype.order == "<" else "big"
     if kind == "f":
         return struct.unpack(dtype.order + NUMBERS[dtype.name], raw)[0]
@@ -293,19 +300,19 @@ def _decode_scalar(dtype: Any, raw: Any = b"") -> Any:
 
 
 def _encode(text: Any, encoding: Any = "latin1") -> bytes:
-    """Bytes, as the second protocol has them."""
+    """Return bytes, which protocol 2 stores as Latin-1 text."""
     if not isinstance(text, str) or encoding != "latin1":
-        raise UnsupportedPickle("bytes in an unknown manner are not read")
+        raise UnsupportedPickle("bytes must be encoded as latin1")
     return text.encode("latin1")
 
 
 def _build_tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> _Array:
-    """A tensor of PyTorch's, which looks at a part of its numbers."""
+    """Return a PyTorch tensor, which is a view of a storage."""
     if not isinstance(storage, _Storage) or not isinstance(offset, int):
-        raise BrokenPickle("a tensor without its numbers")
+        raise BrokenPickle("tensor has no storage")
     shape, strides = _check_shape(size), _check_shape(stride)
     if len(shape) != len(strides) or offset < 0:
-        raise BrokenPickle("a tensor of no shape")
+        raise BrokenPickle("tensor needs a nonnegative offset and as many strides as dimensions")
     count = len(storage.raw) // int(storage.dtype[2:])
     last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
     if math.prod(shape) > count or last >= max(count, 1):
@@ -321,7 +328,7 @@ def _reconstruct(*_: Any) -> _Array:
 
 
 def _from_buffer(raw: Any, dtype: Any, shape: Any, order: Any = "C") -> _Array:
-    """An array, as the fifth protocol has it."""
+    """Return an array as protocol 5 stores it."""
     found = _Array()
     found.set_state((1, shape, dtype, order == "F", raw))
     return found
@@ -329,7 +336,7 @@ def _from_buffer(raw: Any, dtype: Any, shape: Any, order: Any = "C") -> _Array:
 
 def _build_bytes(*parts: Any) -> bytes:
     if parts:
-        raise UnsupportedPickle("bytes in an unknown manner are not read")
+        raise UnsupportedPickle("bytes must be encoded as latin1")
     return b""
 
 
@@ -359,13 +366,13 @@ def _run(machine: _RestrictedUnpickler) -> Any:
         pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, KeyError,
         OverflowError, RecursionError, TypeError, UnicodeError, ValueError, struct.error,
     ) as error:  # fmt: skip
-        raise BrokenPickle(f"not a whole pickle: {str(error)[:200]}") from error
+        raise BrokenPickle(f"invalid pickle: {str(error)[:200]}") from error
 
 
 def _check_shape(shape: Any) -> tuple[int, ...]:
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if len(sizes) > 8 or not all(type(n) is int and 0 <= n < 2**40 for n in sizes):
-        raise BrokenPickle("an array of an impossible shape")
+        raise BrokenPickle("array shape must have at most 8 dimensions of 0 to 2**40")
     return sizes
 
 
@@ -375,30 +382,32 @@ def _inflate(data: bytes) -> bytes:
     try:
         found = stream.decompress(data, limit + 1)
     except zlib.error as error:
-        raise BrokenPickle(f"not a whole pickle: {error}") from error
+        raise BrokenPickle(f"invalid pickle: {error}") from error
     if len(found) > limit:
-        raise UnsupportedPickle("a pickle that swells beyond what such a file can need")
+        raise UnsupportedPickle("the compressed pickle expands more than a motion can need")
     return found
 
 
 def _load_torch(data: bytes) -> tuple[Any, int]:
-    """Read PyTorch's zip: a pickle, and a file for the numbers of each tensor."""
+    """Read a PyTorch zip file: a pickle, and a file with the data of each tensor."""
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
         members = {info.filename: info for info in archive.infolist()}
         limit = max(MAX_EXPANSION * len(data), 1 << 24)
         if sum(info.file_size for info in members.values()) > min(limit, MAX_INFLATED_BYTES):
-            raise UnsupportedPickle("its tensors would fill more memory than such a file can need")
+            raise UnsupportedPickle(
+                "tensors would need more memory than a file of this size can hold"
+            )
         inside = next((name for name in members if name.endswith("/data.pkl")), None)
         if inside is None:
-            raise UnsupportedPickle("a zip file without data.pkl is no file of PyTorch's")
+            raise UnsupportedPickle("expected a PyTorch file, but the zip file has no data.pkl")
         stem = inside.removesuffix("data.pkl")
         read: dict[str, bytes] = {}
 
         def storage(key: str) -> bytes:
             name = f"{stem}data/{key}"
             if name not in members:
-                raise BrokenPickle(f"the numbers {key[:40]!r} of a tensor are not there")
+                raise BrokenPickle(f"the data {key[:40]!r} of a tensor is missing")
             if name not in read:
                 read[name] = archive.read(members[name])
             return read[name]
@@ -406,4 +415,4 @@ def _load_torch(data: bytes) -> tuple[Any, int]:
         program = archive.read(members[inside])
         return _run(_RestrictedUnpickler(io.BytesIO(program), storage)), len(program)
     except ZIP_ERRORS as error:
-        raise BrokenPickle(f"not a whole file of PyTorch's: {str(error)[:200]}") from error
+        raise BrokenPickle(f"invalid PyTorch file: {str(error)[:200]}") from error

@@ -1,7 +1,8 @@
-"""MuJoCo's generalised positions: root, balls and angles of a frame in one row.
+"""MuJoCo's generalized positions (qpos): root, ball joints and angles of a frame in one row.
 
-In the order of MuJoCo's joints, depth first: a free root has three places and a quaternion (w, x,
-y, z), a ball a quaternion, a hinge its angle, a slider its way.
+In the order of MuJoCo's joints, depth first: a free root has a position and a quaternion (w, x, y,
+z),
+a ball joint a quaternion, a hinge an angle, a slide a distance.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ STEP_KEYS = ("dt", "timestep", "frame_time")
 def read(
     data: bytes, robot: Robot, *, fps: float | None = None, quaternion: str | None = None
 ) -> Clip:
-    """Read an .npz file of `qpos` (T, nq), and `fps` where it has one."""
+    """Read an .npz file with `qpos` (T, nq) and optionally `fps`."""
     arrays = Arrays(data)
     return clip_from_qpos(
         robot,
@@ -46,7 +47,7 @@ def clip_from_qpos(
     order: str | None = None,
     source: str,
 ) -> Clip:
-    """Return the clip of rows (T, nq); `names` are those of the angles, where a file has them."""
+    """Return the clip of rows (T, nq); `names` are joint names in column order, if known."""
     rows, balls = list(robot.hinges.by_joint), robot.ball_joints
     root = 0 if robot.floating is False else 7
     width = root + 4 * len(balls) + len(rows)
@@ -54,11 +55,11 @@ def clip_from_qpos(
         root, width = 0, width - root
     if numbers.shape[1] != width:
         raise CorruptionError(
-            f"qpos has {numbers.shape[1]} columns, the robot {robot.name!r} has {width}: root "
-            f"{root}, balls {4 * len(balls)}, angles {len(rows)} "
+            f"qpos has {numbers.shape[1]} columns, but the robot {robot.name!r} has {width}: "
+            f"root {root}, ball joints {4 * len(balls)}, angles {len(rows)} "
             f"({', '.join(robot.hinges.names[h] for h in rows)})"
         )
-    places = numbers[:, :3] if root else None
+    positions = numbers[:, :3] if root else None
     turns = None
     if root:
         turns = parse_quaternions(numbers[:, 3:7], order, DEFAULT_ORDER, "the root's quaternions")
@@ -80,14 +81,16 @@ def clip_from_qpos(
                 at += 1
     if names is not None:
         if len(names) != len(rows):
-            names = names[-len(rows) :] if len(names) == len(rows) + 1 else names  # the root's own
+            names = (
+                names[-len(rows) :] if len(names) == len(rows) + 1 else names
+            )  # without the root's name
         found = match_columns_by_name(robot, names, "joint_names")
         angles = numbers[:, [columns[column] for column in found]]
-    return build_clip(robot, angles, places, turns, fps=fps, source=source, local=local)
+    return build_clip(robot, angles, positions, turns, fps=fps, source=source, local=local)
 
 
 def read_frame_rate(arrays: Arrays, fps: float | None) -> float:
-    """Return the frames a second that the user or the file says, else 30."""
+    """Return the frame rate given by the user or the file, 30 by default."""
     if fps is not None:
         return fps
     for name in RATE_KEYS:
@@ -105,12 +108,12 @@ def read_frame_rate(arrays: Arrays, fps: float | None) -> float:
 def read_table(arrays: Arrays, name: str) -> F64:
     found = arrays.read(name).astype(np.float64)
     if found.ndim != 2 or not len(found):
-        raise CorruptionError(f"{name} must be a table of one row a frame, got {found.shape}")
+        raise CorruptionError(f"{name} must be a table with one row per frame, got {found.shape}")
     return found
 
 
 def read_words(arrays: Arrays, name: str) -> list[str] | None:
-    """Return the names in an array of texts, None where there is none."""
+    """Return an array of texts as a list, or None if it is missing."""
     if name not in arrays:
         return None
     found = arrays.read(name, kinds="US").ravel().tolist()

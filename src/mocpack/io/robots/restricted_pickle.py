@@ -1,6 +1,6 @@
-"""Pickles of strangers, read in a process of its own that runs nothing of theirs.
+"""Read untrusted pickles in a child process that does not run them.
 
-`pickle_child.py` says what is read. Here its answer becomes arrays and plain values.
+`pickle_child.py` defines what is supported. This module decodes its response to arrays and values.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ NUMERIC_KINDS = "fiub"
 
 
 class UnreadValue:
-    """A value of a kind that is not read."""
+    """A value of an unsupported type."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
 
 
 def load(data: bytes) -> Any:
-    """Return what a pickle holds; what is no number, text, list, dict or array is refused."""
+    """Return the content of a pickle of numbers, texts, lists, dicts and arrays."""
     return decode_response(*run_reader(PICKLE, data))
 
 
 def decode_response(response: dict[str, Any], body: bytes) -> Any:
-    """Return the value of an answer of `pickle_child`; `body` is the bytes of its arrays."""
+    """Decode a response of `pickle_child`; `body` holds the bytes of its arrays."""
     if "refused" in response:
         raise FormatError(response["refused"])
     if "broken" in response:
@@ -43,12 +43,12 @@ def decode_response(response: dict[str, Any], body: bytes) -> Any:
     blocks = [view[a:b] for a, b in pairwise(ends)]
     try:
         return _decode_value(response["value"], blocks)
-    except TypeError as error:  # of an array, which cannot be a key
-        raise CorruptionError(f"not a whole pickle: {error}") from error
+    except TypeError as error:  # an array as a dict key
+        raise CorruptionError(f"invalid pickle: {error}") from error
 
 
 def to_array(value: Any, what: str) -> npt.NDArray[np.float64]:
-    """Return an array, or a list of numbers, as float64."""
+    """Return an array or a list of numbers as float64."""
     try:
         found = np.asarray(value)
         if found.dtype.kind not in NUMERIC_KINDS:
@@ -81,10 +81,10 @@ def _decode_array(encoded: dict[str, Any], raw: memoryview) -> npt.NDArray[Any]:
     count = len(raw) // dtype.itemsize if dtype.itemsize else 0
     flat = np.frombuffer(raw, dtype, count) if count else np.zeros(0, dtype)
     if dtype.kind == "U" and (flat.view(f"{dtype.byteorder}u4") > MAX_CODE_POINT).any():
-        raise CorruptionError("an array has characters that no text has")
+        raise CorruptionError("an array contains invalid Unicode code points")
     if "strides" in encoded:
         strides = [step * dtype.itemsize for step in encoded["strides"]]
-        # the reader has checked that these lie in the numbers
+        # The child has checked that these lie within the data.
         part = flat[encoded["offset"] :]
         return np.lib.stride_tricks.as_strided(part, shape, strides, writeable=False)
     return flat.reshape(shape[::-1]).T if encoded["fortran"] else flat.reshape(shape)

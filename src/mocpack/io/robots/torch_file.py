@@ -1,6 +1,7 @@
-"""PyTorch's files, written without PyTorch: a dict of tensors, numbers and texts.
+"""Write PyTorch files without PyTorch: a dict of tensors, numbers and texts.
 
-A zip of a pickle, in which each tensor refers to a member with its numbers; `torch.load` reads it.
+The file is a zip with a pickle, in which each tensor refers to an entry with its data. `torch.load`
+reads it.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 import numpy as np
 
 STORAGES = {"<f4": "FloatStorage", "|b1": "BoolStorage", "<i8": "LongStorage"}
-ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # so that the same motion gives the same bytes
+ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)  # fixed, so that equal motions give equal bytes
 
 
 def pack(values: Mapping[str, Any]) -> bytes:
-    """Return the file of a dict; arrays of float32, bool and int64 become tensors."""
+    """Return a dict as a PyTorch file; arrays of float32, bool and int64 become tensors."""
     out, storages = [b"\x80\x02}("], list[bytes]()
     for name, value in values.items():
         out += [_encode_text(name), _encode_value(value, storages)]
@@ -45,7 +46,7 @@ def _encode_value(value: Any, storages: list[bytes]) -> bytes:
 
 
 def _encode_tensor(array: np.ndarray[Any, Any], storages: list[bytes]) -> bytes:
-    """Return the call that makes a tensor of the numbers that are put beside the pickle."""
+    """Return the pickle instructions of a tensor, and append its data to `storages`."""
     kind = STORAGES[array.dtype.str]
     place = b"(" + _encode_text("storage") + f"ctorch\n{kind}\n".encode()
     place += (

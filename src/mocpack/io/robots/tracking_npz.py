@@ -1,9 +1,9 @@
-"""The .npz files that motion-tracking policies train on: mjlab's and BeyondMimic's.
+"""The .npz files of mjlab and BeyondMimic for training motion-tracking policies.
 
 ``fps``, ``joint_pos`` (T, N), ``joint_vel``, ``body_pos_w`` (T, B, 3), ``body_quat_w`` (T, B, 4) as
-(w, x, y, z), ``body_lin_vel_w``, ``body_ang_vel_w``. mjlab has joints and bodies in MuJoCo's order,
-BeyondMimic in Isaac's. What follows from angles and root is computed anew when such a file is
-written, so that reading keeps neither bodies nor velocities.
+(w, x, y, z), ``body_lin_vel_w``, ``body_ang_vel_w``. mjlab uses MuJoCo's order of joints and
+bodies,
+BeyondMimic Isaac's. Reading keeps only angles and root; writing computes the rest from them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DEFAULT_ORDER = "wxyz"
 def read(
     data: bytes, robot: Robot, *, fps: float | None = None, quaternion: str | None = None
 ) -> Clip:
-    """Read a tracking file, in the order of columns that its own bodies tell."""
+    """Read a tracking file; its bodies reveal the order of its columns."""
     arrays = Arrays(data)
     given = BodyMotion(
         read_table(arrays, "joint_pos"),
@@ -43,7 +43,7 @@ def read(
 def write(motion: RobotMotion, rows: Sequence[int], bodies: Sequence[int]) -> bytes:
     """Return a tracking file with angles and bodies in these orders."""
     at, body = list(rows), list(bodies)
-    places, turns = motion.body_poses
+    positions, turns = motion.body_poses
     linear, angular = motion.body_velocities
     names = motion.robot.hinges.names
     return npz.pack(
@@ -51,7 +51,7 @@ def write(motion: RobotMotion, rows: Sequence[int], bodies: Sequence[int]) -> by
             "fps": np.array([motion.frame_rate], np.float32),
             "joint_pos": motion.angles[:, at].astype(np.float32),
             "joint_vel": motion.joint_velocities[:, at].astype(np.float32),
-            "body_pos_w": places[:, body].astype(np.float32),
+            "body_pos_w": positions[:, body].astype(np.float32),
             "body_quat_w": np.roll(turns[:, body], 1, axis=2).astype(np.float32),
             "body_lin_vel_w": linear[:, body].astype(np.float32),
             "body_ang_vel_w": angular[:, body].astype(np.float32),

@@ -1,7 +1,8 @@
-"""URDF: links and joints of a robot, as ROS and most simulators have them.
+"""URDF, the robot format of ROS: links and joints.
 
-Angles are in the order in which the file has its joints, which is that of motions retargeted to the
-robot. Links fixed to others are bone ends.
+Angles are in the order of the joints in the file, as in motions retargeted to the robot. Links
+fixed
+to others become bone ends.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ MAX_JOINTS = 10_000
 
 
 def read(top: Element) -> Robot:
-    """Return the robot of a file's outermost element."""
+    """Return the robot of a file's root element."""
     links = check_distinct_names([link.word("name") for link in top.all("link")], "link")
     joints = list(top.all("joint"))
     if len(joints) > MAX_JOINTS or len(links) > MAX_JOINTS:
-        raise CorruptionError(f"a robot has at most {MAX_JOINTS} links and joints")
+        raise CorruptionError(f"a robot must have at most {MAX_JOINTS} links and joints")
     check_distinct_names([joint.word("name") for joint in joints], "joint")
     above = {_find_link(joint, "child", links): joint for joint in joints}
     if len(above) != len(joints):
@@ -33,13 +34,13 @@ def read(top: Element) -> Robot:
     roots = [link for link in links if link not in above]
     if len(roots) != 1:
         words = ", ".join(roots[:5]) or "none"
-        raise CorruptionError(f"a robot has one link without a parent, got: {words}")
+        raise CorruptionError(f"a robot must have one link without a parent, got: {words}")
     root, floating = _find_floating_root(roots[0], joints, links)
     below: dict[str, list[Element]] = {}
     for joint in joints:
         below.setdefault(_find_link(joint, "parent", links), []).append(joint)
     bodies = [RobotBody(root, -1, np.zeros(3), rotations.IDENTITY)]
-    # depth first, in the order of the file
+    # Depth first, in file order.
     waiting = [(joint, 0) for joint in reversed(below.get(root, []))]
     while waiting:
         joint, parent = waiting.pop()
@@ -47,7 +48,7 @@ def read(top: Element) -> Robot:
         child = bodies[-1].name
         waiting += [(further, len(bodies) - 1) for further in reversed(below.get(child, []))]
     if len(bodies) + (root != roots[0]) != len(links):
-        raise CorruptionError("links hang from one another in a circle")
+        raise CorruptionError("links form a cycle")
     return build_robot(
         top.attributes.get("name", ""),
         bodies,
@@ -60,7 +61,7 @@ def read(top: Element) -> Robot:
 def _find_floating_root(
     root: str, joints: list[Element], links: Collection[str]
 ) -> tuple[str, bool | None]:
-    """Return the link that floats in the world, where a file says so, else the root."""
+    """Return the link below a floating joint, if the root has one, else the root."""
     own = [joint for joint in joints if _find_link(joint, "parent", links) == root]
     if len(own) == 1 and own[0].word("type") == "floating":
         return _find_link(own[0], "child", links), True
@@ -71,8 +72,8 @@ def _parse_body(joint: Element, parent: int, links: Collection[str]) -> RobotBod
     name, kind = joint.word("name"), joint.word("type")
     if kind not in JOINT_KINDS:
         raise CorruptionError(
-            f"joint {name!r} is {kind[:40]!r}; read are: {', '.join(JOINT_KINDS)}, "
-            "and floating at the root"
+            f"type of joint {name!r} must be one of {', '.join(JOINT_KINDS)}, or floating at "
+            f"the root; got {kind[:40]!r}"
         )
     origin = joint.first("origin") or Element("origin")
     roll, pitch, yaw = origin.numbers("rpy", 3, [0, 0, 0])
@@ -90,7 +91,7 @@ def _parse_joint(joint: Element, name: str, kind: str) -> RobotJoint:
     limits = UNLIMITED
     if limit is not None and kind != "continuous":
         limits = limit.number("lower", 0.0), limit.number("upper", 0.0)
-        if limits == (0.0, 0.0):  # what both are where neither is given
+        if limits == (0.0, 0.0):  # the default of both
             limits = UNLIMITED
     follows = None
     if mimic is not None:
@@ -101,10 +102,12 @@ def _parse_joint(joint: Element, name: str, kind: str) -> RobotJoint:
 
 
 def normalize_axis(axis: F64, name: str) -> F64:
-    """Return an axis at unit length; one that has it already, and one along a frame's, as it is."""
+    """Return an axis with unit length."""
     length = float(np.linalg.norm(axis))
     if not length > 1e-9:
-        raise CorruptionError(f"joint {name!r} has no axis: {' '.join(map(str, axis))}")
+        raise CorruptionError(
+            f"axis of joint {name!r} must not be zero, got {' '.join(map(str, axis))}"
+        )
     return axis if abs(length - 1) < 1e-12 else axis / length
 
 
@@ -113,13 +116,13 @@ def _find_link(joint: Element, which: str, links: Collection[str]) -> str:
     name = "" if end is None else end.word("link")
     if name not in links:
         raise CorruptionError(
-            f"{which} of joint {joint.word('name')!r} is link {name!r}, which is not there"
+            f"{which} of joint {joint.word('name')!r} is link {name!r}, which does not exist"
         )
     return name
 
 
 def check_distinct_names(names: list[str], what: str) -> dict[str, None]:
-    """Return the names, to be looked up; one that stands twice is an error."""
+    """Return the names as dict keys; raise an error if one is used twice."""
     seen: dict[str, None] = {}
     for name in names:
         if name in seen:

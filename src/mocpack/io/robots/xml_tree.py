@@ -1,4 +1,4 @@
-"""XML of strangers as a tree: no document types, so that no entity can swell or reach a file."""
+"""Parse untrusted XML to a tree; document types are rejected because of their entities."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ MAX_ELEMENTS = 1_000_000
 
 @dataclass
 class Element:
-    """A tag with its attributes and what stands inside, in the order of the file."""
+    """A tag with its attributes and child elements, in file order."""
 
     tag: str
     attributes: Mapping[str, str] = field(default_factory=dict)
     children: list[Element] = field(default_factory=list)
 
     def all(self, *tags: str) -> Iterator[Element]:
-        """Yield the children of these tags."""
+        """Yield the children with these tags."""
         return (child for child in self.children if child.tag in tags)
 
     @property
     def size(self) -> int:
-        """The number of elements, with all that stand inside."""
+        """The number of elements in this tree."""
         found, waiting = 0, [self]
         while waiting:
             found += 1
@@ -41,7 +41,7 @@ class Element:
         return next(self.all(tag), None)
 
     def word(self, name: str, default: str | None = None) -> str:
-        """Return an attribute; one that is not there and has no default is an error."""
+        """Return an attribute; raise an error if it is missing and has no default."""
         found = self.attributes.get(name, default)
         if found is None:
             raise CorruptionError(f"<{self.tag}> {self._quote_name()}has no {name}")
@@ -51,7 +51,7 @@ class Element:
         return float(self.numbers(name, 1, [default])[0])
 
     def numbers(self, name: str, count: int, default: list[float]) -> F64:
-        """Return an attribute of so many finite numbers."""
+        """Return an attribute with `count` finite numbers."""
         if name not in self.attributes:
             return np.array(default, np.float64)
         try:
@@ -72,9 +72,9 @@ class Element:
 
 
 def parse(data: bytes, max_elements: int = MAX_ELEMENTS) -> Element:
-    """Return the outermost element of an XML file, which has at most so many elements."""
+    """Return the root element of an XML file with at most `max_elements` elements."""
     if len(data) > MAX_BYTES:
-        raise FormatError(f"XML of more than {MAX_BYTES >> 20} MiB is not read")
+        raise FormatError(f"XML must be at most {MAX_BYTES >> 20} MiB")
     top = Element("")
     open_elements = [top]
     count = 0
@@ -84,7 +84,7 @@ def parse(data: bytes, max_elements: int = MAX_ELEMENTS) -> Element:
         count += 1
         if len(open_elements) > MAX_DEPTH or count > max_elements:
             raise FormatError(
-                f"XML has at most {MAX_ELEMENTS} elements, {MAX_DEPTH} inside one another"
+                f"XML must have at most {MAX_ELEMENTS} elements, nested at most {MAX_DEPTH} deep"
             )
         element = Element(tag, attributes)
         open_elements[-1].children.append(element)
@@ -94,7 +94,7 @@ def parse(data: bytes, max_elements: int = MAX_ELEMENTS) -> Element:
         open_elements.pop()
 
     def refuse(*_: object) -> None:
-        raise FormatError("XML with a document type is not read: its entities may be a trap")
+        raise FormatError("XML with a document type is not supported, because entities are unsafe")
 
     parser = expat.ParserCreate()
     parser.StartElementHandler = start
@@ -104,8 +104,8 @@ def parse(data: bytes, max_elements: int = MAX_ELEMENTS) -> Element:
     try:
         parser.Parse(data, True)
     except expat.ExpatError as error:
-        raise CorruptionError(f"not whole XML: {error}") from error
-    except (LookupError, ValueError) as error:  # of an encoding that nobody has
+        raise CorruptionError(f"invalid XML: {error}") from error
+    except (LookupError, ValueError) as error:  # an unknown encoding
         if isinstance(error, FormatError):
             raise
         raise CorruptionError(f"not XML: {error}") from error

@@ -1,1 +1,1 @@
-"""Other programs' streams, in and out; docs/live-bridges.md shows how to write another."""
+"""Bridges to other programs; docs/live-bridges.md shows how to write one."""

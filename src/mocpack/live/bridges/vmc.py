@@ -1,8 +1,7 @@
-"""VMC, the protocol of virtual performers: bones over OSC and UDP.
+"""VMC bridge: the Virtual Motion Capture protocol, bones over OSC and UDP.
 
-Its space is Unity's, left-handed: x is mirrored. Its bones are named as Unity names them, and turn
-from a pose in which all rotations are the identity; whatever rig stands behind a stream is sent as
-it is, since retargeting is no business of a bridge.
+VMC uses Unity's left-handed space, so x is mirrored, and Unity's bone names. In its rest pose all
+rotations are the identity. The bridge does not retarget: it passes the rig on as it is.
 """
 
 from __future__ import annotations
@@ -24,34 +23,34 @@ from mocpack.skeleton import Skeleton
 
 BONE, ROOT, TIME, OK = (f"/VMC/Ext/{n}" for n in ("Bone/Pos", "Root/Pos", "T", "OK"))
 DEFAULT_PORT = 39539
-MAX_BUNDLE_BYTES = 1200  # bytes, so that a datagram is not cut in two on its way
+MAX_BUNDLE_BYTES = 1200  # larger datagrams can be fragmented
 MIRROR = np.array([-1.0, 1.0, 1.0])
 MIRROR_ROTATION = np.array([1.0, -1.0, -1.0, 1.0])
-SKELETON_FRAMES = 30  # frames in which bones may still turn up
+SKELETON_FRAMES = 30  # the skeleton has all bones of the first frames
 MAX_BONES = 256
 
-# Unity's bones, each with the one above it
+# Unity's bones, each with its parent
 PARENTS = {
     "Hips": "", "Spine": "Hips", "Chest": "Spine", "UpperChest": "Chest", "Neck": "UpperChest",
     "Head": "Neck", "LeftEye": "Head", "RightEye": "Head", "Jaw": "Head",
     **{
-        side + bone: (side if own else "") + above
+        side + bone: (side if own else "") + parent
         for side in ("Left", "Right")
-        for bone, above, own in (
+        for bone, parent, own in (
             ("UpperLeg", "Hips", 0), ("LowerLeg", "UpperLeg", 1), ("Foot", "LowerLeg", 1),
             ("Toes", "Foot", 1), ("Shoulder", "UpperChest", 0), ("UpperArm", "Shoulder", 1),
             ("LowerArm", "UpperArm", 1), ("Hand", "LowerArm", 1),
             *(
-                (finger + part, "Hand" if above is None else finger + above, 1)
+                (finger + part, "Hand" if parent is None else finger + parent, 1)
                 for finger in ("Thumb", "Index", "Middle", "Ring", "Little")
-                for part, above in (
+                for part, parent in (
                     ("Proximal", None), ("Intermediate", "Proximal"), ("Distal", "Intermediate"),
                 )
             ),
         )
     },
 }  # fmt: skip
-# names of joints that other skeletons have for them
+# Unity's names of common joint names
 UNITY_NAMES = {
     "hips": "Hips", "root": "Hips", "lowerback": "Spine", "spine": "Spine", "spine1": "Chest",
     "spine2": "UpperChest", "neck": "Neck", "head": "Head",
@@ -68,7 +67,7 @@ UNITY_NAMES = {
 
 
 def vmc_bone_names(skeleton: Skeleton) -> list[str]:
-    """Return what each joint is called in VMC: Unity's name where it is known, else its own."""
+    """Return the VMC name of each joint: Unity's name if it is known, else its own."""
     taken: set[str] = set()
     found = []
     for own in skeleton.unique_names:
@@ -81,19 +80,19 @@ def vmc_bone_names(skeleton: Skeleton) -> list[str]:
 def pack_bundles(
     skeleton: Skeleton, names: list[str], header: ClipHeader, frame: Frame
 ) -> list[bytes]:
-    """Return the datagrams of a frame: the root, all bones, then that they are all."""
+    """Return the datagrams of a frame: time, root, all bones, and the end mark OK."""
     builder = require("pythonosc.osc_message_builder", extra="live", purpose="VMC")
     bundler = require("pythonosc.osc_bundle_builder", extra="live", purpose="VMC")
-    time, turns, places = frame
+    time, bone_rotations, translations = frame
     local = skeleton.offsets.copy()
-    local[list(header.translated_joints)] = places
+    local[list(header.translated_joints)] = translations
     rows: list[tuple[str, list[Any]]] = [(TIME, [float(time)])]
     still = (np.zeros(3), rotations.IDENTITY)
     rows.append((ROOT, ["root", *_mirror(*still)]))
     for j, name in enumerate(names):
-        rows.append((BONE, [name, *_mirror(local[j], turns[j])]))
+        rows.append((BONE, [name, *_mirror(local[j], bone_rotations[j])]))
     rows.append((OK, [1]))
-    made = [bundler.OscBundleBuilder(bundler.IMMEDIATELY)]
+    built_bundles = [bundler.OscBundleBuilder(bundler.IMMEDIATELY)]
     size = 16
     for address, arguments in rows:
         message = builder.OscMessageBuilder(address=address)
@@ -101,11 +100,11 @@ def pack_bundles(
             message.add_arg(argument)
         built = message.build()
         if size + built.size + 4 > MAX_BUNDLE_BYTES:
-            made.append(bundler.OscBundleBuilder(bundler.IMMEDIATELY))
+            built_bundles.append(bundler.OscBundleBuilder(bundler.IMMEDIATELY))
             size = 16
         size += built.size + 4
-        made[-1].add_content(built)
-    return [bundle.build().dgram for bundle in made]
+        built_bundles[-1].add_content(built)
+    return [bundle.build().dgram for bundle in built_bundles]
 
 
 class VmcSink:
@@ -113,7 +112,7 @@ class VmcSink:
 
     def __init__(self, address: str) -> None:
         client = require("pythonosc.udp_client", extra="live", purpose="VMC")
-        host, port = _address(address)
+        host, port = _parse_address(address)
         self._client = client.UDPClient(host, port)
         self._names: dict[int, list[str]] = {}
 
@@ -127,13 +126,13 @@ class VmcSink:
 
 
 class VmcSource(asyncio.DatagramProtocol):
-    """Listens to VMC at ``vmc://host:port``; without a host, to this machine alone.
+    """Receives VMC at ``vmc://host:port``; without a host, from this machine only.
 
-    The skeleton is made of the bones that turn up: Unity's tree, offsets as first sent.
+    The skeleton has the bones of the first frames, with Unity's hierarchy and the first offsets.
     """
 
     def __init__(self, address: str, frame_time: float = 1 / 60) -> None:
-        self._address = _address(address)
+        self._address = _parse_address(address)
         self._frame_time = frame_time
         self._bones: dict[str, tuple[F64, F64]] = {}
         self._frames: asyncio.Queue[dict[str, tuple[F64, F64]]] = asyncio.Queue(8)
@@ -151,7 +150,7 @@ class VmcSource(asyncio.DatagramProtocol):
             bones |= await self._frames.get()
         self._order = [name for name in PARENTS if name in bones]
         if not self._order or self._order[0] != "Hips":
-            raise UsageError("the VMC stream has no Hips, on which everything hangs")
+            raise UsageError("the VMC stream has no bone 'Hips', which must be the root")
         offsets = np.array([bones[name][0] for name in self._order])
         parents = [self._parent_index(name) for name in self._order]
         skeleton = Skeleton(tuple(self._order), tuple(parents), offsets)
@@ -162,15 +161,15 @@ class VmcSource(asyncio.DatagramProtocol):
         start = clock()
         while True:
             bones = await self._frames.get()
-            turns = np.array([bones[name][1] for name in self._order])
-            yield clock() - start, turns, bones["Hips"][0][np.newaxis]
+            bone_rotations = np.array([bones[name][1] for name in self._order])
+            yield clock() - start, bone_rotations, bones["Hips"][0][np.newaxis]
 
     def close(self) -> None:
         if self._transport is not None:
             self._transport.close()
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        """Take a datagram; what is no OSC is left aside."""
+        """Handle a datagram; ignore it if it is not OSC."""
         osc = require("pythonosc.osc_packet", extra="live", purpose="VMC")
         try:
             messages = [timed.message for timed in osc.OscPacket(data).messages]
@@ -182,33 +181,33 @@ class VmcSource(asyncio.DatagramProtocol):
             elif message.address == OK and self._bones:
                 self._finish_frame()
 
-    def _add_bone(self, words: list[Any]) -> None:
-        numbers = words[1:8]
+    def _add_bone(self, values: list[Any]) -> None:
+        numbers = values[1:8]
         if len(numbers) != 7 or not all(isinstance(n, float) for n in numbers):
             return
-        place, turn = np.array(numbers[:3]), np.array(numbers[3:])
-        length = float(np.linalg.norm(turn))
-        usable = np.isfinite(place).all() and 0.5 < length < 2 and len(self._bones) < MAX_BONES
+        position, rotation = np.array(numbers[:3]), np.array(numbers[3:])
+        length = float(np.linalg.norm(rotation))
+        usable = np.isfinite(position).all() and 0.5 < length < 2 and len(self._bones) < MAX_BONES
         if usable:
-            self._bones[str(words[0])] = (place * MIRROR, turn / length * MIRROR_ROTATION)
+            self._bones[str(values[0])] = (position * MIRROR, rotation / length * MIRROR_ROTATION)
 
     def _finish_frame(self) -> None:
-        # bones may come in several datagrams, or only those that changed: what was known stays
+        # A frame can span several datagrams, or hold only changed bones: keep the others.
         if self._frames.full():
             self._frames.get_nowait()
         self._frames.put_nowait(dict(self._bones))
 
     def _parent_index(self, name: str) -> int:
-        above = PARENTS[name]
-        while above and above not in self._order:
-            above = PARENTS[above]
-        return self._order.index(above) if above else -1
+        parent = PARENTS[name]
+        while parent and parent not in self._order:
+            parent = PARENTS[parent]
+        return self._order.index(parent) if parent else -1
 
 
-def _mirror(place: F64, turn: F64) -> list[float]:
-    return [*map(float, place * MIRROR), *map(float, turn * MIRROR_ROTATION)]
+def _mirror(position: F64, rotation: F64) -> list[float]:
+    return [*map(float, position * MIRROR), *map(float, rotation * MIRROR_ROTATION)]
 
 
-def _address(address: str) -> tuple[str, int]:
+def _parse_address(address: str) -> tuple[str, int]:
     parts = split_address(address)
     return parts.hostname or "127.0.0.1", parts.port or DEFAULT_PORT

@@ -1,6 +1,6 @@
-"""ZMQ: the JSON of `messages` by PUB and SUB, as teleoperation does.
+"""ZMQ bridge: the JSON of `messages` over PUB and SUB sockets.
 
-A publisher says the skeleton again every second, for those who come later.
+A publisher repeats the skeleton every second, for subscribers that join later.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mocpack.live.bridges.messages import (
 from mocpack.live.client import Frame
 from mocpack.optional_packages import require
 
-HEADER_INTERVAL_S = 1.0  # seconds
+HEADER_INTERVAL_S = 1.0
 
 
 class ZmqSource:
@@ -72,9 +72,9 @@ class ZmqSink:
 
 
 def _to_tcp_address(address: str) -> str:
-    """Return an address as ZMQ writes it."""
+    """Return the address in ZMQ's form, ``tcp://host:port``."""
     if split_address(address).port is None:
-        raise UsageError(f"name a port, as in zmq://127.0.0.1:5556, got {address}")
+        raise UsageError(f"a ZMQ address needs a port, such as zmq://127.0.0.1:5556, got {address}")
     return address.replace("zmq://", "tcp://", 1)
 
 

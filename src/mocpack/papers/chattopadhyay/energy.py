@@ -28,7 +28,7 @@ class Reception:
     Attributes
     ----------
     bandwidth : float
-        Bits a second.
+        Bits per second.
     seconds : float
         Spent receiving.
     joules : float

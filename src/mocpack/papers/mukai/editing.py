@@ -34,7 +34,7 @@ from mocpack.registry import non_default_params
 FALLOFF = 0.5  # seconds to either side of a handle that its change reaches
 LIKENESS = 0.3
 PLANTED = 30.0  # how much more than others a joint minds being moved that stands on the ground
-ROUNDING = 2.5e-4  # metres: an edited file is written so fine that handles stay where they are
+ROUNDING = 2.5e-4  # meters: an edited file is written so fine that handles stay where they are
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Handle:
     joint : str or int
         Name or number of a joint; of a vertex animation, the number of a vertex.
     time : float, seconds
-    to : (3,), metres, optional
+    to : (3,), meters, optional
         Where in the world.
-    by : (3,), metres, optional
+    by : (3,), meters, optional
         By how much from where it is.
     rotation : (4,), optional
         The joint's rotation in the world, a quaternion x, y, z, w.
@@ -79,13 +79,13 @@ class Edit:
     ----------
     spline : EditableSpline
     misses : array, shape (H,)
-        How far each handle's joint is from where it shall be: metres, or radians.
+        How far each handle's joint is from where it shall be: meters, or radians.
     changes : array, shape (J,)
-        How far each joint (or vertex) moved at most, in any frame, in metres.
+        How far each joint (or vertex) moved at most, in any frame, in meters.
     changes_at_handles : array, shape (J,)
         The same at the times of handles alone.
     frames : range
-        The frames in which anything moved by a millimetre or more.
+        The frames in which anything moved by a millimeter or more.
     """
 
     spline: EditableSpline
@@ -106,7 +106,7 @@ class EditableSpline:
     form : Form
         How poses are written as rows.
     model : SplineModel
-    rounding : float, metres
+    rounding : float, meters
         How exactly `pack` writes it.
     """
 
@@ -173,11 +173,11 @@ class EditableSpline:
         return self.with_controls(points, band=band)
 
     def place(self, joint: str | int, time: float) -> F64:
-        """Return where a joint (or vertex) is at a time in seconds: (3,), metres."""
+        """Return where a joint (or vertex) is at a time in seconds: (3,), meters."""
         places, _ = self._world(self._rows(np.array([self._tau(time)])))
         return np.asarray(places[0, self._index(joint)])
 
-    def pulled(
+    def apply_handles(
         self,
         pulls: Sequence[Handle],
         *,

@@ -1,5 +1,6 @@
 """One page of all papers: from what their folders hold, drawn by a real browser."""
 
+import csv
 import json
 import re
 import struct
@@ -11,15 +12,16 @@ import pytest
 
 from mocpack.bench.papers import Paper
 from mocpack.bench.papers.page import reproduce_all, write_page
-from mocpack.bench.papers.verdicts import claim, compare, write_lines
+from mocpack.bench.papers.verdicts import Timing, compare, judge_claim, write_results
 from mocpack.errors import UsageError
 from naming import names
 
 LINES = [
-    compare("Table 1", "walk, KB", 24.0, "24"),
-    compare("Table 1", "jog, KB", 9.0, "6.8", why="<another> clip"),
-    claim("Section 5", "size falls with n_d", "grows", "falls", False, why="fewer tables"),
+    compare("Table 1", "size, KB", "walk", "24", literal=24.0, kind="size"),
+    compare("Table 1", "size of <others>, KB", "jog", "6.8", ours=9.0, kind="size", why="clip"),
+    judge_claim("Section 5", "n_d", "jog", "grows", "falls", False, why="fewer tables"),
 ]
+TIMINGS = [Timing("Table 2", "decode, ms", "walk", "30", "2")]
 
 
 def tiny_png():
@@ -43,12 +45,13 @@ def stand_in(number, counter):
         if number == "901":
             raise UsageError("no clip of 901")
         (out / "paper-900-table-1.md").write_text("| theirs | ours |\n|---|---|\n| 1 | <2> |\n")
-        write_lines(LINES, out)
+        write_results(LINES, TIMINGS, out)
         (out / "figure-7.png").write_bytes(tiny_png())
         svg = '<?xml version="1.0"?><svg viewBox="0 0 1 1" width="9"><path id="a"/></svg>'
         (out / "paper_900_curve.svg").write_text(svg)
 
     module.reproduce = reproduce
+    module.PAGE_NOTES = (f"Clips of {number}.",)
     return module
 
 
@@ -64,7 +67,7 @@ def page(tmp_path, monkeypatch):
     lines = []
     for _ in range(2):
         papers = [Paper(key, f"stand_in_{key}", "Nobody", 1900, "None") for key in ("900", "901")]
-        found = reproduce_all(papers, tmp_path, tmp_path, tell=lines.append)
+        found = reproduce_all(papers, tmp_path, tmp_path, on_progress=lines.append)
     return write_page(found, tmp_path), made, lines
 
 
@@ -89,13 +92,28 @@ def test_it_is_there_as_markdown_too(page):
     assert "![Figure 7](900/figure-7.png)" in text
 
 
-def test_every_printed_figure_has_a_line_and_they_are_counted(page):
+def test_the_page_has_a_row_per_claim_notes_timings_and_counts(page):
     text = (page[0].parent / "verdicts.md").read_text()
-    assert "| Nobody 1900 | 3 | 1 | 0 | 0 | 2 | 0 | 0 |" in text
-    assert "| Nobody 1900 | 0 | 0 | 0 | 0 | 0 | 0 | 0 |" in text  # the one that was not made
-    assert "| Table 1 | walk, KB | 24 | 24 | same |" in text
-    assert "| Section 5 | size falls with n_d | grows | falls | different: fewer tables |" in text
-    assert "different: &lt;another&gt; clip" in page[0].read_text()
+    assert "| Nobody 1900 | 3 | 1 | 0 | 2 | 0 | 0 |" in text
+    assert "| Nobody 1900 | 0 | 0 | 0 | 0 | 0 | 0 |" in text  # the one that was not made
+    assert "- Clips of 900." in text
+    assert "| Table 1 | size, KB | 24 | 24 | – | reproduced |  |" in text
+    assert "| Section 5 | n_d | grows | – | falls | worse | fewer tables |" in text
+    assert "| Table 2 | decode, ms | 30 | 2 |" in text
+    assert "size of &lt;others&gt;, KB" in page[0].read_text()
+
+
+def test_every_printed_number_is_a_row_of_the_csv(page):
+    text = (page[0].parent / "verdicts.csv").read_text(encoding="utf-8")
+    rows = [*csv.DictReader(text.splitlines())]
+    assert [row["verdict"] for row in rows] == ["reproduced", "worse", "worse"]
+    assert {row["paper"] for row in rows} == {"stand_in_900"}
+
+
+def test_a_papers_folder_has_its_summary(page):
+    text = (page[0].parent / "900" / "summary.md").read_text()
+    assert "| 1 | 0 | 2 | 0 | 0 |" in text
+    assert "| Table 2 | decode, ms | 30 | 2 |" in text
 
 
 def test_a_finished_paper_says_what_made_it(page):

@@ -1,50 +1,98 @@
-"""Lines of a printed figure and ours: what may stand in them, and that files keep them."""
+"""Lines of a printed figure and ours: the rule of their verdicts, and that files keep them."""
 
 import pytest
 
 from mocpack.bench.papers.verdicts import (
+    NONE,
+    TOLERANCES,
     Line,
-    claim,
+    Timing,
     compare,
     count_kinds,
+    judge_claim,
+    note_formula,
     read_lines,
+    read_timings,
     verdict,
-    write_lines,
+    write_results,
 )
 from naming import naming
 
 
-def test_half_a_unit_of_the_last_printed_digit_is_the_same():
-    assert verdict(7.4, "7", within=0.0) == "same"
-    assert verdict(7.6, "7", within=0.0) == "worse"
-    assert verdict(7.04, "7.0", within=0.0) == "same"
-    assert verdict(7.06, "7.0", within=0.0) == "worse"
+def line(ours, printed="10", **options):
+    return compare("Table 1", "size", "x", printed, literal=ours, kind="size", **options)
 
 
-def test_more_may_be_better_and_a_count_has_no_better():
-    assert verdict(2.0, "1.0", less_is_better=False) == "better"
-    assert verdict(2.0, "1.0", less_is_better=None) == "different"
+def test_half_a_unit_of_the_last_printed_digit_is_reproduced():
+    assert verdict(7.4, "7", kind="count") == "reproduced"
+    assert verdict(7.6, "7", kind="count") == "worse"
+    assert verdict(7.04, "7.0", kind="count") == "reproduced"
+    assert verdict(7.06, "7.0", kind="count") == "worse"
 
 
-def test_what_cannot_be_had_says_why():
-    assert verdict(None, "3", why="no clip") == "not made: no clip"
-    assert compare("Table 1", "x", None, "3").ours == "–"
-    assert compare("Table 1", "x", 3.0, None).verdict == "not in the paper"
+@pytest.mark.parametrize("kind", TOLERANCES)
+def test_the_tolerance_is_the_same_in_both_directions(kind):
+    inside, outside = 0.99 * TOLERANCES[kind], 1.01 * TOLERANCES[kind] + 1e-6
+    for sign, other in ((-1, "better"), (1, "worse")):
+        assert verdict(100 * (1 + sign * inside), 100.0, kind=kind) == "reproduced"
+        assert verdict(100 * (1 + sign * outside), 100.0, kind=kind) == other
 
 
-def test_a_claim_holds_or_differs():
-    assert claim("Figure 7", "it falls", "falls", "falls", True, why="never said").verdict == "same"
-    assert claim("Figure 7", "it falls", "falls", "grows", False).verdict == "different"
+@pytest.mark.parametrize("ours", [5.0, 20.0])
+def test_another_clip_is_not_comparable_in_either_direction(ours):
+    assert line(ours, why="another clip", comparable=False).verdict == "not comparable"
+
+
+@pytest.mark.parametrize("ours", [5.0, 20.0])
+def test_better_and_worse_both_have_a_reason(ours):
+    assert line(ours).reason
+    assert line(ours, why="62 columns").reason == "62 columns"
+    assert not line(10.0, why="62 columns").reason
+    with pytest.raises(ValueError, match=naming("Table 1 reason")):
+        Line("Table 1", "size", "x", "1", "2", NONE, "better")
+
+
+def test_more_may_be_better_and_a_count_has_no_better_direction():
+    assert verdict(2.0, "1.0", kind="share", less_is_better=False) == "better"
+    for ours in (0.5, 2.0):
+        assert verdict(ours, "1.0", kind="share", less_is_better=None) == "worse"
+
+
+def test_the_literal_figure_is_judged_and_ours_where_there_is_none():
+    both = compare("Table 1", "size", "x", "10", literal=12.0, ours=5.0, kind="size")
+    assert (both.literal, both.ours, both.verdict) == ("12", "5", "worse")
+    alone = compare("Table 1", "size", "x", "10", ours=5.0, kind="size")
+    assert (alone.literal, alone.verdict) == (NONE, "better")
+
+
+def test_a_missing_figure_is_not_measured_even_if_it_were_not_comparable():
+    for comparable in (True, False):
+        assert line(None, why="no clip", comparable=comparable).verdict == "not measured"
+
+
+def test_a_formula_is_no_measurement_and_shows_the_real_number():
+    found = note_formula("Table 1", "size", "jog", "10.9", "10.81", "12.54")
+    assert (found.literal, found.ours, found.verdict) == ("10.81", "12.54", "not measured")
+
+
+def test_a_claim_is_reproduced_or_worse():
+    for holds, said in ((True, "reproduced"), (False, "worse")):
+        assert judge_claim("Figure 7", "it falls", "x", "falls", "?", holds).verdict == said
 
 
 def test_a_verdict_of_another_kind_is_refused():
-    with pytest.raises(ValueError, match=naming("same better worse different 'fine'")):
-        Line("Table 1", "x", "1", "2", "fine")
+    with pytest.raises(ValueError, match=naming("reproduced better worse 'fine'")):
+        Line("Table 1", "size", "x", "1", "2", NONE, "fine")
 
 
-def test_lines_come_back_from_their_file(tmp_path):
-    lines = [compare("Table 1", 'a "b", c', 1.0, "1"), Line("x", "ü", "–", "1 | 2", "better: so")]
-    write_lines(lines, tmp_path)
+def test_lines_and_timings_come_back_from_their_files(tmp_path):
+    lines = [
+        compare("Table 1", 'a "b", c', "x", "1", ours=1.0, kind="size"),
+        Line("x", "ü", "y", "–", "1 | 2", NONE, "better", "so"),
+    ]
+    timings = [Timing("Table 2", "decode, ms", "x", "30", "2")]
+    write_results(lines, timings, tmp_path)
     assert read_lines(tmp_path) == lines
+    assert read_timings(tmp_path) == timings
     assert count_kinds(lines)["better"] == 1
     assert read_lines(tmp_path / "none") == []

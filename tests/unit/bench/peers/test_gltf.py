@@ -1,4 +1,4 @@
-"""glTF's optimisers through the same door: what they write, read back and measured."""
+"""glTF's optimizers through the same door: what they write, read back and measured."""
 
 import pytest
 

@@ -8,22 +8,13 @@ import numpy as np
 import pytest
 
 import mocpack
+from keysine_payload import FIRST_FRAME_ALONE, GRID, THOROUGH, read_head, written_head
 from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
 from mocpack.clip import Clip, measure_error
 from mocpack.codec import Payload
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine import codec as codec_module
-from mocpack.codecs.keysine.artefacts import Artefacts
-from mocpack.codecs.keysine.packing import draft
-from mocpack.codecs.keysine.payload import (
-    FIRST_FRAME_ALONE,
-    GRID,
-    THOROUGH,
-    open_payload,
-    read_head,
-    written_head,
-)
+from mocpack.codecs.keysine.payload import open_payload
 from mocpack.errors import BoundError, CorruptionError, FormatError
 from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, hard_clips, walk
 from naming import naming
@@ -235,20 +226,6 @@ def test_a_grid_of_too_many_channels_is_refused_and_auto_takes_none():
         CODEC.encode(clip)
     payload = Keysine(max_error=BOUND).encode(clip)
     assert mode_of(payload, clip) == 0
-
-
-def test_no_grid_is_searched_twice(monkeypatch):
-    asked = []
-
-    def watched(clip, settings, groups, outline, **options):
-        asked.append((outline.unit, tuple(options["shares"] or ())))
-        return draft(clip, settings, groups, outline, **options)
-
-    seen = Artefacts(jitter=2.0, foot_skates={})
-    monkeypatch.setattr(Artefacts, "measure", lambda *_: seen)
-    monkeypatch.setattr(codec_module, "draft", watched)
-    Keysine(max_error=BOUND, mode="grid").encode(LONG.frames(0, 40))
-    assert len(asked) == len(set(asked)) == len(codec_module.GRID_STEPS)
 
 
 def test_auto_takes_the_smaller_mode():

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from keysine_payload import read_head, sealed_head, stated_unit, written_head
+from keysine_tracks import AXES_BITS, BASIS
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.payload import read_head, sealed_head, stated_unit, written_head
-from mocpack.codecs.keysine.tracks import AXES_BITS, BASIS
 from mocpack.errors import FormatError
 from mocpack.testing.motions import walk
 from reference.keysine_head import read_head as read_slowly

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack import rotations
-from mocpack.clip import Clip, measure_error
-from mocpack.codecs.keysine import Keysine, planning
-from mocpack.codecs.keysine.payload import read_head
-from mocpack.codecs.keysine.tracks import (
+from keysine_payload import read_head
+from keysine_tracks import (
     MEAN,
     ORIGIN,
     ROTATION_KIND,
     TRANSLATION_KIND,
     Rotation,
     Translation,
+    first_channels,
 )
+from mocpack import rotations
+from mocpack.clip import Clip, measure_error
+from mocpack.codecs.keysine import Keysine
 from mocpack.errors import FormatError
 from mocpack.hinges import Hinges
 from mocpack.metrics.angles import largest_angle
@@ -125,7 +126,7 @@ def test_each_axis_is_one_channel(clip):
     table = table_of(payload, clip)
     assert (table[1:, ROTATION_KIND] == [4, 4, 1, 4, 4]).all()
     assert table[3, TRANSLATION_KIND] == Translation.SLIDING
-    firsts = planning.first_channels(table, clip.skeleton)
+    firsts = first_channels(table, clip.skeleton)
     assert len(firsts) == 3 + 3 + 1 + 2 + 1 + 1 + 1
 
 
@@ -275,7 +276,8 @@ def test_limbs_without_hinges_keep_the_bound_beside_one_that_has_them(bound):
     codec = Keysine(max_error=bound, mode="transform")
     made = codec.encode(clip)
     assert measure_error(clip, codec.decode(made, clip.header)).max <= bound
-    assert len(made) < 1.02 * len(codec.encode(plain))
+    # the search of hinged limbs tries fewer settings, which costs a short clip some bytes
+    assert len(made) < 1.08 * len(codec.encode(plain))
 
 
 def clip_arrays(clip):
@@ -285,11 +287,9 @@ def clip_arrays(clip):
 def test_a_joint_a_little_off_its_hinge_is_coded_on_it():
     bound = 1e-3
     clip = limbs(leaving=2e-6)
-    table = planning.outline(clip, bound, key_step=8).table
-    assert table[2, ROTATION_KIND] == Rotation.HINGE
     far = limbs(leaving=1e-3)
-    table = planning.outline(far, bound, key_step=8).table
-    assert table[2, ROTATION_KIND] == Rotation.VECTOR
-    for one in (clip, far):
-        back = Keysine(max_error=bound).decode(Keysine(max_error=bound).encode(one), one.header)
-        assert measure_error(one, back).max <= bound
+    codec = Keysine(max_error=bound)
+    for one, kind in ((clip, Rotation.HINGE), (far, Rotation.VECTOR)):
+        payload = codec.encode(one)
+        assert table_of(payload, one)[2, ROTATION_KIND] == kind
+        assert measure_error(one, codec.decode(payload, one.header)).max <= bound

@@ -1,46 +1,18 @@
-"""Predictors: which channels foretell which, and that files hold and keep them."""
+"""Predictors: which channels predict which, and that files hold and keep them."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from keysine_payload import read_head, written_head
+from mocpack import rotations
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.clip import measure_error
-from mocpack.codecs.keysine import Keysine, prediction
-from mocpack.codecs.keysine.payload import read_head, written_head
+from mocpack.clip import Clip, measure_error
+from mocpack.codecs.keysine import Keysine
+from mocpack.codecs.keysine.codec import encode_natively
+from mocpack.skeleton import Skeleton
 from reference import keysine as reference
-
-
-def observed(rng, *, factor=0.75):
-    """Return four channels of two tracks, of which the third is a multiple of the first."""
-    paces = np.tile(np.arange(20), 30)
-    wanted = rng.normal(size=(4, 600)) * 20
-    wanted[2] = factor * wanted[0] + rng.normal(size=600) * 0.3
-    wanted[:, paces == 0] = 0
-    firsts = np.array([0, 0, 2, 2])
-    steps = np.ones_like(wanted)
-    return prediction.Observed(wanted, np.round(wanted), steps, paces, firsts, 5000)
-
-
-def test_a_channel_that_follows_another_is_found():
-    found = prediction.choose(observed(np.random.default_rng(1)), repeats=1.0)
-    assert found.tolist() == [[2, 0, 0, 12]]
-
-
-def test_channels_that_have_nothing_to_do_with_one_another_foretell_nothing():
-    found = prediction.choose(observed(np.random.default_rng(1), factor=0.0), repeats=1.0)
-    assert not len(found)
-
-
-def test_a_predictor_must_save_more_than_it_costs():
-    seen = observed(np.random.default_rng(1))
-    assert not len(prediction.choose(seen, repeats=1e-6))
-
-
-def test_a_clip_in_which_nothing_moves_has_no_predictors():
-    seen = observed(np.random.default_rng(1))
-    assert not len(prediction.choose(replace(seen, steps=0 * seen.steps), repeats=1.0))
 
 
 @pytest.fixture(scope="module")
@@ -53,10 +25,33 @@ def payload(clip):
     return Keysine(max_error=1e-3).encode(clip)
 
 
-def test_real_motion_has_predictors_and_is_smaller_with_them(clip, payload, monkeypatch):
+def test_real_motion_has_predictors_and_is_smaller_with_them(clip, payload):
     assert len(read_head(payload, clip.header).predictors) > 3
-    monkeypatch.setattr(Keysine, "_predictors", lambda *_, **__: None)
-    assert len(payload) < len(Keysine(max_error=1e-3).encode(clip))
+    without = encode_natively(Keysine(max_error=1e-3), clip, {"predictor_bits": 1e9}).payload
+    assert not len(read_head(without, clip.header).predictors)
+    assert len(payload) < len(without)
+
+
+def test_a_channel_that_follows_another_is_predicted_by_it():
+    rng = np.random.default_rng(1)
+    swing = np.cumsum(rng.normal(size=(240, 3)), axis=0)
+    swing = 0.1 * (swing - swing.mean(0)) / swing.std()
+    skeleton = Skeleton(
+        ("Root", "Left", "Right"),
+        (-1, 0, 0),
+        np.array([[0, 0, 0], [0.2, 0, 0], [-0.2, 0, 0]]),
+        np.array([[0.3, 0.2, 0.1], [0.3, 0.2, 0.1]]),
+        (1, 2),
+    )
+    vectors = np.stack([0 * swing, swing, 0.75 * swing], axis=1)
+    clip = Clip.build(
+        skeleton, rotations.from_rotvec(vectors), np.zeros((240, 1, 3)), frame_rate=60
+    )
+    table = read_head(Keysine(max_error=1e-3).encode(clip), clip.header).predictors
+    assert len(table)
+    assert (table[:, 0] >= 3).all()  # the right limb's channels
+    assert (table[:, 1] < 3).all()  # the left limb's
+    assert (np.abs(table[:, 3] - 12) <= 1).any()  # sixteenths
 
 
 def test_predictors_are_read_alike_by_the_readable_decoder(clip, payload):

@@ -1,4 +1,4 @@
-"""Windows by the native writer: the frames that the decoder gives, and no others are asked for."""
+"""Windows by the native writer: the frames that the decoder gives, and no others are requested."""
 
 from types import SimpleNamespace
 

@@ -181,7 +181,7 @@ def test_a_joint_off_its_axes_is_held_by_the_nearest_angles(axes, still):
     assert measure_error(clip, back).max <= 5e-3
 
 
-def test_a_source_that_rounds_past_its_limits_keeps_a_bound_of_a_micrometre():
+def test_a_source_that_rounds_past_its_limits_keeps_a_bound_of_a_micrometer():
     time = np.arange(40)[:, np.newaxis] / 30
     clip = arm(np.clip(np.sin(5 * time), -0.5, 0.4 + 9e-7), (-0.5, 0.4))
     back = mocpack.decode(mocpack.encode(clip, max_error="0.3um"))

@@ -16,7 +16,7 @@ from mocpack.papers.beaudoin.codec.coefficient_search import (
     random_descent,
 )
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError
-from mocpack.papers.beaudoin.codec.selection import analyse
+from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.signals import from_signals
 from mocpack.testing import walk
 from mocpack.testing.motions import chain
@@ -43,7 +43,7 @@ class Table:
 
 
 def setup(clip, ratio=8.0, stride=1):
-    found = analyse(clip, rotation="euler", update="4-4")
+    found = analyze(clip, rotation="euler", update="4-4")
     weights = point_weights(clip.skeleton, "eps_x_cm")
     error = CountedError(PositionError(clip, found.plan, weights, stride=stride), found.ranking)
     return found, error, found.standard_counts(ratio)
@@ -115,7 +115,7 @@ def test_any_metric_can_be_the_target():
     screened = MetricJudge(found.ranking, rotation_error, receivers, PositionJudge(error))
 
     def error_of(counts):
-        return rotation_error(lifting.inverse(found.ranking.kept(counts)))
+        return rotation_error(lifting.inverse(found.ranking.strongest(counts)))
 
     for judge in (every, screened):
         outcome = random_descent(start, found.moving, 40, judge, seed=0)

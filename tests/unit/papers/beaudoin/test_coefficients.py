@@ -33,18 +33,18 @@ def test_rounding_is_to_the_nearest_step(bits):
     values = sparse()
     rounded = round_coefficients(values, bits, is_place=PLACES)
     missed = np.abs(rounded.coefficients() - values).max(1)
-    steps = np.where(PLACES, rounded.place_step, rounded.turn_step)
+    steps = rounded.steps
     assert (missed <= 0.5 * steps * (1 + 1e-9)).all()
     # the largest coefficient takes all the bits, and no more
     assert np.abs(rounded.numbers).max() <= 32255 >> (16 - bits)
-    assert rounded.turn_step == pytest.approx(
+    assert rounded.steps[~PLACES][0] == pytest.approx(
         np.abs(values[~PLACES]).max() / (32255 >> (16 - bits)), rel=1e-6
     )
 
 
 def test_a_root_far_away_does_not_coarsen_the_steps():
     rounded = round_coefficients(sparse(), 16, is_place=PLACES)
-    assert rounded.place_step < 2e-4
+    assert rounded.steps[PLACES][0] < 2e-4
     assert rounded.coefficients()[0, 0] == pytest.approx(8000.125, abs=1e-4)
 
 
@@ -78,3 +78,18 @@ def test_every_cut_is_a_format_error(packed):
     for end in range(len(data)):
         with pytest.raises(FormatError):
             decode_coefficients(data[:end], PLACES, 300, packed=packed)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_step_per_signal_rounds_small_signals_more_finely_and_comes_back(packed):
+    values = sparse()
+    values[-1] *= 1e-3
+    shared, own = (
+        round_coefficients(values, 8, is_place=PLACES, step_per_signal=s) for s in (False, True)
+    )
+    assert own.steps[-1] < 0.01 * shared.steps[-1]
+    data = encode_coefficients(own, packed=packed, step_per_signal=True)
+    back = decode_coefficients(data, PLACES, 300, packed=packed, step_per_signal=True)
+    np.testing.assert_allclose(back, own.coefficients(), rtol=1e-6)
+    some = decode_some(data, PLACES, 300, np.array([0, 3]), packed=packed, step_per_signal=True)
+    np.testing.assert_array_equal(some, back[[0, 3]])

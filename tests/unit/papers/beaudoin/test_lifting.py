@@ -44,7 +44,7 @@ def test_one_level_by_hand():
 
 
 def test_the_wide_update_by_hand():
-    # a single detail of 32 lifts its neighbours by 9 and the next ones by -1
+    # a single detail of 32 lifts its neighbors by 9 and the next ones by -1
     details = np.zeros((1, 16))
     details[0, 8 + 4] = 32.0
     signal = lifting.inverse(details, update="4-4")

@@ -3,7 +3,7 @@ import pytest
 
 from mocpack.kinematics import end_positions
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError, phases_of
-from mocpack.papers.beaudoin.codec.selection import analyse
+from mocpack.papers.beaudoin.codec.selection import analyze
 from mocpack.papers.beaudoin.codec.signals import ROTATIONS, from_signals, layout, to_signals
 from mocpack.testing import hard_clips
 
@@ -57,7 +57,7 @@ def test_every_change_is_exact_however_large(name, rotation):
 
 def test_more_and_fewer_coefficients_change_the_error_as_counted():
     clip = CLIPS["walk"]
-    found = analyse(clip, rotation="euler", update="4-4")
+    found = analyze(clip, rotation="euler", update="4-4")
     weights = np.ones(len(clip.skeleton) + 5)
     error = CountedError(PositionError(clip, found.plan, weights), found.ranking)
     counts = found.standard_counts(6.0)

@@ -3,7 +3,7 @@ import pytest
 
 from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.selection import (
-    analyse,
+    analyze,
     check_parameters,
     choose_counts,
     rank,
@@ -21,7 +21,7 @@ def two_signals():
 
 def test_kept_are_the_strongest_of_each_signal():
     ranking = rank(two_signals(), "4-4")
-    kept = ranking.kept(np.array([3, 0]))
+    kept = ranking.strongest(np.array([3, 0]))
     assert np.count_nonzero(kept[0]) == 3
     assert not kept[1].any()
     dropped = ranking.strengths[0][kept[0] == 0]
@@ -30,7 +30,7 @@ def test_kept_are_the_strongest_of_each_signal():
 
 def test_what_lies_between_two_ranks_is_the_difference_of_two_truncations():
     ranking = rank(two_signals(), "4-4")
-    few, many = (lifting.inverse(ranking.kept(np.array([0, m]))) for m in (2, 7))
+    few, many = (lifting.inverse(ranking.strongest(np.array([0, m]))) for m in (2, 7))
     step = ranking.between(np.array([1]), np.array([2]), np.array([7]))
     np.testing.assert_allclose(step[0], (many - few)[1], atol=1e-12)
 
@@ -54,7 +54,7 @@ def test_constants_cost_one_coefficient_beside_the_budget():
 
 
 def test_a_ratio_of_one_keeps_everything():
-    found = analyse(walk(0.4), rotation="euler", update="4-4")
+    found = analyze(walk(0.4), rotation="euler", update="4-4")
     assert (found.standard_counts(1.0)[found.moving] == 24).all()
 
 

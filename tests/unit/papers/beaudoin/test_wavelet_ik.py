@@ -96,7 +96,7 @@ def test_hinges_of_an_asf_skeleton_stay_hinges():
         to_dofs(back)  # refuses joints that turn about other axes than their own
 
 
-def test_feet_slide_less_at_the_size_of_the_optimised_codec():
+def test_feet_slide_less_at_the_size_of_the_optimized_codec():
     clip = load_clip("cmu/02_01", COMMITTED).frames(1, 344)
     size, corrected = round_trip(WaveletIk(), clip)
     larger, plain = round_trip(WaveletOpt(ratio=25), clip)

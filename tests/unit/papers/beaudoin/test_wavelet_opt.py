@@ -21,7 +21,7 @@ def round_trip(codec, clip):
 
 @pytest.mark.parametrize("search", ["fast", "exact"])
 @pytest.mark.parametrize("name", MOTIONS)
-def test_optimised_is_never_worse_than_standard(name, search):
+def test_optimized_is_never_worse_than_standard(name, search):
     clip = MOTIONS[name]
     for ratio in (4.0, 15.0):
         _, standard = round_trip(Wavelet(ratio=ratio, bits=16), clip)

@@ -45,7 +45,7 @@ def test_one_signal_is_read_by_itself():
     np.testing.assert_array_equal(decode_some(data, np.array([0, 2]), 3), values[[0, 2]])
 
 
-def test_one_signal_is_read_though_its_neighbours_are_broken():
+def test_one_signal_is_read_though_its_neighbors_are_broken():
     whole = encode_words(np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]]))
     broken = words(1000, 1000, 33281, 0) + whole[8:16] + words(1024, 1024, 1024, 0)
     np.testing.assert_array_equal(decode_some(broken, np.array([1]), 3), [[4, 5, 6]])

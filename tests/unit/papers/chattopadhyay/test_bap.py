@@ -47,7 +47,7 @@ def test_buckets_have_equal_shares():
     assert indices.ravel().tolist() == [1, 0, 1, 0]
 
 
-def test_a_spike_takes_one_bucket_and_the_rest_is_shared_anew():
+def test_a_spike_takes_one_bucket_and_the_rest_is_shared_again():
     table, indices = lookup([[0.0]] * 5 + [[1.0], [2.0], [3.0]], bits=2)
     assert table.tolist() == [0, 1, 2, 3]
     assert indices.ravel().tolist() == [0, 0, 0, 0, 0, 1, 2, 3]

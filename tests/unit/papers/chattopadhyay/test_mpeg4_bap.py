@@ -27,11 +27,11 @@ def decoded_matrix(codec, clip):
     return codec.decode_matrix(lambda at, size: payload[at : at + size], clip.header)
 
 
-def test_integers_are_counted_in_millimetres_and_hundred_thousandths_of_a_radian():
+def test_integers_are_counted_in_millimeters_and_hundred_thousandths_of_a_radian():
     units = integer_units(WALK.skeleton, 1.0)
     row = np.zeros(WALK.skeleton.channel_count)
     row[0], row[3] = 0.0124, -0.0064  # 12.4 mm, -640 units of 1e-5 radian
-    integers = units.quantise(row[np.newaxis])[0]
+    integers = units.quantize(row[np.newaxis])[0]
     assert (integers[0], integers[3]) == (12, -5)
     assert units.restore(integers)[[0, 3]] == pytest.approx([0.012, -0.0064])
 
@@ -59,7 +59,7 @@ def test_an_i_frame_holds_values_and_p_frames_hold_changes():
     columns = WALK.skeleton.channel_count
     intra = decode_plane(read.sized(), 1, columns)
     predicted = decode_plane(read.rest(), 6, columns)
-    targets = integer_units(WALK.skeleton, 1.0).quantise(to_dofs(WALK)[:7])
+    targets = integer_units(WALK.skeleton, 1.0).quantize(to_dofs(WALK)[:7])
     assert np.array_equal(intra, targets[:1])
     assert np.array_equal(predicted, np.diff(targets, axis=0))
 
@@ -94,7 +94,7 @@ def test_dropping_frames_makes_the_payload_smaller():
 
 def test_sparsing_strays_at_most_by_mean_and_threshold():
     units = integer_units(WALK.skeleton, 1.0)
-    targets = units.quantise(to_dofs(WALK))
+    targets = units.quantize(to_dofs(WALK))
     found = np.rint(decoded_matrix(Mpeg4Bap(K=0.2), WALK) / (units.steps * units.units))
     changes = np.diff(targets, axis=0)
     bound = np.abs(changes.mean(0)) + 0.2 * 5 * changes.std(0)

@@ -72,16 +72,30 @@ def made(jog):
 def test_every_printed_number_has_a_line(made):
     lines = table_lines([made])
     jogs = [line for line in lines if line.what.startswith("jog (bvh)")]
-    # Table 1: three sizes and three ratios, and the share; Table 2: six numbers
-    assert len(jogs) == 6 + 1 + 6
-    by_what = {line.what: line for line in lines}
-    assert by_what["jog (bvh), indexed, KB"].printed in ("10.9", "27.74")
+    # Table 1: three sizes, three ratios and the share; section 3.2: one; Table 2: six numbers
+    assert len(jogs) == 3 + 3 + 1 + 1 + 6
     (share,) = [line for line in jogs if line.printed == "49"]
-    assert share.kind == "different"
-    (energies,) = [line for line in lines if names(line.what, "equation 11")]
-    assert names(energies.ours, "60 of 60")
-    (bounds,) = [line for line in lines if names(line.what, "jog, T, bytes")]
-    assert bounds.verdict == "same"
+    assert share.verdict == "worse"
+    (energies,) = [line for line in lines if names(line.claim, "equation 11")]
+    assert names(energies.literal, "60 of 60")
+    (bounds,) = [line for line in lines if names(line.claim, "jog: T, bytes")]
+    assert bounds.literal == bounds.printed
+
+
+def test_sizes_for_62_columns_are_formulas_beside_the_real_payload(made):
+    (indexed,) = [
+        line
+        for line in table_lines([made])
+        if line.where == "Table 1" and line.claim.startswith("indexed")
+    ]
+    assert (indexed.printed, indexed.literal) == ("10.9", "10.81")
+    assert float(indexed.ours) == pytest.approx(made.indexed.real / KB, abs=0.01)
+    assert indexed.verdict == "not measured"
+
+
+def test_decoding_times_stand_beside_the_printed_gigacycles(made):
+    times = paper_001._decoder_timings([made], {made.source.title: [1000.0, 2000.0, 3e4, 4e4]})
+    assert [(t.printed, t.ours) for t in times] == [("0.65", "5.44"), ("0", "0.136")]
 
 
 def test_the_tables_print_all_shares_beside_ours(made):
@@ -122,7 +136,7 @@ def test_figures_are_drawn_with_their_numbers_beside_them(surface, tmp_path):
     assert len(rows) == 1 + 3 * surface.sizes.size
     lines = bap_figures.figure_lines(surface, [surface])
     assert {line.where for line in lines} == {
-        "Figure 5", "Figure 6", "Figure 7", "Section 5.1.1", "Section 5.2",
+        "Figures 5 and 7", "Figure 6", "Figure 7", "Section 5.1.1", "Section 5.2",
     }  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def test_still_joints_ride_on_the_body_above():
     bodies = bodies_of(helper_clip())
     assert bodies.joints.tolist() == [0, 2]
     assert bodies.owners.tolist() == [0, 0, 1]
-    # half a metre along the helper's x axis, which is the root's y
+    # half a meter along the helper's x axis, which is the root's y
     np.testing.assert_allclose(bodies.attachments[1], [0, 1.5, 0], atol=1e-12)
     assert bodies.lengths.tolist() == pytest.approx([1.5, 0.2])
     assert not bodies.twist_places.any()

@@ -89,7 +89,7 @@ def test_every_hard_clip_comes_back(name, frame_of):
     assert rotations.angle_between(back.rotations, clip.rotations).max() < 1e-7
 
 
-def test_every_real_clip_comes_back_within_a_nanometre():
+def test_every_real_clip_comes_back_within_a_nanometer():
     paths = collection("asfamc", COMMITTED)
     names = ("16_32", "49_04", "05_03", "85_12")
     paths += [require_clip(f"cmu/{name}", COMMITTED) for name in names]

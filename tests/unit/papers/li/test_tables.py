@@ -16,7 +16,6 @@ from mocpack.papers.li.tables import curves as li_curves
 from mocpack.papers.li.tables import lines as li_lines
 from mocpack.papers.li.tables import reproduce as paper_004
 from mocpack.testing import walk
-from naming import names
 
 WALK = walk(1.0)
 
@@ -86,7 +85,7 @@ def test_converted_angles_of_a_turned_bone_differ_by_its_turn():
 
 
 def test_figure_9_shows_both_motions():
-    points = paper_004.sweep(WALK, "IKBP as printed")
+    points = [paper_004.measure(WALK, codec) for codec in paper_004.ikbp_codecs()]
     figure = paper_004.poses(WALK, points)
     assert [axes.get_title().split(",")[0] for axes in figure.axes] == ["original", "decoded"]
 
@@ -106,24 +105,48 @@ def test_curves_are_written(tmp_path):
     assert figure.axes[0].get_title() == "walk"
 
 
+def test_every_curve_has_eighty_points_or_nearly():
+    for method, codecs in li_curves.METHODS.items():
+        assert 70 <= len(codecs) <= 80, method
+    levers = {codec.lever for codec in li_curves.spblf_codecs(open_loop=False)}
+    assert len(levers) == 4
+
+
 def test_every_row_of_the_arm_has_a_line_with_its_verdict():
     clip = load_clip("cmu/16_32").frames(1, 60)
     finest, coarsest = (replace(paper_004.AS_PRINTED, step=step) for step in (1e-4, 0.3))
     points = [paper_004.measure(clip, codec) for codec in (finest, coarsest)]
     curves = {"walk": dict.fromkeys(paper_004.METHODS, points)}
-    times = {"IKBP": (0.001, 0.0005)}
-    lines = li_lines.paper_lines(curves, {"walk": clip}, times)
+    extras = li_lines.Extras({"walk": (3.0, 2.0, 2.5)}, {"walk": [(3.0, 2.0), (1.0, 0.9)]})
+    lines = li_lines.paper_lines(curves, {"walk": clip}, extras)
     by_table = [sum(line.where == f"Table {n}" for line in lines) for n in range(1, 7)]
-    assert by_table == [25, 25, 0, 0, 8, 2]
-    (encoding,) = [line for line in lines if "encoding" in line.what]
-    assert (encoding.printed, encoding.ours, encoding.verdict) == ("1.26", "1", "better")
-    missing = next(line for line in lines if line.what == "kick, frames")
-    assert missing.kind == "not made"
-    assert "bandai/" in missing.verdict
-    assert {line.kind for line in lines if line.where == "Table 2"} == {"different"}
+    # Table 1 has five more, of IKBP with every integer counted
+    assert by_table == [25 + 5, 25, 0, 0, 8, 0]
+    missing = next(line for line in lines if line.what == "kick")
+    assert missing.verdict == "not measured"
+    assert "bandai/" in missing.reason
+    said = {line.claim.partition(":")[2]: line.verdict for line in lines if "Section" in line.where}
+    assert said[" k = 2 takes fewer bits than k = 1"] == "worse"
+    assert said[" progressive decoding of cut files"] == "reproduced"
+
+
+def test_an_error_above_the_papers_scale_is_reproduced_only_above_it():
+    for ours, said in (([200.0], "reproduced"), ([0.5], "better")):
+        line = li_lines._arm_line("Table 1", "walk, cm: IBKF", "x", [np.inf], ours, None)
+        assert (line.printed, line.verdict) == ("above 100", said)
+    other = li_lines._arm_line("Table 3", "ballet, cm: IBKF", "x", [np.inf], [0.5], None)
+    assert other.verdict == "not comparable"
+
+
+def test_times_stand_beside_table_6():
+    encode, decode = li_lines.paper_timings({"IKBP": (0.001, 0.0005)})
+    assert (encode.printed, encode.ours) == ("1.26", "1")
+    assert (decode.printed, decode.ours) == ("1.32", "0.5")
 
 
 def test_a_method_that_leads_at_some_rates_only_does_not_lead():
-    assert li_lines.leads_everywhere(["IKBP as printed"] * 5) == "same"
-    some = ["IKBP as printed", "FKBC", "DWT", "FKBC", "IBKF"]
-    assert names(li_lines.leads_everywhere(some), "different: IKBP 1 5")
+    points = {m: [point(0.5, 2.0), point(5.0, 1.0)] for m in li_lines.METHODS_COMPARED}
+    points["FKBC"] = [point(0.5, 1.5), point(5.0, 1.4)]
+    lines = [*li_lines._leader_lines({"walk": points})]
+    assert lines[0].verdict == "worse"
+    assert lines[0].ours == "2 of 5: FKBC, FKBC, FKBC, IKBP as printed, IKBP as printed"

@@ -34,7 +34,7 @@ def places(data):
 def test_a_held_joint_is_where_it_was_asked_to_be_in_the_file(jump):
     spline = open_spline(jump)
     goal = spline.place("LeftHand", TIME) + np.array([0.1, 0.15, 0.1])
-    edit = spline.pulled([Handle("LeftHand", TIME, to=goal)])
+    edit = spline.apply_handles([Handle("LeftHand", TIME, to=goal)])
     hand = CLIP.skeleton.index("LeftHand")
     after = places(edit.spline.pack())
     assert np.linalg.norm(after[100, hand] - goal) < 1e-3
@@ -42,7 +42,7 @@ def test_a_held_joint_is_where_it_was_asked_to_be_in_the_file(jump):
 
 
 def test_other_joints_hardly_move_and_what_moves_is_reported(jump):
-    edit = open_spline(jump).pulled([Handle("LeftHand", TIME, by=(0.1, 0.15, 0.1))])
+    edit = open_spline(jump).apply_handles([Handle("LeftHand", TIME, by=(0.1, 0.15, 0.1))])
     moved = np.linalg.norm(places(edit.spline.pack()) - places(jump), axis=-1)
     np.testing.assert_allclose(edit.changes, moved.max(axis=0), atol=1e-5)
     np.testing.assert_allclose(edit.changes_at_handles, moved[100], atol=1e-5)
@@ -51,7 +51,9 @@ def test_other_joints_hardly_move_and_what_moves_is_reported(jump):
 
 
 def test_the_change_fades_out(jump):
-    edit = open_spline(jump).pulled([Handle("LeftHand", TIME, by=(0.1, 0.15, 0.1))], falloff=0.25)
+    edit = open_spline(jump).apply_handles(
+        [Handle("LeftHand", TIME, by=(0.1, 0.15, 0.1))], falloff=0.25
+    )
     moved = np.linalg.norm(places(edit.spline.pack()) - places(jump), axis=-1).max(axis=1)
     assert moved[100] > 0.15
     assert moved[[0, 30, 170, 199]].max() < 5e-3
@@ -63,12 +65,12 @@ def test_a_short_falloff_and_handles_close_in_time_are_exact_too(jump):
         Handle("LeftHand", TIME, by=(0.2, 0.0, 0.0)),
         Handle("LeftHand", TIME + 6 / 120, by=(-0.2, 0.0, 0.0)),
     ]
-    assert open_spline(jump).pulled(pulls[:1], falloff=0.02).misses.max() < 1e-3
-    assert open_spline(jump).pulled(pulls, falloff=0.3).misses.max() < 1e-3
+    assert open_spline(jump).apply_handles(pulls[:1], falloff=0.02).misses.max() < 1e-3
+    assert open_spline(jump).apply_handles(pulls, falloff=0.3).misses.max() < 1e-3
 
 
 def test_the_root_goes_as_far_as_it_is_asked_to(jump):
-    edit = open_spline(jump).pulled([Handle("Hips", TIME, by=(0.0, 0.3, 0.0))])
+    edit = open_spline(jump).apply_handles([Handle("Hips", TIME, by=(0.0, 0.3, 0.0))])
     moved = places(edit.spline.pack())[100, 0] - places(jump)[100, 0]
     np.testing.assert_allclose(moved, [0, 0.3, 0], atol=1e-3)
 
@@ -79,7 +81,7 @@ def test_planted_feet_stay_while_the_hips_sink(jump):
     standing = int(np.flatnonzero(find_planted(before, 120)[:, feet].all(axis=1))[0])
     handle = Handle("Hips", standing / 120, by=(0.0, -0.1, 0.0))
     kept, loose = (
-        open_spline(jump).pulled([handle], contacts=on).changes_at_handles[feet].max()
+        open_spline(jump).apply_handles([handle], contacts=on).changes_at_handles[feet].max()
         for on in (True, False)
     )
     assert kept < 0.003
@@ -89,8 +91,8 @@ def test_planted_feet_stay_while_the_hips_sink(jump):
 def test_joints_are_kept_by_their_weights(jump):
     spline, handle = open_spline(jump), Handle("LeftHand", TIME, by=(0.5, 0.3, 0.0))
     head = CLIP.skeleton.index("Head")
-    free = spline.pulled([handle]).changes_at_handles[head]
-    assert spline.pulled([handle], keep={"Head": 30.0}).changes_at_handles[head] < 0.5 * free
+    free = spline.apply_handles([handle]).changes_at_handles[head]
+    assert spline.apply_handles([handle], keep={"Head": 30.0}).changes_at_handles[head] < 0.5 * free
 
 
 def test_a_rotation_can_be_held_and_several_handles_at_once(jump):
@@ -101,7 +103,7 @@ def test_a_rotation_can_be_held_and_several_handles_at_once(jump):
         Handle("LeftHand", 1.2, by=(0, 0.1, 0)),
         Handle("RightFoot", 0.5, by=(0.05, 0.05, 0)),
     ]
-    edit = spline.pulled(pulls)
+    edit = spline.apply_handles(pulls)
     assert edit.misses[0] < 0.01
     assert edit.misses[1:].max() < 1e-3
     world = mocpack.decode(edit.spline.pack()).world()[1]
@@ -110,15 +112,15 @@ def test_a_rotation_can_be_held_and_several_handles_at_once(jump):
 
 
 def test_an_edited_motion_can_be_edited_again(jump):
-    once = open_spline(jump).pulled([Handle("LeftHand", TIME, by=(0.1, 0, 0))]).spline
+    once = open_spline(jump).apply_handles([Handle("LeftHand", TIME, by=(0.1, 0, 0))]).spline
     goal = once.place("LeftHand", TIME)
-    twice = once.pulled([Handle("RightHand", TIME, by=(0, 0.1, 0))])
+    twice = once.apply_handles([Handle("RightHand", TIME, by=(0, 0.1, 0))])
     assert twice.misses[0] < 1e-3
     assert np.linalg.norm(twice.spline.place("LeftHand", TIME) - goal) < 5e-3
 
 
 def test_handles_lie_between_frames_too(jump):
-    edit = open_spline(jump).pulled([Handle("LeftHand", 0.7777, to=(0.1, 1.2, 0.3))])
+    edit = open_spline(jump).apply_handles([Handle("LeftHand", 0.7777, to=(0.1, 1.2, 0.3))])
     data = edit.spline.pack()
     with mocpack.Motion(data) as motion:
         hand = motion.sample(0.7777).positions()[0, CLIP.skeleton.index("LeftHand")]
@@ -130,7 +132,7 @@ def test_a_vertex_is_brought_to_its_place():
     data = mocpack.encode(clip, "latent-spline:tolerance=0.001")
     spline = open_spline(data)
     goal = spline.place(7, 0.5) + np.array([0.0, 0.05, 0.0])
-    edit = spline.pulled([Handle(7, 0.5, to=goal)])
+    edit = spline.apply_handles([Handle(7, 0.5, to=goal)])
     frame = round(0.5 / clip.frame_time)
     exact = open_spline(edit.spline.pack()).place(7, 0.5)
     assert np.linalg.norm(exact - goal) < 1e-3
@@ -167,9 +169,12 @@ def test_handles_written_back_unchanged_change_nothing(jump):
         (lambda s: s.place(99, 0.5), "joint 0..30 99"),
         (lambda s: s.place("Tail", 0.5), "Tail"),
         (lambda s: s.place("Hips", 9.0), "time 0..1.65833 9.0"),
-        (lambda s: s.pulled([]), "handle"),
-        (lambda s: s.pulled([Handle("Hips", 0, by=(0, 0, 0))], falloff=0.0), "falloff 0.0"),
-        (lambda s: s.pulled([Handle("Hips", 0, by=(0, 0, 0))], keep={"Hips": -1}), "Hips -1"),
+        (lambda s: s.apply_handles([]), "handle"),
+        (lambda s: s.apply_handles([Handle("Hips", 0, by=(0, 0, 0))], falloff=0.0), "falloff 0.0"),
+        (
+            lambda s: s.apply_handles([Handle("Hips", 0, by=(0, 0, 0))], keep={"Hips": -1}),
+            "Hips -1",
+        ),
         (lambda s: Handle("Hips", 0), "to by rotation"),
         (lambda s: Handle("Hips", 0, to=(1, 2)), "to 3 [1. 2.]"),
     ],
@@ -182,7 +187,7 @@ def test_what_makes_no_sense_is_refused_with_its_range(jump, work, named):
 def test_goals_that_contradict_each_other_are_refused(jump):
     pulls = [Handle("Hips", 0.5, to=(0, 1, 0)), Handle("Hips", 0.5, to=(0, 2, 0))]
     with pytest.raises(UsageError, match=naming("Hips 50")):
-        open_spline(jump).pulled(pulls)
+        open_spline(jump).apply_handles(pulls)
 
 
 def test_only_latent_spline_files_have_handles():

@@ -6,6 +6,7 @@ import pytest
 from mocpack.clip import VertexClip
 from mocpack.papers.mukai.codec import bspline
 from mocpack.papers.mukai.tables import reproduce as mukai
+from mocpack.papers.mukai.tables.particle_swarm import swarm_knots
 from mocpack.testing.motions import vertex_wave
 from reference.bspline import basis_numpy
 
@@ -44,20 +45,35 @@ def test_free_knots_find_the_jerk_of_a_mesh():
     assert fast < 0.6 * even
 
 
-def test_figure_1_counts_mean_basis_and_control_points_at_half_width():
-    table = mukai.shares_table()
-    assert "| chicken | 11 | 10.9 | 0.12 | same |" in table
-    assert "| squirrel | 17 | 17.4 | 0.12 | same |" in table
+def test_figure_1_is_a_formula_beside_the_real_file():
+    chicken, squirrel, _ = mukai.share_lines({"chicken": 1.5})
+    assert (chicken.printed, chicken.literal, chicken.ours) == ("11", "10.9", "1.5")
+    assert (squirrel.printed, squirrel.literal, squirrel.ours) == ("17", "17.4", "–")
+    assert chicken.verdict == squirrel.verdict == "not measured"
+    assert "| chicken | 11 | 10.9 | 0.12 | 1.5 |" in mukai.shares_table({"chicken": 1.5})
 
 
-def test_a_clip_of_table_1_that_is_not_here_has_its_lines_and_says_so():
-    lines = mukai.case_lines(mukai.CASES[0], None, None)
+def test_a_clip_of_table_1_that_is_missing_has_its_lines_and_says_so():
+    lines = mukai.case_lines(mukai.CASES[0], None, None, None)
     assert [line.printed for line in lines] == ["24.1", "11.8"]
-    assert all(line.kind == "not made" for line in lines)
-    assert all("mesh/chickenCrossing" in line.verdict for line in lines)
+    assert all(line.verdict == "not measured" for line in lines)
+    assert all("mesh/chickenCrossing" in line.reason for line in lines)
 
 
 def test_another_clip_than_the_papers_is_neither_better_nor_worse():
     own, other = mukai.CASES[0], mukai.CASES[2]
-    assert [line.verdict for line in mukai.case_lines(own, 24.1, 5.0)] == ["same", "better"]
-    assert {line.kind for line in mukai.case_lines(other, 19.5, 1.0)} == {"different"}
+    lines = mukai.case_lines(own, 24.1, 5.0, 4.0)
+    assert [line.verdict for line in lines] == ["reproduced", "better"]
+    assert {line.verdict for line in mukai.case_lines(other, 19.5, 1.0, 1.0)} == {"not comparable"}
+
+
+def test_claims_of_a_search_hold_within_ten_percent():
+    lines = mukai._function_lines("(a) step", 12, even=10.0, after=1.3, final=1.0, swarm=1.05)
+    assert [line.verdict for line in lines] == ["reproduced", "worse", "reproduced"]
+
+
+def test_the_swarm_finds_the_knot_of_a_kink():
+    x = np.linspace(0, 1, 101)
+    points = np.abs(x - 0.3)[:, np.newaxis]
+    knots = swarm_knots(points, 3, 3, seed=0)
+    assert np.abs(bspline.inner_knots(knots, 3) - 0.3).max() < 0.05

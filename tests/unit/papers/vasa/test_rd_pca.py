@@ -75,14 +75,14 @@ def test_even_the_skin_is_kept_when_lambda_is_small():
 
 
 @pytest.mark.parametrize("name", ["cmu/17_10", "cmu/49_02"])
-def test_real_motion_comes_back_to_a_micrometre(name):
+def test_real_motion_comes_back_to_a_micrometer(name):
     clip = load_clip(name, COMMITTED).frames(1, 91)
     data = mocpack.encode(clip, RdPca(), max_error="1um")
     assert measure_error(clip, mocpack.decode(data)).max <= 1e-6
     assert len(data) < 0.75 * clip.rotations[..., :3].size * 8
 
 
-def test_the_finest_setting_is_finer_than_a_nanometre_on_the_average():
+def test_the_finest_setting_is_finer_than_a_nanometer_on_the_average():
     assert mean_error(RdPca(lam=1e-9), load_clip("cmu/09_01", COMMITTED).frames(1, 121)) < 1e-8
 
 
@@ -94,19 +94,19 @@ def test_files_shrink_as_lambda_grows():
 
 @pytest.mark.parametrize("le", ["full", "diagonal", "noise", "literal"])
 @pytest.mark.parametrize("metric", ["me", "max"])
-def test_every_equalisation_comes_back_near(le, metric):
+def test_every_equalization_comes_back_near(le, metric):
     assert mean_error(RdPca(lam=0.001, le=le, metric=metric), SHORT) < 0.02
 
 
-def test_without_equalisation_a_degree_counts_as_much_as_a_unit_of_length():
-    centimetres = mocpack.Clip.build(SHORT.skeleton, SHORT.rotations, SHORT.translations, unit=0.01)
-    coarse, fine = (mean_error(RdPca(lam=0.001, le="off"), c) for c in (SHORT, centimetres))
+def test_without_equalization_a_degree_counts_as_much_as_a_unit_of_length():
+    centimeters = mocpack.Clip.build(SHORT.skeleton, SHORT.rotations, SHORT.translations, unit=0.01)
+    coarse, fine = (mean_error(RdPca(lam=0.001, le="off"), c) for c in (SHORT, centimeters))
     assert fine < 0.2 * coarse
 
 
 @pytest.mark.parametrize("metric", ["skted", "skate"])
 @pytest.mark.parametrize("le", ["full", "noise"])
-def test_equalisation_serves_metrics_that_are_not_positions(metric, le):
+def test_equalization_serves_metrics_that_are_not_positions(metric, le):
     assert mean_error(RdPca(lam=0.001, le=le, metric=metric), waving()) < 0.05
 
 
@@ -174,7 +174,7 @@ def feet_first(clip):
 
 
 def foot_error(codec, clip, size):
-    """Return the mean error of the feet, in metres, of a file of that size."""
+    """Return the mean error of the feet, in meters, of a file of that size."""
     back = mocpack.decode(mocpack.encode(clip, codec, size=size))
     missed = np.linalg.norm(back.positions() - clip.positions(), axis=-1)
     return missed[:, [clip.skeleton.index("LeftFoot"), clip.skeleton.index("RightFoot")]].mean()
@@ -349,3 +349,21 @@ def test_at_the_papers_size_the_default_beats_the_paper_on_17_10():
     data = mocpack.encode(clip, codec)
     assert len(data) <= 17_200
     assert 100 * mean_error(codec, clip) < 0.99
+
+
+def test_a_file_of_an_untrained_coder_decodes_to_the_same_clip_and_is_larger():
+    trained, untrained = (mocpack.encode(SHORT, RdPca(trained=t)) for t in (True, False))
+    assert len(untrained) > len(trained)
+    same = (mocpack.decode(file).rotations for file in (trained, untrained))
+    assert np.array_equal(*same)
+
+
+def test_an_open_loop_leaves_more_error_than_a_closed_one():
+    closed = RdPca(lam=0.01, Q_l=3.0, Q_g=3.0)
+    assert mean_error(replace(closed, closed_loop=False)) > mean_error(closed)
+
+
+@pytest.mark.parametrize("name", ["closed_loop", "trained"])
+def test_a_switch_that_is_no_boolean_is_refused(name):
+    with pytest.raises(ValueError, match=naming(f"{name} 'yes'")):
+        RdPca(**{name: "yes"})

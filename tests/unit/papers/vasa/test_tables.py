@@ -1,8 +1,11 @@
 """Váša and Brunnett made again: what is compared with the paper, and what is not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import mocpack
 from mocpack.codec import Trial
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.papers.vasa.tables import reproduce as vasa
@@ -20,35 +23,53 @@ def tuned(error):
     return TuningResult(trial, (trial,))
 
 
-def test_a_mean_error_is_compared_with_the_papers():
-    row = vasa._table_1_row(ME, tuned(0.33))
-    assert row["ours / paper"] == "0.33"
-    assert vasa._table_1_line(ME, tuned(0.33)).verdict == "better"
-    assert vasa._table_1_line(ME, tuned(1.3)).verdict == "worse"
+def test_a_mean_error_as_printed_is_judged_beside_the_tuned_one():
+    assert vasa._table_1_row(ME, tuned(0.33))["ours / paper"] == "0.33"
+    for literal, said in ((1.006, "reproduced"), (0.5, "better"), (1.3, "worse")):
+        (line,) = vasa._error_line(vasa.Result(ME, tuned(0.33), literal, 1.4))
+        assert (line.printed, line.ours, line.verdict) == ("0.99", "0.33", said)
+        (gain,) = vasa._gain_line(vasa.Result(ME, tuned(0.33), literal, 1.4))
+        assert gain.printed == "61.5"
+    (strict,) = vasa._strict_line(vasa.Result(ME, tuned(0.33), 1.0, 1.4))
+    assert strict.verdict == "worse"
 
 
-def test_sk_ted_is_printed_beside_the_papers_but_not_compared():
+def test_sk_ted_is_not_comparable():
     found = tuned(0.13)
-    row, line = vasa._table_1_row(SKTED, found), vasa._table_1_line(SKTED, found)
-    assert row["ours / paper"] == "not comparable"
-    assert (line.printed, line.ours) == ("0.74", "0.13")
-    assert line.verdict.startswith("different: SkTED's constants")
+    assert vasa._table_1_row(SKTED, found)["ours / paper"] == "not comparable"
+    (line,) = vasa._error_line(vasa.Result(SKTED, found))
+    assert (line.printed, line.ours, line.verdict) == ("0.74", "0.13", "not comparable")
 
 
-def test_a_clip_that_is_not_there_is_said_to_be_missing():
-    assert vasa._table_1_line(ME, None).kind == "not made"
+def test_a_clip_that_is_missing_and_a_rivals_codec_are_not_measured():
+    (line,) = vasa._error_line(vasa.Result(ME))
+    (rival,) = vasa._rival_line(vasa.Result(ME, tuned(0.33), 1.0, 1.4))
+    assert line.verdict == rival.verdict == "not measured"
+    assert rival.printed == "2.57"
+
+
+def test_the_error_at_a_size_is_between_those_of_a_smaller_and_a_larger_file():
+    clip = walk(2.0)
+    codec = RdPca(le="diagonal")
+
+    def measured(lam):
+        data = mocpack.encode(clip, replace(codec, lam=lam))
+        return len(data) / 1000, 100 * vasa._mean_error(clip, mocpack.decode(data))
+
+    (large, least), (small, most) = measured(0.005), measured(0.01)
+    assert least < vasa.error_at_size(clip, codec, (large + small) / 2) < most
 
 
 def test_a_part_that_hardly_pays_is_said_not_to():
     row = {"clip": "17_10", "kB": 17.2, "error": "ME, cm", "all": "0.300"}
     row |= {"without PPCA": "0.310", "without TPCA": "0.600", "without LE": "3.000"}
     lines = list(vasa._ablation_lines(row))
-    assert [line.kind for line in lines] == ["different", "same", "same"]
-    assert lines[2].where == "Figure 4"
+    assert [line.verdict for line in lines] == ["worse", "reproduced", "reproduced"]
+    assert lines[2].what.startswith("figure 4")
     assert lines[2].ours.startswith("10.00 ")
 
 
-def test_the_finest_accuracy_that_is_tried_is_a_micrometre():
+def test_the_finest_accuracy_that_is_tried_is_a_micrometer():
     assert vasa.ACCURACIES[-1] == "0.001mm"
 
 

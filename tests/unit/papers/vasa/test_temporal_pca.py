@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mocpack.papers.vasa.codec.temporal_pca import Truncation, best_stride, quantise
+from mocpack.papers.vasa.codec.temporal_pca import Truncation, best_stride, quantize
 
 FINE = Truncation(1e-6)
 NO_MIXES = np.zeros((0, 0))
@@ -18,20 +18,20 @@ def smooth_chunk(rank, *, length=120, channels=12, seed=0):
 
 @pytest.mark.parametrize("rank", [1, 3])
 def test_a_chunk_of_few_movements_needs_as_many_trajectories(rank):
-    found = quantise(smooth_chunk(rank), s=1, Q_l=0.01, truncation=Truncation(8.0), centred=False)
+    found = quantize(smooth_chunk(rank), s=1, Q_l=0.01, truncation=Truncation(8.0), centred=False)
     assert len(found.exponents) == rank
 
 
-def test_what_comes_back_is_within_the_quantisers_noise():
+def test_what_comes_back_is_within_the_quantizers_noise():
     chunk = smooth_chunk(3)
-    found = quantise(chunk, s=4, Q_l=1.0, truncation=Truncation(8.0), centred=False)
+    found = quantize(chunk, s=4, Q_l=1.0, truncation=Truncation(8.0), centred=False)
     error = found.rebuilt(len(chunk), 1.0) - chunk
     assert np.sqrt((error**2).mean()) < 0.6
 
 
 def test_the_mean_of_all_channels_becomes_the_first_trajectory():
     chunk = smooth_chunk(2) + 500 * np.linspace(0, 1, 120)[:, np.newaxis]
-    found = quantise(chunk, s=2, Q_l=1.0, truncation=Truncation(8.0), centred=True)
+    found = quantize(chunk, s=2, Q_l=1.0, truncation=Truncation(8.0), centred=True)
     assert (found.coefficients[0] == 0).all()
     first = found.paths(120, 1.0)[:, 0]
     np.testing.assert_allclose(first, chunk.mean(axis=1), atol=1.0)
@@ -39,13 +39,13 @@ def test_the_mean_of_all_channels_becomes_the_first_trajectory():
 
 def test_truncation_by_budget_drops_the_most_that_it_allows():
     sizes = np.sqrt([100.0, 10.0, 3.0, 2.0])
-    assert Truncation(0.0, budget=5.1).kept(sizes, NO_MIXES) == 2
-    assert Truncation(0.0, budget=4.9).kept(sizes, NO_MIXES) == 3
-    assert Truncation(0.0, budget=0.0).kept(sizes, NO_MIXES) == 4
+    assert Truncation(0.0, budget=5.1).count_kept(sizes, NO_MIXES) == 2
+    assert Truncation(0.0, budget=4.9).count_kept(sizes, NO_MIXES) == 3
+    assert Truncation(0.0, budget=0.0).count_kept(sizes, NO_MIXES) == 4
 
 
 def test_truncation_by_floor_drops_what_is_below_it():
-    assert Truncation(5.0).kept(np.sqrt([100.0, 10.0, 3.0, 2.0]), NO_MIXES) == 2
+    assert Truncation(5.0).count_kept(np.sqrt([100.0, 10.0, 3.0, 2.0]), NO_MIXES) == 2
 
 
 def test_truncation_by_magnitudes_counts_a_spread_trajectory_for_more_than_a_lone_one():
@@ -53,15 +53,15 @@ def test_truncation_by_magnitudes_counts_a_spread_trajectory_for_more_than_a_lon
     lone = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
     spread = np.array([[1.0, 0.0], [0.0, 1.0], [np.sqrt(0.5), np.sqrt(0.5)]])
     half = Truncation(0.0, share=0.21)
-    assert half.kept(sizes, lone) == 2  # 2 of 10 may go
-    assert half.kept(sizes, spread) == 3  # 2.8 of 10.8 may not
-    assert Truncation(0.0, share=0.0).kept(sizes, lone) == 3
+    assert half.count_kept(sizes, lone) == 2  # 2 of 10 may go
+    assert half.count_kept(sizes, spread) == 3  # 2.8 of 10.8 may not
+    assert Truncation(0.0, share=0.0).count_kept(sizes, lone) == 3
 
 
 def test_truncation_by_magnitudes_of_a_chunk_keeps_its_promise():
     chunk = smooth_chunk(5)
-    found = quantise(chunk, s=1, Q_l=0.1, truncation=Truncation(0, share=0.05), centred=False)
-    whole = quantise(chunk, s=1, Q_l=0.1, truncation=Truncation(1e-6), centred=False)
+    found = quantize(chunk, s=1, Q_l=0.1, truncation=Truncation(0, share=0.05), centred=False)
+    whole = quantize(chunk, s=1, Q_l=0.1, truncation=Truncation(1e-6), centred=False)
     dropped = np.abs(whole.coefficients[len(found.exponents) :]).sum()
     assert dropped <= 0.05 * np.abs(whole.coefficients).sum()
 
@@ -73,6 +73,6 @@ def test_slow_movement_is_sampled_less_often_than_fast_movement():
 
 
 def test_a_chunk_that_does_not_move_has_no_trajectory():
-    found = quantise(np.zeros((7, 3)), s=None, Q_l=1.0, truncation=FINE, centred=False)
+    found = quantize(np.zeros((7, 3)), s=None, Q_l=1.0, truncation=FINE, centred=False)
     assert len(found.exponents) == 0
     np.testing.assert_array_equal(found.rebuilt(7, 1.0), np.zeros((7, 3)))

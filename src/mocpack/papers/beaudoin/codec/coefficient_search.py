@@ -28,7 +28,7 @@ PATIENCE = 10  # failures in a row before the step is halved, as in the paper
 PAIRS = 8  # moves that `directed_descent` tries to make at once
 FRAMES_TO_SEE = 1024  # the fast search looks at no fewer, if the clip has them
 WIDEST_STRIDE = 4
-LEAST_GAIN = 1e-9  # share of the error below which a gain is rounding
+MIN_GAIN = 1e-9  # share of the error below which a gain is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +104,7 @@ def directed_descent(start: Counts, movable: Mask, length: int, error: CountedEr
         pairs = _promising_pairs(
             np.where(movable & (counts >= step), losses, np.inf),
             np.where(movable & (counts + step <= length), gains, np.inf),
-            -LEAST_GAIN * now,
+            -MIN_GAIN * now,
         )
         found = now
         while pairs and not found < now:
@@ -181,7 +181,7 @@ def frame_stride(frames: int, method: Method) -> int:
 
 
 def check_search(method: str, seed: int, patience: int) -> None:
-    """Complain about parameters of a search."""
+    """Raise an error for parameters of a search."""
     check_choice("search", method, METHODS)
     if seed < 0:
         raise ValueError(f"seed must be at least 0, got {seed}")
@@ -224,7 +224,7 @@ class MetricJudge:
     tried: int = 3
 
     def errors(self, counts: Counts, donor: int, size: int) -> F64:
-        base = lifting.inverse(self.ranking.kept(counts), update=self.ranking.update)
+        base = lifting.inverse(self.ranking.strongest(counts), update=self.ranking.update)
         out = np.full(len(counts), np.inf)
         for j in {donor, *self._promising(counts, donor, size)}:
             low = counts[[j]]

@@ -1,9 +1,9 @@
-"""Wavelet coefficients as bytes: a step for places and one for turns, then 16-bit words.
+"""Wavelet coefficients as bytes: quantizer steps, then 16-bit words.
 
-Fields, in this order: f4 step of the signals that are places, f4 step of the others; for each
-place, the first coefficient as a signed varint of steps (a root far from the origin needs more
-than 16 bits there); then the words of `zero_runs` to the end, as they are or deflated with the
-low bytes of all words before the high ones.
+Fields, in this order: f4 step of the signals that are places, f4 step of the others, or with a step
+per signal one f4 per signal; for each place, the first coefficient as a signed varint of steps (a
+root far from the origin needs more than 16 bits there); then the words of `zero_runs` to the end,
+as they are or deflated with the low bytes of all words before the high ones.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from mocpack.papers.beaudoin.codec.zero_runs import (
     split_bytes,
 )
 
-FINEST = 1e-6  # metres or radians: no step need be smaller
-WIDEST_PLACE = 2**52  # steps; beyond it float64 no longer tells neighbours apart
+FINEST = 1e-6  # meters or radians: no step need be smaller
+WIDEST_PLACE = 2**52  # steps; beyond it float64 no longer tells neighbors apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,8 @@ class Rounded:
     ----------
     is_place : array of bool, shape (S,)
         Which signals are lengths; the others are angles or other turns.
-    place_step, turn_step : float
+    steps : array, shape (S,)
+        Quantizer step of each signal, in meters or radians.
     first : array, shape (P,)
         First coefficient of each place, in steps, of any size.
     numbers : array of int, shape (S, n)
@@ -45,40 +46,43 @@ class Rounded:
     """
 
     is_place: Mask
-    place_step: float
-    turn_step: float
+    steps: F64
     first: F64
     numbers: I32
 
     def coefficients(self) -> F64:
         """Return the coefficients (S, n) that a decoder will see."""
-        steps = np.where(self.is_place, self.place_step, self.turn_step)
-        out = self.numbers * steps[:, np.newaxis]
-        out[self.is_place, 0] += self.first * self.place_step
+        out = self.numbers * self.steps[:, np.newaxis]
+        out[self.is_place, 0] += self.first * self.steps[self.is_place]
         return np.asarray(out)
 
 
-def round_coefficients(coefficients: F64, bits: int, *, is_place: Mask) -> Rounded:
-    """Round coefficients (S, n) so that the largest takes `bits` bits, its sign included."""
+def round_coefficients(
+    coefficients: F64, bits: int, *, is_place: Mask, step_per_signal: bool = False
+) -> Rounded:
+    """Round coefficients (S, n) so that the largest takes `bits` bits, its sign included.
+
+    The largest is that of all places or of all other signals, or of each signal by itself.
+    """
     largest = LARGEST >> (16 - bits)
     narrow = coefficients.copy()
     narrow[is_place, 0] = 0.0
-    place_step, turn_step = (_step(narrow[group], largest) for group in (is_place, ~is_place))
-    steps = np.where(is_place, place_step, turn_step)[:, np.newaxis]
+    steps = np.empty(len(coefficients))
+    for group in _step_groups(is_place, step_per_signal):
+        steps[group] = _step(narrow[group], largest)
     return Rounded(
         is_place,
-        place_step,
-        turn_step,
-        np.rint(coefficients[is_place, 0] / place_step),
-        np.rint(narrow / steps).astype(np.int32),
+        steps,
+        np.rint(coefficients[is_place, 0] / steps[is_place]),
+        np.rint(narrow / steps[:, np.newaxis]).astype(np.int32),
     )
 
 
-def encode_coefficients(rounded: Rounded, *, packed: bool) -> bytes:
+def encode_coefficients(rounded: Rounded, *, packed: bool, step_per_signal: bool = False) -> bytes:
     """Return the bytes of coefficients; `packed` ones are deflated, others readable one by one."""
     out = FieldWriter()
-    out.f32(rounded.place_step)
-    out.f32(rounded.turn_step)
+    for group in _step_groups(rounded.is_place, step_per_signal):
+        out.f32(float(rounded.steps[group].max(initial=EMPTY_STEP)))
     for number in rounded.first:
         out.signed(int(number))
     words = encode_words(rounded.numbers)
@@ -86,26 +90,41 @@ def encode_coefficients(rounded: Rounded, *, packed: bool) -> bytes:
     return out.bytes()
 
 
-def decode_coefficients(data: bytes, is_place: Mask, length: int, *, packed: bool) -> F64:
+def decode_coefficients(
+    data: bytes, is_place: Mask, length: int, *, packed: bool, step_per_signal: bool = False
+) -> F64:
     """Return the coefficients (S, length) that `encode_coefficients` wrote."""
-    place_step, turn_step, first, rest = _read_fields(data, is_place)
+    steps, first, rest = _read_fields(data, is_place, step_per_signal)
     words = _words(rest, len(is_place), length, packed=packed)
     numbers = decode_words(words, len(is_place), length)
-    return Rounded(is_place, place_step, turn_step, first, numbers).coefficients()
+    return Rounded(is_place, steps, first, numbers).coefficients()
 
 
 def decode_some(
-    data: bytes, is_place: Mask, length: int, wanted: npt.NDArray[np.intp], *, packed: bool
+    data: bytes,
+    is_place: Mask,
+    length: int,
+    wanted: npt.NDArray[np.intp],
+    *,
+    packed: bool,
+    step_per_signal: bool = False,
 ) -> F64:
     """Return the coefficients (W, length) of the signals `wanted`, in rising order.
 
     The words of no other are decoded.
     """
-    place_step, turn_step, first, rest = _read_fields(data, is_place)
+    steps, first, rest = _read_fields(data, is_place, step_per_signal)
     words = _words(rest, len(is_place), length, packed=packed)
     numbers = zero_runs.decode_some(words, wanted, length)
     own = first[(np.cumsum(is_place) - 1)[wanted[is_place[wanted]]]]
-    return Rounded(is_place[wanted], place_step, turn_step, own, numbers).coefficients()
+    return Rounded(is_place[wanted], steps[wanted], own, numbers).coefficients()
+
+
+def _step_groups(is_place: Mask, step_per_signal: bool) -> list[Mask]:
+    """Return the signals (S,) of each stored step: places and others, or one signal each."""
+    if step_per_signal:
+        return list(np.eye(len(is_place), dtype=bool))
+    return [is_place, ~is_place]
 
 
 def _step(values: F64, largest: int) -> float:
@@ -114,15 +133,23 @@ def _step(values: F64, largest: int) -> float:
     return float(np.nextafter(step, np.float32(np.inf)))
 
 
-def _read_fields(data: bytes, is_place: Mask) -> tuple[float, float, F64, bytes]:
+EMPTY_STEP = _step(np.zeros(0), LARGEST)  # of a group without signals
+
+
+def _read_fields(data: bytes, is_place: Mask, step_per_signal: bool) -> tuple[F64, F64, bytes]:
     read = FieldReader(data, "coefficients")
-    place_step, turn_step = read.f32(), read.f32()
-    if not (0 <= place_step < np.inf and 0 <= turn_step < np.inf):
-        raise CorruptionError("coefficients: a step must be a positive number")
+    steps = np.empty(len(is_place))
+    for group in _step_groups(is_place, step_per_signal):
+        step = read.f32()
+        if not 0 <= step < np.inf:
+            raise CorruptionError(f"coefficients: step must be a positive number, got {step}")
+        steps[group] = step
     first = [read.signed() for _ in range(int(is_place.sum()))]
     if any(abs(number) > WIDEST_PLACE for number in first):
-        raise CorruptionError("coefficients: a place is too far away")
-    return place_step, turn_step, np.array(first, np.float64), read.rest()
+        raise CorruptionError(
+            f"coefficients: first value of a place must be within ±{WIDEST_PLACE} steps"
+        )
+    return steps, np.array(first, np.float64), read.rest()
 
 
 def _words(data: bytes, signals: int, length: int, *, packed: bool) -> bytes:

@@ -56,7 +56,7 @@ def limb_of(skeleton: Skeleton, end: int, count: int) -> Limb:
 
 
 def move_ends(clip: Clip, limbs: list[Limb], shifts: F64, *, solver: Solver) -> Clip:
-    """Return the clip with each limb's end moved by `shifts` (T, limbs, 3) in the world, in metres.
+    """Return the clip with each limb's end moved by `shifts` (T, limbs, 3) in the world, in meters.
 
     An end whose target is out of reach goes as near as it can.
     """
@@ -95,7 +95,7 @@ def turning_order(limbs: Sequence[Limb]) -> list[int]:
 
 
 def check_apart(skeleton: Skeleton, limbs: Sequence[Limb]) -> None:
-    """Complain about limbs that the closed form, which solves one by one, cannot solve together."""
+    """Raise an error for limbs that the closed form cannot solve one by one."""
     owner: dict[int, Limb] = {}
     for limb in limbs:
         for joint in limb.joints:
@@ -109,7 +109,7 @@ def check_apart(skeleton: Skeleton, limbs: Sequence[Limb]) -> None:
 
 
 def check_two_bone(skeleton: Skeleton, limb: Limb) -> None:
-    """Complain about a limb that the closed form cannot solve."""
+    """Raise an error for a limb that the closed form cannot solve."""
     names = [skeleton.names[j] for j in limb.joints]
     if len(limb.joints) != 2:
         raise UnsupportedClipError(f"the analytic solver moves limbs of two joints, got {names}")

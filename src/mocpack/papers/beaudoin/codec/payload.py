@@ -25,7 +25,7 @@ from mocpack.papers.beaudoin.codec.coefficients import (
 from mocpack.papers.beaudoin.codec.lifting import Update
 from mocpack.papers.beaudoin.codec.position_error import PositionError
 from mocpack.papers.beaudoin.codec.precision import Bits, round_to_fit
-from mocpack.papers.beaudoin.codec.selection import Analysis, analyse
+from mocpack.papers.beaudoin.codec.selection import Analysis, analyze
 from mocpack.papers.beaudoin.codec.signals import (
     Rotation,
     SignalPlan,
@@ -43,9 +43,10 @@ class WaveletForm:
     update: Update
     bits: Bits
     deflate: bool
+    step_per_signal: bool = False
 
-    def analyse(self, clip: Clip) -> Analysis:
-        return analyse(clip, rotation=self.rotation, update=self.update)
+    def analyze(self, clip: Clip) -> Analysis:
+        return analyze(clip, rotation=self.rotation, update=self.update)
 
     def encode(
         self,
@@ -60,18 +61,28 @@ class WaveletForm:
         """
         error = PositionError(clip, found.plan, point_weights(clip.skeleton, metric))
         rounded = round_to_fit(
-            found.ranking.kept(counts),
+            found.ranking.strongest(counts),
             self.bits,
-            partial(round_coefficients, is_place=found.plan.is_place),
+            partial(
+                round_coefficients,
+                is_place=found.plan.is_place,
+                step_per_signal=self.step_per_signal,
+            ),
             partial(error.of_coefficients, update=self.update),
         )
-        return encode_coefficients(rounded, packed=self.deflate)
+        return encode_coefficients(
+            rounded, packed=self.deflate, step_per_signal=self.step_per_signal
+        )
 
     def decode(self, data: bytes, header: ClipHeader) -> Clip:
         """Return the clip; numbers that make no motion are an `InvalidClipError`."""
         plan = layout(header, self.rotation)
         coefficients = decode_coefficients(
-            data, plan.is_place, header.frame_count, packed=self.deflate
+            data,
+            plan.is_place,
+            header.frame_count,
+            packed=self.deflate,
+            step_per_signal=self.step_per_signal,
         )
         return from_signals(lifting.inverse(coefficients, update=self.update), header, plan)
 
@@ -91,6 +102,11 @@ class WaveletForm:
         self, data: bytes, plan: SignalPlan, header: ClipHeader, wanted: npt.NDArray[np.intp]
     ) -> F64:
         coefficients = decode_some(
-            data, plan.is_place, header.frame_count, wanted, packed=self.deflate
+            data,
+            plan.is_place,
+            header.frame_count,
+            wanted,
+            packed=self.deflate,
+            step_per_signal=self.step_per_signal,
         )
         return lifting.inverse(coefficients, update=self.update)

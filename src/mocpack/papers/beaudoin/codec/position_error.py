@@ -44,12 +44,12 @@ class PositionError:
         self._plan = plan
 
     def of(self, signals: F64) -> float:
-        """Return the error of signals (S, T) in square metres."""
+        """Return the error of signals (S, T) in square meters."""
         values = np.ascontiguousarray(signals[:, :: self.stride].T)
         return self.changes(values, phases_of(values), np.zeros_like(values))[0]
 
     def of_coefficients(self, coefficients: F64, update: Update) -> float:
-        """Return the error of wavelet coefficients (S, T) in square metres."""
+        """Return the error of wavelet coefficients (S, T) in square meters."""
         return self.of(lifting.inverse(coefficients, update=update))
 
     def changes(self, values: F64, phases: F64, steps: F64) -> tuple[float, F64]:

@@ -49,6 +49,6 @@ def round_to_fit(
 
 
 def check_bits(bits: Bits) -> None:
-    """Complain about a number of bits that is none."""
+    """Check a number of bits."""
     if bits != "auto" and bits not in range(FEWEST, MOST + 1):
         raise ValueError(f"bits must be in {FEWEST}..{MOST} or auto, got {bits}")

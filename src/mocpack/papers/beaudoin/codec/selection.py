@@ -56,7 +56,7 @@ class Ranking:
         signals, length = self.coefficients.shape
         return signals, length
 
-    def kept(self, counts: Counts) -> F64:
+    def strongest(self, counts: Counts) -> F64:
         """Return the coefficients (S, n) with all but the strongest of each signal zero."""
         out = np.zeros_like(self.coefficients)
         for i, count in enumerate(counts):
@@ -84,7 +84,7 @@ class Analysis:
     ranking : Ranking
     moving : array of bool, shape (S,)
     weights : array, shape (S,)
-        Metres for a unit of each signal.
+        Meters for a unit of each signal.
     """
 
     plan: SignalPlan
@@ -97,7 +97,7 @@ class Analysis:
         return choose_counts(self.ranking, self.moving, self.weights, ratio, selection=selection)
 
 
-def analyse(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
+def analyze(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
     """Transform a clip's signals and rank their coefficients."""
     plan = layout(clip.header, rotation)
     signals = to_signals(clip, plan)
@@ -107,7 +107,7 @@ def analyse(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
 
 
 def check_parameters(*, ratio: float, rotation: str, update: str, bits: Bits) -> None:
-    """Complain about parameters that the wavelet codecs share."""
+    """Check the parameters that the wavelet codecs share."""
     if not 1 <= ratio < np.inf:
         raise ValueError(f"ratio must be at least 1, got {ratio}")
     check_choice("rotation", rotation, ROTATIONS)
@@ -116,7 +116,7 @@ def check_parameters(*, ratio: float, rotation: str, update: str, bits: Bits) ->
 
 
 def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Complain unless `value` is one of `choices`."""
+    """Raise an error unless `value` is one of `choices`."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 

@@ -45,10 +45,19 @@ class WaveletCodec(Codec):
         most 2 % to eps_x, or to what is searched for if that is a mean of squares too.
     deflate : bool
         Deflate the words. Without, a signal's words can be found without inflating the others.
+    step_per_signal : bool
+        Give each signal a quantizer step of its own, a literal reading of the paper's "quantize
+        each coefficient to 16 bits". By default all places share one step and all angles another.
     """
 
     bitstream_version = 1
-    decoder_params: ClassVar[tuple[str, ...]] = ("rotation", "update", "bits", "deflate")
+    decoder_params: ClassVar[tuple[str, ...]] = (
+        "rotation",
+        "update",
+        "bits",
+        "deflate",
+        "step_per_signal",
+    )
     quality: ClassVar[Quality] = Quality("ratio", 1.0, 2000.0)
 
     ratio: float = 15.0
@@ -56,8 +65,11 @@ class WaveletCodec(Codec):
     update: Update = "4-4"
     bits: Bits = "auto"
     deflate: bool = True
+    step_per_signal: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.step_per_signal, bool):
+            raise ValueError(f"step_per_signal must be true or false, got {self.step_per_signal!r}")
         check_parameters(
             ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
         )
@@ -83,7 +95,9 @@ class WaveletCodec(Codec):
 
     @property
     def form(self) -> WaveletForm:
-        return WaveletForm(self.rotation, self.update, self.bits, self.deflate)
+        return WaveletForm(
+            self.rotation, self.update, self.bits, self.deflate, self.step_per_signal
+        )
 
 
 class WaveletDecoder(Decoder):
@@ -114,7 +128,7 @@ class SearchingCodec(WaveletCodec):
         Of the random choices of Algorithm 1.
     patience : int
         Failures in a row after which Algorithm 1 halves its step.
-    ratio, rotation, update, bits, deflate
+    ratio, rotation, update, bits, deflate, step_per_signal
         As in `WaveletCodec`.
     """
 

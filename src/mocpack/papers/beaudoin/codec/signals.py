@@ -1,6 +1,6 @@
 """A clip as signals in time, joint by joint: places, then the rotation in a chosen form.
 
-Of each joint that translates, x, y and z of its place in the parent's frame, in metres; then its
+Of each joint that translates, x, y and z of its place in the parent's frame, in meters; then its
 rotation: Euler angles in radians about the skeleton's own axes, outermost first ("euler"), the
 four components of its quaternion ("quaternion"), or its rotation vector ("rotvec"). A joint without
 rotation channels has no rotation signals. Where a signal stands follows from the header alone.
@@ -27,7 +27,7 @@ Rotation = Literal["euler", "quaternion", "rotvec"]
 ROTATIONS: tuple[Rotation, ...] = ("euler", "quaternion", "rotvec")
 
 PLACE, ANGLE, QUATERNION, ROTVEC = 0, 3, 6, 7  # kinds of signals, as the native core counts them
-STILL = 1e-9  # metres or radians: a signal that strays less from its start does not move
+STILL = 1e-9  # meters or radians: a signal that strays less from its start does not move
 LOST = 1e-6  # sine of half the turn that a joint without rotation channels may make
 
 
@@ -172,12 +172,12 @@ def unwrapped_rotvec(local: F64) -> F64:
 
 
 def ranking_weights(plan: SignalPlan, reach: F64) -> F64:
-    """Return what makes signals comparable (S,): metres that a unit of each moves its bone's end.
+    """Return what makes signals comparable (S,): meters that a unit of each moves its bone's end.
 
     Parameters
     ----------
     reach : array, shape (J,)
-        Length in metres of the bone that each joint drives.
+        Length in meters of the bone that each joint drives.
     """
     # a quaternion's components move by half the angle
     per_unit = 2.0 if plan.rotation == "quaternion" else 1.0
@@ -185,7 +185,7 @@ def ranking_weights(plan: SignalPlan, reach: F64) -> F64:
 
 
 def bone_reach(clip: Clip) -> F64:
-    """Return the length (J,) in metres of the bone that each joint drives.
+    """Return the length (J,) in meters of the bone that each joint drives.
 
     The longest of several; through helper joints of no length, that of the first bone that has
     one. The root drives none: it gets the mean distance of all joints from it.

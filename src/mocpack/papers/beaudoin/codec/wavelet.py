@@ -23,7 +23,7 @@ class Wavelet(WaveletCodec):
     ----------
     selection : {"joint", "per-signal"}
         The largest coefficients of all signals together, or the same number of each.
-    ratio, rotation, update, bits, deflate
+    ratio, rotation, update, bits, deflate, step_per_signal
         As in `WaveletCodec`.
     """
 
@@ -36,5 +36,5 @@ class Wavelet(WaveletCodec):
         check_choice("selection", self.selection, SELECTIONS)
 
     def encode(self, clip: Clip) -> bytes:
-        found = self.form.analyse(clip)
+        found = self.form.analyze(clip)
         return self.form.encode(clip, found, found.standard_counts(self.ratio, self.selection))

@@ -58,7 +58,7 @@ class WaveletIk(SearchingCodec):
         How many joints above each foot may turn: 2 for an ankle, 3 for a toe.
     ik : {"ccd", "analytic"}
         Cyclic coordinate descent as in the paper, or the closed form for two bones.
-    ratio, rotation, update, bits, deflate, search, seed, patience
+    ratio, rotation, update, bits, deflate, step_per_signal, search, seed, patience
         As in `SearchingCodec`, for the pose.
     """
 
@@ -154,11 +154,17 @@ class WaveletIk(SearchingCodec):
         read = FieldReader(payload, "wavelet-ik payload")
         read.sized()
         places = np.ones(3 * feet, bool)
-        coefficients = decode_coefficients(read.rest(), places, frames, packed=self.deflate)
+        coefficients = decode_coefficients(
+            read.rest(),
+            places,
+            frames,
+            packed=self.deflate,
+            step_per_signal=self.step_per_signal,
+        )
         return lifting.inverse(coefficients, update=self.update).T.reshape(frames, -1, 3)
 
     def _encode_pose(self, clip: Clip) -> bytes:
-        found = self.form.analyse(clip)
+        found = self.form.analyze(clip)
         outcome = self.choose_for_position(clip, found, "eps_x_cm")
         return self.form.encode(clip, found, outcome.counts)
 
@@ -172,12 +178,18 @@ class WaveletIk(SearchingCodec):
             return float(np.sum(missing**2))
 
         rounded = round_to_fit(
-            ranking.kept(counts),
+            ranking.strongest(counts),
             self.bits,
-            partial(round_coefficients, is_place=np.ones(len(shifts), bool)),
+            partial(
+                round_coefficients,
+                is_place=np.ones(len(shifts), bool),
+                step_per_signal=self.step_per_signal,
+            ),
             error,
         )
-        return encode_coefficients(rounded, packed=self.deflate)
+        return encode_coefficients(
+            rounded, packed=self.deflate, step_per_signal=self.step_per_signal
+        )
 
 
 def _pose_of(payload: bytes) -> bytes:

@@ -36,8 +36,8 @@ class WaveletOpt(SearchingCodec):
     Parameters
     ----------
     metric : str
-        What the search minimises: eps_x_cm of the paper, or any other metric of `mocpack compare`.
-    ratio, rotation, update, bits, deflate, search, seed, patience
+        What the search minimizes: eps_x_cm of the paper, or any other metric of `mocpack compare`.
+    ratio, rotation, update, bits, deflate, step_per_signal, search, seed, patience
         As in `SearchingCodec`.
     """
 
@@ -50,7 +50,7 @@ class WaveletOpt(SearchingCodec):
         check_choice("metric", self.metric, METRIC_KEYS)
 
     def encode(self, clip: Clip) -> bytes:
-        found = self.form.analyse(clip)
+        found = self.form.analyze(clip)
         felt = self.metric if self.metric in QUADRATIC else "eps_x_cm"
         return self.form.encode(clip, found, self.choose(clip, found).counts, felt)
 

@@ -64,7 +64,7 @@ def curve(
 
 
 def size_at(points: Sequence[Point], eps_x: float) -> float | None:
-    """Return the size in bytes at that error, log-log between its neighbours; None outside."""
+    """Return the size in bytes at that error, log-log between its neighbors; None outside."""
     found = sorted(points, key=lambda p: p.eps_x)
     errors = [p.eps_x for p in found]
     if not found or not errors[0] <= eps_x <= errors[-1]:
@@ -74,7 +74,7 @@ def size_at(points: Sequence[Point], eps_x: float) -> float | None:
 
 
 def error_at(points: Sequence[Point], ratio: float) -> float | None:
-    """Return eps_x at that compression ratio, log-log between its neighbours; None outside."""
+    """Return eps_x at that compression ratio, log-log between its neighbors; None outside."""
     found = sorted(points, key=lambda p: p.ratio)
     ratios = [p.ratio for p in found]
     if not ratios[0] <= ratio <= ratios[-1]:

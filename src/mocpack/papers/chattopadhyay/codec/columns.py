@@ -19,7 +19,7 @@ from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
 
-LENGTH_UNIT = 0.0254 / 0.45  # metres of one unit of length: that of the CMU skeletons
+LENGTH_UNIT = 0.0254 / 0.45  # meters of one unit of length: that of the CMU skeletons
 ORDERS = ("file", "by_influence")
 LEAST_LEVEL, LARGEST_LEVEL = 1, 64
 DEEPEST_LEVEL = 5  # of the levels a skeleton gets by itself
@@ -72,7 +72,7 @@ def join_columns(columns: Columns, header: ClipHeader, *, what: str) -> Clip:
 
 
 def column_units(skeleton: Skeleton) -> F64:
-    """Return the radians or metres of one unit of each column, shape (C,)."""
+    """Return the radians or meters of one unit of each column, shape (C,)."""
     return np.where(skeleton.columns.is_angle, np.pi / 180, LENGTH_UNIT)
 
 

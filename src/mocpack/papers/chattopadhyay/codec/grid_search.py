@@ -23,7 +23,7 @@ Rounds = Generator[list[Point], Sequence[Outcome], None]
 SHARE = 10  # a fast search tries this part of the grid at most
 ROUND = 512  # points of an exhaustive round
 PROBES = 9  # points that show how the size differs from its least
-LEADERS = 16  # points whose neighbours make the next round
+LEADERS = 16  # points whose neighbors make the next round
 SLACK = 1.005  # of predicted sizes, which interpolation makes a little wrong
 
 
@@ -40,7 +40,7 @@ def from_the_limit(
     """Try a tenth of the grid: first along the size limit, then around the best points.
 
     Error falls with the first number, on the whole, and size grows with it. So for each second
-    number the largest first one that keeps the limit is tried, then the neighbours of the best;
+    number the largest first one that keeps the limit is tried, then the neighbors of the best;
     as the surface is rough, of many of the best.
 
     Parameters
@@ -49,7 +49,7 @@ def from_the_limit(
         A size that each point has at least. What it has beyond that may depend on the first
         number alone; a few probes show how.
     value : callable
-        What to minimise.
+        What to minimize.
     limit : float, optional
         Largest size. Without one, the search starts from the best probe.
     """
@@ -87,9 +87,9 @@ def around_the_best(
     *,
     budget: int,
 ) -> Rounds:
-    """Try `start`, then again and again the neighbours of the best points found so far.
+    """Try `start`, then again and again the neighbors of the best points found so far.
 
-    A point whose neighbours are no better is left for the next best, and the search ends when
+    A point whose neighbors are no better is left for the next best, and the search ends when
     `budget` points have been tried, those `known` before among them.
     """
     values = dict(known)
@@ -103,18 +103,18 @@ def around_the_best(
         if not leaders or len(values) >= budget:
             return
         spent.update(leaders)
-        found = (n for leader in leaders for n in _neighbours(leader))
+        found = (n for leader in leaders for n in _neighbors(leader))
         fresh = dict.fromkeys(n for n in found if n not in values and allowed(n))
         points = list(fresh)[: budget - len(values)]
 
 
 def _leaders(values: dict[Point, float], spent: set[Point]) -> list[Point]:
-    """Return the best points whose neighbours have not been tried."""
+    """Return the best points whose neighbors have not been tried."""
     open_points = [p for p, found in values.items() if p not in spent and found < math.inf]
     return sorted(open_points, key=lambda p: (values[p], p))[:LEADERS]
 
 
-def _neighbours(point: Point) -> list[Point]:
+def _neighbors(point: Point) -> list[Point]:
     a, b = point
     return [(a + i, b + j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j]
 

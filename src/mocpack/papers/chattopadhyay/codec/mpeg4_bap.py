@@ -25,7 +25,7 @@ from mocpack.dofs import from_channels, from_dofs, to_channels, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.papers.chattopadhyay.codec.byte_planes import decode_bytes, encode_bytes
 from mocpack.papers.chattopadhyay.codec.columns import column_levels, parse_levels
-from mocpack.papers.chattopadhyay.codec.units import MOST_STEPS, IntegerUnits, integer_units
+from mocpack.papers.chattopadhyay.codec.units import MAX_STEPS, IntegerUnits, integer_units
 
 FILLS = ("linear", "hold")
 WHAT = "mpeg4-bap payload"
@@ -33,12 +33,12 @@ WHAT = "mpeg4-bap payload"
 
 @dataclass(frozen=True)
 class Mpeg4Bap(Codec):
-    """Predictive and adaptive arithmetic coding of quantised parameters.
+    """Predictive and adaptive arithmetic coding of quantized parameters.
 
     Parameters
     ----------
     quant : float
-        Multiplies every quantiser step (128·10⁻⁵ radian, 1 mm); steps stay whole units.
+        Multiplies every quantizer step (128·10⁻⁵ radian, 1 mm); steps stay whole units.
     intra : int
         Frames from one I frame to the next, counted among those kept; 0 for the first alone.
     keep : int
@@ -152,11 +152,11 @@ class Mpeg4Bap(Codec):
     def _integer_groups(self, clip: Clip) -> Iterator[bytes]:
         units = self._units(clip.header)
         matrix = to_dofs(clip)[kept_frames(clip.frame_count, self.keep)]
-        if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > MOST_STEPS:
+        if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > MAX_STEPS:
             raise UnsupportedClipError(
                 "mpeg4-bap counts up to 2^30 steps; this clip is further from its origin"
             )
-        targets = units.quantise(matrix)
+        targets = units.quantize(matrix)
         means, limits = self._thresholds(clip, targets)
         for group in self._split(targets):
             changes = _predict(np.asarray(group, np.int64), means, limits)

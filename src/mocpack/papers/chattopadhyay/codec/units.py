@@ -1,6 +1,6 @@
-"""MPEG-4's integers for body animation parameters: units and quantiser steps.
+"""MPEG-4's integers for body animation parameters: units and quantizer steps.
 
-Rotations are counted in 10⁻⁵ radian, translations in millimetres (ISO/IEC 14496-2). The standard
+Rotations are counted in 10⁻⁵ radian, translations in millimeters (ISO/IEC 14496-2). The standard
 also limits each of its 296 parameters, by the axes of the H-Anim joint of that name. We have not
 its table, and skeletons of captures have neither such names nor such axes, so there are no limits.
 """
@@ -15,9 +15,9 @@ from mocpack.arrays import F64, I64
 from mocpack.skeleton import Skeleton
 
 ANGLE_UNIT = 1e-5  # radians
-LENGTH_UNIT = 1e-3  # metres
+LENGTH_UNIT = 1e-3  # meters
 ANGLE_STEP, LENGTH_STEP = 128, 1  # in those units
-MOST_STEPS = 2**30  # what the arithmetic coder takes
+MAX_STEPS = 2**30  # what the arithmetic coder takes
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,21 @@ class IntegerUnits:
     Attributes
     ----------
     units : array of float
-        Radians or metres of one MPEG-4 unit.
+        Radians or meters of one MPEG-4 unit.
     steps : array of int
-        MPEG-4 units of one quantiser step.
+        MPEG-4 units of one quantizer step.
     """
 
     units: F64
     steps: I64
 
-    def quantise(self, matrix: F64) -> I64:
-        """Return the quantised integers of a matrix in metres and radians, shape (T, C)."""
+    def quantize(self, matrix: F64) -> I64:
+        """Return the quantized integers of a matrix in meters and radians, shape (T, C)."""
         whole = np.rint(matrix / self.units)
         return np.asarray(np.rint(whole / self.steps), np.int64)
 
     def restore(self, integers: I64) -> F64:
-        """Return metres and radians of quantised integers."""
+        """Return meters and radians of quantized integers."""
         return np.asarray(integers * (self.steps * self.units))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mocpack import _api
-from mocpack.bench.papers.verdicts import NONE, Line
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
@@ -42,7 +41,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Compared:
-    """A BAP codec's file beside `keysine`'s of the same largest error, in millimetres.
+    """A BAP codec's file beside `keysine`'s of the same largest error, in millimeters.
 
     `look_up` is the BAP file with nothing but its table look-ups as decoding: a client that plays
     the angles as they are.
@@ -57,7 +56,7 @@ class Compared:
 
     @property
     def break_even(self) -> float | None:
-        """Return the bits a second from which on `look_up` costs less, None where it never does."""
+        """Return the bit rate above which `look_up` costs less; None if it never does."""
         saved = DECODING * (self.keysine.seconds - self.look_up.seconds)
         if saved <= 0:
             return None
@@ -77,24 +76,6 @@ def energy_table(found: Sequence[Compared]) -> str:
         head += [f"{text}, mJ:", "keysine's, mJ:"]
     head += ["look-ups alone take less from"]
     return markdown_table(head, [_row(one) for one in found])
-
-
-def energy_lines(found: Sequence[Compared]) -> list[Line]:
-    """Return who takes less where; the paper has no codec of the same error to compare with."""
-    lines = []
-    for text in BANDWIDTHS:
-        bandwidth = parse_bandwidth(text)
-        won = sum(one.bap.joules(bandwidth) < one.keysine.joules(bandwidth) for one in found)
-        what = f"received at {text} and decoded to poses, against `keysine` of the same error"
-        lines.append(_won("Section 6.3", what, won, len(found)))
-    won = sum(one.look_up.joules(None) < one.keysine.joules(None) for one in found)
-    what = "look-ups alone of a file that is there, against `keysine` to poses"
-    return [*lines, _won("Section 6.2", what, won, len(found))]
-
-
-def _won(where: str, what: str, won: int, count: int) -> Line:
-    ours = f"indexing takes less on {won} of {count}"
-    return Line(where, what, NONE, ours, "not in the paper")
 
 
 def _compared(name: str, clip: Clip, codec: BapIndex) -> Compared:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.bench.papers.verdicts import Line, claim
+from mocpack.bench.papers.verdicts import Line, judge_claim
 from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
 from mocpack.clip import Clip
@@ -134,47 +134,66 @@ def tables(jog: Surface, others: Sequence[Surface]) -> str:
 
 
 def figure_lines(jog: Surface, others: Sequence[Surface]) -> list[Line]:
-    """Return what the paper says of its figures, and whether it holds."""
-    found = [claim_falls(jog, "Figure 5")]
+    """Return one line per claim about the figures."""
+    every = (jog, *others)
+    lines = [claim_falls(one, "Figures 5 and 7") for one in every]
+    for one in every:
+        by_fdf, by_rows = _spread(one.errors, 1), _spread(one.errors, 0)
+        lines.append(
+            judge_claim(
+                "Figure 7",
+                "DEF depends more on FDF than on n_d",
+                one.name,
+                "more",
+                f"range {by_fdf:.3g} against {by_rows:.3g}",
+                by_fdf > by_rows,
+            )
+        )
     trend = float(np.corrcoef(jog.rows, jog.sizes.mean(axis=0))[0, 1])
-    what, ours = "jog, how T goes with n_d", f"correlation {trend:.2f}"
-    why = "it falls: longer segments need fewer tables"
-    found.append(claim("Section 5.1.1", what, "grows linearly", ours, trend > TREND, why=why))
-    what = f"jog, FDF and n_d of the least T·DEF within {100 * PRINTED_SHARE:.0f} %"
-    ours = f"{jog.best[0]}, {jog.best[1]} of {max(jog.fixed)} columns"
-    why = "other columns, and the surface is rough"
-    same = jog.best == PRINTED_BEST
-    found.append(claim("Section 5.2", what, "41, 60 of 62 columns", ours, same, why=why))
-    last = least_errors(jog)[-1]
-    found.append(
-        claim(
+    lines.append(
+        judge_claim(
+            "Section 5.1.1",
+            "jog: how T depends on n_d",
+            "jog",
+            "grows linearly",
+            f"correlation {trend:.2f}",
+            trend > TREND,
+            why="it falls: longer segments need fewer tables",
+        )
+    )
+    lines.append(
+        judge_claim(
+            "Section 5.2",
+            f"jog: FDF and n_d of the least T·DEF within {100 * PRINTED_SHARE:.0f} %",
+            "jog",
+            "41, 60 of 62 columns",
+            f"{jog.best[0]}, {jog.best[1]} of {max(jog.fixed)} columns",
+            jog.best == PRINTED_BEST,
+            why="other columns, and the surface is rough",
+        )
+    )
+    _, size, error = least_errors(jog)[-1]
+    lines.append(
+        judge_claim(
             "Figure 6",
-            "jog, DEF at the original's size",
-            "0",
-            f"{last[2]:.1g} at {last[1]:.1f} KB",
-            last[2] < 1e-3,
+            "jog: DEF at the original's size",
+            "jog",
+            "zero",
+            f"{error:.1g} at {size:.1f} KB",
+            error < 1e-3,
         )
     )
-    found += [claim_falls(one, "Figure 7") for one in others]
-    more = [_spread(one.errors, 1) > _spread(one.errors, 0) for one in (jog, *others)]
-    found.append(
-        claim(
-            "Figure 7",
-            "DEF depends more on FDF than on n_d",
-            "all motions",
-            f"{sum(more)} of {len(more)} motions",
-            all(more),
-        )
-    )
-    return found
+    return lines
 
 
 def claim_falls(found: Surface, where: str) -> Line:
     """Return whether DEF falls as FDF grows, by the rank correlation of the two."""
     means = found.errors.mean(axis=1)
     order = np.corrcoef(np.arange(len(means)), np.argsort(np.argsort(means)))[0, 1]
-    what = f"{found.name}, DEF falls as FDF grows"
-    return claim(where, what, "falls", f"rank correlation {order:.2f}", bool(order < -TREND))
+    ours = f"rank correlation {order:.2f}"
+    return judge_claim(
+        where, "DEF falls as FDF grows", found.name, "falls", ours, bool(order < -TREND)
+    )
 
 
 def _spread(errors: F64, over: int) -> float:

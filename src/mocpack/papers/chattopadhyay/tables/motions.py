@@ -96,6 +96,14 @@ ORIGINAL_KB = dict(  # Table 2, column 3
     )
 )  # fmt: skip
 
+GIGACYCLES = dict(  # Table 2, column 5: decoding lossless MPEG-4
+    zip(
+        (motion.name for motion in MOTIONS),
+        ("0.65", "0.93", "1.23", "1.34", "1.35", "1.44", "1.56", "1.68", "2.89", "8.49"),
+        strict=True,
+    )
+)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Source:

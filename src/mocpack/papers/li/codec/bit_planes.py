@@ -19,7 +19,7 @@ from mocpack.papers.li.codec import wavelet97
 U16 = npt.NDArray[np.uint16]
 Rows = npt.NDArray[np.intp]
 
-MOST_SHIFTS = 24
+MAX_SHIFTS = 24
 
 
 def segment_order(frames: int, levels: int, frame_time: float) -> Rows:
@@ -141,8 +141,8 @@ def choose_shift(values: I64, classes: U16, order: Rows, lead: I64, *, share: fl
     ordered = values[order]
     whole = len(encode_plane(ordered, classes))
     most = int(np.abs(values).max(initial=0)).bit_length()
-    for shift in range(min(most, MOST_SHIFTS)):
+    for shift in range(min(most, MAX_SHIFTS)):
         first = encode_plane(coarse(ordered, lacking_bits(shift, lead)), classes)
         if len(first) <= share * whole:
             return shift
-    return min(most, MOST_SHIFTS)
+    return min(most, MAX_SHIFTS)

@@ -17,10 +17,10 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.kinematics import SHELL_RADIUS_M
 from mocpack.skeleton import Skeleton, rotation_order
 
-NO_LENGTH = 1e-4  # metres; a shorter bone gives no direction
-ALONG = 1e-9  # metres from the bone's axis within which a point does not feel twist
+NO_LENGTH = 1e-4  # meters; a shorter bone gives no direction
+ALONG = 1e-9  # meters from the bone's axis within which a point does not feel twist
 STILL_TURN = 1e-9  # radians
-STILL_PLACE = 1e-12  # metres
+STILL_PLACE = 1e-12  # meters
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Quantiser steps of bones: one length in metres, turned into radians by how far a bone reaches."""
+"""Quantizer steps of bones: one length in meters, turned into radians by how far a bone reaches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mocpack.skeleton import Skeleton
 
 
 def direction_steps(bodies: Bodies, step: float, weights: F64) -> F64:
-    """Return the radians (B,) that move the farthest point of each body by `step` metres."""
+    """Return the radians (B,) that move the farthest point of each body by `step` meters."""
     return step * weights / bodies.levers
 
 

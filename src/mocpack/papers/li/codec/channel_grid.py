@@ -13,14 +13,14 @@ FARTHEST = 2**53  # what a first frame can hold
 
 
 def channel_steps(skeleton: Skeleton, step: float, lever: float) -> F64:
-    """Return the grid step of each channel, shape (C,): radians of angles, metres of lengths.
+    """Return the grid step of each channel, shape (C,): radians of angles, meters of lengths.
 
     Parameters
     ----------
     step : float
         Radians.
     lever : float
-        Metres; a length is rounded as finely as an angle moves a point at this distance.
+        Meters; a length is rounded as finely as an angle moves a point at this distance.
     """
     return np.where(skeleton.columns.is_angle, step, step * lever)
 

@@ -39,8 +39,8 @@ class ColumnCodec(Codec):
     Parameters
     ----------
     step : float, radians
-        Quantiser step of angles.
-    lever : float, metres
+        Quantizer step of angles.
+    lever : float, meters
         A length is rounded as finely as an angle moves a point at this distance.
     """
 
@@ -54,7 +54,7 @@ class ColumnCodec(Codec):
         if not 1e-6 <= self.step <= self.coarsest:
             raise ValueError(f"step must be in 1e-6..{self.coarsest:g} radians, got {self.step}")
         if not 1e-3 <= self.lever <= 1e3:
-            raise ValueError(f"lever must be in 0.001..1000 metres, got {self.lever}")
+            raise ValueError(f"lever must be in 0.001..1000 meters, got {self.lever}")
 
     @abstractmethod
     def quantize(self, clip: Clip) -> Columns:

@@ -118,7 +118,7 @@ def _spherical(directions_: F64, poles: U8) -> F64:
     turned = _to_pole(directions_, poles)
     x, y, z = turned[..., 0], turned[..., 1], turned[..., 2]
     sine = np.hypot(x, y)
-    polar, azimuth = np.arctan2(sine, z), _held(np.arctan2(y, x), sine > AT_POLE)
+    polar, azimuth = np.arctan2(sine, z), _hold_last_known(np.arctan2(y, x), sine > AT_POLE)
     # (θ, φ) and (-θ, φ + π) are the same direction; from frame to frame, keep or change branch,
     # whichever turns less. The choice depends on two frames only, so it adds up
     turn = _wrapped(np.diff(azimuth, axis=0))
@@ -130,7 +130,7 @@ def _spherical(directions_: F64, poles: U8) -> F64:
     return np.unwrap(both, axis=0)
 
 
-def _held(azimuth: F64, known: npt.NDArray[np.bool_]) -> F64:
+def _hold_last_known(azimuth: F64, known: npt.NDArray[np.bool_]) -> F64:
     """Return azimuths (T, B) with each unknown one replaced by the last known before it."""
     rows = np.where(known, np.arange(len(azimuth))[:, np.newaxis], 0)
     return np.take_along_axis(azimuth, np.maximum.accumulate(rows, axis=0), axis=0)

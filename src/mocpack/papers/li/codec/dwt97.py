@@ -1,4 +1,4 @@
-"""The 9/7 wavelet of every channel, one quantiser step for all (DWT): a baseline.
+"""The 9/7 wavelet of every channel, one quantizer step for all (DWT): a baseline.
 
 The wavelet baseline of "Compression of Human Motion Animation Using the Reduction of Interjoint
 Correlation" (Li, Okuda, Takahashi 2008), after Ahmed et al. Payload: docs/codecs/dwt97.md.

@@ -23,7 +23,7 @@ from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.metrics.contacts import find_planted
 from mocpack.papers.li.codec import wavelet97
 from mocpack.papers.li.codec.bit_planes import (
-    MOST_SHIFTS,
+    MAX_SHIFTS,
     choose_shift,
     coarse,
     lacking_bits,
@@ -59,7 +59,7 @@ from mocpack.papers.li.codec.still_fields import read_still, write_still
 Columns = slice | npt.NDArray[np.intp]
 
 SINES = 255  # the azimuth's lever is stored in parts of this
-STATED = np.dtype([("error", "<f4"), ("end", "<u4")])  # metres; bytes of the payload to here
+STATED = np.dtype([("error", "<f4"), ("end", "<u4")])  # meters; bytes of the payload to here
 LEAD = 0.75  # of the power of two that a bone's carrying is worth: bits that come earlier
 NEAREST = 0.1  # of a bone's length: nearer than this, a decoded joint says nothing of its direction
 
@@ -70,8 +70,8 @@ class FkWavelet(Codec):
 
     Parameters
     ----------
-    step : float, metres
-        By how much one quantiser step of a bone's direction moves its far end.
+    step : float, meters
+        By how much one quantizer step of a bone's direction moves its far end.
     twist_scale : float
         How much coarser twist is, where it moves no joint.
     twist : bool
@@ -124,7 +124,7 @@ class FkWavelet(Codec):
 
     def __post_init__(self) -> None:
         if not 1e-7 <= self.step <= 10.0:
-            raise ValueError(f"step must be in 1e-7..10 metres, got {self.step}")
+            raise ValueError(f"step must be in 1e-7..10 meters, got {self.step}")
         if not 0.01 <= self.twist_scale <= 100:
             raise ValueError(f"twist_scale must be in 0.01..100, got {self.twist_scale}")
         for name in ("twist", "compensate"):
@@ -201,7 +201,7 @@ class FkWavelet(Codec):
         coefficients = np.zeros((clip.frame_count, rig.signal_count), np.int64)
 
         def code(signals: F64, columns: Columns) -> F64:
-            """Quantise signals (T, n) of these columns and return what the decoder will have."""
+            """Quantize signals (T, n) of these columns and return what the decoder will have."""
             fine = steps[columns] * np.where(region[:, columns], 0.5**self.roi_bits, 1.0)
             first[columns] = to_grid(signals[0], steps[columns])
             base = first[columns] * steps[columns]
@@ -219,7 +219,7 @@ class FkWavelet(Codec):
     def _layer_errors(
         self, clip: Clip, rig: _Rig, quantized: tuple[I64, I64, Mask], shift: int
     ) -> list[float]:
-        """Return the largest error in metres after each layer but the last."""
+        """Return the largest error in meters after each layer but the last."""
         first, coefficients, region = quantized
         columns = _layers(rig, twist=False)[0]
         scale = self._steps(rig, clip.header) * np.where(region, 0.5**self.roi_bits, 1.0)
@@ -237,7 +237,7 @@ class FkWavelet(Codec):
         return errors
 
     def _clip(self, header: ClipHeader, rig: _Rig, first: I64, bands: F64) -> Clip:
-        """Return the motion of coefficients (T, S) in metres and radians."""
+        """Return the motion of coefficients (T, S) in meters and radians."""
         levels = wavelet97.level_count(header.frame_count, self.levels)
         signals = first * self._steps(rig, header) + wavelet97.inverse(bands, levels)
         world = from_angles(_angles(signals, rig), rig.frame)
@@ -253,7 +253,7 @@ class FkWavelet(Codec):
     def _decode(self, read: FieldReader, header: ClipHeader, *, cut: bool) -> Clip:
         try:
             shift = read.u8()
-            if shift > MOST_SHIFTS:
+            if shift > MAX_SHIFTS:
                 raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
             read.raw(STATED.itemsize * (shift + int(self.twist)))
             rig = _read_rig(read, header)
@@ -297,7 +297,7 @@ class FkWavelet(Codec):
         return bands
 
     def _steps(self, rig: _Rig, header: ClipHeader) -> F64:
-        """Return the quantiser step of each signal (S,)."""
+        """Return the quantizer step of each signal (S,)."""
         bodies = rig.bodies
         weights = joint_weights(self.weights, header.skeleton, bodies)
         polar = direction_steps(bodies, self.step, weights)
@@ -342,7 +342,7 @@ class FkWaveletDecoder(Decoder):
         """Return the largest error after each layer but the last: bit planes, then twist."""
         read = self.payload.read
         shift = read(0, 1)[0]
-        if shift > MOST_SHIFTS:
+        if shift > MAX_SHIFTS:
             raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
         stated = shift + int(self.codec.twist)
         table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)

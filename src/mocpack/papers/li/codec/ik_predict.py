@@ -36,7 +36,7 @@ from mocpack.papers.li.codec.columns import read_row, write_row
 from mocpack.papers.li.codec.still_fields import read_still, write_still
 from mocpack.skeleton import rotation_order
 
-ACCELERATION = 10.0  # metres a second squared: what limbs do
+ACCELERATION = 10.0  # meters per second squared: what limbs do
 FOLLOW = 0.17  # share of a new change, where a frame's acceleration equals the step
 SLOWEST = 0.01
 
@@ -47,8 +47,8 @@ class IkPredict(Codec):
 
     Parameters
     ----------
-    step : float, metres
-        Quantiser step of the ends of chains and of translations.
+    step : float, meters
+        Quantizer step of the ends of chains and of translations.
     joint_scale : float
         How much coarser the other bones are.
     twist_scale : float

@@ -35,7 +35,7 @@ class Keyframe(Codec):
         the channels, and the step to which key frames are rounded.
     keys : int
         Number of key frames; 0 takes as many as `error` needs.
-    lever : float, metres
+    lever : float, meters
         A length counts, and is rounded, as an angle that moves a point at this distance.
     """
 
@@ -54,7 +54,7 @@ class Keyframe(Codec):
         if not isinstance(self.keys, int) or isinstance(self.keys, bool) or self.keys < 0:
             raise ValueError(f"keys must be a whole number, 0 for any, got {self.keys!r}")
         if not 1e-3 <= self.lever <= 1e3:
-            raise ValueError(f"lever must be in 0.001..1000 metres, got {self.lever}")
+            raise ValueError(f"lever must be in 0.001..1000 meters, got {self.lever}")
 
     def encode(self, clip: Clip) -> bytes:
         frames, grid, moving = self._keys(clip)

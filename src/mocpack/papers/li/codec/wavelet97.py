@@ -1,6 +1,6 @@
 """The Cohen-Daubechies-Feauveau 9/7 wavelet along time, for any number of frames.
 
-By lifting, with mirror extension, scaled so that white noise stays nearly white: one quantiser
+By lifting, with mirror extension, scaled so that white noise stays nearly white: one quantizer
 step then serves all bands. The native core computes it.
 """
 

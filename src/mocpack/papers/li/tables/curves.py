@@ -1,17 +1,21 @@
 """Rate and error of the methods that Li, Okuda and Takahashi (2008) compare, by motion.
 
-What the motions are, and what the two rates count, is said in `li`, which makes the tables.
+Both rates are empirical entropies in bits per frame and turning joint. `Point.angles` is the
+paper's H, "the summation of the entropies of the three angles": positions of chain ends and of the
+root are not counted, so their step is swept by itself. `Point.entropy` counts every integer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from rich.console import Console
+from rich.progress import track
 
 from mocpack import _api
 from mocpack.arrays import F64
@@ -27,6 +31,7 @@ from mocpack.papers.li.codec.keyframe import Keyframe
 from mocpack.papers.li.codec.last_frame import LastFrame
 from mocpack.papers.li.tables.empirical import column_entropy
 from mocpack.skeleton import rotation_order
+from mocpack.workers import worker_pool
 
 
 class CountingCodec(Protocol):
@@ -38,25 +43,49 @@ class CountingCodec(Protocol):
     def angle_columns(self, clip: Clip) -> npt.NDArray[np.bool_]: ...
 
 
-Make = Callable[[float], CountingCodec]
-
-
 AS_PRINTED = IkPredict(memory=0.0, rounding=0.5, compensate=False, extrapolate=False)
+POINTS = 80  # settings per curve; 14 gave wrong leaders
+POSITION_SCALES = (1.0, 4.0, 16.0, 64.0)  # how much finer than angles positions are rounded
 
 
-# how much finer than bones' directions ends are: they are not counted in the paper's rate
-END_STEPS = (1.0, 4.0, 16.0, 64.0)
+def ikbp_codecs() -> list[IkPredict]:
+    """Return the paper's method at each step of directions and each finer step of chain ends."""
+    steps = np.geomspace(1e-5, 0.3, POINTS // len(POSITION_SCALES))
+    return [
+        replace(AS_PRINTED, step=float(q) / finer, joint_scale=finer)
+        for finer in POSITION_SCALES
+        for q in steps
+        if q / finer >= 1e-6
+    ]
 
 
-METHODS: dict[str, tuple[Make, F64]] = {
-    "IKBP, ours": (lambda q: IkPredict(step=q), np.geomspace(1e-5, 0.3, 14)),
-    "IKBP as printed": (lambda q: replace(AS_PRINTED, step=q), np.geomspace(1e-5, 0.3, 14)),
-    "SPBLF": (lambda q: LastFrame(step=q), np.geomspace(1e-5, 1.0, 14)),
-    "SPBLF open": (lambda q: LastFrame(step=q, open_loop=True), np.geomspace(1e-5, 1.0, 14)),
-    "FKBC": (lambda q: FkWavelet(step=q, first_layer=1.0), np.geomspace(1e-6, 2.0, 14)),
-    "IBKF": (lambda q: Keyframe(error=q), np.geomspace(1e-5, 1.0, 14)),
-    "DWT": (lambda q: Dwt97(step=q), np.geomspace(1e-5, 5.0, 14)),
+def spblf_codecs(*, open_loop: bool) -> list[LastFrame]:
+    """Return last-frame prediction at each step of angles and each finer step of the root."""
+    steps = np.geomspace(1e-5, 1.0, POINTS // len(POSITION_SCALES))
+    return [
+        LastFrame(step=float(q), lever=LastFrame.lever / finer, open_loop=open_loop)
+        for finer in POSITION_SCALES
+        for q in steps
+    ]
+
+
+def _swept(make: Callable[[float], CountingCodec], low: float, high: float) -> list[CountingCodec]:
+    return [make(float(q)) for q in np.geomspace(low, high, POINTS)]
+
+
+METHODS: dict[str, Sequence[CountingCodec]] = {
+    "IKBP, ours": _swept(lambda q: IkPredict(step=q), 1e-5, 0.3),
+    "IKBP as printed": ikbp_codecs(),
+    "SPBLF": spblf_codecs(open_loop=False),
+    "SPBLF open": spblf_codecs(open_loop=True),
+    "FKBC": _swept(lambda q: FkWavelet(step=q, first_layer=1.0), 1e-6, 2.0),
+    "FKBC, no compensation": _swept(
+        lambda q: FkWavelet(step=q, first_layer=1.0, compensate=False), 1e-6, 2.0
+    ),
+    "IBKF": _swept(lambda q: Keyframe(error=q), 1e-5, 1.0),
+    "DWT": _swept(lambda q: Dwt97(step=q), 1e-5, 5.0),
 }
+"""By method, its codecs from fine to coarse."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +113,9 @@ class Point:
     Attributes
     ----------
     angles, entropy, bits : float
-        Entropy of the angles alone and of every integer, and real bits, a frame and turning joint.
+        Entropy of the angles alone, of every integer, and real bits, per frame and turning joint.
     position, angle : arrays, shape (J,)
-        Errors by joint, in metres; in radians, of Euler angles.
+        Errors by joint, in meters; in radians, of Euler angles.
     converted : array, shape (B,)
         Errors by turning joint of the paper's own angles φ, ϕ, ψ, in radians.
     """
@@ -118,22 +147,34 @@ def load(path: Path, motion: Motion) -> Clip:
     )
 
 
-def sweep(clip: Clip, method: str) -> list[Point]:
-    """Measure a method along its knob, from fine to coarse; as printed, with every step of ends."""
-    make, knob = METHODS[method]
-    if method != "IKBP as printed":
-        return [measure(clip, make(float(q))) for q in knob]
-    return [measure(clip, codec) for codec in printed_codecs()]
-
-
-def printed_codecs() -> list[IkPredict]:
-    """Return the paper's method with each step of directions and each finer one of ends."""
-    return [
-        replace(AS_PRINTED, step=float(q) / ends, joint_scale=ends)
-        for ends in END_STEPS
-        for q in METHODS["IKBP as printed"][1]
-        if q / ends >= 1e-6
+def sweep_all(clips: Mapping[str, Clip]) -> Curves:
+    """Measure every method on every clip, on all cores, under a progress bar."""
+    tasks = [
+        (name, method, codec)
+        for name in clips
+        for method, codecs in METHODS.items()
+        for codec in codecs
     ]
+    curves: Curves = {name: {method: [] for method in METHODS} for name in clips}
+    with worker_pool(0, initializer=_share, initargs=(dict(clips),)) as pool:
+        points = pool.map(_measure_shared, tasks, chunksize=POINTS // 4)
+        console = Console(stderr=True)
+        for (name, method, _), point in zip(
+            tasks, track(points, "measuring", len(tasks), console=console), strict=True
+        ):
+            curves[name][method].append(point)
+    return curves
+
+
+_SHARED: dict[str, Clip] = {}  # the clips of a worker process, so that they are sent once
+
+
+def _share(clips: dict[str, Clip]) -> None:
+    _SHARED.update(clips)
+
+
+def _measure_shared(task: tuple[str, str, CountingCodec]) -> Point:
+    return measure(_SHARED[task[0]], task[2])
 
 
 def measure(clip: Clip, codec: CountingCodec) -> Point:

@@ -34,7 +34,7 @@ def descend(
         if steep >= 0:
             if not past:
                 break
-            past.clear()  # what was learnt leads uphill: begin anew from here
+            past.clear()  # what was learnt leads uphill: begin again from here
             continue
         found = _step(cost, at, value, towards, steep, first=not past)
         if found is None:

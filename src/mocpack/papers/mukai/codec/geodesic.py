@@ -47,13 +47,13 @@ def to_vectors(q: F64, mean: F64, kind: int) -> F64:
 
 
 def levers(positions: F64, parents: tuple[int, ...], skin: float) -> F64:
-    """Return, for each joint, how far one radian there moves the body: RMS metres over joints.
+    """Return, for each joint, how far one radian there moves the body: RMS meters over joints.
 
     Parameters
     ----------
     positions : array, shape (T, J, 3)
     skin : float
-        Metres that a joint without descendants is taken to move.
+        Meters that a joint without descendants is taken to move.
     """
     joints = len(parents)
     below = np.eye(joints, dtype=bool)

@@ -24,11 +24,11 @@ from mocpack.papers.mukai.codec.latent_spline import knots_on_grid
 from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
 from mocpack.units import format_length
 
-CLOSE = 1e-5  # metres or radians within which a handle has arrived
+CLOSE = 1e-5  # meters or radians within which a handle has arrived
 ROUNDS = 80
 CALM = (1e-5, 100.0)  # what a turn costs in the first and the last round: then only goals count
-STRIDE = 0.1  # metres or radians towards a goal in one round
-LONGEST = 0.3  # metres or radians of any joint in one round
+STRIDE = 0.1  # meters or radians towards a goal in one round
+LONGEST = 0.3  # meters or radians of any joint in one round
 NUDGE = 1e-5  # by how much a number of a row is changed to see what that moves
 SMALL = 0.05  # weight of the change itself, so that what moves no joint stays
 
@@ -94,7 +94,7 @@ def pose_change(
 def vertex_change(basis: F64, vertices: Sequence[int], shifts: F64) -> F64:
     """Return the smallest change (M,) that components (L, M) can express and that moves vertices.
 
-    `shifts` (H, 3) says by how much, in metres.
+    `shifts` (H, 3) says by how much, in meters.
     """
     columns = (3 * np.array(vertices)[:, np.newaxis] + np.arange(3)).ravel()
     wanted = shifts.ravel()
@@ -173,7 +173,7 @@ def _with_room(model: SplineModel, changes: F64) -> SplineModel:
 
 
 def _constrained(square: F64, right: F64, rows: F64, values: F64) -> F64:
-    """Return x that minimises x'·square·x/2 - right'·x while rows·x = values."""
+    """Return x that minimizes x'·square·x/2 - right'·x while rows·x = values."""
     size, count = len(square), len(rows)
     whole = np.zeros((size + count, size + count))
     whole[:size, :size] = square
@@ -210,7 +210,7 @@ def _linearized(
 
 
 def _miss(goal: Goal, places: F64, turns: F64) -> F64:
-    """Return how far each pose is past a goal, (N, 3): metres, or a rotation vector."""
+    """Return how far each pose is past a goal, (N, 3): meters, or a rotation vector."""
     if goal.place is not None:
         return np.asarray(places[:, goal.joint] - goal.place)
     assert goal.rotation is not None

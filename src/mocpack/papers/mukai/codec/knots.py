@@ -114,7 +114,7 @@ def evolve(
         widths = np.array(search.ask())
         knots = knots_from_increments(widths, degree)
         errors = np.asarray(_core.bspline_errors(knots, degree, times, points, 0))
-        search.report(list(widths), errors.tolist())
+        search.tell(list(widths), errors.tolist())
         if errors.min() < least:
             best, least = knots[errors.argmin()], float(errors.min())
     return best

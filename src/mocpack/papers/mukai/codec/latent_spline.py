@@ -1,6 +1,6 @@
 """Principal components, then a B-spline with free knots in their space (Mukai 2013).
 
-Payload: how each joint is described, the mean, the quantised basis, then for each band of
+Payload: how each joint is described, the mean, the quantized basis, then for each band of
 components its knots and control points; `docs/codecs/latent-spline.md` has every field.
 """
 
@@ -39,7 +39,7 @@ class LatentSpline(Codec):
     Parameters
     ----------
     tolerance : float, default 0.005
-        Root-mean-square error in metres that components, spline and rounding may make together.
+        Root-mean-square error in meters that components, spline and rounding may make together.
     control_points : int, default 0
         Number of control points, or 0 to choose it by `choose`.
     choose : {"error", "aic", "bic"}
@@ -86,7 +86,7 @@ class LatentSpline(Codec):
 
     def __post_init__(self) -> None:
         if not 1e-9 <= self.tolerance <= 1e3:
-            raise ValueError(f"tolerance must be a length in metres, got {self.tolerance}")
+            raise ValueError(f"tolerance must be a length in meters, got {self.tolerance}")
         if self.degree not in (2, 3):
             raise ValueError(f"degree must be 2 or 3, got {self.degree}")
         if self.control_points and self.control_points <= self.degree:
@@ -315,7 +315,7 @@ def _read_form(read: FieldReader, header: AnyHeader) -> Form:
     lengths = np.linalg.norm(means, axis=1)
     if not (np.abs(lengths - 1) < 1e-3).all() or not (np.isfinite(arms) & (arms > 0)).all():
         raise CorruptionError("latent-spline payload: means or levers make no sense")
-    # written as float32; normalised here exactly as the encoder does
+    # written as float32; normalized here exactly as the encoder does
     means = means / lengths[:, np.newaxis]
     moving, places = [], np.zeros((moved, 3))
     for m in range(moved):

@@ -17,7 +17,7 @@ from mocpack.papers.mukai.codec import geodesic
 
 @dataclass(frozen=True)
 class VertexForm:
-    """Vertices as rows: their coordinates, in metres."""
+    """Vertices as rows: their coordinates, in meters."""
 
     vertex_count: int
 
@@ -40,7 +40,7 @@ class SkeletonForm:
         `geodesic.CONSTANT`, `TANGENT` or `QUATERNION`.
     means : array, shape (J, 4)
     levers : array, shape (J,)
-        Metres a radian is worth.
+        Meters a radian is worth.
     moving : tuple of bool, length M
         Which translated joints move.
     places : array, shape (M, 3)
@@ -98,7 +98,7 @@ class SkeletonForm:
 
     @cached_property
     def scales(self) -> F64:
-        """Return what each number of a row (M,) is multiplied by: metres a radian; 1 of metres."""
+        """Return what each number of a row (M,) is multiplied by: meters a radian; 1 of meters."""
         turned = [np.full(geodesic.WIDTH[k], self._scale(j)) for j, k in enumerate(self.kinds)]
         return np.concatenate([*turned, np.ones(3 * sum(self.moving))])
 

@@ -1,7 +1,7 @@
 """Bases of principal components, coded: steps by importance, trajectories by every s-th sample.
 
 After L. Váša and V. Skala, "COBRA: compression of the basis for PCA represented animations"
-(2009), as L. Váša and G. Brunnett use it (2014, section 3.4). A basis vector is quantised with a
+(2009), as L. Váša and G. Brunnett use it (2014, section 3.4). A basis vector is quantized with a
 step inversely proportional to its importance (the norm of its coefficients), so that all vectors
 add the same error; a trajectory keeps every s-th sample, the rest are interpolated by cubics.
 """
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I64
 
-LARGEST = 2.0**34  # of a quantised sample: its second difference fits a plane at any Q and s
+LARGEST = 2.0**34  # of a quantized sample: its second difference fits a plane at any Q and s
 
 
 def importance_exponents(importance: F64, vectors: F64) -> I64:

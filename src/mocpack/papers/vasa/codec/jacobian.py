@@ -16,7 +16,7 @@ from mocpack.kinematics import SHELL_RADIUS_M, end_positions
 from mocpack.skeleton import Skeleton, position_axes, rotation_order
 
 Points = Literal["joints", "ends", "shell"]
-"""Joint centres; those and bone ends; those and the points `SHELL_RADIUS_M` metres along each axis."""
+"""Joint centers; those and bone ends; those and points `SHELL_RADIUS_M` meters along each axis."""
 
 
 def position_jacobian(clip: Clip, matrix: F64, *, points: Points = "joints") -> F64:
@@ -26,24 +26,24 @@ def position_jacobian(clip: Clip, matrix: F64, *, points: Points = "joints") -> 
     ----------
     clip : Clip
     matrix : array, shape (T, C)
-        Its degrees of freedom, in metres and radians.
+        Its degrees of freedom, in meters and radians.
     points : {"joints", "ends", "shell"}
 
     Returns
     -------
     array
-        Metres by metre for positions, metres by radian for angles.
+        Meters by meter for positions, meters by radian for angles.
     """
-    centres, world = clip.world()
-    places, carriers = body_points(clip.skeleton, centres, world, points)
+    centers, world = clip.world()
+    places, carriers = body_points(clip.skeleton, centers, world, points)
     moved = _below(clip.skeleton)[:, carriers]
     jacobian = np.zeros((*places.shape, matrix.shape[1]))
     x, y, z = np.moveaxis(places, -1, 0)[..., np.newaxis]
     turning, joints, axes = _rotation_axes(clip, matrix, world)
     a, b, c = np.moveaxis(axes, -1, 0)[:, :, np.newaxis]  # (T, 1, R) each
-    u, v, w = np.moveaxis(centres[:, joints], -1, 0)[:, :, np.newaxis]
+    u, v, w = np.moveaxis(centers[:, joints], -1, 0)[:, :, np.newaxis]
     inside = moved[joints].T
-    # axis × (place - centre), for every place and every angle at once
+    # axis × (place - center), for every place and every angle at once
     jacobian[:, :, 0, turning] = (b * (z - w) - c * (y - v)) * inside
     jacobian[:, :, 1, turning] = (c * (x - u) - a * (z - w)) * inside
     jacobian[:, :, 2, turning] = (a * (y - v) - b * (x - u)) * inside
@@ -68,23 +68,23 @@ def displacement_gram(
     Parameters
     ----------
     matrix : array, shape (T, C)
-        Degrees of freedom of `clip`, in metres and radians.
+        Degrees of freedom of `clip`, in meters and radians.
     points : {"joints", "ends", "shell"}
     skin : float
         Adds the mean over the shell points, times the square of this.
     emphasis : array, shape (T, J), optional
-        How much each joint centre counts at each frame; the others count 1.
+        How much each joint center counts at each frame; the others count 1.
     """
-    centres, world = clip.world()
-    places, carriers = body_points(clip.skeleton, centres, world, "shell" if skin else points)
+    centers, world = clip.world()
+    places, carriers = body_points(clip.skeleton, centers, world, "shell" if skin else points)
     kept = point_count(clip.skeleton, points)
     shares = np.full(places.shape[:2], skin**2 / len(carriers))
     shares[:, :kept] += 1 / kept
     if emphasis is not None:
         shares[:, : emphasis.shape[1]] *= emphasis
-    here = centres[:, :1]  # near the body, so that products of coordinates lose nothing
+    here = centers[:, :1]  # near the body, so that products of coordinates lose nothing
     inertia = _composite_inertia(clip.skeleton, places - here, carriers, shares)
-    screws, joints = _screws(clip, matrix, centres - here, world)
+    screws, joints = _screws(clip, matrix, centers - here, world)
     pushed = np.einsum("tcij,tcj->tci", inertia[:, joints], screws)
     columns = matrix.shape[1]
     products = (
@@ -103,18 +103,18 @@ def point_count(skeleton: Skeleton, points: Points) -> int:
 
 
 def body_points(
-    skeleton: Skeleton, centres: F64, world: F64, points: Points
+    skeleton: Skeleton, centers: F64, world: F64, points: Points
 ) -> tuple[F64, npt.NDArray[np.intp]]:
     """Return the points (T, P, 3) and the joint (P,) that carries each."""
     everyone = np.arange(len(skeleton))
-    places, carriers = [centres], [everyone]
+    places, carriers = [centers], [everyone]
     if points != "joints":
-        places.append(end_positions(skeleton, centres, world))
+        places.append(end_positions(skeleton, centers, world))
         carriers.append(np.array(skeleton.end_site_joints, np.intp))
     if points == "shell":
         for axis in np.eye(3):
             out = rotations.rotate(world, SHELL_RADIUS_M * axis)
-            places.append(centres + out)
+            places.append(centers + out)
             carriers.append(everyone)
     return np.concatenate(places, axis=1), np.concatenate(carriers)
 
@@ -151,12 +151,12 @@ def _composite_inertia(
     return inertia
 
 
-def _screws(clip: Clip, matrix: F64, centres: F64, world: F64) -> tuple[F64, npt.NDArray[np.intp]]:
+def _screws(clip: Clip, matrix: F64, centers: F64, world: F64) -> tuple[F64, npt.NDArray[np.intp]]:
     """Return (α, β) of each column, shape (T, C, 6), and its joint: a point moves by α × p + β."""
     screws = np.zeros((*matrix.shape, 6))
     turning, joints, axes = _rotation_axes(clip, matrix, world)
     screws[:, turning, :3] = axes
-    screws[:, turning, 3:] = np.cross(centres[:, joints], axes)
+    screws[:, turning, 3:] = np.cross(centers[:, joints], axes)
     for column, _, direction in _shifts(clip, world):
         screws[:, column, 3:] = direction
     return screws, clip.skeleton.columns.joints

@@ -27,8 +27,8 @@ from mocpack.papers.vasa.codec.wide_planes import (
 )
 
 TPCA, CENTRED, STEPS, WIDE = 1, 2, 4, 8  # bits of the flags
-LONGEST_CHUNK = 4096
-LARGEST_EXPONENT = 400  # of weights and steps: nothing that decodes can overflow a float
+MAX_CHUNK_FRAMES = 4096
+MAX_EXPONENT = 400  # of weights and steps: nothing that decodes can overflow a float
 WEIGHT_STEPS = 4  # of a weight's exponent to a factor of two
 COLUMN_CLASSES = [0, 1, 2, 3]  # of the table of columns: moves, weight, far and near part of a mean
 HEAD_LENGTH = 4  # bytes of the number that comes first: how long the head is
@@ -86,10 +86,22 @@ class Model:
 
 @dataclass(frozen=True)
 class RdPcaHead:
-    """A head that was read: the model, whether numbers are wide, and where each chunk lies."""
+    """A head that was read.
+
+    Attributes
+    ----------
+    model : Model
+    wide, trained : bool
+        Whether numbers are wide; whether the coder starts from trained statistics.
+    offsets : list of int
+        Where each chunk begins, and the end of the last.
+    index_bytes : int
+        Length of the chunk sizes.
+    """
 
     model: Model
     wide: bool
+    trained: bool
     offsets: list[int]
     index_bytes: int
 
@@ -103,11 +115,11 @@ def mean_step(frame_count: int) -> float:
     return float(2.0 ** -(((frame_count - 1).bit_length() + 1) // 2))
 
 
-def pack(model: Model, chunks: Sequence[Trajectories | I64]) -> bytes:
+def pack(model: Model, chunks: Sequence[Trajectories | I64], *, trained: bool = True) -> bytes:
     """Return the payload; without temporal PCA chunks are plain integers (T, K)."""
     poses = pose_plane(model)
     wide = any(map(is_wide, [poses, *map(chunk_plane, chunks)]))
-    bodies = [_chunk_bytes(chunk, wide=wide) for chunk in chunks]
+    bodies = [_chunk_bytes(chunk, wide=wide, trained=trained) for chunk in chunks]
     steps = (model.Q_l, model.Q_g) != (1.0, 1.0)
     head = FieldWriter()
     head.varint(model.L)
@@ -115,39 +127,46 @@ def pack(model: Model, chunks: Sequence[Trajectories | I64]) -> bytes:
     if steps:
         head.f32(model.Q_l)
         head.f32(model.Q_g)
-    head.sized(encode_plane(column_plane(model), COLUMN_CLASSES, start=starts.COLUMNS))
+    start = _choose_start(starts.COLUMNS, trained)
+    head.sized(encode_plane(column_plane(model), COLUMN_CLASSES, start=start))
     head.varint(0 if model.poses is None else 1 + len(poses))
     if model.poses is not None:
         classes = pose_classes(poses.shape[1] - 1)
-        head.sized(encode_numbers(poses, classes, start=starts.POSES, wide=wide))
+        start = _choose_start(starts.POSES, trained)
+        head.sized(encode_numbers(poses, classes, start=start, wide=wide))
     for body in bodies:
         head.varint(len(body))
     data = head.bytes()
     return len(data).to_bytes(HEAD_LENGTH, "little") + data + b"".join(bodies)
 
 
-def _chunk_bytes(chunk: Trajectories | I64, *, wide: bool) -> bytes:
+def _chunk_bytes(chunk: Trajectories | I64, *, wide: bool, trained: bool) -> bytes:
     plane = chunk_plane(chunk)
-    start = _start_of_chunks(isinstance(chunk, Trajectories))
+    start = _start_of_chunks(isinstance(chunk, Trajectories), trained)
     kinds = chunk_classes(chunk, plane.shape[1])
     return _fields(chunk) + encode_numbers(plane, kinds, start=start, wide=wide)
 
 
-def _start_of_chunks(tpca: bool) -> U8:
-    return starts.TRAJECTORIES if tpca else starts.FRAMES
+def _start_of_chunks(tpca: bool, trained: bool) -> U8:
+    return _choose_start(starts.TRAJECTORIES if tpca else starts.FRAMES, trained)
 
 
-def read_head(read: Read, frame_count: int, columns: int) -> RdPcaHead:
+def _choose_start(known: U8, trained: bool) -> U8:
+    """Return trained statistics, or zeros, which are even odds."""
+    return known if trained else 0 * known
+
+
+def read_head(read: Read, frame_count: int, columns: int, *, trained: bool = True) -> RdPcaHead:
     """Read the head of a payload that holds so many frames and degrees of freedom."""
     length = int.from_bytes(read(0, HEAD_LENGTH), "little")
     fields = FieldReader(read(HEAD_LENGTH, length), "rd-pca head")
-    L = fields.varint(LONGEST_CHUNK)
+    L = fields.varint(MAX_CHUNK_FRAMES)
     flags = fields.u8()
     Q_l, Q_g = (fields.f32(), fields.f32()) if flags & STEPS else (1.0, 1.0)
     _check_parameters(L, flags, Q_l, Q_g)
     tpca, wide = bool(flags & TPCA), bool(flags & WIDE)
-    moving, weights, means = _read_columns(fields, columns)
-    exponents, poses = _read_poses(fields, int(moving.sum()), wide=wide)
+    moving, weights, means = _read_columns(fields, columns, trained=trained)
+    exponents, poses = _read_poses(fields, int(moving.sum()), wide=wide, trained=trained)
     model = Model(
         L, tpca, bool(flags & CENTRED), Q_l, Q_g, moving, weights, means, exponents, poses
     )
@@ -155,12 +174,12 @@ def read_head(read: Read, frame_count: int, columns: int) -> RdPcaHead:
     sizes = [fields.varint() for _ in range(-(-frame_count // L))]
     fields.end()
     ends = accumulate(sizes, initial=HEAD_LENGTH + length)
-    return RdPcaHead(model, wide, list(ends), fields.at - before)
+    return RdPcaHead(model, wide, trained, list(ends), fields.at - before)
 
 
 def _check_parameters(L: int, flags: int, Q_l: float, Q_g: float) -> None:
     if not L:
-        raise CorruptionError(f"rd-pca head: chunks of {L} frames, 1 to {LONGEST_CHUNK} can be")
+        raise CorruptionError(f"rd-pca head: chunks of {L} frames, 1 to {MAX_CHUNK_FRAMES} can be")
     if flags > TPCA | CENTRED | STEPS | WIDE:
         raise CorruptionError(f"rd-pca head: flags {flags}, at most 15 can stand")
     for name, value in (("Q_l", Q_l), ("Q_g", Q_g)):
@@ -180,7 +199,8 @@ def read_chunks(read: Read, head: RdPcaHead, frame_count: int, first: int, last:
 
 
 def _read_chunk(data: bytes, head: RdPcaHead, length: int) -> F64:
-    model, K, start = head.model, head.model.channels, _start_of_chunks(head.model.tpca)
+    model, K = head.model, head.model.channels
+    start = _start_of_chunks(model.tpca, head.trained)
     if not model.tpca:
         zeros = np.zeros(K, np.int64)
         values = decode_numbers(data, length, zeros, start=start, wide=head.wide)
@@ -243,9 +263,9 @@ def column_plane(model: Model) -> I64:
     return np.stack([model.moving.astype(np.int64), weights, far, near], axis=1)
 
 
-def _read_columns(fields: FieldReader, count: int) -> tuple[Mask, I64, I64]:
-    data = fields.sized()
-    table = decode_plane(data, count, 4, COLUMN_CLASSES, start=starts.COLUMNS).astype(np.int64)
+def _read_columns(fields: FieldReader, count: int, *, trained: bool) -> tuple[Mask, I64, I64]:
+    data, start = fields.sized(), _choose_start(starts.COLUMNS, trained)
+    table = decode_plane(data, count, 4, COLUMN_CLASSES, start=start).astype(np.int64)
     moving, weights = table[:, 0], np.cumsum(table[:, 1])
     if np.any((moving < 0) | (moving > 1)):
         raise CorruptionError(f"rd-pca head: column {_first(moving > 1, moving < 0)} half moves")
@@ -261,12 +281,14 @@ def pose_plane(model: Model) -> I64:
     return np.concatenate([steps[:, np.newaxis], model.poses], axis=1)
 
 
-def _read_poses(fields: FieldReader, columns: int, *, wide: bool) -> tuple[I64, I64 | None]:
+def _read_poses(
+    fields: FieldReader, columns: int, *, wide: bool, trained: bool
+) -> tuple[I64, I64 | None]:
     announced = fields.varint(1 + columns)
     if not announced:
         return np.zeros(0, np.int64), None
-    classes = pose_classes(columns)
-    table = decode_numbers(fields.sized(), announced - 1, classes, start=starts.POSES, wide=wide)
+    classes, start = pose_classes(columns), _choose_start(starts.POSES, trained)
+    table = decode_numbers(fields.sized(), announced - 1, classes, start=start, wide=wide)
     exponents = np.cumsum(table[:, 0])
     _check_exponents(exponents, "step of a pose")
     return exponents, table[:, 1:]
@@ -278,9 +300,9 @@ def pose_classes(columns: int) -> I64:
 
 def _check_exponents(exponents: I64, what: str) -> None:
     largest = int(np.abs(exponents).max(initial=0))
-    if largest > LARGEST_EXPONENT:
+    if largest > MAX_EXPONENT:
         raise CorruptionError(
-            f"rd-pca: the {what} has exponent {largest}, at most {LARGEST_EXPONENT} can stand"
+            f"rd-pca: the {what} has exponent {largest}, at most {MAX_EXPONENT} can stand"
         )
 
 

@@ -1,4 +1,4 @@
-"""Pose PCA over the clip, temporal PCA by chunk, both after Lagrangian equalisation.
+"""Pose PCA over the clip, temporal PCA by chunk, both after Lagrangian equalization.
 
 L. Váša and G. Brunnett, "Rate-distortion optimized compression of motion capture data", Computer
 Graphics Forum 33 (2014). `docs/codecs/rd-pca.md` says what we changed and specifies the payload.
@@ -44,34 +44,34 @@ from mocpack.metrics.papers import (
 )
 from mocpack.papers.vasa.codec import cobra, temporal_pca
 from mocpack.papers.vasa.codec import payload as bitstream
-from mocpack.papers.vasa.codec.equalisation import kinematic_gram, noise_sensitivities
+from mocpack.papers.vasa.codec.equalization import kinematic_gram, noise_sensitivities
 from mocpack.papers.vasa.codec.search import EXPECTED_TRIALS, equal_slopes
 
-Equalisation = Literal["full", "diagonal", "noise", "literal", "off"]
+Equalization = Literal["full", "diagonal", "noise", "literal", "off"]
 Metric = Literal["me", "max", "skted", "skate"]
 Truncated = Literal["variance", "magnitudes"]
 QuadraticForm = Callable[[Clip], npt.ArrayLike]
 """From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
-its degrees of freedom: positions in metres, angles in radians, in the order of its channels."""
+its degrees of freedom: positions in meters, angles in radians, in the order of its channels."""
 
-STILL = 1e-8  # metres or radians: a column that moves less only rounds
+STILL = 1e-8  # meters or radians: a column that moves less only rounds
 LARGEST = 2.0**40  # steps of a weighted chunk: what a wide plane takes, with room to grow
 SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
 MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
 POSE_COST = 0.2  # squared steps by column: a pose of less energy costs more bytes than it is worth
 REFINEMENTS = 3  # of a fit; the first is right to 1e-7
 ROUNDING = 1e-15  # of the largest energy, for each column
-LEAST_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
+MIN_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
 
 
 @dataclass(frozen=True)
 class RdPca(Codec):
-    """Lagrangian equalisation, pose PCA, temporal PCA by chunk, arithmetic coding.
+    """Lagrangian equalization, pose PCA, temporal PCA by chunk, arithmetic coding.
 
     Parameters
     ----------
     lam : float
-        λ in metres: how far one step of a coefficient moves the body. The quality knob.
+        λ in meters: how far one step of a coefficient moves the body. The quality knob.
     K : int, optional
         Poses kept; by default those of more than `pose_floor` steps RMS.
     P : float, optional
@@ -88,11 +88,11 @@ class RdPca(Codec):
     L : int
         Frames of a chunk, the unit of random access.
     metric : {"me", "max", "skted", "skate"} or callable
-        The error that equalisation serves: mean joint error, the promised largest error, SkTED,
+        The error that equalization serves: mean joint error, the promised largest error, SkTED,
         sliding of planted feet; or a function of one's own that gives a quadratic form, see
         `QuadraticForm`. Files name such a function and do not need it.
     le : {"full", "diagonal", "noise", "literal", "off"}
-        Lagrangian equalisation: from the kinematics, with the cross terms between columns or
+        Lagrangian equalization: from the kinematics, with the cross terms between columns or
         column by column; by noise, as in the paper; by noise and its equation 5 to the letter;
         none, every column in the source's own unit.
     ppca, tpca : bool
@@ -101,13 +101,19 @@ class RdPca(Codec):
         Subtract the mean of all channels in temporal PCA, as the paper does.
     pose_floor, trajectory_floor : float
         See `K` and `P`.
+    closed_loop : bool
+        Fit coefficients to the quantized bases, which the decoder has; without it to the bases
+        before quantization, as the paper does.
+    trained : bool
+        Start the arithmetic coder from trained statistics; without it from even odds, as the paper
+        does.
     """
 
     codec_id = "rd-pca"
     bitstream_version = 2
     oldest_bitstream = 2
     quality: ClassVar[Quality] = Quality("lam", 1e-9, 1.0)
-    decoder_params = ()
+    decoder_params = ("trained",)
     tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
 
     lam: float = 0.003
@@ -118,13 +124,15 @@ class RdPca(Codec):
     s: int | None = None
     L: int = 120
     metric: Metric | QuadraticForm = "me"
-    le: Equalisation = "full"
+    le: Equalization = "full"
     ppca: bool = True
     tpca: bool = True
     centred: bool = False
     pose_floor: float = 0.15
     trajectory_floor: float = 8.0
     truncation: Truncated = "variance"
+    closed_loop: bool = True
+    trained: bool = True
 
     def __post_init__(self) -> None:
         _check_range("lam", self.lam, 1e-10, 1e3)
@@ -133,11 +141,14 @@ class RdPca(Codec):
         _check_range("Q_l", self.Q_l, 1e-3, 1e3)
         _check_range("Q_g", self.Q_g, 1e-3, 1e3)
         _check_range("s", self.s, 1, 255)
-        _check_range("L", self.L, 2, bitstream.LONGEST_CHUNK)
+        _check_range("L", self.L, 2, bitstream.MAX_CHUNK_FRAMES)
         _check_range("pose_floor", self.pose_floor, 0, 1e6)
         _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
-        _check_word("le", self.le, get_args(Equalisation))
+        _check_word("le", self.le, get_args(Equalization))
         _check_word("truncation", self.truncation, get_args(Truncated))
+        for name in ("closed_loop", "trained"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
         if not callable(self.metric):
             _check_word("metric", self.metric, get_args(Metric))
         elif self.le in ("noise", "literal"):
@@ -156,7 +167,7 @@ class RdPca(Codec):
         weighted = matrix * 2.0 ** (weights / bitstream.WEIGHT_STEPS)
         means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))
         centred = (weighted - means * bitstream.mean_step(len(matrix)))[:, moving]
-        poses, exponents = self._poses(centred, gram)
+        poses, exponents, exact = self._poses(centred, gram)
         model = bitstream.Model(
             self.L,
             self.tpca,
@@ -169,8 +180,9 @@ class RdPca(Codec):
             exponents,
             poses,
         )
-        channels = _project(centred, model.basis(), gram)
-        return bitstream.pack(model, self._chunks(channels))
+        basis = model.basis() if self.closed_loop or exact is None else exact
+        channels = _project(centred, basis, gram)
+        return bitstream.pack(model, self._chunks(channels), trained=self.trained)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         return self.open(payload, header).clip()
@@ -187,7 +199,7 @@ class RdPca(Codec):
     def _sensitivities(self, clip: Clip, moving: npt.NDArray[np.bool_]) -> tuple[F64, F64 | None]:
         """Return how far each column moves the body, and the Gram matrix of those that move.
 
-        The first is in metres by metre or radian; the second is that of weighted columns, or None
+        The first is in meters by meter or radian; the second is that of weighted columns, or None
         where columns count one by one.
         """
         gram = _gram(clip, self.metric)
@@ -209,11 +221,14 @@ class RdPca(Codec):
         found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
         return np.where(moving, found, known), None
 
-    def _poses(self, centred: F64, gram: F64 | None) -> tuple[I64 | None, I64]:
-        """Return the principal poses (K, N) of weighted columns (T, N), and their exponents."""
+    def _poses(self, centred: F64, gram: F64 | None) -> tuple[I64 | None, I64, F64 | None]:
+        """Return the principal poses (K, N) of weighted columns (T, N), and their exponents.
+
+        The last result are the poses before quantization.
+        """
         count = centred.shape[1]
         if not self.ppca or not count:
-            return None, np.zeros(0, np.int64)
+            return None, np.zeros(0, np.int64), None
         energies, poses = _principal_poses(centred, gram)
         # what cannot be told from rounding beside the largest may matter, so it stays
         unsure = ROUNDING * count * energies.max(initial=0.0)
@@ -222,7 +237,7 @@ class RdPca(Codec):
         K = min(self.K or felt, len(energies))
         exponents = cobra.importance_exponents(np.sqrt(energies[:K]), poses[:, :K])
         whole = np.round(poses[:, :K] / cobra.steps(self.Q_g, exponents))
-        return whole.astype(np.int64).T, exponents
+        return whole.astype(np.int64).T, exponents, poses[:, :K].T
 
     def _chunks(self, channels: F64) -> list[temporal_pca.Trajectories | I64]:
         parts = [channels[a : a + self.L] for a in range(0, len(channels), self.L)]
@@ -232,8 +247,13 @@ class RdPca(Codec):
         share = self.P if self.truncation == "magnitudes" else None
         truncation = temporal_pca.Truncation(self.trajectory_floor, budget, share)
         return [
-            temporal_pca.quantise(
-                part, s=self.s, Q_l=self.Q_l, truncation=truncation, centred=self.centred
+            temporal_pca.quantize(
+                part,
+                s=self.s,
+                Q_l=self.Q_l,
+                truncation=truncation,
+                centred=self.centred,
+                closed_loop=self.closed_loop,
             )
             for part in parts
         ]
@@ -242,11 +262,15 @@ class RdPca(Codec):
 class RdPcaDecoder(Decoder):
     """Decodes chunks by themselves."""
 
+    codec: RdPca
+
     @cached_property
     def _head(self) -> bitstream.RdPcaHead:
-        header = self.header
         return bitstream.read_head(
-            self.payload.read, header.frame_count, header.skeleton.channel_count
+            self.payload.read,
+            self.header.frame_count,
+            self.header.skeleton.channel_count,
+            trained=self.codec.trained,
         )
 
     def clip(self) -> Clip:
@@ -286,7 +310,7 @@ def metric_name(metric: Metric | QuadraticForm) -> str:
 
 
 def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
-    """Return what a change of all columns moves, in square metres, shape (C, C)."""
+    """Return what a change of all columns moves, in square meters, shape (C, C)."""
     if callable(metric):
         gram = _own_form(clip, metric)
     elif metric == "max":
@@ -302,7 +326,7 @@ def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
 
 
 def _own_form(clip: Clip, metric: QuadraticForm) -> F64:
-    """Return the form that a user's function gives, or complain about it."""
+    """Return the form that a user's function gives, or raise an error."""
     form, name = np.asarray(metric(clip), np.float64), metric_name(metric)
     wanted = (clip.skeleton.channel_count,) * 2
     if form.shape != wanted:
@@ -377,17 +401,17 @@ def _principal_poses(centred: F64, gram: F64 | None) -> tuple[F64, F64]:
     if frames < columns:
         energies, sides = np.linalg.eigh(centred @ metric @ centred.T)
         energies, sides = energies[::-1], sides[:, ::-1]
-        count = np.count_nonzero(energies > LEAST_ENERGY * max(energies[0], LEAST_ENERGY))
+        count = np.count_nonzero(energies > MIN_ENERGY * max(energies[0], MIN_ENERGY))
         poses = centred.T @ sides[:, :count] / np.sqrt(energies[:count])
         return energies[:count], poses
     # a change that moves nothing has no energy, but its pose must not be infinite
-    root = np.linalg.cholesky(metric + LEAST_ENERGY * columns * np.eye(columns))
+    root = np.linalg.cholesky(metric + MIN_ENERGY * columns * np.eye(columns))
     energies, axes = np.linalg.eigh(root.T @ (centred.T @ centred) @ root)
     return np.maximum(energies[::-1], 0), np.linalg.solve(root.T, axes[:, ::-1])
 
 
 def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
-    """Return the channels (T, K) by which the quantised basis comes nearest to the columns."""
+    """Return the channels (T, K) by which the quantized basis comes nearest to the columns."""
     felt = basis if gram is None else basis @ gram
     square = felt @ basis.T
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)

@@ -17,7 +17,7 @@ from typing import Any
 from mocpack.codec import Codec, Goal, Rounds, Trial
 
 ROUNDS = {"fast": 2, "default": 6, "best": 14}
-LEAST_GAIN = 0.003  # of the error at equal size: less than this is noise
+MIN_GAIN = 0.003  # of the error at equal size: less than this is noise
 NEAR = 0.01  # a file is near enough to its limit when it is this much below
 AIM = 0.004  # and this is what is aimed at
 STEPS_TO_GOAL = 5
@@ -25,7 +25,7 @@ EXPECTED_TRIALS = {"fast": 65, "default": 130, "best": 140}  # about; short clip
 FINALISTS = 3
 SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # of log size and log error over log λ, to begin with
 STRIDES = (3, 4, 5, 6, 8, 10, 12)
-METRICS = frozenset({"me", "skted", "max"})  # which equalisation serves a goal best is tried too
+METRICS = frozenset({"me", "skted", "max"})  # which equalization serves a goal best is tried too
 LAM_RANGE = (1e-9, 10.0)
 
 Asking = Generator[Sequence[Codec], Sequence[Trial], Trial]
@@ -40,7 +40,7 @@ def equal_slopes(codec: Codec, goal: Goal, *, effort: str) -> Rounds:
         slope = _slope(best, coarser)
         trials = yield list(_notches(best.codec, notch))
         ranked = sorted(trials, key=lambda t: -_gain(best, t, slope))
-        good = [t.codec for t in ranked if _gain(best, t, slope) > LEAST_GAIN]
+        good = [t.codec for t in ranked if _gain(best, t, slope) > MIN_GAIN]
         if good:
             # the slope holds nearby only, so that the best by it are compared at the goal itself
             together = _merged(best.codec, good)

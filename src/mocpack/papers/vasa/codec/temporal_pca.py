@@ -39,7 +39,7 @@ class Truncation:
     budget: float | None = None
     share: float | None = None
 
-    def kept(self, sizes: F64, mixes: F64) -> int:
+    def count_kept(self, sizes: F64, mixes: F64) -> int:
         """Return how many of the trajectories stay.
 
         Parameters
@@ -64,7 +64,7 @@ def _from_the_end(values: F64) -> F64:
 
 @dataclass(frozen=True)
 class Trajectories:
-    """A chunk, quantised.
+    """A chunk, quantized.
 
     Attributes
     ----------
@@ -92,8 +92,14 @@ class Trajectories:
         return np.asarray(cobra.interpolation(length, self.s) @ knots)
 
 
-def quantise(
-    chunk: F64, *, s: int | None, Q_l: float, truncation: Truncation, centred: bool
+def quantize(
+    chunk: F64,
+    *,
+    s: int | None,
+    Q_l: float,
+    truncation: Truncation,
+    centred: bool,
+    closed_loop: bool = True,
 ) -> Trajectories:
     """Return the trajectories of a chunk (length, K), and its channels' coefficients of them.
 
@@ -107,21 +113,23 @@ def quantise(
     centred : bool
         Subtract the mean of all channels first; it becomes the first trajectory, whose
         coefficients are all 1 and stand as 0.
+    closed_loop : bool
+        Fit the coefficients to the quantized trajectories.
     """
     length, channels = chunk.shape
     if s is None:
         s = best_stride(chunk, truncation)
-    mean = _quantised_mean(chunk, s, Q_l) if centred else None
+    mean = _quantized_mean(chunk, s, Q_l) if centred else None
     rest = chunk if mean is None else chunk - mean.paths(length, Q_l)
     axes, to_knots = cobra.knot_axes(length, s)
     paths, sizes, mixes = np.linalg.svd(axes.T @ rest, full_matrices=False)
-    count = truncation.kept(sizes, mixes)
+    count = truncation.count_kept(sizes, mixes)
     knots = np.linalg.solve(to_knots, paths[:, :count])
     exponents = cobra.importance_exponents(sizes[:count], knots)
     steps = cobra.steps(Q_l / np.sqrt(s), exponents)
     whole = np.round(knots / steps).astype(np.int64)
-    # the quantised trajectories are what the decoder has, so the coefficients are fitted to them
-    seen = cobra.interpolation(length, s) @ (whole * steps)
+    # the decoder has the quantized trajectories, so a closed loop fits the coefficients to them
+    seen = cobra.interpolation(length, s) @ (whole * steps if closed_loop else knots)
     coefficients = np.round(_fit(seen, rest)).astype(np.int64)
     if mean is None:
         return Trajectories(s, exponents, whole, coefficients)
@@ -146,7 +154,7 @@ def best_stride(chunk: F64, truncation: Truncation) -> int:
             continue
         seen = axes.T @ chunk
         sizes, mixes = _spectrum(seen, with_mixes=truncation.share is not None)
-        count = truncation.kept(sizes, mixes)
+        count = truncation.count_kept(sizes, mixes)
         missed = total - float(np.sum(sizes[:count] ** 2))
         cost = missed + SLOPE * BITS_OF_KNOT * count * axes.shape[1]
         if cost < least:
@@ -162,7 +170,7 @@ def _spectrum(seen: F64, *, with_mixes: bool) -> tuple[F64, F64]:
     return np.sqrt(np.maximum(np.linalg.eigvalsh(small)[::-1], 0)), np.zeros((0, 0))
 
 
-def _quantised_mean(chunk: F64, s: int, Q_l: float) -> Trajectories:
+def _quantized_mean(chunk: F64, s: int, Q_l: float) -> Trajectories:
     """Return the mean of all channels as a trajectory that each has once."""
     length, channels = chunk.shape
     axes, to_knots = cobra.knot_axes(length, s)

@@ -1,7 +1,7 @@
 """Planes of integers that may be too large for the entropy coder: each in two parts, far and near.
 
 A wide plane has twice the columns: how many times 2^20 each number is, rounded, then what is left
-of it. The near parts are noise and learn nothing; what can be foretold is in the far ones.
+of it. The near parts are noise and learn nothing; what can be predicted is in the far ones.
 """
 
 from __future__ import annotations

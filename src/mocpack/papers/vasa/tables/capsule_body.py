@@ -14,8 +14,8 @@ from mocpack.skeleton import Skeleton
 
 RINGS, SIDES = 6, 8  # of a capsule, unless said otherwise
 THICKNESS = 0.22  # radius of a bone against its length
-THINNEST, THICKEST = 0.02, 0.09  # metres
-BLEND = 0.3  # share of a bone, at each end, that follows the neighbour too
+THINNEST, THICKEST = 0.02, 0.09  # meters
+BLEND = 0.3  # share of a bone, at each end, that follows the neighbor too
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Body:
     shares : array, shape (V, 3)
         What each holds of the vertex; they add up to 1.
     arms : array, shape (V, 3, 3)
-        The vertex in the frame of each holder, in metres.
+        The vertex in the frame of each holder, in meters.
     """
 
     faces: I32

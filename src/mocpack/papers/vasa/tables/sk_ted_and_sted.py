@@ -20,7 +20,7 @@ from mocpack.metrics.vertices import sted, sted_temporal
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.papers.vasa.tables.capsule_body import capsule_body, skin
 
-MOST_SKINNED = 480  # frames of a clip to skin
+MAX_SKINNED = 480  # frames of a clip to skin
 TIMED_FRAMES = 24  # frames of a surface that STED is timed on: memory for no more
 VERTICES = 58_000  # of the paper's surface
 SIDES = 64  # of a capsule as fine as that
@@ -42,7 +42,7 @@ class EvaluationTimes:
 
 def correlations(clip: Clip) -> tuple[dict[str, float], float, Points]:
     """Return Pearson's correlation of both, by kind of distortion and over all, and the points."""
-    points = _both_teds(clip.frames(0, min(clip.frame_count, MOST_SKINNED)))
+    points = _both_teds(clip.frames(0, min(clip.frame_count, MAX_SKINNED)))
     sk, st = (np.array(values) for values in zip(*points.values(), strict=True))
     by_kind = {kind: _pearson(*pair) for kind, pair in points.items()}
     return by_kind, _pearson(sk.ravel(), st.ravel()), points
@@ -50,7 +50,7 @@ def correlations(clip: Clip) -> tuple[dict[str, float], float, Points]:
 
 def evaluation_times(clip: Clip) -> EvaluationTimes:
     """Time both metrics on a clip and its like, decoded from a small file."""
-    clip = clip.frames(0, min(clip.frame_count, MOST_SKINNED))
+    clip = clip.frames(0, min(clip.frame_count, MAX_SKINNED))
     codec = RdPca()
     back = codec.decode(codec.encode(clip), clip.header)
     joints, decoded = clip.positions(), back.positions()

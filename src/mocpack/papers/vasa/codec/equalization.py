@@ -1,7 +1,7 @@
-"""Lagrangian equalisation: scales each degree of freedom by how much the error feels it.
+"""Lagrangian equalization: scales each degree of freedom by how much the error feels it.
 
 After L. Váša and G. Brunnett, "Rate-distortion optimized compression of motion capture data"
-(2014), section 3.1. Any codec that quantises a matrix of degrees of freedom can put it in front:
+(2014), section 3.1. Any codec that quantizes a matrix of degrees of freedom can put it in front:
 multiply column i by ``w_i = s_i / λ`` before, divide after, and one step of 1 suits all columns.
 The sensitivity ``s_i = ∂D/∂σ_i`` of the error D to noise in column i comes either from noise, as in
 the paper and for any metric, or from the kinematics, without noise and for errors of position.
@@ -30,8 +30,8 @@ Metric = Callable[[Clip, Clip], float]
 Norm = Literal["mean", "rms", "max"]
 
 NOISE_SHARE = 0.01  # the paper's: a hundredth of the standard deviation of the column
-STILL = 1e-10  # metres or radians of noise: a column that moves so little only rounds
-MOST_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
+STILL = 1e-10  # meters or radians of noise: a column that moves so little only rounds
+MAX_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
 BLOCK = 1 << 22  # numbers of a Jacobian held at once
 
 
@@ -62,7 +62,7 @@ def noise_sensitivities(
     Returns
     -------
     array
-        Of the metric's unit by metre or radian (literal: of the metric's unit). 0 where a column
+        Of the metric's unit by meter or radian (literal: of the metric's unit). 0 where a column
         does not move.
     """
     matrix = to_dofs(clip)
@@ -80,7 +80,7 @@ def kinematic_sensitivities(
     *,
     norm: Norm = "mean",
     points: Points = "joints",
-    frames: int | None = MOST_FRAMES,
+    frames: int | None = MAX_FRAMES,
 ) -> F64:
     """Return what `noise_sensitivities` would find for an error of position, without noise.
 
@@ -95,7 +95,7 @@ def kinematic_sensitivities(
     Returns
     -------
     array, shape (C,)
-        Metres by metre or radian.
+        Meters by meter or radian.
     """
     means, largest, count = 0.0, [], 0
     for jacobian in _jacobian_blocks(clip, points, frames):
@@ -138,7 +138,7 @@ def kinematic_gram(
     points: Points = "joints",
     skin: float = 0.0,
     emphasis: F64 | None = None,
-    frames: int | None = MOST_FRAMES,
+    frames: int | None = MAX_FRAMES,
 ) -> F64:
     """Return the mean of JᵀJ over poses and points, shape (C, C).
 
@@ -171,13 +171,13 @@ def weights(sensitivities: F64, lam: float) -> F64:
     return sensitivities / lam
 
 
-def equalise(matrix: F64, column_weights: F64) -> F64:
+def equalize(matrix: F64, column_weights: F64) -> F64:
     """Scale columns so that an equal error in each is felt equally; shape (T, C)."""
     return matrix * column_weights
 
 
 def restore(matrix: F64, column_weights: F64) -> F64:
-    """Undo `equalise`; columns of weight 0 come back as 0."""
+    """Undo `equalize`; columns of weight 0 come back as 0."""
     return np.divide(matrix, column_weights, out=np.zeros_like(matrix), where=column_weights > 0)
 
 

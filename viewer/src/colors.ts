@@ -1,11 +1,11 @@
-// Colours of the stage in both themes, and the scale from no error to the largest.
+// Colors of both themes, and the color scale of errors.
 
 import { Color } from "three";
 
 export interface Palette {
   scale: string[];
   original: string;
-  /** Of the clips of a scene, in turn. */
+  /** Colors of the clips of a scene. */
   clips: string[];
   highlight: string;
   grid: string;
@@ -33,7 +33,7 @@ export const PALETTES: Record<"light" | "dark", Palette> = {
 
 const STEPS = 256;
 
-/** Return STEPS colours along the scale as linear r, g, b for the renderer. */
+/** Returns STEPS colors of the scale as linear r, g, b. */
 export function scaleTable(palette: Palette): Float32Array {
   const stops = palette.scale.map((text) => new Color(text));
   const table = new Float32Array(STEPS * 3);
@@ -46,7 +46,7 @@ export function scaleTable(palette: Palette): Float32Array {
   return table;
 }
 
-/** Return where in the table the colour of an error stands; `full` is the error at its end. */
+/** Returns the table index of an error; `full` is the error at the end of the scale. */
 export function scaleIndex(error: number, full: number): number {
   const share = full > 0 ? Math.min(Math.max(error / full, 0), 1) : 0;
   return 3 * Math.round(share * (STEPS - 1));

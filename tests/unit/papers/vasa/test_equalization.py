@@ -1,4 +1,4 @@
-"""Lagrangian equalisation: noise and kinematics agree, and what it is for works."""
+"""Lagrangian equalization: noise and kinematics agree, and what it is for works."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,8 @@ import pytest
 from mocpack.clip import measure_error
 from mocpack.coding.planes import encode_plane
 from mocpack.dofs import dof_names, from_dofs, to_dofs
-from mocpack.papers.vasa.codec.equalisation import (
-    equalise,
+from mocpack.papers.vasa.codec.equalization import (
+    equalize,
     kinematic_gram,
     kinematic_sensitivities,
     noise_sensitivities,
@@ -65,21 +65,21 @@ def test_the_literal_formula_weighs_a_column_by_its_own_spread_too():
     np.testing.assert_allclose(literal, spread * noise_sensitivities(CLIP, metric))
 
 
-def test_restore_undoes_equalise_and_leaves_unfelt_columns_at_zero():
+def test_restore_undoes_equalize_and_leaves_unfelt_columns_at_zero():
     matrix = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     column_weights = weights(np.array([0.2, 0.01, 0.0]), 0.005)
     np.testing.assert_array_equal(column_weights, [40, 2, 0])
-    back = restore(equalise(matrix, column_weights), column_weights)
+    back = restore(equalize(matrix, column_weights), column_weights)
     np.testing.assert_allclose(back, [[1, 2, 0], [4, 5, 0]])
 
 
 @pytest.mark.parametrize("clip", [CLIP, jump(3.0)], ids=["walk", "jump"])
-def test_in_front_of_a_plain_quantiser_it_lowers_the_error_at_equal_size(clip):
+def test_in_front_of_a_plain_quantizer_it_lowers_the_error_at_equal_size(clip):
     matrix = to_dofs(clip)
     felt = np.maximum(kinematic_sensitivities(clip, norm="rms", points="shell"), 1e-4)
 
     def coded(column_weights):
-        whole = np.round(equalise(matrix, column_weights)).astype(int)
+        whole = np.round(equalize(matrix, column_weights)).astype(int)
         size = len(encode_plane(np.diff(whole, axis=0, prepend=0)))
         back = from_dofs(restore(whole.astype(float), column_weights), clip.header)
         return size, distances(clip, back).mean()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.arrays import F64, I32
@@ -17,7 +18,7 @@ from mocpack.skeleton import Skeleton
 MEAN_GRID = 0.125  # radians
 AXES_BITS = 12
 AXES_GRID = 0.5**AXES_BITS  # radians, of the turns of axes
-ORIGIN_GRID = 1.0  # metres
+ORIGIN_GRID = 1.0  # meters
 STEPS = _core.KEYSINE_STEPS
 UNIT_STEP = _core.KEYSINE_UNIT_STEP  # index of the step that is the unit itself
 
@@ -90,3 +91,9 @@ def track_widths(table: I32, skeleton: Skeleton) -> list[int]:
             kind = Rotation(row[ROTATION_KIND])
             widths.append(len(hinges.turns) if kind == Rotation.HINGE else CHANNELS[kind])
     return widths
+
+
+def first_channels(table: I32, skeleton: Skeleton) -> npt.NDArray[np.intp]:
+    """Return for each channel the first one of its track, from the plan (J, 14)."""
+    widths = track_widths(table, skeleton)
+    return np.repeat(np.cumsum([0, *widths])[:-1], widths).astype(np.intp)

@@ -1,0 +1,41 @@
+/* Artifacts that a motion may have within its bound: jitter, and planted feet that skate. docs/metrics.md
+ * defines both; mocpack.metrics measures them in Python. */
+#pragma once
+#include "keysine/encode/own_payload.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// Jitter of a motion and skate of each planted foot, over what is tolerated; above 1 is seen.
+struct Artifacts
+{
+	double jitter = 0;
+	Buffer<double> skates; // (J) 0 for joints that are no feet, or never planted
+
+	double worst() const;
+};
+
+// Measures decoded motions against the clip; what depends on the clip alone is measured once.
+class ArtifactMeter
+{
+  public:
+	bool measure(EncodeTask* task, const DecodedMotion& decoded, Artifacts* artifacts);
+
+  private:
+	bool measure_source(EncodeTask* task);
+	bool find_feet(EncodeTask* task);
+	bool find_planted(EncodeTask* task);
+
+	bool is_measured_ = false;
+	Buffer<double> positions_;	  // (T, J, 3) of the clip
+	Buffer<int32_t> feet_;		  // joints
+	Buffer<uint8_t> planted_;	  // (feet, T)
+	Buffer<double> source_speed_; // (feet) mean of planted steps, meters per second; below 0: never planted
+	double source_energy_ = 0;	  // square meters above the frequency of jitter
+	size_t foot_count_ = 0;
+};
+
+} // namespace keysine
+} // namespace mocpack

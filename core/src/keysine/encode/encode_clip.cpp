@@ -1,0 +1,177 @@
+// keysine's encoder in one call: a clip's arrays and a target in, the bytes of a payload out.
+#include "keysine/encode/encode_clip.h"
+
+#include <algorithm>
+#include <new>
+
+#include "keysine/encode/bounded.h"
+#include "keysine/encode/layering.h"
+#include "keysine/encode/mean_search.h"
+
+using namespace mocpack;
+using namespace mocpack::keysine;
+
+namespace
+{
+
+// What is measured of a clip once, whatever is tried.
+struct ClipEncoder
+{
+	EncodeTask& task;
+	ClipStatistics statistics;
+	ArtifactMeter meter;
+
+	// In as many layers as are requested; a grid in time has one.
+	bool encode(bool retries, Encoding* made)
+	{
+		const mocpack_KeysineTarget& target = task.target;
+		bool good;
+		if (target.step > 0)
+			good = encode_step(&task, &statistics, target.step, made);
+		else if (target.mean_error > 0)
+			good = encode_within_mean(&task, &statistics, made);
+		else
+			good = BoundedEncoder(&task, &statistics, &meter, retries).run(made);
+		if (!good || !made->found() || target.layers == 1 || made->is_grid)
+			return good && made->found();
+		return split_into_layers(&task, &made->payload) && check_layers(made);
+	}
+
+	// The layers hold the same symbols, so they add up to the same motion, and a promise is never taken on
+	// trust.
+	bool check_layers(Encoding* made)
+	{
+		OwnPayload own;
+		DecodedMotion decoded;
+		if (!own.open(&task, made->payload.data(), made->payload.size()) ||
+			!own.decode(&task, 0, own.layout().group_count, own.layout().layer_count, nullptr, &decoded))
+			return false;
+		const double* turns = decoded.rotations.data();
+		if (!std::equal(turns, turns + decoded.rotations.size(), made->decoded.rotations.data()))
+			return task.stop(MOCPACK_CORRUPT);
+		return true;
+	}
+
+	/* What the longest search finds, unless the default one finds a smaller file. Where the default search of
+	 * a transform fails, the longest one fails too, after many times the work: then only a grid in time is
+	 * searched further. */
+	bool encode_best(Encoding* made)
+	{
+		task.progress.expect(1 + task.constants.best_work);
+		task.target.effort = MOCPACK_KEYSINE_DEFAULT;
+		task.progress.begin(1);
+		const bool found = encode(true, made);
+		task.progress.end();
+		task.target.effort = MOCPACK_KEYSINE_BEST;
+		if (!found || (made->transform_failed && !made->is_grid))
+			return found;
+		if (made->transform_failed)
+			task.target.mode = MOCPACK_KEYSINE_GRID, task.target.layers = 1;
+		// artifacts that no retry of the default search removes, the longest one need not retry
+		const bool retries = made->artifacts.worst() <= 1;
+		Encoding longest;
+		task.progress.begin(task.constants.best_work);
+		const bool is_better = encode(retries, &longest) && longest.payload.size() <= made->payload.size() &&
+							   longest.cost() < made->cost();
+		task.progress.end();
+		if (is_better)
+			*made = std::move(longest);
+		return !task.stopped();
+	}
+};
+
+bool is_length(double meters)
+{
+	return meters > 0 && meters < 1e300;
+}
+
+// Whether a call makes sense; arrays are trusted.
+bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& target,
+			  const mocpack_KeysineWork& work)
+{
+	const bool bounded = !(target.mean_error > 0) && !(target.step > 0);
+	return clip.frame_count > 0 && clip.frame_rate > 0 && work.workers > 0 && is_length(target.max_error) &&
+		   target.mean_error >= 0 && target.step >= 0 && target.max_angle >= 0 &&
+		   (bounded || (target.max_angle == 0 && target.mode != MOCPACK_KEYSINE_GRID)) &&
+		   target.effort >= MOCPACK_KEYSINE_FAST && target.effort <= MOCPACK_KEYSINE_BEST &&
+		   target.mode >= MOCPACK_KEYSINE_AUTO && target.mode <= MOCPACK_KEYSINE_GRID &&
+		   target.group_seconds > 0 && target.block_seconds >= 0 && target.layers >= 1 &&
+		   target.layers <= MOCPACK_KEYSINE_MAX_LAYERS && target.layer_ratio > 1;
+}
+
+bool prepare(EncodeTask* task, Buffer<double>* angles)
+{
+	const mocpack_KeysineClip& clip = task->clip;
+	if (!unwrapped_angles(task, clip.rotations, clip.translations, clip.frame_count, angles))
+		return false;
+	task->motion = {clip.rotations, clip.translations, angles->data(), clip.frame_count};
+	return true;
+}
+
+// What an encoding leaves to the caller, released by mocpack_keysine_release.
+struct Result
+{
+	Buffer<uint8_t> payload;
+	DecodedMotion decoded;
+};
+
+} // namespace
+
+mocpack_Status mocpack_keysine_encode_clip(const mocpack_KeysineClip* clip,
+										   const mocpack_KeysineTarget* target,
+										   const mocpack_KeysineWork* work, const double* constants,
+										   mocpack_KeysineEncoded* encoded)
+{
+	*encoded = {};
+	if (!is_valid(*clip, *target, *work))
+		return MOCPACK_BAD_ARGUMENT;
+	EncodeTask task(*clip, *target, *work, constants);
+	Buffer<double> angles;
+	Encoding made;
+	{
+		ClipEncoder encoder = {task, {}, {}};
+		const bool found = prepare(&task, &angles) && encoder.statistics.measure(&task) &&
+						   (target->effort == MOCPACK_KEYSINE_BEST ? encoder.encode_best(&made)
+																   : encoder.encode(true, &made));
+		if (task.stopped())
+			return task.status();
+		if (!found)
+			return MOCPACK_BOUND_NOT_MET;
+	}
+	void* memory = work->allocator.allocate(work->allocator.user, sizeof(Result));
+	if (!memory)
+		return MOCPACK_NO_MEMORY;
+	Result* result = new (memory) Result();
+	result->payload = std::move(made.payload);
+	result->decoded = std::move(made.decoded);
+	*encoded = {result->payload.data(), result->payload.size(), result->decoded.rotations.data(),
+				result->decoded.translations.data(), result};
+	return MOCPACK_OK;
+}
+
+void mocpack_keysine_release(const mocpack_KeysineWork* work, mocpack_KeysineEncoded* encoded)
+{
+	if (!encoded->memory)
+		return;
+	static_cast<Result*>(encoded->memory)->~Result();
+	work->allocator.release(work->allocator.user, encoded->memory, sizeof(Result));
+	*encoded = {};
+}
+
+size_t mocpack_keysine_constant_count(void)
+{
+	return sizeof(Constants) / sizeof(double);
+}
+
+size_t mocpack_keysine_constant(size_t index, const char** name, const char** text, double* values)
+{
+	const size_t count = sizeof CONSTANT_ROWS / sizeof *CONSTANT_ROWS;
+	if (index >= count)
+		return 0;
+	const ConstantRow& row = CONSTANT_ROWS[index];
+	const Constants constants;
+	*name = row.name, *text = row.text;
+	const double* first = reinterpret_cast<const double*>(&constants) + row.first;
+	std::copy(first, first + row.count, values);
+	return row.count;
+}

@@ -1,0 +1,120 @@
+// Encodings by a plain step, and the search for the step whose mean error keeps a bound.
+#include "keysine/encode/mean_search.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+// A step in meters, and its mean error.
+struct Known
+{
+	double step, error;
+};
+
+bool free_plan(EncodeTask* task, ClipStatistics* statistics, double step, ClipPlan* plan)
+{
+	return statistics->make_plan(task, step, free_key_step(*task, step), int(task->constants.axes_precision),
+								 plan);
+}
+
+bool free_predictors(EncodeTask* task, ClipStatistics* statistics, double step, Predictors* predictors)
+{
+	ClipPlan plan;
+	predictors->count = 0;
+	if (task->target.effort == MOCPACK_KEYSINE_FAST)
+		return true;
+	return free_plan(task, statistics, step, &plan) &&
+		   find_predictors(task, plan, free_settings(*task, MOCPACK_KEYSINE_FAST, step), step, predictors);
+}
+
+bool encode_with(EncodeTask* task, ClipStatistics* statistics, double step, const Predictors& predictors,
+				 Encoding* made)
+{
+	ClipPlan plan;
+	Draft draft;
+	DraftRequest request = {task->motion, &plan,	   free_settings(*task, task->target.effort, step),
+							{},			  &predictors, nullptr,
+							false,		  false};
+	return free_plan(task, statistics, step, &plan) &&
+		   cut_for(task, task->motion, step, &request.settings, &request.groups) &&
+		   make_draft_of_few_keys(task, request, &draft) && write_and_decode(task, draft, made);
+}
+
+// The step whose error is likely to be `aim`, by steps on either side of it; a step of 0 is not known.
+double next_step(const Constants& c, Known inside, Known outside, double aim)
+{
+	if (!(inside.step > 0) || !(outside.step > 0))
+	{
+		const Known known = inside.step > 0 ? inside : outside;
+		return known.step * std::pow(aim / known.error, 1 / c.mean_slope);
+	}
+	const double low = std::log(inside.step), high = std::log(outside.step), least = std::log(inside.error),
+				 most = std::log(outside.error);
+	const double share = most > least ? (std::log(aim) - least) / (most - least) : 0.5;
+	return std::exp(low + std::min(std::max(share, 0.1), 0.9) * (high - low));
+}
+
+} // namespace
+
+bool encode_step(EncodeTask* task, ClipStatistics* statistics, double step, Encoding* made)
+{
+	Predictors predictors;
+	return free_predictors(task, statistics, step, &predictors) &&
+		   encode_with(task, statistics, step, predictors, made);
+}
+
+/* The mean error grows about as the step to the power of mean_slope, and between a step that keeps the bound
+ * and one that does not, about as the line between. A clip that hardly moves may never come near: there, a
+ * coarser step that saves no byte is the last. */
+bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* best)
+{
+	const Constants& c = task->constants;
+	const double bound = task->target.mean_error;
+	double step = c.mean_step * bound, fitted = 0;
+	Known inside = {0, 0},
+		  outside = {0, 0}; // the coarsest step that keeps the bound, the finest that does not
+	Predictors predictors;
+	task->progress.expect(c.mean_work);
+	for (int i = 0; i < int(c.mean_tries); ++i)
+	{
+		if (!(fitted / c.refit_step_ratio <= step && step <= fitted * c.refit_step_ratio))
+		{
+			if (!free_predictors(task, statistics, step, &predictors))
+				return false;
+			fitted = step;
+		}
+		Encoding made;
+		task->progress.begin(1);
+		const bool found = encode_with(task, statistics, step, predictors, &made);
+		task->progress.end();
+		if (!found)
+			return false;
+		const double error = std::max(clip_errors(task, 0, made.decoded).joint_mean, 1e-3 * bound);
+		if (error <= bound)
+		{
+			const bool saved = !best->found() || made.payload.size() < best->payload.size();
+			if (saved)
+				*best = std::move(made);
+			if (error >= c.mean_near * bound || !(saved || outside.step > 0))
+				break;
+			inside = {step, error};
+		}
+		else
+			outside = {step, error};
+		// errors leap by some per cent from step to step: such a neighbor says nothing
+		if (inside.step > 0 && outside.step > 0 && outside.step < c.mean_apart * inside.step)
+			outside = {0, 0};
+		step = next_step(c, inside, outside, c.mean_aim * bound);
+	}
+	return best->found();
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,196 @@
+// A payload that the encoder has just written, decoded by the format's own decoder and measured.
+#include "keysine/encode/own_payload.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "keysine/decode/plan.h"
+#include "math/hinge_angles.h"
+#include "math/quaternion.h"
+#include "math/quaternions.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
+const double MAX_DISTANCE = 2e7;	// meters, of decoded translations
+
+// False for what is not finite, too.
+bool are_near(const Buffer<double>& translations)
+{
+	for (size_t i = 0; i < translations.size(); ++i)
+		if (!(std::fabs(translations[i]) < MAX_DISTANCE))
+			return false;
+	return true;
+}
+
+} // namespace
+
+bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
+{
+	const size_t joints = task->skeleton.joint_count, frames = task->motion.frames;
+	bytes_ = bytes;
+	const size_t memory = mocpack_keysine_head_memory_size(bytes, size, joints, frames);
+	if (!task->take(&memory_, memory))
+		return false;
+	if (mocpack_keysine_open(bytes, size, &task->skeleton, frames, memory_.data(), &head_, nullptr) !=
+		MOCPACK_OK)
+		return task->stop(MOCPACK_CORRUPT);
+	layout_ = mocpack_keysine_layout(head_);
+	fields_ = mocpack_keysine_fields(head_);
+	const size_t parts = layout_.segment_count + layout_.layer_count * layout_.group_count;
+	if (!task->take(&offsets_, parts + 1))
+		return false;
+	offsets_[0] = layout_.head_size;
+	for (size_t i = 0; i < parts; ++i)
+		offsets_[i + 1] = offsets_[i] + layout_.sizes[i];
+	if (offsets_[parts] != size)
+		return task->stop(MOCPACK_CORRUPT);
+	return decode_keys(task);
+}
+
+Bytes OwnPayload::segment(size_t segment) const
+{
+	return {const_cast<uint8_t*>(bytes_) + offsets_[segment], size_t(layout_.sizes[segment])};
+}
+
+Bytes OwnPayload::group(size_t layer, size_t group) const
+{
+	return segment(layout_.segment_count + layer * layout_.group_count + group);
+}
+
+bool OwnPayload::decode_keys(EncodeTask* task)
+{
+	const size_t count = layout_.segment_count, per = layout_.groups_per_segment,
+				 channels = layout_.channel_count, most = std::min(per, layout_.group_count) + 1,
+				 workers = task->worker_count(count, false);
+	WorkerScratch scratch, own_keys;
+	if (!task->take(&keys_, (layout_.group_count + 1) * channels) ||
+		!scratch.take(task, workers, mocpack_keysine_segment_scratch_size(head_)) ||
+		!own_keys.take(task, workers, 4 * most * channels))
+		return false;
+	task->parallel_for(
+		count, false,
+		[&](size_t i, size_t worker)
+		{
+			const size_t first = i * per, own = std::min(per, layout_.group_count - first) + 1;
+			int32_t* keys = static_cast<int32_t*>(own_keys.of(worker));
+			if (mocpack_keysine_decode_segment(head_, own, bytes_ + offsets_[i], layout_.sizes[i], keys,
+											   scratch.of(worker)) != MOCPACK_OK)
+				task->stop(MOCPACK_CORRUPT);
+			// the last key is the next segment's to write, where there is one
+			std::copy_n(keys, (i + 1 < count ? own - 1 : own) * channels, keys_.data() + first * channels);
+		});
+	return !task->stopped();
+}
+
+bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
+						DecodedMotion* motion) const
+{
+	const mocpack_Skeleton& s = task->skeleton;
+	const size_t joints = s.joint_count, moving = s.translated_count,
+				 workers = task->worker_count(count, false);
+	const size_t start = key_frame(first), stop = key_frame(first + count) + 1;
+	motion->first = start, motion->frames = stop - start;
+	WorkerScratch scratch;
+	Buffer<mocpack_KeysineSineCache> sines;
+	if (!task->take_room(&motion->rotations, 4 * joints * motion->frames) ||
+		!task->take_room(&motion->translations, 3 * moving * motion->frames) ||
+		!task->take(&sines, workers) ||
+		!scratch.take(task, workers, mocpack_keysine_group_scratch_size(head_)))
+		return false;
+	double *turns = motion->rotations.data(), *places = motion->translations.data();
+	task->parallel_for(
+		count, false,
+		[&](size_t i, size_t worker)
+		{
+			const size_t own = first + i, from = key_frame(own), length = key_frame(own + 1) - from;
+			double *turn = turns + 4 * joints * (from - start), *place = places + 3 * moving * (from - start);
+			const uint8_t* bytes[MOCPACK_KEYSINE_MAX_LAYERS];
+			size_t sizes[MOCPACK_KEYSINE_MAX_LAYERS];
+			for (size_t l = 0; l < std::max<size_t>(layers, 1) && l < layout_.layer_count; ++l)
+				bytes[l] = group(l, own).data, sizes[l] = group(l, own).size;
+			const mocpack_Status status =
+				shifts
+					? mocpack_keysine_decode_coarse(head_, own, keys_of(own), bytes[0], sizes[0], shifts,
+													turn, place, scratch.of(worker))
+					: mocpack_keysine_decode_span(head_, own, 0, length, keys_of(own), bytes, sizes, layers,
+												  nullptr, turn, place, &sines[worker], scratch.of(worker));
+			if (status != MOCPACK_OK)
+				task->stop(MOCPACK_CORRUPT);
+			task->poll();
+		});
+	mocpack_keysine_decode_key(head_, keys_of(first + count), nullptr,
+							   turns + 4 * joints * (stop - 1 - start),
+							   places + 3 * moving * (stop - 1 - start));
+	if (task->stopped())
+		return false;
+	if (!are_near(motion->translations) ||
+		mocpack_normalize_rotations(turns, motion->frames, joints, UNIT_TOLERANCE) >= 0)
+		return task->stop(MOCPACK_CORRUPT);
+	return true;
+}
+
+mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded)
+{
+	const mocpack_Skeleton& s = task->skeleton;
+	mocpack_ClipErrors errors = {};
+	Buffer<uint8_t> scratch;
+	if (task->take(&scratch, mocpack_clip_errors_scratch_size(s.joint_count)))
+		mocpack_clip_errors(&s, task->motion.rotations + 4 * s.joint_count * first,
+							task->motion.translations + 3 * s.translated_count * first,
+							decoded.rotations.data(), decoded.translations.data(), decoded.frames, SHELL,
+							scratch.data(), &errors, nullptr, nullptr);
+	return errors;
+}
+
+double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decoded)
+{
+	return clip_errors(task, first, decoded).promised_max;
+}
+
+double largest_angle(EncodeTask* task, const DecodedMotion& decoded)
+{
+	const mocpack_Skeleton& s = task->skeleton;
+	const size_t joints = s.joint_count, frames = decoded.frames;
+	const double turn = 6.28318530717958647692; // radians
+	double largest = 0;
+	Buffer<double> angles, source;
+	Buffer<bool> is_hinged;
+	if (!task->take(&angles, frames * s.hinge_count) || !task->take(&source, frames * s.hinge_count) ||
+		!task->take(&is_hinged, joints))
+		return 0;
+	mocpack_compute_hinge_angles(&s, decoded.rotations.data(), decoded.translations.data(), frames,
+								 angles.data());
+	mocpack_compute_hinge_angles(&s, task->motion.rotations, task->motion.translations, frames,
+								 source.data());
+	for (size_t h = 0; h < s.hinge_count; ++h)
+	{
+		if (s.hinge_slides[h])
+			continue;
+		is_hinged[size_t(s.hinge_joints[h])] = true;
+		for (size_t t = 0; t < frames; ++t)
+		{
+			const double apart = angles[t * s.hinge_count + h] - source[t * s.hinge_count + h];
+			largest = std::max(largest, std::fabs(apart - turn * std::nearbyint(apart / turn)));
+		}
+	}
+	for (size_t j = 0; j < joints; ++j)
+		for (size_t t = 0; t < frames && !is_hinged[j]; ++t)
+		{
+			const size_t at = 4 * (t * joints + j);
+			const Quat apart = multiply(conjugate(load_quat(task->motion.rotations + at)),
+										load_quat(decoded.rotations.data() + at));
+			const double sine = std::sqrt(apart.x * apart.x + apart.y * apart.y + apart.z * apart.z);
+			largest = std::max(largest, 2 * std::atan2(sine, std::fabs(apart.w)));
+		}
+	return largest;
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,76 @@
+// A payload that the encoder has just written, decoded by the format's own decoder and measured.
+#pragma once
+#include "keysine/decode/decode.h"
+#include "keysine/encode/draft.h"
+#include "math/clip_errors.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// Frames of a decoded motion.
+struct DecodedMotion
+{
+	size_t first = 0, frames = 0;
+	Buffer<double> rotations, translations;
+};
+
+class OwnPayload
+{
+  public:
+	// Reads the head and the keys. The bytes must outlive this; groups may be missing.
+	bool open(EncodeTask* task, const uint8_t* bytes, size_t size);
+
+	const mocpack_KeysineLayout& layout() const
+	{
+		return layout_;
+	}
+	const mocpack_KeysineFields& fields() const
+	{
+		return fields_;
+	}
+	size_t key_frame(size_t key) const
+	{
+		return mocpack_keysine_key_frame(head_, key);
+	}
+	const mocpack_KeysineHead* head() const
+	{
+		return head_;
+	}
+	const int32_t* keys_of(size_t group) const
+	{
+		return keys_.data() + group * layout_.channel_count;
+	}
+	Bytes segment(size_t segment) const;
+	Bytes group(size_t layer, size_t group) const;
+
+	/* Decodes groups `first` to `first + count - 1` and the key after them, by so many layers (0: what the
+	 * keys alone give). shifts (tracks): as a coarse layer of one-layer payloads knows them; null: as they
+	 * are. */
+	bool decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
+				DecodedMotion* motion) const;
+
+  private:
+	bool decode_keys(EncodeTask* task);
+
+	const uint8_t* bytes_ = nullptr;
+	Buffer<uint8_t> memory_;
+	mocpack_KeysineHead* head_ = nullptr;
+	mocpack_KeysineLayout layout_ = {};
+	mocpack_KeysineFields fields_ = {};
+	Buffer<size_t> offsets_; // (parts + 1)
+	Buffer<int32_t> keys_;	 // (groups + 1, channels)
+};
+
+// Errors of a decoded motion against the clip's frames from `first` on.
+mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded);
+
+// The largest displacement of them, in meters.
+double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decoded);
+
+// The largest error of a hinge's angle, and of the local rotation of every other joint, in radians.
+double largest_angle(EncodeTask* task, const DecodedMotion& decoded);
+
+} // namespace keysine
+} // namespace mocpack

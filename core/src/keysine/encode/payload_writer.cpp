@@ -1,0 +1,129 @@
+// The bytes of a payload: head, key segments, groups in layers.
+#include "keysine/encode/payload_writer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "coding/crc16.h"
+#include "keysine/encode/own_payload.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+namespace
+{
+
+const uint32_t GRID_MODE = 1, FIRST_FRAME_ALONE_MODE = 2, THOROUGH_MODE = 4;
+
+// Writes a varint; returns its bytes.
+size_t put_varint(size_t value, uint8_t* dst)
+{
+	size_t size = 0;
+	for (; value >= 128; value >>= 7)
+		dst[size++] = uint8_t(value | 128);
+	dst[size++] = uint8_t(value);
+	return size;
+}
+
+// A head: its size, which counts itself and the checksum, the body, the checksum.
+size_t seal_head(const uint8_t* body, size_t body_size, uint8_t* dst)
+{
+	size_t digits = 1;
+	while (body_size + 2 + digits >= size_t(1) << (7 * digits))
+		++digits;
+	const size_t at = put_varint(body_size + 2 + digits, dst);
+	std::memcpy(dst + at, body, body_size);
+	const uint16_t crc = crc16(dst, at + body_size);
+	dst[at + body_size] = uint8_t(crc), dst[at + body_size + 1] = uint8_t(crc >> 8);
+	return at + body_size + 2;
+}
+
+} // namespace
+
+uint8_t error_statement(double unit, double error)
+{
+	const double number = std::ceil(8 * std::log2(std::max(error, unit) / unit));
+	return uint8_t(std::min(std::max(number, 0.0), 255.0));
+}
+
+bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* groups, size_t group_parts,
+				   uint8_t keys_error, const LayerStatements& layers, Buffer<uint8_t>* payload)
+{
+	const size_t joints = task->skeleton.joint_count,
+				 parts = draft.segment_count + layers.count * draft.groups.count;
+	mocpack_KeysineFields fields = {(draft.is_grid ? GRID_MODE : 0) |
+										(draft.groups.first_frame_alone ? FIRST_FRAME_ALONE_MODE : 0) |
+										(draft.is_grid && draft.is_thorough ? THOROUGH_MODE : 0),
+									uint32_t(layers.count),
+									draft.fine_bits,
+									uint32_t(draft.groups.tempo),
+									float(draft.unit),
+									uint32_t(draft.groups.count),
+									uint32_t(task->constants.groups_per_segment),
+									uint32_t(draft.predictor_count),
+									{}};
+	fields.errors[0] = keys_error;
+	for (size_t i = 0; i + 1 < layers.count; ++i)
+		fields.errors[i + 1] = layers.errors[i];
+	Buffer<int32_t> table, predictors;
+	Buffer<uint32_t> sizes;
+	Buffer<uint8_t> shifts, grid_steps, scales, scratch, body, head;
+	const size_t room = 256 + 8 * (PLAN_COLUMNS * joints + parts + 2 * joints * layers.count + 9 * joints +
+								   4 * draft.predictor_count);
+	if (!task->copy(&table, draft.table.data(), draft.table.size()) ||
+		!task->copy(&predictors, draft.predictors.data(), 4 * draft.predictor_count) ||
+		!task->take(&sizes, parts) || !task->take(&shifts, 2 * joints * layers.count) ||
+		!task->take(&grid_steps, 2 * joints) || !task->take(&scales, 7 * joints) ||
+		!task->take(&scratch, mocpack_keysine_head_scratch_size(joints, parts, draft.predictor_count)) ||
+		!task->take(&body, room) || !task->take(&head, room + 16))
+		return false;
+	size_t whole = 0;
+	for (size_t i = 0; i < parts; ++i)
+	{
+		// groups that are not given yet have no bytes
+		const size_t g = i - draft.segment_count;
+		const size_t size = i < draft.segment_count ? draft.parts[i].size
+							: g < group_parts		? groups[g].size
+													: 0;
+		sizes[i] = uint32_t(size), whole += size;
+	}
+	std::copy(layers.shifts, layers.shifts + (layers.count - 1) * layers.track_count, shifts.data());
+	std::copy(draft.grid_steps.data(), draft.grid_steps.data() + draft.grid_steps.size(), grid_steps.data());
+	std::copy(draft.initial_scales.data(), draft.initial_scales.data() + draft.initial_scales.size(),
+			  scales.data());
+	const size_t body_size = mocpack_keysine_encode_head(
+		&fields, &task->skeleton, table.data(), sizes.data(), parts, predictors.data(), shifts.data(),
+		draft.is_grid ? grid_steps.data() : nullptr, scales.data(), body.data(), room, scratch.data());
+	if (!body_size)
+		return task->stop(MOCPACK_CORRUPT);
+	const size_t head_size = seal_head(body.data(), body_size, head.data());
+	if (!task->take(payload, head_size + whole))
+		return false;
+	uint8_t* at = std::copy(head.data(), head.data() + head_size, payload->data());
+	for (size_t i = 0; i < draft.segment_count; ++i)
+		at = std::copy(draft.parts[i].data, draft.parts[i].data + draft.parts[i].size, at);
+	for (size_t g = 0; g < group_parts; ++g)
+		at = std::copy(groups[g].data, groups[g].data + groups[g].size, at);
+	return true;
+}
+
+bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload)
+{
+	Buffer<uint8_t> start;
+	const size_t groups = draft.groups.count;
+	if (!write_payload(task, draft, nullptr, 0, 0, ONE_LAYER, &start))
+		return false;
+	OwnPayload keys;
+	DecodedMotion lines;
+	if (!keys.open(task, start.data(), start.size()) || !keys.decode(task, 0, groups, 0, nullptr, &lines))
+		return false;
+	const uint8_t error = error_statement(draft.unit, largest_error(task, 0, lines));
+	return !task->stopped() &&
+		   write_payload(task, draft, groups ? &draft.parts[draft.segment_count] : nullptr, groups, error,
+						 ONE_LAYER, payload);
+}
+
+} // namespace keysine
+} // namespace mocpack

@@ -1,0 +1,146 @@
+// What all parts of one encode share: the clip, the target, constants, memory, workers and progress.
+#pragma once
+#include <atomic>
+
+#include "common/buffer.h"
+#include "keysine/encode/constants.h"
+#include "keysine/encode/encode.h"
+#include "keysine/encode/encode_clip.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// How far the work is. Work is counted in units of each level's own choice: an encoder that tries three
+// settings has three units, whatever each of them counts.
+class Progress
+{
+  public:
+	// So many units are to come at the present level.
+	void expect(double units);
+
+	// Begins and ends so many units of the present level.
+	void begin(double units);
+	void end();
+
+	// The share of all work that is done where `share` of the innermost units is.
+	double share(double share) const;
+
+  private:
+	static const int MAX_DEPTH = 8;
+	struct Level
+	{
+		double total, done, units; // of which `units` are being done
+	};
+	Level levels_[MAX_DEPTH] = {};
+	int depth_ = 0;
+};
+
+// A stretch of motion, and the angles (T, H) of its hinges.
+struct Motion
+{
+	const double *rotations, *translations, *angles;
+	size_t frames;
+};
+
+class EncodeTask
+{
+  public:
+	EncodeTask(const mocpack_KeysineClip& clip_, const mocpack_KeysineTarget& target_,
+			   const mocpack_KeysineWork& work_, const double* constants_);
+
+	const mocpack_KeysineClip& clip;
+	const mocpack_Skeleton& skeleton;
+	mocpack_KeysineTarget target;
+	const mocpack_KeysineWork& work;
+	Constants constants;
+	Motion motion = {};
+	Progress progress;
+
+	// Whether all must stop: no memory, a callback that said so, or a payload that the decoder refuses.
+	bool stopped() const
+	{
+		return status_ != MOCPACK_OK;
+	}
+	mocpack_Status status() const
+	{
+		return mocpack_Status(status_.load());
+	}
+	// Stops all; false, for callers to return. The first reason counts.
+	bool stop(mocpack_Status status);
+
+	// Tells how far the innermost unit of work is, or nothing new, and returns whether all must stop. Called
+	// by all workers.
+	bool poll(double share);
+	bool poll();
+
+	template <typename T> bool take(Buffer<T>* buffer, size_t count)
+	{
+		return buffer->take(work.allocator, count) || stop(MOCPACK_NO_MEMORY);
+	}
+	template <typename T> bool take_room(Buffer<T>* buffer, size_t count)
+	{
+		return buffer->take_room(work.allocator, count) || stop(MOCPACK_NO_MEMORY);
+	}
+	template <typename T> bool copy(Buffer<T>* buffer, const T* source, size_t count)
+	{
+		return buffer->copy(work.allocator, source, count) || stop(MOCPACK_NO_MEMORY);
+	}
+
+	bool is_hinged() const
+	{
+		return skeleton.hinge_count > 0;
+	}
+
+	// Calls run(i, worker) for i below count, on one worker or all.
+	template <typename Run> void parallel_for(size_t count, bool alone, Run run)
+	{
+		if (alone || !work.parallel_for || work.workers < 2)
+		{
+			for (size_t i = 0; i < count; ++i)
+				run(i, size_t(0));
+			return;
+		}
+		work.parallel_for(
+			work.user, count,
+			[](void* context, size_t i, size_t worker) { (*static_cast<Run*>(context))(i, worker); }, &run);
+	}
+
+	// Workers of such a loop.
+	size_t worker_count(size_t count, bool alone) const
+	{
+		const size_t most = alone || !work.parallel_for || !work.workers ? 1 : work.workers;
+		return count < most ? (count ? count : 1) : most;
+	}
+
+  private:
+	std::atomic<int> status_{MOCPACK_OK};
+	std::atomic<double> told_{0};
+};
+
+// Scratch of `size` bytes for each worker.
+class WorkerScratch
+{
+  public:
+	bool take(EncodeTask* task, size_t workers, size_t size)
+	{
+		stride_ = (size + 63) / 64 * 64;
+		return task->take_room(&memory_, workers * stride_);
+	}
+	void* of(size_t worker)
+	{
+		return memory_.data() + worker * stride_;
+	}
+
+  private:
+	Buffer<uint8_t> memory_;
+	size_t stride_ = 0;
+};
+
+// Angles (T, H) of a motion's hinges without jumps, as the search wants them.
+bool unwrapped_angles(EncodeTask* task, const double* rotations, const double* translations, size_t frames,
+					  Buffer<double>* angles);
+
+} // namespace keysine
+} // namespace mocpack

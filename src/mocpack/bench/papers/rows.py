@@ -1,0 +1,111 @@
+"""Sum up lines in rows, one per claim: what the page of all papers shows."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
+
+from mocpack.bench.papers.verdicts import KINDS, NONE, Line, Timing, count_kinds
+from mocpack.bench.report.markdown import markdown_table
+
+R = TypeVar("R", Line, Timing)
+
+MAX_LISTED = 5  # figures of a cell that are listed; more are given as a range
+LESS_FAVORABLE = ("worse", "not comparable", "not measured", "reproduced", "better")
+
+
+def claims_table(lines: Sequence[Line]) -> str:
+    """Return one row per claim as Markdown."""
+    head = ["where", "claim", "printed:", "as printed (ours):", "ours now:", "verdict", "reason"]
+    return markdown_table(head, [_claim_row(group) for group in _groups(lines)])
+
+
+def timings_table(timings: Sequence[Timing]) -> str:
+    """Return one row per timing claim as Markdown."""
+    head = ["where", "what", "printed:", "ours:"]
+    rows = []
+    for group in _groups(timings):
+        cells = [_cell([getattr(one, name) for one in group]) for name in ("printed", "ours")]
+        rows.append([group[0].where, group[0].claim, *cells])
+    return markdown_table(head, rows)
+
+
+def row_verdict(lines: Sequence[Line]) -> str:
+    """Return the verdict that most lines of a claim have; of a tie, the less favorable one."""
+    counts = count_kinds(lines)
+    return max(KINDS, key=lambda kind: (counts[kind], -LESS_FAVORABLE.index(kind)))
+
+
+def _groups(lines: Sequence[R]) -> list[list[R]]:
+    """Return lines of the same claim together, in the order in which claims appear."""
+    ordered: dict[tuple[str, str], list[R]] = {}
+    for line in lines:
+        ordered.setdefault((line.where, line.claim), []).append(line)
+    return list(ordered.values())
+
+
+def _claim_row(lines: Sequence[Line]) -> list[str]:
+    said = row_verdict(lines)
+    printed = _cell([line.printed for line in lines])
+    if _is_statement(lines) and len(lines) > 1:
+        holding = sum(line.verdict == "reproduced" for line in lines)
+        literal, ours = NONE, f"holds in {holding} of {len(lines)}"
+    else:
+        literal = _cell([line.literal for line in lines])
+        ours = _cell([line.ours for line in lines])
+    first = lines[0]
+    return [first.where, first.claim, printed, literal, ours, _verdict(said, lines), _reason(lines)]
+
+
+def _verdict(said: str, lines: Sequence[Line]) -> str:
+    """Return the verdict, with the counts of all where lines differ."""
+    counts = {kind: n for kind, n in count_kinds(lines).items() if n}
+    if len(counts) == 1:
+        return said
+    rest = ", ".join(f"{n} {kind}" for kind, n in counts.items() if kind != said)
+    return f"{said} ({counts[said]}; {rest})"
+
+
+def _reason(lines: Sequence[Line]) -> str:
+    """Return the commonest reason, and between which ratios ours lie to the printed figures."""
+    reasons = Counter(line.reason for line in lines if line.reason)
+    reason = reasons.most_common(1)[0][0] if reasons else ""
+    ratios = [r for line in lines if (r := _ratio(line)) is not None]
+    if not ratios or not reason:
+        return reason
+    low, high = f"{min(ratios):.2g}", f"{max(ratios):.2g}"
+    return f"×{low}; {reason}" if low == high else f"×{low}–{high}; {reason}"
+
+
+def _ratio(line: Line) -> float | None:
+    """Return ours over the printed figure where the two are compared."""
+    if line.verdict in ("not comparable", "not measured"):
+        return None
+    ours, printed = _number(line.judged), _number(line.printed)
+    return None if ours is None or not printed else ours / printed
+
+
+def _cell(texts: Sequence[str]) -> str:
+    """Return figures as a list if they are few, as a range if they are many."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    if len(texts) <= MAX_LISTED:
+        return " / ".join(texts)
+    pairs = [(number, text) for text in texts if (number := _number(text)) is not None]
+    if not pairs:
+        return " / ".join([*dict.fromkeys(texts)][:MAX_LISTED])
+    return f"{min(pairs)[1]} to {max(pairs)[1]}"
+
+
+def _is_statement(lines: Sequence[Line]) -> bool:
+    return all(_number(line.printed) is None for line in lines)
+
+
+def _number(text: str) -> float | None:
+    if not re.fullmatch(r"-?\d+(\.\d+)?(e[-+]?\d+)?", text):
+        return None
+    value = float(text)
+    return value if math.isfinite(value) else None
