@@ -28,7 +28,7 @@ def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
         if number is not None and not _is_number(line):
             count = _read_bone(line, columns, rows[-1])
             if count and line.words[0] in given:
-                raise number.fault(f"frame {len(rows)} has a bone twice")
+                raise number.fault(f"frame {len(rows)} lists a bone twice")
             given |= {line.words[0]} if count else set()
             continue
         if number is not None:

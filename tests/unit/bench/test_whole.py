@@ -35,5 +35,5 @@ def test_folders_with_files_of_one_name_are_counted_apart_and_a_bad_file_is_said
 
 
 def test_a_folder_without_motion_is_named(whole, tmp_path):
-    with pytest.raises(UsageError, match=naming(f".bvh '{tmp_path}' MOCPACK_DATA")):
+    with pytest.raises(UsageError, match=naming(f".bvh MOCPACK_DATA {tmp_path.name}")):
         whole.motions(str(tmp_path))

@@ -41,18 +41,17 @@ FINISHED = "finished.json"
 SUMMARY = "summary.md"
 PAGE, ALL_LINES = "verdicts.md", "verdicts.csv"
 ABOUT_VERDICTS = """\
-`make papers` makes this page (`mocpack bench --papers`). Each row is one table, figure or claim of
-a paper. *As printed (ours)* is the method as the paper prints it; *ours now* is our best version of
-it. The verdict judges *as printed*, or *ours now* where there is no literal version:
+`make papers` makes this page. Each row is one table, figure or claim of a paper. *As printed
+(ours)* is the method as the paper prints it, *ours now* our best version. The verdict judges the
+first, or the second where there is no literal version:
 
-- *reproduced*: within the tolerance, or within half a unit of the last printed digit;
-- *better*, *worse*: outside the tolerance. A number without a better direction, and a statement
-  that does not hold here, are *worse*;
-- *not comparable*: another clip than the paper's, or a metric with constants that it does not name;
+- *reproduced*: within the tolerance, or half a unit of the last printed digit;
+- *better*, *worse*: outside it. Numbers without a better direction and failed claims are *worse*;
+- *not comparable*: another clip, or a metric whose constants the paper does not name;
 - *not measured*: no clip, no such codec, or a formula instead of a measurement.
 
-A row of several numbers has the verdict of most of them, and counts the others. ×0.9–1.2 is the
-range of ours divided by the printed number. [`papers.csv`](papers.csv) has every number.
+A row has the verdict of most of its numbers and counts the others. ×0.9–1.2 is ours divided by the
+printed number. [`papers.csv`](papers.csv) has every number.
 """
 
 
@@ -111,9 +110,9 @@ def write_page(made: Sequence[Reproduction], out: Path) -> Path:
 
 def verdicts_page(made: Sequence[Reproduction]) -> str:
     """Return one row per claim, paper by paper, and the number of lines of each verdict."""
-    tolerances = [[kind, f"{100 * share:.0f} %"] for kind, share in TOLERANCES.items()]
+    tolerances = ", ".join(f"{kind} {100 * share:.0f}%" for kind, share in TOLERANCES.items())
     parts = ["# The papers' figures beside ours", "", ABOUT_VERDICTS]
-    parts += [markdown_table(["figure", "tolerance:"], tolerances), "", summary_table(made), ""]
+    parts += [f"Tolerances: {tolerances}.", "", summary_table(made), ""]
     for one in made:
         parts += [f"## {one.paper}", "", *paper_parts(one.paper, one.folder), one.note, ""]
     return "\n".join(parts)

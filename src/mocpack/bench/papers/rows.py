@@ -92,11 +92,11 @@ def _cell(texts: Sequence[str]) -> str:
     """Return figures as a list if they are few, as a range if they are many."""
     if len(set(texts)) == 1:
         return texts[0]
-    if len(texts) <= MAX_LISTED:
-        return " / ".join(texts)
+    if len(texts) <= MAX_LISTED and all(len(text.split()) == 1 for text in texts):
+        return "/".join(texts)
     pairs = [(number, text) for text in texts if (number := _number(text)) is not None]
     if not pairs:
-        return " / ".join([*dict.fromkeys(texts)][:MAX_LISTED])
+        return "; ".join([*dict.fromkeys(texts)][:MAX_LISTED])
     return f"{min(pairs)[1]} to {max(pairs)[1]}"
 
 

@@ -29,7 +29,7 @@ def test_a_row_has_the_verdict_of_most_lines_and_of_a_tie_the_less_favorable(our
 
 def test_a_row_counts_the_lines_of_other_verdicts_and_gives_the_range_of_ratios():
     (row,) = claims_table(sizes(10, 10, 20, 5)).splitlines()[2:]
-    assert "| 10 / 10 / 20 / 5 | – | reproduced (2; 1 better, 1 worse) | ×0.5–2; channels |" in row
+    assert "| 10/10/20/5 | – | reproduced (2; 1 better, 1 worse) | ×0.5–2; channels |" in row
 
 
 def test_many_numbers_become_a_range():
@@ -47,4 +47,4 @@ def test_timings_have_no_verdict():
     times = [
         Timing("Table 2", "decode, ms", name, "30", ours) for name, ours in (("a", "1"), ("b", "2"))
     ]
-    assert timings_table(times).splitlines()[2] == "| Table 2 | decode, ms | 30 | 1 / 2 |"
+    assert timings_table(times).splitlines()[2] == "| Table 2 | decode, ms | 30 | 1/2 |"

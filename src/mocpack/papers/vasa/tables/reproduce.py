@@ -77,7 +77,7 @@ LAMS = [0.0007 * 2**k for k in range(9)]  # meters
 METRICS = {"me": "ME, cm", "skted": "SkTED"}
 LITERAL = RdPca(le="literal", centred=True)
 STRICT = replace(LITERAL, closed_loop=False, trained=False)
-LAM_BRACKET, LAM_STEPS = (0.003, 0.06), 4  # meters; interpolations of λ between them
+LAM_BRACKET, LAM_STEPS = (0.003, 0.3), 5  # meters; interpolations of λ between them
 SKTED_UNNAMED = "the paper does not name SkTED's constants d and window"
 NO_CLIP = "the clip is not in the repository"
 TUNED = "the search of [PV10] over K, P, Q and s is not run; λ alone meets the size"
@@ -168,6 +168,8 @@ def error_at_size(clip: Clip, codec: RdPca, size: float) -> float:
             assert isinstance(back, Clip)
             found[lam] = len(data), lam, 100 * _mean_error(clip, back)
         sizes, by_size, errors = np.log(np.array(sorted(found.values()))).T
+        if not sizes[0] <= wanted <= sizes[-1]:
+            raise ValueError(f"no λ in {LAM_BRACKET} m makes files of {size} kB")
         lams = [float(np.exp(np.interp(wanted, sizes, by_size)))]
     return float(np.exp(np.interp(wanted, sizes, errors)))
 
