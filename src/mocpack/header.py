@@ -164,7 +164,7 @@ class VertexHeader(FrozenPickle):
         if faces.ndim != 2 or faces.shape[1] != 3:
             raise InvalidClipError(f"expected faces of shape (F, 3), got {faces.shape}")
         if faces.size and not 0 <= faces.min() <= faces.max() < self.vertex_count:
-            raise InvalidClipError(f"faces must refer to vertices 0..{self.vertex_count - 1}")
+            raise InvalidClipError(f"faces must refer to vertices 0 to {self.vertex_count - 1}")
         faces.setflags(write=False)
         object.__setattr__(self, "faces", faces)
         object.__setattr__(self, "metadata", _check_metadata(self.metadata))

@@ -251,7 +251,7 @@ class Skeleton(FrozenPickle):
             index = self.index(joint) if isinstance(joint, str) else joint
             if not isinstance(index, Integral) or not -len(self) <= int(index) < len(self):
                 raise UsageError(
-                    f"joints must be names or indices 0..{len(self) - 1}, got {joint!r:.80}"
+                    f"joints must be names or indices 0 to {len(self) - 1}, got {joint!r:.80}"
                 )
             found.append(int(index))
         return [j % len(self) for j in found]
@@ -481,4 +481,4 @@ def _check_arrays(skeleton: Skeleton) -> None:
     hinged = skeleton.hinges.joints if skeleton.hinges else ()
     for joint in hinged:
         if not 0 <= joint < joints:
-            raise InvalidClipError(f"a hinge must move a joint from 0 to {joints - 1}, got joint {joint}")
+            raise InvalidClipError(f"hinge joints must be 0 to {joints - 1}, got {joint}")

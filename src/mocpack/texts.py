@@ -11,7 +11,7 @@ def check_text(text: str, max_bytes: int, what: str) -> None:
         size = len(text.encode())
     except UnicodeEncodeError:
         raise InvalidClipError(
-            f"{what} must be valid Unicode, got {text[:40]!r} with a lone surrogate"
+            f"{what} must be valid Unicode, got a lone surrogate in {text[:40]!r}"
         ) from None
     if size > max_bytes:
         raise InvalidClipError(

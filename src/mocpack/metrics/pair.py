@@ -199,7 +199,7 @@ def _check_skeletons(a: Skeleton, b: Skeleton) -> None:
     if a.parents != b.parents:
         j = next(j for j in range(len(a)) if a.parents[j] != b.parents[j])
         raise UsageError(
-            f"cannot compare different skeletons: {a.names[j]!r} has a different parent"
+            f"cannot compare different skeletons: {a.names[j]!r} has different parents"
         )
     if a.end_site_joints != b.end_site_joints:
         raise UsageError("cannot compare skeletons whose end sites are at different joints")
