@@ -134,14 +134,14 @@ class Hinges(FrozenPickle):
         names = tuple(self.names[h] for h in at)
         return Hinges(tuple(joints), self.axes[at], self.limits[at], self.slides[at], names)
 
-    def concatenate(self, multi_axis: Hinges) -> Hinges:
+    def concatenate(self, other: Hinges) -> Hinges:
         """Return these rows followed by the others."""
         return Hinges(
-            self.joints + multi_axis.joints,
-            np.concatenate([self.axes, multi_axis.axes]),
-            np.concatenate([self.limits, multi_axis.limits]),
-            np.concatenate([self.slides, multi_axis.slides]),
-            self.names + multi_axis.names,
+            self.joints + other.joints,
+            np.concatenate([self.axes, other.axes]),
+            np.concatenate([self.limits, other.limits]),
+            np.concatenate([self.slides, other.slides]),
+            self.names + other.names,
         )
 
     def remap_joints(self, new_index: dict[int, int]) -> Hinges | None:
