@@ -75,11 +75,11 @@ def test_an_unknown_preset_is_answered_with_the_known_ones():
         mocpack.encode(walk(0.1), preset="film")
 
 
-def test_a_mesh_given_to_a_skeleton_codec_is_told_which_codecs_take_it():
+def test_a_skeleton_codec_rejects_a_mesh_and_names_the_codecs_for_meshes():
     takers = [name for name in mocpack.codec_ids() if "vertices" in mocpack.parse_codec(name).kinds]
     with pytest.raises(
         UnsupportedClipError, match=naming(" ".join(["keysine", *takers]))
     ) as caught:
-        mocpack.encode(vertex_wave(), max_error="1mm")
+        mocpack.encode(vertex_wave(), "keysine", max_error="1mm")
     others = set(mocpack.codec_ids()) - {"keysine", *takers}
     assert not any(names(str(caught.value), name) for name in others)
