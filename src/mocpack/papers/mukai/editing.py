@@ -4,7 +4,7 @@
 >>> from mocpack.testing import walk
 >>> spline = open_spline(mocpack.encode(walk(1.0), "latent-spline"))
 >>> hand = spline.place("LeftHand", 0.5)
->>> edit = spline.pulled([Handle("LeftHand", 0.5, to=hand + (0, 0.1, 0))])
+>>> edit = spline.apply_handles([Handle("LeftHand", 0.5, to=hand + (0, 0.1, 0))])
 >>> bool(edit.misses[0] < 0.001)
 True
 """

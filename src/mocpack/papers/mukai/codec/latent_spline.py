@@ -1,4 +1,4 @@
-"""Principal components, then a B-spline with free knots in their space (Mukai 2013).
+"""Principal components, then a B-spline with free knots in their space (Mukai 2012).
 
 Payload: how each joint is described, the mean, the quantized basis, then for each band of
 components its knots and control points; `docs/codecs/latent-spline.md` has every field.
