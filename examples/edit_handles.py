@@ -17,7 +17,7 @@ spline = open_spline(mocpack.encode(clip, "latent-spline"))
 
 top = clip.positions()[:, 0, 1].argmax() * clip.frame_time
 goal = spline.place("Head", top) + np.array([0.25, 0.45, 0.0])
-edit = spline.pulled([Handle("LeftHand", top, to=goal)], falloff=0.4)
+edit = spline.apply_handles([Handle("LeftHand", top, to=goal)], falloff=0.4)
 
 names, moved = clip.skeleton.names, edit.changes_at_handles
 most = sorted(zip(moved, names, strict=True), reverse=True)[:8]

@@ -101,7 +101,7 @@ def test_tracks_and_uneven_times_move_with_the_start(folder):
         (["anna.bvh", "--start", "anna=soon"], "--start anna=2.5"),
         (["anna.mocp", "--start", "anna=2"], "anna.mocp --max-error 2 s"),
         (["wave.npz", "--codec", "raw", "--start", "wave=2"], "wave.npz 0 --start"),
-        (["wave.npz"], "wave.npz keysine vertices"),
+        (["wave.npz", "--codec", "keysine"], "wave.npz keysine vertices"),
         (["anna.bvh", "--max-error", "1mm", "--lossless"], "--max-error --lossless"),
     ],
 )
