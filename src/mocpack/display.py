@@ -46,7 +46,7 @@ def _describe_contents(header: ClipHeader, take_data: TakeData) -> list[str]:
 def _abbreviate(names: Sequence[str], most: int = 4) -> str:
     """Return a comma-separated list, shortened with dots to `most` names.
 
-    >>> _shortened(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
+    >>> _abbreviate(["Hips", "Spine", "Neck", "Head", "Arm", "Hand"])
     'Hips, Spine, Neck … Hand'
     """
     if len(names) <= most:

@@ -225,8 +225,8 @@ class HasHeader:
 def parse_selection(key: Any, count: int) -> tuple[int, int, int, Any]:
     """Parse an index into a motion: return (start, stop, step, joints).
 
-    >>> picked(slice(10, None, 2), 100), picked(-1, 100), picked(("LeftFoot"), 100)
-    ((10, 100, 2, None), (99, 100, 1, None), (0, 100, 1, 'LeftFoot'))
+    >>> [parse_selection(key, 100) for key in (slice(10, None, 2), -1, "LeftFoot")]
+    [(10, 100, 2, None), (99, 100, 1, None), (0, 100, 1, 'LeftFoot')]
     """
     which, joints = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
     if isinstance(which, str | list):

@@ -71,7 +71,7 @@ class RateControl:
 def mode_ladder(max_error: float, coarsest: float) -> list[Mode]:
     """Return the modes from best quality to lowest bit rate.
 
-    >>> [(1000 * m.max_error, m.twist, m.every) for m in ladder(0.005, 0.006)]
+    >>> [(1000 * m.max_error, m.twist, m.frame_step) for m in mode_ladder(0.005, 0.006)]
     [(5.0, True, 1), (6.0, True, 1), (6.0, False, 1), (6.0, False, 2), (6.0, False, 4)]
     """
     errors = [max_error * f for f in ERROR_FACTORS if max_error * f < coarsest] + [coarsest]

@@ -43,11 +43,11 @@ def choose_repeats(
 
     Examples
     --------
-    >>> [repeats_for(loss, 1, patience=0, round_trip=3) for loss in (0.0, 0.005, 0.05)]
+    >>> [choose_repeats(loss, 1, patience=0, round_trip=3) for loss in (0.0, 0.005, 0.05)]
     [(), (1,), (1, 2)]
-    >>> [repeats_for(0.05, 5, patience, round_trip=3) for patience in (4, 5, 11)]
+    >>> [choose_repeats(0.05, 5, patience, round_trip=3) for patience in (4, 5, 11)]
     [(1, 2, 3, 4, 5), (3, 5), ()]
-    >>> [repeats_for(0.05, 5, patience=0, round_trip=3, room=room) for room in (4, 1, 0)]
+    >>> [choose_repeats(0.05, 5, patience=0, round_trip=3, room=room) for room in (4, 1, 0)]
     [(3, 5), (5,), ()]
     """
     copies = next((n for n in range(room) if loss ** (n + 1) <= MAX_UNREPAIRED), room)

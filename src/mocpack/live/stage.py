@@ -29,8 +29,8 @@ _ITEM = struct.Struct("<HI")
 class StageAddress:
     """Address of a stage, or of a performer on a stage.
 
-    >>> Place.parse("/stage/anna")
-    Place(stage='stage', performer='anna')
+    >>> StageAddress.parse("/stage/anna")
+    StageAddress(stage='stage', performer='anna')
     """
 
     stage: str
