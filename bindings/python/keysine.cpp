@@ -23,7 +23,7 @@ namespace
 
 const auto POLL_TIME = std::chrono::milliseconds(50); // between looks at signals
 
-// Threads for the core, and its progress told to Python. Only the thread that made it calls Python; what a
+// Threads for the core, and its progress reports to Python. Only the thread that made it calls Python; what a
 // Python function or a signal handler raises stops the work and is raised when all threads are back.
 class Work
 {

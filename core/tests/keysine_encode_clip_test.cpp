@@ -138,7 +138,7 @@ void a_callback_stops_it()
 	check(encoder.run(PLAIN, &payload, &errors) == MOCPACK_OK && encoder.stopper.last == 1,
 		  "progress ends at 1");
 	const size_t calls = encoder.stopper.calls;
-	check(calls > 50, "progress is told often");
+	check(calls > 50, "progress is reported often");
 	for (size_t at = 0; at < calls; at += calls / 20 + 1)
 	{
 		encoder.stopper.calls = 0, encoder.stopper.stop_at = at;

@@ -90,7 +90,7 @@ void a_file_says_what_it_holds(const Bytes& file)
 		  "flags of the chunk play are read");
 	check(info.track_count == 1 && std::string(info.tracks[0].unit.bytes) == "N", "tracks are told");
 	uint8_t seen[JOINTS * 20];
-	check(mocpack_valid_mask(opened.motion, 5, 25, seen, nullptr) == MOCPACK_OK, "gaps are told");
+	check(mocpack_valid_mask(opened.motion, 5, 25, seen, nullptr) == MOCPACK_OK, "gaps are reported");
 	check(seen[2] == 1 && seen[JOINTS * 5 + 2] == 0 && seen[JOINTS * 10 + 2] == 1 && seen[1] == 1,
 		  "a joint is unseen between two changes");
 	check(std::string(mocpack_version()) == "0.1.0", "the library has a version");

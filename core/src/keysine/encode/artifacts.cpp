@@ -111,7 +111,7 @@ MOCPACK_SIMD_CLONES double segment_energy(const double* signals, size_t length, 
 }
 
 // Energy of points (T, J, 3) above the frequency of jitter, summed over points and axes, in square meters: by
-// Welch's method, in Hann windows that overlap by half. 0 where nothing can be told.
+// Welch's method, in Hann windows that overlap by half. 0 if the clip is too short.
 bool jitter_energy(EncodeTask* task, const Buffer<double>& points, double* energy)
 {
 	const size_t frames = task->motion.frames, width = 3 * task->skeleton.joint_count,

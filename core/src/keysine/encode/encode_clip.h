@@ -61,8 +61,9 @@ extern "C"
 		 * below `workers`, and no two calls at a time have the same. Null: one call after another. */
 		void (*parallel_for)(void* user, size_t count, void (*run)(void* context, size_t i, size_t worker),
 							 void* context);
-		/* Told the share of the work that is done, 0 to 1, which may fall: work that has to be done again was
-		 * not expected. Called by all workers, many times per second. Nonzero stops the encoder. May be null.
+		/* Receives the share of the work that is done, 0 to 1. It may fall: work that has to be done again
+		 * was not expected. Called by all workers, many times per second. Nonzero stops the encoder. May be
+		 * null.
 		 */
 		int (*progress)(void* user, double share);
 	} mocpack_KeysineWork;

@@ -66,7 +66,7 @@ class BapIndex(Codec):
         A change weighs level^-eta in its table entry; infinite for selective averaging, the mean
         of the changes of the smallest level alone.
     M : int
-        The paper's resolution quantization term: changes are told apart to 1/M.
+        The paper's resolution quantization term: changes are distinguished to 1/M.
     variant : {"companded", "closed_loop", "literal"}
         The paper's open loop; its tables in a closed loop; or tables of least squared error in a
         closed loop, for which eta and M mean nothing.

@@ -61,7 +61,7 @@ MORE_FRAMES = 192  # poses to look at where the error is felt at some times more
 POSE_COST = 0.2  # squared steps by column: a pose of less energy costs more bytes than it is worth
 REFINEMENTS = 3  # of a fit; the first is right to 1e-7
 ROUNDING = 1e-15  # of the largest energy, for each column
-MIN_ENERGY = 1e-7  # of the whole: below it a direction is not told from rounding
+MIN_ENERGY = 1e-7  # of the whole: a smaller direction cannot be distinguished from rounding
 
 
 @dataclass(frozen=True)
