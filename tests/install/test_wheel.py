@@ -100,7 +100,7 @@ def test_the_tour_of_the_readme_runs_where_only_the_wheel_is(installed, tmp_path
         assert (tmp_path / name).stat().st_size > 1000
     result = installed.run_python(program, tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "error" in result.stdout
+    assert "largest error" in result.stdout
 
 
 def test_view_exports_a_page_that_carries_its_decoder(installed, tmp_path):
