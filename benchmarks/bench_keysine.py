@@ -21,11 +21,12 @@ from pathlib import Path
 import numpy as np
 
 import mocpack
+import progressive
 import promise as held
 from mocpack.bench.datasets import collection, load_clip
 from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.bench.runner.timing import fastest
-from mocpack.clip import Clip, measure_error
+from mocpack.clip import Clip
 from mocpack.codecs.keysine import Keysine
 from mocpack.codecs.keysine.codec import encode_natively
 from mocpack.metrics.contacts import foot_skate_excess
@@ -34,8 +35,6 @@ from mocpack.metrics.table import compare
 from mocpack.rate import Target, encode_to_target
 from mocpack.registry import parse_codec
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from keysine_payload import read_head
 
 # clip, error in cm, the paper's kB
 MEANS = (
@@ -252,37 +251,10 @@ def joints():
 
 
 def layers():
-    """State what layers cost, and what a file cut after each of them is worth."""
-    print("\nlayers: bytes against one layer, error of what is cut")
-    cases = [("49_02", b) for b in (20, 10, 5, 2, 1)] + [("09_01", 10), ("17_08", 5), ("85_12", 5)]
-    for count in (2, 3):
-        single = layered = 0
-        for name, bound in cases:
-            one, several = layer_sizes(clip_of(name), bound / 1000, count)
-            single, layered = single + one, layered + several
-        print(f"{count} layers, all of these: {100 * (layered / single - 1):+.2f} %", flush=True)
-
-
-def layer_sizes(clip, bound, count):
-    one = len(Keysine(max_error=bound).encode(clip))
-    codec = Keysine(max_error=bound, layers=count)
-    payload = codec.encode(clip)
-    head = read_head(payload, clip.header)
-    end, parts = sum(head.segments_at(0, len(head.segment_sizes))), []
-    for stated, sizes in zip(
-        (head.coarse_error, *head.layer_errors), ((), *head.layer_sizes), strict=False
-    ):
-        end += sum(sizes)
-        error = measure_error(clip, codec.open(payload[:end], clip.header).partial()).max
-        parts.append(
-            f"{100 * end / len(payload):.0f} % {1000 * error:.1f} ({1000 * stated:.1f}) mm"
-        )
-    print(
-        f"{clip.frame_count} frames at {1000 * bound:g} mm, {count} layers: {len(payload)} bytes, "
-        f"{100 * (len(payload) / one - 1):+.2f} %; cut at " + ", ".join(parts),
-        flush=True,
-    )
-    return one, len(payload)
+    """Cut files of four layers: against direct coding and fk-wavelet at the same bytes."""
+    print("\nfour layers, cut at 25, 50 and 75 % of the payload, all clips of cmu")
+    for bound in (1, 5):
+        print(f"{bound} mm: {progressive.run(collection('cmu'), bound / 1000)}", flush=True)
 
 
 def grid():

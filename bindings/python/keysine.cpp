@@ -3,6 +3,7 @@
 #include "keysine.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -127,7 +128,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 									 Rotations rotations, Translations translations, double frame_rate,
 									 double max_error, double mean_error, double step, double max_angle,
 									 int effort, int mode, double group_seconds, double block_seconds,
-									 int layers, double layer_ratio, size_t threads, nb::object progress,
+									 int layers, size_t threads, nb::object progress,
 									 const std::optional<std::vector<double>>& constants)
 {
 	skeleton.check_motion(rotations, translations);
@@ -141,7 +142,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 	const mocpack_KeysineClip clip = {&skeleton.view,	   texts.data(), rotations.data(),
 									  translations.data(), frames,		 frame_rate};
 	const mocpack_KeysineTarget target = {max_error, mean_error,	step,		   max_angle, effort,
-										  mode,		 group_seconds, block_seconds, layers,	  layer_ratio};
+										  mode,		 group_seconds, block_seconds, layers};
 	Work work(progress, threads);
 	mocpack_KeysineEncoded made;
 	mocpack_Status status;
@@ -174,22 +175,30 @@ std::vector<std::tuple<std::string, std::string, std::vector<double>>> keysine_c
 // The coded part of a head, for tests that change it.
 nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t fine_bits, uint32_t tempo,
 							  float unit, uint32_t group_count, uint32_t groups_per_segment,
-							  std::vector<uint8_t> errors, Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table,
-							  std::vector<uint32_t> sizes, Predictors predictors,
-							  Array<uint8_t, nb::ndim<2>> shifts, std::vector<uint8_t> grid_steps,
-							  std::vector<uint8_t> initial_scales)
+							  uint8_t keys_error, std::vector<std::pair<uint8_t, uint8_t>> errors,
+							  Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table, std::vector<uint32_t> sizes,
+							  Predictors predictors, Array<uint8_t, nb::ndim<3>> shifts,
+							  std::vector<uint8_t> grid_steps, std::vector<uint8_t> initial_scales)
 {
 	size_t joints = skeleton.view.joint_count, layers = errors.size();
 	if (table.shape(0) != joints || layers < 1 || layers > MOCPACK_KEYSINE_MAX_LAYERS ||
-		shifts.shape(0) + 1 != layers || shifts.shape(1) > 2 * joints)
+		shifts.shape(0) + 1 != layers || shifts.shape(1) != 2 || shifts.shape(2) > 2 * joints)
 		throw nb::value_error("table or layers do not fit");
-	mocpack_KeysineFields fields = {mode, uint32_t(layers), fine_bits,			tempo,
-									unit, group_count,		groups_per_segment, uint32_t(predictors.shape(0)),
+	mocpack_KeysineFields fields = {mode,
+									uint32_t(layers),
+									fine_bits,
+									tempo,
+									unit,
+									group_count,
+									groups_per_segment,
+									uint32_t(predictors.shape(0)),
+									keys_error,
 									{}};
-	std::copy(errors.begin(), errors.end(), fields.errors);
+	for (size_t i = 0; i < layers; ++i)
+		fields.errors[i] = {errors[i].first, errors[i].second};
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
 	std::vector<int32_t> own_predictors(predictors.data(), predictors.data() + predictors.size());
-	std::vector<uint8_t> own_shifts(2 * joints * layers); // at least as many as there are tracks
+	std::vector<uint8_t> own_shifts(4 * joints * layers); // at least as many as there are tracks
 	std::copy(shifts.data(), shifts.data() + shifts.size(), own_shifts.begin());
 	grid_steps.resize(grid_steps.empty() ? 0 : 2 * joints);
 	initial_scales.resize(7 * joints);
@@ -219,11 +228,11 @@ void register_keysine(nb::module_& m)
 	m.attr("KEYSINE_MOST_LAYERS") = int(MOCPACK_KEYSINE_MAX_LAYERS);
 	m.attr("KEYSINE_MOST_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MAX_GRID_CHANNELS);
 	m.def("keysine_encode_head", &keysine_encode_head, "skeleton"_a, "mode"_a, "fine_bits"_a, "tempo"_a,
-		  "unit"_a, "group_count"_a, "groups_per_segment"_a, "errors"_a, "table"_a, "sizes"_a, "predictors"_a,
-		  "shifts"_a, "grid_steps"_a, "initial_scales"_a);
+		  "unit"_a, "group_count"_a, "groups_per_segment"_a, "keys_error"_a, "errors"_a, "table"_a, "sizes"_a,
+		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "names"_a, "rotations"_a, "translations"_a,
 		  "frame_rate"_a, "max_error"_a, "mean_error"_a, "step"_a, "max_angle"_a, "effort"_a, "mode"_a,
-		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "layer_ratio"_a, "threads"_a,
-		  "progress"_a.none() = nb::none(), "constants"_a.none() = nb::none());
+		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "threads"_a, "progress"_a.none() = nb::none(),
+		  "constants"_a.none() = nb::none());
 	m.def("keysine_constants", &keysine_constants);
 }

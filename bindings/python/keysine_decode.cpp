@@ -104,17 +104,18 @@ struct Groups
 struct Keys
 {
 	size_t first, count; // segments
+	size_t layers;		 // that refined them
 	std::vector<int32_t> numbers;
 };
 
-// The layers of some groups: (groups, most layers) where each begins and how long it is, and how many are
-// whole.
+// The parts of some groups with `count` layers: (groups, MOST) where each begins and how long it is.
 struct Layers
 {
-	size_t most;
+	static const size_t MOST = MOCPACK_KEYSINE_MAX_GROUP_PARTS;
+	size_t count;
 	std::vector<Part> parts;
 	std::vector<const uint8_t*> bytes;
-	std::vector<size_t> sizes, counts;
+	std::vector<size_t> sizes;
 };
 
 // False for what is not finite, too.
@@ -205,23 +206,40 @@ class Payload
 		return found;
 	}
 
-	NewArray<uint8_t, 2> shifts() const
+	// Of each layer but the last: of keys, then of coefficients.
+	NewArray<uint8_t, 3> shifts() const
 	{
-		auto found = new_array<uint8_t, 2>({layout().layer_count - 1, layout().track_count});
+		auto found = new_array<uint8_t, 3>({layout().layer_count - 1, 2, layout().track_count});
 		std::copy(layout().shifts, layout().shifts + found.size(), found.data());
 		return found;
 	}
 
 	std::vector<uint32_t> sizes() const
 	{
-		size_t parts = layout().segment_count + layout().layer_count * layout().group_count;
-		return std::vector<uint32_t>(layout().sizes, layout().sizes + parts);
+		return std::vector<uint32_t>(layout().sizes, layout().sizes + layout().part_count);
 	}
 
-	// Of the keys alone, then of each layer but the last, as they are stated.
-	std::vector<uint8_t> errors() const
+	// The end of each layer in the payload, and its largest and mean error, as they are stated; 0: they are
+	// not.
+	std::vector<std::tuple<uint64_t, double, double>> layers() const
 	{
-		return std::vector<uint8_t>(fields.errors, fields.errors + layout().layer_count);
+		std::vector<std::tuple<uint64_t, double, double>> found;
+		for (size_t i = 0; i < layout().layer_count; ++i)
+		{
+			const mocpack_Layer& layer = motion->info.layers[i];
+			found.emplace_back(motion->layer_end(i) - motion->payload.offset, layer.max_error,
+							   layer.mean_error);
+		}
+		return found;
+	}
+
+	// The same as the head has them.
+	std::vector<std::pair<int, int>> layer_errors() const
+	{
+		std::vector<std::pair<int, int>> found;
+		for (size_t i = 0; i < layout().layer_count; ++i)
+			found.emplace_back(fields.errors[i].max, fields.errors[i].mean);
+		return found;
 	}
 
 	NewArray<int32_t, 2> predictors() const
@@ -259,9 +277,7 @@ class Payload
 		};
 		const Groups groups = groups_of(start, stop);
 		const size_t last = groups.first + (groups.count ? groups.count - 1 : 0);
-		add(motion->segment_of(groups.first), motion->segment_of(last) + 1);
-		for (size_t layer = 0; layer < layout().layer_count && groups.count; ++layer)
-			add(motion->group_part(layer, groups.first), motion->group_part(layer, last) + 1);
+		mocpack::add_ranges(*motion, groups.first, last, layout().layer_count, add);
 		return found;
 	}
 
@@ -272,24 +288,16 @@ class Payload
 	Motion decode(size_t start, size_t stop, const Joints& joints, size_t threads, bool settled)
 	{
 		check_frames(start, stop);
-		const Groups groups = groups_of(start, stop);
-		const auto keys = keys_for(groups, threads);
-		const Layers layers = layers_of(groups, layout().layer_count);
 		std::optional<Columns> some;
 		if (joints)
 			some.emplace(skeleton.view, joints);
 		const Columns& columns = some ? *some : all;
 		auto rotations = new_array<double, 3>({stop - start, columns.view.rotation_count, 4});
 		auto translations = new_array<double, 3>({stop - start, columns.view.translation_count, 3});
-		Failures failures;
-		{
-			nb::gil_scoped_release release;
-			decode_frames(groups, own_keys(*keys, groups), layers, start, stop, threads, columns,
-						  rotations.data(), translations.data(), &failures);
-			if (failures.none() && settled && !settle(rotations, translations))
-				failures.note(groups.first, MOCPACK_CORRUPT);
-		}
-		failures.check("keysine group");
+		decode_runs(start, stop, threads, columns, rotations.data(), translations.data());
+		if (settled && !settle(rotations, translations))
+			check_status(MOCPACK_CORRUPT,
+						 ("keysine group " + std::to_string(motion->group_at(start))).c_str());
 		return {rotations, translations};
 	}
 
@@ -298,7 +306,8 @@ class Payload
 	{
 		const size_t count = layout().group_count + 1, joints = skeleton.view.joint_count,
 					 moving = skeleton.view.translated_count;
-		const auto keys = keys_for({0, layout().group_count}, 1);
+		const auto keys =
+			keys_for({0, layout().group_count}, motion->whole_key_layers(layout().segment_count - 1), 1);
 		auto rotations = new_array<double, 3>({count, joints, 4});
 		auto translations = new_array<double, 3>({count, moving, 3});
 		for (size_t k = 0; k < count; ++k)
@@ -318,20 +327,23 @@ class Payload
 			throw nb::value_error("the plan is for another skeleton");
 		check_frames(start, stop);
 		check_window(plan, stop - start, 0, out);
-		const Groups groups = groups_of(start, stop);
-		const auto keys = keys_for(groups, 1);
-		const Layers layers = layers_of(groups, layout().layer_count);
-		const int32_t* own = own_keys(*keys, groups);
 		const bool is_grid = fields.mode & 1;
-		Failures failures;
+		if (is_grid || stop - start != out.shape(0) || !mocpack_window_is_copy(&plan.view, plan.step))
+			return put_features(plan, start, stop, out);
+		for (size_t from = start, to; from < stop; from = to)
 		{
-			nb::gil_scoped_release release;
-			if (!is_grid && stop - start == out.shape(0) && mocpack_window_is_copy(&plan.view, plan.step))
-				put_rows(groups, own, layers, start, stop, out, &failures);
-			else
-				put_features(plan, groups, own, layers, start, stop, out, &failures);
+			const Run run = run_of(from, stop);
+			const auto keys = keys_for(run.groups, run.layers, 1);
+			const Layers layers = layers_of(run.groups, run.layers);
+			Failures failures;
+			to = run.stop;
+			{
+				nb::gil_scoped_release release;
+				put_rows(run.groups, own_keys(*keys, run.groups), layers, from, to,
+						 out.data() + (from - start) * out.shape(1), out.shape(1), &failures);
+			}
+			failures.check("keysine group");
 		}
-		failures.check("keysine group");
 	}
 
 	// ---- for training
@@ -342,7 +354,7 @@ class Payload
 	{
 		const mocpack_KeysineLayout& l = layout();
 		auto edges = new_array<int32_t, 2>({l.group_count + 1, l.channel_count});
-		const auto keys = keys_for({0, l.group_count}, 1);
+		const auto keys = keys_for({0, l.group_count}, 1, 1);
 		std::copy(keys->numbers.begin(), keys->numbers.end(), edges.data());
 		Room scratch = allocate(mocpack_keysine_group_scratch_size(motion->head));
 		nb::list tracks, found;
@@ -391,6 +403,48 @@ class Payload
 		return {first, layout().group_count ? motion->group_at(stop - 1) + 1 - first : 0};
 	}
 
+	// Groups with the same number of layers, and the frame after those that they give.
+	struct Run
+	{
+		Groups groups;
+		size_t layers, stop;
+	};
+
+	// The run that begins with a frame. Only a cut file has several.
+	Run run_of(size_t start, size_t stop) const
+	{
+		Groups groups = groups_of(start, stop);
+		const size_t most = layout().layer_count,
+					 layers = groups.count ? motion->whole_layers(groups.first, most) : most;
+		for (size_t i = 1; i < groups.count; ++i)
+			if (motion->whole_layers(groups.first + i, most) != layers)
+			{
+				groups.count = i;
+				return {groups, layers, motion->key_frame(groups.first + i)};
+			}
+		return {groups, layers, stop};
+	}
+
+	void decode_runs(size_t start, size_t stop, size_t threads, const Columns& columns, double* turns,
+					 double* places)
+	{
+		for (size_t from = start, to; from < stop; from = to)
+		{
+			const Run run = run_of(from, stop);
+			const auto keys = keys_for(run.groups, run.layers, threads);
+			const Layers layers = layers_of(run.groups, run.layers);
+			Failures failures;
+			to = run.stop;
+			{
+				nb::gil_scoped_release release;
+				decode_frames(run.groups, own_keys(*keys, run.groups), layers, from, to, threads, columns,
+							  turns + 4 * (from - start) * columns.view.rotation_count,
+							  places + 3 * (from - start) * columns.view.translation_count, &failures);
+			}
+			failures.check("keysine group");
+		}
+	}
+
 	// Neighbouring parts, as far as they are there.
 	Part read_parts(size_t first, size_t count)
 	{
@@ -405,19 +459,23 @@ class Payload
 		return part;
 	}
 
-	std::shared_ptr<const Keys> keys_for(Groups groups, size_t threads)
+	std::shared_ptr<const Keys> keys_for(Groups groups, size_t layers, size_t threads)
 	{
 		const size_t first = motion->segment_of(groups.first);
 		const size_t last = groups.count ? motion->segment_of(groups.first + groups.count - 1) : first;
 		std::shared_ptr<const Keys> before = kept;
-		if (before && before->first <= first && last < before->first + before->count)
+		if (before && before->first <= first && last < before->first + before->count &&
+			before->layers == layers)
 			return before;
-		const Part part = read_parts(first, last + 1 - first);
-		auto found = std::make_shared<Keys>(Keys{first, last + 1 - first, {}});
+		std::vector<Part> parts;
+		for (size_t layer = 0; layer < layers; ++layer)
+			for (size_t segment = first; segment <= last; ++segment)
+				parts.push_back(read_parts(motion->parts().segment(layer, segment), 1));
+		auto found = std::make_shared<Keys>(Keys{first, last + 1 - first, layers, {}});
 		Failures failures;
 		{
 			nb::gil_scoped_release release;
-			decode_keys(part, threads, found.get(), &failures);
+			decode_keys(parts, threads, found.get(), &failures);
 		}
 		failures.check("keysine key segment");
 		if (found->numbers.size() <= MOST_KEPT)
@@ -425,8 +483,8 @@ class Payload
 		return found;
 	}
 
-	// Each segment's last key is the next one's first.
-	void decode_keys(const Part& part, size_t threads, Keys* found, Failures* failures) const
+	// Each segment's last key is the next one's first. parts (layers, segments)
+	void decode_keys(const std::vector<Part>& parts, size_t threads, Keys* found, Failures* failures) const
 	{
 		const mocpack_KeysineLayout& l = layout();
 		const size_t per = l.groups_per_segment, start = found->first * per,
@@ -437,10 +495,16 @@ class Payload
 					 {
 						 const size_t segment = found->first + i, own = motion->keys_in_segment(segment);
 						 std::vector<int32_t> keys(own * l.channel_count);
-						 const uint8_t* src = part.bytes + (motion->part_offsets[segment] - part.offset);
-						 failures->note(segment, mocpack_keysine_decode_segment(motion->head, own, src,
-																				l.sizes[segment], keys.data(),
-																				scratch));
+						 for (size_t layer = 0; layer < found->layers; ++layer)
+						 {
+							 const size_t size = l.sizes[motion->parts().segment(layer, segment)];
+							 const uint8_t* src = parts[layer * found->count + i].bytes;
+							 failures->note(
+								 segment, layer ? mocpack_keysine_refine_segment(motion->head, layer, own,
+																				 src, size, keys.data())
+												: mocpack_keysine_decode_segment(motion->head, own, src, size,
+																				 keys.data(), scratch));
+						 }
 						 // the last key is the next segment's to write, where there is one
 						 const size_t mine = i + 1 < found->count ? own - 1 : own;
 						 std::copy(keys.begin(), keys.begin() + long(mine * l.channel_count),
@@ -454,24 +518,34 @@ class Payload
 			   (groups.first - keys.first * layout().groups_per_segment) * layout().channel_count;
 	}
 
-	Layers layers_of(Groups groups, size_t most)
+	// The parts of groups: layer by layer, those from the first to the last that is needed.
+	Layers layers_of(Groups groups, size_t count)
 	{
-		Layers found = {most,
+		const size_t most = Layers::MOST;
+		Layers found = {count,
 						{},
 						std::vector<const uint8_t*>(groups.count * most),
-						std::vector<size_t>(groups.count * most),
-						std::vector<size_t>(groups.count)};
-		for (size_t layer = 0; layer < most && groups.count; ++layer)
-			found.parts.push_back(read_parts(motion->group_part(layer, groups.first), groups.count));
+						std::vector<size_t>(groups.count * most)};
+		const mocpack::keysine::PartOrder order = motion->parts();
+		const size_t end = groups.first + groups.count;
+		for (size_t layer = 0; layer < count && groups.count; ++layer)
+		{
+			const bool bundled = !layer && count > 1;
+			const size_t first =
+							 order.group(layer, bundled ? order.first_of_bundle(groups.first) : groups.first),
+						 last = order.group(layer, bundled ? order.end_of_bundle(end - 1) - 1 : end - 1);
+			found.parts.push_back(read_parts(first, last + 1 - first));
+		}
 		for (size_t i = 0; i < groups.count; ++i)
 		{
-			found.counts[i] = motion->whole_layers(groups.first + i, most);
-			for (size_t layer = 0; layer < found.counts[i]; ++layer)
+			size_t parts[Layers::MOST];
+			const size_t needed = mocpack_keysine_group_parts(motion->head, groups.first + i, count, parts);
+			for (size_t p = 0; p < needed; ++p)
 			{
-				const size_t part = motion->group_part(layer, groups.first + i);
+				const size_t layer = p + count < needed + 1 ? 0 : p + count - needed;
 				const Part& read = found.parts[layer];
-				found.bytes[i * most + layer] = read.bytes + (motion->part_offsets[part] - read.offset);
-				found.sizes[i * most + layer] = layout().sizes[part];
+				found.bytes[i * most + p] = read.bytes + (motion->part_offsets[parts[p]] - read.offset);
+				found.sizes[i * most + p] = layout().sizes[parts[p]];
 			}
 		}
 		return found;
@@ -481,10 +555,11 @@ class Payload
 	template <typename Work> void for_groups(Work work)
 	{
 		const Groups groups = {0, layout().group_count};
-		const auto keys = keys_for(groups, 1);
+		const auto keys = keys_for(groups, 1, 1);
 		const Layers layers = layers_of(groups, 1);
 		for (size_t i = 0; i < groups.count; ++i)
-			work(i, keys->numbers.data() + i * layout().channel_count, layers.bytes[i], layers.sizes[i]);
+			work(i, keys->numbers.data() + i * layout().channel_count, layers.bytes[i * Layers::MOST],
+				 layers.sizes[i * Layers::MOST]);
 	}
 
 	// Decodes frames start … stop - 1 of the clip, which these groups hold.
@@ -507,13 +582,13 @@ class Payload
 										last = std::min(motion->key_frame(group + 1), stop);
 						   if (first >= last)
 							   continue;
-						   const uint8_t* const* bytes = layers.bytes.data() + i * layers.most;
-						   const size_t* sizes = layers.sizes.data() + i * layers.most;
+						   const uint8_t* const* bytes = layers.bytes.data() + i * Layers::MOST;
+						   const size_t* sizes = layers.sizes.data() + i * Layers::MOST;
 						   double *turn = turns + (first - start) * turn_width,
 								  *place = places + (first - start) * place_width;
 						   failures->note(group, mocpack_keysine_decode_span(
 													 head, group, first - from, last - from,
-													 keys + i * channels, bytes, sizes, layers.counts[i],
+													 keys + i * channels, bytes, sizes, layers.count,
 													 &columns.view, turn, place, &sines, start_of(scratch)));
 					   }
 				   });
@@ -534,9 +609,9 @@ class Payload
 
 	// Rows that are the frames themselves: straight into the caller's array.
 	void put_rows(Groups groups, const int32_t* keys, const Layers& layers, size_t start, size_t stop,
-				  const WindowOut& out, Failures* failures) const
+				  float* out, size_t width, Failures* failures) const
 	{
-		const size_t channels = layout().channel_count, width = out.shape(1);
+		const size_t channels = layout().channel_count;
 		const int rotations_only = width == 4 * skeleton.view.joint_count;
 		Room scratch = allocate(mocpack_keysine_rows_scratch_size(motion->head));
 		mocpack_KeysineSineCache sines = {};
@@ -546,31 +621,30 @@ class Payload
 						 first = std::max(from, start), last = std::min(motion->key_frame(group + 1), stop);
 			if (first >= last)
 				continue;
-			failures->note(
-				group, mocpack_keysine_decode_rows(motion->head, group, first - from, last - from,
-												   keys + i * channels, layers.bytes.data() + i * layers.most,
-												   layers.sizes.data() + i * layers.most, layers.counts[i],
-												   nullptr, out.data() + (first - start) * width, width,
-												   rotations_only, &sines, start_of(scratch)));
+			failures->note(group,
+						   mocpack_keysine_decode_rows(
+							   motion->head, group, first - from, last - from, keys + i * channels,
+							   layers.bytes.data() + i * Layers::MOST, layers.sizes.data() + i * Layers::MOST,
+							   layers.count, nullptr, out + (first - start) * width, width, rotations_only,
+							   &sines, start_of(scratch)));
 		}
 		const size_t end = motion->key_frame(groups.first + groups.count);
 		if (end >= start && end < stop)
 			mocpack_keysine_decode_key_row(motion->head, keys + groups.count * channels, nullptr,
-										   out.data() + (end - start) * width, rotations_only);
+										   out + (end - start) * width, rotations_only);
 	}
 
 	// Anything else: by way of the frames in double precision.
-	void put_features(const WindowPlan& plan, Groups groups, const int32_t* keys, const Layers& layers,
-					  size_t start, size_t stop, const WindowOut& out, Failures* failures) const
+	void put_features(const WindowPlan& plan, size_t start, size_t stop, const WindowOut& out)
 	{
 		const size_t joints = skeleton.view.joint_count, moving = skeleton.view.translated_count,
 					 count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
 		std::unique_ptr<double[]> room(new double[turns + places]);
-		decode_frames(groups, keys, layers, start, stop, 1, all, room.get(), room.get() + turns, failures);
-		if (failures->none())
-			mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving,
-									   count, 0.0, plan.step, out.shape(0), plan.rate, out.data(),
-									   out.shape(1), window_scratch(plan, out.shape(0)).get());
+		decode_runs(start, stop, 1, all, room.get(), room.get() + turns);
+		nb::gil_scoped_release release;
+		mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving, count,
+								   0.0, plan.step, out.shape(0), plan.rate, out.data(), out.shape(1),
+								   window_scratch(plan, out.shape(0)).get());
 	}
 
 	nb::tuple group_symbols(size_t i, const int32_t* keys, const uint8_t* bytes, size_t size,
@@ -636,7 +710,9 @@ void register_keysine_decode(nb::module_& m)
 		.def_prop_ro("table", &Payload::table, nb::rv_policy::move)
 		.def_prop_ro("shifts", &Payload::shifts, nb::rv_policy::move)
 		.def_prop_ro("sizes", &Payload::sizes)
-		.def_prop_ro("errors", &Payload::errors)
+		.def_prop_ro("keys_error", [](const Payload& p) { return p.said().keys_error; })
+		.def_prop_ro("layer_errors", &Payload::layer_errors)
+		.def_prop_ro("layers", &Payload::layers)
 		.def_prop_ro("predictors", &Payload::predictors, nb::rv_policy::move)
 		.def_prop_ro("grid_steps", &Payload::grid_steps)
 		.def_prop_ro("initial_scales", &Payload::initial_scales)

@@ -129,12 +129,21 @@ void seal_head(Bytes* head)
 	(*head)[head->size() - 2] = uint8_t(crc), head->back() = uint8_t(crc >> 8);
 }
 
-// The parts of a payload: segments, then groups by layer.
+// The parts of a payload: segments, then groups and all later layers.
 struct Payload
 {
 	Bytes head;
 	std::vector<Bytes> segments, groups;
 	size_t layers = 1;
+
+	size_t count() const
+	{
+		return segments.size() + groups.size();
+	}
+	const Bytes& part(size_t i) const
+	{
+		return i < segments.size() ? segments[i] : groups[i - segments.size()];
+	}
 };
 
 Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
@@ -153,7 +162,8 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 									uint32_t(GROUPS),
 									uint32_t(PER_SEGMENT),
 									uint32_t(predictors),
-									{9, 3, 3}};
+									9,
+									{{90, 80}, {80, 70}, {64, 60}}};
 	Bytes coded(4096);
 	Memory scratch(mocpack_keysine_head_scratch_size(JOINTS, sizes.size(), predictors));
 	coded.resize(mocpack_keysine_encode_head(

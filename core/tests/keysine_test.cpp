@@ -12,8 +12,8 @@
 namespace
 {
 
-// The keys at the ends of groups (groups + 1, channels).
-mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payload,
+// The keys at the ends of groups (groups + 1, channels), refined by this many layers.
+mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payload, size_t layers,
 							std::vector<int32_t>* keys)
 {
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
@@ -26,6 +26,11 @@ mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payl
 		std::vector<int32_t> part(count * layout.channel_count);
 		mocpack_Status status = mocpack_keysine_decode_segment(
 			head, count, payload.segments[s].data(), payload.segments[s].size(), part.data(), scratch.at);
+		for (size_t l = 1; l < layers && status == MOCPACK_OK; ++l)
+		{
+			const Bytes& finer = payload.part(mocpack_keysine_segment_part(head, l, s));
+			status = mocpack_keysine_refine_segment(head, l, count, finer.data(), finer.size(), part.data());
+		}
 		if (status != MOCPACK_OK)
 			return status;
 		std::copy(part.begin(), part.end(), keys->begin() + long(first * layout.channel_count));
@@ -33,11 +38,11 @@ mocpack_Status keys_at_ends(const mocpack_KeysineHead* head, const Payload& payl
 	return MOCPACK_OK;
 }
 
-// By how many bits the first two of three layers are coarser than the whole (2, tracks).
+// By how many bits the keys and coefficients of the first two of three layers are coarser (2, 2, tracks).
 Bytes layer_shifts(size_t tracks)
 {
-	Bytes shifts(2 * tracks, 1);
-	for (size_t t = 0; t < tracks; ++t)
+	Bytes shifts(4 * tracks, 1);
+	for (size_t t = 0; t < 2 * tracks; ++t)
 		shifts[t] = uint8_t(1 + t % 3);
 	return shifts;
 }
@@ -45,29 +50,48 @@ Bytes layer_shifts(size_t tracks)
 // The same payload in three layers.
 Payload layered(Body* body, const Payload& single)
 {
+	const size_t LAYERS = 3;
 	Memory memory(mocpack_keysine_head_memory_size(single.head.data(), single.head.size(), JOINTS, FRAMES));
 	mocpack_KeysineHead* head;
 	check(mocpack_keysine_open(single.head.data(), single.head.size(), &body->skeleton, FRAMES, memory.at,
 							   &head, nullptr) == MOCPACK_OK,
 		  "the head opens");
-	size_t tracks = mocpack_keysine_layout(head).track_count, groups = single.groups.size();
-	Bytes shifts = layer_shifts(tracks);
-	Payload made = {{}, single.segments, std::vector<Bytes>(3 * groups), 3};
+	const size_t channels = mocpack_keysine_layout(head).channel_count, groups = single.groups.size(),
+				 segments = single.segments.size();
+	Bytes shifts = layer_shifts(mocpack_keysine_layout(head).track_count);
+	Payload made = {{}, std::vector<Bytes>(segments), std::vector<Bytes>(groups), LAYERS};
+	std::vector<std::vector<Bytes>> later(LAYERS); // parts of each layer after the first
 	Memory scratch(mocpack_keysine_split_scratch(head));
 	std::vector<int32_t> keys;
-	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
-	for (size_t g = 0; g < groups; ++g)
+	check(keys_at_ends(head, single, 1, &keys) == MOCPACK_OK, "keys are read");
+	for (size_t s = 0; s < segments; ++s)
 	{
+		const size_t first = s * PER_SEGMENT, count = std::min(PER_SEGMENT, groups - first);
 		Bytes dst(1 << 16);
-		size_t sizes[3];
-		check(mocpack_keysine_split(head, g, keys.data() + g * mocpack_keysine_layout(head).channel_count,
-									single.groups[g].data(), single.groups[g].size(), shifts.data(), 3,
-									dst.data(), dst.size(), sizes, scratch.at) == MOCPACK_OK,
-			  "a group is split");
-		const uint8_t* at = dst.data();
-		for (size_t l = 0; l < 3; at += sizes[l++])
-			made.groups[l * groups + g] = Bytes(at, at + sizes[l]);
+		const uint8_t *at = dst.data(), *src[PER_SEGMENT];
+		size_t sizes[PER_SEGMENT + LAYERS], src_sizes[PER_SEGMENT];
+		check(mocpack_keysine_split_segment(head, keys.data() + first * channels, count + 1, shifts.data(),
+											LAYERS, dst.data(), dst.size(), sizes, scratch.at) == MOCPACK_OK,
+			  "keys are split");
+		made.segments[s] = Bytes(at, at + sizes[0]);
+		at += sizes[0];
+		for (size_t l = 1; l < LAYERS; at += sizes[l++])
+			later[l].push_back(Bytes(at, at + sizes[l]));
+		for (size_t i = 0; i < count; ++i)
+			src[i] = single.groups[first + i].data(), src_sizes[i] = single.groups[first + i].size();
+		check(mocpack_keysine_split_bundle(head, first, count, keys.data() + first * channels, src, src_sizes,
+										   shifts.data(), LAYERS, dst.data(), dst.size(), sizes,
+										   scratch.at) == MOCPACK_OK,
+			  "a bundle is split");
+		at = dst.data();
+		for (size_t i = 0; i < count + LAYERS - 1; at += sizes[i++])
+			if (i < count)
+				made.groups[first + i] = Bytes(at, at + sizes[i]);
+			else
+				later[i - count + 1].push_back(Bytes(at, at + sizes[i]));
 	}
+	for (const std::vector<Bytes>& layer : later)
+		made.groups.insert(made.groups.end(), layer.begin(), layer.end());
 	made.head = head_of(body, made, shifts.data());
 	return made;
 }
@@ -84,25 +108,22 @@ mocpack_Status decoded(const Body& body, const Payload& payload, size_t layers,
 	if (status != MOCPACK_OK)
 		return status;
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
-	if (layout.segment_count != payload.segments.size() ||
-		layout.layer_count * layout.group_count != payload.groups.size())
+	if (layout.segment_count != payload.segments.size() || layout.part_count != payload.count())
 		return MOCPACK_TRUNCATED;
+	layers = std::min(layers, layout.layer_count);
 	std::vector<int32_t> keys;
-	status = keys_at_ends(head, payload, &keys);
+	status = keys_at_ends(head, payload, std::max<size_t>(layers, 1), &keys);
 	if (status != MOCPACK_OK)
 		return status;
 	Memory scratch(mocpack_keysine_group_scratch_size(head));
-	layers = std::min(layers, layout.layer_count);
 	for (size_t g = 0; g < layout.group_count; ++g)
 	{
 		size_t frame = mocpack_keysine_key_frame(head, g);
-		const uint8_t* bytes[16];
-		size_t sizes[16];
-		for (size_t l = 0; l < layers; ++l)
-		{
-			const Bytes& part = payload.groups[l * layout.group_count + g];
-			bytes[l] = part.data(), sizes[l] = part.size();
-		}
+		const uint8_t* bytes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+		size_t sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS], parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+		const size_t count = mocpack_keysine_group_parts(head, g, layers, parts);
+		for (size_t p = 0; p < count; ++p)
+			bytes[p] = payload.part(parts[p]).data(), sizes[p] = payload.part(parts[p]).size();
 		status = mocpack_keysine_decode_group(head, g, keys.data() + g * layout.channel_count, bytes, sizes,
 											  layers, nullptr, rotations->data() + 4 * JOINTS * frame,
 											  translations->data() + 3 * frame, scratch.at);
@@ -164,7 +185,7 @@ void coarse_groups_are_those_of_the_first_layer(const Body& body, const Payload&
 						 nullptr);
 	mocpack_KeysineLayout layout = mocpack_keysine_layout(head);
 	std::vector<int32_t> keys;
-	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
+	check(keys_at_ends(head, single, 1, &keys) == MOCPACK_OK, "keys are read");
 	Memory scratch(mocpack_keysine_group_scratch_size(head));
 	Bytes shifts = layer_shifts(layout.track_count);
 	for (size_t g = 0; g < layout.group_count; ++g)
@@ -190,7 +211,7 @@ void some_joints_are_those_of_all(const Body& body, const Payload& single)
 	mocpack_keysine_open(single.head.data(), single.head.size(), &body.skeleton, FRAMES, memory.at, &head,
 						 nullptr);
 	std::vector<int32_t> keys;
-	check(keys_at_ends(head, single, &keys) == MOCPACK_OK, "keys are read");
+	check(keys_at_ends(head, single, 1, &keys) == MOCPACK_OK, "keys are read");
 	Memory scratch(mocpack_keysine_group_scratch_size(head));
 	size_t frames = mocpack_keysine_key_frame(head, 1), size = single.groups[0].size();
 	const uint8_t* bytes = single.groups[0].data();

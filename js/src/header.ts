@@ -1,7 +1,7 @@
 /** Copies the description of an open file from the reader's memory. */
 
 import { MocpackError } from "./error.js";
-import type { Hinge, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
+import type { Hinge, Layer, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
 
 /** Exports that describe a file; the order of numbers is that of bindings/wasm/boundary.cpp. */
 export interface HeaderExports {
@@ -29,8 +29,9 @@ export interface Header extends Pick<
 > {
   skeleton: Skeleton;
   takeData: TakeData;
-  /** Maximum error with the key poses only, then with each further layer except the last, meters. */
-  layerErrors: Float64Array;
+  layers: Layer[];
+  /** Layers that are complete; fewer than there are in a truncated file. */
+  wholeLayers: number;
   /** The first frame of each group, and the last frame of the clip. */
   keyFrames: Float64Array;
   /** Maximum poses per call of the reader. */
@@ -51,7 +52,9 @@ const NUMBERS = [
   "rms",
   "p99",
   "keys",
-  "layers",
+  "layerCount",
+  "wholeLayers",
+  "keysError",
   "loops",
   "isLeftHanded",
   "isInterpolated",
@@ -69,7 +72,7 @@ const NUMBERS = [
   "endJointsAt",
   "endSitesAt",
   "translatedAt",
-  "layerErrorsAt",
+  "layersAt",
   "codecAt",
   "parametersAt",
   "metadataAt",
@@ -97,6 +100,7 @@ const TRACK_NUMBERS = [
 export const WIDTHS = { scalar: 1, flag: 1, label: 1, vec3: 3, quaternion: 4 } as const;
 const KINDS = ["scalar", "flag", "label", "vec3", "quaternion"] as const;
 const HINGE_BYTES = 56;
+const LAYER_BYTES = 24;
 const UP_AXES = ["y", "x", "z"] as const;
 
 type Numbers<T extends readonly string[]> = Record<T[number], number>;
@@ -124,10 +128,23 @@ export function readHeader(core: HeaderExports, memoryLimit: number): Header {
     },
     skeleton: readSkeleton(core, found),
     takeData: readTakeData(core, found, memoryLimit),
-    layerErrors: doublesAt(core, found.layerErrorsAt, found.layers),
+    layers: readLayers(core, found.layersAt, found.layerCount),
+    wholeLayers: found.wholeLayers,
     keyFrames: Float64Array.from({ length: found.keys }, (_, key) => core.key_frame(key)),
     maxFrames: found.maxFrames,
   };
+}
+
+function readLayers(core: HeaderExports, at: number, count: number): Layer[] {
+  const view = new DataView(core.memory.buffer);
+  return Array.from({ length: count }, (_, i) => {
+    const own = at + LAYER_BYTES * i;
+    return {
+      end: Number(view.getBigUint64(own, true)),
+      maxError: view.getFloat64(own + 8, true) || null,
+      meanError: view.getFloat64(own + 16, true) || null,
+    };
+  });
 }
 
 function readSkeleton(core: HeaderExports, found: Numbers<typeof NUMBERS>): Skeleton {

@@ -5,6 +5,7 @@ export type {
   Hinge,
   Frames,
   AngleErrors,
+  Layer,
   MeasuredErrors,
   Motion,
   OpenOptions,

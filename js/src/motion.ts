@@ -22,7 +22,7 @@ export class FileMotion implements Motion {
   readonly angleErrors;
   readonly metadata;
   readonly takeData;
-  readonly layerErrors;
+  readonly layers;
   private closed = false;
 
   constructor(
@@ -42,7 +42,7 @@ export class FileMotion implements Motion {
     this.angleErrors = header.angleErrors;
     this.metadata = header.metadata;
     this.takeData = header.takeData;
-    this.layerErrors = header.layerErrors;
+    this.layers = header.layers;
   }
 
   async frames(start: number, stop: number): Promise<Frames> {

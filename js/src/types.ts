@@ -107,6 +107,16 @@ export interface Preview {
   scales?: Float64Array;
 }
 
+/** A quality layer: what a file that is cut at `end` plays. */
+export interface Layer {
+  /** Bytes from the start of the file. */
+  end: number;
+  /** Upper bound on the error of every point, meters; null in files of one layer. */
+  maxError: number | null;
+  /** Upper bound on the mean error of joint centers, meters; null in files of one layer. */
+  meanError: number | null;
+}
+
 /** Errors measured by the encoder, meters: `max` over all points, the others over joint centers. */
 export interface MeasuredErrors {
   max: number;
@@ -140,8 +150,8 @@ export interface Motion {
   readonly metadata: unknown;
   /** Times, gaps and tracks of a .mocp file. */
   readonly takeData?: TakeData;
-  /** Maximum error with the key poses only, then with each further layer except the last, meters. */
-  readonly layerErrors?: Float64Array;
+  /** The quality layers of a .mocp file, coarse to fine. */
+  readonly layers?: readonly Layer[];
   /** Reads frames start … stop - 1. */
   frames(start: number, stop: number): Promise<Frames>;
   /** Reads the pose at a time in seconds on the clip's clock, interpolated with slerp, clamped to the clip. */

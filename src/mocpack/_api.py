@@ -449,6 +449,7 @@ def decode(
 def open(
     source: Openable,
     *,
+    partial: bool = False,
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> Motion:
@@ -459,6 +460,9 @@ def open(
     source : path, bytes or file object
         Threads and forked processes may share an open motion. A motion opened by path can be
         pickled; the other process opens the file again.
+    partial : bool
+        Open a truncated file too. It plays the layers that are complete (`Motion.layers`); the
+        first one must be. Otherwise a truncated file is a `TruncatedError`.
     clip : str, optional
         Name of the clip; required for a scene with several clips.
     memory_limit : str or int, optional
@@ -466,9 +470,9 @@ def open(
         more raises `MemoryLimitError` before it allocates. By default 1 GB.
     """
     if not isinstance(source, str | Path):
-        return Motion(source, clip=clip, memory_limit=memory_limit)
+        return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
     try:
-        return Motion(source, clip=clip, memory_limit=memory_limit)
+        return Motion(source, partial=partial, clip=clip, memory_limit=memory_limit)
     except (FormatError, MemoryLimitError, SceneError) as error:
         raise type(error)(f"{source}: {error}") from error
 

@@ -264,6 +264,23 @@ class Codec(ABC):
 
 
 @dataclass(frozen=True)
+class Layer:
+    """A quality layer: what a file that is truncated after it plays.
+
+    Attributes
+    ----------
+    end : int
+        End of the layer in bytes, from the start of the payload or file.
+    max_error, mean_error : float or None
+        Upper bounds on the maximum and mean error of this layer in meters; None if not stated.
+    """
+
+    end: int
+    max_error: float | None
+    mean_error: float | None = None
+
+
+@dataclass(frozen=True)
 class PayloadLayout:
     """The structure of a payload, for `mocpack info`.
 
@@ -271,24 +288,21 @@ class PayloadLayout:
     ----------
     groups : int
         Parts that decode independently.
-    layers : int
-        Refinement layers of each group.
+    layer_count : int
+        Quality layers that refine one another.
     index_bytes : int
         Bytes of index and checksums.
     model_bytes : int
         Bytes of statistics or bases in the payload.
-    layer_errors : tuple of float
-        Maximum error in meters of every layer except the last, if the payload states it.
-    layer_ends : tuple of int
-        End offset of each of these layers in bytes, if the payload states it.
+    layers : tuple of Layer
+        The layers, if there are several and the payload states where they end.
     """
 
     groups: int = 1
-    layers: int = 1
+    layer_count: int = 1
     index_bytes: int = 0
     model_bytes: int = 0
-    layer_errors: tuple[float, ...] = ()
-    layer_ends: tuple[int, ...] = ()
+    layers: tuple[Layer, ...] = ()
 
 
 class WindowWriter(Protocol):

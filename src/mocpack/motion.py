@@ -13,7 +13,7 @@ import numpy as np
 from mocpack._core import WindowPlan
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
-from mocpack.codec import ArrayWindows, Codec, Decoder, PayloadLayout, WindowWriter
+from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codec_clip import codec_header, restore_take_data
 from mocpack.container import (
     DEFAULT_LIMIT,
@@ -242,6 +242,14 @@ class Motion:
         """Return the layout of the payload."""
         self._check_memory("the index", 0, 0)
         return self.decoder.layout()
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """The quality layers: where each ends in the file, and the error of a file cut there."""
+        payload, errors = self._reader.payload, self.errors
+        last = Layer(payload.size + payload.missing_bytes, errors.max, errors.mean)
+        found = self.layout().layers
+        return tuple(replace(layer, end=payload.offset + layer.end) for layer in (*found[:-1], last))
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Return (offset in the file, size) of the bytes that frames `start` to `stop` need."""

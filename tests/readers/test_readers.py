@@ -278,7 +278,7 @@ def test_libmocpack_opens_each_clip_of_a_scene(read_in_c, tmp_path, access):
     assert said == "argument"
 
 
-@pytest.mark.parametrize("share", [0.4, 0.7, 0.95])
+@pytest.mark.parametrize("share", [0.5, 0.7, 0.95])
 def test_libmocpack_plays_a_cut_file_as_python_does(read_in_c, tmp_path, share):
     data = mocpack.encode(walk(4.0), "keysine:max_error=1mm,effort=fast,layers=3")
     path = tmp_path / "cut.mocp"

@@ -1,7 +1,7 @@
 """The bytes of a `keysine` payload as Python sees them, for tests that change a head or read it.
 
-Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A segment or group
-is the u16 CRC-16 of its body, then its body; a group of one frame has no bytes.
+Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A part is the u16
+CRC-16 of its body, then its body; a group of one frame has no bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from mocpack import _core
 from mocpack.arrays import I32, U8
 from mocpack.clip import ClipHeader
 from mocpack.codec import Payload
-from mocpack.codecs.keysine.payload import open_payload, stated_error
+from mocpack.codecs.keysine.payload import open_payload
 from mocpack.coding.fields import FieldWriter
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
@@ -34,8 +34,11 @@ MAX_UNIT = _core.KEYSINE_MOST_UNIT  # meters
 MIN_UNIT = 1e-30  # meters, that a writer states: far below any precision, and no denormal number
 
 
+BUNDLE_GROUPS = 4  # groups that one part of a later layer refines, at most
+
+
 def _no_shifts() -> U8:
-    return np.zeros((0, 0), np.uint8)
+    return np.zeros((0, 2, 0), np.uint8)
 
 
 def no_predictors() -> I32:
@@ -77,11 +80,11 @@ class PayloadHead:
     groups_per_segment: int
     table: I32
     predictors: I32 = field(default_factory=no_predictors)  # (N, 4)
-    segment_sizes: tuple[int, ...] = ()
-    layer_sizes: tuple[tuple[int, ...], ...] = ()  # of the groups, for each layer
+    sizes: tuple[int, ...] = ()  # of the parts
     size: int = 0
-    refined: tuple[int, ...] = ()  # errors of the layers but the last, as `coarse`
-    shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, tracks)
+    layer_count: int = 1
+    errors: tuple[tuple[int, int], ...] = ()  # largest and mean error of each layer, if several
+    shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, 2, tracks)
     first_frame_alone: bool = False  # the first frame is a group by itself
     grid: Grid | None = None
 
@@ -101,19 +104,20 @@ class PayloadHead:
 
     @property
     def layer_errors(self) -> tuple[float, ...]:
-        """Largest errors, in meters, with each layer but the last."""
-        return tuple(map(self.stated, self.refined))
+        """Largest errors, in meters, with each layer, if there are several."""
+        return tuple(self.unit * 2 ** ((largest - 64) / 8) for largest, _ in self.errors)
+
+    @property
+    def mean_errors(self) -> tuple[float, ...]:
+        """Mean errors, in meters, with each layer, if there are several."""
+        return tuple(self.unit * 2 ** ((mean - 64) / 8) for _, mean in self.errors)
 
     def stated(self, coarse: int) -> float:
-        return stated_error(self.unit, coarse)
+        return float(self.unit * 2 ** (coarse / 8))
 
     def statement(self, error: float) -> int:
         """Return the number that states an error, rounded up."""
         return min(max(math.ceil(8 * math.log2(max(error, self.unit) / self.unit)), 0), 255)
-
-    @property
-    def layer_count(self) -> int:
-        return 1 + len(self.refined)
 
     @property
     def track_count(self) -> int:
@@ -133,14 +137,42 @@ class PayloadHead:
         intervals = frame_count - 1 - self.lead
         return self.lead + (2 * (key - self.lead) * intervals + even) // (2 * even)
 
-    def with_sizes(self, sizes: Sequence[int]) -> PayloadHead:
-        """Return the head with the sizes of its parts: segments, then groups layer by layer."""
-        segments, groups = self.segment_count, self.group_count
-        layers = tuple(
-            tuple(sizes[segments + at * groups : segments + (at + 1) * groups])
-            for at in range(self.layer_count)
-        )
-        return replace(self, segment_sizes=tuple(sizes[:segments]), layer_sizes=layers)
+    def bundles_of(self, segment: int) -> list[range]:
+        """Return the groups that parts of a later layer refine together."""
+        first = segment * self.groups_per_segment
+        end = min(first + self.groups_per_segment, self.group_count)
+        starts = range(first, end, BUNDLE_GROUPS)
+        return [range(start, min(start + BUNDLE_GROUPS, end)) for start in starts]
+
+    @property
+    def part_order(self) -> list[tuple[int, str, int]]:
+        """Return the parts in the payload's order: layer, kind, and its (first) number."""
+        segments = range(self.segment_count)
+        order = [(0, "keys", s) for s in segments]
+        order += [(0, "group", g) for g in range(self.group_count)]
+        for layer in range(1, self.layer_count):
+            for s in segments:
+                order.append((layer, "keys", s))
+                order += [(layer, "group", bundle[0]) for bundle in self.bundles_of(s)]
+        return order
+
+    def part_at(self, layer: int, kind: str, number: int) -> tuple[int, int]:
+        """Return offset and size of a part in the payload."""
+        at = self._part_numbers[layer, kind, number]
+        return self._part_ends[at], self.sizes[at]
+
+    @property
+    def segment_sizes(self) -> tuple[int, ...]:
+        return self.sizes[: self.segment_count]
+
+    @property
+    def layer_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Sizes of the groups of the first layer, then of all parts of each later layer."""
+        found: list[list[int]] = [[] for _ in range(self.layer_count)]
+        for (layer, kind, _), size in zip(self.part_order, self.sizes, strict=True):
+            if layer or kind == "group":
+                found[layer].append(size)
+        return tuple(map(tuple, found))
 
     def segment_of(self, group: int) -> int:
         return group // self.groups_per_segment
@@ -150,17 +182,20 @@ class PayloadHead:
         ends = self._part_ends
         return ends[first], ends[first + count] - ends[first]
 
-    def groups_at(self, first: int, count: int, layer: int = 0) -> tuple[int, int]:
-        """Return offset and size of groups of one layer in the payload."""
+    def groups_at(self, first: int, count: int) -> tuple[int, int]:
+        """Return offset and size of groups of the first layer in the payload."""
         ends = self._part_ends
-        at = len(self.segment_sizes) + layer * self.group_count + first
+        at = self.segment_count + first
         return ends[at], ends[at + count] - ends[at]
 
     @cached_property
     def _part_ends(self) -> list[int]:
-        """Where each part of the payload begins: segments, then groups layer by layer; the end."""
-        sizes = (*self.segment_sizes, *chain.from_iterable(self.layer_sizes))
-        return list(accumulate(sizes, initial=self.size))
+        """Where each part of the payload begins; the end."""
+        return list(accumulate(self.sizes, initial=self.size))
+
+    @cached_property
+    def _part_numbers(self) -> dict[tuple[int, str, int], int]:
+        return {part: at for at, part in enumerate(self.part_order)}
 
 
 def stated_unit(size: float) -> float:
@@ -195,7 +230,8 @@ def written_head(
         unit=head.unit,
         group_count=head.group_count,
         groups_per_segment=head.groups_per_segment,
-        errors=[head.coarse, *head.refined],
+        keys_error=head.coarse,
+        errors=list(head.errors) or [(0, 0)],
         table=head.table,
         sizes=[len(part) for part in (*segments, *groups)],
         predictors=head.predictors,
@@ -224,10 +260,9 @@ def head_of(payload: _core.KeysinePayload) -> PayloadHead:
     grid = Grid(
         bool(payload.mode & THOROUGH), tuple(payload.grid_steps), tuple(payload.initial_scales)
     )
-    coarse, *refined = payload.errors
-    head = PayloadHead(
+    return PayloadHead(
         fine_bits=payload.fine_bits,
-        coarse=coarse,
+        coarse=payload.keys_error,
         tempo=payload.tempo,
         unit=payload.unit,
         group_count=payload.group_count,
@@ -235,12 +270,13 @@ def head_of(payload: _core.KeysinePayload) -> PayloadHead:
         table=_keep_fields(payload.table),
         predictors=_keep_fields(payload.predictors),
         size=payload.head_size,
-        refined=tuple(refined),
+        sizes=tuple(payload.sizes),
+        layer_count=payload.layer_count,
+        errors=tuple(payload.layer_errors) if payload.layer_count > 1 else (),
         shifts=_keep_fields(payload.shifts),
         first_frame_alone=bool(payload.mode & FIRST_FRAME_ALONE),
         grid=grid if payload.mode & GRID else None,
     )
-    return head.with_sizes(payload.sizes)
 
 
 def _keep_fields(values: Any) -> Any:

@@ -104,8 +104,8 @@ extern "C"
 
 	enum
 	{
-		/* Open a file that ends inside its motion data. Missing parts play with fewer layers, or with the key
-		 * poses only. Without this flag, such a file is MOCPACK_TRUNCATED. */
+		/* Open a file that ends inside its motion data, if at least its first layer is complete. Every group
+		 * plays with its complete layers. Without this flag, such a file is MOCPACK_TRUNCATED. */
 		MOCPACK_OPEN_ALLOW_TRUNCATED = 1,
 		/* Do not verify the checksum of the motion data when opening from memory. Each part has its own
 		 * checksum, which is always verified before decoding. With a source, only those are verified. */
@@ -189,6 +189,15 @@ extern "C"
 		MOCPACK_AXIS_Z = 2,
 	} mocpack_Axis;
 
+	// A quality layer: what a file cut at `end` plays. Both errors are rounded up; 0: not stated, in files of
+	// one layer.
+	typedef struct mocpack_Layer
+	{
+		uint64_t end;	   // bytes from the start of the file
+		double max_error;  // meters, of every point
+		double mean_error; // meters, of joint centers
+	} mocpack_Layer;
+
 	// Everything known about an open file. Pointers are valid until it is closed. Later versions only add
 	// fields at the end.
 	typedef struct mocpack_Info
@@ -224,10 +233,11 @@ extern "C"
 									 // none
 		double measured_angle_error; // radians, as measured by the encoder; negative: no bound declared
 
-		uint64_t key_count;			// number of key poses, see mocpack_preview
-		size_t layer_count;			// quality layers, at least 1; 0: not a keysine file
-		const double* layer_errors; // (layers) meters, maximum error with the key poses only, then with each
-									// further layer except the last
+		uint64_t key_count;			 // number of key poses, see mocpack_preview
+		double keys_error;			 // meters, maximum error with the key poses only
+		size_t layer_count;			 // quality layers, at least 1; 0: not a keysine file
+		size_t whole_layer_count;	 // layers that are complete; fewer than layer_count in a truncated file
+		const mocpack_Layer* layers; // (layer_count)
 
 		int is_looping;		 // whether the clip is meant to loop
 		int is_left_handed;	 // coordinate system of the source; poses are always right-handed

@@ -176,3 +176,32 @@ void mocpack_clip_errors(const mocpack_Skeleton* skeleton, const double* rotatio
 	errors->joint_mean = sum / all;
 	errors->joint_rms = std::sqrt(squares / all);
 }
+
+void mocpack_squared_errors(const mocpack_Skeleton* skeleton, const double* rotations_a,
+							const double* translations_a, const double* rotations_b,
+							const double* translations_b, size_t frames, size_t stride, double shell,
+							void* scratch, float* centers, float* largest)
+{
+	const size_t count = skeleton->joint_count;
+	Joint* joints = static_cast<Joint*>(scratch);
+	for (size_t t = 0; t < frames; t += stride * lane_count)
+	{
+		Motion a, b;
+		for (size_t l = 0; l < lane_count; ++l)
+		{
+			const size_t frame = t + l * stride < frames ? t + l * stride : t;
+			a.rotations[l] = rotations_a + 4 * count * frame;
+			b.rotations[l] = rotations_b + 4 * count * frame;
+			a.translations[l] = translations_a + 3 * skeleton->translated_count * frame;
+			b.translations[l] = translations_b + 3 * skeleton->translated_count * frame;
+		}
+		measure(*skeleton, a, b, shell, joints);
+		for (size_t l = 0; l < lane_count && t + l * stride < frames; ++l)
+			for (size_t j = 0; j < count; ++j)
+			{
+				const size_t at = (t / stride + l) * count + j;
+				centers[at] = float(dot(joints[j].shift, joints[j].shift)[l]);
+				largest[at] = float(joints[j].all[l]);
+			}
+	}
+}

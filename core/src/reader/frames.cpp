@@ -152,7 +152,7 @@ mocpack_Status read_keys(mocpack_Reader* r, uint64_t first, uint64_t stop, const
 			continue;
 		}
 		size_t k = size_t(key), group = k < m.group_count() ? k : m.group_count() - 1;
-		if (!load_keys(m, lane, m.segment_of(group), error))
+		if (!load_keys(m, lane, m.segment_of(group), 0, error))
 			return error->status;
 		if (!finish_rows(*r, *lane, key_of(m, *lane, k), 0, lane->row))
 			return ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[lane->segment])
@@ -245,9 +245,7 @@ size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_
 			ranges[count - 1] = open;
 		open = {m.bytes.start + start, end - start};
 	};
-	add(m.segment_of(group), m.segment_of(last) + 1);
-	for (size_t l = 0; m.layout.group_count && l < layers_of(m, layers); ++l)
-		add(m.group_part(l, group), m.group_part(l, last) + 1);
+	add_ranges(m, group, last, layers_of(m, layers), add);
 	if (open.size && count++ < capacity)
 		ranges[count - 1] = open;
 	return count;

@@ -15,27 +15,33 @@ namespace
 
 const double UNIT_TOLERANCE = 1e-3; // of the length of a quaternion
 const double MAX_DECODED_M = 2e7;	// as in Python
-const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
 
 } // namespace
 
-bool load_keys(const mocpack_Motion& m, Lane* lane, size_t segment, mocpack_Error* error)
+bool load_keys(const mocpack_Motion& m, Lane* lane, size_t segment, size_t layers, mocpack_Error* error)
 {
-	if (lane->segment == segment)
+	layers = layers ? layers : m.whole_key_layers(segment);
+	if (lane->segment == segment && lane->key_layers == layers)
 		return true;
 	lane->segment = NO_GROUP;
-	size_t size = m.layout.sizes[segment];
-	const uint8_t* src = m.bytes.view(m.part_offsets[segment], size, lane->input, error);
-	if (!src)
-		return false;
-	mocpack_Status status = mocpack_keysine_decode_segment(m.head, m.keys_in_segment(segment), src, size,
-														   lane->keys, lane->scratch);
+	lane->sines.bundle_end = 0; // the keys use the same scratch
+	mocpack_Status status = MOCPACK_OK;
+	for (size_t l = 0; l < layers && status == MOCPACK_OK; ++l)
+	{
+		const size_t part = m.parts().segment(l, segment), size = m.layout.sizes[part];
+		const uint8_t* src = m.bytes.view(m.part_offsets[part], size, lane->input, error);
+		if (!src)
+			return false;
+		const size_t keys = m.keys_in_segment(segment);
+		status = l ? mocpack_keysine_refine_segment(m.head, l, keys, src, size, lane->keys)
+				   : mocpack_keysine_decode_segment(m.head, keys, src, size, lane->keys, lane->scratch);
+		if (status != MOCPACK_OK)
+			ErrorMessage(error, status, m.part_offsets[part])
+				<< "key segment " << uint64_t(segment)
+				<< (status == MOCPACK_TRUNCATED ? " ends too early" : " is corrupt");
+	}
 	if (status == MOCPACK_OK)
-		lane->segment = segment;
-	else
-		ErrorMessage(error, status, m.part_offsets[segment])
-			<< "key segment " << uint64_t(segment)
-			<< (status == MOCPACK_TRUNCATED ? " ends too early" : " is corrupt");
+		lane->segment = segment, lane->key_layers = layers;
 	return status == MOCPACK_OK;
 }
 
@@ -165,21 +171,21 @@ bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, 
 namespace
 {
 
-// Finds the bytes of a group's layers, as many as are requested and available.
-bool find_layers(const mocpack_Reader& r, const Lane& lane, size_t group, const uint8_t** src, size_t* sizes,
-				 size_t* count, mocpack_Error* error)
+// Finds the bytes of a group's parts with this many layers.
+bool find_parts(const mocpack_Reader& r, const Lane& lane, size_t group, size_t layers, const uint8_t** src,
+				size_t* sizes, mocpack_Error* error)
 {
 	const mocpack_Motion& m = *r.motion;
 	uint8_t* buffer = lane.input;
-	*count = m.whole_layers(group, r.layers);
-	for (size_t l = 0; l < *count; ++l)
+	size_t parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+	const size_t count = mocpack_keysine_group_parts(m.head, group, layers, parts);
+	for (size_t i = 0; i < count; ++i)
 	{
-		size_t part = m.group_part(l, group);
-		sizes[l] = m.layout.sizes[part];
-		src[l] = m.bytes.view(m.part_offsets[part], sizes[l], buffer, error);
-		if (!src[l])
+		sizes[i] = m.layout.sizes[parts[i]];
+		src[i] = m.bytes.view(m.part_offsets[parts[i]], sizes[i], buffer, error);
+		if (!src[i])
 			return false;
-		buffer += m.bytes.all ? 0 : sizes[l];
+		buffer += m.bytes.all ? 0 : sizes[i];
 	}
 	return true;
 }
@@ -187,15 +193,16 @@ bool find_layers(const mocpack_Reader& r, const Lane& lane, size_t group, const 
 bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
 {
 	const mocpack_Motion& m = *r.motion;
-	if (!load_keys(m, lane, m.segment_of(group), error))
+	const size_t layers = m.layout.group_count ? m.whole_layers(group, r.layers) : 0;
+	if (!load_keys(m, lane, m.segment_of(group), layers, error))
 		return false;
-	size_t frames = 0, layers = 0, sizes[MAX_LAYERS];
-	const uint8_t* src[MAX_LAYERS];
+	size_t frames = 0, sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+	const uint8_t* src[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
 	const int32_t* keys = key_of(m, *lane, group);
 	if (m.layout.group_count)
 	{
 		frames = m.key_frame(group + 1) - m.key_frame(group);
-		if (!find_layers(r, *lane, group, src, sizes, &layers, error))
+		if (!find_parts(r, *lane, group, layers, src, sizes, error))
 			return false;
 		mocpack_Status status =
 			!SMALL_BUILD && r.decodes_floats
@@ -207,7 +214,7 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 											  &lane->sines, lane->scratch);
 		if (status != MOCPACK_OK)
 		{
-			ErrorMessage(error, status, m.part_offsets[m.group_part(0, group)])
+			ErrorMessage(error, status, m.part_offsets[m.parts().group(0, group)])
 				<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
 				<< (status == MOCPACK_TRUNCATED ? ", ends too early" : ", is corrupt");
 			return false;
@@ -217,7 +224,7 @@ bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, voi
 	if (!finish_rows(r, *lane, keys, frames, rows))
 	{
 		ErrorMessage(error, MOCPACK_CORRUPT,
-					 m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
+					 m.part_offsets[m.layout.group_count ? m.parts().group(0, group) : 0])
 			<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
 			<< ", contains invalid rotations or translations";
 		return false;

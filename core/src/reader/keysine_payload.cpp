@@ -102,10 +102,10 @@ struct PayloadOpening
 	bool find_parts(uint32_t flags)
 	{
 		const mocpack_KeysineLayout& l = motion->layout;
-		size_t parts = l.segment_count + l.layer_count * l.group_count;
+		size_t parts = l.part_count;
 		uint64_t* offsets = motion->memory.allocate_array<uint64_t>(uint64_t(parts) + 1);
-		double* errors = motion->memory.allocate_array<double>(l.layer_count);
-		if (!offsets || !errors)
+		mocpack_Layer* layers = motion->memory.allocate_array<mocpack_Layer>(l.layer_count);
+		if (!offsets || !layers)
 			return too_large();
 		offsets[0] = motion->payload.offset + l.head_size;
 		for (size_t i = 0; i < parts; ++i)
@@ -113,11 +113,13 @@ struct PayloadOpening
 		motion->part_offsets = offsets;
 		motion->payload_end = motion->payload.offset + motion->payload.size;
 		uint64_t end = offsets[parts], announced = motion->payload_end + motion->payload.missing;
-		uint64_t reached = flags & MOCPACK_OPEN_ALLOW_TRUNCATED ? offsets[l.segment_count] : end;
+		uint64_t reached = flags & MOCPACK_OPEN_ALLOW_TRUNCATED ? motion->layer_end(0) : end;
 		if (reached > motion->payload_end)
 		{
 			fail(MOCPACK_TRUNCATED, motion->payload_end)
-				<< "the motion data ends " << reached - motion->payload_end << " bytes too early";
+				<< "the motion data ends " << reached - motion->payload_end
+				<< " bytes too early: " << (reached < end ? "the first layer" : "it") << " needs the first "
+				<< motion->bytes.start + reached << " bytes of the file";
 			return false;
 		}
 		if (end < announced)
@@ -125,30 +127,51 @@ struct PayloadOpening
 			fail(MOCPACK_CORRUPT, end) << "the motion data has " << announced - end << " extra bytes";
 			return false;
 		}
-		describe(errors);
+		describe(layers);
 		return true;
 	}
 
-	void describe(double* errors)
+	void describe(mocpack_Layer* layers)
 	{
 		const mocpack_KeysineLayout& l = motion->layout;
 		mocpack_Info& info = motion->info;
-		mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
+		const mocpack_KeysineFields fields = mocpack_keysine_fields(motion->head);
+		info.keys_error = double(fields.unit) * std::pow(2.0, fields.keys_error / 8.0);
 		for (size_t i = 0; i < l.layer_count; ++i)
-			errors[i] = double(fields.unit) * std::pow(2.0, fields.errors[i] / 8.0);
-		info.layer_errors = errors;
+		{
+			auto stated = [&](uint8_t number)
+			{ return l.layer_count > 1 ? double(fields.unit) * std::pow(2.0, (number - 64) / 8.0) : 0.0; };
+			layers[i] = {motion->bytes.start + motion->layer_end(i), stated(fields.errors[i].max),
+						 stated(fields.errors[i].mean)};
+		}
+		info.layers = layers;
 		info.layer_count = l.layer_count;
+		while (info.whole_layer_count < l.layer_count &&
+			   motion->layer_end(info.whole_layer_count) <= motion->payload_end)
+			++info.whole_layer_count;
 		info.key_count = uint64_t(l.group_count) + 1;
+		find_largest_input();
+	}
+
+	void find_largest_input()
+	{
+		const mocpack_KeysineLayout& l = motion->layout;
 		for (size_t g = 0; g < l.group_count; ++g)
 		{
-			size_t length = motion->key_frame(g + 1) - motion->key_frame(g), size = 0;
-			for (size_t layer = 0; layer < l.layer_count; ++layer)
-				size += l.sizes[motion->group_part(layer, g)];
+			size_t parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS], size = 0;
+			const size_t length = motion->key_frame(g + 1) - motion->key_frame(g),
+						 count = mocpack_keysine_group_parts(motion->head, g, l.layer_count, parts);
+			for (size_t i = 0; i < count; ++i)
+				size += l.sizes[parts[i]];
 			motion->longest_group = length > motion->longest_group ? length : motion->longest_group;
 			motion->largest_input = size > motion->largest_input ? size : motion->largest_input;
 		}
-		for (size_t s = 0; s < l.segment_count; ++s)
-			motion->largest_input = l.sizes[s] > motion->largest_input ? l.sizes[s] : motion->largest_input;
+		for (size_t layer = 0; layer < l.layer_count; ++layer)
+			for (size_t s = 0; s < l.segment_count; ++s)
+			{
+				const size_t size = l.sizes[motion->parts().segment(layer, s)];
+				motion->largest_input = size > motion->largest_input ? size : motion->largest_input;
+			}
 	}
 };
 

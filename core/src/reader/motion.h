@@ -2,6 +2,7 @@
 #pragma once
 #include "common/skeleton.h"
 #include "keysine/decode/decode.h"
+#include "keysine/decode/parts.h"
 #include "reader/error_message.h"
 #include "reader/memory.h"
 
@@ -137,18 +138,18 @@ struct mocpack_Motion
 	size_t frames_per_group;
 	mocpack_KeysineHead* head;
 	mocpack_KeysineLayout layout;
-	uint64_t* part_offsets; // (parts + 1) file offset of each segment, then of each group of each layer
+	uint64_t* part_offsets; // (parts + 1) file offset of each part
 	uint64_t payload_end;	// end of the existing payload bytes in the file
 	size_t longest_group;	// frames, without the closing key pose
-	size_t largest_input;	// maximum bytes of a segment, or of all layers of a group
+	size_t largest_input;	// maximum bytes of a segment's part, or of all parts of a group
 
 	explicit mocpack_Motion(const mocpack::Memory& own) : memory(own)
 	{
 	}
 
-	size_t group_part(size_t layer, size_t group) const
+	mocpack::keysine::PartOrder parts() const
 	{
-		return layout.segment_count + layer * layout.group_count + group;
+		return {layout.group_count, layout.groups_per_segment, layout.segment_count, layout.layer_count};
 	}
 
 	// A clip of one frame has one group without bytes.
@@ -195,8 +196,51 @@ struct mocpack_Motion
 	size_t whole_layers(size_t group, size_t most) const
 	{
 		size_t count = 0;
-		while (count < most && part_offsets[group_part(count, group) + 1] <= payload_end)
+		while (count < most && part_offsets[parts().group(count, group) + 1] <= payload_end)
 			++count;
 		return count;
 	}
+
+	// Returns the number of layers of which the key poses of a segment are complete.
+	size_t whole_key_layers(size_t segment) const
+	{
+		size_t count = 1;
+		while (count < layout.layer_count && part_offsets[parts().segment(count, segment) + 1] <= payload_end)
+			++count;
+		return count;
+	}
+
+	// Returns the end of a layer, counted like the part offsets.
+	uint64_t layer_end(size_t layer) const
+	{
+		return part_offsets[parts().start(layer + 1)];
+	}
 };
+
+namespace mocpack
+{
+
+// Calls add(first part, part after the last) for each range of parts that groups first … last need; without
+// layers, only the key poses.
+template <typename Add>
+void add_ranges(const mocpack_Motion& m, size_t first, size_t last, size_t layers, Add add)
+{
+	const keysine::PartOrder order = m.parts();
+	const size_t segment = m.segment_of(first), last_segment = m.segment_of(last);
+	add(segment, last_segment + 1);
+	for (size_t l = 1; !layers && l < m.layout.layer_count; ++l)
+		for (size_t s = segment; s <= last_segment; ++s)
+			add(order.segment(l, s), order.segment(l, s) + 1);
+	if (!m.layout.group_count || !layers)
+		return;
+	const bool bundled = layers > 1;
+	add(order.group(0, bundled ? order.first_of_bundle(first) : first),
+		order.group(0, bundled ? order.end_of_bundle(last) - 1 : last) + 1);
+	for (size_t l = 1; l < layers; ++l)
+	{
+		add(order.segment(l, segment), order.segment(l, segment) + 1);
+		add(order.group(l, first), order.group(l, last) + 1);
+	}
+}
+
+} // namespace mocpack

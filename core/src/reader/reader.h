@@ -11,7 +11,8 @@ const size_t NO_GROUP = SIZE_MAX;
 // Working memory to decode a group, for one task at a time.
 struct Lane
 {
-	size_t segment; // whose key poses are loaded
+	size_t segment;	   // whose key poses are loaded
+	size_t key_layers; // layers that refined them
 	int32_t* keys;
 	void* scratch;					// for a raw payload, one row of channels
 	mocpack_KeysineSineCache sines; // tables in the scratch from the previous group
@@ -106,8 +107,8 @@ bool decode_lossless(const mocpack_Reader& reader, const Lane& lane, size_t grou
 void write_channel_pose(const mocpack_Motion& motion, const mocpack_KeysineColumns& columns,
 						const double* row, double* rotations, double* translations);
 
-// Loads the key poses of a segment into a lane.
-bool load_keys(const mocpack_Motion& motion, Lane* lane, size_t segment, mocpack_Error* error);
+// Loads the key poses of a segment into a lane, refined by this many layers; 0: by all that are complete.
+bool load_keys(const mocpack_Motion& motion, Lane* lane, size_t segment, size_t layers, mocpack_Error* error);
 
 // Returns a loaded key pose (channels).
 inline const int32_t* key_of(const mocpack_Motion& motion, const Lane& lane, size_t key)

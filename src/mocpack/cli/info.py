@@ -6,6 +6,7 @@ For motion files of other formats, list the motions.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Annotated, Any
 
@@ -20,7 +21,7 @@ from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.codec import PayloadLayout
+from mocpack.codec import Layer, PayloadLayout
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError
 from mocpack.io.reading import format_name
@@ -225,11 +226,11 @@ def _scene_table(scene: dict[str, Any]) -> Table:
 def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
     try:
-        layout = motion.layout()
+        layout, layers = motion.layout(), motion.layers
     except TruncatedError:
         if not motion.is_truncated:
             raise
-        layout = PayloadLayout()  # the file ends before the description of its layout
+        layout, layers = PayloadLayout(), ()  # the file ends inside its first layer
     return {
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
@@ -264,24 +265,32 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         },
         "cut": _truncation_facts(motion, layout) if motion.is_truncated else None,
         "groups": layout.groups,
-        "layers": layout.layers,
-        "layer_errors_mm": [1000 * error for error in layout.layer_errors],
+        "layers": _layer_facts(layers),
         "metadata": dict(header.metadata),
     }
 
 
+def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
+    """Return where each layer of a file ends, and the error of a file that is cut there."""
+    return [
+        {
+            "end_bytes": layer.end,
+            "max_error_mm": to_millimeters(layer.max_error),
+            "mean_error_mm": to_millimeters(layer.mean_error),
+        }
+        for layer in layers
+    ]
+
+
 def _truncation_facts(motion: _api.Motion, layout: PayloadLayout) -> dict[str, Any]:
     """Return the bytes and complete layers of a truncated file, and their error."""
-    whole = [
-        e
-        for e, end in zip(layout.layer_errors, layout.layer_ends, strict=False)
-        if end <= motion.sizes["payload"]
-    ]
+    whole = [layer for layer in layout.layers if layer.end <= motion.sizes["payload"]]
     return {
         "payload_bytes": motion.sizes["payload"],
         "missing_bytes": motion.missing_bytes,
-        "whole_layers": len(whole) if layout.layer_ends else None,
-        "error_mm": 1000 * whole[-1] if whole else None,
+        "whole_layers": len(whole) if layout.layers else None,
+        "error_mm": to_millimeters(whole[-1].max_error) if whole else None,
+        "mean_error_mm": to_millimeters(whole[-1].mean_error) if whole else None,
     }
 
 
@@ -324,6 +333,21 @@ def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
     }
 
 
+def _layer_rows(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield one row for each layer of a file that has several."""
+    layers = facts["layers"]
+    if len(layers) < 2:
+        return
+    yield "layers", f"{len(layers)}; a file that is cut plays those that are complete"
+    for number, layer in enumerate(layers, 1):
+        errors = [
+            f"{name} error {format_length(layer[key] / 1000)}"
+            for name, key in (("maximum", "max_error_mm"), ("mean", "mean_error_mm"))
+            if layer[key] is not None
+        ]
+        yield f"  layer {number}", ", ".join([f"up to byte {layer['end_bytes']}", *errors])
+
+
 def _table(facts: dict[str, Any]) -> Table:
     table = Table(
         box=None, show_header=False, pad_edge=False, title=facts["input"], title_justify="left"
@@ -350,18 +374,17 @@ def _table(facts: dict[str, Any]) -> Table:
     for part in ("payload", "skeleton", "metadata"):
         table.add_row(f"  {part}", f"{size[part]} bytes, {100 * size[part] / size['file']:.1f} %")
     table.add_row("  index", f"{size['index']} bytes of the payload, {facts['groups']} groups")
-    if facts["layers"] > 1:
-        errors = ", ".join(format_length(mm / 1000) for mm in facts["layer_errors_mm"])
-        table.add_row(
-            "layers", f"{facts['layers']}, maximum error of the coarser ones {errors or 'unknown'}"
-        )
+    for title, text in _layer_rows(facts):
+        table.add_row(title, text)
     cut = facts["cut"]
     if cut is not None:
         words = f"{cut['missing_bytes']} bytes of the payload are missing"
         if cut["whole_layers"] is not None:
-            words += f"; {cut['whole_layers']} of {facts['layers']} layers are complete"
+            words += f"; {cut['whole_layers']} of {len(facts['layers'])} layers are complete"
         if cut["error_mm"] is not None:
             words += f", maximum error {format_length(cut['error_mm'] / 1000)}"
+        if cut["mean_error_mm"] is not None:
+            words += f", mean error {format_length(cut['mean_error_mm'] / 1000)}"
         table.add_row("truncated", words)
     for name, title in (
         ("declared", "error bound"),

@@ -19,7 +19,7 @@ from reference.keysine_grid import GridRows, grid_curves
 from reference.keysine_head import open_head, read_head
 from reference.keysine_limits import clamp_channels, clamp_places, clamp_turns
 from reference.keysine_plan import Plan, Track, step_size
-from reference.keysine_refinement import Refinement, middles
+from reference.keysine_refinement import KeyShifts, Refinement, middles
 from reference.keysine_symbols import (
     CoefficientSymbols,
     Group,
@@ -42,54 +42,94 @@ def decode(payload: bytes, header: ClipHeader, *, layers: int | None = None) -> 
         return payload[offset : offset + size]
 
     head, plan = read_head(read, header)
-    edges = _read_edges(read, head, plan)
-    curves = np.empty((header.frame_count, plan.channel_count))
     wanted = head.layer_count if layers is None else layers
-    for group in range(head.group_count):
-        start, stop = (head.key_frame(g, header.frame_count) for g in (group, group + 1))
-        parts = [read(*head.groups_at(group, 1, layer)) for layer in range(wanted)]
-        ends = edges[group : group + 2]
-        if stop - start == 1 or not parts:
-            curves[start:stop] = _lines(plan, ends, stop - start)
-        elif head.grid:
-            rows = GridRows(_body(parts[0]), plan, header.skeleton, head.grid)
-            curves[start:stop] = grid_curves(
-                rows, plan, head.unit, head.grid.steps, ends[0], stop - start
-            )
-        else:
-            curves[start:stop] = _group_curves(
-                list(map(_body, parts)), head, plan, ends, stop - start
-            )
-    curves[-1] = edges[-1] * _key_steps(plan)
+    edges = _read_edges(read, head, plan, max(wanted, 1))
+    curves = np.empty((header.frame_count, plan.channel_count))
+    starts = [head.key_frame(g, header.frame_count) for g in range(head.group_count + 1)]
+    for segment in range(head.segment_count):
+        for bundle in head.bundles_of(segment):
+            groups = _read_bundle(read, head, plan, edges, starts, bundle, wanted)
+            for g in bundle:
+                start, stop = starts[g : g + 2]
+                ends, part = edges[-1][g : g + 2], head.part_at(0, "group", g)
+                if stop - start == 1 or not wanted:
+                    curves[start:stop] = _lines(plan, ends, stop - start)
+                elif head.grid:
+                    rows = GridRows(_body(read(*part)), plan, header.skeleton, head.grid)
+                    curves[start:stop] = grid_curves(
+                        rows, plan, head.unit, head.grid.steps, ends[0], stop - start
+                    )
+                else:
+                    curves[start:stop] = _group_curves(groups[g], head, plan, wanted)
+    curves[-1] = edges[-1][-1] * _key_steps(plan)
     return motion(plan, curves, header)
 
 
-def _read_edges(read: Read, head: PayloadHead, plan: Plan) -> I64:
-    """Return the keys at the ends of groups (groups + 1, channels)."""
-    keys = np.zeros((head.group_count + 1, plan.channel_count), np.int64)
+def _read_edges(read: Read, head: PayloadHead, plan: Plan, layers: int) -> list[I64]:
+    """Return the keys at the ends of groups (groups + 1, channels) as each layer has them."""
+    found = [np.zeros((head.group_count + 1, plan.channel_count), np.int64) for _ in range(layers)]
+    shifts = KeyShifts(head, plan)
     for segment in range(head.segment_count):
         first = segment * head.groups_per_segment
         count = min(head.groups_per_segment, head.group_count - first) + 1
-        coder = TableReader(_body(read(*head.segments_at(segment, 1))))
-        keys[first : first + count] = KeySymbols(coder, plan).sequence(count)
+        coder = TableReader(_body(read(*head.part_at(0, "keys", segment))))
+        keys = shifts.middles(KeySymbols(coder, plan).sequence(count), 0)
         coder.finish()
-    return keys
+        for layer in range(layers):
+            if layer:
+                coder = TableReader(_body(read(*head.part_at(layer, "keys", segment))))
+                keys = shifts.refine(coder, keys, layer)
+                coder.finish()
+            found[layer][first : first + count] = keys
+    return found
 
 
-def _group_curves(
-    bodies: list[bytes], head: PayloadHead, plan: Plan, edges: I64, length: int
-) -> F64:
-    """Read the first layers of a group, and return its channels (length, C)."""
-    shifts = np.concatenate([head.shifts, np.zeros((1, len(plan.tracks)), np.uint8)]).astype(int)
-    coder = TableReader(bodies[0])
-    group = read_group(coder, plan, edges, length, head.tempo)
-    CoefficientSymbols(coder, plan, group).read()
-    coder.finish()
-    for layer, body in enumerate(bodies[1:], 1):
-        coder = TableReader(body)
-        Refinement(coder, plan, group).layer((shifts[layer - 1] - shifts[layer]).tolist())
+def _read_bundle(
+    read: Read,
+    head: PayloadHead,
+    plan: Plan,
+    edges: list[I64],
+    starts: list[int],
+    bundle: range,
+    layers: int,
+) -> dict[int, Group]:
+    """Read the first layers of the groups of a bundle that have frames between their keys."""
+    shifts, groups = KeyShifts(head, plan), {}
+    moving = [g for g in bundle if starts[g + 1] - starts[g] > 1]
+    if head.grid or not layers or not moving:
+        return {}
+    for g in moving:
+        coder = TableReader(_body(read(*head.part_at(0, "group", g))))
+        coarse = shifts.coarse(edges[0][g : g + 2], 0)
+        group = read_group(coder, plan, coarse, starts[g + 1] - starts[g], head.tempo)
+        group.keys = shifts.middles(group.keys, 0)
+        CoefficientSymbols(coder, plan, group, _shifts(head, plan, 0)).read()
         coder.finish()
-    values = middles(group, plan, shifts[len(bodies) - 1].tolist())
+        groups[g] = group
+    for layer in range(1, layers):
+        coder = TableReader(_body(read(*head.part_at(layer, "group", bundle[0]))))
+        before, after = _shifts(head, plan, layer - 1), _shifts(head, plan, layer)
+        for g in moving:
+            group = groups[g]
+            inner = shifts.refine(coder, group.keys[1:-1], layer)
+            ends = edges[layer][g : g + 2]
+            group.keys = np.concatenate([ends[:1], inner, ends[1:]])
+            bits = [old - new for old, new in zip(before, after, strict=True)]
+            Refinement(coder, plan, group, after).layer(bits)
+        coder.finish()
+    return groups
+
+
+def _shifts(head: PayloadHead, plan: Plan, layer: int) -> list[int]:
+    """Return the shifts of coefficients (tracks) in a layer."""
+    if layer + 1 >= head.layer_count:
+        return [0] * len(plan.tracks)
+    return [int(shift) for shift in head.shifts[layer, 1]]
+
+
+def _group_curves(group: Group, head: PayloadHead, plan: Plan, layers: int) -> F64:
+    """Return the channels (length, C) of a group of which so many layers were read."""
+    values = middles(group, plan, _shifts(head, plan, layers - 1))
     blocks = range(len(group.lengths))
     return np.concatenate([block_curves(plan, head, group, b, values[b]) for b in blocks])
 
@@ -102,9 +142,9 @@ def fix_checksums(payload: bytes) -> bytes:
         out[size - 2 : size] = checksum(payload[: size - 2])
         symbols = open_head(bytes(out[:size]))
         head = symbols.fields(size)
-        segments = -(-head.group_count // max(head.groups_per_segment, 1))
-        parts = max(segments, 1) + head.group_count * head.layer_count
-        for part in symbols.sizes(min(parts, 8 * len(payload))):
+        if max(head.group_count, head.groups_per_segment) > 8 * len(payload):
+            return bytes(out[: len(payload)])
+        for part in symbols.sizes(len(head.part_order) if head.groups_per_segment else 0):
             if part:
                 out[size : size + 2] = checksum(payload[size + 2 : size + part])
             size += part

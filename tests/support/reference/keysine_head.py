@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 import numpy as np
 
@@ -63,8 +64,7 @@ def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
     symbols = open_head(data)
     fields = symbols.fields(len(data))
     symbols.check(fields, header.frame_count)
-    sizes = symbols.sizes(fields.segment_count + fields.group_count * fields.layer_count)
-    fields = fields.with_sizes(sizes)
+    fields = replace(fields, sizes=tuple(symbols.sizes(len(fields.part_order))))
     predictor_count = symbols.predictor_count
     table = symbols.table(header)
     plan = build_plan(table, header, fields.unit, fields.fine)
@@ -103,7 +103,8 @@ class HeadSymbols:
         mode, layers, fine_bits, tempo = bits(4), 1 + bits(4), bits(6), bits(8)
         (unit,) = struct.unpack("<f", struct.pack("<I", bits(16) << 16))
         groups, per_segment, self.predictor_count = (self._count() for _ in range(3))
-        coarse, *refined = (bits(8) for _ in range(layers))
+        coarse = bits(8)
+        errors = tuple((bits(8), bits(8)) for _ in range(layers if layers > 1 else 0))
         self.mode = mode
         return PayloadHead(
             fine_bits=fine_bits,
@@ -114,7 +115,8 @@ class HeadSymbols:
             groups_per_segment=per_segment,
             table=np.zeros((0, COLUMNS), np.int32),
             size=size,
-            refined=tuple(refined),
+            layer_count=layers,
+            errors=errors,
             first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
             grid=Grid(bool(mode & THOROUGH)) if mode & GRID else None,
         )
@@ -135,7 +137,7 @@ class HeadSymbols:
         _check("layers of a grid", head.layer_count, 1, 1 if on_grid else 16)
 
     def sizes(self, count: int) -> list[int]:
-        """Read the sizes of segments, then of groups, layer by layer."""
+        """Read the sizes of parts."""
         starts = tables()["HEAD_TABLES"][SIZE_NUMBER].tolist()
         found: list[int] = []
         symbol = 0
@@ -244,16 +246,24 @@ class HeadSymbols:
         return np.array(found, np.int32).reshape(-1, 4)
 
     def shifts(self, count: int, tracks: int) -> U8:
-        """Read the shifts (count, tracks) of the layers but the last."""
-        found = np.zeros((count, tracks), np.uint8)
+        """Read the shifts (count, 2, tracks) of keys and coefficients of the layers but the last."""
+        found = np.zeros((count, 2, tracks), np.uint8)
         for layer in range(count):
-            shift = 0
-            for t in range(tracks):
-                shift += self._number(KEY_STEP_NUMBER)
-                if not 0 <= shift <= (found[layer - 1, t] if layer else MOST_SHIFT):
-                    raise CorruptionError("keysine head: shifts that do not fall")
-                found[layer, t] = shift
+            for kind in range(2):
+                shift = 0
+                for t in range(tracks):
+                    if layer:
+                        shift = self._at_most(int(found[layer - 1, kind, t]))
+                    else:
+                        shift += self._number(KEY_STEP_NUMBER)
+                    if not 0 <= shift <= MOST_SHIFT:
+                        raise CorruptionError(f"keysine head: shift {shift} is outside 0..8")
+                    found[layer, kind, t] = shift
         return found
+
+    def _at_most(self, most: int) -> int:
+        """Read a number from 0 to `most`, all equally likely."""
+        return self._coder.symbol([min(i, most + 1) * 4096 // (most + 1) for i in range(10)])
 
     def grid(self, plan: Plan, *, thorough: bool) -> Grid:
         """Read the steps of tracks and the initial scales of channels of a grid in time."""

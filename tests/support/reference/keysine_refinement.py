@@ -1,7 +1,8 @@
-r"""Layers in plain Python: coefficients coarsely first, then finer, given the coarse ones.
+r"""Layers in plain Python: keys and coefficients coarsely first, then finer, given the coarse ones.
 
-A layer of shift s knows of a coefficient q the integer \|q\| >> s and its sign; the base is read
-like any group. `keysine/decode/refinement.h` is the native twin.
+A layer of shift s knows of a coefficient q the integer \|q\| >> s and its sign; the first layer is
+read like any group. Of a key k it knows (k + h) >> s, with h half of the first layer's 2^s.
+`keysine/decode/refinement.h` is the native twin.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mocpack.arrays import F64
+from keysine_payload import PayloadHead
+from mocpack.arrays import F64, I64
 from reference.keysine_plan import Plan
 from reference.keysine_symbols import (
     ESCAPE,
@@ -22,6 +24,36 @@ from reference.keysine_symbols import (
     symbol_floor,
     symbol_of,
 )
+from reference.table_reader import TableReader
+
+
+class KeyShifts:
+    """How coarse the keys of each channel are in each layer."""
+
+    def __init__(self, head: PayloadHead, plan: Plan) -> None:
+        counts = [track.channel_count for track in plan.tracks]
+        rows = [head.shifts[layer, 0] for layer in range(head.layer_count - 1)]
+        rows.append(np.zeros(len(plan.tracks), np.uint8))
+        self._shifts = [np.repeat(row.astype(np.int64), counts) for row in rows]
+        self._half = (1 << self._shifts[0]) >> 1
+
+    def coarse(self, keys: I64, layer: int) -> I64:
+        """Return the integers (…, channels) that a layer knows of keys."""
+        return np.asarray((keys + self._half) >> self._shifts[layer])
+
+    def middles(self, coarse: I64, layer: int) -> I64:
+        """Return the middles of the keys that these integers stand for."""
+        shift = self._shifts[layer]
+        return np.asarray((coarse << shift) + ((1 << shift) >> 1) - self._half)
+
+    def refine(self, coder: TableReader, keys: I64, layer: int) -> I64:
+        """Read a layer's further bits of keys (count, channels)."""
+        bits = self._shifts[layer - 1] - self._shifts[layer]
+        coarse = self.coarse(keys, layer - 1) << bits
+        for key in coarse:
+            for c in np.flatnonzero(bits):
+                key[c] += coder.bits(int(bits[c]))
+        return self.middles(coarse, layer)
 
 
 class Refinement(CoefficientSymbols):

@@ -213,8 +213,11 @@ def track_of(plan: Plan, channel: int) -> int:
 class CoefficientSymbols:
     """Reads the steps and coefficients of a group."""
 
-    def __init__(self, coder: TableReader, plan: Plan, group: Group) -> None:
+    def __init__(
+        self, coder: TableReader, plan: Plan, group: Group, shifts: Sequence[int]
+    ) -> None:
         self._coder, self._plan, self._group = coder, plan, group
+        self._shifts = shifts  # (tracks) of the coefficients in this layer
 
     def read(self) -> None:
         for t, track in enumerate(self._plan.tracks):
@@ -264,7 +267,8 @@ class CoefficientSymbols:
         track, step = self._plan.tracks[t], int(self._group.steps[t, b])
         channel, length = track.first_channel + c, self._group.lengths[b]
         far = self._distance(channel, b), self._bend(channel, b)
-        return [seen_by_series(d, step, track.key_index, length) for d in far]
+        coarse = step - 2 * self._shifts[t]
+        return [seen_by_series(d, coarse, track.key_index, length) for d in far]
 
     def _channel(self, t: int, b: int, c: int) -> None:
         channel = self._plan.tracks[t].first_channel + c
@@ -367,7 +371,7 @@ class CoefficientSymbols:
         up = int(steps[parent, b]) if parent >= 0 else -1
         return (
             step_ratio(own - was) if was >= 0 else 0,
-            step_ratio(own - up) if up >= 0 else 0,
+            step_ratio(own - up - 2 * (self._shifts[t] - self._shifts[parent])) if up >= 0 else 0,
         )
 
 

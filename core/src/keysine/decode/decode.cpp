@@ -1,28 +1,17 @@
-// Decodes key segments and groups to local rotations and translations.
+// Decodes groups to local rotations and translations.
 #include <cstring>
 
-#include "coding/checksum.h"
-#include "coding/crc16.h"
 #include "common/arena.h"
 #include "keysine/decode/columns.h"
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
 #include "keysine/decode/head.h"
-#include "keysine/decode/refinement.h"
 
 using namespace mocpack;
 using namespace mocpack::keysine;
 
 namespace
 {
-
-// Verifies the checksum at the start of a part. Returns the bytes after it, or null.
-const uint8_t* verify_checksum(const uint8_t* src, size_t size)
-{
-	if (size < 2 || !checksum_matches(crc16(src + 2, size - 2), uint16_t(src[0] | src[1] << 8)))
-		return nullptr;
-	return src + 2;
-}
 
 // The output arrays.
 struct Output
@@ -82,176 +71,6 @@ void store_track(const Track& track, const double* values, int32_t stride, int32
 	for (int32_t t = 0; t < count; ++t)
 		store(out.turn(size_t(t), column), turns[t]);
 }
-
-} // namespace
-
-void mocpack::keysine::lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena* arena)
-{
-	size_t blocks = 1, row = 0; // at most
-	for (int splits = 0; splits <= MAX_SPLITS && size_t(1) << splits <= length; ++splits)
-	{
-		blocks = size_t(1) << splits;
-		size_t longest = longest_block(length, splits);
-		if (longest <= size_t(MAX_BLOCK_FRAMES) && blocks * size_t(row_stride(int32_t(longest))) > row)
-			row = blocks * size_t(row_stride(int32_t(longest)));
-	}
-	size_t cells = plan.channel_count * row;
-	symbols->keys = arena->allocate<int32_t>((blocks + 1) * plan.channel_count);
-	symbols->rows.keys = symbols->keys;
-	symbols->lengths = arena->allocate<int32_t>(blocks);
-	symbols->found = arena->allocate<uint8_t>(plan.channel_count);
-	symbols->rows.steps = arena->allocate<int32_t>(plan.track_count * blocks);
-	symbols->rows.reaches = arena->allocate<uint8_t>(plan.channel_count * blocks);
-	symbols->rows.extents = arena->allocate<int16_t>(plan.channel_count * blocks);
-	symbols->rows.levels = arena->allocate<uint8_t>(cells);
-	symbols->rows.values = arena->allocate<int32_t>(cells);
-}
-
-bool mocpack::keysine::shape_group(const Plan& plan, size_t length, int splits, int32_t tempo,
-								   GroupSymbols* symbols)
-{
-	size_t blocks = size_t(1) << splits, longest = longest_block(length, splits);
-	if (splits > MAX_SPLITS || blocks > length || longest > size_t(MAX_BLOCK_FRAMES))
-		return false;
-	symbols->splits = splits;
-	symbols->shape = {int32_t(blocks), row_stride(int32_t(longest)), symbols->lengths, tempo << splits};
-	for (size_t b = 0; b < blocks; ++b)
-		symbols->lengths[b] =
-			int32_t(block_frame(length, splits, b + 1) - block_frame(length, splits, b)) - 1;
-	size_t cells = plan.channel_count * blocks * size_t(symbols->shape.stride);
-	std::memset(symbols->rows.values, 0, cells * sizeof(int32_t));
-	std::memset(symbols->rows.levels, 0, cells);
-	std::memset(symbols->rows.reaches, 0, plan.channel_count * blocks);
-	std::memset(symbols->rows.extents, 0, plan.channel_count * blocks * sizeof(int16_t));
-	for (size_t i = 0; i < plan.track_count * blocks; ++i)
-		symbols->rows.steps[i] = -1;
-	symbols->part = 1.0;
-	return true;
-}
-
-namespace
-{
-
-// Reads how a group is split, and the key poses between its ends.
-bool read_keys(const mocpack_KeysineHead& head, size_t length, const int32_t* edges, TableReader* reader,
-			   GroupSymbols* symbols)
-{
-	const Plan& plan = head.plan;
-	int splits = reader->symbol(SPLIT_TABLE, SPLITS, 0);
-	if (!shape_group(plan, length, splits, head.tempo, symbols))
-		return false;
-	size_t channels = plan.channel_count, blocks = size_t(1) << splits;
-	std::memset(symbols->keys, 0, (blocks + 1) * channels * sizeof(int32_t));
-	std::memcpy(symbols->keys, edges, channels * sizeof(int32_t));
-	std::memcpy(symbols->keys + blocks * channels, edges + channels, channels * sizeof(int32_t));
-	return KeySymbols<TableReader>(*reader, plan, symbols->found).between(symbols->keys, splits);
-}
-
-mocpack_Status read_layer(const mocpack_KeysineHead& head, size_t length, size_t l, const int32_t* edges,
-						  const uint8_t* src, size_t size, size_t track_count, GroupSymbols* symbols)
-{
-	const uint8_t* body = verify_checksum(src, size);
-	if (!body)
-		return MOCPACK_CORRUPT;
-	const Plan& plan = head.plan;
-	const uint8_t* from = l ? head.shifts + (l - 1) * plan.track_count : nullptr;
-	const uint8_t* to = l + 1 < head.layer_count ? head.shifts + l * plan.track_count : nullptr;
-	TableReader reader(body, size - 2);
-	bool good = l || read_keys(head, length, edges, &reader, symbols);
-	if (good && l)
-		good = Refinement<TableReader>(reader, plan, symbols->shape, symbols->rows)
-				   .layer(from, to, track_count, symbols->rows.steps, symbols->rows.values);
-	else if (good)
-		good =
-			CoefficientSymbols<TableReader>(reader, plan, symbols->shape, symbols->rows).group(track_count);
-	if (reader.exhausted())
-		return MOCPACK_TRUNCATED;
-	return good && (track_count < plan.track_count || reader.all_read()) ? MOCPACK_OK : MOCPACK_CORRUPT;
-}
-
-// If finer layers are missing, uses the middle of each coefficient's interval.
-void use_midpoints(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols)
-{
-	for (size_t t = 0; t < plan.track_count; ++t)
-	{
-		size_t row = size_t(symbols->shape.blocks) * size_t(symbols->shape.stride);
-		int32_t* values = symbols->rows.values + size_t(plan.tracks[t].first_channel) * row;
-		for (size_t i = 0; i < size_t(plan.tracks[t].channels) * row; ++i)
-			values[i] = doubled_midpoint(values[i], shifts[t]);
-	}
-	symbols->part = 0.5;
-}
-
-} // namespace
-
-mocpack_Status mocpack::keysine::read_group(const mocpack_KeysineHead* head, size_t group,
-											const int32_t* edges, const uint8_t* const* src,
-											const size_t* sizes, size_t layer_count, size_t track_count,
-											GroupSymbols* symbols, void* scratch)
-{
-	if (head->grid && layer_count && head->grouping.length(group) > 1)
-		return MOCPACK_CORRUPT; // callers expect sine series
-	Arena arena(scratch);
-	const Plan& plan = head->plan;
-	lay_out_group(plan, head->grouping.longest_group(), symbols, &arena);
-	size_t length = head->grouping.length(group);
-	if (length == 1) // only the key pose
-	{
-		for (size_t l = 0; l < layer_count; ++l)
-			if (sizes[l])
-				return MOCPACK_CORRUPT;
-		layer_count = 0;
-	}
-	if (!layer_count)
-	{
-		// only a line: split until no block is too long
-		int splits = 0;
-		while (!shape_group(plan, length, splits, head->tempo, symbols))
-			++splits;
-		size_t channels = plan.channel_count, blocks = size_t(1) << splits;
-		for (size_t b = 0; b <= blocks; ++b)
-			for (size_t c = 0; c < channels; ++c)
-				symbols->keys[b * channels + c] = int32_t(
-					edges[c] + (int64_t(edges[channels + c]) - edges[c]) * int64_t(b) / int64_t(blocks));
-	}
-	for (size_t l = 0; l < layer_count; ++l)
-	{
-		// all coarser values predict finer ones, so only the last layer may stop early
-		size_t tracks = l + 1 < layer_count ? plan.track_count : track_count;
-		mocpack_Status status = read_layer(*head, length, l, edges, src[l], sizes[l], tracks, symbols);
-		if (status != MOCPACK_OK)
-			return status;
-	}
-	if (layer_count && layer_count < head->layer_count)
-		use_midpoints(plan, head->shifts + (layer_count - 1) * plan.track_count, symbols);
-	return MOCPACK_OK;
-}
-
-size_t mocpack_keysine_segment_scratch_size(const mocpack_KeysineHead* head)
-{
-	Arena arena(nullptr);
-	arena.allocate<uint8_t>(head->plan.channel_count);
-	return arena.used();
-}
-
-mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
-											  const uint8_t* src, size_t size, int32_t* keys, void* scratch)
-{
-	const uint8_t* body = verify_checksum(src, size);
-	if (!body)
-		return MOCPACK_CORRUPT;
-	Arena arena(scratch);
-	uint8_t* found = arena.allocate<uint8_t>(head->plan.channel_count);
-	std::memset(keys, 0, key_count * head->plan.channel_count * sizeof(int32_t));
-	TableReader reader(body, size - 2);
-	bool good = KeySymbols<TableReader>(reader, head->plan, found).sequence(keys, key_count);
-	if (reader.exhausted())
-		return MOCPACK_TRUNCATED;
-	return good && reader.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
-}
-
-namespace
-{
 
 // Frames of a group, counted from its first key pose.
 struct FrameSpan
@@ -342,7 +161,10 @@ Sines sines_for(int32_t length, bool whole, const Synthesis& s, mocpack_KeysineS
 {
 	int32_t which = whole ? 0 : length & 1;
 	if (kept->halves == int32_t(whole)) // the other layout of tables
-		*kept = {{0, 0}, {0, 0}, int32_t(!whole)};
+	{
+		kept->lengths[0] = kept->lengths[1] = kept->rows[0] = kept->rows[1] = 0;
+		kept->halves = int32_t(!whole);
+	}
 	if (kept->lengths[which] != length)
 		kept->lengths[which] = length, kept->rows[which] = 0;
 	return {s.sines + (which ? s.sine_count / 2 : 0), kept->rows + which};
@@ -403,8 +225,7 @@ size_t mocpack_keysine_group_scratch_size(const mocpack_KeysineHead* head)
 	if (!head->grouping.groups)
 		return 64;
 	Arena arena(nullptr);
-	GroupSymbols symbols;
-	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
+	BundleSymbols(*head, &arena);
 	Synthesis(*head, &arena);
 	Arena other(nullptr);
 	if (head->grid)
@@ -413,18 +234,18 @@ size_t mocpack_keysine_group_scratch_size(const mocpack_KeysineHead* head)
 }
 
 mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
-											const int32_t* keys, const uint8_t* const* layers,
+											const int32_t* keys, const uint8_t* const* parts,
 											const size_t* sizes, size_t layer_count,
 											const mocpack_KeysineColumns* columns, double* rotations,
 											double* translations, void* scratch)
 {
 	mocpack_KeysineSineCache kept = {};
-	return mocpack_keysine_decode_span(head, group, 0, head->grouping.length(group), keys, layers, sizes,
+	return mocpack_keysine_decode_span(head, group, 0, head->grouping.length(group), keys, parts, sizes,
 									   layer_count, columns, rotations, translations, &kept, scratch);
 }
 
 mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size_t group, size_t first,
-										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
+										   size_t stop, const int32_t* keys, const uint8_t* const* parts,
 										   const size_t* sizes, size_t layer_count,
 										   const mocpack_KeysineColumns* columns, double* rotations,
 										   double* translations, mocpack_KeysineSineCache* kept,
@@ -435,29 +256,17 @@ mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size
 	if (head->grid && layer_count && head->grouping.length(group) > 1)
 	{
 		*kept = {}; // the grid decoder overwrites the scratch
-		return decode_grid(*head, group, keys, layers[0], sizes[0], span, out, scratch);
+		return decode_grid(*head, group, keys, parts[0], sizes[0], span, out, scratch);
 	}
 	Arena arena(scratch);
-	GroupSymbols symbols;
-	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
+	BundleSymbols bundle(*head, &arena);
+	GroupSymbols* symbols;
 	size_t track_count = out.columns.selected_track_count(head->plan);
 	mocpack_Status status =
-		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
+		read_group(head, group, keys, parts, sizes, layer_count, track_count, kept, &bundle, &symbols);
 	if (status == MOCPACK_OK)
-		synthesize(*head, symbols, track_count, span, out, Synthesis(*head, &arena), kept);
+		synthesize(*head, *symbols, track_count, span, out, Synthesis(*head, &arena), kept);
 	return status;
-}
-
-void mocpack::keysine::shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts,
-									int32_t* out)
-{
-	size_t row = size_t(whole.shape.blocks) * size_t(whole.shape.stride);
-	for (size_t t = 0; t < plan.track_count; ++t)
-	{
-		size_t first = size_t(plan.tracks[t].first_channel) * row;
-		for (size_t i = first; i < first + size_t(plan.tracks[t].channels) * row; ++i)
-			out[i] = shifts ? shift_magnitude(whole.rows.values[i], shifts[t]) : whole.rows.values[i];
-	}
 }
 
 mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
@@ -466,18 +275,21 @@ mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, si
 											 void* scratch)
 {
 	Arena arena(scratch);
-	GroupSymbols symbols;
+	BundleSymbols bundle(*head, &arena);
+	GroupSymbols* symbols;
 	const Plan& plan = head->plan;
-	lay_out_group(plan, head->grouping.longest_group(), &symbols, &arena);
+	mocpack_KeysineSineCache kept = {};
 	mocpack_Status status =
-		read_group(head, group, keys, &src, &size, 1, plan.track_count, &symbols, scratch);
+		read_group(head, group, keys, &src, &size, 1, plan.track_count, &kept, &bundle, &symbols);
 	if (status != MOCPACK_OK)
 		return status;
-	shift_values(plan, symbols, shifts, symbols.rows.values);
-	use_midpoints(plan, shifts, &symbols);
+	const uint8_t *key_shifts = shifts, *value_shifts = shifts + plan.track_count;
+	coarsen_keys(plan, key_shifts, key_shifts, symbols->keys, size_t(symbols->shape.blocks) + 1,
+				 symbols->keys);
+	shift_values(plan, *symbols, value_shifts, symbols->rows.values);
+	use_midpoints(plan, value_shifts, symbols);
 	Output out = {{*plan.skeleton, nullptr}, rotations, translations};
-	mocpack_KeysineSineCache kept = {};
-	synthesize(*head, symbols, plan.track_count, {0, head->grouping.length(group)}, out,
+	synthesize(*head, *symbols, plan.track_count, {0, head->grouping.length(group)}, out,
 			   Synthesis(*head, &arena), &kept);
 	return MOCPACK_OK;
 }

@@ -12,9 +12,9 @@ extern "C"
 
 	/* keysine codes key poses, and sine series between them, with static tables (docs/codecs/keysine.md).
 	 *
-	 * A payload consists of a head, key segments, and groups in layers. mocpack_keysine_open reads the head.
-	 * Each group can then be decoded separately, given the key poses at its ends. All functions are safe on
-	 * untrusted bytes. */
+	 * A payload consists of a head, key segments and groups, and of layers that refine them.
+	 * mocpack_keysine_open reads the head. Each group can then be decoded separately, given the key poses at
+	 * its ends. All functions are safe on untrusted bytes. */
 	typedef struct mocpack_KeysineHead mocpack_KeysineHead;
 
 	// Quantizer step of a key, relative to that of a coefficient with the same index.
@@ -35,26 +35,36 @@ extern "C"
 		MOCPACK_KEYSINE_MAX_SPLITS = 7,			 // a group has at most 2^7 blocks
 		MOCPACK_KEYSINE_MAX_LAYERS = 16,
 		MOCPACK_KEYSINE_MAX_SHIFT = 8,
+		MOCPACK_KEYSINE_BUNDLE_GROUPS = 4, // groups that are refined by one part
+		MOCPACK_KEYSINE_MAX_GROUP_PARTS = MOCPACK_KEYSINE_BUNDLE_GROUPS + MOCPACK_KEYSINE_MAX_LAYERS - 1,
 		MOCPACK_KEYSINE_MAX_GRID_CHANNELS = 4096, // each needs a few kilobytes, even for short clips
 		MOCPACK_KEYSINE_MAX_INITIAL_SCALE = 31,	  // half octaves of 1/32 step
 	};
 
-	// Layout of a payload: the head, then segments, then groups by layer.
+	// Layout of a payload: the head, then its parts in the order of parts.h.
 	typedef struct mocpack_KeysineLayout
 	{
 		size_t head_size;
 		size_t group_count; // groups have a key pose at both ends; a clip of one frame has no group
 		size_t groups_per_segment;
 		size_t segment_count;
-		const uint32_t* sizes; // (segments + layers * groups), bytes
+		size_t part_count;
+		const uint32_t* sizes; // (parts), bytes
 		size_t channel_count;
 		size_t track_count;
 		size_t layer_count;
-		const uint8_t* shifts;	  // (layers - 1, tracks)
+		const uint8_t* shifts;	  // (layers - 1, 2, tracks): of keys, then of coefficients
 		size_t first_frame_alone; // 1 if the first frame is a separate group
 	} mocpack_KeysineLayout;
 
-	// First fields of a head. Errors are stored as unit * 2^(number / 8).
+	// The error that a motion leaves: unit * 2^((number - 64) / 8) meters, rounded up.
+	typedef struct mocpack_KeysineError
+	{
+		uint8_t max;  // of joints, end sites and shell points
+		uint8_t mean; // of joints
+	} mocpack_KeysineError;
+
+	// First fields of a head.
 	typedef struct mocpack_KeysineFields
 	{
 		uint32_t mode; // bit 1: grid mode; 2: separate first frame; 4: thorough prediction
@@ -63,7 +73,8 @@ extern "C"
 		uint32_t tempo;		// 64 · 0.5 s / length of a group
 		float unit;			// meters; only its upper 16 bits are stored
 		uint32_t group_count, groups_per_segment, predictor_count;
-		uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // with keys only, then with each layer except the last
+		uint8_t keys_error; // with keys only: at most unit * 2^(number / 8) meters
+		mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS]; // with each layer, if there are several
 	} mocpack_KeysineFields;
 
 	/* Reads the number of parts of a payload before memory is allocated for them: the layout without sizes,
@@ -91,11 +102,16 @@ extern "C"
 	const uint8_t* mocpack_keysine_grid_steps(const mocpack_KeysineHead* head);
 	const uint8_t* mocpack_keysine_initial_scales(const mocpack_KeysineHead* head);
 
-	/* Decodes the key poses (key_count, channels) of one segment. */
+	/* Decodes the key poses (key_count, channels) of one segment from its part of the first layer, then
+	 * refines them by that of layer 1, 2 and so on. */
+	size_t mocpack_keysine_segment_part(const mocpack_KeysineHead* head, size_t layer, size_t segment);
 	size_t mocpack_keysine_segment_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_segment(const mocpack_KeysineHead* head, size_t key_count,
 												  const uint8_t* src, size_t size, int32_t* keys,
 												  void* scratch);
+	mocpack_Status mocpack_keysine_refine_segment(const mocpack_KeysineHead* head, size_t layer,
+												  size_t key_count, const uint8_t* src, size_t size,
+												  int32_t* keys);
 
 	// Output column of each joint; -1 if not selected.
 	typedef struct mocpack_KeysineColumns
@@ -105,33 +121,44 @@ extern "C"
 		size_t rotation_count, translation_count;
 	} mocpack_KeysineColumns;
 
+	/* Lists the parts that a group needs with this many layers: its own, or with several layers those of its
+	 * bundle. Returns their number. */
+	size_t mocpack_keysine_group_parts(const mocpack_KeysineHead* head, size_t group, size_t layer_count,
+									   size_t parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS]);
+
 	/* Decodes one group, given the key poses at its ends (2, channels), into rotations (T, J, 4) and
-	 * translations (T, M, 3) of its frames, including the first key pose but not the last. Fewer layers give
-	 * a coarser motion; without layers, only the key poses are interpolated. With columns, only selected
-	 * joints are decoded, into rotations (T, rotation_count, 4) and translations (T, translation_count, 3).
+	 * translations (T, M, 3) of its frames, including the first key pose but not the last. `parts` and
+	 * `sizes` are the bytes of mocpack_keysine_group_parts. Fewer layers give a coarser motion; without
+	 * layers, only the key poses are interpolated. `keys` must be decoded with the same layers (without
+	 * layers, with any) and point into those of the whole segment: with several layers, all groups of the
+	 * bundle are read. With columns, only selected joints are decoded, into rotations (T, rotation_count, 4)
+	 * and translations (T, translation_count, 3).
 	 */
 	size_t mocpack_keysine_group_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_group(const mocpack_KeysineHead* head, size_t group,
-												const int32_t* keys, const uint8_t* const* layers,
+												const int32_t* keys, const uint8_t* const* parts,
 												const size_t* sizes, size_t layer_count,
 												const mocpack_KeysineColumns* columns, double* rotations,
 												double* translations, void* scratch);
 
-	/* Decodes only frames first … stop - 1 of a group, counted from its first key pose. `kept` describes the
-	 * sine tables in the scratch from an earlier group of the same head; initialize it with zeros. */
+	/* Decodes only frames first … stop - 1 of a group, counted from its first key pose. `kept` describes what
+	 * the scratch holds from an earlier group of the same head: sine tables, and the symbols of a bundle.
+	 * Initialize it with zeros. */
 	typedef struct mocpack_KeysineSineCache
 	{
 		int32_t lengths[2], rows[2];
 		int32_t halves;
+		size_t bundle_end, bundle_layers, bundle_tracks; // the group after the bundle; 0: none
 	} mocpack_KeysineSineCache;
 	mocpack_Status mocpack_keysine_decode_span(const mocpack_KeysineHead* head, size_t group, size_t first,
-											   size_t stop, const int32_t* keys, const uint8_t* const* layers,
+											   size_t stop, const int32_t* keys, const uint8_t* const* parts,
 											   const size_t* sizes, size_t layer_count,
 											   const mocpack_KeysineColumns* columns, double* rotations,
 											   double* translations, mocpack_KeysineSineCache* kept,
 											   void* scratch);
 
-	/* Decodes a group of one layer with coefficients coarsened by `shifts` (tracks), as in a coarse layer. */
+	/* Decodes a group of one layer with keys and coefficients coarsened by `shifts` (2, tracks), as in a
+	 * first layer. */
 	mocpack_Status mocpack_keysine_decode_coarse(const mocpack_KeysineHead* head, size_t group,
 												 const int32_t* keys, const uint8_t* src, size_t size,
 												 const uint8_t* shifts, double* rotations,
@@ -144,8 +171,8 @@ extern "C"
 									double* translations);
 
 	/* Encodes a head: plan (J, 14), sizes of all parts, predictors (predictor_count, 4), shifts of layers
-	 * (layer_count - 1, tracks), and in grid mode the steps of tracks and the initial scales (channels), else
-	 * null. */
+	 * (layer_count - 1, 2, tracks), and in grid mode the steps of tracks and the initial scales (channels),
+	 * else null. */
 	size_t mocpack_keysine_head_scratch_size(size_t joints, size_t part_count, size_t predictor_count);
 	size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,
 									   int32_t* table, uint32_t* sizes, size_t part_count,

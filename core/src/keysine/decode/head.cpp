@@ -64,14 +64,12 @@ template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_K
 	s->group_count = symbols.count(s->group_count);
 	s->groups_per_segment = symbols.count(s->groups_per_segment);
 	s->predictor_count = symbols.count(s->predictor_count);
-	for (uint32_t l = 0; l < s->layer_count; ++l)
-		s->errors[l] = uint8_t(symbols.bits(8, s->errors[l]));
-}
-
-// Returns the number of segments plus groups of each layer.
-uint64_t part_count(const mocpack_KeysineHead& h)
-{
-	return h.segment_count + uint64_t(h.layer_count) * h.grouping.groups;
+	s->keys_error = uint8_t(symbols.bits(8, s->keys_error));
+	for (uint32_t l = 0; l < s->layer_count && s->layer_count > 1; ++l)
+	{
+		s->errors[l].max = uint8_t(symbols.bits(8, s->errors[l].max));
+		s->errors[l].mean = uint8_t(symbols.bits(8, s->errors[l].mean));
+	}
 }
 
 // Reads the fields before the sizes, and leaves the reader there.
@@ -92,6 +90,7 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	code_start(symbols, &s);
 	h->layer_count = s.layer_count, h->fine_bits = uint8_t(s.fine_bits);
 	h->tempo = int32_t(s.tempo), h->unit = double(s.unit);
+	h->keys_error = s.keys_error;
 	std::memcpy(h->errors, s.errors, sizeof h->errors);
 	h->grid = s.mode & GRID_MODE, h->thorough = s.mode & THOROUGH_MODE;
 	h->grouping = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0};
@@ -103,7 +102,7 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	h->segment_count =
 		h->grouping.groups ? (h->grouping.groups + h->groups_per_segment - 1) / h->groups_per_segment : 1;
 	// sizes and predictors need at least one bit each, so the bytes limit their number
-	if (!check_range(fault, "parts", double(part_count(*h)), 0, 8.0 * double(bytes)) ||
+	if (!check_range(fault, "parts", double(h->parts().count()), 0, 8.0 * double(bytes)) ||
 		!check_range(fault, "predictors", double(h->predictor_count), 0, 8.0 * double(bytes)))
 		return MOCPACK_CORRUPT;
 	return MOCPACK_OK;
@@ -123,8 +122,8 @@ struct HeadMemory
 	{
 		head = arena->allocate<mocpack_KeysineHead>(1);
 		table = arena->allocate<int32_t>(joints * PLAN_COLUMNS);
-		sizes = arena->allocate<uint32_t>(size_t(part_count(h)));
-		shifts = arena->allocate<uint8_t>((h.layer_count - 1) * 2 * joints);
+		sizes = arena->allocate<uint32_t>(size_t(h.parts().count()));
+		shifts = arena->allocate<uint8_t>((h.layer_count - 1) * 4 * joints);
 		grid_steps = arena->allocate<uint8_t>(2 * joints);
 		initial_scales = arena->allocate<uint8_t>(7 * joints);
 		plan = arena->allocate<uint8_t>(plan_size(joints));
@@ -135,8 +134,8 @@ struct HeadMemory
 	void clear(const mocpack_KeysineHead& h, size_t joints)
 	{
 		std::memset(table, 0, joints * PLAN_COLUMNS * sizeof(int32_t));
-		std::memset(sizes, 0, size_t(part_count(h)) * sizeof(uint32_t));
-		std::memset(shifts, 0, (h.layer_count - 1) * 2 * joints);
+		std::memset(sizes, 0, size_t(h.parts().count()) * sizeof(uint32_t));
+		std::memset(shifts, 0, (h.layer_count - 1) * 4 * joints);
 		std::memset(grid_steps, 0, 2 * joints);
 		std::memset(initial_scales, 0, 7 * joints);
 		for (size_t i = 0; i < h.predictor_count; ++i)
@@ -189,7 +188,7 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 	h->plan.skeleton = skeleton, h->plan.table = rooms.table, h->plan.unit = h->unit;
 	h->plan.fine = std::ldexp(1.0, -int(h->fine_bits));
 	HeadSymbols<TableReader> symbols(reader);
-	if (!symbols.sizes(rooms.sizes, size_t(part_count(*h))))
+	if (!symbols.sizes(rooms.sizes, size_t(h->parts().count())))
 		return MOCPACK_CORRUPT;
 	symbols.plan(rooms.table, *skeleton, h->grid);
 	TrackChannels tracks(rooms.table, *skeleton, rooms.first_channels);
@@ -207,9 +206,17 @@ mocpack_Status mocpack_keysine_open(const uint8_t* src, size_t src_size, const m
 
 mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 {
-	return {h->size,   h->grouping.groups,	  h->groups_per_segment, h->segment_count,
-			h->sizes,  h->plan.channel_count, h->plan.track_count,	 h->layer_count,
-			h->shifts, h->grouping.lead};
+	return {h->size,
+			h->grouping.groups,
+			h->groups_per_segment,
+			h->segment_count,
+			size_t(h->parts().count()),
+			h->sizes,
+			h->plan.channel_count,
+			h->plan.track_count,
+			h->layer_count,
+			h->shifts,
+			h->grouping.lead};
 }
 
 mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
@@ -221,6 +228,7 @@ mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
 	s.group_count = uint32_t(h->grouping.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);
 	s.predictor_count = uint32_t(h->predictor_count);
+	s.keys_error = h->keys_error;
 	std::memcpy(s.errors, h->errors, sizeof h->errors);
 	return s;
 }
@@ -232,7 +240,7 @@ size_t mocpack_keysine_key_frame(const mocpack_KeysineHead* h, size_t key)
 
 size_t mocpack_keysine_head_shares(size_t joints, size_t part_count, size_t predictor_count)
 {
-	return 128 + 4 * part_count + 16 * predictor_count + joints * (6 * PLAN_COLUMNS + 8 * MAX_LAYERS + 64);
+	return 128 + 4 * part_count + 16 * predictor_count + joints * (6 * PLAN_COLUMNS + 16 * MAX_LAYERS + 64);
 }
 
 size_t mocpack_keysine_encode_head(const mocpack_KeysineFields* start, const mocpack_Skeleton* skeleton,

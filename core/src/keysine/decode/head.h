@@ -1,7 +1,8 @@
 // The parsed head of a `keysine` payload.
 #pragma once
 #include "common/arena.h"
-#include "keysine/decode/symbols.h"
+#include "keysine/decode/parts.h"
+#include "keysine/decode/refinement.h"
 
 struct mocpack_KeysineHead
 {
@@ -10,18 +11,33 @@ struct mocpack_KeysineHead
 	size_t groups_per_segment;
 	size_t segment_count;
 	size_t layer_count;
-	const uint32_t* sizes; // bytes of the segments, then of the groups by layer
-	const uint8_t* shifts; // (layers - 1, tracks): coarseness of each layer except the last
+	const uint32_t* sizes; // bytes of the parts
+	const uint8_t* shifts; // (layers - 1, 2, tracks): coarseness of each layer except the last
 	size_t size;		   // bytes of the head
 	double unit;
-	int32_t tempo;								// 64 · 0.5 s / length of a group
-	uint8_t errors[MOCPACK_KEYSINE_MAX_LAYERS]; // with keys only, then with each layer except the last
+	int32_t tempo;											 // 64 · 0.5 s / length of a group
+	uint8_t keys_error;										 // with keys only
+	mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS]; // with each layer
 	uint8_t fine_bits;
 	const mocpack::keysine::Predictor* predictors; // sorted by channel
 	size_t predictor_count;
 	bool grid, thorough;		   // grid mode, and its prediction
 	const uint8_t* grid_steps;	   // (tracks) step index in grid mode
 	const uint8_t* initial_scales; // (channels) expected initial prediction error, see expected_error
+
+	mocpack::keysine::PartOrder parts() const
+	{
+		return {grouping.groups, groups_per_segment, segment_count, layer_count};
+	}
+
+	// How coarse a layer is.
+	mocpack::keysine::LayerShifts shifts_of(size_t layer) const
+	{
+		if (layer + 1 >= layer_count)
+			return {nullptr, nullptr};
+		const uint8_t* own = shifts + 2 * layer * plan.track_count;
+		return {own, own + plan.track_count};
+	}
 };
 
 namespace mocpack
@@ -62,12 +78,35 @@ void lay_out_group(const Plan& plan, size_t length, GroupSymbols* symbols, Arena
 // split.
 bool shape_group(const Plan& plan, size_t length, int splits, int32_t tempo, GroupSymbols* symbols);
 
+// The symbols of a group, or of all groups of a bundle if there are several layers. All of it lies in the
+// arena's memory, where the next call finds it.
+struct BundleSymbols
+{
+	GroupSymbols* groups;
+
+	BundleSymbols(const mocpack_KeysineHead& head, Arena* arena)
+	{
+		const size_t count = head.layer_count > 1 ? BUNDLE_GROUPS : 1;
+		groups = arena->allocate<GroupSymbols>(count);
+		GroupSymbols own;
+		for (size_t i = 0; i < count; ++i)
+			lay_out_group(head.plan, head.grouping.longest_group(), groups ? groups + i : &own, arena);
+	}
+};
+
 // Verifies a group's first layers and reads their first tracks. Coefficients are in half steps if not all
-// layers are read. edges (2, channels) are the key poses at its ends. scratch has
-// mocpack_keysine_group_scratch_size bytes.
+// layers are read. edges (2, channels) are the key poses at its ends; src and sizes are its parts. Returns in
+// `symbols` those of the group.
 mocpack_Status read_group(const mocpack_KeysineHead* head, size_t group, const int32_t* edges,
 						  const uint8_t* const* src, const size_t* sizes, size_t layer_count,
-						  size_t track_count, GroupSymbols* symbols, void* scratch);
+						  size_t track_count, mocpack_KeysineSineCache* kept, BundleSymbols* bundle,
+						  GroupSymbols** symbols);
+
+// Verifies the checksum at the start of a part. Returns the bytes after it, or null.
+const uint8_t* verify_checksum(const uint8_t* src, size_t size);
+
+// If finer layers are missing, uses the middle of each coefficient's interval.
+void use_midpoints(const Plan& plan, const uint8_t* shifts, GroupSymbols* symbols);
 
 // Coarsens the values (channels, blocks, stride) of a group by the shifts of a layer; null: copies them.
 void shift_values(const Plan& plan, const GroupSymbols& whole, const uint8_t* shifts, int32_t* out);

@@ -129,15 +129,22 @@ template <typename Coder> class HeadSymbols
 		return true;
 	}
 
-	// Codes the coarseness of each layer except the last: shifts (count, tracks), as differences to the
-	// previous track. Returns false if shifts increase from layer to layer.
+	// Codes the coarseness of each layer except the last: shifts (count, 2, tracks). Those of the first layer
+	// are differences to the previous track, those of later layers at most those of the layer before. Returns
+	// false if a shift is out of range.
 	bool shifts(uint8_t* shifts, size_t count, size_t tracks)
 	{
-		for (size_t i = 0; i < count * tracks; ++i)
+		for (size_t i = 0; i < 2 * count * tracks; ++i)
 		{
-			int32_t before = i % tracks ? shifts[i - 1] : 0;
-			int32_t shift = before + number(KEY_STEP_NUMBER, true, shifts[i] - before);
-			if (shift < 0 || shift > (i >= tracks ? shifts[i - tracks] : MAX_SHIFT))
+			int32_t shift = shifts[i];
+			if (i >= 2 * tracks)
+				shift = at_most(shifts[i - 2 * tracks], shift);
+			else
+			{
+				int32_t before = i % tracks ? shifts[i - 1] : 0;
+				shift = before + number(KEY_STEP_NUMBER, true, shift - before);
+			}
+			if (shift < 0 || shift > MAX_SHIFT)
 				return false;
 			shifts[i] = uint8_t(shift);
 		}
@@ -166,6 +173,15 @@ template <typename Coder> class HeadSymbols
 	}
 
   private:
+	// Codes a shift from 0 to `most`, all equally likely.
+	int32_t at_most(int32_t most, int32_t value)
+	{
+		uint16_t starts[MAX_SHIFT + 2];
+		for (int32_t i = 0; i < MAX_SHIFT + 2; ++i)
+			starts[i] = uint16_t(lesser(i, most + 1) * int32_t(TABLE_TOTAL) / (most + 1));
+		return coder_.symbol(starts, MAX_SHIFT + 1, value);
+	}
+
 	int32_t number(int what, bool has_sign, int32_t value)
 	{
 		int32_t found = coded_number(coder_, HEAD_TABLES[what], has_sign, value);

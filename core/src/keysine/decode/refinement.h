@@ -1,8 +1,9 @@
-// Quality layers of `keysine`: coarse coefficients first, then refinements.
+// Quality layers of `keysine`: coarse keys and coefficients first, then refinements.
 //
-// A layer with shift s stores |q| >> s and the sign of a coefficient q. The base layer is coded like any
+// A layer with shift s stores |q| >> s and the sign of a coefficient q. The first layer is coded like any
 // group. A refinement by d bits codes which of the 2^d finer integers it is, with the table frequencies of
-// those integers.
+// those integers. Of a key k, a layer stores (k + h) >> s; h is half of 2^shift of the first layer. A
+// refinement appends d raw bits.
 #pragma once
 #include "keysine/decode/symbols.h"
 
@@ -12,6 +13,109 @@ namespace keysine
 {
 
 const int32_t MAX_SHIFT = MOCPACK_KEYSINE_MAX_SHIFT;
+
+// How coarse keys and coefficients are (tracks); null: as they are.
+struct LayerShifts
+{
+	const uint8_t *keys, *coefficients;
+};
+
+inline int32_t shift_at(const uint8_t* shifts, size_t t)
+{
+	return shifts ? shifts[t] : 0;
+}
+
+inline int32_t half_of(int32_t shift)
+{
+	return shift ? 1 << (shift - 1) : 0;
+}
+
+// Coarse keys of a track whose first layer has the shift `first`.
+struct CoarseKey
+{
+	int32_t half;
+
+	explicit CoarseKey(int32_t first) : half(half_of(first))
+	{
+	}
+	int32_t at(int32_t key, int32_t shift) const
+	{
+		return int32_t((int64_t(key) + half) >> shift);
+	}
+	// Returns the middle of the keys that a coarse one stands for.
+	int64_t middle(int64_t coarse, int32_t shift) const
+	{
+		return coarse * (int64_t(1) << shift) + half_of(shift) - half;
+	}
+};
+
+inline bool is_key(int64_t key)
+{
+	return key >= -MAX_MAGNITUDE && key <= MAX_MAGNITUDE;
+}
+
+/* Refines keys (count, channels) from the shifts of one layer to those of the next. A writer takes the
+ * refined keys from `source`. Returns false if a key is out of range. */
+template <typename Coder>
+bool refine_keys(Coder& coder, const Plan& plan, const uint8_t* first, const uint8_t* from, const uint8_t* to,
+				 int32_t* keys, size_t count, const int32_t* source)
+{
+	for (size_t k = 0; k < count; ++k, keys += plan.channel_count, source += plan.channel_count)
+		for (size_t t = 0; t < plan.track_count; ++t)
+		{
+			const CoarseKey coarse(shift_at(first, t));
+			const int32_t was = shift_at(from, t), shift = shift_at(to, t), bits = was - shift;
+			const int32_t begin = plan.tracks[t].first_channel, end = begin + plan.tracks[t].channels;
+			for (int32_t c = begin; c < end && bits > 0; ++c)
+			{
+				const uint32_t wanted = uint32_t(coarse.at(source[c], shift)) & ((1u << bits) - 1);
+				const int64_t refined =
+					int64_t(coarse.at(keys[c], was)) * (1 << bits) + coder.bits(bits, wanted);
+				const int64_t key = coarse.middle(refined, shift);
+				if (!is_key(key))
+					return false;
+				keys[c] = int32_t(key);
+			}
+		}
+	return true;
+}
+
+// Makes keys (count, channels) of a finer layer as coarse as a layer has them.
+inline void coarsen_keys(const Plan& plan, const uint8_t* first, const uint8_t* to, const int32_t* source,
+						 size_t count, int32_t* keys)
+{
+	for (size_t k = 0; k < count; ++k, keys += plan.channel_count, source += plan.channel_count)
+		for (size_t t = 0; t < plan.track_count; ++t)
+		{
+			const CoarseKey coarse(shift_at(first, t));
+			const int32_t shift = shift_at(to, t), begin = plan.tracks[t].first_channel;
+			for (int32_t c = begin; c < begin + plan.tracks[t].channels; ++c)
+				keys[c] = int32_t(coarse.middle(coarse.at(source[c], shift), shift));
+		}
+}
+
+// Codes keys as the first layer has them: divided by 2^shift for `code`, and multiplied again.
+template <typename Code>
+bool code_coarse_keys(const Plan& plan, const uint8_t* first, int32_t* keys, size_t count, Code code)
+{
+	auto for_keys = [&](auto change)
+	{
+		for (size_t k = 0; k < count && first; ++k)
+			for (size_t t = 0; t < plan.track_count; ++t)
+				for (int32_t c = 0; c < plan.tracks[t].channels; ++c)
+					change(keys + k * plan.channel_count + plan.tracks[t].first_channel + c, first[t]);
+	};
+	for_keys([](int32_t* key, int32_t shift) { *key = CoarseKey(shift).at(*key, shift); });
+	bool good = code();
+	for_keys(
+		[&](int32_t* key, int32_t shift)
+		{
+			const int64_t found = int64_t(*key) * (1 << shift);
+			good = good && is_key(found);
+			*key = good ? int32_t(found) : 0;
+		});
+	return good;
+}
 
 inline int32_t shift_magnitude(int32_t value, int32_t shift)
 {
@@ -36,17 +140,16 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
   public:
 	using Base::Base;
 
-	// Refines values from shifts `from` (tracks) to shifts `to`; null: no shift. A writer takes the refined
-	// values from `source` and their steps from `source_steps`.
-	bool layer(const uint8_t* from, const uint8_t* to, size_t track_count, const int32_t* source_steps,
-			   const int32_t* source)
+	// Refines values from shifts `from` (tracks) to those of the context. A writer takes the refined values
+	// from `source` and their steps from `source_steps`.
+	bool layer(const uint8_t* from, size_t track_count, const int32_t* source_steps, const int32_t* source)
 	{
 		const Shape& shape = this->shape_;
 		for (int32_t t = 0; t < int32_t(track_count); ++t)
-			for (int32_t b = 0; b < shape.blocks && from[t] > (to ? to[t] : 0); ++b)
+			for (int32_t b = 0; b < shape.blocks && from[t] > shift_at(this->shifts_, size_t(t)); ++b)
 			{
 				int32_t* step = this->rows_.steps + t * shape.blocks + b;
-				int32_t bits = from[t] - (to ? to[t] : 0);
+				int32_t bits = from[t] - shift_at(this->shifts_, size_t(t));
 				if (!shape.lengths[b])
 					continue;
 				if (*step < 0 && (*step = source_steps[t * shape.blocks + b], !this->step(t, b)))

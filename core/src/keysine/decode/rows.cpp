@@ -330,14 +330,13 @@ size_t mocpack_keysine_rows_scratch_size(const mocpack_KeysineHead* head)
 	if (!head->grouping.groups)
 		return 64;
 	Arena arena(nullptr);
-	GroupSymbols symbols;
-	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
+	BundleSymbols(*head, &arena);
 	Room(*head, &arena);
 	return arena.used();
 }
 
 mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size_t group, size_t first,
-										   size_t stop, const int32_t* keys, const uint8_t* const* layers,
+										   size_t stop, const int32_t* keys, const uint8_t* const* parts,
 										   const size_t* sizes, size_t layer_count,
 										   const mocpack_KeysineColumns* columns, float* rows, size_t stride,
 										   int rotations_only, mocpack_KeysineSineCache* kept, void* scratch)
@@ -345,15 +344,16 @@ mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size
 	if (head->grid)
 		return MOCPACK_UNSUPPORTED;
 	Arena arena(scratch);
-	GroupSymbols symbols;
-	lay_out_group(head->plan, head->grouping.longest_group(), &symbols, &arena);
+	BundleSymbols bundle(*head, &arena);
+	GroupSymbols* found;
 	Room room(*head, &arena);
 	Rows32 out = {{*head->plan.skeleton, columns}, rows, stride, rotations_only != 0};
 	size_t track_count = out.columns.selected_track_count(head->plan);
 	mocpack_Status status =
-		read_group(head, group, keys, layers, sizes, layer_count, track_count, &symbols, scratch);
+		read_group(head, group, keys, parts, sizes, layer_count, track_count, kept, &bundle, &found);
 	if (status != MOCPACK_OK)
 		return status;
+	const GroupSymbols& symbols = *found;
 	size_t frame = 0, row = 0;
 	for (size_t b = 0; b < size_t(symbols.shape.blocks); ++b)
 	{

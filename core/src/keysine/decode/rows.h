@@ -17,7 +17,7 @@ extern "C"
 	 * with zeros. */
 	size_t mocpack_keysine_rows_scratch_size(const mocpack_KeysineHead* head);
 	mocpack_Status mocpack_keysine_decode_rows(const mocpack_KeysineHead* head, size_t group, size_t first,
-											   size_t stop, const int32_t* keys, const uint8_t* const* layers,
+											   size_t stop, const int32_t* keys, const uint8_t* const* parts,
 											   const size_t* sizes, size_t layer_count,
 											   const mocpack_KeysineColumns* columns, float* rows,
 											   size_t stride, int rotations_only,

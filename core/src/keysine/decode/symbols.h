@@ -171,8 +171,10 @@ inline int step_symbol(int32_t step, int32_t guess)
 class CoefficientContext
 {
   public:
-	CoefficientContext(const Plan& plan, const Shape& shape, const Rows& rows)
-		: plan_(plan), shape_(shape), rows_(rows)
+	// shifts (tracks): how much coarser than their steps the values are; null: not at all
+	CoefficientContext(const Plan& plan, const Shape& shape, const Rows& rows,
+					   const uint8_t* shifts = nullptr)
+		: plan_(plan), shape_(shape), rows_(rows), shifts_(shifts)
 	{
 	}
 
@@ -235,15 +237,18 @@ class CoefficientContext
 			first_up = rows_.levels + shape_.row(parent.first_channel, b);
 		}
 		int32_t was = b ? step_at(t, b - 1) : -1, above = up_step(t, b);
+		// the index of a step 2^shift times as large
+		int32_t coarse = shifts_ ? step - 2 * shifts_[t] : step;
+		int32_t coarse_above = shifts_ && above >= 0 ? above - 2 * shifts_[track.parent] : above;
 		LevelPredictor row = {b ? levels - shape_.stride : none,
 							  c ? levels - channel_stride : none,
 							  c > 1 ? levels - 2 * channel_stride : none,
 							  up,
 							  first_up,
 							  was < 0 ? 0 : step_ratio(step - was),
-							  above < 0 ? 0 : step_ratio(step - above),
-							  key_distance_context(distance(channel, b), step, track.key_index, root),
-							  key_distance_context(bend(channel, b), step, track.key_index, root),
+							  above < 0 ? 0 : step_ratio(coarse - coarse_above),
+							  key_distance_context(distance(channel, b), coarse, track.key_index, root),
+							  key_distance_context(bend(channel, b), coarse, track.key_index, root),
 							  2 * (b == 0) + (c == 0),
 							  {}};
 		set_lifts(&row, track.family, c, step);
@@ -321,14 +326,17 @@ class CoefficientContext
 	const Plan& plan_;
 	const Shape& shape_;
 	const Rows& rows_;
+	const uint8_t* shifts_;
 	int32_t roots_[2] = {}; // for even and odd numbers of coefficients
 };
 
 template <typename Coder> class CoefficientSymbols
 {
   public:
-	CoefficientSymbols(Coder& coder, const Plan& plan, const Shape& shape, const Rows& rows)
-		: coder_(coder), plan_(plan), shape_(shape), rows_(rows), near_(plan, shape, rows)
+	CoefficientSymbols(Coder& coder, const Plan& plan, const Shape& shape, const Rows& rows,
+					   const uint8_t* shifts = nullptr)
+		: coder_(coder), plan_(plan), shape_(shape), rows_(rows), shifts_(shifts),
+		  near_(plan, shape, rows, shifts)
 	{
 		near_.set_lengths();
 		sums_.set_bands(near_.longest(), shape.tempo);
@@ -484,6 +492,7 @@ template <typename Coder> class CoefficientSymbols
 	const Plan& plan_;
 	const Shape& shape_;
 	const Rows& rows_;
+	const uint8_t* shifts_;
 	CoefficientContext near_;
 	RowSums sums_;
 	int32_t sizes_[MAX_BLOCK_FRAMES + 1];

@@ -119,13 +119,19 @@ extern "C"
 	int mocpack_keysine_grid_errors(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys,
 									double* sums, void* scratch);
 
-	/* Codes a group of one layer again as layer_count, by their shifts (layer_count - 1, tracks): writes them
-	 * into dst, one after another, and their sizes. scratch: mocpack_keysine_split_scratch bytes. */
+	/* Code parts of a payload of one layer again as layer_count layers with `shifts` (layer_count - 1, 2,
+	 * tracks): the keys (key_count, channels) of a segment, and a bundle of `count` groups. Parts are written
+	 * to dst one after another: that of each layer, or those of the groups and then of each further layer.
+	 * scratch: mocpack_keysine_split_scratch bytes. */
 	size_t mocpack_keysine_split_scratch(const mocpack_KeysineHead* head);
-	mocpack_Status mocpack_keysine_split(const mocpack_KeysineHead* head, size_t group, const int32_t* keys,
-										 const uint8_t* src, size_t size, const uint8_t* shifts,
-										 size_t layer_count, uint8_t* dst, size_t dst_size, size_t* sizes,
-										 void* scratch);
+	mocpack_Status mocpack_keysine_split_segment(const mocpack_KeysineHead* head, const int32_t* keys,
+												 size_t key_count, const uint8_t* shifts, size_t layer_count,
+												 uint8_t* dst, size_t dst_size, size_t* sizes, void* scratch);
+	mocpack_Status mocpack_keysine_split_bundle(const mocpack_KeysineHead* head, size_t first, size_t count,
+												const int32_t* keys, const uint8_t* const* src,
+												const size_t* src_sizes, const uint8_t* shifts,
+												size_t layer_count, uint8_t* dst, size_t dst_size,
+												size_t* sizes, void* scratch);
 
 #ifdef __cplusplus
 }

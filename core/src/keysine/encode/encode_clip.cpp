@@ -5,7 +5,7 @@
 #include <new>
 
 #include "keysine/encode/bounded.h"
-#include "keysine/encode/layering.h"
+#include "keysine/encode/layers.h"
 #include "keysine/encode/mean_search.h"
 
 using namespace mocpack;
@@ -96,7 +96,7 @@ bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& targ
 		   target.effort >= MOCPACK_KEYSINE_FAST && target.effort <= MOCPACK_KEYSINE_BEST &&
 		   target.mode >= MOCPACK_KEYSINE_AUTO && target.mode <= MOCPACK_KEYSINE_GRID &&
 		   target.group_seconds > 0 && target.block_seconds >= 0 && target.layers >= 1 &&
-		   target.layers <= MOCPACK_KEYSINE_MAX_LAYERS && target.layer_ratio > 1;
+		   target.layers <= MOCPACK_KEYSINE_MAX_LAYERS;
 }
 
 bool prepare(EncodeTask* task, Buffer<double>* angles)

@@ -48,7 +48,6 @@ extern "C"
 		double group_seconds; // a seek point at least this often
 		double block_seconds; // distance of key poses; 0: chosen by group
 		int32_t layers;		  // parts of the file that refine one another, at most
-		double layer_ratio;	  // how many times the error of the next layer a layer's error may be
 	} mocpack_KeysineTarget;
 
 	// How the encoder gets memory and threads, and tells how far it is.

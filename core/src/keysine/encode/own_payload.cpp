@@ -43,7 +43,7 @@ bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 		return task->stop(MOCPACK_CORRUPT);
 	layout_ = mocpack_keysine_layout(head_);
 	fields_ = mocpack_keysine_fields(head_);
-	const size_t parts = layout_.segment_count + layout_.layer_count * layout_.group_count;
+	const size_t parts = layout_.part_count;
 	if (!task->take(&offsets_, parts + 1))
 		return false;
 	offsets_[0] = layout_.head_size;
@@ -51,21 +51,24 @@ bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 		offsets_[i + 1] = offsets_[i] + layout_.sizes[i];
 	if (offsets_[parts] != size)
 		return task->stop(MOCPACK_CORRUPT);
-	return decode_keys(task);
+	return decode_keys(task, layout_.layer_count);
 }
 
-Bytes OwnPayload::segment(size_t segment) const
+Bytes OwnPayload::part(size_t part) const
 {
-	return {const_cast<uint8_t*>(bytes_) + offsets_[segment], size_t(layout_.sizes[segment])};
+	return {const_cast<uint8_t*>(bytes_) + offsets_[part], size_t(layout_.sizes[part])};
 }
 
-Bytes OwnPayload::group(size_t layer, size_t group) const
+Bytes OwnPayload::group(size_t group) const
 {
-	return segment(layout_.segment_count + layer * layout_.group_count + group);
+	return part(layout_.segment_count + group);
 }
 
-bool OwnPayload::decode_keys(EncodeTask* task)
+bool OwnPayload::decode_keys(EncodeTask* task, size_t layers)
 {
+	if (key_layers_ == layers)
+		return true;
+	key_layers_ = layers;
 	const size_t count = layout_.segment_count, per = layout_.groups_per_segment,
 				 channels = layout_.channel_count, most = std::min(per, layout_.group_count) + 1,
 				 workers = task->worker_count(count, false);
@@ -80,8 +83,15 @@ bool OwnPayload::decode_keys(EncodeTask* task)
 		{
 			const size_t first = i * per, own = std::min(per, layout_.group_count - first) + 1;
 			int32_t* keys = static_cast<int32_t*>(own_keys.of(worker));
-			if (mocpack_keysine_decode_segment(head_, own, bytes_ + offsets_[i], layout_.sizes[i], keys,
-											   scratch.of(worker)) != MOCPACK_OK)
+			const Bytes base = part(i);
+			mocpack_Status status =
+				mocpack_keysine_decode_segment(head_, own, base.data, base.size, keys, scratch.of(worker));
+			for (size_t l = 1; l < layers && status == MOCPACK_OK; ++l)
+			{
+				const Bytes finer = part(mocpack_keysine_segment_part(head_, l, i));
+				status = mocpack_keysine_refine_segment(head_, l, own, finer.data, finer.size, keys);
+			}
+			if (status != MOCPACK_OK)
 				task->stop(MOCPACK_CORRUPT);
 			// the last key is the next segment's to write, where there is one
 			std::copy_n(keys, (i + 1 < count ? own - 1 : own) * channels, keys_.data() + first * channels);
@@ -90,8 +100,10 @@ bool OwnPayload::decode_keys(EncodeTask* task)
 }
 
 bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
-						DecodedMotion* motion) const
+						DecodedMotion* motion)
 {
+	if (!decode_keys(task, layers ? layers : layout_.layer_count))
+		return false;
 	const mocpack_Skeleton& s = task->skeleton;
 	const size_t joints = s.joint_count, moving = s.translated_count,
 				 workers = task->worker_count(count, false);
@@ -111,10 +123,11 @@ bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t lay
 		{
 			const size_t own = first + i, from = key_frame(own), length = key_frame(own + 1) - from;
 			double *turn = turns + 4 * joints * (from - start), *place = places + 3 * moving * (from - start);
-			const uint8_t* bytes[MOCPACK_KEYSINE_MAX_LAYERS];
-			size_t sizes[MOCPACK_KEYSINE_MAX_LAYERS];
-			for (size_t l = 0; l < std::max<size_t>(layers, 1) && l < layout_.layer_count; ++l)
-				bytes[l] = group(l, own).data, sizes[l] = group(l, own).size;
+			const uint8_t* bytes[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+			size_t sizes[MOCPACK_KEYSINE_MAX_GROUP_PARTS], parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+			const size_t parts_count = mocpack_keysine_group_parts(head_, own, layers, parts);
+			for (size_t p = 0; p < parts_count; ++p)
+				bytes[p] = part(parts[p]).data, sizes[p] = part(parts[p]).size;
 			const mocpack_Status status =
 				shifts
 					? mocpack_keysine_decode_coarse(head_, own, keys_of(own), bytes[0], sizes[0], shifts,

@@ -42,17 +42,18 @@ class OwnPayload
 	{
 		return keys_.data() + group * layout_.channel_count;
 	}
-	Bytes segment(size_t segment) const;
-	Bytes group(size_t layer, size_t group) const;
+	// The bytes of a group in the first layer.
+	Bytes group(size_t group) const;
 
 	/* Decodes groups `first` to `first + count - 1` and the key after them, by so many layers (0: what the
-	 * keys alone give). shifts (tracks): as a coarse layer of one-layer payloads knows them; null: as they
+	 * keys alone give). shifts (2, tracks): as a coarse layer of one-layer payloads knows them; null: as they
 	 * are. */
 	bool decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
-				DecodedMotion* motion) const;
+				DecodedMotion* motion);
 
   private:
-	bool decode_keys(EncodeTask* task);
+	Bytes part(size_t part) const;
+	bool decode_keys(EncodeTask* task, size_t layers);
 
 	const uint8_t* bytes_ = nullptr;
 	Buffer<uint8_t> memory_;
@@ -61,6 +62,7 @@ class OwnPayload
 	mocpack_KeysineFields fields_ = {};
 	Buffer<size_t> offsets_; // (parts + 1)
 	Buffer<int32_t> keys_;	 // (groups + 1, channels)
+	size_t key_layers_ = 0;	 // that the keys were decoded with
 };
 
 // Errors of a decoded motion against the clip's frames from `first` on.

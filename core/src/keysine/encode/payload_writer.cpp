@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "coding/crc16.h"
+#include "keysine/decode/parts.h"
 #include "keysine/encode/own_payload.h"
 
 namespace mocpack
@@ -48,11 +49,19 @@ uint8_t error_statement(double unit, double error)
 	return uint8_t(std::min(std::max(number, 0.0), 255.0));
 }
 
-bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* groups, size_t group_parts,
-				   uint8_t keys_error, const LayerStatements& layers, Buffer<uint8_t>* payload)
+uint8_t layer_error_statement(double unit, double error)
+{
+	const double number = std::ceil(64 + 8 * std::log2(std::max(error, 1e-300) / unit));
+	return uint8_t(std::min(std::max(number, 0.0), 255.0));
+}
+
+bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, size_t given, uint8_t keys_error,
+				   const LayerStatements& layers, Buffer<uint8_t>* payload)
 {
 	const size_t joints = task->skeleton.joint_count,
-				 parts = draft.segment_count + layers.count * draft.groups.count;
+				 per_segment = size_t(task->constants.groups_per_segment);
+	const PartOrder order = {draft.groups.count, per_segment, draft.segment_count, layers.count};
+	const size_t part_count = size_t(order.count());
 	mocpack_KeysineFields fields = {(draft.is_grid ? GRID_MODE : 0) |
 										(draft.groups.first_frame_alone ? FIRST_FRAME_ALONE_MODE : 0) |
 										(draft.is_grid && draft.is_thorough ? THOROUGH_MODE : 0),
@@ -61,40 +70,33 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* groups, si
 									uint32_t(draft.groups.tempo),
 									float(draft.unit),
 									uint32_t(draft.groups.count),
-									uint32_t(task->constants.groups_per_segment),
+									uint32_t(per_segment),
 									uint32_t(draft.predictor_count),
+									keys_error,
 									{}};
-	fields.errors[0] = keys_error;
-	for (size_t i = 0; i + 1 < layers.count; ++i)
-		fields.errors[i + 1] = layers.errors[i];
+	if (layers.errors)
+		std::copy(layers.errors, layers.errors + layers.count, fields.errors);
 	Buffer<int32_t> table, predictors;
 	Buffer<uint32_t> sizes;
 	Buffer<uint8_t> shifts, grid_steps, scales, scratch, body, head;
-	const size_t room = 256 + 8 * (PLAN_COLUMNS * joints + parts + 2 * joints * layers.count + 9 * joints +
-								   4 * draft.predictor_count);
+	const size_t room = 256 + 8 * (PLAN_COLUMNS * joints + part_count + 4 * joints * layers.count +
+								   9 * joints + 4 * draft.predictor_count);
 	if (!task->copy(&table, draft.table.data(), draft.table.size()) ||
 		!task->copy(&predictors, draft.predictors.data(), 4 * draft.predictor_count) ||
-		!task->take(&sizes, parts) || !task->take(&shifts, 2 * joints * layers.count) ||
+		!task->take(&sizes, part_count) || !task->take(&shifts, 4 * joints * layers.count) ||
 		!task->take(&grid_steps, 2 * joints) || !task->take(&scales, 7 * joints) ||
-		!task->take(&scratch, mocpack_keysine_head_scratch_size(joints, parts, draft.predictor_count)) ||
+		!task->take(&scratch, mocpack_keysine_head_scratch_size(joints, part_count, draft.predictor_count)) ||
 		!task->take(&body, room) || !task->take(&head, room + 16))
 		return false;
 	size_t whole = 0;
-	for (size_t i = 0; i < parts; ++i)
-	{
-		// groups that are not given yet have no bytes
-		const size_t g = i - draft.segment_count;
-		const size_t size = i < draft.segment_count ? draft.parts[i].size
-							: g < group_parts		? groups[g].size
-													: 0;
-		sizes[i] = uint32_t(size), whole += size;
-	}
-	std::copy(layers.shifts, layers.shifts + (layers.count - 1) * layers.track_count, shifts.data());
+	for (size_t i = 0; i < given; ++i)
+		sizes[i] = uint32_t(parts[i].size), whole += parts[i].size;
+	std::copy(layers.shifts, layers.shifts + 2 * (layers.count - 1) * layers.track_count, shifts.data());
 	std::copy(draft.grid_steps.data(), draft.grid_steps.data() + draft.grid_steps.size(), grid_steps.data());
 	std::copy(draft.initial_scales.data(), draft.initial_scales.data() + draft.initial_scales.size(),
 			  scales.data());
 	const size_t body_size = mocpack_keysine_encode_head(
-		&fields, &task->skeleton, table.data(), sizes.data(), parts, predictors.data(), shifts.data(),
+		&fields, &task->skeleton, table.data(), sizes.data(), part_count, predictors.data(), shifts.data(),
 		draft.is_grid ? grid_steps.data() : nullptr, scales.data(), body.data(), room, scratch.data());
 	if (!body_size)
 		return task->stop(MOCPACK_CORRUPT);
@@ -102,18 +104,16 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* groups, si
 	if (!task->take(payload, head_size + whole))
 		return false;
 	uint8_t* at = std::copy(head.data(), head.data() + head_size, payload->data());
-	for (size_t i = 0; i < draft.segment_count; ++i)
-		at = std::copy(draft.parts[i].data, draft.parts[i].data + draft.parts[i].size, at);
-	for (size_t g = 0; g < group_parts; ++g)
-		at = std::copy(groups[g].data, groups[g].data + groups[g].size, at);
+	for (size_t i = 0; i < given; ++i)
+		at = std::copy(parts[i].data, parts[i].data + parts[i].size, at);
 	return true;
 }
 
 bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload)
 {
 	Buffer<uint8_t> start;
-	const size_t groups = draft.groups.count;
-	if (!write_payload(task, draft, nullptr, 0, 0, ONE_LAYER, &start))
+	const size_t segments = draft.segment_count, groups = draft.groups.count;
+	if (!write_payload(task, draft, &draft.parts[0], segments, 0, ONE_LAYER, &start))
 		return false;
 	OwnPayload keys;
 	DecodedMotion lines;
@@ -121,8 +121,7 @@ bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload)
 		return false;
 	const uint8_t error = error_statement(draft.unit, largest_error(task, 0, lines));
 	return !task->stopped() &&
-		   write_payload(task, draft, groups ? &draft.parts[draft.segment_count] : nullptr, groups, error,
-						 ONE_LAYER, payload);
+		   write_payload(task, draft, &draft.parts[0], segments + groups, error, ONE_LAYER, payload);
 }
 
 } // namespace keysine

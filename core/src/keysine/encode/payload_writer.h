@@ -7,24 +7,24 @@ namespace mocpack
 namespace keysine
 {
 
-// What a head states of layers: how coarse each is but the last (layers - 1, tracks), and which error it
-// leaves.
+// What a head states of layers.
 struct LayerStatements
 {
-	size_t count; // layers
-	const uint8_t* shifts;
+	size_t count;		   // layers
+	const uint8_t* shifts; // (layers - 1, 2, tracks)
 	size_t track_count;
-	const uint8_t* errors; // (layers - 1) as error_statement says
+	const mocpack_KeysineError* errors; // (layers)
 };
 const LayerStatements ONE_LAYER = {1, nullptr, 0, nullptr};
 
-// The number by which a head states an error, rounded up.
+// The numbers by which a head states the error of keys alone, and errors of layers, rounded up.
 uint8_t error_statement(double unit, double error);
+uint8_t layer_error_statement(double unit, double error);
 
-// Writes a payload of a draft's segments and the groups, layer by layer; keys_error states that of the keys
-// alone.
-bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* groups, size_t group_parts,
-				   uint8_t keys_error, const LayerStatements& layers, Buffer<uint8_t>* payload);
+// Writes a payload of a draft's head and the parts; parts that are not given have no bytes. keys_error states
+// that of the keys alone.
+bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, size_t given, uint8_t keys_error,
+				   const LayerStatements& layers, Buffer<uint8_t>* payload);
 
 // Writes a draft's payload, which states how far its keys alone are from the clip.
 bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload);

@@ -14,11 +14,15 @@ mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, si
 											 mocpack_KeysineGroup* found, void* scratch)
 {
 	const Plan& plan = head->plan;
-	GroupSymbols symbols;
+	Arena arena(scratch);
+	BundleSymbols bundle(*head, &arena);
+	GroupSymbols* own;
+	mocpack_KeysineSineCache kept = {};
 	mocpack_Status status =
-		read_group(head, group, keys, &src, &size, 1, plan.track_count, &symbols, scratch);
+		read_group(head, group, keys, &src, &size, 1, plan.track_count, &kept, &bundle, &own);
 	if (status != MOCPACK_OK)
 		return status;
+	const GroupSymbols& symbols = *own;
 	const Shape& shape = symbols.shape;
 	size_t blocks = size_t(shape.blocks);
 	found->blocks = blocks, found->longest = 1, found->tempo = shape.tempo;

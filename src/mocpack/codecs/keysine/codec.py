@@ -53,9 +53,7 @@ class Keysine(Codec):
         Distance of key poses; by default chosen by group. At most `group_seconds`.
     layers : int
         Parts of the file that refine one another; cut after any of them, it plays at a stated,
-        coarser error. Fewer are made where so many would take more than 8 % of the bytes.
-    layer_ratio : float
-        How many times the error of the next a layer's error may be.
+        coarser error. Fewer are made if a layer would change nothing.
     threads : int
         Threads of encoder and decoder; 0: as many as it may use cores, for long clips.
     """
@@ -77,7 +75,6 @@ class Keysine(Codec):
     group_seconds: float = 1.0
     block_seconds: float | None = None
     layers: int = 1
-    layer_ratio: float = 8.0
     threads: int = 0
     max_angle: float | None = None
 
@@ -104,8 +101,6 @@ class Keysine(Codec):
             raise ValueError(f"block_seconds must be in 0..1e6, got {self.block_seconds}")
         if not 1 <= self.layers <= MAX_LAYERS:
             raise ValueError(f"layers must be in 1..{MAX_LAYERS}, got {self.layers}")
-        if not 1 < self.layer_ratio <= 100:
-            raise ValueError(f"layer_ratio must be above 1, up to 100, got {self.layer_ratio}")
         if not 0 <= self.threads <= 256:
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
@@ -179,7 +174,6 @@ def encode_natively(
         group_seconds=codec.group_seconds,
         block_seconds=codec.block_seconds or 0.0,
         layers=codec.layers,
-        layer_ratio=codec.layer_ratio,
         threads=thread_count(codec.threads, clip.frame_count),
         progress=progress.reporter(),
         constants=None if constants is None else _listed(constants),

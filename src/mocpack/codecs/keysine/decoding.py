@@ -11,13 +11,12 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Decoder, PayloadLayout, WindowWriter
+from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import (
     MAX_BLOCK_FRAMES,
     MAX_GRID_CHANNELS,
     MAX_SPLITS,
     open_payload,
-    stated_error,
 )
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
@@ -75,11 +74,10 @@ class KeysineDecoder(Decoder):
 
     def layout(self) -> PayloadLayout:
         native = self.native
-        parts = native.layer_count * native.group_count + native.segment_count
         # the head is mostly index and plan; each part has its checksum
-        index = native.head_size + 2 * parts
-        errors = tuple(stated_error(native.unit, code) for code in native.errors[1:])
-        return PayloadLayout(native.group_count, native.layer_count, index, layer_errors=errors)
+        index = native.head_size + 2 * len(native.sizes)
+        layers = tuple(Layer(*layer) for layer in native.layers) if native.layer_count > 1 else ()
+        return PayloadLayout(native.group_count, native.layer_count, index, layers=layers)
 
     def preview(self) -> Clip:
         """Return the poses at the ends of groups, at their own lower frame rate."""
@@ -91,10 +89,9 @@ class KeysineDecoder(Decoder):
         return Clip.from_decoded(keys, rotations, translations)
 
     def partial(self) -> Clip:
-        """Return what the layers that are whole give, and where there are none, the keys alone.
+        """Return the clip that the complete layers of each group give.
 
-        Keys come before groups and base layers before refinements, so that a cut file plays to
-        its end, only coarser; where even keys are missing, there is nothing to play.
+        The first layer must be complete: a truncated file plays to its end, only coarser.
         """
         native = open_payload(self.payload, self.header, partial=True)
         return self._frames(native, 0, self.header.frame_count)
@@ -117,8 +114,7 @@ class KeysineDecoder(Decoder):
 
 def index_memory(native: _core.KeysinePayload, header: ClipHeader) -> int:
     """Return about how many bytes a head takes that was read."""
-    parts = native.segment_count + native.layer_count * native.group_count
-    return PART * parts + PLANNED * len(header.skeleton)
+    return PART * len(native.sizes) + PLANNED * len(header.skeleton)
 
 
 def decoding_memory(

@@ -5,61 +5,97 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import mocpack
 from keysine_payload import read_head
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
-from mocpack.codecs.keysine.codec import encode_natively
-from mocpack.errors import CorruptionError
+from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.testing import CODEC_CHECKS, hard_clips, jump, walk
 from reference import keysine as reference
 
 CLIPS = hard_clips()
-LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3, layer_ratio=4)
+LAYERED = Keysine(max_error=5e-3, effort="fast", layers=3)
 
 
-def layer_ends(payload, header):
-    """Bytes up to the end of the keys, and of each layer."""
-    head = read_head(payload, header)
-    keys = sum(head.segments_at(0, len(head.segment_sizes)))
-    return np.cumsum([keys, *map(sum, head.layer_sizes)])
+def layers_of(payload, header):
+    return LAYERED.open(payload, header).layout().layers
 
 
-def test_a_file_cut_after_any_layer_plays_within_the_error_it_states():
-    clip = walk(4.0)
+def cut(payload, end, header):
+    return LAYERED.open(payload[:end], header).partial()
+
+
+@pytest.mark.parametrize("seconds", [4.0, 21.0])
+def test_a_file_cut_after_any_layer_plays_within_the_errors_it_states(seconds):
+    clip = walk(seconds)
     payload = LAYERED.encode(clip)
-    head = read_head(payload, clip.header)
-    stated = (head.coarse_error, *head.layer_errors, 5e-3)
-    assert list(stated) == sorted(stated, reverse=True)
-    for end, error in zip(layer_ends(payload, clip.header), stated, strict=True):
-        part = LAYERED.open(payload[:end], clip.header).partial()
+    layers = layers_of(payload, clip.header)
+    assert len(layers) == 3
+    assert layers[-1].end == len(payload)
+    assert [layer.mean_error for layer in layers] == sorted(
+        (layer.mean_error for layer in layers), reverse=True
+    )
+    for layer in layers:
+        part = cut(payload, layer.end, clip.header)
         assert part.frame_count == clip.frame_count
-        assert measure_error(clip, part).max <= error * (1 + 1e-9)
+        error = measure_error(clip, part)
+        assert error.max <= layer.max_error * (1 + 1e-9) <= 1.1 * error.max
+        assert error.joint_mean <= layer.mean_error * (1 + 1e-9) <= 1.1 * error.joint_mean
 
 
-def test_a_layer_is_as_coarse_as_was_asked():
+def test_layers_end_near_even_parts_of_the_file():
+    clip = jump(8.0)
+    codec = Keysine(max_error=1e-3, effort="fast", layers=4)
+    payload = codec.encode(clip)
+    ends = [layer.end / len(payload) for layer in codec.open(payload, clip.header).layout().layers]
+    for end, wanted in zip(ends, (0.25, 0.5, 0.75, 1.0), strict=True):
+        assert wanted - 0.06 < end <= wanted
+
+
+def test_a_cut_inside_the_first_layer_is_an_error_that_names_the_bytes_needed():
     clip = walk(4.0)
-    head = read_head(LAYERED.encode(clip), clip.header)
-    assert 5e-3 < head.layer_errors[1] <= 1.1 * 4 * 5e-3
-    assert head.layer_errors[1] < head.layer_errors[0] <= 1.1 * 16 * 5e-3
+    for codec in (LAYERED, replace(LAYERED, layers=1), replace(LAYERED, mode="grid", layers=1)):
+        data = mocpack.encode(clip, codec)
+        with mocpack.open(data) as motion:
+            first, *_ = motion.layers
+        for end in (first.end - 1, first.end - 200):
+            with pytest.raises(TruncatedError, match=str(first.end)):
+                mocpack.decode(data[:end], partial=True)
+        if codec.layers > 1:
+            assert mocpack.decode(data[: first.end], partial=True).frame_count == clip.frame_count
 
 
 def test_a_file_cut_inside_a_layer_has_it_as_far_as_it_goes():
-    clip = walk(4.0)
+    clip = walk(8.0)
     payload = LAYERED.encode(clip)
-    keys, base, middle, _ = layer_ends(payload, clip.header)
-    part = LAYERED.open(payload[: middle - 1], clip.header).partial()
-    coarse = LAYERED.open(payload[:base], clip.header).partial()
-    fine = LAYERED.open(payload[:middle], clip.header).partial()
-    np.testing.assert_array_equal(part.rotations[:100], fine.rotations[:100])
-    np.testing.assert_array_equal(part.rotations[-2:], coarse.rotations[-2:])
-    assert keys < base < middle
+    base, middle, _ = (layer.end for layer in layers_of(payload, clip.header))
+    part = cut(payload, middle - 1, clip.header)
+    coarse, fine = cut(payload, base, clip.header), cut(payload, middle, clip.header)
+    bundle = read_head(payload, clip.header).key_frame(4, clip.frame_count)
+    np.testing.assert_array_equal(part.rotations[:bundle], fine.rotations[:bundle])
+    np.testing.assert_array_equal(part.rotations[bundle:], coarse.rotations[bundle:])
+    assert not np.array_equal(coarse.rotations, fine.rotations)
 
 
-def test_asking_for_more_layers_than_fit_gives_as_many_as_fit():
-    clip = walk(4.0)
-    most = replace(LAYERED, layers=16).encode(clip)
-    assert read_head(most, clip.header).layer_count >= 3
-    assert read_head(LAYERED.encode(clip), clip.header).layer_count == 3
+def test_windows_of_a_cut_file_are_those_of_its_clip():
+    clip = walk(8.0)
+    data = mocpack.encode(clip, LAYERED)
+    with mocpack.open(data) as motion:
+        ends = [layer.end for layer in motion.layers]
+    part = data[: (ends[0] + ends[1]) // 2]
+    whole = mocpack.decode(part, partial=True)
+    with mocpack.open(part, partial=True) as motion:
+        for start in range(0, clip.frame_count - 30, 97):
+            window = motion.frames(start, start + 30)
+            expected = whole.rotations[start : start + 30]
+            same = np.abs(np.sum(window.rotations * expected, axis=-1))
+            np.testing.assert_allclose(same, 1, atol=1e-12)
+
+
+def test_a_layer_that_would_change_nothing_is_left_out():
+    clip = CLIPS["still"]
+    most = replace(LAYERED, layers=16)
+    assert 1 <= read_head(most.encode(clip), clip.header).layer_count < 16
 
 
 def test_layers_add_up_to_the_motion_of_one():
@@ -73,15 +109,24 @@ def test_layers_add_up_to_the_motion_of_one():
     np.testing.assert_array_equal(window.rotations, a.joints([3]).rotations[50:70])
 
 
+def test_a_preview_of_layers_has_the_keys_of_one():
+    clip = walk(20.0)
+    one = replace(LAYERED, layers=1)
+    a = one.open(one.encode(clip), clip.header).preview()
+    b = LAYERED.open(LAYERED.encode(clip), clip.header).preview()
+    np.testing.assert_array_equal(a.rotations, b.rotations)
+
+
 @pytest.mark.parametrize(
     "name", ["walk", "two frames", "one joint", "still", "full turns", "noise"]
 )
 def test_the_readable_decoder_reads_layers_alike(name):
     clip = CLIPS[name].frames(0, min(CLIPS[name].frame_count, 40))
-    payload = encode_natively(LAYERED, clip, {"max_layers_ratio": 10.0}).payload
-    for layers, end in enumerate(layer_ends(payload, clip.header)):
-        native = LAYERED.open(payload[:end], clip.header).partial()
-        plain = reference.decode(payload[:end], clip.header, layers=layers)
+    codec = replace(LAYERED, group_seconds=0.08)  # several bundles
+    payload = codec.encode(clip)
+    for count, layer in enumerate(codec.open(payload, clip.header).layout().layers, 1):
+        native = codec.open(payload[: layer.end], clip.header).partial()
+        plain = reference.decode(payload[: layer.end], clip.header, layers=count)
         np.testing.assert_allclose(native.rotations, plain.rotations, rtol=0, atol=1e-12)
         np.testing.assert_allclose(native.translations, plain.translations, rtol=0, atol=1e-12)
 
@@ -94,30 +139,11 @@ def test_a_clip_of_one_frame_has_nothing_to_layer():
 def test_a_wrong_checksum_in_any_layer_is_found():
     clip = walk(1.0)
     payload = LAYERED.encode(clip)
-    for end in layer_ends(payload, clip.header):
+    for layer in layers_of(payload, clip.header):
         bad = bytearray(payload)
-        bad[end - 1] ^= 1
+        bad[layer.end - 1] ^= 1
         with pytest.raises(CorruptionError, match="keysine"):
             LAYERED.decode(bytes(bad), clip.header)
-
-
-def test_layers_take_at_most_8_percent_more_and_a_short_clip_has_fewer():
-    found = []
-    for seconds in (0.3, 1.0, 4.0):
-        clip = walk(seconds)
-        payload = LAYERED.encode(clip)
-        assert len(payload) <= 1.08 * len(replace(LAYERED, layers=1).encode(clip))
-        found.append(LAYERED.open(payload, clip.header).layout().layers)
-    assert found == sorted(found)
-    assert found[0] < found[-1] == 3
-
-
-def test_layers_and_their_errors_are_told():
-    clip = walk(4.0)
-    payload = LAYERED.encode(clip)
-    layout = LAYERED.open(payload, clip.header).layout()
-    assert layout.layers == 3
-    assert len(layout.layer_errors) == 2
 
 
 @pytest.mark.parametrize("check", CODEC_CHECKS, ids=lambda check: check.__name__)

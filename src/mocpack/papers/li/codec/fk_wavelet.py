@@ -16,7 +16,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64, I64, U8, Mask
 from mocpack.clip import Clip, ClipHeader, measure_error
-from mocpack.codec import Codec, Decoder, Payload, PayloadLayout, Quality, as_payload
+from mocpack.codec import Codec, Decoder, Layer, Payload, PayloadLayout, Quality, as_payload
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
@@ -346,10 +346,11 @@ class FkWaveletDecoder(Decoder):
             raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
         stated = shift + int(self.codec.twist)
         table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
+        layers = [Layer(int(end), float(error)) for end, error in zip(table["end"], table["error"])]
+        last = Layer(self.payload.size + self.payload.missing_bytes, None)
         return PayloadLayout(
-            layers=stated + 1,
-            layer_errors=tuple(table["error"].astype(float).tolist()),
-            layer_ends=tuple(table["end"].tolist()),
+            layer_count=stated + 1,
+            layers=(*layers, last) if layers else (),
             index_bytes=1 + STATED.itemsize * stated,
         )
 

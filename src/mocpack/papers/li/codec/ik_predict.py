@@ -200,7 +200,7 @@ class IkPredictDecoder(Decoder):
 
     def layout(self) -> PayloadLayout:
         """Twist refines the positions of joints."""
-        return PayloadLayout(layers=2 if self.codec.twist else 1)
+        return PayloadLayout(layer_count=2 if self.codec.twist else 1)
 
 
 class BodyStream:

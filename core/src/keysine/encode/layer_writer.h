@@ -1,0 +1,110 @@
+// Codes a group as the layers of a payload have it.
+#pragma once
+#include <initializer_list>
+
+#include "common/arena.h"
+#include "keysine/decode/head.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+// Shifts (layers - 1, 2, tracks) of keys and coefficients.
+struct ShiftTable
+{
+	const uint8_t* shifts;
+	size_t layers, tracks;
+
+	LayerShifts of(size_t layer) const
+	{
+		if (layer + 1 >= layers)
+			return {nullptr, nullptr};
+		return {shifts + 2 * layer * tracks, shifts + (2 * layer + 1) * tracks};
+	}
+};
+
+// Steps (tracks, blocks) as a layer knows them: without nonzero coefficients, the track does not move.
+inline void still_steps(const Plan& plan, const GroupSymbols& whole, const int32_t* values, int32_t* steps)
+{
+	size_t blocks = size_t(whole.shape.blocks), stride = size_t(whole.shape.stride);
+	for (size_t t = 0; t < plan.track_count; ++t)
+		for (size_t b = 0; b < blocks; ++b)
+		{
+			bool moves = false;
+			for (int32_t c = 0; c < plan.tracks[t].channels; ++c)
+			{
+				const int32_t* row =
+					values + (size_t(plan.tracks[t].first_channel + c) * blocks + b) * stride;
+				for (size_t k = 0; k < stride; ++k)
+					moves = moves || row[k];
+			}
+			steps[t * blocks + b] = moves ? whole.rows.steps[t * blocks + b] : -1;
+		}
+}
+
+// The symbols of a group as they are, as the layers so far have them, and as the next layer has them.
+struct SplitGroup
+{
+	BundleSymbols read;
+	GroupSymbols made, goal;
+	GroupSymbols* whole = nullptr;
+
+	SplitGroup(const mocpack_KeysineHead& head, Arena* arena) : read(head, arena)
+	{
+		lay_out_group(head.plan, head.grouping.longest_group(), &made, arena);
+		lay_out_group(head.plan, head.grouping.longest_group(), &goal, arena);
+	}
+
+	mocpack_Status open(const mocpack_KeysineHead& head, size_t group, const int32_t* keys,
+						const uint8_t* src, size_t size)
+	{
+		mocpack_KeysineSineCache kept = {};
+		return read_group(&head, group, keys, &src, &size, 1, head.plan.track_count, &kept, &read, &whole);
+	}
+
+	// Prepares the symbols of a first layer.
+	void coarsen(const mocpack_KeysineHead& head, size_t length, const LayerShifts& to)
+	{
+		const Plan& plan = head.plan;
+		shape_group(plan, length, whole->splits, head.tempo, &made);
+		coarsen_keys(plan, to.keys, to.keys, whole->keys, size_t(made.shape.blocks) + 1, made.keys);
+		shift_values(plan, *whole, to.coefficients, made.rows.values);
+		still_steps(plan, *whole, made.rows.values, made.rows.steps);
+	}
+
+	// Codes how the group is split, and its keys, as a first layer.
+	template <typename Coder> bool code_keys(Coder& coder, const Plan& plan, const LayerShifts& to)
+	{
+		coder.symbol(SPLIT_TABLE, SPLITS, made.splits);
+		KeySymbols<Coder> symbols(coder, plan, made.found);
+		return code_coarse_keys(plan, to.keys, made.keys, size_t(made.shape.blocks) + 1,
+								[&] { return symbols.between(made.keys, made.splits); });
+	}
+
+	bool write(TableWriter& writer, const Plan& plan, const LayerShifts& to)
+	{
+		return code_keys(writer, plan, to) &&
+			   CoefficientSymbols<TableWriter>(writer, plan, made.shape, made.rows, to.coefficients)
+				   .group(plan.track_count);
+	}
+
+	bool refine(TableWriter& writer, const Plan& plan, const ShiftTable& table, size_t l)
+	{
+		const LayerShifts from = table.of(l - 1), to = table.of(l);
+		const uint8_t* first = table.of(0).keys;
+		const size_t channels = plan.channel_count, blocks = size_t(made.shape.blocks);
+		goal.shape = made.shape;
+		shift_values(plan, *whole, to.coefficients, goal.rows.values);
+		still_steps(plan, *whole, goal.rows.values, goal.rows.steps);
+		for (size_t end : {size_t(0), blocks * channels})
+			coarsen_keys(plan, first, to.keys, whole->keys + end, 1, made.keys + end);
+		return refine_keys(writer, plan, first, from.keys, to.keys, made.keys + channels, blocks - 1,
+						   whole->keys + channels) &&
+			   Refinement<TableWriter>(writer, plan, made.shape, made.rows, to.coefficients)
+				   .layer(from.coefficients, plan.track_count, goal.rows.steps, goal.rows.values);
+	}
+};
+
+} // namespace keysine
+} // namespace mocpack
