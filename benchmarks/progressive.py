@@ -14,6 +14,7 @@ import numpy as np
 import mocpack
 from mocpack.clip import Clip, measure_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.errors import TruncatedError
 from mocpack.registry import parse_codec
 
 CUTS = (0.25, 0.5, 0.75)
@@ -71,6 +72,13 @@ def cut_errors(clip: Clip, codec, payload: bytes, sizes: list[int]) -> tuple[flo
     return tuple(mean_error(clip, codec.open(cut, clip.header).partial()) for cut in cuts)
 
 
+def _error_if_playable(clip: Clip, codec, payload: bytes, size: int) -> float:
+    try:
+        return cut_errors(clip, codec, payload, [size])[0]
+    except TruncatedError:  # the cut leaves out a part that the codec cannot do without
+        return float("inf")
+
+
 def measure(
     name: str, clip: Clip, bound: float, *, curve=None, with_wavelet: bool = True, codec=None
 ) -> Cut:
@@ -81,7 +89,8 @@ def measure(
     wavelet: tuple[float, ...] = (float("inf"),) * len(CUTS)
     if with_wavelet:
         other = parse_codec(f"fk-wavelet:step={bound / 2}")
-        wavelet = cut_errors(clip, other, other.encode(clip), sizes)
+        whole = other.encode(clip)
+        wavelet = tuple(_error_if_playable(clip, other, whole, size) for size in sizes)
     ends = [layer.end for layer in codec.open(payload, clip.header).layout().layers]
     return Cut(
         name,
