@@ -35,14 +35,8 @@ struct MotionArrays
 	MotionArrays(size_t frames, const mocpack_KeysineColumns& columns)
 		: rotations(new_array<double, 3>({frames, columns.rotation_count, 4})),
 		  translations(new_array<double, 3>({frames, columns.translation_count, 3})),
-		  out{columns.rotations ? &columns : nullptr,
-			  columns.rotation_count,
-			  columns.translation_count,
-			  rotations.data(),
-			  translations.data(),
-			  nullptr,
-			  0,
-			  false}
+		  out{columns.rotations ? &columns : nullptr, columns.rotation_count, columns.translation_count,
+			  rotations.data(), translations.data()}
 	{
 	}
 };
@@ -52,8 +46,7 @@ class Payload
 	const Skeleton& skeleton;
 	PythonSource source;
 	mocpack_Motion* motion;
-	// Only threads that hold the GIL look at it.
-	std::shared_ptr<const Keys> kept = std::make_shared<Keys>();
+	std::shared_ptr<const Keys> kept = std::make_shared<Keys>(); // changed only with the GIL
 
   public:
 	Payload(const Skeleton& skeleton_, size_t frames, nb::handle given, uint64_t offset,
@@ -106,10 +99,10 @@ class Payload
 											  translations.data(), &columns))
 			throw nb::value_error("no such joint");
 		check_frames(start, stop);
-		MotionArrays motion(stop - start, columns);
+		MotionArrays found(stop - start, columns);
 		run(start, stop, threads, [&](KeysineFrames& frames, mocpack_Error* error)
-			{ return frames.decode(motion.out, settled, error); });
-		return {motion.rotations, motion.translations};
+			{ return frames.decode(found.out, settled, error); });
+		return {found.rotations, found.translations};
 	}
 
 	// Rotations and translations of the key poses at the ends of all groups.

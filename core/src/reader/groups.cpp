@@ -119,10 +119,11 @@ bool finish_lane(const mocpack_Reader& r, const Lane& lane, size_t frames, void*
 
 FrameArrays arrays_of(const mocpack_Reader& r, const Lane& lane, void* rows)
 {
-	return {r.decoded_columns(), r.decoded_count,
-			r.rig.moving_count,	 lane.rotations,
-			lane.translations,	 !SMALL_BUILD && r.decodes_floats ? static_cast<float*>(rows) : nullptr,
-			r.row_stride(),		 false};
+	FrameArrays out = {r.decoded_columns(), r.decoded_count, r.rig.moving_count, lane.rotations,
+					   lane.translations};
+	out.rows = !SMALL_BUILD && r.decodes_floats ? static_cast<float*>(rows) : nullptr;
+	out.stride = r.row_stride();
+	return out;
 }
 
 } // namespace

@@ -24,11 +24,11 @@ struct FrameArrays
 {
 	const mocpack_KeysineColumns* columns; // null: all joints
 	size_t rotation_count, translation_count;
-	double* rotations;	  // (T, rotation_count, 4)
-	double* translations; // (T, translation_count, 3)
-	float* rows;		  // (T, stride) in place of both; null: use doubles
-	size_t stride;
-	bool rotations_only; // rows have no translations
+	double* rotations;	   // (T, rotation_count, 4)
+	double* translations;  // (T, translation_count, 3)
+	float* rows = nullptr; // (T, stride) in place of both; null: use doubles
+	size_t stride = 0;
+	bool rotations_only = false; // rows have no translations
 
 	// Returns the arrays without their first `frames`.
 	FrameArrays after(size_t frames) const
