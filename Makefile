@@ -239,7 +239,7 @@ pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
 	@$(BIN)/python tools/viewer_pictures.py docs/pictures
 
 golden: $(READY)  ## write the golden files of CODEC that do not exist yet
-	@$(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
+	@PYTHONPATH=tests/support $(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
 
 sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on purpose
 	@$(BIN)/python tests/regression/sizes.py

@@ -13,7 +13,8 @@ from mocpack.bench.datasets import COMMITTED
 from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
-from mocpack.testing import take, walk
+from mocpack.testing import walk
+from takes import take
 from naming import names
 
 

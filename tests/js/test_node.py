@@ -17,8 +17,8 @@ from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
 from mocpack.errors import FormatError
 from mocpack.source import open_source
-from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
+from takes import take
 
 HARD = {
     "walk": "walk",

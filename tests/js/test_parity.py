@@ -20,8 +20,8 @@ from mocpack import samples
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import measure_error
 from mocpack.hinges import Hinges
-from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
+from takes import markers, take
 from robots import limited_motion, passed_limits
 
 ORIGINALS = CHECKOUT / "tests" / "originals"

@@ -24,7 +24,8 @@ from mocpack.errors import (
 from mocpack.rotations import from_rotvec, multiply, slerp
 from mocpack.take_data import KINDS as TRACK_KINDS
 from mocpack.take_data import TakeData, Track
-from mocpack.testing import hard_clips, take, walk
+from mocpack.testing import hard_clips, walk
+from takes import take
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
 

@@ -16,8 +16,8 @@ import pytest
 
 import mocpack
 from mocpack.coding.series import NOISY_FORECAST, SMOOTH_FORECAST, ColumnGroup, decode_series
-from mocpack.testing import markers, take, walk
-from mocpack.testing.takes import FEATURES
+from mocpack.testing import walk
+from takes import FEATURES, markers, take
 from reference.plain_series import decode_plain_series
 
 KINDS = ("scalar", "flag", "label", "vec3", "quaternion")

@@ -17,7 +17,8 @@ from mocpack.dofs import from_dofs
 from mocpack.errors import CorruptionError, HingeWarning, InvalidClipError, UsageError
 from mocpack.skeleton import channel_hinges
 from mocpack.take_data import TakeData
-from mocpack.testing import take, walk
+from mocpack.testing import walk
+from takes import take
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
 

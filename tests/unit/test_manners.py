@@ -10,8 +10,9 @@ import mocpack
 from mocpack import rotations
 from mocpack.errors import UsageError
 from mocpack.take_data import Track
-from mocpack.testing import all_takes, jump, markers, take, walk
+from mocpack.testing import jump, walk
 from mocpack.testing.motions import humanoid, vertex_wave
+from takes import all_takes, markers, take
 from naming import names, naming
 
 

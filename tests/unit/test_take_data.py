@@ -23,8 +23,8 @@ from mocpack.errors import (
 from mocpack.papers.mukai.editing import open_spline
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.take_data import TakeData
-from mocpack.testing import all_takes, markers, take, walk
-from mocpack.testing.takes import FEATURES
+from mocpack.testing import walk
+from takes import FEATURES, all_takes, markers, take
 from naming import naming
 
 SHELL_RADIUS_M = 0.03

@@ -34,7 +34,7 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.source import open_source
-from mocpack.testing import markers, walk
+from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from naming import names, naming
 
@@ -464,6 +464,7 @@ def test_reading_a_catalogue_starts_no_threads(archive):
     code = f"""
 import os
 from mocpack.corpora import catalog, open_corpus
+from takes import markers
 with open_corpus({str(archive)!r}) as found:
     catalog.import_parquet()
     before = len(os.listdir("/proc/self/task"))

@@ -14,7 +14,8 @@ from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_cor
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import find_planted
-from mocpack.testing import markers, walk
+from mocpack.testing import walk
+from takes import markers
 from naming import naming
 
 pytest.importorskip("pyarrow")

@@ -20,8 +20,8 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.io import gltf, gltf_file, list_clips_in_bytes, read_bytes, write_bytes
-from mocpack.testing import take
 from mocpack.testing.motions import hard_clips
+from takes import take
 from naming import naming
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"

@@ -10,9 +10,8 @@ import mocpack
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import clip_npz, npz, read_bytes, vertices_npz, write_bytes
-from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
-from mocpack.testing.takes import FEATURES
+from takes import FEATURES, take
 from naming import naming
 
 

@@ -18,8 +18,8 @@ from mocpack.io import (
     write_bytes,
     write_file,
 )
-from mocpack.testing import markers, take
 from mocpack.testing.motions import walk
+from takes import markers, take
 from naming import naming
 
 

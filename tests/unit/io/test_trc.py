@@ -5,8 +5,8 @@ import pytest
 
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
 from mocpack.io import read_bytes, write_bytes
-from mocpack.testing import markers
 from mocpack.testing.motions import walk
+from takes import markers
 from naming import naming
 
 

@@ -9,8 +9,9 @@ import mocpack
 from mocpack import Clip, Skeleton, VertexClip
 from mocpack.errors import UsageError
 from mocpack.metrics import METRICS, compare
-from mocpack.testing import hard_clips, take, walk
+from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
+from takes import take
 from naming import names, naming
 
 PROMISED_KEYS = {
