@@ -22,6 +22,18 @@ class FrozenPickle:
         return restore_fields, (type(self), plain)
 
 
+class FrozenValue(FrozenPickle):
+    """A frozen dataclass that equals another of its class if all their fields are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        return all(_are_equal(getattr(self, n), getattr(other, n)) for n in names)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 def restore_fields(cls: type, given: dict[str, Any]) -> Any:
     """Rebuild a pickled value from its fields, without validating them again."""
     value: Any = object.__new__(cls)
@@ -86,6 +98,12 @@ def read_only(array: npt.NDArray[Any]) -> Any:
     view = array.view(ReadOnlyArray)
     view.setflags(write=False)
     return view
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a is b or (a is not None and b is not None and np.array_equal(a, b))
+    return bool(dict(a) == dict(b) if isinstance(a, MappingProxyType) else a == b)
 
 
 def _as_ndarray(value: Any) -> Any:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
-from mocpack.frozen import FrozenPickle, freeze_array
+from mocpack.frozen import FrozenValue, freeze_array
 from mocpack.texts import check_text
 
 MAX_HINGES = 65_535
@@ -31,7 +31,7 @@ UNIT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Hinges(FrozenPickle):
+class Hinges(FrozenValue):
     """Hinges of a skeleton: one row per degree of freedom, in the order of the source.
 
     Parameters
@@ -73,19 +73,6 @@ class Hinges(FrozenPickle):
 
     def __len__(self) -> int:
         return len(self.joints)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Hinges):
-            return NotImplemented
-        return (
-            self.joints == other.joints
-            and self.names == other.names
-            and np.array_equal(self.axes, other.axes)
-            and np.array_equal(self.limits, other.limits)
-            and np.array_equal(self.slides, other.slides)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def by_joint(self) -> tuple[int, ...]:

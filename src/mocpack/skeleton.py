@@ -16,9 +16,7 @@ from mocpack import _core, rotations
 from mocpack.arguments import check_array, check_integer, check_sequence
 from mocpack.arrays import F64, I32, Mask
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
-from mocpack.frozen import FrozenPickle as FrozenPickle
-from mocpack.frozen import freeze_array as freeze_array
-from mocpack.frozen import is_frozen as is_frozen
+from mocpack.frozen import FrozenValue, freeze_array
 from mocpack.hinges import Hinges, hinge_frames
 from mocpack.texts import check_text
 
@@ -64,7 +62,7 @@ def parse_channels(channels: Sequence[Sequence[str]]) -> Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton(FrozenPickle):
+class Skeleton(FrozenValue):
     """Joints, parents before children: one tree or several.
 
     Parameters
@@ -148,24 +146,6 @@ class Skeleton(FrozenPickle):
 
     def __len__(self) -> int:
         return len(self.parents)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Skeleton):
-            return NotImplemented
-        return (
-            self.names == other.names
-            and self.parents == other.parents
-            and self.end_site_joints == other.end_site_joints
-            and self.channels == other.channels
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.end_sites, other.end_sites)
-            and np.array_equal(self.axes, other.axes)
-            and np.array_equal(self.rest, other.rest)
-            and np.array_equal(self.scales, other.scales)
-            and self.hinges == other.hinges
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     @cached_property
     def translated_joints(self) -> tuple[int, ...]:
