@@ -24,6 +24,7 @@ from mocpack.errors import (
     SceneError,
     UnsupportedClipError,
     UsageError,
+    name_errors,
 )
 from mocpack.header import array_bytes
 from mocpack.io import (
@@ -166,13 +167,9 @@ def read_data(
         given = [option for option, value in options.items() if value is not None]
         if given:
             raise UsageError(f"{name}: .mocp files do not support the options {', '.join(given)}")
-        try:
+        with name_errors(name, FormatError, MemoryLimitError, UsageError):
             found = decode(data, clip=clip, memory_limit=memory_limit)
             return found if fps is None else _resample(found, fps)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}") from error
-        except (FormatError, MemoryLimitError, SceneError) as error:
-            raise type(error)(f"{name}: {error}") from error
     meters = None if unit is None else _parse_unit(unit)
     bones = None if skeleton is None else read_file_bytes(skeleton)
     options |= {"unit": meters, "skeleton": bones, "clip": clip}
@@ -354,10 +351,8 @@ def read_scene(
         if not names:
             return {Path(path).stem: read_contents(data, path, **reading)}
         return {name: read_contents(data, path, clip=name, **reading) for name in names}
-    try:
+    with name_errors(path):
         return decode_scene(data, name=Path(path).stem, memory_limit=memory_limit)
-    except (FormatError, MemoryLimitError) as error:
-        raise type(error)(f"{path}: {error}") from error
 
 
 def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -> None:

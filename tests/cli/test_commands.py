@@ -14,8 +14,8 @@ from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import walk
-from takes import take
 from naming import names
+from takes import take
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from command_line import run_text as run
 import mocpack
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
-from takes import markers, take
 from naming import names
+from takes import markers, take
 
 
 @pytest.fixture

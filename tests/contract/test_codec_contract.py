@@ -14,8 +14,8 @@ from mocpack.testing.contract import (
     check_take_data_survives,
 )
 from mocpack.testing.motions import vertex_wave
-from takes import all_takes, markers, take
 from naming import naming
+from takes import all_takes, markers, take
 
 CLIPS = hard_clips()
 SMALL = CLIPS["two frames"]

@@ -17,8 +17,8 @@ from mocpack.codecs.lossless.codec import Lossless
 from mocpack.errors import FormatError
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
-from takes import take
 from reference import lossless as reference
+from takes import take
 
 HEAD = 80  # bytes: masks, scales and curves, whose changes are seldom noticed by chance
 TAKES = (["names"], ["roots"], ["scale", "scales"], ["hinges", "rest"])

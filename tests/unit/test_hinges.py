@@ -18,9 +18,9 @@ from mocpack.errors import CorruptionError, HingeWarning, InvalidClipError, Usag
 from mocpack.skeleton import channel_hinges
 from mocpack.take_data import TakeData
 from mocpack.testing import walk
-from takes import take
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
+from takes import take
 
 
 def arm(hinges, rest=None):

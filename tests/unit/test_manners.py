@@ -12,8 +12,8 @@ from mocpack.errors import UsageError
 from mocpack.take_data import Track
 from mocpack.testing import jump, walk
 from mocpack.testing.motions import humanoid, vertex_wave
-from takes import all_takes, markers, take
 from naming import names, naming
+from takes import all_takes, markers, take
 
 
 @pytest.fixture

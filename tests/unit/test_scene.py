@@ -23,8 +23,8 @@ from mocpack.testing import walk
 from mocpack.testing.contract import fix_checksums
 from mocpack.testing.motions import vertex_wave
 from mocpack.viewing.motions import open_motion
-from takes import FEATURES, markers, take
 from naming import naming
+from takes import FEATURES, markers, take
 
 
 def clips():

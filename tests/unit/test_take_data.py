@@ -24,8 +24,8 @@ from mocpack.papers.mukai.editing import open_spline
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.take_data import TakeData
 from mocpack.testing import walk
-from takes import FEATURES, all_takes, markers, take
 from naming import naming
+from takes import FEATURES, all_takes, markers, take
 
 SHELL_RADIUS_M = 0.03
 

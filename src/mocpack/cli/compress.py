@@ -24,7 +24,7 @@ from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
-from mocpack.errors import MocpackError
+from mocpack.errors import MocpackError, name_errors
 from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
 
@@ -109,10 +109,8 @@ def _compress(
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
-    try:
+    with name_errors(source, MocpackError):
         made = _api.encode_measured(clip, spec, **target)
-    except MocpackError as error:
-        raise type(error)(f"{source}: {error}") from error
     data, errors = made.data, made.errors
     files.write_output(data, goal, force=force)
     raw = rate.raw_size(clip)

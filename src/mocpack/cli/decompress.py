@@ -21,7 +21,7 @@ from mocpack.cli.batch import (
 )
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, make_folders, output_paths
 from mocpack.cli.terminal import print_json
-from mocpack.errors import FormatError, HingeWarning, MemoryLimitError, SceneError, UsageError
+from mocpack.errors import HingeWarning, UsageError, name_errors
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
 
 
@@ -118,10 +118,9 @@ def _decompress(
         )
     for path in _output_files(output, suffix):
         files.check_output(path, force=force, sources=[source])
-    try:
-        clip = _api.decode(files.read_input(source), **reading)
-    except (FormatError, MemoryLimitError, SceneError) as error:
-        raise type(error)(f"{source}: {error}") from error
+    data = files.read_input(source)
+    with name_errors(source):
+        clip = _api.decode(data, **reading)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HingeWarning)
         if output == files.PIPE or Path(output).suffix != suffix:

@@ -22,7 +22,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout
 from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
-from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError
+from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.reading import format_name
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
@@ -74,7 +74,7 @@ def _file_facts(
     if data[:1] != MAGIC[:1] and not path.endswith(PACKED_EXTENSIONS):
         _reject_energy(path, energy, "a motion file of another format")
         return _foreign_file_facts(data, path, clip, allow_outside)
-    try:
+    with name_errors(path, FormatError, SceneError):
         names = _api.clip_names(data)
         if len(names) > 1:
             _reject_energy(path, energy, f"a scene of {len(names)} clips")
@@ -85,8 +85,6 @@ def _file_facts(
         if len(names) < 2 or clip is not None:
             return _read_facts(data, clip)
         clips = [{"name": name, **_read_facts(data, name)} for name in names]
-    except (FormatError, SceneError) as error:
-        raise type(error)(f"{path}: {error}") from error
     return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
 
 

@@ -22,7 +22,7 @@ from mocpack.container import (
 )
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
-from mocpack.errors import FormatError, UsageError
+from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.motion import Motion
 from mocpack.source import Source, open_source
 from mocpack.units import parse_size
@@ -193,10 +193,8 @@ class Corpus:
         if found is None:
             place = self.index.place(index)
             source = ClipSource(self._files.source(place.file), place)
-            try:
+            with name_errors(f"clip {self.names[index]!r}", FormatError):
                 found = Motion(source, memory_limit=self._limit)
-            except FormatError as error:
-                raise type(error)(f"clip {self.names[index]!r}: {error}") from error
             self._motions[index] = found
             while len(self._motions) > MAX_OPEN_CLIPS:
                 with suppress(KeyError):  # another thread removed it first

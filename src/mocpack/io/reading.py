@@ -12,7 +12,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mocpack.clip import AnyClip, check_coordinates
-from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    InvalidClipError,
+    UnsupportedClipError,
+    UsageError,
+    name_errors,
+)
 from mocpack.io.amc import list_skeletons
 from mocpack.io.external_files import (
     MAX_FILE_BYTES,
@@ -62,10 +69,8 @@ def read_file(
     if skeleton is not None:
         bones = read_file_bytes(companion)
     else:
-        try:
+        with name_errors(path):
             bones = read_external_file(path, companion.name, allow_outside=allow_outside)
-        except FormatError as error:
-            raise FormatError(f"{path}: {error}") from error
     return read_bytes(data, name=f"{path} (skeleton {companion})", skeleton=bones, **options)
 
 
@@ -102,15 +107,13 @@ def read_bytes(
             raise UsageError(f"{name}: {chosen.name} {REFUSED_OPTIONS[option]}")
     if "robot" in chosen.options:
         extra["allow_outside"] = allow_outside
-    try:
-        # Readers and clips report impossible numbers themselves, so numpy need not warn.
-        with np.errstate(all="ignore"):
+    # Readers and clips report impossible numbers themselves, so numpy need not warn.
+    with name_errors(name, FormatError, UsageError), np.errstate(all="ignore"):
+        try:
             clip = chosen.read(data, unit=unit, **extra)
             check_coordinates(clip)
-    except (FormatError, UsageError) as error:
-        raise type(error)(f"{name}: {error}") from error
-    except UnsupportedClipError as error:
-        raise CorruptionError(f"{name}: {error}") from error
+        except (InvalidClipError, UnsupportedClipError) as error:
+            raise CorruptionError(str(error)) from error
     return clip
 
 
@@ -147,10 +150,8 @@ def list_clips_in_bytes(
     chosen = find_format(data, name)
     if chosen.list_clips is None:
         return []
-    try:
+    with name_errors(name):
         return chosen.list_clips(data, **_external_option(chosen, read_external))
-    except FormatError as error:
-        raise type(error)(f"{name}: {error}") from error
 
 
 def describe_ignored(

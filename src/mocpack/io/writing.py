@@ -8,7 +8,7 @@ from typing import Any
 
 from mocpack.clip import AnyClip, Clip
 from mocpack.codec_clip import drop_take_data
-from mocpack.errors import FormatError, UnsupportedClipError, UsageError
+from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
 from mocpack.io.atomic import write_all_atomically, write_atomically
 from mocpack.io.external_files import external_file_reader
 from mocpack.io.reading import read_file_bytes
@@ -125,15 +125,11 @@ def _insert_into_character(
             f"{path}: a vertex animation has no joints, so it cannot be added to a character"
         )
     data, binary = read_file_bytes(character), path.suffix.lower() != ".gltf"
-    try:
+    read_external = external_file_reader(character, allow_outside=allow_outside)
+    with name_errors(character, FormatError, UsageError):
         made: bytes = lazy_function("gltf_into", "write")(
-            clip,
-            data,
-            read_external=external_file_reader(character, allow_outside=allow_outside),
-            binary=binary,
+            clip, data, read_external=read_external, binary=binary
         )
-    except (FormatError, UsageError) as error:
-        raise type(error)(f"{character}: {error}") from error
     return made
 
 

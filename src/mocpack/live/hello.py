@@ -22,7 +22,7 @@ from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_skeleton, pac
 from mocpack.container import MAGIC as FILE_MAGIC
 from mocpack.container.chunks import pack_chunk
 from mocpack.container.head import Head, pack_head
-from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
+from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError, name_errors
 from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
 from mocpack.source import BytesSource
 from mocpack.take_data import TakeData
@@ -139,10 +139,8 @@ def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> C
     parts = [(b"HEAD", head), *chunks, (b"DATA", b"")]
     start = FILE_MAGIC + bytes([FORMAT_VERSION])
     data = start + b"".join(pack_chunk(tag, body) for tag, body in parts)
-    try:
+    with name_errors("hello"):
         header = Reader(BytesSource(data)).header
-    except FormatError as error:
-        raise type(error)(f"hello: {error}") from error
     if not isinstance(header, ClipHeader):
         raise CorruptionError("hello: it describes vertices, expected a skeleton")
     return header

@@ -37,6 +37,7 @@ from mocpack.source import open_source
 from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from naming import names, naming
+from takes import markers
 
 pytest.importorskip("pyarrow")
 FAST = PackOptions(target={"max_error": "5mm", "effort": "fast"})
@@ -464,7 +465,6 @@ def test_reading_a_catalogue_starts_no_threads(archive):
     code = f"""
 import os
 from mocpack.corpora import catalog, open_corpus
-from takes import markers
 with open_corpus({str(archive)!r}) as found:
     catalog.import_parquet()
     before = len(os.listdir("/proc/self/task"))

@@ -15,8 +15,8 @@ from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_pla
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import find_planted
 from mocpack.testing import walk
-from takes import markers
 from naming import naming
+from takes import markers
 
 pytest.importorskip("pyarrow")
 

@@ -19,8 +19,8 @@ from mocpack.io import (
     write_file,
 )
 from mocpack.testing.motions import walk
-from takes import markers, take
 from naming import naming
+from takes import markers, take
 
 
 def test_content_counts_before_the_extension(tmp_path):

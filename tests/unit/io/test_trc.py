@@ -6,8 +6,8 @@ import pytest
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
 from mocpack.io import read_bytes, write_bytes
 from mocpack.testing.motions import walk
-from takes import markers
 from naming import naming
+from takes import markers
 
 
 def table(rows, *, units="mm", rate="100", separator="\t", count=None):

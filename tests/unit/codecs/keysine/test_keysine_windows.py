@@ -11,9 +11,9 @@ from mocpack.codecs.keysine.codec import Keysine
 from mocpack.corpora.features import window_plan
 from mocpack.errors import CorruptionError, TruncatedError
 from mocpack.testing import walk
-from takes import take
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
+from takes import take
 
 PLAIN = ("quaternion", "translations")
 
