@@ -11,16 +11,16 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, check_jobs, dry_run_table, job_row, report_outcomes, run_batch
+from mocpack.cli.batch import Job, dry_run_table, job_row, report_outcomes, run_batch
 from mocpack.cli.encoding import Encoding, Target
 from mocpack.cli.inputs import (
     MOTION_EXTENSIONS,
     ROBOT_MOTION_EXTENSIONS,
     find_sources,
-    make_folders,
     output_paths,
 )
 from mocpack.cli.reading import Reading
+from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
@@ -34,12 +34,7 @@ def run(
         list[str],
         typer.Argument(help="Motion files, folders or patterns; - reads standard input."),
     ],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Write to this file or folder; - writes to standard output."
-        ),
-    ] = None,
+    output: options.Output = None,
     *,
     encoding: Encoding,
     max_angle: Annotated[
@@ -78,11 +73,15 @@ def run(
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
-    if dry_run:
-        outcomes = check_jobs(work)
-    else:
-        make_folders(output, outputs)
-        outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
+    outcomes = run_batch(
+        _compress,
+        work,
+        workers=jobs,
+        title="compressing",
+        folder=output,
+        resume=resume,
+        dry_run=dry_run,
+    )
     rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     # With -o -, standard output carries the file, so messages go to standard error.
     piped = files.PIPE in outputs
@@ -162,15 +161,11 @@ def _scale(value: float | None, factor: float) -> float | None:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file", overflow="fold")
     angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)
     titles = ["frames", "channels", "size", "ratio", "bits/frame", "max error", "mean error"]
-    for title in titles + ["max angle"] * angles:
-        table.add_column(title, justify="right")
     all_done = all(row["fate"] == "done" for row in rows)
-    if not all_done:
-        table.add_column("status")
+    titles += ["max angle"] * angles + ["status"] * (not all_done)
+    table = make_table("file", *titles, left=("file", "status"))
     for row in rows:
         figures = _figures(row) if row["ok"] else ["-"] * 7
         if angles:

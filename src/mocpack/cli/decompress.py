@@ -12,14 +12,13 @@ from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.batch import (
     Job,
-    check_jobs,
     dry_run_table,
     job_row,
     report_outcomes,
     run_batch,
     status_table,
 )
-from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, make_folders, output_paths
+from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.terminal import print_json
 from mocpack.errors import HingeWarning, UsageError, name_errors
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
@@ -30,12 +29,7 @@ def run(
         list[str],
         typer.Argument(help=".mocp files, folders or patterns; - reads standard input."),
     ],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Write to this file or folder; - writes to standard output."
-        ),
-    ] = None,
+    output: options.Output = None,
     to: Annotated[
         str | None,
         typer.Option(help="Write this format, like bvh; default: the extension of --output."),
@@ -69,11 +63,15 @@ def run(
         Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, force)
         for source, path in zip(sources, outputs, strict=True)
     ]
-    if dry_run:
-        outcomes = check_jobs(work)
-    else:
-        make_folders(output, outputs)
-        outcomes = run_batch(_decompress, work, workers=jobs, title="decompressing", resume=resume)
+    outcomes = run_batch(
+        _decompress,
+        work,
+        workers=jobs,
+        title="decompressing",
+        folder=output,
+        resume=resume,
+        dry_run=dry_run,
+    )
     rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     if as_json:
         print_json(rows, to_stderr=files.PIPE in outputs)

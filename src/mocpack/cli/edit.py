@@ -10,6 +10,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.container import unpack
@@ -71,9 +72,8 @@ def run(
             help="Follow poses from elsewhere in the clip: 0 moves only the limb, 10 the body."
         ),
     ] = LIKENESS,
-    unit: options.Unit = None,
-    skeleton: options.SkeletonFile = None,
-    allow_outside: options.AllowOutside = False,
+    *,
+    reading: SourceOptions,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -86,7 +86,7 @@ def run(
     if output != files.PIPE:
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
-    spline = _open_spline(source, unit=unit, skeleton=skeleton, allow_outside=allow_outside)
+    spline = _open_spline(source, **reading.to_arguments())
     edit = spline.apply_handles(
         handles,
         falloff=falloff,

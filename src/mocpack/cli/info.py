@@ -18,6 +18,7 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
+from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout
@@ -116,11 +117,7 @@ def _archive_facts(path: str) -> dict[str, Any]:
 
 
 def _archive_table(row: dict[str, Any]) -> Table:
-    table = Table(
-        box=None, show_header=False, pad_edge=False, title=row["input"], title_justify="left"
-    )
-    table.add_column(style="bold")
-    table.add_column()
+    table = make_fact_table(row["input"])
     table.add_row("clips", f"{row['clips_inside']} with {row['skeletons']} skeletons")
     minutes = f"{row['frames']} frames, {row['seconds'] / 60:.1f} minutes"
     table.add_row("motion", minutes)
@@ -174,14 +171,9 @@ def _motion_facts(clip: AnyClip, name: str | None) -> dict[str, Any]:
 def _motions_table(row: dict[str, Any]) -> Table:
     motions, size = row["motions"], format_size(row["bytes"]["file"])
     several = f", {len(motions)} motions" if len(motions) > 1 else ""
-    table = Table(
-        box=None,
-        pad_edge=False,
-        title=f"{escape(row['input'])}: {row['format']}, {size}{several}",
-        title_justify="left",
-    )
-    for column in ("motion", "frames", "frames/s", "seconds", "joints", "tracks"):
-        table.add_column(column, justify="left" if column == "motion" else "right")
+    title = f"{escape(row['input'])}: {row['format']}, {size}{several}"
+    columns = ("motion", "frames", "frames/s", "seconds", "joints", "tracks")
+    table = make_table(*columns, left=("motion",), title=title)
     for motion in motions:
         uneven = "" if motion["even_times"] else ", uneven"
         table.add_row(
@@ -197,27 +189,17 @@ def _motions_table(row: dict[str, Any]) -> Table:
 
 def _scene_table(scene: dict[str, Any]) -> Table:
     size = format_size(scene["bytes"]["file"])
-    table = Table(
-        box=None,
-        pad_edge=False,
-        title=f"{scene['input']}: scene with {len(scene['clips'])} clips, {size}",
-        title_justify="left",
-    )
-    for column in ("clip", "start", "end", "frames", "joints", "codec", "size", "max error"):
-        table.add_column(column, justify="left" if column in ("clip", "codec") else "right")
-    for facts in scene["clips"]:
-        largest = facts["error_mm"]["max"]
-        table.add_row(
-            facts["name"],
-            f"{facts['start_time']:.3f} s",
-            f"{facts['end_time']:.3f} s",
-            str(facts["frames"]),
-            str(facts["joints"] or facts["vertices"]),
-            facts["codec"],
-            format_size(facts["bytes"]["file"]),
-            "-" if largest is None else format_length(largest / 1000),
-        )
-    return table
+    rows = [
+        facts
+        | {
+            "clip": facts["name"],
+            "joints": facts["joints"] or facts["vertices"],
+            "bytes": facts["bytes"]["file"],
+            "max_error_mm": facts["error_mm"]["max"],
+        }
+        for facts in scene["clips"]
+    ]
+    return scene_table(f"{scene['input']}: scene with {len(rows)} clips, {size}", rows)
 
 
 def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
@@ -323,11 +305,7 @@ def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
 
 
 def _table(facts: dict[str, Any]) -> Table:
-    table = Table(
-        box=None, show_header=False, pad_edge=False, title=facts["input"], title_justify="left"
-    )
-    table.add_column(style="bold")
-    table.add_column()
+    table = make_fact_table(facts["input"])
     seconds = facts["frames"] / facts["frame_rate"]
     table.add_row(
         "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} frames/s, {seconds:.2f} s"

@@ -148,6 +148,12 @@ Resume = Annotated[
         help="Continue an interrupted batch: skip outputs that are complete and unchanged.",
     ),
 ]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output", "-o", help="Write to this file or folder; - writes to standard output."
+    ),
+]
 PackInputs = Annotated[
     list[str], typer.Argument(help="Motion files, folders, patterns or s3:// URLs.")
 ]
