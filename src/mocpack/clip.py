@@ -33,7 +33,7 @@ from mocpack.header import (
 )
 from mocpack.header import VertexHeader as VertexHeader
 from mocpack.hinge_detection import TOLERANCE_RAD, find_hinges
-from mocpack.hinges import HingeAngles, hinge_angles, joint_positions, joint_rotations
+from mocpack.hinges import HingeAngles, joint_positions, joint_rotations
 from mocpack.rotations import conjugate, from_matrix, multiply
 from mocpack.skeleton import Skeleton
 from mocpack.space import HANDEDNESS, MAX_COORDINATE_M, MAX_DECODED_COORDINATE_M
@@ -419,23 +419,10 @@ class Clip(HasHeader, FrozenPickle):
 
     def hinge_angles(self, *, measure_off_axis: bool = True) -> HingeAngles:
         """Return `angles`, and how far joints are off their axes if `measure_off_axis`."""
-        skeleton = self.skeleton
-        if skeleton.hinges is None:
-            return HingeAngles(np.zeros((self.frame_count, 0)), np.zeros((self.frame_count, 0)))
-        if not measure_off_axis and len(skeleton.roots) == 1:
-            native = skeleton.native(self.translated_joints)
-            found = _core.hinge_angles(native, self.rotations, self.translations)
-            angles = np.empty_like(found)
-            angles[:, list(skeleton.hinges.by_joint)] = found
-            return HingeAngles(angles, np.zeros_like(angles))
-        return hinge_angles(
-            skeleton.hinges,
-            skeleton.rest,
-            skeleton.offsets,
+        return self.skeleton.hinge_angles(
             self.rotations,
             self.translations,
             self.translated_joints,
-            skeleton.hinge_frames,
             measure_off_axis=measure_off_axis,
         )
 

@@ -17,7 +17,7 @@ from mocpack.arguments import check_array, check_integer, check_sequence
 from mocpack.arrays import F64, I32, Mask
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.frozen import FrozenValue, freeze_array
-from mocpack.hinges import Hinges, hinge_frames
+from mocpack.hinges import HingeAngles, Hinges, joint_positions, joint_rotations
 from mocpack.texts import check_text
 
 MAX_JOINTS = 65_535
@@ -291,10 +291,50 @@ class Skeleton(FrozenValue):
             self.hinges and self.hinges.remap_joints({j: j + 1 for j in range(len(self))}),
         )
 
-    @cached_property
-    def hinge_frames(self) -> F64:
-        """Matrices for `hinges.hinge_angles`, computed once."""
-        return hinge_frames(self.hinges, self.rest) if self.hinges else np.zeros((0, 4, 4))
+    def hinge_angles(
+        self,
+        local: F64,
+        translations: F64,
+        translated_joints: Sequence[int],
+        *,
+        measure_off_axis: bool = True,
+    ) -> HingeAngles:
+        """Return the hinge angles of a motion and, if wanted, how far joints are off their axes.
+
+        For a joint off its axis, the angle is that of the nearest rotation about it; with two axes,
+        of the rotation that aligns the second axis. An angle whose limits are less than a full turn
+        apart is the one nearest to their middle. Any other starts in [-π, π] and is unwrapped over
+        time.
+
+        Parameters
+        ----------
+        local : array, shape (T, J, 4)
+        translations : array, shape (T, M, 3)
+        """
+        if len(self.roots) > 1:
+            origin = np.tile(rotations.IDENTITY, (len(local), 1, 1))
+            return self.as_single_tree.hinge_angles(
+                np.concatenate([origin, local], axis=1),
+                translations,
+                [j + 1 for j in translated_joints],
+                measure_off_axis=measure_off_axis,
+            )
+        angles = np.zeros((len(local), 0 if self.hinges is None else len(self.hinges)))
+        if self.hinges is None:
+            return HingeAngles(angles, angles)
+        found = _core.hinge_angles(self.native(translated_joints), local, translations)
+        angles[:, list(self.hinges.by_joint)] = found
+        off_axis = np.zeros_like(angles)
+        if measure_off_axis:
+            turns, slides = ~self.hinges.slides, self.hinges.slides
+            for joint, pose in joint_rotations(self.hinges, self.rest, angles):
+                rows = turns & (np.array(self.hinges.joints) == joint)
+                off_axis[:, rows] = rotations.angle_between(pose, local[:, joint])[:, np.newaxis]
+            for joint, place in joint_positions(self.hinges, self.rest, self.offsets, angles):
+                rows = slides & (np.array(self.hinges.joints) == joint)
+                away = translations[:, list(translated_joints).index(joint)] - place
+                off_axis[:, rows] = np.linalg.norm(away, axis=1)[:, np.newaxis]
+        return HingeAngles(angles, off_axis)
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
         """Return the skeleton object of the native core; cached per `translated_joints`."""

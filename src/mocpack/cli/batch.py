@@ -93,9 +93,9 @@ def run_batch(
     """Call ``work(source, output, force=…, **settings)`` for each job and return all outcomes.
 
     A job that fails does not stop the others. The output `folder` is created with its subfolders.
-    With `resume`, outputs that an earlier run finished are kept. With `dry_run`, nothing is written:
-    the outcomes say which jobs could start. After Ctrl-C, the outcomes of the finished jobs are
-    still returned.
+    With `resume`, outputs that an earlier run finished are kept. With `dry_run`, nothing is
+    written: the outcomes say which jobs could start. After Ctrl-C, the outcomes of the finished
+    jobs are still returned.
     """
     if dry_run:
         return [_check_job(job) for job in jobs]
