@@ -64,8 +64,7 @@ def read_file(
     if chosen.find_skeleton is None:
         read_external = external_file_reader(path, allow_outside=allow_outside)
         return read_bytes(data, name=str(path), read_external=read_external, **options)
-    companion = _find_skeleton_file(chosen, path, skeleton)
-    assert companion is not None
+    companion = chosen.find_skeleton(path) if skeleton is None else Path(skeleton)
     if skeleton is not None:
         bones = read_file_bytes(companion)
     else:
@@ -187,7 +186,7 @@ def files_to_read(
     path: str | Path, *, skeleton: str | Path | None = None, allow_outside: bool = False
 ) -> list[Path]:
     """Return the files that reading `path` opens: itself and its companions."""
-    return [Path(path), *find_companions(path, skeleton=skeleton, allow_outside=allow_outside)[0]]
+    return [Path(path), *find_companions(path, skeleton=skeleton, allow_outside=allow_outside)]
 
 
 def find_companions(
@@ -196,32 +195,28 @@ def find_companions(
     skeleton: str | Path | None = None,
     list_folder: Callable[[Path], list[Path]] = list_skeletons,
     allow_outside: bool = False,
-) -> tuple[list[Path], bool]:
-    """Return the files that are read with a file, and whether the file itself names them.
+) -> list[Path]:
+    """Return the files that are read with a file: those that it names, or its skeleton.
 
-    If it does not, they are searched in its folder, and the result may change when files are added
-    there.
     `list_folder` returns the skeletons of a folder. Files that reading would reject, such as those
-    outside
-    the folder without `allow_outside`, are not included.
+    outside the folder without `allow_outside`, are not included.
     """
     path = Path(path)
     if not path.is_file():
-        return [], False
+        return []
     with path.open("rb") as file:
         chosen = find_format(file.read(PROBE_BYTES), str(path))
     if chosen.find_skeleton is not None:
-        companion = _find_skeleton_file(chosen, path, skeleton, list_folder)
-        return ([] if companion is None else [companion]), False
+        return [Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, list_folder)]
     if chosen.list_external_files is None:
-        return [], True
+        return []
     read_external = external_file_reader(path, allow_outside=allow_outside)
     found = []
     for name in chosen.list_external_files(read_file_bytes(path), read_external):
         with suppress(FormatError):  # reading rejects it
             find_external_file(path, name, allow_outside=allow_outside)
             found.append(path.parent / name)
-    return found, True
+    return found
 
 
 def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
@@ -237,18 +232,6 @@ def _external_option(
 ) -> dict[str, Any]:
     """Return the keyword argument for a reader that opens external files."""
     return {"read_external": read_external} if "read_external" in chosen.options else {}
-
-
-def _find_skeleton_file(
-    chosen: Format,
-    path: Path,
-    skeleton: str | Path | None,
-    list_folder: Callable[[Path], list[Path]] = list_skeletons,
-) -> Path | None:
-    """Return the skeleton file of a motion file: the given one, or the one in its folder."""
-    if chosen.find_skeleton is None:
-        return None
-    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, list_folder)
 
 
 def _too_large_error(name: str) -> FormatError:

@@ -35,7 +35,7 @@ def run(
     if not output.endswith(".jsonl"):
         raise UsageError(f"--output must end in .jsonl, got {output}")
     check_output(output, force=force)
-    plan, _ = found.plan(absolute_paths=True)
+    plan = found.plan(absolute_paths=True)
     storage.write(plan.to_bytes(), output)
     size = format_size(sum(one.size for one in plan.files))
     files.stdout().print(
