@@ -767,7 +767,7 @@ def _normalize_rotations(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
     if array.shape != shape:
         raise InvalidClipError(f"expected rotations of shape {shape}, got {array.shape}")
     if is_frozen(array) and _core.are_rotations_normalized(array):
-        return read_only(array)  # type: ignore[no-any-return]
+        return array
     array = np.array(array, order="C")
     bad = _core.normalize_rotations(array, UNIT_TOLERANCE)
     if bad >= 0:
@@ -776,7 +776,7 @@ def _normalize_rotations(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
             f"rotation of joint {header.skeleton.names[joint]!r} at frame {frame} "
             f"is not a unit quaternion: {array[frame, joint]}"
         )
-    return read_only(array)  # type: ignore[no-any-return]
+    return read_only(array)
 
 
 def _are_even(times: F64, start: float, frame_time: float) -> bool:
