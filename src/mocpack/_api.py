@@ -133,18 +133,13 @@ def read_contents(
     path: str | Path,
     *,
     unit: str | Length | None = None,
-    skeleton: str | Path | None = None,
-    clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
-    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file from its bytes; `path` locates the files that it refers to."""
     if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
-        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
-    meters = None if unit is None else _parse_unit(unit)
-    options |= {"unit": meters, "skeleton": skeleton, "clip": clip}
-    return read_file(path, data=data, allow_outside=allow_outside, **options)
+        return read_data(data, name=str(path), memory_limit=memory_limit, **options)
+    return read_file(path, data=data, unit=_parse_unit(unit), **options)
 
 
 def read_data(
@@ -170,9 +165,8 @@ def read_data(
         with name_errors(name, FormatError, MemoryLimitError, UsageError):
             found = decode(data, clip=clip, memory_limit=memory_limit)
             return found if fps is None else _resample(found, fps)
-    meters = None if unit is None else _parse_unit(unit)
     bones = None if skeleton is None else read_file_bytes(skeleton)
-    options |= {"unit": meters, "skeleton": bones, "clip": clip}
+    options |= {"unit": _parse_unit(unit), "skeleton": bones, "clip": clip}
     return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 
@@ -484,8 +478,10 @@ def check_kind(codec: Codec, kind: str) -> None:
         )
 
 
-def _parse_unit(unit: str | Length) -> float:
+def _parse_unit(unit: str | Length | None) -> float | None:
     """Return the length in meters; "cm" without a number is one centimeter."""
+    if unit is None:
+        return None
     if isinstance(unit, str) and unit.strip() in LENGTHS:
         return LENGTHS[unit.strip()]
     return parse_length_argument("unit", unit)

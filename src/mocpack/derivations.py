@@ -108,15 +108,9 @@ def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
 def pose_at(clip: Samples, at: float) -> Samples:
     """Return the pose at a frame index, which may be fractional, as one frame."""
     at = check_number("at", at, 0, clip.frame_count - 1)
-    first = min(int(at), clip.frame_count - 1)
-    last = min(first + 1, clip.frame_count - 1)
-    t = at - first
-    return Samples(
-        header_of_pose(clip.header, at, clip.take_data.times),
-        slerp(clip.rotations[first], clip.rotations[last], t)[np.newaxis],
-        ((1 - t) * clip.translations[first] + t * clip.translations[last])[np.newaxis],
-        None,
-        sample_take_data(clip.take_data, at),
+    return poses_at(clip, [at])._replace(
+        header=header_of_pose(clip.header, at, clip.take_data.times),
+        take_data=sample_take_data(clip.take_data, at),
     )
 
 

@@ -298,16 +298,9 @@ def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
 
 def sample_take_data(take_data: TakeData, at: float) -> TakeData:
     """Return the take data of one pose: interpolated scales, valid if both frames are."""
-    if take_data.scales is None and take_data.valid is None:
-        return TakeData()
-    first = int(at)
+    first = np.array([int(at)])
     t = at - first
-    pair = [first, first + 1] if t else [first, first]
-    scales = None
-    if take_data.scales is not None:
-        scales = ((1 - t) * take_data.scales[pair[0]] + t * take_data.scales[pair[1]])[np.newaxis]
-    seen = None if take_data.valid is None else np.asarray(take_data.valid[pair].all(0))[np.newaxis]
-    return TakeData(scales, None, seen)
+    return replace(take_data.between(first, first + (t > 0), t), tracks={})
 
 
 def concatenate_take_data(

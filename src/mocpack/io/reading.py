@@ -136,12 +136,6 @@ def read_stream(stream: BinaryIO, name: str) -> bytes:
     return bytes(data)
 
 
-def list_clips_in_file(path: str | Path, *, allow_outside: bool = False) -> list[str]:
-    """Return the names of the clips in a motion file, or none if its format holds a single clip."""
-    read_external = external_file_reader(path, allow_outside=allow_outside)
-    return list_clips_in_bytes(read_file_bytes(path), name=str(path), read_external=read_external)
-
-
 def list_clips_in_bytes(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
