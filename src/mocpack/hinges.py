@@ -24,9 +24,7 @@ MAX_HINGES = 65_535
 MAX_NAME = 1024  # bytes of UTF-8
 MAX_TURN_AXES = 2  # per joint: three angles are not unique at gimbal lock
 MAX_SLIDE_AXES = 3
-MIN_AXIS_SINE = (
-    1e-3  # sine of the angle between two axes of a joint; below it they count as parallel
-)
+MIN_AXIS_SINE = 1e-3  # of the angle between two axes of a joint; below, they count as parallel
 UNIT_TOLERANCE = 1e-6
 
 

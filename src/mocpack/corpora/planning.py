@@ -33,12 +33,7 @@ from mocpack.io import (
     open_regular_file,
 )
 
-REFERENCING_SUFFIXES = (
-    ".gltf",
-    ".usd",
-    ".usda",
-    ".usdc",
-)  # formats that refer to other files; planning reads such URLs
+REFERENCING_SUFFIXES = (".gltf", ".usd", ".usda", ".usdc")  # planning reads such URLs
 MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # a part is some seconds of work
 MIN_PARTS = 256  # parts get fewer files until there are this many, so that all workers are busy
 HASHING_THREADS = 8

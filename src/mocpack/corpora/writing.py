@@ -16,9 +16,7 @@ from mocpack.errors import UsageError
 from mocpack.motion import Motion
 
 SUFFIX = ".mocps"
-MIN_KEYED_GROUP_BYTES = (
-    1 << 14
-)  # bytes of groups, from which a window would fetch many that it does not need
+MIN_KEYED_GROUP_BYTES = 1 << 14  # of a clip whose windows would fetch many bytes without its keys
 
 
 class CorpusWriter:

@@ -69,8 +69,7 @@ def write_scene(clips: Mapping[str, Clip]) -> bytes:
     """Return clips of markers as subjects of one file, in the unit and axes of the first.
 
     The clips share a clock; frames that a clip does not have become gaps. The file holds the tracks
-    of
-    all clips.
+    of all clips.
     """
     first = next(iter(clips.values()))
     for name, clip in clips.items():

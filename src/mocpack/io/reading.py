@@ -53,9 +53,8 @@ def read_file(
 
     `skeleton` is the skeleton file of formats that need one (the .asf of an .amc); by default it is
     searched in the folder of the motion. `data` is the content of the file if it was read already:
-    a pipe
-    can be read only once. `allow_outside` permits external files outside the folder of the file.
-    `options` are those of `read_bytes`.
+    a pipe can be read only once. `allow_outside` permits external files outside the folder of the
+    file. `options` are those of `read_bytes`.
     """
     path = Path(path)
     data = read_file_bytes(path) if data is None else data
@@ -86,14 +85,10 @@ def read_bytes(
     """Read the bytes of a motion file, recognized by content, or else by the extension of `name`.
 
     `skeleton` is the content of the skeleton file, for formats that need one. `read_external`
-    returns the
-    bytes of an external file and decides what may be opened; `allow_outside` applies only to the
-    includes
-    of a robot's file. `options` are for formats that support them: `clip` (one of several motions),
-    `fps`
-    (sampling rate, or frame rate of a robot table), `body_model` and `robot` (files), and
-    `quaternion`
-    (component order in a robot's file).
+    returns the bytes of an external file and decides what may be opened; `allow_outside` applies
+    only to the includes of a robot's file. `options` are for formats that support them: `clip` (one
+    of several motions), `fps` (sampling rate, or frame rate of a robot table), `body_model` and
+    `robot` (files), and `quaternion` (component order in a robot's file).
     """
     chosen = find_format(data, name)
     if chosen.find_skeleton is not None and skeleton is None:

@@ -28,10 +28,8 @@ def write_file(
     """Write the clip atomically, in the format of the path's extension.
 
     Formats with two files get both: walk.amc comes with walk.asf. `dialect` is that of
-    `write_bytes`.
-    `into` is a glTF file that the clip is added to as an animation; its external files may be
-    outside its
-    folder if `allow_outside`.
+    `write_bytes`. `into` is a glTF file that the clip is added to as an animation; its external
+    files may be outside its folder if `allow_outside`.
     """
     path = Path(path)
     if into is not None:

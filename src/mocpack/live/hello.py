@@ -32,10 +32,7 @@ MODEL = b"mlv2"
 ROOT = 0xFFFF
 MAX_JOINTS = 1024
 MAX_HELLO_BYTES = 1 << 20  # bytes, inflated
-VELOCITY_GAIN, VELOCITY_DECAY = (
-    0.4,
-    0.0,
-)  # how rates follow what was not expected, and how they fade, a frame
+VELOCITY_GAIN, VELOCITY_DECAY = 0.4, 0.0  # per frame; see `Hello`
 
 
 @dataclass(frozen=True)
