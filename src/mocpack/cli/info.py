@@ -106,10 +106,11 @@ def _archive_facts(path: str) -> dict[str, Any]:
         index = found.index
         return {
             "archive": True,
-            "bytes": {"file": found.file_size, "trailer": found.trailer_size},
+            "bytes": found.bytes_by_part,
             "clips_inside": len(found),
+            "copies": index.copy_count,
             "shards": len(index.files),
-            "skeletons": len(index.bases),
+            "skeletons": index.skeleton_count,
             "frames": int(index.frame_counts.sum()),
             "seconds": float((index.frame_counts * index.frame_times).sum()),
             "columns": found.columns,
@@ -118,12 +119,16 @@ def _archive_facts(path: str) -> dict[str, Any]:
 
 def _archive_table(row: dict[str, Any]) -> Table:
     table = make_fact_table(row["input"])
-    table.add_row("clips", f"{row['clips_inside']} with {row['skeletons']} skeletons")
+    copies = f", {row['copies']} of them copies" if row["copies"] else ""
+    table.add_row("clips", f"{row['clips_inside']} with {row['skeletons']} skeletons{copies}")
     minutes = f"{row['frames']} frames, {row['seconds'] / 60:.1f} minutes"
     table.add_row("motion", minutes)
     shards = f" in {row['shards']} shards" if row["shards"] else ""
-    table.add_row("archive", f"{format_size(row['bytes']['file'])}{shards}")
-    table.add_row("  trailer", f"{row['bytes']['trailer']} bytes")
+    parts = row["bytes"]
+    share = f"{parts['file'] / max(1, parts['single_files']):.3f} of the single files"
+    table.add_row("archive", f"{format_size(parts['file'])}{shards}, {share}")
+    for part in ("clips", "shared", "index", "catalog"):
+        table.add_row(f"  {part}", format_size(parts[part]))
     rate = 8 * row["bytes"]["file"] / max(1, row["frames"])
     table.add_row("  rate", f"{rate:.1f} bits per frame")
     table.add_row("catalog", ", ".join(row["columns"]) or "none (one shard of an archive)")

@@ -163,14 +163,6 @@ PlanFile = Annotated[
 Archive = Annotated[
     str, typer.Option("--output", "-o", help="Archive to write (.mocps), a path or an s3:// URL.")
 ]
-KeyPoses = Annotated[
-    bool,
-    typer.Option(
-        "--keys",
-        help="Copy key poses into the trailer, so that a remote window needs one request; the "
-        "archive grows by about 5 %.",
-    ),
-]
 Report = Annotated[
     str | None,
     typer.Option("--report", help="Write the rejected files to this file, as JSON lines."),
