@@ -166,7 +166,7 @@ def error_at_size(clip: Clip, codec: RdPca, size: float) -> float:
 def me_line(row: Printed, errors: Errors) -> Line:
     return compare(
         "Table 1", "ME at the printed size, cm", row.what, f"{row.error:.2f}",
-        literal=errors.literal, ours=errors.tuned, kind="error",
+        literal=errors.literal, ours=errors.tuned, kind="error", form=".3f",
         why=NO_CLIP if errors.tuned is None else TUNED,
     )  # fmt: skip
 
@@ -174,7 +174,8 @@ def me_line(row: Printed, errors: Errors) -> Line:
 def strict_line(row: Printed, errors: Errors) -> Line:
     return compare(
         "Table 1", "the same, open loop and untrained coder, cm", row.what, f"{row.error:.2f}",
-        literal=errors.strict, kind="error", why=NO_CLIP if errors.strict is None else TUNED,
+        literal=errors.strict, kind="error", form=".3f",
+        why=NO_CLIP if errors.strict is None else TUNED,
     )  # fmt: skip
 
 
