@@ -63,7 +63,7 @@ KNOBS: dict[str, tuple[float, ...]] = {
 }
 FEW = (3, 7, 15, 30, 60)  # settings that reach from 0.2 to 0.8 cm
 CENTERS = "eps_x_centre_cm"
-CHANNELS = "other channels"
+CHANNELS = "74 moving channels instead of 62, which explains at most ×1.2"
 CODECS: dict[str, Codec] = {"pca": Pca(), "wavelet": Wavelet(), "wavelet-opt": WaveletOpt()}
 LITERAL: dict[str, Codec] = {
     "pca": Pca(),

@@ -22,6 +22,7 @@ FIGURES = BapSparse(variant="literal")  # b = 8 and K = 0.1, as the captions say
 SHARES = (0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.9, 0.95, 1.0)  # values of f
 FIGURES_WHERE = "Figures 5 to 7"
 SHAPE = "DEF falls with FDF, depends more on FDF than on n_d, and is zero at the original's size"
+SURFACE = "T falls, because longer segments need fewer tables; T·DEF is rough over FDF and n_d"
 TREND = 0.5  # rank correlation from which on we speak of a general trend
 PRINTED_BEST = (41, 60)
 PRINTED_SHARE = 0.87  # f of the jog in section 5, within which the least T·DEF is looked for
@@ -121,8 +122,7 @@ def figure_lines(jog: Surface, others: Sequence[Surface]) -> list[Line]:
             "grows linearly",
             f"correlation {trend:.2f}",
             trend > TREND,
-            why="T falls: longer segments need fewer tables; the least T·DEF lies elsewhere because"
-            " columns differ and the surface is rough",
+            why=SURFACE,
         ),
         judge_claim(
             where,
@@ -131,7 +131,7 @@ def figure_lines(jog: Surface, others: Sequence[Surface]) -> list[Line]:
             "41, 60 of 62 columns",
             f"{jog.best[0]}, {jog.best[1]} of {max(jog.fixed)} columns",
             jog.best == PRINTED_BEST,
-            why="other columns, and the surface is rough",
+            why=SURFACE,
         ),
     ]
 
