@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, fields
@@ -19,6 +18,7 @@ from typing import Any
 
 from mocpack.bench.datasets import describe_missing, find_clips_of, require_clip
 from mocpack.bench.papers import Paper
+from mocpack.bench.papers.measuring import report_progress
 from mocpack.bench.papers.rows import claims_table, timings_table
 from mocpack.bench.papers.verdicts import (
     KINDS,
@@ -73,7 +73,7 @@ def reproduce(paper: Paper, data: Path | None, folder: Path) -> str:
     clips = find_clips_of(module.CLIPS, data)
     missing = [name for name in module.CLIPS if name not in clips]
     for name in missing:
-        print(f"Skipped: {describe_missing(name)}.", file=sys.stderr, flush=True)
+        report_progress(f"skipping a missing clip: {describe_missing(name)}")
     folder.mkdir(parents=True, exist_ok=True)
     write_results(module.reproduce(clips), folder)
     facts: dict[str, Any] = {"date": datetime.now(UTC).strftime("%Y-%m-%d")}

@@ -210,7 +210,7 @@ def case_lines(
     """Return the lines of one column of Table 1; without figures, of a clip that is missing."""
     why = "the paper's stopping rule is not printed" if case.own else OTHER_CLIP
     if even is None:
-        why = describe_missing(case.clip)
+        why = f"missing clip: {describe_missing(case.clip)}"
     title = "chicken" if case.own else "squirrel, punching, dancing"
     claim = f"{title}: E_D with even, then free knots, %"
     what = f"{case.title}, {case.control_points} control points"
