@@ -1,4 +1,4 @@
-"""The papers that `mocpack.papers` reproduces, and what their reproductions share.
+"""The papers that `mocpack.papers` reproduces, and code that their reproductions share.
 
 A paper's module ``tables.reproduce`` has
 
@@ -18,7 +18,7 @@ from mocpack.errors import UsageError
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper that can be made again: `key` and `name` are what ``--paper`` takes."""
+    """A paper that can be reproduced; ``--paper`` takes its `key` or `name`."""
 
     key: str
     name: str

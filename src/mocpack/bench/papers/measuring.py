@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 def report_progress(text: str) -> None:
-    """Print what is measured next."""
+    """Print a line about the current measurement."""
     print(f"  {text}", file=sys.stderr, flush=True)
 
 
@@ -35,7 +35,7 @@ def load_frames(path: Path, start: int = 1, stride: int = 1, frames: int | None 
 
 
 def without_cache(clip: Clip) -> Clip:
-    """Return the clip without cached positions, to time what computes them."""
+    """Return the clip without cached positions, so that a timing includes computing them."""
     return Clip(clip.header, clip.rotations, clip.translations)
 
 

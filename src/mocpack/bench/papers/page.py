@@ -161,7 +161,7 @@ def _write_all_lines(made: Sequence[Reproduction], path: Path) -> None:
 
 
 def _note(folder: Path) -> str:
-    """Return what a finished paper was made from, by which code and on which machine."""
+    """Return the clips, code and machine that a finished paper was made with."""
     facts = json.loads((folder / FINISHED).read_text(encoding="utf-8"))
     total = facts["clips"] + len(facts["missing"])
     missing = f" (missing: {', '.join(facts['missing'])})" if facts["missing"] else ""

@@ -1,4 +1,4 @@
-"""Sum up lines in rows, one per claim: what the page of all papers shows."""
+"""Combine lines into the rows of the page, one per claim."""
 
 from __future__ import annotations
 

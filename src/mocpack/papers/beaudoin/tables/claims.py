@@ -21,7 +21,7 @@ from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
 from mocpack.papers.beaudoin.tables.eps_x_curves import Point, point
 from mocpack.rate import raw_size
 
-RATIOS = (4.5, 15.0, 30.0)  # r: one coefficient in so many
+RATIOS = (4.5, 15.0, 30.0)  # r: all coefficients divided by those that are kept
 STILL = 1e-9  # meters or radians: a channel that moves less is not counted
 WALKED = ("09_01", "49_02", "02_01", "07_01")  # clips whose feet are corrected
 
@@ -124,7 +124,7 @@ def measure_feet(name: str, clip: Clip) -> Feet:
 
 
 def feet_lines(feet: Feet) -> list[Line]:
-    """Return what correcting the feet of one clip gives, beside the paper's claims."""
+    """Judge the paper's claims about corrected feet on one clip."""
     where, name = "Section 6.2", feet.corrected.clip
     source, without, corrected = feet.source_skate, feet.without, feet.corrected
     skates = [p.foot_skate or 0.0 for p in (without, corrected)]

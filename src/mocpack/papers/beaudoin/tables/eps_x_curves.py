@@ -1,4 +1,4 @@
-"""Size against eps_x: clips encoded at several settings, and what lies between the points."""
+"""Size against eps_x: clips encoded at several settings, interpolated between them."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def curve(
     knobs: Iterable[float],
     metric: str | None = None,
 ) -> list[Point]:
-    """Encode a clip at several settings of its knob, measured as it aims unless said otherwise."""
+    """Encode a clip at several settings; the default metric is the one that the codec minimizes."""
     quality = codec.quality
     assert quality is not None
-    felt = str(metric or getattr(codec, "metric", "eps_x_cm"))
+    by = str(metric or getattr(codec, "metric", "eps_x_cm"))
     found = []
     for knob in knobs:
         value = int(knob) if quality.integer else float(knob)
-        made = point(name, clip, technique, replace(codec, **{quality.field: value}), knob, felt)
+        made = point(name, clip, technique, replace(codec, **{quality.field: value}), knob, by)
         found.append(made)
         report_progress(f"{name} {technique} {knob}: {made.size} B, {made.eps_x:.3f} cm")
     return found

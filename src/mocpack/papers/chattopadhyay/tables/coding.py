@@ -17,7 +17,7 @@ KB = 1024
 
 @dataclass(frozen=True)
 class Coded:
-    """What a codec made of a clip: bytes as the paper counts and as they are, and DEF."""
+    """A coded clip: bytes as the paper counts them, real bytes, and DEF."""
 
     counted: int
     real: int

@@ -61,9 +61,9 @@ class Surface:
 def surface(
     name: str, clip: Clip, *, every: tuple[int, int] = (1, 1), codec: BapIndex = FIGURES
 ) -> Surface:
-    """Code a clip with FDF from 1 to all and n_d from 30 to 120, or every so many of them."""
+    """Code a clip with FDF from 1 to all and n_d from 30 to 120, in steps of `every`."""
     all_fixed, all_rows, _ = codec.search_grid(clip)
-    # all columns kept is the end of the figures, and stands on every grid
+    # every grid ends with all columns kept, as the figures do
     fixed = sorted({*all_fixed[:: every[0]], all_fixed[-1]})
     rows = [*all_rows[:: every[1]]]
     codecs = [replace(codec, FDF=f, n_d=n) for f in fixed for n in rows]
@@ -145,5 +145,5 @@ def claim_falls(found: Surface) -> Line:
 
 
 def _spread(errors: F64, over: int) -> float:
-    """Return the range of the mean over one axis: what the other one does."""
+    """Return the range of the mean over one axis: the effect of the other axis."""
     return float(np.ptp(errors.mean(axis=over)))

@@ -105,7 +105,7 @@ def _energy_line() -> Line:
 
 
 def _printed_energies(motion: Motion) -> Iterator[tuple[float, float, float]]:
-    """Return each energy as ours, as printed, and what the rounding of its size makes unsure."""
+    """Yield each energy: ours, as printed, and the tolerance that rounding its size causes."""
     sizes = KB * motion.mpeg4_kb, KB * motion.sparsed_kb
     for k, (a, b) in enumerate(energies(*sizes, motion)):
         bandwidth = parse_bandwidth(BANDWIDTHS[k], kilo=energy.PAPER_KILO)
@@ -157,7 +157,7 @@ def _averaging_lines(chosen: Sequence[Made]) -> Iterator[Line]:
 
 
 def _equation_lines() -> Iterator[Line]:
-    """Yield what the paper's equations give from its own numbers."""
+    """Yield results of the paper's equations on its own numbers."""
     layout = BapIndex(FDF=0, n_d=135).row_layout(PAPER_COLUMNS)
     least, whole = paper_size(size_model(136, layout), 136, layout), 4 * PAPER_COLUMNS * 136
     bounds = f"{least}, {whole} bytes"

@@ -1,4 +1,4 @@
-"""The ten motions of Chattopadhyay, Bhandarkar and Li (2007), and what its tables print of them."""
+"""The ten motions of Chattopadhyay, Bhandarkar and Li (2007), with the printed numbers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORMS = {"asfamc": "amc", "cmu": "bvh"}
 
 @dataclass(frozen=True)
 class Motion:
-    """A motion of the paper's tables, with what they print of it.
+    """A motion of the paper's tables, with its printed numbers.
 
     Attributes
     ----------

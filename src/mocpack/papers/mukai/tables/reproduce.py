@@ -146,7 +146,7 @@ def figure_2() -> tuple[list[Line], list[Timing]]:
 
 
 def function_lines(name: str, even: float, after: float, final: float, swarm: float) -> list[Line]:
-    """Return what figure 2 and section 4.1 claim of one function, from E_RMS of each search."""
+    """Judge figure 2 and section 4.1 on one function, from E_RMS of each search."""
     return [
         judge_claim(
             "Figure 2",
@@ -266,7 +266,7 @@ def to_latent(clip: AnyClip, components: int) -> tuple[F64, float, F64]:
 
 
 def percent(error: float, rows: F64, dropped: float) -> float:
-    """Return E_D from E_RMS in latent space and what the dropped components lose."""
+    """Return E_D from E_RMS in latent space and the squared error of dropped components."""
     spread = float(np.sum((rows - rows.mean(axis=0)) ** 2))
     return 100 * float(np.sqrt((error**2 * len(rows) + dropped) / spread))
 
