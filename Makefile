@@ -252,7 +252,7 @@ pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, f
 
 papers: $(READY)  ## docs/papers.md and .csv: every figure of the five papers beside ours (half an hour; report/ keeps finished papers)
 	@$(BIN)/mocpack bench --papers --out report
-	@cp report/verdicts.md docs/papers.md && cp report/verdicts.csv docs/papers.csv
+	@cp report/papers.md report/papers.csv docs
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent

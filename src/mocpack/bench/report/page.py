@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mocpack.bench.report import plots
-from mocpack.bench.report.assets import asset, own_ids
 from mocpack.bench.report.curves import bd_rate, curves
 from mocpack.bench.report.verdict import verdict
 from mocpack.errors import UsageError
@@ -81,9 +81,9 @@ def write_report(
         write_bd_rates(rows, anchor, metrics, out / "bd.csv")
         sections.insert(0, _bd_section(rows, anchor, labels))
     facts = "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in head.items())
-    page = Template(asset("report.html")).substitute(
-        style=asset("report.css"),
-        script=asset("report.js"),
+    page = Template(_asset("report.html")).substitute(
+        style=_asset("report.css"),
+        script=_asset("report.js"),
         verdict="".join(f"<p>{html.escape(said)}</p>" for said in verdict(rows)),
         facts=facts,
         plots="".join(sections),
@@ -100,7 +100,20 @@ def _drawing(figure: Figure, out: Path, name: str) -> str:
     figure.savefig(out / f"{name}.png", dpi=110)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(out / f"{name}.svg", metadata=PLAIN)
-    return own_ids((out / f"{name}.svg").read_text(encoding="utf-8"), name)
+    return _embeddable((out / f"{name}.svg").read_text(encoding="utf-8"), name)
+
+
+def _asset(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _embeddable(svg: str, name: str) -> str:
+    """Return an SVG to put into a page: no head, no fixed size, ids that begin with `name`."""
+    text = svg[svg.index("<svg") :]
+    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    opening = r'^<svg[^>]*viewBox="([^"]*)"[^>]*>'
+    return re.sub(opening, r'<svg viewBox="\1" role="img">', text, count=1)
 
 
 def metric_label(key: str) -> str:
