@@ -21,7 +21,7 @@ from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout
-from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
+from mocpack.container import FORMAT_VERSION, TrackHead, is_packed
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError
 from mocpack.io.reading import format_name
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
@@ -71,7 +71,7 @@ def _file_facts(
         _reject_energy(path, energy, "an archive")
         return _archive_facts(path)
     data = files.read_input(path)
-    if data[:1] != MAGIC[:1] and not path.endswith(PACKED_EXTENSIONS):
+    if not is_packed(data) and not path.endswith(PACKED_EXTENSIONS):
         _reject_energy(path, energy, "a motion file of another format")
         return _foreign_file_facts(data, path, clip, allow_outside)
     try:

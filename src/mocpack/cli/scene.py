@@ -16,7 +16,7 @@ from mocpack.cli.inputs import MOTION_EXTENSIONS, find_sources
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip
-from mocpack.container import MAGIC, pack_scene
+from mocpack.container import is_packed, pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import AUTO_CODEC
 from mocpack.scene import shift_start
@@ -34,7 +34,7 @@ class Part:
 
     @property
     def is_packed(self) -> bool:
-        return self.data[:1] == MAGIC[:1]
+        return is_packed(self.data)
 
 
 def run(

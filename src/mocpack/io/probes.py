@@ -31,7 +31,13 @@ def is_trc(data: bytes) -> bool:
 
 def is_amass(data: bytes) -> bool:
     """Return whether `data` is an AMASS motion."""
-    return npz.probe(data, "poses") and npz.probe(data, "trans")
+    names = npz.member_names(data)
+    return bool(names & {"poses", "root_orient", "global_orient"} and names & {"trans", "transl"})
+
+
+def is_npy(data: bytes) -> bool:
+    """Return whether `data` is an .npy file."""
+    return data.startswith(npz.NPY_MAGIC)
 
 
 def is_robot_table(data: bytes) -> bool:
