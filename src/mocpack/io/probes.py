@@ -41,8 +41,10 @@ def is_npy(data: bytes) -> bool:
 
 
 def is_robot_table(data: bytes) -> bool:
-    """Return whether `data` is a table of numbers only, such as a robot's motion."""
+    """Return whether `data` is a table of numbers, or one with the header of BONES-SEED."""
     first = data[:65536].partition(b"\n")[0].split(b",")
+    if b"root_translateX" in first:
+        return True
     try:
         return len(first) > 7 and all(np.isfinite(float(word)) for word in first)
     except ValueError:

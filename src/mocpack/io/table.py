@@ -180,6 +180,7 @@ FORMATS = (
         _robot_reader("csv", "a robot motion table", in_meters=False),
         lazy_function("robots.exports", "write_csv"),
         holds=("roots",),
+        dialects=("bones-seed",),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
     ),
