@@ -17,6 +17,7 @@ from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
 from mocpack.testing import markers, walk
 from naming import naming
+from soma import soma_clip
 
 pytest.importorskip("pyarrow")
 
@@ -417,3 +418,22 @@ def test_humanml3d_stands_alone_and_needs_the_joints_of_smpl(bodies, walks):
                 corpus.windows(**options)
     with pytest.raises(UsageError, match=naming("'humanml3d' pelvis right_wrist")):
         walks.windows(features="humanml3d")
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_a_bvh_of_77_joints_with_fingers_packs_within_its_bound_and_gives_windows(
+    tmp_path, positions
+):
+    clip = soma_clip(frames=120, positions=positions)
+    assert len(clip.skeleton) == 78  # with the root
+    mocpack.write(clip, tmp_path / "soma.bvh")
+    options = PackOptions(target={"max_error": "1mm", "effort": "fast"})
+    assert pack({"soma": tmp_path / "soma.bvh"}, tmp_path / "a.mocps", options) == []
+    source = mocpack.read(tmp_path / "soma.bvh")
+    with open_corpus(tmp_path / "a.mocps") as corpus:
+        windows = corpus.windows(seconds=0.5, fps=30, features=["positions"])
+        found = windows[1].reshape(15, -1, 3)
+        apart = np.linalg.norm(found - source.positions()[60:120:4], axis=-1)
+        assert apart.max() <= 1.001e-3
+        # joints that never leave their offset cost nothing, though the file repeats them
+        assert corpus["soma"].sizes["payload"] < 120 * 40
