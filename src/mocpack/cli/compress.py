@@ -19,6 +19,7 @@ from mocpack.cli.inputs import (
     find_sources,
     output_paths,
 )
+from mocpack.cli.notes import describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
@@ -121,6 +122,7 @@ def _compress(
         "hinges_found": clip.metadata.get("hinges_found", {}),
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
+        "notes": describe_assumptions(clip.metadata),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
@@ -176,6 +178,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"guessed length unit: {', '.join(guesses)}; use --unit to set it")
+    notes += join_notes(rows)
     for row in rows:
         if row.get("hinges_found"):
             notes.append(f"{row['input']}: found hinges {', '.join(row['hinges_found'])}")

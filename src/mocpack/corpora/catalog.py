@@ -34,6 +34,7 @@ COLUMN_TYPES = {
     "source": "string",
     "source_sha256": "string",
 }
+BONES_COLUMN = "bones"  # only in catalogs of clips whose metadata says where their bones are from
 
 INDEX_COLUMNS = ("frames", "fps", "bytes")  # in the archive's index, so the Parquet has no copy
 
@@ -60,6 +61,7 @@ def describe_clip(name: str, data: bytes) -> Row:
             "bound_mm": to_millimeters(errors.declared),
             "max_error_mm": to_millimeters(errors.max),
             "mean_error_mm": to_millimeters(errors.mean),
+            **({BONES_COLUMN: str(bones)} if (bones := header.metadata.get("bones")) else {}),
         }
 
 
@@ -70,10 +72,10 @@ def import_arrow() -> Any:
 def make_table(rows: Sequence[Row], meta: Any = None) -> Any:
     """Return rows as an Arrow table, with the columns of `meta` matched by its column ``clip``."""
     pa = import_arrow()
-    fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in COLUMN_TYPES.items()]
-    own = pa.Table.from_pylist(
-        [{n: row.get(n) for n in COLUMN_TYPES} for row in rows], pa.schema(fields)
-    )
+    has_bones = any(BONES_COLUMN in row for row in rows)
+    types = COLUMN_TYPES | ({BONES_COLUMN: "string"} if has_bones else {})
+    fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in types.items()]
+    own = pa.Table.from_pylist([{n: row.get(n) for n in types} for row in rows], pa.schema(fields))
     return own if meta is None else join_columns(own, meta)
 
 

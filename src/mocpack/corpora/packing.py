@@ -22,6 +22,7 @@ from mocpack.clip import AnyClip
 from mocpack.container import (
     StoredClip,
     check_name,
+    is_packed,
     to_stored_clip,
 )
 from mocpack.cores import core_count
@@ -313,4 +314,4 @@ def _reuse_packed_file(
 
 
 def _is_mocp(data: bytes, path: str) -> bool:
-    return data[:1] == b"\x93" or path.endswith(".mocp")
+    return is_packed(data) or path.endswith(".mocp")

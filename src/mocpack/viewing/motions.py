@@ -11,7 +11,7 @@ from typing import Any
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
 from mocpack.codec_clip import bake_scales
-from mocpack.container import MAGIC, Errors
+from mocpack.container import Errors, is_packed
 from mocpack.errors import FormatError, SceneError, UnsupportedClipError, UsageError
 from mocpack.io import external_file_reader, read_file_bytes
 from mocpack.io.gltf_skin import read_skin
@@ -177,7 +177,7 @@ def open_motion(
     """Read and decode a motion file of any format; of a scene, all clips or the named one."""
     name = Path(path).name
     data = read_file_bytes(path)  # read once, because it may be a pipe
-    packed = data[:1] == MAGIC[:1]
+    packed = is_packed(data)
     inside = _api.clip_names(data) if packed else []
     if len(inside) > 1 and clip is None:
         return _show_scene(name, data, path)
