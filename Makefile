@@ -133,11 +133,11 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 
 js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
-	@PYTHON="$(PYTHON)" WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
+	@PYTHON="$(PYTHON)" WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh reader $@ $(WASM_CXX)
 
-js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live -type f) bindings/wasm/computed_tables.cpp core/src/coding/crc32.h | $(WASM_TOOL)
+js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm -type f) core/src/coding/crc32.h | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the receiver of live streams to WebAssembly"
-	@bindings/wasm/live/build.sh $@ $(WASM_CXX)
+	@WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh live $@ $(WASM_CXX)
 
 js/node_modules/.ready: js/package.json js/package-lock.json
 	@echo "==> installing what the JavaScript package is built with"
@@ -401,4 +401,4 @@ test-newest test-oldest: test-%: .venv-%/.ready
 	@.venv-$*/bin/python -m pytest -q -n auto --dist worksteal $($*_WARNINGS) tests --ignore=tests/js --ignore=tests/viewer --ignore=tests/install
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport .venv-newest .venv-oldest build dist demo src/mocpack/_core* js/dist js/LICENSE js/LICENSES js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport .venv-newest .venv-oldest build dist demo src/mocpack/_core* js/dist js/LICENSE js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules
