@@ -38,17 +38,18 @@ help:  ## this list
 $(BIN)/python:
 	@echo "==> making .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --no-compile --upgrade "pip>=25.1"
 
-# one stamp for each dependency group of pyproject.toml, so that a target installs only what it needs
+# One stamp for each dependency group of pyproject.toml, so that a target installs only what it needs. Python compiles
+# the modules that are imported; to compile all of them takes as long as the rest of the installation.
 .venv/.group-%: pyproject.toml | $(BIN)/python
 	@echo "==> installing the dependency group $*"
-	@$(BIN)/python -m pip install --quiet --group $*
+	@$(BIN)/python -m pip install --quiet --no-compile --group $*
 	@touch $@
 
 $(COMPILED): .venv/.group-build $(CORE)
 	@echo "==> compiling the native core"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(CACHED) $(BIN)/python -m pip install --quiet --no-build-isolation \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(CACHED) $(BIN)/python -m pip install --quiet --no-compile --no-build-isolation \
 	  --editable . -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
 	@touch $@
 
@@ -202,7 +203,7 @@ wheel: $(PAGE) .venv/.group-build .venv/.group-wheel build/wheelhouse/.ready $(i
 	  $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/zig . -C build-dir=build/wheel
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/zig/*.whl
 	@[ $(TRY_WHEEL) = $(BIN)/python ] || { $(BIN)/python -m venv --clear build/wheel-python && \
-	  $(TRY_WHEEL) -m pip install --quiet dist/*.whl "pytest>=8"; }
+	  $(TRY_WHEEL) -m pip install --quiet --no-compile dist/*.whl "pytest>=8"; }
 	@echo "==> trying it where there is neither compiler nor node"
 	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(TRY_WHEEL) -m pytest -q tests/install
 	@if [ -n "$(ABI3_PYTHON)" ]; then $(MAKE) -s wheel-abi3; else \

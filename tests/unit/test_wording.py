@@ -114,9 +114,7 @@ def test_no_pattern_is_a_sentence(tests):
         for node in ast.walk(tree)
         if isinstance(node, ast.keyword) and node.arg == "match"
         if isinstance(node.value, ast.Constant)
-        if len([w for w in node.value.value.split() if PLAIN.fullmatch(w)])
-        >= MATCHED_WORDS
-        >= MATCHED_WORDS
+        if len([w for w in node.value.value.split() if PLAIN.fullmatch(w)]) >= MATCHED_WORDS
     ]
     assert not found, "\n".join(found)
 
