@@ -56,6 +56,9 @@ $(COMPILED): .venv/.group-build $(CORE)
 $(READY): $(COMPILED) .venv/.group-suite
 	@touch $@
 
+# one after the other even with `make -j`: both install into .venv
+.venv/.group-suite: | $(COMPILED)
+
 setup: $(READY) .venv/.group-lint  ## .venv with all that `make test` and `make lint` need from PyPI, native core compiled
 
 demo: $(COMPILED)  ## compress, decompress and compare the bundled clip
@@ -68,8 +71,12 @@ check: $(COMPILED) .venv/.group-check python-lint  ## ruff, mypy, import contrac
 	@echo "==> the fast unit tests"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --durations 5 --durations-min 2 $(FAST_TESTS)
 
-test: $(READY)  ## the whole test suite, the core's own tests under sanitizers included
-	@$(MAKE) -s -j 4 test-core library amalgamation test-node
+# the core's own tests need nothing else: `nice` makes them use the time in which all else waits
+test: .venv/.group-build  ## the whole test suite, the core's own tests under sanitizers included
+	@$(MAKE) -s -j 4 test-python NICE="nice -n 19" test-core
+
+.PHONY: test-python
+test-python: $(READY) library amalgamation test-node
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 20
 
@@ -278,8 +285,8 @@ build/amalgamation/mocpack.cpp: $(LIBRARY_SOURCES) tools/amalgamate.py
 	@$(PYTHON) tools/amalgamate.py build/amalgamation
 
 test-core: .venv/.group-build  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
-	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined,float-cast-overflow,float-divide-by-zero _test
-	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
+	@$(CACHED) $(NICE) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined,float-cast-overflow,float-divide-by-zero _test
+	@$(CACHED) $(NICE) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
 
 # What tests execute, in lines. Python: of the whole suite, without the JavaScript, browser and wheel tests. C++: of the core's
 # own tests. Needs gcc and its gcov; make installs gcovr and pytest-cov.
