@@ -29,6 +29,8 @@ ALLOWED = {
 
 def runs(text):
     """Yield the words of a text or a pattern, some in a row, that only commas separate."""
+    if text.count(" ") < QUOTED_WORDS - 1:
+        return
     plain = re.sub(r"\\[a-zA-Z]", "0", text).replace("\\", "")
     for part in re.split(r"[^A-Za-z' ,-]+", plain):
         words = [word.lower() for word in re.split(r"[ ,]+", part) if word]
