@@ -648,6 +648,14 @@ class Clip(HasHeader, FrozenPickle):
         """
         return Clip(*derivations.mirror(self._samples, axis, pairs))
 
+    def bake_scales(self) -> Clip:
+        """Return the motion without scales; joints keep their world positions.
+
+        Constant uniform scales change the lengths of bones. Other scales turn into positions of
+        every joint.
+        """
+        return Clip(*derivations.bake_scales(self._samples)) if self.header.is_scaled else self
+
     def concat(self, *others: Clip) -> Clip:
         """Return this clip followed by others, each one frame after the end of the one before.
 

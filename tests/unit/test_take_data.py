@@ -10,7 +10,7 @@ import pytest
 import mocpack
 from mocpack import Clip, Skeleton, Track, _core, live, rate, rotations
 from mocpack.clip import measure_error
-from mocpack.codec_clip import bake_scales, drop_take_data, restore_take_data
+from mocpack.codec_clip import drop_take_data, restore_take_data
 from mocpack.container import unpack
 from mocpack.container.track import pack_track, read_track_head, track_values
 from mocpack.errors import (
@@ -363,13 +363,13 @@ def test_tracks_that_rest_cost_their_heads():
 
 
 def test_a_clip_without_its_scales_has_channels_for_every_place_that_moves():
-    bare = bake_scales(take(["scales"]))
+    bare = take(["scales"]).bake_scales()
     assert rate.raw_size(bare) > 0
 
 
 def test_joints_stand_the_same_without_scales_for_those_who_know_none():
     for clip in (take(), walk(0.1)):
-        bare = bake_scales(clip)
+        bare = clip.bake_scales()
         assert not bare.header.is_scaled
         np.testing.assert_allclose(bare.positions(), clip.positions(), atol=1e-9)
         assert bare.tracks.keys() == clip.tracks.keys()
@@ -410,7 +410,7 @@ def test_a_live_stream_carries_several_roots(features):
 @pytest.mark.parametrize("features", [["scale"], ["scales"], ["scale", "scales", "roots"]])
 def test_a_live_stream_has_joints_where_scales_put_them(features):
     clip = take(features, frames=20)
-    found = streamed(bake_scales(clip))
+    found = streamed(clip.bake_scales())
     apart = np.linalg.norm(found.positions() - clip.positions(), axis=-1)
     assert apart.max() <= 0.002 * (1 + 1e-6)
 
