@@ -522,9 +522,9 @@ class Clip(HasHeader, FrozenPickle):
         """Return the ends of every bone in some frames, (F, B, 2, 3), world positions in meters."""
         found = []
         for frame in frames:
-            pose = self[frame]
+            pose = self[frame].bake_scales()
             positions, world = pose.world()
-            ends = kinematics.end_positions(self.skeleton, positions, world)
+            ends = kinematics.end_positions(pose.skeleton, positions, world)
             found.append(bones(self.skeleton, positions[0], ends[0]))
         return np.array(found)
 

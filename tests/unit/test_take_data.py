@@ -375,6 +375,32 @@ def test_joints_stand_the_same_without_scales_for_those_who_know_none():
         assert bare.tracks.keys() == clip.tracks.keys()
 
 
+def uniformly_scaled(factor=0.01):
+    clip = take(["tracks"])
+    scales = np.ones((len(clip.skeleton), 3))
+    scales[0], scales[2] = factor, 3.0
+    return clip.replace(skeleton=replace(clip.skeleton, scales=scales))
+
+
+def test_constant_uniform_scales_become_lengths_and_no_positions_of_joints():
+    clip = uniformly_scaled()
+    bare = clip.bake_scales()
+    assert not bare.header.is_scaled
+    assert bare.translated_joints == clip.translated_joints
+    assert bare.skeleton.channels == clip.skeleton.channels
+    np.testing.assert_allclose(bare.positions(), clip.positions(), atol=1e-9)
+    np.testing.assert_allclose(bare.bones([0]), clip.bones([0]), atol=1e-9)
+
+
+def test_bvh_takes_uniform_scales_as_lengths_and_names_the_way_out_for_others(tmp_path):
+    clip = uniformly_scaled()
+    mocpack.write(clip, tmp_path / "a.bvh")
+    back = mocpack.read(tmp_path / "a.bvh", unit=mocpack.m(clip.unit))
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-5)
+    with pytest.raises(UnsupportedClipError, match=naming("BVH scales --bake-scales bake_scales")):
+        mocpack.write(take(["scales"]), tmp_path / "b.bvh")
+
+
 def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
     data = mocpack.encode(take(["tracks"]), "latent-spline:control_points=6")
     with pytest.raises(UsageError, match=naming("poses")):
