@@ -243,8 +243,9 @@ cross: .venv/.group-build .venv/.group-wheel  ## the core compiled for other sys
 	  && $(ZIG) cc -target x86_64-windows-gnu -shared mocpack.obj -o mocpack.dll -Wl,--out-implib,mocpack.lib \
 	  && $(ZIG) cc -target x86_64-windows-gnu -DMOCPACK_SHARED -I. $(CURDIR)/examples/c/play.c mocpack.lib -o play.exe
 
-site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere is an error
+site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere or a broken fence is an error
 	@$(BIN)/zensical build --strict -f mkdocs.yml
+	@! grep -rn --include='*.html' '```' build/site || { echo "a code fence was not recognized: its first line may have one word only"; exit 1; }
 
 pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
 	@$(BIN)/python tools/viewer_pictures.py docs/pictures

@@ -127,6 +127,14 @@ AllowOutside = Annotated[
         help="Let a file refer to files outside its folder; use it only for files you trust.",
     ),
 ]
+BakeScales = Annotated[
+    bool,
+    typer.Option(
+        "--bake-scales",
+        help="Turn scales into bone lengths and joint positions; constant uniform scales are "
+        "always baked for formats without scales.",
+    ),
+]
 FindHinges = Annotated[
     bool,
     typer.Option("--find-hinges", help="Detect joints that rotate about one axis, and list them."),
