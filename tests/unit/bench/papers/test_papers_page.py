@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from mocpack import io
+import mocpack
 from mocpack.bench.papers import Paper
 from mocpack.bench.papers.page import reproduce, reproduce_all, write_page
 from mocpack.bench.papers.verdicts import Results, Timing, compare, judge_claim
@@ -52,7 +52,7 @@ def papers(tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     data = tmp_path / "data"
     (data / "cmu").mkdir(parents=True)
-    io.write(walk(0.1), data / "cmu" / "walk.bvh")
+    mocpack.write(walk(0.1), data / "cmu" / "walk.bvh")
     papers = [Paper(key, f"stand_in_{key}", "Nobody", 1900, "None") for key in ("900", "901")]
     return papers, calls, data
 
