@@ -129,25 +129,24 @@ def feet_lines(feet: Feet) -> list[Line]:
     source, without, corrected = feet.source_skate, feet.without, feet.corrected
     skates = [p.foot_skate or 0.0 for p in (without, corrected)]
     excess = [abs(skate - source) for skate in skates]
-    claim = "correction lowers foot skate and raises eps_x, at equal size"
     return [
         judge_claim(
             where,
-            claim,
-            f"{name}, foot skate",
-            "significantly; usually",
+            "correction lowers foot skate at equal size",
+            name,
+            "significantly",
             f"{skates[0]:.1f} to {skates[1]:.1f} cm/s, source {source:.1f}",
             excess[1] < 0.5 * excess[0],
             why="less than half of the excess is removed",
         ),
         judge_claim(
             where,
-            claim,
-            f"{name}, eps_x",
-            "significantly; usually",
+            "correction raises eps_x at equal size",
+            name,
+            "usually",
             f"{without.eps_x:.2f} to {corrected.eps_x:.2f} cm",
             corrected.eps_x > without.eps_x,
-            why="eps_x falls: correcting the feet corrects the legs too",
+            why="correcting the feet corrects the legs too",
         ),
         compare(
             where,
