@@ -67,6 +67,12 @@ def test_a_micrometer_is_reached():
     assert vasa.accuracy_line(None).verdict == "not measured"
 
 
+def test_a_clip_of_table_2_has_three_timings():
+    found = [*vasa.table_2({"17_10": walk(1.0)})]
+    assert [timing.printed for timing in found] == ["1.92", "0.98", "0.18"]
+    assert all(float(timing.ours) > 0 for timing in found)
+
+
 def test_the_body_that_is_timed_has_about_the_papers_vertices():
     clip = walk(0.4)
     assert len(sk_ted_and_sted.timed_body(clip).holders) == pytest.approx(58_000, rel=0.15)
