@@ -13,8 +13,9 @@ from mocpack.bench.datasets import COMMITTED
 from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
-from mocpack.testing import take, walk
+from mocpack.testing import walk
 from naming import names
+from takes import take
 
 
 @pytest.fixture

@@ -161,14 +161,9 @@ def _places(data: Path | None) -> list[Path]:
 
 
 def _advice(data: Path | None) -> str:
-    if data is not None:
-        return f"Looked in {data}"
-    if not COMMITTED.is_dir():
-        return (
-            "An installed mocpack has no clips: run it from a clone of its repository, which has "
-            "CMU's in benchmarks/clips, or let MOCPACK_DATA name a folder of them"
-        )
-    named = data_folder()
-    if named is None:
-        return "MOCPACK_DATA names the folder to look in"
-    return f"Looked in {named}, which MOCPACK_DATA names, and in {COMMITTED}"
+    looked = ", ".join(map(str, _places(data)))
+    clone = "" if COMMITTED.is_dir() else "; or run it in a clone, which has CMU's clips"
+    return (
+        "Save each under that name in a folder, such as FOLDER/cmu/49_02.bvh, and set "
+        f"MOCPACK_DATA=FOLDER or pass --data FOLDER{clone} (looked in {looked})"
+    )

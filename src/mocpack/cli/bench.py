@@ -11,7 +11,6 @@ import typer
 from mocpack.bench.datasets import collection
 from mocpack.bench.papers import PAPERS, find_paper
 from mocpack.bench.peers.table import parse_any_codec
-from mocpack.bench.runner.isolated import Limits
 from mocpack.bench.runner.measure import Setting, parse_targets
 from mocpack.bench.runner.run import (
     Row,
@@ -113,7 +112,7 @@ def run(
             workers=jobs,
             frames=frames,
             timed=speed,
-            limits=Limits(seconds=time_limit),
+            max_seconds=time_limit,
             done=lambda: bar.advance(task),
         )
     with add_path_to_errors(out, keep=True):

@@ -72,14 +72,21 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, and each plot as SVG and PNG, to `out`; BD-rates as ``bd.csv`` too."""
     labels = {key: metric_label(key) for key in metrics}
-    sections = []
+    sections: list[str] = []
+    missing: dict[str, list[str]] = {}
     for name, (title, figure) in make_figures(rows, labels, reference).items():
-        shown = f"<p>{figure}</p>" if isinstance(figure, str) else _drawing(figure, out, name)
-        wide = " class=whole" if name in WHOLE and not isinstance(figure, str) else ""
+        if isinstance(figure, str):
+            missing.setdefault(figure, []).append(title)
+            continue
+        wide = " class=whole" if name in WHOLE else ""
+        shown = _drawing(figure, out, name)
         sections.append(f"<section{wide} id={name}><h2>{html.escape(title)}</h2>{shown}</section>")
     if anchor is not None:
         write_bd_rates(rows, anchor, metrics, out / "bd.csv")
         sections.insert(0, _bd_section(rows, anchor, labels))
+    for why, titles in missing.items():
+        words = html.escape(f"Not drawn, because {why}: {', '.join(titles)}.")
+        sections.append(f"<p class='note whole'>{words}</p>")
     facts = "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in head.items())
     page = Template(_asset("report.html")).substitute(
         style=_asset("report.css"),
@@ -152,8 +159,8 @@ def make_figures(
 
 
 def _why_not(good: Sequence[Row], why: str) -> str:
-    """Return what a card says that has nothing to show."""
-    return f"Nothing to show: {why if good else 'every row failed'}."
+    """Return why a picture is not drawn."""
+    return why if good else "every row failed"
 
 
 def _close_ups(drawn: Sequence[Row], rows: Sequence[Row]) -> dict[str, tuple[str, Figure | str]]:
