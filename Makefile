@@ -29,7 +29,7 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
-.PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
+.PHONY: help setup demo check library amalgamation test test-data test-datasets lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
   sdist wheel wheel-abi3 cross site test-core coverage coverage-python coverage-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport test-newest test-oldest clean
 
 help:  ## this list
@@ -88,6 +88,9 @@ test-node: $(READY)
 test-data: $(READY)  ## what needs clips that cannot come with the repository (MOCPACK_DATA names their folder)
 	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
 	@$(BIN)/python -m pytest -q tests/data
+
+test-datasets: $(READY)  ## files of HumanML3D, AMASS and BONES-SEED that cannot come with the repository (MOCPACK_DATA)
+	@$(BIN)/python -m pytest -q -rP tests/data/test_datasets.py
 
 PROMISES ?= 4000
 promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
@@ -240,14 +243,15 @@ cross: .venv/.group-build .venv/.group-wheel  ## the core compiled for other sys
 	  && $(ZIG) cc -target x86_64-windows-gnu -shared mocpack.obj -o mocpack.dll -Wl,--out-implib,mocpack.lib \
 	  && $(ZIG) cc -target x86_64-windows-gnu -DMOCPACK_SHARED -I. $(CURDIR)/examples/c/play.c mocpack.lib -o play.exe
 
-site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere is an error
+site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere or a broken fence is an error
 	@$(BIN)/zensical build --strict -f mkdocs.yml
+	@! grep -rn --include='*.html' '```' build/site || { echo "a code fence was not recognized: its first line may have one word only"; exit 1; }
 
 pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
 	@$(BIN)/python tools/viewer_pictures.py docs/pictures
 
 golden: $(READY)  ## write the golden files of CODEC that do not exist yet
-	@$(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
+	@PYTHONPATH=tests/support $(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
 
 sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on purpose
 	@$(BIN)/python tests/regression/sizes.py
@@ -260,7 +264,7 @@ pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, f
 
 papers: $(READY)  ## docs/papers.md and .csv: every figure of the five papers beside ours (half an hour; report/ keeps finished papers)
 	@$(BIN)/mocpack bench --papers --out report
-	@cp report/verdicts.md docs/papers.md && cp report/verdicts.csv docs/papers.csv
+	@cp report/papers.md report/papers.csv docs
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent

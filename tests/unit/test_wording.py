@@ -19,7 +19,6 @@ ALLOWED = {
     "joints with fewer axes": "name of a clip in mocpack.testing",
     "one joint one frame": "name of a clip in mocpack.testing",
     "far from the origin": "name of a clip in mocpack.testing",
-    "not in the paper": "kind of a verdict, as verdicts.csv has it",
     "an array of objects": "name of a case",
     "that is not there": "name of a case",
     "that is no utf-": "name of a case",
