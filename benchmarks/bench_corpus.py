@@ -123,7 +123,7 @@ def shares(given: argparse.Namespace) -> None:
         files = {}
         for path in paths:
             clip = mocpack.read(path)
-            for start in range(1, clip.frame_count - frames // 2, frames):
+            for start in range(1, max(2, clip.frame_count - frames // 2), frames):
                 file = folder / f"{path.stem}-{start}.mocp"
                 files[file.stem] = file
                 if not file.exists():

@@ -83,6 +83,7 @@ AREAS = {
         (
             "reader_test",
             "reader_threads_test",
+            "keysine_frames_threads_test",
             "lossless_test",
             "numbers_test",
             "error_message_test",
