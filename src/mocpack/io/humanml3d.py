@@ -31,6 +31,7 @@ from mocpack.io import npz
 from mocpack.io.amass import BODY
 from mocpack.io.position_fit import fit_skeleton
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.space import MAX_COORDINATE_M
 
 JOINT_NAMES = tuple(name for name, _, _ in BODY)
 PARENTS = tuple(JOINT_NAMES.index(parent) if parent else -1 for _, parent, _ in BODY)
@@ -68,6 +69,11 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
         raise CorruptionError(f"frame {_first_bad_row(array)} has numbers that are not finite")
     positions = recover_positions(array) if array.ndim == 2 else array
     positions = positions * (1.0 if unit is None else unit)
+    farthest = np.abs(positions).max()
+    if not farthest < MAX_COORDINATE_M:
+        raise CorruptionError(
+            f"coordinates must be below {MAX_COORDINATE_M:.0e} m, got {farthest:.9g} m"
+        )
     rest = np.array([place for _, _, place in BODY])
     offsets, turns = fit_skeleton(positions, PARENTS, rest)
     channels = (DEFAULT_ROOT, *[DEFAULT_JOINT] * (JOINTS - 1))
