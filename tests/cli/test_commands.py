@@ -13,8 +13,9 @@ from mocpack.bench.datasets import COMMITTED
 from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
-from mocpack.testing import take, walk
+from mocpack.testing import walk
 from naming import names
+from takes import take
 
 
 @pytest.fixture
@@ -202,7 +203,7 @@ def test_papers_that_cannot_be_reproduced_are_named_and_exit_with_1(folder):
     result = run("bench", "--papers", "--data", "clips", folder=folder)
     assert result.returncode == 1
     assert names(result.stderr.decode(), "Váša Brunnett 2014")
-    assert (folder / "report" / "papers.html").exists()
+    assert (folder / "report" / "papers.md").exists()
 
 
 def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):

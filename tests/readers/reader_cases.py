@@ -25,8 +25,9 @@ from mocpack.container.numbers import pack_numbers
 from mocpack.container.skel import DICTIONARY
 from mocpack.dofs import from_channels
 from mocpack.rotations import from_rotvec
-from mocpack.testing import hard_clips, markers, take, walk
+from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
+from takes import markers, take
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CLIP = walk(0.5)

@@ -101,8 +101,8 @@ def _archive_facts(output: str) -> dict[str, Any]:
             "shards": len(made.index.files),
             "frames": int(made.index.frame_counts.sum()),
             "seconds": float((made.index.frame_counts * made.index.frame_times).sum()),
-            "skeletons": len(made.index.bases),
+            "skeletons": made.index.skeleton_count,
             "stand_in_bones": made.stand_in_count,
             "bytes": made.file_size,
-            "bytes_single": sum(place.file_size for _, place in made.index.places()),
+            "bytes_single": made.bytes_by_part["single_files"],
         }

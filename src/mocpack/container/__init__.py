@@ -15,6 +15,7 @@ from mocpack.container.archive import (
     to_stored_clip,
 )
 from mocpack.container.archive_index import (
+    FILE,
     FOOTER_BYTES,
     ClipLocation,
     Index,
@@ -43,6 +44,7 @@ from mocpack.container.track import TrackHead
 __all__ = [
     "ARCHIVE_MAGIC",
     "DEFAULT_LIMIT",
+    "FILE",
     "FOOTER_BYTES",
     "FORMAT_VERSION",
     "MAGIC",

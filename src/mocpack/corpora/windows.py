@@ -196,10 +196,6 @@ class Windows:
         clip_position, start, _ = self.locate(index)
         return self._stop(clip_position, start)
 
-    def clip_name(self, index: int) -> str:
-        """Return the name of a window's clip."""
-        return self.corpus.names[self.clips[self.locate(index)[0]]]
-
     def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
         """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
         _, start, mirrored = self.locate(index)

@@ -15,9 +15,10 @@ from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_pla
 from mocpack.errors import UsageError
 from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
-from mocpack.testing import markers, walk
+from mocpack.testing import walk
 from naming import naming
 from soma import soma_clip
+from takes import markers
 
 pytest.importorskip("pyarrow")
 
@@ -68,7 +69,7 @@ def assert_alike(found, expected, columns):
 def test_windows_lie_in_their_clips_and_short_clips_have_none(walks):
     found = walks.windows(2, stride=0.5)
     assert len(found) == 3 + 0 + 45 + 1
-    assert [found.clip_name(n) for n in (0, 2, 3, len(found) - 1)] == [
+    assert [walks.names[found.clips[found.locate(n)[0]]] for n in (0, 2, 3, len(found) - 1)] == [
         "walk0",
         "walk0",
         "walk2",

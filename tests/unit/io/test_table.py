@@ -18,9 +18,9 @@ from mocpack.io import (
     write_bytes,
     write_file,
 )
-from mocpack.testing import markers, take
 from mocpack.testing.motions import walk
 from naming import naming
+from takes import markers, take
 
 
 def test_content_counts_before_the_extension(tmp_path):

@@ -1,4 +1,4 @@
-"""Sum up lines in rows, one per claim: what the page of all papers shows."""
+"""Combine lines into the rows of the page, one per claim."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from mocpack.bench.report.markdown import markdown_table
 
 R = TypeVar("R", Line, Timing)
 
-MAX_LISTED = 5  # figures of a cell that are listed; more are given as a range
+MAX_LISTED = 10  # figures of a cell that are listed; more are given as a range
+LISTED_TOGETHER = 5  # figures between two spaces
+MAX_STATEMENTS = 3  # statements of a row that are listed; of more, those that hold are counted
 LESS_FAVORABLE = ("worse", "not comparable", "not measured", "reproduced", "better")
 
 
@@ -50,7 +52,7 @@ def _groups(lines: Sequence[R]) -> list[list[R]]:
 def _claim_row(lines: Sequence[Line]) -> list[str]:
     said = row_verdict(lines)
     printed = _cell([line.printed for line in lines])
-    if _is_statement(lines) and len(lines) > 1:
+    if _is_statement(lines) and len(lines) > MAX_STATEMENTS:
         holding = sum(line.verdict == "reproduced" for line in lines)
         literal, ours = NONE, f"holds in {holding} of {len(lines)}"
     else:
@@ -93,10 +95,11 @@ def _cell(texts: Sequence[str]) -> str:
     if len(set(texts)) == 1:
         return texts[0]
     if len(texts) <= MAX_LISTED and all(len(text.split()) == 1 for text in texts):
-        return "/".join(texts)
+        starts = range(0, len(texts), LISTED_TOGETHER)
+        return " ".join("/".join(texts[k : k + LISTED_TOGETHER]) for k in starts)
     pairs = [(number, text) for text in texts if (number := _number(text)) is not None]
-    if not pairs:
-        return "; ".join([*dict.fromkeys(texts)][:MAX_LISTED])
+    if len(pairs) <= MAX_STATEMENTS:
+        return "; ".join(dict.fromkeys(texts))
     return f"{min(pairs)[1]} to {max(pairs)[1]}"
 
 
