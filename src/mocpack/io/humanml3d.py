@@ -105,8 +105,8 @@ def write(clip: AnyClip) -> bytes:
     if clip.frame_count < 2 or abs(clip.frame_rate / FRAME_RATE - 1) > 1e-3:
         raise UnsupportedClipError(
             f"HumanML3D holds at least 2 frames at {FRAME_RATE:g} per second, got "
-            f"{clip.frame_count} at {clip.frame_rate:.6g}; resample it with mocpack convert in.mocp "
-            f"out.mocp --fps {FRAME_RATE:g} (clip.resample({FRAME_RATE:g}))"
+            f"{clip.frame_count} at {clip.frame_rate:.6g}; resample it with mocpack convert "
+            f"in.mocp out.mocp --fps {FRAME_RATE:g} (clip.resample({FRAME_RATE:g}))"
         )
     joints = [clip.skeleton.index(name) for name in JOINT_NAMES]
     file = io.BytesIO()
