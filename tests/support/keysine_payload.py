@@ -257,25 +257,26 @@ def read_head(payload: Payload | bytes, header: ClipHeader) -> PayloadHead:
 
 def head_of(payload: _core.KeysinePayload) -> PayloadHead:
     """Return what the head of an open payload says."""
-    grid = Grid(
-        bool(payload.mode & THOROUGH), tuple(payload.grid_steps), tuple(payload.initial_scales)
-    )
+    fields = payload.head_fields()
+    mode = fields["mode"]
+    steps, scales = (tuple(fields[name].tolist()) for name in ("grid_steps", "initial_scales"))
+    errors = tuple((largest, mean) for largest, mean in fields["errors"].tolist())
     return PayloadHead(
-        fine_bits=payload.fine_bits,
-        coarse=payload.keys_error,
-        tempo=payload.tempo,
-        unit=payload.unit,
+        fine_bits=fields["fine_bits"],
+        coarse=fields["keys_error"],
+        tempo=fields["tempo"],
+        unit=fields["unit"],
         group_count=payload.group_count,
         groups_per_segment=payload.groups_per_segment,
-        table=_keep_fields(payload.table),
-        predictors=_keep_fields(payload.predictors),
+        table=_keep_fields(fields["table"]),
+        predictors=_keep_fields(fields["predictors"]),
         size=payload.head_size,
-        sizes=tuple(payload.sizes),
+        sizes=tuple(fields["sizes"].tolist()),
         layer_count=payload.layer_count,
-        errors=tuple(payload.layer_errors) if payload.layer_count > 1 else (),
-        shifts=_keep_fields(payload.shifts),
-        first_frame_alone=bool(payload.mode & FIRST_FRAME_ALONE),
-        grid=grid if payload.mode & GRID else None,
+        errors=errors if payload.layer_count > 1 else (),
+        shifts=_keep_fields(fields["shifts"]),
+        first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
+        grid=Grid(bool(mode & THOROUGH), steps, scales) if mode & GRID else None,
     )
 
 

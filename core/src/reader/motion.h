@@ -216,31 +216,3 @@ struct mocpack_Motion
 		return part_offsets[parts().start(layer + 1)];
 	}
 };
-
-namespace mocpack
-{
-
-// Calls add(first part, part after the last) for each range of parts that groups first … last need; without
-// layers, only the key poses.
-template <typename Add>
-void add_ranges(const mocpack_Motion& m, size_t first, size_t last, size_t layers, Add add)
-{
-	const keysine::PartOrder order = m.parts();
-	const size_t segment = m.segment_of(first), last_segment = m.segment_of(last);
-	add(segment, last_segment + 1);
-	for (size_t l = 1; !layers && l < m.layout.layer_count; ++l)
-		for (size_t s = segment; s <= last_segment; ++s)
-			add(order.segment(l, s), order.segment(l, s) + 1);
-	if (!m.layout.group_count || !layers)
-		return;
-	const bool bundled = layers > 1;
-	add(order.group(0, bundled ? order.first_of_bundle(first) : first),
-		order.group(0, bundled ? order.end_of_bundle(last) - 1 : last) + 1);
-	for (size_t l = 1; l < layers; ++l)
-	{
-		add(order.segment(l, segment), order.segment(l, segment) + 1);
-		add(order.group(l, first), order.group(l, last) + 1);
-	}
-}
-
-} // namespace mocpack

@@ -75,7 +75,7 @@ class KeysineDecoder(Decoder):
     def layout(self) -> PayloadLayout:
         native = self.native
         # the head is mostly index and plan; each part has its checksum
-        index = native.head_size + 2 * len(native.sizes)
+        index = native.head_size + 2 * native.part_count
         layers = tuple(Layer(*layer) for layer in native.layers) if native.layer_count > 1 else ()
         return PayloadLayout(native.group_count, native.layer_count, index, layers=layers)
 
@@ -114,7 +114,7 @@ class KeysineDecoder(Decoder):
 
 def index_memory(native: _core.KeysinePayload, header: ClipHeader) -> int:
     """Return about how many bytes a head takes that was read."""
-    return PART * len(native.sizes) + PLANNED * len(header.skeleton)
+    return PART * native.part_count + PLANNED * len(header.skeleton)
 
 
 def decoding_memory(
