@@ -35,7 +35,6 @@ from mocpack.metrics.table import compare
 from mocpack.rate import Target, encode_to_target
 from mocpack.registry import parse_codec
 
-
 # clip, error in cm, the paper's kB
 MEANS = (
     ("17_10", 0.99, 17.2),

@@ -1,8 +1,8 @@
-"""Measure files with layers that are cut: bytes and mean error, against direct coding and fk-wavelet.
+"""Measure cut files of several layers: mean errors against direct coding and fk-wavelet.
 
-For each clip: the file in four layers is cut at 25, 50 and 75 % of its payload. Direct coding at the
-same bytes is interpolated from files of one layer with larger bounds. `fk-wavelet` is coded with
-a step of half the bound and cut to the same bytes.
+For each clip, the file in four layers is cut at 25, 50 and 75 % of its payload. Direct coding at
+the same bytes is interpolated from files of one layer with larger bounds. `fk-wavelet` is coded
+with a step of half the bound and cut to the same bytes.
 """
 
 import csv

@@ -266,8 +266,7 @@ void register_keysine_decode(nb::module_& m)
 		.def_prop_ro("layer_count", [](const Payload& p) { return p.file().layout.layer_count; })
 		.def_prop_ro("longest_group", [](const Payload& p) { return p.file().longest_group; })
 		.def_prop_ro("part_count", [](const Payload& p) { return p.file().layout.part_count; })
-		.def_prop_ro("layers", &layers_of,
-					 nb::sig("def layers(self) -> list[tuple[int, float, float]]"))
+		.def_prop_ro("layers", &layers_of, nb::sig("def layers(self) -> list[tuple[int, float, float]]"))
 		.def("head_fields", &head_fields, nb::sig("def head_fields(self) -> dict[str, Any]"))
 		.def("ranges", &Payload::ranges, "start"_a, "stop"_a)
 		.def("decode", &Payload::decode, "start"_a, "stop"_a, "joints"_a.none() = nb::none(), "threads"_a = 1,

@@ -249,7 +249,9 @@ class Motion:
         payload, errors = self._reader.payload, self.errors
         last = Layer(payload.size + payload.missing_bytes, errors.max, errors.mean)
         found = self.layout().layers
-        return tuple(replace(layer, end=payload.offset + layer.end) for layer in (*found[:-1], last))
+        return tuple(
+            replace(layer, end=payload.offset + layer.end) for layer in (*found[:-1], last)
+        )
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         """Return (offset in the file, size) of the bytes that frames `start` to `stop` need."""

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from keysine_payload import read_head
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
 from strategies import motions

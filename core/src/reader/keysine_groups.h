@@ -11,11 +11,11 @@ const size_t MAX_RANGES = 2 * MOCPACK_KEYSINE_MAX_LAYERS; // of the bytes of nei
 // Working memory to decode groups, for one task at a time.
 struct GroupLane
 {
-	Bytes bytes;	// of the file
-	size_t segment; // whose key poses are loaded; NO_GROUP: none
+	Bytes bytes;	   // of the file
+	size_t segment;	   // whose key poses are loaded; NO_GROUP: none
 	size_t key_layers; // layers that refined them
-	int32_t* keys;	// (keys of the longest segment, channels)
-	uint8_t* input; // (largest_input) unused if the file is in memory
+	int32_t* keys;	   // (keys of the longest segment, channels)
+	uint8_t* input;	   // (largest_input) unused if the file is in memory
 	void* scratch;
 	mocpack_KeysineSineCache sines; // tables in the scratch from the previous group
 };

@@ -246,7 +246,7 @@ class HeadSymbols:
         return np.array(found, np.int32).reshape(-1, 4)
 
     def shifts(self, count: int, tracks: int) -> U8:
-        """Read the shifts (count, 2, tracks) of keys and coefficients of the layers but the last."""
+        """Read the shifts (count, 2, tracks) of keys and coefficients, without the last layer."""
         found = np.zeros((count, 2, tracks), np.uint8)
         for layer in range(count):
             for kind in range(2):

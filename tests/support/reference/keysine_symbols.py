@@ -213,9 +213,7 @@ def track_of(plan: Plan, channel: int) -> int:
 class CoefficientSymbols:
     """Reads the steps and coefficients of a group."""
 
-    def __init__(
-        self, coder: TableReader, plan: Plan, group: Group, shifts: Sequence[int]
-    ) -> None:
+    def __init__(self, coder: TableReader, plan: Plan, group: Group, shifts: Sequence[int]) -> None:
         self._coder, self._plan, self._group = coder, plan, group
         self._shifts = shifts  # (tracks) of the coefficients in this layer
 

@@ -346,7 +346,7 @@ class FkWaveletDecoder(Decoder):
             raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
         stated = shift + int(self.codec.twist)
         table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
-        layers = [Layer(int(end), float(error)) for end, error in zip(table["end"], table["error"])]
+        layers = [Layer(int(end), float(error)) for end, error in table[["end", "error"]].tolist()]
         last = Layer(self.payload.size + self.payload.missing_bytes, None)
         return PayloadLayout(
             layer_count=stated + 1,
