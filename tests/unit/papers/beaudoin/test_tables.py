@@ -39,7 +39,7 @@ def test_each_size_of_table_1_is_judged_as_printed():
 def test_a_step_per_angle_is_tried_with_both_wavelet_codecs():
     assert set(beaudoin.PER_SIGNAL) == {"wavelet", "wavelet-opt"}
     points = [p for p in fake_points() if p.technique in beaudoin.PER_SIGNAL]
-    assert len(beaudoin.size_lines("a step per angle", points, literal=True)) == 20
+    assert len(beaudoin.size_lines("per angle", points, literal=True)) == 20
     lines = beaudoin.size_lines("at joint centers", fake_points())
     assert len(lines) == 30
     assert {line.literal for line in lines} == {"–"}
