@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows
 
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
-MAX_WHOLE_CLIP_BYTES = 1 << 16  # one request fetches remote clips up to this size
+MAX_WHOLE_CLIP_BYTES = 1 << 16  # clips up to this size are read by one request
 DEFAULT_CACHE_SIZE = "256MB"
 
 
@@ -225,10 +225,9 @@ class Corpus:
         if found is None:
             place = self.index.place(index)
             file = self._files.source(place.file)
-            if isinstance(file, RemoteSource) and _is_fetched_whole(place):
-                file.prefetch([(place.offset, place.size)])
-            source = ClipSource(file, place)
             with name_errors(f"clip {self.names[index]!r}", FormatError):
+                whole = _is_read_whole(place)
+                source = read_clip_file(file, place) if whole else ClipSource(file, place)
                 found = Motion(source, memory_limit=self._limit)
             self._motions[index] = found
             while len(self._motions) > MAX_OPEN_CLIPS:
@@ -249,7 +248,7 @@ class Corpus:
         for index, start, stop in windows:
             place = self.index.place(index)
             ranges = wanted.setdefault(place.file, [])
-            if _is_fetched_whole(place):
+            if _is_read_whole(place):
                 ranges.append((place.offset, place.size))
                 continue
             inside = ClipSource(self._files.source(place.file), place)
@@ -291,7 +290,7 @@ class Corpus:
         return table.set_column(place, catalog.CLIP_COLUMN, names)
 
 
-def _is_fetched_whole(place: ClipLocation) -> bool:
+def _is_read_whole(place: ClipLocation) -> bool:
     return not place.front and place.size <= MAX_WHOLE_CLIP_BYTES
 
 

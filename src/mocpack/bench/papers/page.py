@@ -19,14 +19,13 @@ from typing import Any
 from mocpack.bench.datasets import describe_missing, find_clips_of, require_clip
 from mocpack.bench.papers import Paper
 from mocpack.bench.papers.measuring import report_progress
-from mocpack.bench.papers.rows import claims_table, timings_table
+from mocpack.bench.papers.rows import TIMING_HEAD, claims_table, timing_rows
 from mocpack.bench.papers.verdicts import (
     KINDS,
     TOLERANCES,
     Line,
     count_kinds,
     read_lines,
-    read_timings,
     write_results,
 )
 from mocpack.bench.report.markdown import markdown_table
@@ -37,9 +36,8 @@ from mocpack.io.atomic import write_atomically
 FINISHED, SUMMARY = "finished.json", "summary.md"
 PAGE, ALL_LINES = "papers.md", "papers.csv"
 ABOUT_VERDICTS = """\
-`make papers` makes this page. Each row is a table, a figure or a claim of a paper. *As printed
-(ours)* is the method as the paper prints it, *ours now* our best version of it. The verdict judges
-the first, or the second where there is no literal version:
+`make papers` makes this page. *As printed (ours)* is the method as the paper prints it, *ours now*
+our best version. The verdict judges the first, or the second where there is no literal version:
 
 - *reproduced*: within the tolerance, or half a unit of the last printed digit;
 - *better*, *worse*: outside it. Failed claims, and numbers without a better direction, are *worse*;
@@ -83,7 +81,8 @@ def reproduce(paper: Paper, data: Path | None, folder: Path) -> str:
     (folder / FINISHED).write_text(json.dumps(facts) + "\n", encoding="utf-8")
     counts = [_counts(read_lines(folder))]
     parts = [f"# {paper}", "", markdown_table([f"{kind}:" for kind in KINDS], counts), ""]
-    summary = "\n".join([*parts, *paper_parts(paper, folder), _note(folder), ""])
+    parts += [*claim_parts(paper, folder), markdown_table(TIMING_HEAD, timing_rows(folder)), ""]
+    summary = "\n".join([*parts, _note(folder), ""])
     write_atomically(summary.encode(), folder / SUMMARY)
     return summary
 
@@ -123,17 +122,18 @@ def verdicts_page(made: Sequence[Reproduction]) -> str:
     parts = ["# The papers' figures beside ours", "", ABOUT_VERDICTS]
     parts += [f"Tolerances: {tolerances}.", "", summary_table(made), ""]
     for one in made:
-        parts += [f"## {one.paper}", "", *paper_parts(one.paper, one.folder), one.note, ""]
+        parts += [f"## {one.paper}", "", *claim_parts(one.paper, one.folder), one.note, ""]
+    timings = [[one.paper.name.title(), *row] for one in made for row in timing_rows(one.folder)]
+    about = f"Ours is processor time on {describe_machine()['machine']}."
+    parts += ["## Timings", "", about, "", markdown_table(["paper", *TIMING_HEAD], timings), ""]
     return "\n".join(parts)
 
 
-def paper_parts(paper: Paper, folder: Path) -> list[str]:
-    """Return the readings, claims and timings of a paper as Markdown."""
+def claim_parts(paper: Paper, folder: Path) -> list[str]:
+    """Return the readings and claims of a paper as Markdown."""
     parts = [*(f"- {note}" for note in paper.module().PAGE_NOTES), ""]
-    lines, timings = read_lines(folder), read_timings(folder)
-    parts += [claims_table(lines), ""] if lines else []
-    parts += ["Timings, on other hardware:", "", timings_table(timings), ""] if timings else []
-    return parts
+    lines = read_lines(folder)
+    return [*parts, claims_table(lines), ""] if lines else parts
 
 
 def summary_table(made: Sequence[Reproduction]) -> str:
@@ -166,7 +166,6 @@ def _note(folder: Path) -> str:
     total = facts["clips"] + len(facts["missing"])
     missing = f" (missing: {', '.join(facts['missing'])})" if facts["missing"] else ""
     return (
-        f"Made on {facts['date']} by mocpack {facts['commit'] or 'without a checkout'} from "
-        f"{facts['clips']} of {total} clips{missing}, in {facts['minutes']:g} minutes on "
-        f"{facts['machine']}."
+        f"{facts['date']}, commit {facts['commit'] or 'unknown'}, {facts['clips']} of {total} clips"
+        f"{missing}, {facts['minutes']:g} minutes."
     )

@@ -6,9 +6,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
-from mocpack.bench.papers.verdicts import KINDS, NONE, Line, Timing, count_kinds
+from mocpack.bench.papers.verdicts import KINDS, NONE, Line, Timing, count_kinds, read_timings
 from mocpack.bench.report.markdown import markdown_table
 
 R = TypeVar("R", Line, Timing)
@@ -19,20 +20,24 @@ MAX_STATEMENTS = 3  # statements of a row that are listed; of more, those that h
 LESS_FAVORABLE = ("worse", "not comparable", "not measured", "reproduced", "better")
 
 
+TIMING_HEAD = ["what", "printed:", "ours:"]
+
+
 def claims_table(lines: Sequence[Line]) -> str:
     """Return one row per claim as Markdown."""
-    head = ["where", "claim", "printed:", "as printed (ours):", "ours now:", "verdict", "reason"]
+    head = ["claim", "printed:", "as printed (ours):", "ours now:", "verdict", "reason"]
     return markdown_table(head, [_claim_row(group) for group in _groups(lines)])
 
 
-def timings_table(timings: Sequence[Timing]) -> str:
-    """Return one row per timing claim as Markdown."""
-    head = ["where", "what", "printed:", "ours:"]
-    rows = []
-    for group in _groups(timings):
-        cells = [_cell([getattr(one, name) for one in group]) for name in ("printed", "ours")]
-        rows.append([group[0].where, group[0].claim, *cells])
-    return markdown_table(head, rows)
+def timing_rows(folder: Path) -> list[list[str]]:
+    """Return one row per timing claim of a paper's folder."""
+    return [
+        [
+            _title(group[0]),
+            *(_cell([getattr(one, n) for one in group]) for n in ("printed", "ours")),
+        ]
+        for group in _groups(read_timings(folder))
+    ]
 
 
 def row_verdict(lines: Sequence[Line]) -> str:
@@ -58,8 +63,11 @@ def _claim_row(lines: Sequence[Line]) -> list[str]:
     else:
         literal = _cell([line.literal for line in lines])
         ours = _cell([line.ours for line in lines])
-    first = lines[0]
-    return [first.where, first.claim, printed, literal, ours, _verdict(said, lines), _reason(lines)]
+    return [_title(lines[0]), printed, literal, ours, _verdict(said, lines), _reason(lines)]
+
+
+def _title(line: Line | Timing) -> str:
+    return f"{line.where}: {line.claim}"
 
 
 def _verdict(said: str, lines: Sequence[Line]) -> str:

@@ -29,7 +29,7 @@ KINDS = ("reproduced", "better", "worse", "not comparable", "not measured")
 LINES, TIMINGS = "lines.csv", "timings.csv"
 NONE = "–"  # in place of a figure that does not exist
 UNKNOWN = "cause unknown"
-FORMULA = "formula, not measured"
+FORMULA = "formula"
 
 
 @dataclass(frozen=True)

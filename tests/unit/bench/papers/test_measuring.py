@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mocpack import io
+import mocpack
 from mocpack.bench.papers.measuring import (
     interpolate_log,
     load_frames,
@@ -18,7 +18,7 @@ from mocpack.testing import walk
 def test_frames_are_read_without_the_first_or_by_a_stride(tmp_path):
     clip = walk(0.5)
     path = tmp_path / "walk.npz"
-    io.write(clip, path)
+    mocpack.write(clip, path)
     assert load_frames(path).frame_count == clip.frame_count - 1
     found = load_frames(path, 3, 2, 5)
     assert np.array_equal(found.rotations, clip.rotations[3:13:2])

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from mocpack import io
+import mocpack
 from mocpack.bench.papers import Paper
 from mocpack.bench.papers.page import reproduce, reproduce_all, write_page
 from mocpack.bench.papers.verdicts import Results, Timing, compare, judge_claim
@@ -52,7 +52,7 @@ def papers(tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     data = tmp_path / "data"
     (data / "cmu").mkdir(parents=True)
-    io.write(walk(0.1), data / "cmu" / "walk.bvh")
+    mocpack.write(walk(0.1), data / "cmu" / "walk.bvh")
     papers = [Paper(key, f"stand_in_{key}", "Nobody", 1900, "None") for key in ("900", "901")]
     return papers, calls, data
 
@@ -87,9 +87,9 @@ def test_the_page_has_a_row_per_claim_notes_timings_and_counts(page):
     assert "| Nobody 1900 | 3 | 1 | 0 | 2 | 0 | 0 |" in text
     assert "| Nobody 1900 | 0 | 0 | 0 | 0 | 0 | 0 |" in text  # the one that was not made
     assert "no result of 901" in text
-    assert "| Table 1 | size, KB | 24 | 24 | – | reproduced |  |" in text
-    assert "| Section 5 | n_d | grows | – | falls | worse | fewer tables |" in text
-    assert "| Table 2 | decode, ms | 30 | 2 |" in text
+    assert "| Table 1: size, KB | 24 | 24 | – | reproduced |  |" in text
+    assert "| Section 5: n_d | grows | – | falls | worse | fewer tables |" in text
+    assert "| Stand_In_900 | Table 2: decode, ms | 30 | 2 |" in text
 
 
 def test_the_page_names_the_clips_that_were_missing(page):
@@ -107,7 +107,7 @@ def test_a_papers_folder_has_its_summary_tables_and_facts(page):
     folder = page.parent / "900"
     text = (folder / "summary.md").read_text()
     assert "| 1 | 0 | 2 | 0 | 0 |" in text
-    assert "| Table 2 | decode, ms | 30 | 2 |" in text
+    assert "| Table 2: decode, ms | 30 | 2 |" in text
     assert (folder / "curves.csv").read_text() == "bytes,mm\n9,0.5\n"
     facts = json.loads((folder / "finished.json").read_text())
     assert set(facts) == {"date", "commit", "machine", "minutes", "clips", "missing"}

@@ -77,7 +77,7 @@ def test_every_printed_number_has_a_line(made):
     assert len(jogs) == 3 + 3 + 1 + 1 + 5
     (share,) = [line for line in jogs if line.printed == "49"]
     assert share.verdict == "worse"
-    bounds, larger, energies = [line for line in lines if line.where == "Equations 3 to 11"]
+    bounds, larger, energies = [line for line in lines if line.where == "Equations 3–11"]
     assert bounds.literal == bounds.printed
     assert names(larger.literal, "b = 13")
     assert names(energies.literal, "60 of 60")
@@ -132,4 +132,4 @@ def test_the_least_error_falls_as_more_of_the_original_is_allowed(surface):
 def test_the_figures_have_lines_and_rows(surface):
     assert len(bap_figures.surface_rows(surface)) == surface.sizes.size
     lines = bap_figures.figure_lines(surface, [surface])
-    assert [line.where for line in lines] == ["Figures 5 to 7"] * 5 + ["Section 5"] * 2
+    assert [line.where for line in lines] == ["Figures 5–7"] * 5 + ["Section 5"] * 2

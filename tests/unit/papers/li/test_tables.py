@@ -117,9 +117,9 @@ def test_every_row_of_the_arm_has_a_line_with_its_verdict():
 
 def test_an_error_above_the_papers_scale_is_reproduced_only_above_it():
     for ours, said in (([200.0], "reproduced"), ([0.5], "better")):
-        line = li_lines._arm_line("Table 1", "walk, cm: IBKF", "x", [np.inf], ours, None)
+        line = li_lines._arm_line("Table 1", "walk: IBKF, cm", "x", [np.inf], ours, None)
         assert (line.printed, line.verdict) == ("above 100", said)
-    other = li_lines._arm_line("Table 3", "ballet, cm: IBKF", "x", [np.inf], [0.5], None)
+    other = li_lines._arm_line("Table 3", "ballet: IBKF, cm", "x", [np.inf], [0.5], None)
     assert other.verdict == "not comparable"
 
 

@@ -43,7 +43,7 @@ def gzip_lines(clips: Mapping[str, Clip]) -> list[Line]:
 def judge_gzip(gains: Sequence[float], shares: Sequence[float], raw: float) -> list[Line]:
     """Return the claims from gains of payloads, r relative to the file's ratio, and raw gain."""
     where = "Section 6.1"
-    claim = "gzip: size before to after; r to the ratio of the file; gain on raw files"
+    claim = "gzip: gain on payloads; r to file ratio; gain on raw files"
     found, span = f"{min(gains):.2f}–{max(gains):.2f}", f"{min(shares):.2f} to {max(shares):.2f}"
     holds = min(gains) > 1.05 and max(gains) < 1.55
     before = judge_claim(where, claim, "before to after", "1.1–1.5", found, holds)
@@ -58,7 +58,7 @@ def judge_gzip(gains: Sequence[float], shares: Sequence[float], raw: float) -> l
             kind="share",
             form=".2f",
             less_is_better=None,
-            why=f"r spreads over {span}; our run-length codes",
+            why=f"r spreads: {span}",
         ),
         compare(
             where,
@@ -129,25 +129,24 @@ def feet_lines(feet: Feet) -> list[Line]:
     source, without, corrected = feet.source_skate, feet.without, feet.corrected
     skates = [p.foot_skate or 0.0 for p in (without, corrected)]
     excess = [abs(skate - source) for skate in skates]
-    claim = "correction lowers foot skate and raises eps_x, at equal size"
     return [
         judge_claim(
             where,
-            claim,
-            f"{name}, foot skate",
-            "significantly; usually",
+            "correction lowers foot skate at equal size",
+            name,
+            "significantly",
             f"{skates[0]:.1f} to {skates[1]:.1f} cm/s, source {source:.1f}",
             excess[1] < 0.5 * excess[0],
             why="less than half of the excess is removed",
         ),
         judge_claim(
             where,
-            claim,
-            f"{name}, eps_x",
-            "significantly; usually",
+            "correction raises eps_x at equal size",
+            name,
+            "usually",
             f"{without.eps_x:.2f} to {corrected.eps_x:.2f} cm",
             corrected.eps_x > without.eps_x,
-            why="eps_x falls: correcting the feet corrects the legs too",
+            why="correcting the feet corrects the legs too",
         ),
         compare(
             where,
@@ -159,7 +158,7 @@ def feet_lines(feet: Feet) -> list[Line]:
             kind="share",
             less_is_better=False,
             form=".1f",
-            why="other clips; the ratio counts channels that move",
+            why="other clips",
         ),
     ]
 

@@ -20,9 +20,9 @@ from mocpack.rate import raw_size
 
 FIGURES = BapSparse(variant="literal")  # b = 8 and K = 0.1, as the captions say
 SHARES = (0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.9, 0.95, 1.0)  # values of f
-FIGURES_WHERE = "Figures 5 to 7"
-SHAPE = "DEF falls with FDF, depends more on FDF than on n_d, and is zero at the original's size"
-SURFACE = "T falls, because longer segments need fewer tables; T·DEF is rough over FDF and n_d"
+FIGURES_WHERE = "Figures 5–7"
+SHAPE = "DEF falls with FDF, hardly depends on n_d, ends at zero"
+SURFACE = "T falls: fewer tables; T·DEF is rough"
 TREND = 0.5  # rank correlation from which on we speak of a general trend
 PRINTED_BEST = (41, 60)
 PRINTED_SHARE = 0.87  # f of the jog in section 5, within which the least T·DEF is looked for
@@ -111,7 +111,7 @@ def figure_lines(jog: Surface, others: Sequence[Surface]) -> list[Line]:
             FIGURES_WHERE, SHAPE, "jog, zero at the original's size", "yes", found, error < 1e-3
         )
     )
-    where, claim = "Section 5", "jog: T over n_d; FDF and n_d of the least T·DEF within 87 %"
+    where, claim = "Section 5", "jog: T over n_d; FDF, n_d of least T·DEF"
     trend = float(np.corrcoef(jog.rows, jog.sizes.mean(axis=0))[0, 1])
     return [
         *lines,

@@ -20,9 +20,9 @@ from mocpack.papers.chattopadhyay.tables.results import LITERAL, Made
 from mocpack.units import parse_bandwidth
 
 BANDWIDTHS = ("128kbps", "1Mbps", "4Mbps")
-EQUATIONS = "Equations 3 to 11"
-BY_HAND = "bounds of T, and when T exceeds the original, for the jog; energies from printed sizes"
-SHARES_UNEXPLAINED = "no reading of the sparsing rule gives all ten printed shares"
+EQUATIONS = "Equations 3–11"
+BY_HAND = "jog: bounds of T, T above the original; energies from printed sizes"
+SHARES_UNEXPLAINED = "no reading of the rule gives all ten"
 
 
 def table_lines(chosen: Sequence[Made]) -> list[Line]:
@@ -55,12 +55,12 @@ def _table_1_lines(made: Made) -> Iterator[Line]:
     layout = replace(LITERAL, FDF=1, n_d=motion.rows).row_layout(PAPER_COLUMNS)
     indexed = paper_size(size_model(motion.frames, layout), motion.frames, layout)
     yield note_formula(
-        where, "indexed, KB (62 columns by formula; real payload)", name,
+        where, "indexed, KB (formula; real)", name,
         f"{motion.indexed_kb:g}", _kb(indexed), _kb(made.indexed.real),
     )  # fmt: skip
     left = (1 - made.shares["text"]) * (PAPER_COLUMNS - 1) * (motion.frames - 1)
     yield note_formula(
-        where, "sparsed, KB (62 columns by formula; real payload)", name,
+        where, "sparsed, KB (formula; real)", name,
         f"{motion.sparsed_kb:g}", _kb(indexed - left), _kb(made.sparsed.real),
     )  # fmt: skip
     scale = PAPER_COLUMNS / made.columns
@@ -69,7 +69,7 @@ def _table_1_lines(made: Made) -> Iterator[Line]:
     for k, ((a, b), (c, d)) in enumerate(zip(by_formula, real, strict=True)):
         printed = 100 * motion.sparsed_mj[k] / motion.mpeg4_mj[k]
         yield note_formula(
-            where, "energy of sparsed relative to MPEG-4, % (by formula; of real sizes)",
+            where, "energy of sparsed to MPEG-4, % (formula; real)",
             f"{name} at {BANDWIDTHS[k]}", f"{printed:.1f}",
             f"{100 * b / a:.1f}", f"{100 * d / c:.1f}",
         )  # fmt: skip
@@ -85,7 +85,7 @@ def _size_line(
         return note_formula(where, claim, name, f"{printed:g}", _kb(scaled), _kb(size))
     return compare(
         where, claim, name, f"{printed:g}", literal=size / KB, kind="size", form=".2f",
-        why="our arithmetic coder; AMC text has fewer digits than float32",
+        why="AMC text has few digits",
     )  # fmt: skip
 
 
@@ -117,7 +117,7 @@ def _printed_energies(motion: Motion) -> Iterator[tuple[float, float, float]]:
 def _share_lines(chosen: Sequence[Made]) -> Iterator[Line]:
     for one in chosen:
         yield compare(
-            "Table 1", "indices that sparsing leaves, implied by the sizes, %", one.source.title,
+            "Table 1", "indices that sparsing leaves, %", one.source.title,
             f"{100 * one.source.motion.share:.0f}", literal=100 * one.shares["text"],
             kind="share", form=".0f", less_is_better=None, why=SHARES_UNEXPLAINED,
         )  # fmt: skip
@@ -126,31 +126,31 @@ def _share_lines(chosen: Sequence[Made]) -> Iterator[Line]:
 def _table_2_lines(made: Made) -> Iterator[Line]:
     motion, where, name = made.source.motion, "Table 2", made.source.title
     yield compare(
-        where, "f, size of MPEG-4 relative to the original, %", name,
+        where, "f, MPEG-4 to original, %", name,
         f"{100 * motion.fraction:.0f}", literal=100 * made.mpeg4 / made.original,
-        kind="share", form=".0f", less_is_better=None, why="the arithmetic coder is ours",
+        kind="share", form=".0f", less_is_better=None, why="our arithmetic coder",
     )  # fmt: skip
-    claim = "indexed within MPEG-4's size, and sparsed, KB (scaled by 62/74; real)"
+    claim = "indexed, sparsed, KB (formula; real)"
     yield _size_line(where, claim, made, made.tuned.counted, motion.tuned_kb, ", indexed")
     yield _size_line(where, claim, made, made.thinned.counted, motion.thinned_kb, ", sparsed")
     yield compare(
-        where, "indexed, DEF (ours now: companded tables)", name, f"{motion.tuned_def:g}",
+        where, "indexed, DEF (now: companded)", name, f"{motion.tuned_def:g}",
         literal=made.tuned.error, ours=made.tuned_companded.error, kind="error", form=".2f",
-        why="as large as our f allows; other columns and joints than the paper's",
+        why="other columns; larger as our f allows",
     )  # fmt: skip
     yield compare(
         where, "sparsed, DEF", name, f"{motion.thinned_def:g}", literal=made.thinned.error,
         kind="error", form=".2f",
-        why="kept columns are sparsed too, because the printed sizes need it",
+        why="kept columns sparsed too, as sizes imply",
     )  # fmt: skip
 
 
 def _averaging_lines(chosen: Sequence[Made]) -> Iterator[Line]:
-    claim = "selective averaging (η = ∞) gives less DEF than plain means (η = 0)"
+    claim = "selective averaging gives less DEF"
     for one in chosen:
         mean, selective = one.by_eta[0], one.by_eta[-1]
         found = f"{selective:.3g} against {mean:.3g}"
-        why = "errors add up over time whichever entry is chosen"
+        why = "errors accumulate"
         yield judge_claim(
             "Section 3.2", claim, one.source.title, "less", found, selective <= mean, why=why
         )

@@ -23,8 +23,8 @@ VISIBLE = 1.12  # H above which the paper sees no difference in the walk
 MAX_UNSEEN_CM = 1.0  # mean error that we take for not seen
 COMPENSATED_AT = 2.2  # H at which compensation is judged
 ABOVE = 100.0  # the paper prints errors above this as "above 100"
-UNNAMED = "the paper names neither unit nor quantizer steps"
-OTHER_CLIP = "another clip; the paper's is not public"
+UNNAMED = "unit and steps unnamed"
+OTHER_CLIP = "another clip"
 MILLISECONDS = {  # table 6: encoding and decoding a frame of the walk
     "IKBP": ("1.26", "1.32"),
     "SPBLF": ("0.96", "1.09"),
@@ -86,7 +86,7 @@ def paper_lines(curves: Curves, clips: Mapping[str, Clip], extras: Extras) -> li
 def paper_timings(times: Mapping[str, tuple[float, float]]) -> list[Timing]:
     """Return Table 6; `times` are seconds of processor time to encode and decode a frame."""
     return [
-        Timing("Table 6", f"{work} a frame of the walk, ms", name, printed, f"{1000 * seconds:.3g}")
+        Timing("Table 6", f"{work} the walk, ms per frame", name, printed, f"{1000 * seconds:.3g}")
         for place, work in enumerate(("encode", "decode"))
         for name, both in times.items()
         for printed, seconds in [(MILLISECONDS[name][place], both[place])]
@@ -127,22 +127,21 @@ def leaders(curves: Curves, motion: str, rate: str, value: str = "position") -> 
 
 
 def _leader_lines(curves: Curves) -> Iterator[Line]:
-    at = ", ".join(f"{rate:g}" for rate in LEADS_AT)
     for where, counted, rate, value in (
         ("Figure 7", "", "angles", "position"),
         ("Figure 7", ", every integer counted", "entropy", "position"),
         ("Figure 8", "", "angles", "angle"),
     ):
-        claim = f"IKBP has the least {value} error at H {at}"
-        why = "our FKBC and IBKF are better at low rates" if value == "position" else UNNAMED
+        claim = f"IKBP has the least {value} error"
+        why = "our FKBC and IBKF lead at low rates" if value == "position" else UNNAMED
         if where == "Figure 7":
-            claim += " (of the angles; of every integer)"
+            claim += ", by H and by every integer"
         for motion in curves:
             leads = leaders(curves, motion, rate, value)
             won = leads.count("IKBP as printed")
             what, ours = f"{motion}{counted}", f"{won} of {len(leads)}: {', '.join(leads)}"
             yield judge_claim(where, claim, what, "all rates", ours, won == len(leads), why=why)
-    claim = "SPBLF has less error than FKBC at the lowest rate, more at the highest"
+    claim = "SPBLF beats FKBC at the lowest rate, loses at the highest"
     for level, first, second in (
         (LEADS_AT[0], "SPBLF", "FKBC"),
         (LEADS_AT[-1], "FKBC", "SPBLF"),
@@ -150,7 +149,7 @@ def _leader_lines(curves: Curves) -> Iterator[Line]:
         for motion in curves:
             a, b = (_mean_at(curves[motion][m], level) for m in (first, second))
             if a is not None and b is not None:
-                what, why = f"{motion} at H {level:g}", "our FKBC has less error at low rates too"
+                what, why = f"{motion} at H {level:g}", "our FKBC wins at both"
                 ours = f"{first} {a:.3g}, {second} {b:.3g} cm"
                 yield judge_claim("Figure 7", claim, what, "yes", ours, a < b, why=why)
 
@@ -173,14 +172,14 @@ def _arm_lines(number: int, rows: list[ArmRow]) -> Iterator[Line]:
         own = row.method == "IKBP as printed"
         what = f"Table {number}, {row.method} at H {row.entropy:.2f}"
         if motion != "walk":
-            where, claim = "Tables 3 and 4", "ballet, left arm, cm and degrees: all methods"
+            where, claim = "Tables 3, 4", "ballet: all methods, cm and degrees"
         elif own:
-            where, claim = f"Table {number}", f"walk, left arm, {unit}: IKBP"
+            where, claim = f"Table {number}", f"walk: IKBP, {unit}"
         else:
-            where, claim = "Tables 1 and 2", "walk, cm and degrees: SPBLF, FKBC, IBKF, DWT"
+            where, claim = "Tables 1, 2", "walk: SPBLF, FKBC, IBKF, DWT, cm and degrees"
         yield _arm_line(where, claim, what, row.printed, row.literal, row.ours)
         if own and number == 1:
-            claim += " with every integer counted"
+            claim += " by every integer"
             yield _arm_line(where, claim, what, row.printed, row.counted, None)
 
 
@@ -214,9 +213,9 @@ def _method_lines(curves: Curves, extras: Extras) -> Iterator[Line]:
         yield judge_claim(
             "Section 5.2", "IKBP: k = 2 takes fewer bits than k = 1", motion, "good results",
             f"{ours} bits at k = 0, 1, 2", bits[2] < bits[1],
-            why="k = 1 minimizes the acceleration that the text minimizes",
+            why="k = 1 minimizes the acceleration",
         )  # fmt: skip
-    where, claim = "Sections 4.3 and 6", "FKBC: compensation lowers the error; cut files decode"
+    where, claim = "Sections 4.3, 6", "FKBC: compensation lowers the error; cut files decode"
     for motion, methods in curves.items():
         a, b = (_mean_at(methods[m], COMPENSATED_AT) for m in ("FKBC", "FKBC, no compensation"))
         if a is not None and b is not None:
