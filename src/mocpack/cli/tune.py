@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mocpack import _api, rate, tuning
-from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
+from mocpack.bench.report.trial_picture import draw_trials
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import SourceOptions
@@ -188,7 +188,6 @@ def _report(
         print_json([result], to_stderr=console.stderr)
         return
     console.print(_table(tuning.pareto_front(found.trials), best, goal.metric, unit))
-    console.print(sketch_trials(found.trials, best, best.codec.tuning_axes))
     console.print(
         f"best of {len(found.trials)} trials: {codec_spec(best.codec)}\n"
         f"{goal.metric} {_format_error(best)} {unit}, {format_size(best.size)}",

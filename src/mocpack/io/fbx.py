@@ -21,7 +21,7 @@ from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps
 from mocpack.io.text import make_unique
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
+from mocpack.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
 from mocpack.take_data import Track, split_scales
 from mocpack.texts import shorten_text
 
@@ -149,10 +149,7 @@ def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float |
             tuple(shorten_text(name, MAX_NAME) for name in response["names"]),
             tuple(response["parents"]),
             rest["translation"],
-            channels=tuple(
-                DEFAULT_ROOT if j in set(moving) else DEFAULT_JOINT
-                for j in range(len(response["names"]))
-            ),
+            channels=default_channels(len(response["names"]), moving),
             rest=rotations.normalize(rest["rotation"]),
         ),
         rotations.normalize(pose["rotation"]),

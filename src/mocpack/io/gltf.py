@@ -21,7 +21,7 @@ from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.text import make_unique
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
+from mocpack.skeleton import MAX_NAME, Skeleton, default_channels
 from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
@@ -324,7 +324,6 @@ def _build_skeleton(
     document: Document, nodes: Nodes, joint_nodes: list[int], moving: Sequence[int], unit: float
 ) -> Skeleton:
     column = {node: j for j, node in enumerate(joint_nodes)}
-    moves = set(moving)
     ends = sorted(
         (column[nodes.parents[n]], n)
         for n, node in enumerate(document.items("nodes"))
@@ -336,9 +335,7 @@ def _build_skeleton(
         nodes.translation[joint_nodes] * unit,
         nodes.translation[[n for _, n in ends]].reshape(-1, 3) * unit,
         tuple(j for j, _ in ends),
-        channels=tuple(
-            DEFAULT_ROOT if j in moves else DEFAULT_JOINT for j in range(len(joint_nodes))
-        ),
+        channels=default_channels(len(joint_nodes), moving),
         rest=nodes.rotation[joint_nodes],
     )
 
