@@ -81,11 +81,6 @@ def tune(
     return TuningResult(_best(goal, trials), tuple(trials))
 
 
-def expected_trials(clip: AnyClip, codec: Codec, *, effort: str = "default") -> int | None:
-    """Return about how many settings a search tries; None if unknown."""
-    return codec.expected_trials(clip, effort=effort)
-
-
 def find_metric(name: str) -> Metric:
     """Return a metric by its key or its alias."""
     known = {metric.key: metric for metric in METRICS}

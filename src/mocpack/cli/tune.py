@@ -155,7 +155,7 @@ def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> 
     """Run the search with a bar that shows the best trial so far and the time left."""
     if jobs < 0:
         raise UsageError(f"--jobs must be at least 0, got {jobs}")
-    expected = tuning.expected_trials(clip, start, effort=effort) or 0
+    expected = start.expected_trials(clip, effort=effort) or 0
     seen: list[Trial] = []
     with make_progress_bar() as bar:
         task = bar.add_task(f"tuning {start.codec_id}", total=expected)

@@ -142,10 +142,7 @@ class Windows:
     def read(self, index: int, out: F32) -> F32:
         """Write a window to a float32 array `out` (rows, width); return it."""
         clip_position, start, mirrored = self.locate(index)
-        clip, stop = (
-            self.clips[clip_position],
-            min(start + self._reach[clip_position], self._frames[clip_position]),
-        )
+        clip, stop = self.clips[clip_position], self._stop(clip_position, start)
         plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
         if self.cache is not None:
             self.cache.write_window(clip, start, stop, plan, out)

@@ -265,8 +265,9 @@ class DatagramEndpoint:
             self.drop(key, NAME_IN_USE)
             return
         try:
+            # the round trip of datagrams is not known
             peer.performer = self._relay.add_performer(
-                peer.address, data, peer.performer, _unknown_round_trip
+                peer.address, data, peer.performer, lambda: 0.0
             )
         except (FormatError, UsageError) as error:
             self.drop(key, str(error)[:100])
@@ -352,10 +353,6 @@ class DatagramEndpoint:
             for performer in self._relay.list_performers(peer.address.stage):
                 if not peer.subscriptions.setdefault(performer.id, _Subscription()).has_hello:
                     peer.answer(ITEMS + pack_item(performer.id, performer.hello))
-
-
-def _unknown_round_trip() -> float:
-    return 0.0
 
 
 def _get_text(request: dict[str, Any], key: str) -> str:

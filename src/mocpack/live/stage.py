@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import json
 import math
 import re
 import struct
@@ -15,6 +14,7 @@ from typing import Any
 
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.live.address import split_address
+from mocpack.live.report import read_json
 
 SUBPROTOCOL = "mocpack.live.2"
 ROLES = ("send", "watch", "record")
@@ -149,13 +149,7 @@ def read_ping(message: str | bytes) -> float | None:
     >>> read_ping('{"ping": 12.5}'), read_ping("hello"), read_ping('{"ping": "x"}')
     (12.5, None, None)
     """
-    if len(message) > MAX_PING_BYTES:
-        return None
-    try:
-        fields = json.loads(message)
-    except (ValueError, RecursionError):
-        return None
-    return ping_value(fields) if isinstance(fields, dict) else None
+    return ping_value(read_json(message)) if len(message) <= MAX_PING_BYTES else None
 
 
 def ping_value(fields: Mapping[str, Any]) -> float | None:

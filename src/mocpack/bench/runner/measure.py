@@ -19,7 +19,6 @@ from mocpack.clip import AnyClip, Clip, measure_error
 from mocpack.codec import Codec
 from mocpack.codec_clip import drop_take_data
 from mocpack.errors import MocpackError, UsageError
-from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
 
 T = TypeVar("T")
@@ -189,8 +188,8 @@ def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
         "error_map": _error_map(clip, decoded),
         "worst_frame": frame,
         "worst_joint": clip.skeleton.names[error.worst_joint],
-        "original_bones": _bones(clip.frames(frame, frame + 1)),
-        "decoded_bones": _bones(decoded.frames(frame, frame + 1)),
+        "original_bones": _bones(clip, frame),
+        "decoded_bones": _bones(decoded, frame),
     }
 
 
@@ -209,11 +208,7 @@ def _largest_in_bins(values: F64, bins: int) -> F64:
     return np.asarray(np.maximum.reduceat(values, edges[:-1], axis=0))
 
 
-def _bones(pose: Clip) -> list[list[float]]:
-    """Return the bones of a one-frame clip as x y z x y z, in meters to a tenth of a millimeter."""
-    positions, world = pose.world()
-    ends = end_positions(pose.skeleton, positions, world)[0]
-    places = positions[0]
-    pairs = [(places[p], places[j]) for j, p in enumerate(pose.skeleton.parents) if p >= 0]
-    pairs += [(places[j], ends[e]) for e, j in enumerate(pose.skeleton.end_site_joints)]
-    return [[round(float(v), 4) for v in (*a, *b)] for a, b in pairs]
+def _bones(clip: Clip, frame: int) -> list[list[float]]:
+    """Return the bones in a frame as x y z x y z, in meters to a tenth of a millimeter."""
+    rounded: list[list[float]] = clip.bones([frame])[0].reshape(-1, 6).round(4).tolist()
+    return rounded
