@@ -266,7 +266,7 @@ def _parse_bytes(text: str) -> float:
 def _parse_below(
     value: str | float, units: dict[str, float], what: str, like: str, limit: str
 ) -> float:
-    """Return a number, or text with a unit, that must be above 0 and below a limit such as ``1e6 m``."""
+    """Return a number or text with a unit, above 0 and below a limit such as ``1e6 m``."""
     number = _parse_with_unit(value, units, what, like) if isinstance(value, str) else float(value)
     if not 0 < number < float(limit.partition(" ")[0]):
         raise UsageError(f"{what} must be above 0 and below {limit}, got {value!r}")

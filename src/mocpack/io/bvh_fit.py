@@ -30,8 +30,9 @@ def fit(clip: Clip) -> Clip:
 def list_children(skeleton: Skeleton) -> list[list[int]]:
     """Return the children of every joint."""
     children: list[list[int]] = [[] for _ in skeleton.names]
-    for j, parent in enumerate(skeleton.parents[1:], 1):
-        children[parent].append(j)
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            children[parent].append(j)
     return children
 
 

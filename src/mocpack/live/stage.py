@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from mocpack.errors import CorruptionError, UsageError
-from mocpack.live.address import split_address
 from mocpack.live.report import read_json
 
 SUBPROTOCOL = "mocpack.live.2"
@@ -86,6 +86,20 @@ class Tokens:
         # compare with all tokens, so that the time does not reveal which one matched
         matches = [hmac.compare_digest(given, one.encode()) for one in known]
         return any(matches)
+
+
+def split_address(url: str) -> SplitResult:
+    """Return the parts of an address; raise `UsageError` if it or its port is invalid.
+
+    >>> split_address("udp://127.0.0.1:9000").port
+    9000
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # urlsplit checks the port only when it is read
+    except ValueError as error:
+        raise UsageError(f"{url} is not a valid address: {error}") from error
+    return parts
 
 
 def is_loopback(host: str) -> bool:

@@ -11,13 +11,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from mocpack.errors import FormatError, UsageError
-from mocpack.live.address import split_address
 from mocpack.live.client import Event, Frame
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Receiver
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
-from mocpack.live.stage import is_loopback
+from mocpack.live.stage import is_loopback, split_address
 
 HELLO_INTERVAL_S = 1.0
 REPORT_INTERVAL_S = 0.05

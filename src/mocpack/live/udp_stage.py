@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from mocpack.errors import FormatError, UsageError
-from mocpack.live.address import split_address
 from mocpack.live.client import Event, Frame, StageDecoder, check_stage_address
 from mocpack.live.datagrams import (
     ITEMS,
@@ -24,7 +23,7 @@ from mocpack.live.datagrams import (
 from mocpack.live.relay import Relay
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
-from mocpack.live.stage import is_loopback
+from mocpack.live.stage import is_loopback, split_address
 from mocpack.live.udp import (
     HELLO_INTERVAL_S,
     INITIAL_REPEATS,
