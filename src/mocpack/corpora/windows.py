@@ -21,7 +21,7 @@ from mocpack.units import parse_size
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
 
 
-Plans = tuple[_core.WindowPlan, ...]
+WindowPlans = tuple[_core.WindowPlan, ...]
 
 
 class Windows:
@@ -94,13 +94,13 @@ class Windows:
         self._reach, self._step, self._stride = (
             values.tolist() for values in (stop_frame, self._steps, self._strides)
         )
-        self._clear_plans()
+        self._clear_window_plans()
         self.columns = self._check_skeletons()
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._open_cache(cache)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        native = ("_plans", "_skeletons")
+        native = ("_window_plans", "_skeletons")
         state = {name: value for name, value in vars(self).items() if name not in native}
         return _restore, (state,)
 
@@ -143,7 +143,9 @@ class Windows:
         """Write a window to a float32 array `out` (rows, width); return it."""
         clip_position, start, mirrored = self.locate(index)
         clip, stop = self.clips[clip_position], self._stop(clip_position, start)
-        plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
+        plan = (self._window_plans[clip_position] or self._get_window_plans(clip_position))[
+            mirrored
+        ]
         if self.cache is not None:
             self.cache.write_window(clip, start, stop, plan, out)
             return out
@@ -181,22 +183,24 @@ class Windows:
     def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
         """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
         _, start, mirrored = self.locate(index)
-        plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
+        plan = (self._window_plans[clip_position] or self._get_window_plans(clip_position))[
+            mirrored
+        ]
         _core.write_window_from_rows(plan, rows, float(start), out)
 
     def _stop(self, clip_position: int, start: int) -> int:
         """Return the frame after the last one that a window reads."""
         return int(min(start + self._reach[clip_position], self._frames[clip_position]))
 
-    def _get_plans(self, clip_position: int) -> Plans:
+    def _get_window_plans(self, clip_position: int) -> WindowPlans:
         """Return the plans of a clip, plain and mirrored; check that its frame times are even."""
         self._check_times(self.clips[clip_position])
-        found = self._plans[clip_position] = self._build_plans(
+        found = self._window_plans[clip_position] = self._build_window_plans(
             self._bases[clip_position], self._step[clip_position]
         )
         return found
 
-    def _build_plans(self, base: int, step: float) -> Plans:
+    def _build_window_plans(self, base: int, step: float) -> WindowPlans:
         """Return the plans for clips of one skeleton and frame rate."""
         key = base, step
         if key not in self._skeletons:
@@ -244,9 +248,9 @@ class Windows:
                 "packing, or exclude it with where="
             )
 
-    def _clear_plans(self) -> None:
-        self._plans: list[Plans | None] = [None] * len(self.clips)
-        self._skeletons: dict[tuple[int, float], Plans] = {}
+    def _clear_window_plans(self) -> None:
+        self._window_plans: list[WindowPlans | None] = [None] * len(self.clips)
+        self._skeletons: dict[tuple[int, float], WindowPlans] = {}
 
     def _open_cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):
@@ -270,5 +274,5 @@ def _check_positive(**given: float) -> None:
 def _restore(state: dict[str, Any]) -> Windows:
     made = Windows.__new__(Windows)
     vars(made).update(state)
-    made._clear_plans()
+    made._clear_window_plans()
     return made
