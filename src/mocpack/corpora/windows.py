@@ -143,9 +143,7 @@ class Windows:
         """Write a window to a float32 array `out` (rows, width); return it."""
         clip_position, start, mirrored = self.locate(index)
         clip, stop = self.clips[clip_position], self._stop(clip_position, start)
-        plan = (self._window_plans[clip_position] or self._get_window_plans(clip_position))[
-            mirrored
-        ]
+        plan = self._get_window_plans(clip_position)[mirrored]
         if self.cache is not None:
             self.cache.write_window(clip, start, stop, plan, out)
             return out
@@ -183,9 +181,7 @@ class Windows:
     def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
         """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
         _, start, mirrored = self.locate(index)
-        plan = (self._window_plans[clip_position] or self._get_window_plans(clip_position))[
-            mirrored
-        ]
+        plan = self._get_window_plans(clip_position)[mirrored]
         _core.write_window_from_rows(plan, rows, float(start), out)
 
     def _stop(self, clip_position: int, start: int) -> int:
@@ -194,10 +190,12 @@ class Windows:
 
     def _get_window_plans(self, clip_position: int) -> WindowPlans:
         """Return the plans of a clip, plain and mirrored; check that its frame times are even."""
-        self._check_times(self.clips[clip_position])
-        found = self._window_plans[clip_position] = self._build_window_plans(
-            self._bases[clip_position], self._step[clip_position]
-        )
+        found = self._window_plans[clip_position]
+        if found is None:
+            self._check_times(self.clips[clip_position])
+            found = self._window_plans[clip_position] = self._build_window_plans(
+                self._bases[clip_position], self._step[clip_position]
+            )
         return found
 
     def _build_window_plans(self, base: int, step: float) -> WindowPlans:
