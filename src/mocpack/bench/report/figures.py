@@ -1,4 +1,4 @@
-"""New figures of matplotlib, which the benches draw with (extras `bench` and `papers`)."""
+"""New matplotlib figures, for the extras `bench` and `papers`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of that size in inches."""
+    """Return an empty figure of this size in inches."""
     figures = require("matplotlib.figure", extra="bench", purpose="drawing what was measured")
     figure: Figure = figures.Figure(figsize=(width, height), layout="constrained")
     return figure
