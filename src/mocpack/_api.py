@@ -12,8 +12,8 @@ from mocpack.clip import AnyClip, Clip, VertexClip, check_coordinates
 from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
-    MAGIC,
     MemoryLimit,
+    is_packed,
     pack_scene,
     scene_parts,
 )
@@ -137,7 +137,7 @@ def read_contents(
     **options: Any,
 ) -> AnyClip:
     """Read a motion file from its bytes; `path` locates the files that it refers to."""
-    if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
+    if is_packed(data) or Path(path).suffix == ".mocp":
         return read_data(data, name=str(path), memory_limit=memory_limit, **options)
     return read_file(path, data=data, unit=_parse_unit(unit), **options)
 
@@ -157,7 +157,7 @@ def read_data(
     if not isinstance(data, bytes | bytearray | memoryview):
         raise UsageError(f"data must be bytes, got {data!r:.80}")
     data = bytes(data)
-    if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
+    if is_packed(data) or Path(name).suffix == ".mocp":
         fps = options.pop("fps", None)
         given = [option for option, value in options.items() if value is not None]
         if given:
@@ -338,7 +338,7 @@ def read_scene(
     """
     check_path("path", path)
     data = read_file_bytes(path)
-    if data[:1] != MAGIC[:1]:
+    if not is_packed(data):
         read_external = external_file_reader(path, allow_outside=allow_outside)
         reading["allow_outside"] = allow_outside
         names = list_clips_in_bytes(data, name=str(path), read_external=read_external)

@@ -509,9 +509,9 @@ class Clip(HasHeader, FrozenPickle):
         """Return the ends of every bone in some frames, (F, B, 2, 3), world positions in meters."""
         found = []
         for frame in frames:
-            pose = self[frame]
+            pose = self[frame].bake_scales()
             positions, world = pose.world()
-            ends = kinematics.end_positions(self.skeleton, positions, world)
+            ends = kinematics.end_positions(pose.skeleton, positions, world)
             found.append(bones(self.skeleton, positions[0], ends[0]))
         return np.array(found)
 
@@ -634,6 +634,14 @@ class Clip(HasHeader, FrozenPickle):
         True
         """
         return Clip(*derivations.mirror(self._samples, axis, pairs))
+
+    def bake_scales(self) -> Clip:
+        """Return the motion without scales; joints keep their world positions.
+
+        Constant uniform scales change the lengths of bones. Other scales turn into positions of
+        every joint.
+        """
+        return Clip(*derivations.bake_scales(self._samples)) if self.header.is_scaled else self
 
     def concat(self, *others: Clip) -> Clip:
         """Return this clip followed by others, each one frame after the end of the one before.

@@ -103,6 +103,11 @@ class ClipHeader(FrozenValue):
         return bool(self.scaled_joints) or self.skeleton.is_scaled
 
     @property
+    def has_uniform_scales(self) -> bool:
+        """Whether all scales are constant and uniform, like an armature's scale of 0.01."""
+        return not self.scaled_joints and self.skeleton.has_uniform_scales
+
+    @property
     def frame_rate(self) -> float:
         """Frames per second."""
         return 1.0 / self.frame_time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from numbers import Integral
@@ -194,6 +194,11 @@ class Skeleton(FrozenValue):
         return bool((self.scales != 1).any())
 
     @cached_property
+    def has_uniform_scales(self) -> bool:
+        """Whether every constant scale is positive and the same along all axes."""
+        return bool(self.scales.min(initial=1.0) > 0 and not np.ptp(self.scales, axis=1).any())
+
+    @cached_property
     def has_rest(self) -> bool:
         """Whether a joint has a rest rotation."""
         return bool((self.rest != rotations.IDENTITY).any())
@@ -268,6 +273,21 @@ class Skeleton(FrozenValue):
             self.rest[list(joints)],
             self.scales[list(joints)],
             self.hinges and self.hinges.remap_joints(kept),
+        )
+
+    def resize(self, sizes: F64) -> Skeleton:
+        """Return this skeleton without scales; `sizes` (J,) multiply lengths in joint frames."""
+        above = np.array([sizes[parent] if parent >= 0 else 1.0 for parent in self.parents])
+        hinges = self.hinges
+        if hinges is not None and hinges.slides.any():
+            lengths = np.where(hinges.slides, above[list(hinges.joints)], 1.0)
+            hinges = replace(hinges, limits=hinges.limits * lengths[:, np.newaxis])
+        return replace(
+            self,
+            offsets=self.offsets * above[:, np.newaxis],
+            end_sites=self.end_sites * sizes[list(self.end_site_joints), np.newaxis],
+            scales=np.zeros((0, 3)),
+            hinges=hinges,
         )
 
     @cached_property

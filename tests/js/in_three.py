@@ -1,5 +1,6 @@
 """Poses of glTF files as computed by three.js in Node.js."""
 
+import functools
 import json
 import os
 import shutil
@@ -26,9 +27,14 @@ def find_three():
 
 def pose(path, number, times):
     """Return the matrices (T, N, 4, 4) of the file's nodes, and their morph weights."""
+    return _pose(Path(path), number, tuple(map(float, times)))
+
+
+@functools.lru_cache(maxsize=32)
+def _pose(path, number, times):
     found = subprocess.run(
         ["node", str(SCRIPT), str(path), str(number)],
-        input=json.dumps(list(times)),
+        input=json.dumps(times),
         env=os.environ | {"MOCPACK_VIEWER": str(VIEWER)},
         capture_output=True,
         text=True,

@@ -53,6 +53,7 @@ class Clip(ctypes.Structure):
         ("offset", ctypes.c_uint64),
         ("stored_size", ctypes.c_uint64),
         ("base_offset", ctypes.c_uint64),
+        ("kind", ctypes.c_uint64),
     )
 
 

@@ -98,12 +98,12 @@ def require_clip(name: str, data: Path | None = None) -> Path:
     """Return the file of a clip; the error for a missing one says where to get it."""
     found = find_clip(name, data)
     if found is None:
-        raise UsageError(f"{describe_missing(name)}. {_advice(data)}")
+        raise UsageError(f"missing clip: {describe_missing(name)}. {_advice(data)}")
     return found
 
 
 def find_clips_of(names: Sequence[str], data: Path | None = None) -> dict[str, Path]:
-    """Return the files of the clips that exist; raise `UsageError` if none does."""
+    """Return the files of those clips that are present; raise `UsageError` if none is."""
     found = {name: path for name in names if (path := find_clip(name, data)) is not None}
     if not found:
         missing = "; ".join(map(describe_missing, names))
@@ -139,9 +139,9 @@ def load_any(name: str, data: Path | None = None) -> AnyClip:
 
 
 def describe_missing(name: str) -> str:
-    """Describe a missing clip: its file, what it shows, and the public database."""
+    """Return the file of a missing clip, what it shows, and its public database."""
     origin = ORIGINS.get(name) or ORIGINS[name.partition("/")[0]]
-    return f"there is no {name}{origin.suffix} ({origin.what}), from {origin.database}"
+    return f"{name}{origin.suffix} ({origin.what}; from {origin.database})"
 
 
 def source_size(path: Path) -> int:
@@ -161,14 +161,9 @@ def _places(data: Path | None) -> list[Path]:
 
 
 def _advice(data: Path | None) -> str:
-    if data is not None:
-        return f"Searched {data}"
-    if not COMMITTED.is_dir():
-        return (
-            "An installed mocpack has no clips: run it from a clone of its repository, which has "
-            "those of CMU, or set MOCPACK_DATA to a folder of clips"
-        )
-    named = data_folder()
-    if named is None:
-        return "Set MOCPACK_DATA to a folder that contains it"
-    return f"Searched {named} (MOCPACK_DATA) and {COMMITTED}"
+    looked = ", ".join(map(str, _places(data)))
+    clone = "" if COMMITTED.is_dir() else "; or run it in a clone, which has CMU's clips"
+    return (
+        "Save each under that name in a folder, such as FOLDER/cmu/49_02.bvh, and set "
+        f"MOCPACK_DATA=FOLDER or pass --data FOLDER{clone} (looked in {looked})"
+    )

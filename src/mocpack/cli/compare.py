@@ -30,6 +30,10 @@ def run(
     source_options: SourceOptions,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
+    papers: Annotated[
+        bool,
+        typer.Option("--papers", help="Also print metrics that only papers use, like eps_x."),
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Compare two motions; prints every metric, the worst joints and the worst frames.
@@ -63,7 +67,7 @@ def run(
         print_json([pair | bound | comparison.to_dict()])
     else:
         verdict = comparison.verdict(declared, angle)
-        files.stdout().print(f"{verdict}\n\n{comparison.table()}")
+        files.stdout().print(f"{verdict}\n\n{comparison.table(papers=papers)}")
     if broken is not None:
         print_error(broken)
         return 1

@@ -19,14 +19,18 @@ from mocpack.cli.inputs import (
     find_sources,
     output_paths,
 )
+from mocpack.cli.notes import describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError, name_errors
+from mocpack.presets import body_size
 from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
+
+MAX_BODY_SHARE = 0.1  # of the body's size; a larger bound gets a warning
 
 
 def run(
@@ -121,6 +125,8 @@ def _compress(
         "hinges_found": clip.metadata.get("hinges_found", {}),
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
+        "notes": describe_assumptions(clip.metadata),
+        "warning": _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
@@ -143,10 +149,10 @@ def _describe_target(codec: Codec, target: Target, declared: float | None) -> st
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
         return f"{' and '.join(given)}, with {codec.codec_id}"
-    if codec.error_bound is not None:
-        return f"{codec.codec_id} with its default max_error, {format_length(codec.error_bound)}"
+    if declared is not None:
+        return f"max_error {format_length(declared)}, the default of {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
-    return f"{codec.codec_id} with its own parameters" + (own and f" ({own})")
+    return codec.codec_id + (own and f" with {own}")
 
 
 def _advice(clip: AnyClip, spec: str) -> str:
@@ -154,6 +160,15 @@ def _advice(clip: AnyClip, spec: str) -> str:
     if not isinstance(clip, VertexClip) or spec != AUTO_CODEC:
         return ""
     return "; --codec latent-spline makes vertices smaller, with an error"
+
+
+def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
+    """Return a warning if a bound was probably meant in another unit, like 1m for 1mm."""
+    size = body_size(clip)
+    if bound is None or not 0 < MAX_BODY_SHARE * size < bound:
+        return None
+    allowed, body = format_length(bound), format_length(size)
+    return f"warning: a maximum error of {allowed} is large for a body of {body}; check the unit"
 
 
 def _scale(value: float | None, factor: float) -> float | None:
@@ -176,7 +191,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"guessed length unit: {', '.join(guesses)}; use --unit to set it")
+    notes += join_notes(rows)
     for row in rows:
+        if row.get("warning"):
+            notes.append(f"{row['input']}: {row['warning']}")
         if row.get("hinges_found"):
             notes.append(f"{row['input']}: found hinges {', '.join(row['hinges_found'])}")
         if row.get("full_turns_dropped"):

@@ -20,6 +20,7 @@ from mocpack.cli.batch import (
 )
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.terminal import print_json
+from mocpack.clip import Clip
 from mocpack.errors import HingeWarning, UsageError, name_errors
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
 
@@ -38,13 +39,14 @@ def run(
         str | None,
         typer.Option(
             "--as",
-            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos or csv for "
-            "robots, amass for bodies.",
+            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos, csv or "
+            "bones-seed for robots, amass or humanml3d for bodies.",
         ),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Decode the intact part of a truncated file.")
     ] = False,
+    bake_scales: options.BakeScales = False,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
@@ -58,7 +60,7 @@ def run(
     sources = find_sources(inputs, PACKED_EXTENSIONS)
     outputs = output_paths(sources, output, suffix)
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
-    settings = {"suffix": suffix, "dialect": dialect}
+    settings = {"suffix": suffix, "dialect": dialect, "bake_scales": bake_scales}
     work = [
         Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, force)
         for source, path in zip(sources, outputs, strict=True)
@@ -104,6 +106,7 @@ def _decompress(
     force: bool,
     suffix: str,
     dialect: str | None,
+    bake_scales: bool,
     reading: dict[str, Any],
 ) -> None:
     """Decompress one file."""
@@ -119,6 +122,8 @@ def _decompress(
     data = files.read_input(source)
     with name_errors(source):
         clip = _api.decode(data, **reading)
+    if bake_scales and isinstance(clip, Clip):
+        clip = clip.bake_scales()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HingeWarning)
         if output == files.PIPE or Path(output).suffix != suffix:

@@ -99,11 +99,12 @@ def run(
         files.write_output(data, output, force=force)
     else:
         _api.write(_api.decode(data), output)
+    size = len(data) if suffix == ".mocp" else Path(output).stat().st_size
     if as_json:
-        print_json([_facts(edit, handles, len(data))], to_stderr=output == files.PIPE)
+        print_json([_facts(edit, handles, size)], to_stderr=output == files.PIPE)
         return 0
     console = files.stderr() if output == files.PIPE else files.stdout()
-    console.print(_describe_edit(edit, handles), markup=False)
+    console.print(_describe_edit(edit, handles, size), markup=False)
     return 0
 
 
@@ -157,7 +158,7 @@ def _parse_weights(texts: list[str]) -> dict[str | int, float]:
     return weights
 
 
-def _describe_edit(edit: Edit, handles: list[Handle]) -> str:
+def _describe_edit(edit: Edit, handles: list[Handle], size: int) -> str:
     """Describe the error of each handle, the joints that moved, and the frames that changed."""
     rotated = [h.rotation is not None for h in handles]
     lines = [
@@ -174,7 +175,7 @@ def _describe_edit(edit: Edit, handles: list[Handle]) -> str:
         lines.append(
             f"frames {edit.frames.start} to {edit.frames.stop - 1} changed by at least 1 mm"
         )
-    lines.append(f"size {format_size(len(edit.spline.pack()))}")
+    lines.append(f"size {format_size(size)}")
     return "\n".join(lines)
 
 

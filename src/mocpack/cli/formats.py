@@ -31,7 +31,7 @@ def run(as_json: options.Json = False) -> int:
     table = make_table(*columns, left=columns)
     for row in rows:
         read, write, several = ("yes" if row[key] else "" for key in ("read", "write", "several"))
-        write = write or ", ".join(f"--as {name}" for name in row["dialects"])
+        write = ", ".join([write] * bool(write) + [f"--as {name}" for name in row["dialects"]])
         files_of = " ".join(row["extensions"]) or "by content"
         table.add_row(row["format"], files_of, read, write, several, row["needs"])
     files.stdout().print(table)

@@ -18,7 +18,7 @@ from mocpack.cli.reading import SourceOptions
 from mocpack.cli.tables import scene_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
-from mocpack.container import MAGIC, pack_scene
+from mocpack.container import is_packed, pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import AUTO_CODEC
 from mocpack.scene import shift_start
@@ -36,7 +36,7 @@ class Part:
 
     @property
     def is_packed(self) -> bool:
-        return self.data[:1] == MAGIC[:1]
+        return is_packed(self.data)
 
 
 def run(

@@ -187,9 +187,10 @@ def _report(
             result["reception"] = asdict(card.reception(best.size))
         print_json([result], to_stderr=console.stderr)
         return
+    of = f" of {len(found.trials)} trials" if len(found.trials) > 1 else ""
     console.print(_table(tuning.pareto_front(found.trials), best, goal.metric, unit))
     console.print(
-        f"best of {len(found.trials)} trials: {codec_spec(best.codec)}\n"
+        f"best{of}: {codec_spec(best.codec)}\n"
         f"{goal.metric} {_format_error(best)} {unit}, {format_size(best.size)}",
     )
     if card is not None:
@@ -203,6 +204,8 @@ def _report(
 def codec_spec(codec: Codec) -> str:
     """Return the codec_spec string that builds this codec."""
     params = non_default_params(codec)
+    for name in set(codec.lengths) & set(params):
+        params[name] = f"{1000 * params[name]!r}mm"
     words = [f"{name}={v if isinstance(v, str) else json.dumps(v)}" for name, v in params.items()]
     return codec.codec_id + (":" if words else "") + ",".join(words)
 

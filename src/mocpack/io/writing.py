@@ -136,7 +136,12 @@ def _fit_to_format(clip: AnyClip, chosen: Format) -> AnyClip:
     if not isinstance(clip, Clip) or "all" in chosen.holds:
         return clip
     if clip.header.is_scaled and "scales" not in chosen.holds:
-        raise UnsupportedClipError(f"{chosen.name} cannot hold scales, but this clip has some")
+        if not clip.header.has_uniform_scales:
+            raise UnsupportedClipError(
+                f"{chosen.name} cannot hold scales, and those of this clip are animated or not "
+                "uniform; turn them into joint positions with --bake-scales (clip.bake_scales())"
+            )
+        clip = clip.bake_scales()
     if clip.take_data.times is not None and "times" not in chosen.holds:
         raise UnsupportedClipError(
             f"{chosen.name} needs evenly spaced frames, but this clip has uneven times; "

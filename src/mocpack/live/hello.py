@@ -62,7 +62,7 @@ class Hello:
         if self.header.is_scaled:
             raise UnsupportedClipError(
                 "live streams do not transmit scales, and this skeleton has some: apply them with "
-                "mocpack.codec_clip.bake_scales"
+                "clip.bake_scales()"
             )
         if not 1e-6 <= self.max_error <= 1:
             raise UsageError(f"max_error must be in 1e-6..1 meters, got {self.max_error}")

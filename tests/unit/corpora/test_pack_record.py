@@ -61,7 +61,12 @@ def test_an_archive_of_the_same_files_is_known_with_what_was_refused(files, arch
 
 
 def test_other_files_and_other_packing_make_another_archive(files, archive, tmp_path):
-    assert read_rejected(parts(files, PackOptions(target=FAST.target, keys=True)), archive) is None
+    assert (
+        read_rejected(
+            parts(files, PackOptions(target=FAST.target, reading={"unit": "cm"})), archive
+        )
+        is None
+    )
     assert read_rejected(parts({"take0": files["take0"]}), archive) is None
     mocpack.write(walk(0.1, seed=9), files["take1"])
     assert read_rejected(parts(files), archive) is None

@@ -45,12 +45,11 @@ def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes
 
 def test_whatever_changes_a_part_changes_its_name(takes):
     first = names(PackPlan.make(takes, FAST))
-    assert not set(names(PackPlan.make(takes, PackOptions(target={"max_error": "1mm"})))) & set(
-        first
-    )
-    assert not set(names(PackPlan.make(takes, PackOptions(target=FAST.target, keys=True)))) & set(
-        first
-    )
+    for options in (
+        PackOptions(target={"max_error": "1mm"}),
+        PackOptions(target=FAST.target, reading={"unit": "cm"}),
+    ):
+        assert not set(names(PackPlan.make(takes, options))) & set(first)
     other = replace(PackPlan.make(takes, FAST), version="0")
     assert not set(names(other)) & set(first)
     mocpack.write(walk(0.1, seed=9), takes["take1"])
@@ -213,8 +212,8 @@ def test_a_plan_goes_through_its_file(takes):
         (lambda lines: [*lines, b'{"clip": 3}\n'], "line 5 clip 3"),
         (lambda lines: [lines[0], lines[2], lines[1]], "plan.jsonl sorted"),
         (
-            lambda lines: [lines[0].replace(b'"keys": false', b'"keys": 0'), *lines[1:]],
-            "line 1 keys 0",
+            lambda lines: [lines[0].replace(b'"codec": "auto"', b'"codec": 0'), *lines[1:]],
+            "line 1 codec 0",
         ),
         (
             lambda lines: [lines[0].replace(b'"codec"', b'"coded"'), *lines[1:]],

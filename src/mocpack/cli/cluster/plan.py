@@ -25,12 +25,11 @@ def run(
     ],
     *,
     encoding: Encoding,
-    keys: options.KeyPoses = False,
     reading: Reading,
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments(), keys))
+    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments()))
     files.check_not_input(output, found.files.values())
     if not output.endswith(".jsonl"):
         raise UsageError(f"--output must end in .jsonl, got {output}")

@@ -25,7 +25,6 @@ def run(
     *,
     encoding: Encoding,
     archive: ArchiveOptions,
-    keys: options.KeyPoses = False,
     add: Annotated[
         bool, typer.Option("--append", help="Add clips to an existing archive.")
     ] = False,
@@ -49,7 +48,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files into one archive with a catalog of its clips."""
-    packing = PackOptions(*encoding.parse(), reading.to_arguments(), keys)
+    packing = PackOptions(*encoding.parse(), reading.to_arguments())
     in_parts = resume or engine is not None or address is not None
     if add and in_parts:
         raise UsageError("--append cannot be combined with --resume or --engine")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +18,7 @@ from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
 from mocpack.live import RateControl, Sender
-from mocpack.live.client import send_frames
+from mocpack.live.client import Frame, send_frames
 from mocpack.live.sources import ClipSource, LineSource, Source, open_source
 from mocpack.live.udp import send_frames_udp
 from mocpack.live.udp_stage import is_stage, send_frames_udp_stage
@@ -89,6 +90,16 @@ def _open(
     return ClipSource(clip, speed, loop=loop)
 
 
+async def _announce(frames: AsyncIterator[Frame], to: str) -> AsyncIterator[Frame]:
+    """Yield the frames; print a line when the first is sent, after the connection is open."""
+    is_first = True
+    async for frame in frames:
+        if is_first:
+            files.stderr().print(f"sending to {to}; press Ctrl-C to stop")
+        is_first = False
+        yield frame
+
+
 async def _send(
     source: Source,
     to: str,
@@ -99,7 +110,7 @@ async def _send(
     try:
         header = await source.header()
         sender = Sender(header, bound, rate_control=rate_control)
-        moving = source.frames(header)
+        moving = _announce(source.frames(header), to)
         token, plain = access.read_token(), access.plain_udp
         if to.startswith("udp://") and is_stage(to):
             return await send_frames_udp_stage(to, sender, moving, token=token, plain=plain)
