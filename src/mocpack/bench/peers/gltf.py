@@ -60,7 +60,7 @@ class Gltfpack(GltfPeer):
     """
 
     codec_id = "gltfpack"
-    quality: ClassVar[Quality] = Quality("bits", 4, 16, grows=-1, integer=True)
+    quality: ClassVar[Quality] = Quality("bits", 4, 16, error_sign=-1, integer=True)
     bits: int = 12
 
     def __post_init__(self) -> None:
