@@ -68,9 +68,6 @@ Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Q
 	return multiply(about(solve(m, r)), world);
 }
 
-const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
-const double LEEWAY = 0.8;	 // of the largest angle, that a target may be turned from the source
-
 // The rotation on the way from one to another that is at most so many radians from the first.
 Quat near(Quat from, Quat to, double most)
 {
@@ -162,7 +159,7 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
-		double most = (leeway.max_angle > 0 ? LEEWAY * leeway.max_angle : FARTHEST) / unit;
+		double most = (leeway.max_angle > 0 ? leeway.share * leeway.max_angle : leeway.max_turn) / unit;
 		aim.channels[c] += change[c] > most ? most : change[c] < -most ? -most : change[c];
 		aim.channels[c] = track.held(c, aim.channels[c]);
 	}
@@ -264,9 +261,9 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 					? above_hinges(scene, track.joint, t, faithful, scene.turn_price[t])
 					: compensated(rig, scene, track.joint, t, faithful, leeway.inertia);
 	if (leeway.world_angle > 0 && compensate)
-		aim.world = near(scene.rotation[scene.at(track.joint, t)], aim.world, LEEWAY * leeway.world_angle);
+		aim.world = near(scene.rotation[scene.at(track.joint, t)], aim.world, leeway.share * leeway.world_angle);
 	else if (leeway.max_angle > 0 && compensate)
-		aim.world = near(faithful, aim.world, LEEWAY * leeway.max_angle);
+		aim.world = near(faithful, aim.world, leeway.share * leeway.max_angle);
 	if (track.clamped_hinges)
 	{
 		Quat local = multiply(conjugate(above), aim.world);

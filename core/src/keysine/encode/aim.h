@@ -52,6 +52,8 @@ struct Leeway
 	double inertia;		// square meters that a squared radian stands for, away from the source's own rotation
 	double price;		// the same in squared allowances, where hinges are in play, at first
 	double world_angle; // radians between a joint's rotation in the world and the source's; 0: any
+	double share;		// of max_angle and world_angle, that a target may be turned
+	double max_turn;	// radians that a hinge is turned, where max_angle is 0
 };
 
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.

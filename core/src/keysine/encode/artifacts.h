@@ -8,6 +8,8 @@ namespace mocpack
 namespace keysine
 {
 
+const double JITTER_HERTZ = 30; // frequency above which energy is jitter: docs/metrics.md
+
 // Jitter of a motion and skate of each planted foot, over what is tolerated; above 1 is seen.
 struct Artifacts
 {

@@ -14,13 +14,6 @@ namespace keysine
 namespace
 {
 
-const int RETRIES = 6;		  // of the search, each aiming further inside
-const int32_t HARD_STEP = 16; // finer ones tell that points are hardly kept inside, which is dear
-const int32_t SKETCH_STEPS[2] = {7, 9};
-const int LIMB_TRIES = 10;	// of a limb whose hinges strain, before its whole block is coded again
-const int FINER = 40;		// plain rounding with ever finer steps, after those
-const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
-
 } // namespace
 
 BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
@@ -139,7 +132,7 @@ bool BlockCoder::code_span(const Span& span, const Way& way, const KeptHinges* k
 	if (!kept || !span.limb)
 		return tracks_of(span);
 	// the whole block was coded with these shares, and its limbs were relieved then too
-	tracks_left_ = LIMB_TRIES * plan_.track_count;
+	tracks_left_ = size_t(e_.constants.limb_tries) * plan_.track_count;
 	return tracks_of(span, true) && (!strained() || relieve_limb(span)) && !strained();
 }
 
@@ -176,8 +169,8 @@ bool BlockCoder::code(size_t b)
 		fill_scene(&scene_, e_, frames_);
 	filled_ = keys_;
 	set_hinge_way();										   // which the tries below change
-	tracks_left_ = size_t(MOST_TRIES) * plan_.track_count + 1; // a block without tracks is coded once, too
-	for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1) && tracks_left_ > 0; ++tries)
+	tracks_left_ = size_t(e_.constants.block_tries) * plan_.track_count + 1; // a block without tracks is coded once, too
+	for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1) && tracks_left_ > 0; ++tries)
 	{
 		if (all_tracks() && !strained())
 			return true;
@@ -207,7 +200,7 @@ bool BlockCoder::relieve_limb(const Span& limb)
 {
 	bool inside = true;
 	keep_hinges(hinges_before_);
-	for (int tries = 0; tries < LIMB_TRIES && inside && strained() && tracks_left_ > 0; ++tries)
+	for (int tries = 0; tries < int(e_.constants.limb_tries) && inside && strained() && tracks_left_ > 0; ++tries)
 	{
 		for (int32_t t = 0; t < n_; ++t)
 			relieve(e_, scene_, t, strained_[t], tries);
@@ -293,7 +286,7 @@ bool BlockCoder::track(size_t t)
 		return roughly(track, step);
 	bool inside = search_inside(track, step);
 	const bool has_targets = track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !guarded(e_, track);
-	if (inside && *step > HARD_STEP && has_targets && !sketch_ && !race_ &&
+	if (inside && *step > int32_t(e_.constants.hard_step) && has_targets && !sketch_ && !race_ &&
 		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
 	return (inside || rounded(track, step)) && finish(track, *step);
@@ -302,13 +295,13 @@ bool BlockCoder::track(size_t t)
 bool BlockCoder::search_inside(const Track& track, int32_t* step)
 {
 	double scale = 1.0;
-	for (int attempt = 0; attempt < RETRIES && scale <= 8.0; ++attempt)
+	for (int attempt = 0; attempt < int(e_.constants.search_retries); ++attempt)
 	{
 		*step = searched(track, scale);
 		double worst = settle(track, *step);
 		if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
 			return true;
-		scale *= 1.02 * std::sqrt(worst);
+		scale *= e_.constants.retry_margin * std::sqrt(worst);
 	}
 	return false;
 }
@@ -333,7 +326,7 @@ bool BlockCoder::search_elsewhere(const Track& track, int32_t* step)
 
 bool BlockCoder::roughly(const Track& track, int32_t* step)
 {
-	*step = UNIT_STEP + 8;
+	*step = UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves);
 	for (int32_t c = 0; c < track.channels; ++c)
 		round_channel(track, c, e_.steps[*step]);
 	settle(track, *step);
@@ -377,17 +370,15 @@ void BlockCoder::note(const Track& track, int32_t step)
 
 bool BlockCoder::rounded(const Track& track, int32_t* step)
 {
-	for (int attempt = 0; attempt < FINER; ++attempt)
+	const int32_t uncompensated = UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves);
+	for (*step = UNIT_STEP; *step < FINEST_STEP; ++*step)
 	{
-		if (attempt == FINER / 4 && !guarded(e_, track))
+		if (*step == uncompensated && !guarded(e_, track))
 			prepare(track, Target::SOURCE);
-		*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 		for (int32_t c = 0; c < track.channels; ++c)
 			round_channel(track, c, e_.steps[*step]);
 		if (settle(track, *step) <= 1.0)
 			return true;
-		if (guarded(e_, track) && attempt >= HINGE_FINER)
-			break;
 	}
 	std::memset(strained_, POINT_STRAIN, size_t(n_));
 	return false;
@@ -433,7 +424,7 @@ void BlockCoder::find_strains(int32_t guards)
 		{
 			const float* at = start_ + 3 * i * width_ + t;
 			float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
-			if (!(u > float(STRAINED)))
+			if (!(u > float(e_.constants.strained_share)))
 				continue;
 			strained_here_ = true;
 			strained_[t] = uint8_t(strained_[t] | (i < guards ? POINT_STRAIN : GUARD_STRAIN));
@@ -550,11 +541,10 @@ int32_t BlockCoder::searched(const Track& track, double scale)
 	settings.quartic_penalty *= weight_;
 	settings.rounding += rounding_;
 	if (sketch_ && settings.excess_penalty > 0)
-		settings.sweeps = 0, settings.greedy = 1, settings.coarsest_step = SKETCH_STEPS[0],
-		settings.finest_step = SKETCH_STEPS[1];
+		settings.sweeps = 0, settings.greedy = 1, ++settings.coarsest_step;
 	else if (sketch_)
 		settings.sweeps = 1;
-	Found found = search_block(problem, settings, e_.steps, found_, search_);
+	Found found = search_block(problem, settings, e_.constants, e_.steps, found_, search_);
 	cost_ = found.cost;
 	bool any = false;
 	for (int32_t c = 0; c < track.channels; ++c)

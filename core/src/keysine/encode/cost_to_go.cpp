@@ -14,7 +14,6 @@ namespace keysine
 namespace
 {
 
-const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
 const double ALMOST = 1e-9;			   // of a diagonal, that is added to it so that it stays positive
 
 // What costs so little, for a displacement within the bound or a turn of a tenth of a radian, is nothing but
@@ -91,7 +90,7 @@ void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s,
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
 	Quat world = scene.rotation[scene.at(joint, t)];
 	double bound = s.bound * (rig.shares ? rig.shares[joint] : 1.0), shell = s.shell_factor * bound;
-	double origin = s.excess_penalty > 0 ? ORIGIN_WEIGHT : FREE_ORIGIN_WEIGHT;
+	double origin = s.excess_penalty > 0 ? ORIGIN_WEIGHT : over_square(s.origin_share);
 	costs.add_point({0, 0, 0}, origin * over_square(bound));
 	for (int a = 0; a < 3; ++a)
 	{

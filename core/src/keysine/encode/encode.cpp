@@ -11,15 +11,7 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int ALL_WEIGHTS = 3; // tries from which on all are made
-const double NEAR_BEST = 1.005;
-// Roundings that are tried besides, where all is; where there are hinges, the first few always.
-const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
-// Other shares of what may remain above hinges, and prices of taking it back.
-const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1, 3}, {1.5, 0.3}, {1.5, 1}, {0.7, 1}, {2.2, 1}};
-const int FEW_HINGE_WAYS = 2; // of all efforts but the longest, the first few: other prices save most
 const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
-const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
 
 // A way to search a whole block, and what it cost.
 struct KeptWay
@@ -53,13 +45,13 @@ class GroupCoder
 		group_ = group, all_keys_ = keys, dst_ = dst, dst_size_ = dst_size;
 		length_of_group_ = e_.grouping.length(group);
 		least_ = e_.least_splits, most_ = e_.usable_splits[group];
-		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
+		while (most_ > least_ && size_t(e_.constants.min_block_frames) << most_ > length_of_group_)
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
 		span_count_ = find_spans(plan_, spans_, branches_);
 		block_.set_spans(spans_, span_count_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
-		const bool tries_all = s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0;
+		const bool tries_all = s.exhaustive && s.thorough && s.excess_penalty > 0;
 		if (tries_all)
 			find_all();
 		else
@@ -112,7 +104,7 @@ class GroupCoder
 	bool by_limb() const
 	{
 		const mocpack_KeysineSettings& s = e_.job.settings;
-		return e_.hinged && s.weight_tries && s.weight_tries < ALL_WEIGHTS && s.excess_penalty > 0;
+		return e_.hinged && s.weight_tries && !s.thorough && s.excess_penalty > 0;
 	}
 
 	// Every number of blocks; then with those that come near the smallest, every block in several ways.
@@ -121,7 +113,7 @@ class GroupCoder
 		double costs[MAX_SPLITS + 1];
 		for (int splits = least_; splits <= most_; ++splits)
 			attempt(splits, 0), costs[splits] = cost_;
-		double near = NEAR_BEST * best_cost_;
+		double near = e_.constants.near_best * best_cost_;
 		for (int splits = least_; splits <= most_; ++splits)
 			if (costs[splits] <= near)
 				attempt_by_block(splits);
@@ -163,7 +155,7 @@ class GroupCoder
 	{
 		if (!begin_attempt(splits))
 			return false;
-		Race race(plan_, symbols_, spent_);
+		Race race(e_.constants, plan_, symbols_, spent_);
 		block_.set_race(&race);
 		bool found = true;
 		for (int32_t b = 0; b < symbols_.shape.blocks && found; ++b)
@@ -265,19 +257,21 @@ class GroupCoder
 					break;
 				best.doublings = side * k;
 			}
-		try_others(cheaper, &best, e_.hinged && most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+		try_others(cheaper, &best);
 	}
 
 	// Other shares and prices of what hinges take back, then roundings, then penalties.
-	template <typename Try> void try_others(Try cheaper, Way* best, int few) const
+	template <typename Try> void try_others(Try cheaper, Way* best) const
 	{
-		int ways = by_limb() ? FEW_HINGE_WAYS : 100;
-		for (const HingeWay& hinges : OTHER_HINGE_WAYS)
-			if (e_.hinged && ways-- > 0 && cheaper(Way{best->doublings, best->rounding, hinges}))
+		const double price = e_.constants.hinge_price_ratio, slack = e_.constants.hinge_slack_ratio;
+		const HingeWay ways[] = {{1, 1 / price}, {1, price}, {slack, 1}, {1 / slack, 1}};
+		int left = !e_.hinged ? 0 : by_limb() ? 2 : 4; // other prices save most
+		for (const HingeWay& hinges : ways)
+			if (left-- > 0 && cheaper(Way{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
-		int tried = 0;
-		for (float rounding : OTHER_ROUNDINGS)
-			if (tried++ < few && cheaper(Way{best->doublings, rounding, best->hinges}))
+		const float change = float(e_.constants.rounding_change);
+		for (float rounding : {-change, change})
+			if (cheaper(Way{best->doublings, rounding, best->hinges}))
 				best->rounding = rounding;
 		const int doublings = best->doublings;
 		for (int k = -1; k <= 1; k += 2)
@@ -329,8 +323,7 @@ class GroupCoder
 				block_.put_aside(kept_limb_, span, true);
 				return true;
 			};
-			try_others(cheaper, &way,
-					   e_.hinged && e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+			try_others(cheaper, &way);
 			block_.put_aside(kept_limb_, span, false);
 			Span upper = upper_half(plan_, span);
 			if (upper.empty() || by_limb())

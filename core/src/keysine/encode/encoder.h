@@ -2,12 +2,14 @@
 #pragma once
 #include "keysine/decode/head.h"
 #include "keysine/encode/aim.h"
+#include "keysine/encode/constants.h"
 #include "keysine/encode/encode.h"
 #include "keysine/encode/search.h"
 
 struct mocpack_KeysineEncoder
 {
 	mocpack_KeysineJob job;
+	mocpack::keysine::Constants constants;
 	mocpack::keysine::Grouping grouping;
 	mocpack::keysine::Plan plan;
 	mocpack::keysine::Rig rig;

@@ -21,11 +21,7 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int UNCOMPENSATED = 4;		// from so much finer on, tracks aim at their true rotation
-const double INSIDE = 0.998;		// of the squared allowance, that the linear estimate may fill
-const double SMALLEST_ERROR = 0.15; // of what is expected, in steps
-const double FINER_BITS = 6.0;		// what it costs to say that a grid is finer
-const size_t MOST_PLACES = 81;		// around a target, of four channels
+const size_t MOST_PLACES = 81; // around a target, of four channels
 
 // One more track of one of the ways that are kept.
 struct Proposal
@@ -107,7 +103,7 @@ class GridCoder
 		for (int32_t w = 0; w < most_; ++w)
 			frames_[w] = frame;
 		fill_scene(&now_.scene, e_, frames_);
-		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
+		for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1); ++tries)
 		{
 			if (find_ways())
 				return true;
@@ -219,10 +215,11 @@ class GridCoder
 		const Track& track = plan_.tracks[t];
 		predict(track, w);
 		size_t before = proposed_;
-		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED || e_.hinged);
+		const int32_t uncompensated = int32_t(e_.constants.compensated_octaves);
+		set_problem(&problem_, e_, now_.scene, track, w, finer < uncompensated || e_.hinged);
 		for (; finer <= MAX_REFINEMENT && proposed_ == before; ++finer)
 		{
-			if (finer == UNCOMPENSATED && !e_.hinged)
+			if (finer == uncompensated && !e_.hinged)
 				set_problem(&problem_, e_, now_.scene, track, w, false);
 			add_places(track, e_.steps[e_.job.grid_steps[t]], finer, w);
 		}
@@ -241,7 +238,7 @@ class GridCoder
 			model_->forecast.difference(0, column) = change;
 			expected_[c] = double(numbers_[column]) + change;
 			double error = double(model_->levels.mean(column)) / 256.0;
-			rate_[c] = 1.0 / (error > SMALLEST_ERROR ? error : SMALLEST_ERROR);
+			rate_[c] = 1.0 / (error > e_.constants.grid_min_error ? error : e_.constants.grid_min_error);
 		}
 	}
 
@@ -264,14 +261,14 @@ class GridCoder
 			}
 			count *= 3;
 		}
-		double start = now_.bits[w] + (finer ? FINER_BITS + double(finer * track.channels) : 0.0);
+		double start = now_.bits[w] + (finer ? e_.constants.grid_finer_bits + double(finer * track.channels) : 0.0);
 		for (int32_t k = 0; k < count; ++k)
 		{
 			int32_t offsets[4], rest = k;
 			for (int32_t c = 0; c < track.channels; ++c, rest /= 3)
 				offsets[c] = rest % 3 - 1;
 			double worst = excess(track.channels, offsets);
-			if (worst > INSIDE)
+			if (worst > e_.constants.grid_inside)
 				continue;
 			Proposal* p = proposals_ + proposed_++;
 			p->way = w, p->bits = start, p->place = {};

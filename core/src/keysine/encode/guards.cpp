@@ -11,12 +11,6 @@ namespace keysine
 namespace
 {
 
-const double LEAST_ROOM = 0.02; // of what may remain, however much of it is already lost
-const double LESS_SLACK = 0.75, MUCH_LESS_SLACK = 0.4, MORE_SLACK = 1.6;
-const int SLACK_TRIES = 4,
-		  GUARD_TRIES = 10; // after which hinges count less and less; guards as much as points
-const double HIGHER_PRICE = 4;
-
 bool bounded(const mocpack_KeysineEncoder& e)
 {
 	return e.job.settings.excess_penalty > 0;
@@ -29,7 +23,8 @@ double scale_of(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t t, 
 	if (!bounded(e))
 		return 1.0;
 	double room = e.job.settings.room * scene.slack[t], left = room - after.remaining(y);
-	return 1.0 / std::sqrt(left > LEAST_ROOM * room ? left : LEAST_ROOM * room);
+	const double least = e.constants.min_room * room;
+	return 1.0 / std::sqrt(left > least ? left : least);
 }
 
 Vec3 moved(const Scene& scene, int32_t joint, int32_t t)
@@ -72,16 +67,17 @@ void relieve(const mocpack_KeysineEncoder& e, const Scene& scene, int32_t t, int
 {
 	if (strain == NO_STRAIN)
 		return;
-	if (strain == GUARD_STRAIN && tries < GUARD_TRIES)
+	const Constants& c = e.constants;
+	if (strain == GUARD_STRAIN && tries < int(c.limb_tries))
 	{
-		scene.slack[t] *= MORE_SLACK;
+		scene.slack[t] /= c.slack_ratio;
 		return;
 	}
-	scene.slack[t] *= tries < GUARD_TRIES ? LESS_SLACK : MUCH_LESS_SLACK;
-	if (tries < SLACK_TRIES)
+	scene.slack[t] *= c.slack_ratio;
+	if (tries < int(c.slack_tries))
 		return;
 	double shell = SHELL / e.job.settings.bound;
-	scene.turn_price[t] = HIGHER_PRICE * (scene.turn_price[t] + shell * shell);
+	scene.turn_price[t] = c.strained_ratio * (scene.turn_price[t] + shell * shell);
 	fill_costs(e.plan, e.rig, e.job.settings, scene, t);
 }
 

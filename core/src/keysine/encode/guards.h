@@ -14,9 +14,6 @@ inline int32_t most_guards(const mocpack_KeysineEncoder& encoder)
 	return encoder.most_hinged + 1 + MAX_TURNS;
 }
 
-const int MOST_TRIES = 24;	  // of a block or key in which hinges cannot take back what was left above them
-const double STRAINED = 0.97; // of its allowance, that a point exceeds where nothing can be rounded any more
-
 enum Strain
 {
 	NO_STRAIN = 0,

@@ -91,6 +91,9 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	mocpack_KeysineEncoder* e = arena.allocate<mocpack_KeysineEncoder>(1);
 	std::memset(static_cast<void*>(e), 0, sizeof(*e));
 	e->job = *job;
+	e->constants = Constants();
+	if (job->constants)
+		std::memcpy(static_cast<void*>(&e->constants), job->constants, sizeof e->constants);
 	e->grouping = {job->frame_count, job->group_count, job->first_frame_alone};
 	if (!e->grouping.valid())
 		return nullptr;
@@ -111,7 +114,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	e->leeway = {most, inertia,
 				 inertia / (job->settings.bound * job->settings.bound) +
 					 (most > 0 ? job->settings.angle_price / (most * most) : 0.0),
-				 job->settings.world_angle};
+				 job->settings.world_angle, e->constants.angle_leeway, e->constants.max_hinge_turn};
 	e->usable_splits = arena.allocate<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->grouping.longest_group() > size_t(MAX_BLOCK_FRAMES) << e->least_splits)

@@ -37,10 +37,6 @@ void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& enc
 namespace
 {
 
-// Times the first price of a turn and that of shell points: a frame has failed several times where it is
-// paid.
-const double STRAINED_PRICE = 1000;
-
 // They are looked at many times, by aims and for what is decoded.
 void place_points(const Rig& rig, int32_t joints, Scene* scene)
 {
@@ -91,7 +87,7 @@ void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_
 	if (!encoder.hinged)
 		return;
 	const double shell = SHELL / job.settings.bound;
-	scene->strained_price = STRAINED_PRICE * (encoder.leeway.price + shell * shell);
+	scene->strained_price = encoder.constants.strained_price * (encoder.leeway.price + shell * shell);
 	for (int32_t t = 0; t < scene->count; ++t)
 		scene->slack[t] = 1.0, scene->turn_price[t] = encoder.leeway.price;
 	for (size_t h = 0; h < s.hinge_count; ++h)

@@ -14,8 +14,7 @@ namespace keysine
 namespace
 {
 
-const int CANDIDATES = 3; // changes that a repair evaluates exactly
-const int32_t AROUND = 4; // frequencies from a change, that are looked at again
+const int32_t MAX_CANDIDATES = 8; // changes that a repair evaluates exactly
 
 int32_t size_of(int32_t value)
 {
@@ -30,8 +29,11 @@ int32_t least(int32_t a, int32_t b)
 class Block
 {
   public:
-	Block(const Problem& problem, const mocpack_KeysineSettings& settings, void* scratch)
-		: p_(problem), s_(settings)
+	Block(const Problem& problem, const mocpack_KeysineSettings& settings, const Constants& constants,
+		  void* scratch)
+		: p_(problem), s_(settings), c_(constants),
+		  candidates_(least(int32_t(constants.repair_candidates), MAX_CANDIDATES)),
+		  around_(int32_t(constants.redo_frequencies))
 	{
 		int32_t cells = p_.points * p_.stride, pairs = p_.channels * (p_.channels + 1) / 2;
 		float* at = static_cast<float*>(scratch);
@@ -58,7 +60,7 @@ class Block
 		{
 			int32_t changes = changes_follow ? repair() : 0;
 			if (!s_.sweeps || (sweep && s_.excess_penalty > 0 && worst() > 1.0f) ||
-				(!sweep && all_bits() > 1.6f * best + 20.0f))
+				(!sweep && all_bits() > hopeless(best)))
 				break;
 			changes += descend();
 			if (!changes)
@@ -66,6 +68,12 @@ class Block
 			predict_level(1);
 		}
 		return {price_ + all_bits(), worst(), step};
+	}
+
+	// What costs more is not searched further, where the best so far costs this.
+	float hopeless(float best) const
+	{
+		return float(c_.hopeless_ratio) * best + float(c_.hopeless_bits);
 	}
 
 	const int32_t* values() const
@@ -333,7 +341,7 @@ class Block
 		move(c, k, float(units));
 		price_ = new_price;
 		for (int32_t d = 0; d < p_.channels; ++d)
-			for (int32_t near = k > AROUND ? k - AROUND : 0; near <= k + AROUND && near < p_.n; ++near)
+			for (int32_t near = k > around_ ? k - around_ : 0; near <= k + around_ && near < p_.n; ++near)
 				rows_[d].changed[near] = 1;
 	}
 
@@ -343,7 +351,7 @@ class Block
 		int32_t made = 0;
 		while (s_.excess_penalty > 0 && made < s_.repairs && worst() > 1.0f)
 		{
-			int32_t channel[CANDIDATES], frequency[CANDIDATES], found = screen(channel, frequency);
+			int32_t channel[MAX_CANDIDATES], frequency[MAX_CANDIDATES], found = screen(channel, frequency);
 			float best = -1e-9f, best_price = 0;
 			int32_t at = -1, best_units = 0;
 			for (int32_t i = 0; i < found; ++i)
@@ -366,7 +374,7 @@ class Block
 	// The changes of one unit that promise most by the gradient, best first.
 	int32_t screen(int32_t* channel, int32_t* frequency)
 	{
-		float gain[CANDIDATES];
+		float gain[MAX_CANDIDATES];
 		int32_t found = 0;
 		for (int32_t c = 0; c < p_.channels; ++c)
 		{
@@ -376,12 +384,12 @@ class Block
 			{
 				float slope = slopes[k];
 				float promise = std::fabs(slope) * size_;
-				if (found == CANDIDATES && promise <= gain[found - 1])
+				if (found == candidates_ && promise <= gain[found - 1])
 					continue;
 				promise -= bits_of_change(c, k, slope > 0 ? -1 : 1);
-				if (promise <= 0 || (found == CANDIDATES && promise <= gain[found - 1]))
+				if (promise <= 0 || (found == candidates_ && promise <= gain[found - 1]))
 					continue;
-				int32_t at = found < CANDIDATES ? found++ : found - 1;
+				int32_t at = found < candidates_ ? found++ : found - 1;
 				for (; at > 0 && gain[at - 1] < promise; --at)
 					gain[at] = gain[at - 1], channel[at] = channel[at - 1], frequency[at] = frequency[at - 1];
 				gain[at] = promise, channel[at] = c, frequency[at] = k;
@@ -438,6 +446,8 @@ class Block
 
 	const Problem& p_;
 	const mocpack_KeysineSettings& s_;
+	const Constants& c_;
+	const int32_t candidates_, around_;
 	bool multiplied_ = false; // moves with each other, which stay the same
 	float size_ = 1, price_ = 0;
 	int32_t step_ = 0;
@@ -476,16 +486,16 @@ size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
 	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
 }
 
-Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings, const double* steps,
-				   int32_t* coefficients, void* scratch)
+Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
+				   const Constants& constants, const double* steps, int32_t* coefficients, void* scratch)
 {
 	const int32_t guess = problem.near->known_step(problem.t, problem.b);
 	const uint16_t* table = problem.near->step_table(problem.t, problem.b, guess);
-	Block block(problem, settings, scratch);
+	Block block(problem, settings, constants, scratch);
 	Found best = {1e30f, 0, -1};
 	bool inside = false;
 	int32_t first = settings.coarsest_step, last = settings.finest_step;
-	for (int32_t step = first; step < 62; ++step)
+	for (int32_t step = first; step < FINEST_STEP; ++step)
 	{
 		Found found = block.solve(step, float(steps[step]), best.cost);
 		bool any = block.any();
@@ -501,10 +511,10 @@ Found search_block(const Problem& problem, const mocpack_KeysineSettings& settin
 						sizeof(int32_t) * size_t(problem.channels * problem.stride));
 		}
 		inside = inside || good;
-		if (inside && (step >= last || found.cost > 1.5f * best.cost + 10.0f || !any ||
+		if (inside && (step >= last || found.cost > block.hopeless(best.cost) || !any ||
 					   (settings.greedy && found.cost > best.cost)))
 			break;
-		if (step >= last + 16)
+		if (step >= last + int32_t(constants.finer_steps))
 			break;
 	}
 	return best;
