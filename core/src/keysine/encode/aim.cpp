@@ -1,6 +1,8 @@
 // The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
 #include "keysine/encode/aim.h"
 
+#include <cstring>
+
 #include "keysine/decode/limits.h"
 #include "keysine/decode/rotation.h"
 
@@ -45,27 +47,21 @@ Vec3 small_turn(Quat from, Quat to)
 }
 
 // The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
-// since what is taken back is noise that costs bits.
+// since what is taken back is noise that costs bits. Solved in the joint's frame, where the points stand
+// still.
 Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Quat faithful, double inertia)
 {
-	Quat world = scene.rotation[scene.at(joint, t)];
-	Vec3 origin = scene.decoded_position[scene.at(joint, t)];
+	const Moments& moments = rig.moments[joint];
+	const size_t at = scene.at(joint, t);
+	const Quat world = scene.rotation[at], back = conjugate(world);
 	const double own = 2 * SHELL * SHELL + inertia;
-	double m[9] = {own, 0, 0, 0, own, 0, 0, 0, own};
-	Vec3 r = inertia * small_turn(world, faithful);
-	for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
-	{
-		const Point& point = rig.points[i];
-		if (point.weight == 0)
-			continue;
-		Vec3 v = rotate(world, point.offset);
-		double square = dot(v, v), w = point.weight;
-		r = r + w * cross(v, scene.place(i, t) - origin - v);
-		m[0] += w * (square - v.x * v.x), m[4] += w * (square - v.y * v.y), m[8] += w * (square - v.z * v.z);
-		m[1] -= w * v.x * v.y, m[2] -= w * v.x * v.z, m[5] -= w * v.y * v.z;
-	}
-	m[3] = m[1], m[6] = m[2], m[7] = m[5];
-	return multiply(about(solve(m, r)), world);
+	double m[9];
+	std::memcpy(m, moments.second, sizeof m);
+	m[0] += own, m[4] += own, m[8] += own;
+	Vec3 r = cross(moments.first, rotate(back, scene.position[at] - scene.decoded_position[at]));
+	if (inertia > 0)
+		r = r + inertia * rotate(back, small_turn(world, faithful));
+	return multiply(world, about(solve(m, r)));
 }
 
 // The rotation on the way from one to another that is at most so many radians from the first.
@@ -290,6 +286,7 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	const double* w = inverse_axes;
 	double jacobian[9];
 	right_jacobian(v, jacobian);
+	const MatrixOf<double> world = as_matrix(aim.world);
 	for (int c = 0; c < 3; ++c)
 	{
 		const double* a = track.axes + 3 * c;
@@ -297,7 +294,7 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 		Vec3 turn = {jacobian[0] * a[0] + jacobian[1] * a[1] + jacobian[2] * a[2],
 					 jacobian[3] * a[0] + jacobian[4] * a[1] + jacobian[5] * a[2],
 					 jacobian[6] * a[0] + jacobian[7] * a[1] + jacobian[8] * a[2]};
-		aim.turn[c] = rotate(aim.world, turn);
+		aim.turn[c] = rotate(world, turn);
 	}
 	return aim;
 }

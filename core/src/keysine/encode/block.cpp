@@ -484,8 +484,7 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, 
 	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
 	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, target != Target::SOURCE, leeway);
 	Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
-	double world[9];
-	matrix_of(aim.world, world);
+	const MatrixOf<double> world = as_matrix(aim.world);
 	for (int32_t c = 0; c < track.channels; ++c)
 		aims_[c * stride_ + t] = aim.channels[c];
 	set_guards(e_, scene_, track, t, aim, guards_);
@@ -493,10 +492,7 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, 
 	for (int32_t i = 0, count = rig_points(e_, track); i < count; ++i)
 	{
 		const Point& point = rig_.points[first + i];
-		Vec3 o = point.offset;
-		Vec3 arm = {world[0] * o.x + world[1] * o.y + world[2] * o.z,
-					world[3] * o.x + world[4] * o.y + world[5] * o.z,
-					world[6] * o.x + world[7] * o.y + world[8] * o.z};
+		const Vec3 arm = rotate(world, point.offset);
 		double scale = 1.0 / point.allowance;
 		put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.place(first + i, t)));
 		for (int32_t c = 0; c < track.channels; ++c)

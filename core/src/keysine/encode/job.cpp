@@ -82,7 +82,7 @@ size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
 {
 	size_t joints = job->skeleton->joint_count;
 	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + joints * 21 * sizeof(double) +
-		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 12 * 64;
+		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * (16 + sizeof(Moments)) + job->group_count + 13 * 64;
 }
 
 mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)

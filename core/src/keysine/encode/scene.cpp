@@ -126,7 +126,7 @@ void turn_still(const Plan& plan, const Scene& scene, int32_t joint)
 double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, double* sum)
 {
 	Vec3 origin = scene.decoded_position[scene.at(joint, t)];
-	Quat world = scene.decoded_rotation[scene.at(joint, t)];
+	const MatrixOf<double> world = as_matrix(scene.decoded_rotation[scene.at(joint, t)]);
 	double worst = 0;
 	for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
 	{
