@@ -1,7 +1,7 @@
 /* Artifacts that a motion may have within its bound: jitter, and planted feet that skate. docs/metrics.md
  * defines both; mocpack.metrics measures them in Python. */
 #pragma once
-#include "keysine/encode/own_payload.h"
+#include "keysine/encode/written_payload.h"
 
 namespace mocpack
 {

@@ -6,7 +6,7 @@
 
 #include "common/simd_clones.h"
 #include "keysine/decode/rotation.h"
-#include "keysine/encode/aim.h"
+#include "keysine/encode/track_target.h"
 
 namespace mocpack
 {

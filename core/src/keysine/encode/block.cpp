@@ -18,8 +18,8 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	size_t group = e_.grouping.longest_group(),
 		   longest = group < size_t(MAX_BLOCK_FRAMES) ? group : size_t(MAX_BLOCK_FRAMES);
 	stride_ = padded(int32_t(longest));
-	size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
-	lay_out_scene(&scene_, arena, e_, int32_t(longest));
+	size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_extra_bounds(e_));
+	lay_out_motion_pair(&pair_, arena, e_, int32_t(longest));
 	lay_out_group(plan_, group, &symbols_, arena);
 	frames_ = arena->allocate<size_t>(stride);
 	sines_ = arena->allocate<double>(longest * stride);
@@ -39,7 +39,7 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	strained_ = arena->allocate<uint8_t>(stride);
 	strained_before_ = arena->allocate<uint8_t>(stride);
 	hinges_before_ = lay_out_hinges(arena);
-	guards_ = arena->allocate<Guard>(size_t(most_guards(e_)));
+	extra_bounds_ = arena->allocate<ExtraBound>(size_t(most_extra_bounds(e_)));
 	search_ = arena->allocate<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 	if (e_.wanted)
 		seen_wanted_ = arena->allocate<float>(plan_.channel_count * group),
@@ -101,9 +101,9 @@ void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) c
 		copy(series_ + c * size_t(stride_), kept.series + c * size_t(stride_), size_t(stride_));
 		copy(extents_ + c, kept.extents + c, 1);
 	}
-	const size_t from = scene_.at(span.first_joint, 0), to = scene_.at(span.end_joint, 0);
-	copy(scene_.decoded_position + from, kept.positions + from, to - from);
-	copy(scene_.decoded_rotation + from, kept.rotations + from, to - from);
+	const size_t from = pair_.at(span.first_joint, 0), to = pair_.at(span.end_joint, 0);
+	copy(pair_.decoded_position + from, kept.positions + from, to - from);
+	copy(pair_.decoded_rotation + from, kept.rotations + from, to - from);
 }
 
 void BlockCoder::report() const
@@ -132,11 +132,11 @@ bool BlockCoder::code(size_t b)
 	int32_t length = symbols_.lengths[b] + 1;
 	b_ = int32_t(b), from_ = from, keys_ = symbols_.keys + b * plan_.channel_count;
 	set_length(length);
-	scene_.count = length - 1;
+	pair_.count = length - 1;
 	for (int32_t t = 0; t + 1 < length; ++t)
 		frames_[t] = e_.grouping.key_frame(group_) + from + size_t(t) + 1;
 	if (filled_ != keys_)
-		fill_scene(&scene_, e_, frames_);
+		fill_source(&pair_, e_, frames_);
 	filled_ = keys_;
 	set_hinge_way();										   // which the tries below change
 	tracks_left_ = size_t(e_.constants.block_tries) * plan_.track_count + 1; // a block without tracks is coded once, too
@@ -145,7 +145,7 @@ bool BlockCoder::code(size_t b)
 		if (all_tracks() && !strained())
 			return true;
 		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-			relieve(e_, scene_, t, strained_[t], tries);
+			relieve(e_, pair_, t, strained_[t], tries);
 	}
 	return false;
 }
@@ -163,11 +163,11 @@ bool BlockCoder::tracks_of(const Span& span, bool may_strain)
 	for (int32_t j = span.first_joint; j < span.end_joint; ++j)
 	{
 		if (!moves(plan_, t, j))
-			place_still(plan_, scene_, j);
+			place_still(plan_, pair_, j);
 		else if (!track(t) || behind(t++))
 			return false;
 		if (!turns(plan_, t, j))
-			turn_still(plan_, scene_, j);
+			turn_still(plan_, pair_, j);
 		else if (!track(t) || behind(t++))
 			return false;
 		if (!may_strain && strained())
@@ -209,8 +209,8 @@ bool BlockCoder::track(size_t t)
 	if (strained_here_)
 		return roughly(track, step);
 	bool inside = search_inside(track, step);
-	const bool has_targets = track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !guarded(e_, track);
-	if (inside && *step > int32_t(e_.constants.hard_step) && has_targets && !sketch_ && !race_ &&
+	const bool has_targets = track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !is_near_hinge(e_, track);
+	if (inside && *step > int32_t(e_.constants.hard_step) && has_targets && !sketch_ && !budget_ &&
 		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
 	return (inside || rounded(track, step)) && finish(track, *step);
@@ -297,7 +297,7 @@ bool BlockCoder::rounded(const Track& track, int32_t* step)
 	const int32_t uncompensated = UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves);
 	for (*step = UNIT_STEP; *step < FINEST_STEP; ++*step)
 	{
-		if (*step == uncompensated && !guarded(e_, track))
+		if (*step == uncompensated && !is_near_hinge(e_, track))
 			prepare(track, Target::SOURCE);
 		for (int32_t c = 0; c < track.channels; ++c)
 			round_channel(track, c, e_.steps[*step]);
@@ -326,7 +326,7 @@ void BlockCoder::round_channel(const Track& track, int32_t c, double size)
 void BlockCoder::prepare(const Track& track, Target target)
 {
 	int32_t first = rig_.first[track.joint];
-	points_ = rig_points(e_, track) + guard_count(e_, track);
+	points_ = rig_points(e_, track) + extra_bound_count(e_, track);
 	clear_ends(start_, 3 * points_);
 	clear_ends(moves_, 3 * points_ * track.channels);
 	for (int32_t t = 0; t < n_; ++t)
@@ -335,7 +335,7 @@ void BlockCoder::prepare(const Track& track, Target target)
 		else
 			prepare_rotation(track, first, t, target);
 	strained_here_ = false;
-	if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
+	if (is_near_hinge(e_, track) && e_.job.settings.excess_penalty > 0)
 		find_strains(rig_points(e_, track));
 	for (int32_t c = 0; c < track.channels; ++c)
 		prepare_channel(track, c);
@@ -351,7 +351,7 @@ void BlockCoder::clear_ends(float* rows, int32_t count) const
 void BlockCoder::prepare_position(const Track& track, int32_t t)
 {
 	double channels[3];
-	aim_position(plan_, track, scene_, t, channels);
+	target_position(plan_, track, pair_, t, channels);
 	int32_t first = rig_points(e_, track);
 	double scale = 1.0 / rig_.allowance[track.joint];
 	Vec3 local = load_vec(track.base);
@@ -364,25 +364,25 @@ void BlockCoder::prepare_position(const Track& track, int32_t t)
 		Vec3 axis = load_vec(track.axes + 3 * c);
 		local = local + channels[c] * axis;
 		put(moves_ + 3 * c * points_ * width_ + t,
-			scale * (track.hinge < 0 ? axis : shift_of(plan_, track, scene_, t, c)));
+			scale * (track.hinge < 0 ? axis : shift_of(plan_, track, pair_, t, c)));
 	}
 	if (first)
 		put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
-										: scale * (placed(plan_, scene_, track.joint, t, local) -
-												   scene_.position[scene_.at(track.joint, t)]));
-	set_guards(e_, scene_, track, t, channels, guards_);
-	put_guards(track, t);
+										: scale * (placed(plan_, pair_, track.joint, t, local) -
+												   pair_.position[pair_.at(track.joint, t)]));
+	set_extra_bounds(e_, pair_, track, t, channels, extra_bounds_);
+	put_extra_bounds(track, t);
 }
 
-void BlockCoder::put_guards(const Track& track, int32_t t)
+void BlockCoder::put_extra_bounds(const Track& track, int32_t t)
 {
-	const Guard* guards = guards_;
+	const ExtraBound* extra_bounds = extra_bounds_;
 	int32_t first = rig_points(e_, track);
-	for (int32_t i = first; i < points_; ++i, ++guards)
+	for (int32_t i = first; i < points_; ++i, ++extra_bounds)
 	{
-		put(start_ + 3 * i * width_ + t, guards->start);
+		put(start_ + 3 * i * width_ + t, extra_bounds->start);
 		for (int32_t c = 0; c < track.channels; ++c)
-			put(moves_ + 3 * (c * points_ + i) * width_ + t, guards->moves[c]);
+			put(moves_ + 3 * (c * points_ + i) * width_ + t, extra_bounds->moves[c]);
 	}
 }
 
@@ -392,19 +392,19 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, 
 	if (target == Target::NEAREST)
 		leeway.inertia = 0;
 	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, target != Target::SOURCE, leeway);
-	Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
+	TrackTarget aim = target_rotation(plan_, rig_, track, inverse_axes, pair_, t, target != Target::SOURCE, leeway);
+	Vec3 origin = pair_.decoded_position[pair_.at(track.joint, t)];
 	const MatrixOf<double> world = as_matrix(aim.world);
 	for (int32_t c = 0; c < track.channels; ++c)
 		aims_[c * stride_ + t] = aim.channels[c];
-	set_guards(e_, scene_, track, t, aim, guards_);
-	put_guards(track, t);
+	set_extra_bounds(e_, pair_, track, t, aim, extra_bounds_);
+	put_extra_bounds(track, t);
 	for (int32_t i = 0, count = rig_points(e_, track); i < count; ++i)
 	{
 		const Point& point = rig_.points[first + i];
 		const Vec3 arm = rotate(world, point.offset);
 		double scale = 1.0 / point.allowance;
-		put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.place(first + i, t)));
+		put(start_ + 3 * i * width_ + t, scale * (origin + arm - pair_.place(first + i, t)));
 		for (int32_t c = 0; c < track.channels; ++c)
 			put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
 	}
@@ -481,12 +481,12 @@ double BlockCoder::settle(const Track& track, int32_t step)
 		track_translations(track, curve_ + 1, stride_, n_, places);
 		for (int32_t t = 0; t < n_; ++t)
 		{
-			scene_.decoded_position[scene_.at(track.joint, t)] =
-				placed(plan_, scene_, track.joint, t, places[t]);
-			double u = origin_excess(rig_, scene_, track.joint, t);
+			pair_.decoded_position[pair_.at(track.joint, t)] =
+				placed(plan_, pair_, track.joint, t, places[t]);
+			double u = origin_excess(rig_, pair_, track.joint, t);
 			worst = u > worst ? u : worst;
 			sum_ += u;
-			worst = with_guards(track, t, worst);
+			worst = with_extra_bounds(track, t, worst);
 		}
 		return worst;
 	}
@@ -494,21 +494,21 @@ double BlockCoder::settle(const Track& track, int32_t step)
 	int32_t parent = plan_.skeleton->parents[track.joint];
 	for (int32_t t = 0; t < n_; ++t)
 	{
-		scene_.decoded_rotation[scene_.at(track.joint, t)] =
-			parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
-		double u = worst_point(rig_, scene_, track.joint, t, &sum_);
+		pair_.decoded_rotation[pair_.at(track.joint, t)] =
+			parent < 0 ? turns_[t] : multiply(pair_.decoded_rotation[pair_.at(parent, t)], turns_[t]);
+		double u = worst_point(rig_, pair_, track.joint, t, &sum_);
 		worst = u > worst ? u : worst;
-		worst = with_guards(track, t, worst);
+		worst = with_extra_bounds(track, t, worst);
 	}
 	return worst;
 }
 
-double BlockCoder::with_guards(const Track& track, int32_t t, double worst) const
+double BlockCoder::with_extra_bounds(const Track& track, int32_t t, double worst) const
 {
 	double values[4];
 	for (int32_t c = 0; c < track.channels; ++c)
 		values[c] = curve_[c * stride_ + t + 1];
-	double u = guard_excess(e_, scene_, track, t, values);
+	double u = extra_bound_excess(e_, pair_, track, t, values);
 	return u > worst ? u : worst;
 }
 

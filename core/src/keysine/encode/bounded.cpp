@@ -172,7 +172,7 @@ bool BoundedEncoder::draft_grid(const RetryPolicy& policy, Draft* draft)
 
 bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* made)
 {
-	OwnPayload own;
+	WrittenPayload own;
 	made->is_grid = draft.is_grid;
 	return write_draft(task, draft, &made->payload) &&
 		   own.open(task, made->payload.data(), made->payload.size()) &&

@@ -12,7 +12,7 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
-#include "keysine/encode/guards.h"
+#include "keysine/encode/extra_bounds.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -32,10 +32,10 @@ struct Proposal
 	GridSample place;
 };
 
-// Ways to write the tracks of a frame so far, (ways, …) each. Slot w of the scene is what way w decodes to.
+// Ways to write the tracks of a frame so far, (ways, …) each. Slot w of the pair is what way w decodes to.
 struct Ways
 {
-	Scene scene;
+	MotionPair pair;
 	double* bits;		 // (ways)
 	double* differences; // (ways, channels) to the frame before, in steps
 	GridSample* places;	 // (ways, tracks)
@@ -50,11 +50,11 @@ class GridCoder
 	{
 		most_ = ways;
 		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
-		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_guards(e_));
-		lay_out_scene(&now_.scene, arena, e_, most_);
-		then_.scene = now_.scene; // the same source, decoded otherwise
-		then_.scene.decoded_position = arena->allocate<Vec3>(joints * most);
-		then_.scene.decoded_rotation = arena->allocate<Quat>(joints * most);
+		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_extra_bounds(e_));
+		lay_out_motion_pair(&now_.pair, arena, e_, most_);
+		then_.pair = now_.pair; // the same source, decoded otherwise
+		then_.pair.decoded_position = arena->allocate<Vec3>(joints * most);
+		then_.pair.decoded_rotation = arena->allocate<Quat>(joints * most);
 		for (Ways* side : {&now_, &then_})
 		{
 			side->bits = arena->allocate<double>(most);
@@ -102,13 +102,13 @@ class GridCoder
 	{
 		for (int32_t w = 0; w < most_; ++w)
 			frames_[w] = frame;
-		fill_scene(&now_.scene, e_, frames_);
+		fill_source(&now_.pair, e_, frames_);
 		for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1); ++tries)
 		{
 			if (find_ways())
 				return true;
 			for (int32_t w = 0; w < most_ && e_.hinged; ++w)
-				relieve(e_, now_.scene, w, POINT_STRAIN, tries); // which both sides share
+				relieve(e_, now_.pair, w, POINT_STRAIN, tries); // which both sides share
 		}
 		return false;
 	}
@@ -126,7 +126,7 @@ class GridCoder
 			}
 			else
 				for (int32_t w = 0; w < count_; ++w)
-					place_still(plan_, now_.scene, j, w);
+					place_still(plan_, now_.pair, j, w);
 			if (turns(plan_, t, j))
 			{
 				if (!extend(t++))
@@ -134,7 +134,7 @@ class GridCoder
 			}
 			else
 				for (int32_t w = 0; w < count_; ++w)
-					turn_still(plan_, now_.scene, j, w);
+					turn_still(plan_, now_.pair, j, w);
 		}
 		return true;
 	}
@@ -174,7 +174,7 @@ class GridCoder
 				then_.differences[size_t(kept) * plan_.channel_count + channel] =
 					double(best.place.number[c]) - double(numbers_[channel]);
 			}
-			if (settle_pose(e_, then_.scene, track, kept, values) > 1.0)
+			if (settle_pose(e_, then_.pair, track, kept, values) > 1.0)
 				continue;
 			then_.bits[kept] = best.bits;
 			then_.places[size_t(kept) * plan_.track_count + t] = best.place;
@@ -188,9 +188,9 @@ class GridCoder
 		size_t channels = plan_.channel_count, tracks = plan_.track_count;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
-			size_t a = now_.scene.at(j, from), b = now_.scene.at(j, to);
-			then_.scene.decoded_position[b] = now_.scene.decoded_position[a];
-			then_.scene.decoded_rotation[b] = now_.scene.decoded_rotation[a];
+			size_t a = now_.pair.at(j, from), b = now_.pair.at(j, to);
+			then_.pair.decoded_position[b] = now_.pair.decoded_position[a];
+			then_.pair.decoded_rotation[b] = now_.pair.decoded_rotation[a];
 		}
 		std::memcpy(then_.differences + size_t(to) * channels, now_.differences + size_t(from) * channels,
 					channels * sizeof(double));
@@ -216,11 +216,11 @@ class GridCoder
 		predict(track, w);
 		size_t before = proposed_;
 		const int32_t uncompensated = int32_t(e_.constants.compensated_octaves);
-		set_problem(&problem_, e_, now_.scene, track, w, finer < uncompensated || e_.hinged);
+		set_problem(&problem_, e_, now_.pair, track, w, finer < uncompensated || e_.hinged);
 		for (; finer <= MAX_REFINEMENT && proposed_ == before; ++finer)
 		{
 			if (finer == uncompensated && !e_.hinged)
-				set_problem(&problem_, e_, now_.scene, track, w, false);
+				set_problem(&problem_, e_, now_.pair, track, w, false);
 			add_places(track, e_.steps[e_.job.grid_steps[t]], finer, w);
 		}
 	}

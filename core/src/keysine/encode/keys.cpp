@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "keysine/encode/guards.h"
+#include "keysine/encode/extra_bounds.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -144,9 +144,9 @@ class KeyCoder
 	KeyCoder(const mocpack_KeysineEncoder* encoder, size_t count, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig), count_(int32_t(count))
 	{
-		lay_out_scene(&scene_, arena, e_, count_);
+		lay_out_motion_pair(&pair_, arena, e_, count_);
 		frames_ = arena->allocate<size_t>(count);
-		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
+		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_extra_bounds(e_));
 		lay_out_problem(&problem_, e_, arena);
 		gap_ = arena->allocate<double>(3 * points);
 		failed_ = arena->allocate<uint8_t>(encoder->job.group_count);
@@ -163,7 +163,7 @@ class KeyCoder
 			size_t length = size_t(k) % blocks ? e_.grouping.length(group) : 0;
 			frames_[k] = from + (length ? block_frame(length, e_.job.splits, size_t(k) % blocks) : 0);
 		}
-		fill_scene(&scene_, e_, frames_);
+		fill_source(&pair_, e_, frames_);
 		if (!e_.hinged)
 			return all_tracks(keys);
 		for (size_t t = 0; t < plan_.track_count; ++t)
@@ -173,11 +173,11 @@ class KeyCoder
 			std::memset(strained_, 0, size_t(count_));
 			bool good = all_tracks(keys), strained = false;
 			for (int32_t k = 0; k < count_; ++k)
-				strained = strained || strained_[k], relieve(e_, scene_, k, strained_[k], tries);
+				strained = strained || strained_[k], relieve(e_, pair_, k, strained_[k], tries);
 			if (good && !strained)
 				return true;
 			for (int32_t k = 0; k < count_ && !strained; ++k)
-				relieve(e_, scene_, k, POINT_STRAIN, tries);
+				relieve(e_, pair_, k, POINT_STRAIN, tries);
 			start_again();
 		}
 		return false;
@@ -207,11 +207,11 @@ class KeyCoder
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
 			if (!moves(plan_, t, j))
-				place_still(plan_, scene_, j);
+				place_still(plan_, pair_, j);
 			else if (!track(t++, keys))
 				return false;
 			if (!turns(plan_, t, j))
-				turn_still(plan_, scene_, j);
+				turn_still(plan_, pair_, j);
 			else if (!track(t++, keys))
 				return false;
 		}
@@ -225,7 +225,7 @@ class KeyCoder
 		int32_t* index = key_step(track);
 		for (int attempt = 0; !is_stopped(e_); ++attempt)
 		{
-			if (all(track, attempt < 2 * e_.constants.compensated_octaves || guarded(e_, track), keys))
+			if (all(track, attempt < 2 * e_.constants.compensated_octaves || is_near_hinge(e_, track), keys))
 				return true;
 			if (++*index >= STEPS)
 				return false;
@@ -266,8 +266,8 @@ class KeyCoder
 		const size_t channels = plan_.channel_count;
 		int32_t* key = keys + size_t(k) * channels + track.first_channel;
 		int32_t rounded[4], predicted[4];
-		set_problem(&problem_, e_, scene_, track, k, compensate);
-		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0 && !strained_[k])
+		set_problem(&problem_, e_, pair_, track, k, compensate);
+		if (is_near_hinge(e_, track) && e_.job.settings.excess_penalty > 0 && !strained_[k])
 			strained_[k] = strain_of(rig_points(e_, track));
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
@@ -300,18 +300,18 @@ class KeyCoder
 				return true;
 		}
 		// no step would do where there is a strain, so that the others go on
-		return nudge(track, k, rounded, key) || (guarded(e_, track) && strained_[k]);
+		return nudge(track, k, rounded, key) || (is_near_hinge(e_, track) && strained_[k]);
 	}
 
-	// Whether a point, or after the first so many a guard, is outside even at the target.
-	uint8_t strain_of(int32_t guards) const
+	// Whether a point, or after the first so many an extra bound, is outside even at the target.
+	uint8_t strain_of(int32_t extra_bounds) const
 	{
 		int strain = NO_STRAIN;
 		for (int32_t i = 0; i < problem_.points; ++i)
 		{
 			Vec3 off = load_vec(problem_.start + 3 * i);
 			if (dot(off, off) > e_.constants.strained_share)
-				strain |= i < guards ? POINT_STRAIN : GUARD_STRAIN;
+				strain |= i < extra_bounds ? POINT_STRAIN : EXTRA_BOUND_STRAIN;
 		}
 		return uint8_t(strain);
 	}
@@ -346,14 +346,14 @@ class KeyCoder
 		double values[4];
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[c];
-		return settle_pose(e_, scene_, track, k, values);
+		return settle_pose(e_, pair_, track, k, values);
 	}
 
 	const mocpack_KeysineEncoder& e_;
 	const Plan& plan_; // whose tracks' key steps, and those of the job's table, are refined
 	const Rig& rig_;
 	int32_t count_;
-	Scene scene_;
+	MotionPair pair_;
 	size_t* frames_;
 	PoseProblem problem_;
 	double* gap_;

@@ -15,7 +15,7 @@ KeptHinges BlockCoder::lay_out_hinges(Arena* arena) const
 void BlockCoder::keep_hinges(const KeptHinges& kept) const
 {
 	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-		kept.slack[t] = scene_.slack[t], kept.price[t] = scene_.turn_price[t];
+		kept.slack[t] = pair_.slack[t], kept.price[t] = pair_.turn_price[t];
 }
 
 bool BlockCoder::code_span(const Span& span, const Way& way, const KeptHinges* kept)
@@ -55,7 +55,7 @@ bool BlockCoder::relieve_limb(const Span& limb)
 	for (int tries = 0; tries < int(e_.constants.limb_tries) && inside && strained() && tracks_left_ > 0; ++tries)
 	{
 		for (int32_t t = 0; t < n_; ++t)
-			relieve(e_, scene_, t, strained_[t], tries);
+			relieve(e_, pair_, t, strained_[t], tries);
 		inside = tracks_of(limb, true);
 	}
 	for (int32_t t = 0; t < n_; ++t)
@@ -71,14 +71,14 @@ void BlockCoder::set_hinge_way()
 
 void BlockCoder::set_frame(int32_t t, double slack, double price)
 {
-	scene_.slack[t] = slack;
-	if (scene_.turn_price[t] == price)
+	pair_.slack[t] = slack;
+	if (pair_.turn_price[t] == price)
 		return;
-	scene_.turn_price[t] = price;
-	fill_costs(plan_, rig_, e_.job.settings, scene_, t);
+	pair_.turn_price[t] = price;
+	fill_costs(plan_, rig_, e_.job.settings, pair_, t);
 }
 
-void BlockCoder::find_strains(int32_t guards)
+void BlockCoder::find_strains(int32_t extra_bounds)
 {
 	for (int32_t i = 0; i < points_; ++i)
 		for (int32_t t = 0; t < n_; ++t)
@@ -88,7 +88,7 @@ void BlockCoder::find_strains(int32_t guards)
 			if (!(u > float(e_.constants.strained_share)))
 				continue;
 			strained_here_ = true;
-			strained_[t] = uint8_t(strained_[t] | (i < guards ? POINT_STRAIN : GUARD_STRAIN));
+			strained_[t] = uint8_t(strained_[t] | (i < extra_bounds ? POINT_STRAIN : EXTRA_BOUND_STRAIN));
 		}
 }
 

@@ -1,4 +1,4 @@
-// Tries to write a block, counted track by track, so that one that falls behind the cheapest ends early.
+// Counts the bits of a try track by track and ends it early once it needs many more than the cheapest one.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -39,11 +39,11 @@ class BitCounter
 	double total = 0;
 };
 
-class Race
+class BitBudget
 {
   public:
 	// spent: (2, tracks) bits up to each, of the cheapest try and as they were counted last
-	Race(const Constants& constants, const Plan& plan, const GroupSymbols& symbols, double* spent)
+	BitBudget(const Constants& constants, const Plan& plan, const GroupSymbols& symbols, double* spent)
 		: c_(constants), symbols_(counter_, plan, symbols.shape, symbols.rows), spent_(spent),
 		  tracks_(plan.track_count)
 	{
