@@ -18,7 +18,8 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	size_t group = e_.grouping.longest_group(),
 		   longest = group < size_t(MAX_BLOCK_FRAMES) ? group : size_t(MAX_BLOCK_FRAMES);
 	stride_ = padded(int32_t(longest));
-	size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_extra_bounds(e_));
+	size_t stride = size_t(stride_),
+		   points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_extra_bounds(e_));
 	lay_out_motion_pair(&pair_, arena, e_, int32_t(longest));
 	lay_out_group(plan_, group, &symbols_, arena);
 	frames_ = arena->allocate<size_t>(stride);
@@ -138,8 +139,9 @@ bool BlockCoder::code(size_t b)
 	if (filled_ != keys_)
 		fill_source(&pair_, e_, frames_);
 	filled_ = keys_;
-	set_hinge_way();										   // which the tries below change
-	tracks_left_ = size_t(e_.constants.block_tries) * plan_.track_count + 1; // a block without tracks is coded once, too
+	set_hinge_way(); // which the tries below change
+	tracks_left_ =
+		size_t(e_.constants.block_tries) * plan_.track_count + 1; // a block without tracks is coded once, too
 	for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1) && tracks_left_ > 0; ++tries)
 	{
 		if (all_tracks() && !strained())
@@ -209,7 +211,8 @@ bool BlockCoder::track(size_t t)
 	if (strained_here_)
 		return roughly(track, step);
 	bool inside = search_inside(track, step);
-	const bool has_targets = track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !is_near_hinge(e_, track);
+	const bool has_targets =
+		track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !is_near_hinge(e_, track);
 	if (inside && *step > int32_t(e_.constants.hard_step) && has_targets && !sketch_ && !budget_ &&
 		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
@@ -392,7 +395,8 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, 
 	if (target == Target::NEAREST)
 		leeway.inertia = 0;
 	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-	TrackTarget aim = target_rotation(plan_, rig_, track, inverse_axes, pair_, t, target != Target::SOURCE, leeway);
+	TrackTarget aim =
+		target_rotation(plan_, rig_, track, inverse_axes, pair_, t, target != Target::SOURCE, leeway);
 	Vec3 origin = pair_.decoded_position[pair_.at(track.joint, t)];
 	const MatrixOf<double> world = as_matrix(aim.world);
 	for (int32_t c = 0; c < track.channels; ++c)

@@ -1,8 +1,8 @@
 // One block of a group: closed loop down the skeleton, track by track.
 #pragma once
 #include "keysine/decode/curves.h"
-#include "keysine/encode/extra_bounds.h"
 #include "keysine/encode/bit_budget.h"
+#include "keysine/encode/extra_bounds.h"
 
 namespace mocpack
 {

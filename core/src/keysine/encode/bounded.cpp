@@ -108,7 +108,8 @@ void BoundedEncoder::remove_artifacts(Encoding* best)
 	RetryPolicy policy;
 	const Artifacts* seen = &best->artifacts;
 	Encoding made[2];
-	for (int tried = 1; retries_ && best->found() && seen->worst() > 1 && tried < int(c_.max_encodes); ++tried)
+	for (int tried = 1; retries_ && best->found() && seen->worst() > 1 && tried < int(c_.max_encodes);
+		 ++tried)
 	{
 		Encoding& now = made[tried % 2];
 		if (!next_policy(&task_, tried, *seen, &policy) || !attempt(method, policy, &now))
@@ -163,8 +164,8 @@ bool BoundedEncoder::draft_grid(const RetryPolicy& policy, Draft* draft)
 {
 	ClipPlan plan;
 	const double step = c_.grid_step * std::pow(c_.grid_step_ratio, policy.grid_level);
-	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {},
-							nullptr,	  policy.shares.data(), true, false};
+	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {}, nullptr, policy.shares.data(),
+							true,		  false};
 	return statistics_.make_plan(&task_, step * task_.target.max_error, UNIT_STEP, AXES_BITS, &plan) &&
 		   cut_motion(&task_, task_.motion, MOCPACK_KEYSINE_MAX_BLOCK_FRAMES, &request.groups) &&
 		   make_draft(&task_, request, draft);

@@ -14,7 +14,7 @@ namespace keysine
 namespace
 {
 
-const double ALMOST = 1e-9;			   // of a diagonal, that is added to it so that it stays positive
+const double ALMOST = 1e-9; // of a diagonal, that is added to it so that it stays positive
 
 // What costs so little, for a displacement within the bound or a turn of a tenth of a radian, is nothing but
 // rounding: where joints take back everything, next to nothing is left of large numbers.
@@ -162,8 +162,8 @@ void take_out_hinges(const Plan& plan, const JointHinges& hinges, const MotionPa
 
 } // namespace
 
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, const MotionPair& pair,
-				int32_t t)
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings,
+				const MotionPair& pair, int32_t t)
 {
 	double *work = pair.work, turn_price = pair.turn_price[t];
 	const mocpack_Skeleton& skeleton = *plan.skeleton;

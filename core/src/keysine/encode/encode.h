@@ -15,11 +15,11 @@ extern "C"
 	 * point's squared displacement over its squared allowance; penalties are bits. */
 	typedef struct mocpack_KeysineSettings
 	{
-		double bound;						 // allowance of every point, meters
+		double bound; // allowance of every point, meters
 		// joint origins: min(max_origin_share, origin_share * n^-falloff), n descendants
 		double origin_share, max_origin_share, origin_falloff;
-		double shell_factor;				 // on the allowance of shell points
-		double key_share; // of its allowance, that a key may use to come nearer to the key before
+		double shell_factor; // on the allowance of shell points
+		double key_share;	 // of its allowance, that a key may use to come nearer to the key before
 		double
 			key_price; // where nothing is bounded: in how many times the frames between keys its error counts
 		/* Where there are hinges, which cannot take back every error above them: what may remain of all u of

@@ -1,10 +1,10 @@
 // What the parts of the `keysine` encoder share: the clip, its plan and rig, and the settings.
 #pragma once
 #include "keysine/decode/head.h"
-#include "keysine/encode/track_target.h"
 #include "keysine/encode/constants.h"
 #include "keysine/encode/encode.h"
 #include "keysine/encode/search.h"
+#include "keysine/encode/track_target.h"
 
 struct mocpack_KeysineEncoder
 {
@@ -62,7 +62,8 @@ inline size_t group_bytes(const mocpack_KeysineEncoder& encoder)
 // How a group is split, the keys (blocks + 1, channels) between those at its ends, and its coefficients.
 bool write_group(TableWriter& writer, const Plan& plan, int32_t* keys, GroupSymbols* symbols);
 
-void lay_out_motion_pair(MotionPair* pair, Arena* arena, const mocpack_KeysineEncoder& encoder, int32_t count);
+void lay_out_motion_pair(MotionPair* pair, Arena* arena, const mocpack_KeysineEncoder& encoder,
+						 int32_t count);
 
 // Whether track t is the joint's translation, and whether it is its rotation.
 inline bool moves(const Plan& plan, size_t t, int32_t joint)

@@ -61,8 +61,8 @@ double hinge_error(const MotionPair& pair, const Track& track, int32_t c, int32_
 
 // Where points are outside, less may remain above. If that does not help, what hinges would have to take back
 // takes them too far: near poses where axes line up, turns are far from linear. The higher their price, the
-// less they are counted on, until the joints above leave nothing to them. Where only an extra bound is outside and
-// no point, it is too strict.
+// less they are counted on, until the joints above leave nothing to them. Where only an extra bound is
+// outside and no point, it is too strict.
 void relieve(const mocpack_KeysineEncoder& e, const MotionPair& pair, int32_t t, int strain, int tries)
 {
 	if (strain == NO_STRAIN)
@@ -102,7 +102,7 @@ int32_t extra_bound_count(const mocpack_KeysineEncoder& e, const Track& track)
 }
 
 void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
-				const TrackTarget& aim, ExtraBound* extra_bounds)
+					  const TrackTarget& aim, ExtraBound* extra_bounds)
 {
 	size_t at = pair.at(track.joint, t);
 	Vec3 shift = moved(pair, track.joint, t), turn = {0, 0, 0};
@@ -141,7 +141,7 @@ void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, c
 }
 
 void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
-				const double* channels, ExtraBound* extra_bounds)
+					  const double* channels, ExtraBound* extra_bounds)
 {
 	if (!e.hinged)
 		return;
@@ -156,8 +156,8 @@ void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, c
 		extra_bounds->moves[c] = scale * after.scaled(shift_of(e.plan, track, pair, t, c));
 }
 
-double extra_bound_excess(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
-					const double* values)
+double extra_bound_excess(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track,
+						  int32_t t, const double* values)
 {
 	size_t at = pair.at(track.joint, t);
 	double worst = 0, most = e.job.settings.max_angle;

@@ -37,20 +37,21 @@ inline bool is_near_hinge(const mocpack_KeysineEncoder& encoder, const Track& tr
 	return encoder.hinged && (track.hinge >= 0 || encoder.first_hinged[track.joint] >= 0);
 }
 
-// Points of the rig that bound a track: none where the extra_bounds tell all, since nothing is bounded exactly.
+// Points of the rig that bound a track: none where the extra_bounds tell all, since nothing is bounded
+// exactly.
 int32_t rig_points(const mocpack_KeysineEncoder& encoder, const Track& track);
 
 int32_t extra_bound_count(const mocpack_KeysineEncoder& encoder, const Track& track);
 
 // The extra_bounds of a rotation or a position track around its target in frame t.
-void set_extra_bounds(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track, int32_t t,
-				const TrackTarget& aim, ExtraBound* extra_bounds);
-void set_extra_bounds(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track, int32_t t,
-				const double* channels, ExtraBound* extra_bounds);
+void set_extra_bounds(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track,
+					  int32_t t, const TrackTarget& aim, ExtraBound* extra_bounds);
+void set_extra_bounds(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track,
+					  int32_t t, const double* channels, ExtraBound* extra_bounds);
 
 // The largest of their squares once a track stands decoded in the pair; values (channels) are its channels.
-double extra_bound_excess(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track, int32_t t,
-					const double* values);
+double extra_bound_excess(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track,
+						  int32_t t, const double* values);
 
 } // namespace keysine
 } // namespace mocpack

@@ -261,7 +261,8 @@ class GridCoder
 			}
 			count *= 3;
 		}
-		double start = now_.bits[w] + (finer ? e_.constants.grid_finer_bits + double(finer * track.channels) : 0.0);
+		double start =
+			now_.bits[w] + (finer ? e_.constants.grid_finer_bits + double(finer * track.channels) : 0.0);
 		for (int32_t k = 0; k < count; ++k)
 		{
 			int32_t offsets[4], rest = k;

@@ -252,7 +252,8 @@ class KeyCoder
 					uint8_t* own = failed_ + k / blocks;
 					*own = uint8_t(*own < level ? *own : level);
 					failures += level < int32_t(e_.constants.coarse_levels);
-					if (level < e_.least_splits || failures > groups / size_t(e_.constants.groups_per_failure))
+					if (level < e_.least_splits ||
+						failures > groups / size_t(e_.constants.groups_per_failure))
 						return false;
 				}
 		for (size_t g = 0; g < groups; ++g)
@@ -285,8 +286,8 @@ class KeyCoder
 			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
 			double price = e_.job.settings.key_price * double(e_.job.settings.squared_penalty);
 			if (from >= 0 && price > 0)
-				trade(e_.constants, problem_, track.key_step, price * double(frames_[k] - frames_[from]), predicted, key,
-					  gap_);
+				trade(e_.constants, problem_, track.key_step, price * double(frames_[k] - frames_[from]),
+					  predicted, key, gap_);
 			settle(track, k, key);
 			return true;
 		}

@@ -1,5 +1,5 @@
-// Retries of limbs whose hinges cannot take back the errors above them: again with less left to the hinges, in
-// the frames that strain.
+// Retries of limbs whose hinges cannot take back the errors above them: again with less left to the hinges,
+// in the frames that strain.
 #include "keysine/encode/block.h"
 
 namespace mocpack
@@ -52,7 +52,8 @@ bool BlockCoder::relieve_limb(const Span& limb)
 {
 	bool inside = true;
 	keep_hinges(hinges_before_);
-	for (int tries = 0; tries < int(e_.constants.limb_tries) && inside && strained() && tracks_left_ > 0; ++tries)
+	for (int tries = 0; tries < int(e_.constants.limb_tries) && inside && strained() && tracks_left_ > 0;
+		 ++tries)
 	{
 		for (int32_t t = 0; t < n_; ++t)
 			relieve(e_, pair_, t, strained_[t], tries);

@@ -12,8 +12,8 @@ struct PoseProblem
 {
 	int32_t channels, points;
 	double target[4];
-	double* start; // (I, 3) at the target, over the allowance
-	double* moves; // (C, I, 3)
+	double* start;			  // (I, 3) at the target, over the allowance
+	double* moves;			  // (C, I, 3)
 	ExtraBound* extra_bounds; // room for those of a track
 };
 
@@ -24,8 +24,8 @@ void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& encoder, co
 				 const Track& track, int32_t t, bool compensate);
 
 // Sets the decoded pose that the channels give, and returns the largest excess: squared, over the allowance.
-double settle_pose(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track, int32_t t,
-				   const double* values);
+double settle_pose(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track,
+				   int32_t t, const double* values);
 
 } // namespace keysine
 } // namespace mocpack

@@ -134,9 +134,10 @@ class PredictorSearch
 		for (size_t t = 0; t < frames_; ++t)
 			count_ += seen_.paces[t] > 0;
 		if (!task_.take(&wanted_, channels * count_) || !task_.take(&decoded_, channels * count_) ||
-			!task_.take(&bands_, PREDICTOR_BANDS * count_) || !task_.take(&weights_, PREDICTOR_BANDS * count_) ||
-			!task_.take(&paces_, count_) || !task_.take(&residuals_, 3 * count_) ||
-			!task_.take(&energies_, PREDICTOR_BANDS * channels) || !task_.take(&along_, PREDICTOR_BANDS * channels))
+			!task_.take(&bands_, PREDICTOR_BANDS * count_) ||
+			!task_.take(&weights_, PREDICTOR_BANDS * count_) || !task_.take(&paces_, count_) ||
+			!task_.take(&residuals_, 3 * count_) || !task_.take(&energies_, PREDICTOR_BANDS * channels) ||
+			!task_.take(&along_, PREDICTOR_BANDS * channels))
 			return false;
 		size_t at = 0;
 		for (size_t t = 0; t < frames_; ++t)
@@ -178,7 +179,8 @@ class PredictorSearch
 		double *trial = residuals_.data(), *best = trial + count_, *spare = best + count_;
 		set_weights(y);
 		for (size_t s = 0; s < sources; ++s)
-			weighted_products(weight_rows_, source(s), source(s), count_, energies_.data() + PREDICTOR_BANDS * s);
+			weighted_products(weight_rows_, source(s), source(s), count_,
+							  energies_.data() + PREDICTOR_BANDS * s);
 		double cost = bits_of(y, count_, c_.min_square);
 		for (int n = 0; n < int(c_.predictors_per_channel); ++n)
 		{
@@ -229,7 +231,8 @@ class PredictorSearch
 		const size_t most = std::min(MAX_SOURCES, size_t(c_.exact_sources));
 		for (size_t s = 0; s < sources; ++s)
 		{
-			const double along = along_[PREDICTOR_BANDS * s + band], energy = energies_[PREDICTOR_BANDS * s + band] + 1e-12,
+			const double along = along_[PREDICTOR_BANDS * s + band],
+						 energy = energies_[PREDICTOR_BANDS * s + band] + 1e-12,
 						 gain = along * along / energy;
 			size_t at = kept.count;
 			while (at > 0 && gain >= gains[at - 1])

@@ -102,7 +102,8 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	{
 		double share =
 			settings.origin_share * std::pow(double(plan.descendants[j]), -settings.origin_falloff);
-		rig->allowance[j] = bound * (share < settings.max_origin_share ? share : settings.max_origin_share) * (shares ? shares[j] : 1.0);
+		rig->allowance[j] = bound * (share < settings.max_origin_share ? share : settings.max_origin_share) *
+							(shares ? shares[j] : 1.0);
 	}
 	// what hangs from a joint can be no nearer to its place than fine steps and the joint's own origin let it
 	for (size_t j = joints; j-- > 1;)

@@ -49,7 +49,8 @@ Vec3 small_turn(Quat from, Quat to)
 // The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
 // since what is taken back is noise that costs bits. Solved in the joint's frame, where the points stand
 // still.
-Quat compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, Quat faithful, double inertia)
+Quat compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, Quat faithful,
+				 double inertia)
 {
 	const Moments& moments = rig.moments[joint];
 	const size_t at = pair.at(joint, t);
@@ -140,8 +141,8 @@ Squares remaining(const Track& track, const MotionPair& pair, int32_t t, const T
 }
 
 // Of the turns about its axes, those after which least remains once the joints below have done theirs.
-TrackTarget target_hinge(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, bool compensate,
-			  const Leeway& leeway)
+TrackTarget target_hinge(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
+						 bool compensate, const Leeway& leeway)
 {
 	TrackTarget aim;
 	Quat base = multiply(parent_rotation(plan, pair, track.joint, t), load_quat(track.base));
@@ -168,8 +169,8 @@ Quat above_hinges(const MotionPair& pair, int32_t joint, int32_t t, Quat faithfu
 {
 	size_t at = pair.at(joint, t);
 	const Remainder& after = pair.after_turn[at];
-	Vec3 off = turn_between(pair.rotation[at], faithful) +
-			   after.led(pair.decoded_position[at] - pair.position[at]);
+	Vec3 off =
+		turn_between(pair.rotation[at], faithful) + after.led(pair.decoded_position[at] - pair.position[at]);
 	double m[9];
 	after.square(m);
 	Vec3 r = {-(m[0] * off.x + m[1] * off.y + m[2] * off.z), -(m[3] * off.x + m[4] * off.y + m[5] * off.z),
@@ -237,13 +238,13 @@ Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair
 Vec3 turn_above(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t)
 {
 	int32_t parent = plan.skeleton->parents[joint];
-	return parent < 0 ? Vec3{0, 0, 0}
-					  : turn_between(pair.rotation[pair.at(parent, t)],
-									 pair.decoded_rotation[pair.at(parent, t)]);
+	return parent < 0
+			   ? Vec3{0, 0, 0}
+			   : turn_between(pair.rotation[pair.at(parent, t)], pair.decoded_rotation[pair.at(parent, t)]);
 }
 
 TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
-				 const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway)
+							const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway)
 {
 	TrackTarget aim;
 	if (track.kind == HINGE_TRACK)
@@ -257,7 +258,8 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 					? above_hinges(pair, track.joint, t, faithful, pair.turn_price[t])
 					: compensated(rig, pair, track.joint, t, faithful, leeway.inertia);
 	if (leeway.world_angle > 0 && compensate)
-		aim.world = near(pair.rotation[pair.at(track.joint, t)], aim.world, leeway.share * leeway.world_angle);
+		aim.world =
+			near(pair.rotation[pair.at(track.joint, t)], aim.world, leeway.share * leeway.world_angle);
 	else if (leeway.max_angle > 0 && compensate)
 		aim.world = near(faithful, aim.world, leeway.share * leeway.max_angle);
 	if (track.clamped_hinges)
@@ -313,7 +315,8 @@ Vec3 shift_of(const Plan& plan, const Track& track, const MotionPair& pair, int3
 	return rotate(parent_rotation(plan, pair, track.joint, t), load_vec(track.axes + 3 * channel));
 }
 
-void target_position(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, double* channels)
+void target_position(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
+					 double* channels)
 {
 	if (track.hinge >= 0)
 		return target_slider(plan, track, pair, t, channels);

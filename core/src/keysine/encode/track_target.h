@@ -58,7 +58,7 @@ struct Leeway
 
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.
 TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
-				 const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway);
+							const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway);
 
 // A rotation track's joint in the world if its own rotation is the source's, given what was decoded above.
 Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t);
@@ -67,7 +67,8 @@ Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair
 Vec3 turn_between(Quat from, Quat to);
 
 // The position track's target, in channels.
-void target_position(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, double* channels);
+void target_position(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
+					 double* channels);
 
 // World translation of a unit of a position track's channel.
 Vec3 shift_of(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, int32_t channel);

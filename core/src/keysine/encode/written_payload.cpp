@@ -89,8 +89,8 @@ bool WrittenPayload::decode_keys(EncodeTask* task)
 	return !task->stopped();
 }
 
-bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
-						DecodedMotion* motion) const
+bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers,
+							const uint8_t* shifts, DecodedMotion* motion) const
 {
 	const mocpack_Skeleton& s = task->skeleton;
 	const size_t joints = s.joint_count, moving = s.translated_count,
