@@ -24,6 +24,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hinge_chains import convert_to_hinges
 
@@ -39,7 +40,7 @@ ENCODER = Path(__file__).resolve().parents[1] / "core" / "src" / "keysine" / "en
 HINGED_CLIPS, HINGED_FRAMES = 6, 120
 LESS, MORE = 0.8, 1.25
 # cases: the clips that they encode, and the target
-CASES = {
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "10 mm": ("plain", {"max_error": 10e-3}),
     "1 mm": ("plain", {"max_error": 1e-3}),
     "0.1 mm": ("plain", {"max_error": 0.1e-3}),
@@ -50,7 +51,7 @@ CASES = {
 }
 BOUNDED = ("10 mm", "1 mm", "0.1 mm")
 # cases of the constants of a section of the table, if not BOUNDED
-SECTION_CASES = {
+SECTION_CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "hinges": ("hinges 5 mm", "hinges 1 mm"),
     "the search for a step, without a bound": ("mean 1 mm",),
     "the search for a mean error": ("mean 1 mm",),
