@@ -51,7 +51,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 BOUNDED = ("10 mm", "1 mm", "0.1 mm")
 # cases of the constants of a section of the table, if not BOUNDED
-SECTION_CASES: dict[str, tuple[str, dict[str, Any]]] = {
+SECTION_CASES: dict[str, tuple[str, ...]] = {
     "hinges": ("hinges 5 mm", "hinges 1 mm"),
     "the search for a step, without a bound": ("mean 1 mm",),
     "the search for a mean error": ("mean 1 mm",),
