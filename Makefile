@@ -29,7 +29,7 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
-.PHONY: help setup demo check library amalgamation test test-data lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
+.PHONY: help setup demo check library amalgamation test test-data test-datasets lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
   sdist wheel wheel-abi3 cross site test-core coverage coverage-python coverage-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport test-newest test-oldest clean
 
 help:  ## this list
@@ -38,22 +38,26 @@ help:  ## this list
 $(BIN)/python:
 	@echo "==> making .venv with $$($(PYTHON) --version)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@$(BIN)/python -m pip install --quiet --no-compile --upgrade "pip>=25.1"
 
-# one stamp for each dependency group of pyproject.toml, so that a target installs only what it needs
+# One stamp for each dependency group of pyproject.toml, so that a target installs only what it needs. Python compiles
+# the modules that are imported; to compile all of them takes as long as the rest of the installation.
 .venv/.group-%: pyproject.toml | $(BIN)/python
 	@echo "==> installing the dependency group $*"
-	@$(BIN)/python -m pip install --quiet --group $*
+	@$(BIN)/python -m pip install --quiet --no-compile --group $*
 	@touch $@
 
 $(COMPILED): .venv/.group-build $(CORE)
 	@echo "==> compiling the native core"
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(CACHED) $(BIN)/python -m pip install --quiet --no-build-isolation \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(CACHED) $(BIN)/python -m pip install --quiet --no-compile --no-build-isolation \
 	  --editable . -C build-dir=build/editable -C cmake.define.MOCPACK_WERROR=ON
 	@touch $@
 
 $(READY): $(COMPILED) .venv/.group-suite
 	@touch $@
+
+# one after the other even with `make -j`: both install into .venv
+.venv/.group-suite: | $(COMPILED)
 
 setup: $(READY) .venv/.group-lint  ## .venv with all that `make test` and `make lint` need from PyPI, native core compiled
 
@@ -67,8 +71,12 @@ check: $(COMPILED) .venv/.group-check python-lint  ## ruff, mypy, import contrac
 	@echo "==> the fast unit tests"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --durations 5 --durations-min 2 $(FAST_TESTS)
 
-test: $(READY)  ## the whole test suite, the core's own tests under sanitizers included
-	@$(MAKE) -s -j 4 test-core library amalgamation test-node
+# the core's own tests need nothing else: `nice` makes them use the time in which all else waits
+test: .venv/.group-build  ## the whole test suite, the core's own tests under sanitizers included
+	@$(MAKE) -s -j 4 test-python NICE="nice -n 19" test-core
+
+.PHONY: test-python
+test-python: $(READY) library amalgamation test-node
 	@echo "==> running the tests"
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal --durations 20
 
@@ -80,6 +88,9 @@ test-node: $(READY)
 test-data: $(READY)  ## what needs clips that cannot come with the repository (MOCPACK_DATA names their folder)
 	@if $(MAKE) -s js-tools; then $(MAKE) -s js; else echo "==> the JavaScript package cannot be built here; its tests will be skipped"; fi
 	@$(BIN)/python -m pytest -q tests/data
+
+test-datasets: $(READY)  ## files of HumanML3D, AMASS and BONES-SEED that cannot come with the repository (MOCPACK_DATA)
+	@$(BIN)/python -m pytest -q -rP tests/data/test_datasets.py
 
 PROMISES ?= 4000
 promise: $(READY)  ## keysine's promise on thousands of generated clips (PROMISES=4000)
@@ -133,11 +144,11 @@ wasm: js/dist/mocpack.wasm  ## the decoder for browsers
 
 js/dist/mocpack.wasm: $(shell find core/src core/include core/reader.txt bindings/wasm -type f) | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the core to WebAssembly (the first time takes a minute or two)"
-	@PYTHON="$(PYTHON)" WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh $@ $(WASM_CXX)
+	@PYTHON="$(PYTHON)" WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh reader $@ $(WASM_CXX)
 
-js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm/live -type f) bindings/wasm/computed_tables.cpp core/src/coding/crc32.h | $(WASM_TOOL)
+js/dist/live.wasm: $(shell find core/src/live core/src/common core/include bindings/wasm -type f) core/src/coding/crc32.h | $(WASM_TOOL) js/node_modules/.ready
 	@echo "==> compiling the receiver of live streams to WebAssembly"
-	@bindings/wasm/live/build.sh $@ $(WASM_CXX)
+	@WASM_LD="$(WASM_LD)" WASM_OPT="$(WASM_OPT)" bindings/wasm/build.sh live $@ $(WASM_CXX)
 
 js/node_modules/.ready: js/package.json js/package-lock.json
 	@echo "==> installing what the JavaScript package is built with"
@@ -202,7 +213,7 @@ wheel: $(PAGE) .venv/.group-build .venv/.group-wheel build/wheelhouse/.ready $(i
 	  $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps -w build/zig . -C build-dir=build/wheel
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist build/zig/*.whl
 	@[ $(TRY_WHEEL) = $(BIN)/python ] || { $(BIN)/python -m venv --clear build/wheel-python && \
-	  $(TRY_WHEEL) -m pip install --quiet dist/*.whl "pytest>=8"; }
+	  $(TRY_WHEEL) -m pip install --quiet --no-compile dist/*.whl "pytest>=8"; }
 	@echo "==> trying it where there is neither compiler nor node"
 	@MOCPACK_WHEEL=$$(ls dist/*.whl) $(TRY_WHEEL) -m pytest -q tests/install
 	@if [ -n "$(ABI3_PYTHON)" ]; then $(MAKE) -s wheel-abi3; else \
@@ -232,14 +243,15 @@ cross: .venv/.group-build .venv/.group-wheel  ## the core compiled for other sys
 	  && $(ZIG) cc -target x86_64-windows-gnu -shared mocpack.obj -o mocpack.dll -Wl,--out-implib,mocpack.lib \
 	  && $(ZIG) cc -target x86_64-windows-gnu -DMOCPACK_SHARED -I. $(CURDIR)/examples/c/play.c mocpack.lib -o play.exe
 
-site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere is an error
+site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link that leads nowhere or a broken fence is an error
 	@$(BIN)/zensical build --strict -f mkdocs.yml
+	@! grep -rn --include='*.html' '```' build/site || { echo "a code fence was not recognized: its first line may have one word only"; exit 1; }
 
 pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
 	@$(BIN)/python tools/viewer_pictures.py docs/pictures
 
 golden: $(READY)  ## write the golden files of CODEC that do not exist yet
-	@$(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
+	@PYTHONPATH=tests/support $(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
 
 sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on purpose
 	@$(BIN)/python tests/regression/sizes.py
@@ -252,7 +264,7 @@ pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, f
 
 papers: $(READY)  ## docs/papers.md and .csv: every figure of the five papers beside ours (half an hour; report/ keeps finished papers)
 	@$(BIN)/mocpack bench --papers --out report
-	@cp report/verdicts.md docs/papers.md && cp report/verdicts.csv docs/papers.csv
+	@cp report/papers.md report/papers.csv docs
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)
 	@npm ci --prefix benchmarks/node --no-audit --no-fund --silent
@@ -277,8 +289,8 @@ build/amalgamation/mocpack.cpp: $(LIBRARY_SOURCES) tools/amalgamate.py
 	@$(PYTHON) tools/amalgamate.py build/amalgamation
 
 test-core: .venv/.group-build  ## the C++ core by itself, under the address, undefined-behaviour and thread sanitizers
-	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined,float-cast-overflow,float-divide-by-zero _test
-	@$(CACHED) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
+	@$(CACHED) $(NICE) core/tests/sanitize.sh $(CURDIR)/$(BIN) address,undefined,float-cast-overflow,float-divide-by-zero _test
+	@$(CACHED) $(NICE) core/tests/sanitize.sh $(CURDIR)/$(BIN) thread _threads_test
 
 # What tests execute, in lines. Python: of the whole suite, without the JavaScript, browser and wheel tests. C++: of the core's
 # own tests. Needs gcc and its gcov; make installs gcovr and pytest-cov.
@@ -401,4 +413,4 @@ test-newest test-oldest: test-%: .venv-%/.ready
 	@.venv-$*/bin/python -m pytest -q -n auto --dist worksteal $($*_WARNINGS) tests --ignore=tests/js --ignore=tests/viewer --ignore=tests/install
 
 clean:  ## remove everything that make made
-	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport .venv-newest .venv-oldest build dist demo src/mocpack/_core* js/dist js/LICENSE js/LICENSES js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules
+	rm -rf .venv .venv-blender .venv-lerobot .venv-torch .venv-s3 .venv-moto .venv-ray .venv-stores .venv-webtransport .venv-newest .venv-oldest build dist demo src/mocpack/_core* js/dist js/LICENSE js/node_modules $(dir $(PAGE)) viewer/node_modules tests/js/node_modules

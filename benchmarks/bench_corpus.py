@@ -3,7 +3,7 @@
     MOCPACK_DATA=… .venv-stores/bin/python benchmarks/bench_corpus.py [PART …]
     MOCPACK_DATA=… .venv-s3/bin/python benchmarks/bench_corpus.py s3
 
-where PART is sizes, windows, opened, stream or readers; all five without one.
+where PART is sizes, shares, windows, opened, stream or readers; all six without one.
 
 `make stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and `cmu-train`
 of the folder that MOCPACK_DATA names (119 clips at 120 frames per second; without it those of `cmu`
@@ -42,6 +42,7 @@ BUILD = Path(__file__).parent.parent / "build" / "corpus"
 SECONDS, ROWS, STRIDE = 2, 240, 0.5
 ROUNDS, A_ROUND = 9, 60
 READS = 100_000
+STRETCHES = (100_000, 480, 120)  # frames
 
 CLOCKS = {"the clock": time.perf_counter, "processor time": time.process_time}
 
@@ -60,7 +61,7 @@ def main() -> None:
         PARTS[part](given)
 
 
-def archive(bound: str, given: argparse.Namespace, *, keys: bool = False) -> Path:
+def archive(bound: str, given: argparse.Namespace) -> Path:
     """Return the archive of all clips within a bound, packed if it is not there."""
     BUILD.mkdir(parents=True, exist_ok=True)
     path = BUILD / f"{bound}-{given.effort}.mocps"
@@ -71,19 +72,7 @@ def archive(bound: str, given: argparse.Namespace, *, keys: bool = False) -> Pat
         packing = PackOptions(target={"max_error": bound, "effort": given.effort})
         for one in pack(files, path, packing, workers=given.jobs):
             print("refused:", one.reason)
-    if not keys:
-        return path
-    with_keys = path.with_name(f"{path.stem}-keys.mocps")
-    if not with_keys.exists():
-        # the clips as they are, and another trailer
-        folder = BUILD / path.stem
-        folder.mkdir(exist_ok=True)
-        with open_corpus(path) as found:
-            for name in found.names:
-                (folder / f"{name}.mocp").write_bytes(found.read(name))
-            files = {name: folder / f"{name}.mocp" for name in found.names}
-        pack(files, with_keys, PackOptions(keys=True))
-    return with_keys
+    return path
 
 
 def rows_of(path: Path) -> list[np.ndarray]:
@@ -108,13 +97,11 @@ def sizes(given: argparse.Namespace) -> None:
             )
             print(
                 f"{bound}, {given.effort}: {len(clips)} clips, {frames} frames, "
-                f"{len(clips.index.bases)} skeletons; float32 {numbers / 1e6:.2f} MB; single files "
-                f"{single} bytes, 1/{numbers / single:.2f}; archive {clips.file_size} bytes, "
-                f"1/{numbers / clips.file_size:.2f}, trailer {clips.trailer_size}"
+                f"{clips.index.skeleton_count} skeletons; float32 {numbers / 1e6:.2f} MB; "
+                f"single files {single} bytes, 1/{numbers / single:.2f}; "
+                f"archive {clips.file_size} bytes, 1/{numbers / clips.file_size:.2f}, "
+                f"trailer {clips.trailer_size}"
             )
-        with open_corpus(archive(bound, given, keys=True)) as clips:
-            size = clips.file_size
-            print(f"  with keys in its trailer: {size} bytes, 1/{numbers / size:.2f}")
     whole = rows_of(archive("5mm", given))
     total = sum(rows.nbytes for rows in whole)
     for name, make in PEERS.items():
@@ -122,6 +109,36 @@ def sizes(given: argparse.Namespace) -> None:
             make(whole)
             size = folder_size(BUILD / name)
             print(f"  {name}: {size / 1e6:.2f} MB, {size / total:.3f} of float32")
+
+
+def shares(given: argparse.Namespace) -> None:
+    """Bytes of an archive by part, over those of its clips as single files, by clips per skeleton.
+
+    Clips are cut into stretches of some frames, so that more of them share a skeleton.
+    """
+    paths = [path for name in ("cmu", "cmu-train") for path in collection(name)]
+    for frames in STRETCHES:
+        folder = BUILD / f"cut-{frames}"
+        folder.mkdir(parents=True, exist_ok=True)
+        files = {}
+        for path in paths:
+            clip = mocpack.read(path)
+            for start in range(1, max(2, clip.frame_count - frames // 2), frames):
+                file = folder / f"{path.stem}-{start}.mocp"
+                files[file.stem] = file
+                if not file.exists():
+                    stop = min(clip.frame_count, start + frames)
+                    part = clip.frames(start, stop)
+                    file.write_bytes(mocpack.encode(part, max_error="5mm", effort="fast"))
+        packed = folder.with_suffix(".mocps")
+        pack(files, packed)
+        with open_corpus(packed) as found:
+            parts = found.bytes_by_part
+            ratio = parts["file"] / parts["single_files"]
+            print(
+                f"{len(found)} clips of at most {frames} frames, {found.index.skeleton_count} "
+                f"skeletons: {ratio:.3f} of the single files; bytes {parts}"
+            )
 
 
 def windows(given: argparse.Namespace) -> None:
@@ -306,7 +323,7 @@ def s3(given: argparse.Namespace) -> None:
         port = free.getsockname()[1]
     server = Path(__file__).parent.parent / ".venv-moto" / "bin" / "moto_server"
     log = BUILD / "requests.log"
-    archives = {"plain": archive("1mm", given), "keys": archive("1mm", given, keys=True)}
+    path = archive("1mm", given)
     with log.open("wb") as stream_:
         words = [str(server), "-H", "127.0.0.1", "-p", str(port)]
         process = subprocess.Popen(words, stdout=stream_, stderr=stream_)
@@ -317,9 +334,8 @@ def s3(given: argparse.Namespace) -> None:
         options = {"key": "test", "secret": "test", "client_kwargs": endpoint}
         system = s3fs.S3FileSystem(**options)
         system.mkdir("data")
-        for name, path in archives.items():
-            system.put_file(str(path), f"data/{name}.mocps")
-            ask_windows(name, path, options, log)
+        system.put_file(str(path), "data/plain.mocps")
+        ask_windows("plain", path, options, log)
     finally:
         process.terminate()
         process.wait()
@@ -461,6 +477,7 @@ PEERS: dict[str, Callable[[list[np.ndarray]], Read]] = {
 NEEDED = {"hf arrow": "datasets", "lance": "lance", "zarr": "zarr"}
 PARTS = {
     "sizes": sizes,
+    "shares": shares,
     "windows": windows,
     "opened": opened,
     "stream": stream,

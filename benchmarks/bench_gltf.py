@@ -29,7 +29,7 @@ import mocpack
 from mocpack.bench.datasets import CHECKOUT, data_folder
 from mocpack.bench.peers.gltf import rewritten
 from mocpack.clip import Clip, measure_error
-from mocpack.io import gltf, gltf_build, gltf_file, list_clips_in_file, meshopt
+from mocpack.io import external_file_reader, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.gltf_file import Document
 from mocpack.kinematics import SHELL_RADIUS_M, scale_exponents
 
@@ -66,7 +66,7 @@ def between(paths: list[Path]) -> None:
     print(f"{'animation':<44}{'frames alone':>13}{'passes by':>10}{'everywhere':>11}{'more':>8}")
     totals = np.zeros(2)
     for path in paths:
-        for name in list_clips_in_file(path):
+        for name in gltf.list_clips(path.read_bytes(), external_file_reader(path)):
             clip = mocpack.read(path, clip=name)
             bound = float(np.ptp(clip.positions().reshape(-1, 3), axis=0).max() + 1) / 2000
             plain = clip.replace(metadata={**clip.metadata, "source": "bare"})

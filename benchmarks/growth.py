@@ -9,6 +9,7 @@ a limit stopped is a row that says so, and so is one that ten times the point be
 
 import csv
 import math
+import resource
 import sys
 import time
 from pathlib import Path
@@ -19,12 +20,12 @@ from matplotlib.figure import Figure
 
 import mocpack
 from mocpack.bench.datasets import collection
-from mocpack.bench.runner.isolated import Limits, LostJob, run_apart
 from mocpack.bench.runner.measure import measure_cost
 from mocpack.bench.runner.run import commit_of_code, describe_machine
 from mocpack.clip import Clip
 from mocpack.errors import MocpackError
 from mocpack.testing.motions import chain
+from mocpack.workers import LostJob, run_each
 
 HERE = Path(__file__).parent
 TABLE = HERE / "results" / "growth.csv"
@@ -46,7 +47,8 @@ CODECS = (
 FRAMES = (100, 1_000, 10_000, 100_000, 1_000_000)
 JOINTS = (1, 3, 10, 30, 100, 300)
 CHAIN_FRAMES = 1_000
-LIMITS = Limits(processor_seconds=150, megabytes=14_000)
+MAX_CPU_SECONDS = 150  # of one measurement
+MAX_MEGABYTES = 14_000  # of its process, libraries included
 COLORS = colormaps["tab20"].colors
 COSTS = {
     "encode_seconds": "encode, s",
@@ -72,16 +74,22 @@ def joined(frames):
     return Clip.build(parts[0].skeleton, turns, places, frame_time=frame_time)
 
 
-def measure_point(subject, codecs):
-    """Yield the cost of each codec on the clip that `subject` (axis, size) names."""
-    axis, size = subject
+def measure_point(axis, size, codec):
+    """Return the cost of a codec on a clip of `size` frames or joints."""
+    limit_process()
     clip = joined(size) if axis == "frames" else chain(size, CHAIN_FRAMES, scale=0.3 / size)
-    for codec in codecs:
-        try:
-            cost, payload = measure_cost(mocpack.parse_codec(codec), clip, clock=time.process_time)
-            yield {**cost, "payload_bytes": len(payload)}
-        except (MocpackError, MemoryError) as error:
-            yield {"failure": str(error) or "not enough memory"}
+    try:
+        cost, payload = measure_cost(mocpack.parse_codec(codec), clip, clock=time.process_time)
+        return {**cost, "payload_bytes": len(payload)}
+    except (MocpackError, MemoryError) as error:
+        return {"failure": str(error) or "not enough memory"}
+
+
+def limit_process():
+    """Limit the CPU time and memory of this process; SIGXCPU ends it when its time is over."""
+    most = MAX_MEGABYTES << 20
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS + 1))
 
 
 def measure(codecs):
@@ -101,7 +109,7 @@ def climb(axis, codec, sizes):
     for size in sizes:
         row = {"size": size, "failure": hopeless}
         if hopeless is None:
-            _, _, found = next(run_apart(measure_point, [((axis, size), [codec])], limits=LIMITS))
+            _, found = next(run_each(measure_point, [(axis, size, codec)], workers=1))
             row |= {"failure": found.reason} if isinstance(found, LostJob) else found
             hopeless = outlook(row, axis)
         print(f"{codec} {axis} {size}: {row}", file=sys.stderr)
@@ -113,7 +121,7 @@ def outlook(row, axis):
     if row.get("failure"):
         return f"not tried: {row['size']:,} {axis} failed"
     seconds = row["encode_seconds"] + row["decode_seconds"]
-    if axis == "frames" and 10 * seconds > LIMITS.processor_seconds:
+    if axis == "frames" and 10 * seconds > MAX_CPU_SECONDS:
         return f"not tried: {row['size']:,} took {row['encode_seconds']:.3g} s to encode"
     return None
 
@@ -150,7 +158,7 @@ def page():
         "Frames are all clips of `cmu` one after the other, again from the start where they are",
         f"too few; joints are chains of {CHAIN_FRAMES:,} frames. Every codec at its default",
         "setting, one thread, each point in a process of its own with"
-        f" {LIMITS.processor_seconds} s and {LIMITS.megabytes / 1000:g} GB at most.",
+        f" {MAX_CPU_SECONDS} s and {MAX_MEGABYTES / 1000:g} GB at most.",
         "Time is the processor's, the median of up to five runs; memory is what encoding or",
         "decoding adds to the process that holds the clip. Made by `python benchmarks/growth.py",
         "page` from `benchmarks/results/growth.csv`, which `measure` rewrites.",

@@ -13,7 +13,6 @@ from pathlib import Path
 
 from mocpack.bench.datasets import collection, require_clip
 from mocpack.bench.peers.acl import TABLE as ACL
-from mocpack.bench.runner.isolated import Limits
 from mocpack.bench.runner.measure import Setting
 from mocpack.bench.runner.run import describe_machine, run_bench
 
@@ -119,7 +118,7 @@ def measure(clips, codecs, table, columns, *, timed):
         workers=1 if timed else 0,
         frames="1:",
         timed=timed,
-        limits=Limits(seconds=ROW_SECONDS),
+        max_seconds=ROW_SECONDS,
         done=lambda: print(f"\r{next(count)} of {total} rows", end="", file=sys.stderr),
     )
     kept = [r for r in load(table)[1] if r["codec"] not in codecs]

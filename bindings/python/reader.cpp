@@ -87,9 +87,7 @@ namespace
 
 template <typename T, size_t N> nb::object to_array(const T* values, const size_t (&shape)[N])
 {
-	auto found = new_array<T, N>(shape);
-	std::copy(values, values + found.size(), found.data());
-	return nb::cast(found);
+	return nb::cast(copy_array(values, shape));
 }
 
 nb::str to_str(const mocpack_Text& text)
@@ -497,7 +495,7 @@ class File
 	}
 };
 
-// Returns the trailer of an archive: its offset, shards (name, size), bases, clip names, columns (N, 8)
+// Returns the trailer of an archive: its offset, shards (name, size), bases, clip names, columns (N, 9)
 // and fronts, as pack_index writes them, and the catalog's bytes or None.
 nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 {
@@ -519,7 +517,7 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 	}
 	for (size_t i = 0; i < archive->base_count; ++i)
 		bases.append(nb::bytes(archive->bases[i].bytes, size_t(archive->bases[i].size)));
-	auto columns = new_array<int64_t, 2>({archive->clip_count, 8});
+	auto columns = new_array<int64_t, 2>({archive->clip_count, 9});
 	std::string fronts;
 	for (size_t n = 0; n < archive->clip_count; ++n)
 	{
@@ -531,8 +529,9 @@ nb::tuple read_archive(nb::handle given, std::optional<uint64_t> memory_limit)
 		const int64_t row[] = {int64_t(clip.base_number),  int64_t(entry.shard),
 							   int64_t(entry.offset),	   int64_t(entry.stored_size),
 							   int64_t(entry.base_offset), int64_t(clip.front.size),
-							   int64_t(entry.frame_count), bits};
-		std::copy(row, row + 8, columns.data() + 8 * n);
+							   int64_t(entry.frame_count), bits,
+							   int64_t(entry.kind)};
+		std::copy(row, row + 9, columns.data() + 9 * n);
 		fronts.append(reinterpret_cast<const char*>(clip.front.bytes), size_t(clip.front.size));
 	}
 	nb::object table = nb::none();

@@ -1,4 +1,4 @@
-// The C library functions that the reader needs. Powers and sines use no tables, which would add a tenth to
+// The C library functions that the reader and the receiver of live streams need. Powers and sines use no tables, which would add a tenth to
 // the wasm file.
 //
 // They are accurate to a few units in the last place for the decoder's inputs: powers of positive normal
@@ -113,6 +113,20 @@ extern "C" double sin(double x)
 extern "C" double cos(double x)
 {
 	return sine(folded(x) + PI / 2);
+}
+
+// For y >= 0 and not both zero. The tangent of an eighth of the angle is small enough for the series.
+extern "C" double atan2(double y, double x)
+{
+	double t = y, cosine = std::fabs(x), sum = 0;
+	for (int k = 0; k < 3; ++k)
+	{
+		t /= cosine + std::sqrt(cosine * cosine + t * t);
+		cosine = 1;
+	}
+	for (int k = 25; k > 0; k -= 2)
+		sum = 1.0 / k - sum * t * t;
+	return x < 0 ? PI - 8 * t * sum : 8 * t * sum;
 }
 
 // Does not handle NaN.

@@ -13,7 +13,7 @@ struct Index
 {
 	std::vector<std::string> shards, names = {"walk", "run", "jump"};
 	std::vector<Bytes> bases;
-	uint64_t columns[8][CLIPS] = {};
+	uint64_t columns[9][CLIPS] = {};
 	Bytes fronts;
 
 	Bytes bytes() const
@@ -61,7 +61,9 @@ struct Archive
 		{
 			Bytes body;
 			put_sized(&body, index.names[n]);
-			body.resize(body.size() + 8); // what names the base is no business of readers'
+			put_varint(&body, 0); // kind
+			put_varint(&body, 1);
+			body.resize(body.size() + 8); // readers do not look at the identifier of the base
 			put_varint(&body, base_offset);
 			put_bytes(&body, kept.data(), kept.size());
 			put_chunk(&front, "CLIP", body);
@@ -69,8 +71,9 @@ struct Archive
 			double time = 1.0 / 30;
 			uint64_t bits;
 			std::memcpy(&bits, &time, 8);
-			const uint64_t row[8] = {1, 0, 2 * (offset - end), kept.size(), base_offset, FRONT, FRAMES, bits};
-			for (int c = 0; c < 8; ++c)
+			const uint64_t row[9] = {1,	   0,	  2 * (offset - end), kept.size(), base_offset, FRONT, FRAMES,
+									 bits, n == 2};
+			for (int c = 0; c < 9; ++c)
 				index.columns[c][n] = row[c];
 			put_bytes(&index.fronts, kept.data(), FRONT);
 			end = front.size();
@@ -286,6 +289,25 @@ void a_front_is_at_most_the_whole_clip(const Archive& made)
 	}
 }
 
+void a_clip_of_an_unknown_kind_is_unsupported_and_the_others_open(const Archive& made)
+{
+	Archive newer = made;
+	newer.index.columns[8][1] = 2;
+	Opened opened(newer.whole());
+	check(opened.status == MOCPACK_OK, "an archive with a clip of an unknown kind opens");
+	Bytes found(made.clip.size());
+	mocpack_Motion* motion = nullptr;
+	mocpack_Error error = {};
+	check(mocpack_archive_open_clip(opened.archive, 1, nullptr, &motion, &error) == MOCPACK_UNSUPPORTED &&
+			  std::strstr(error.message, "run") && std::strstr(error.message, "kind 2"),
+		  "the error names the clip and its kind");
+	check(mocpack_archive_read_clip(opened.archive, 1, 0, found.size(), found.data()) == MOCPACK_UNSUPPORTED,
+		  "the bytes of an unknown kind are not those of a file");
+	check(mocpack_archive_read_clip(opened.archive, 0, 0, found.size(), found.data()) == MOCPACK_OK &&
+			  found == made.clip,
+		  "the other clips can be read");
+}
+
 void trailers_that_cannot_be_are_refused(const Archive& made)
 {
 	const Bytes index = stored(made.index.bytes());
@@ -338,6 +360,7 @@ int main()
 	an_index_that_says_anything_does_no_harm(made);
 	numbers_that_cannot_be_are_refused(made);
 	a_front_is_at_most_the_whole_clip(made);
+	a_clip_of_an_unknown_kind_is_unsupported_and_the_others_open(made);
 	trailers_that_cannot_be_are_refused(made);
 	bytes_that_are_cut_or_changed_are_refused(made);
 	if (failures)

@@ -9,7 +9,9 @@ import type { Motion, OpenOptions } from "./types.js";
 
 const FOOTER = 24; // bytes
 const VERSION = 1;
-const COLUMNS = 8;
+const COLUMNS = 9;
+const MAX_KIND = 1; // 0: its own file; 1: the same bytes as another clip
+const MAX_WHOLE_CLIP_BYTES = 1 << 16; // one request fetches clips up to this size
 const MAX_NAME_BYTES = 1024;
 const INDEX_ROOM = 1 << 20; // bytes an inflated index may always have
 const MAX_INFLATION = 256; // further bytes per compressed byte
@@ -28,6 +30,7 @@ export interface ArchiveClip {
 }
 
 interface Place extends ArchiveClip {
+  readonly kind: number;
   readonly offset: number;
   readonly stored: number;
   readonly at: number;
@@ -84,6 +87,11 @@ export class Archive {
     const number = typeof clip === "string" ? this.numbers.get(clip) : clip;
     const place = number === undefined ? undefined : this.places[number];
     if (!place) throw new RangeError(`no clip ${JSON.stringify(clip)} in this archive`);
+    if (place.kind > MAX_KIND)
+      throw new MocpackError(
+        "unsupported",
+        `clip ${place.name} is of kind ${place.kind}, which needs a newer version of mocpack`,
+      );
     if (place.shard !== null)
       throw new MocpackError(
         "unsupported",
@@ -97,6 +105,7 @@ export class Archive {
 class ClipSource implements ByteSource {
   readonly size: number;
   readonly whole: boolean;
+  private fetched?: Promise<Uint8Array>;
 
   constructor(
     private readonly bytes: ByteSource,
@@ -124,9 +133,11 @@ class ClipSource implements ByteSource {
   close(): void {}
 
   private async stored(start: number, size: number): Promise<Uint8Array> {
-    const { front, offset } = this.place;
+    const { front, offset, stored } = this.place;
     if (start + size <= front.length) return front.subarray(start, start + size);
-    return this.bytes.read(offset + start, size);
+    if (front.length || stored > MAX_WHOLE_CLIP_BYTES) return this.bytes.read(offset + start, size);
+    this.fetched ??= this.bytes.read(offset, stored);
+    return (await this.fetched).subarray(start, start + size);
   }
 }
 
@@ -206,6 +217,7 @@ function parseIndex(index: Uint8Array, trailer: number): Place[] {
     const [base, file, stored, at, fronts] = [0, 1, 3, 4, 5].map((c) => number(c, n));
     end = offset + stored;
     const frameCount = number(6, n);
+    const kind = number(8, n);
     const frameTime = new DataView(column(7, n).buffer).getFloat64(0, true);
     const good =
       base <= bases.length &&
@@ -221,13 +233,26 @@ function parseIndex(index: Uint8Array, trailer: number): Place[] {
       frameCount < MAX_FIELD &&
       frameTime > 0 &&
       Number.isFinite(frameTime) &&
+      kind < MAX_FIELD &&
       (file > 0 || end <= trailer);
     if (!good) throw corrupt(`the index entry of clip ${name.slice(0, 40)} is invalid`);
     const front = fields.raw(fronts);
     const shared = base ? bases[base - 1] : new Uint8Array(0);
     const size = stored + shared.length;
     const shard = file ? shards[file - 1] : null;
-    return { name, frameCount, frameTime, size, shard, offset, stored, at, base: shared, front };
+    return {
+      name,
+      frameCount,
+      frameTime,
+      size,
+      shard,
+      kind,
+      offset,
+      stored,
+      at,
+      base: shared,
+      front,
+    };
   });
   if (fields.left) throw corrupt(`the index has ${fields.left} extra bytes`);
   return places;

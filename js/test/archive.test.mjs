@@ -27,6 +27,19 @@ describe("an archive", { skip }, () => {
     await assert.rejects(archive.open(4), RangeError);
   });
 
+  it("opens copies, and names a clip of an unknown kind", async () => {
+    const archive = await openArchive(read("twice.mocps"), options);
+    assert.deepEqual(await archive.readFile("again"), read("walk.mocp"));
+    assert.deepEqual(await archive.readFile("walk"), read("walk.mocp"));
+    const newer = await openArchive(read("newer.mocps"), options);
+    assert.deepEqual(await newer.readFile("walk"), read("walk.mocp"));
+    for (const use of [newer.open("again"), newer.readFile("again")])
+      await assert.rejects(
+        use,
+        (error) => kindIs("unsupported")(error) && /again.* 9/.test(error.message),
+      );
+  });
+
   it("opens clips as motions", async () => {
     const archive = await openArchive(read("all.mocps"), options);
     const [ours, theirs] = await Promise.all([

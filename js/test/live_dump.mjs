@@ -19,6 +19,7 @@ for (let at = 0; at < packets.length;) {
   }
   at += 4 + size;
 }
+const predicted = receiver.predict(3);
 await writeFile(out, Buffer.concat(parts));
 const { names, parents } = hello.skeleton;
 console.log(
@@ -29,7 +30,11 @@ console.log(
     parents: [...parents],
     maxError: receiver.maxError,
     frameTime: hello.frameTime,
-    predict: receiver.predict(1)?.isExact,
+    predicted: predicted && {
+      isExact: predicted.isExact,
+      rotations: [...predicted.rotations],
+      translations: [...predicted.translations],
+    },
     report: receiver.report(),
   }),
 );

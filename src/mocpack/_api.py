@@ -12,8 +12,8 @@ from mocpack.clip import AnyClip, Clip, VertexClip, check_coordinates
 from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
-    MAGIC,
     MemoryLimit,
+    is_packed,
     pack_scene,
     scene_parts,
 )
@@ -24,6 +24,7 @@ from mocpack.errors import (
     SceneError,
     UnsupportedClipError,
     UsageError,
+    name_errors,
 )
 from mocpack.header import array_bytes
 from mocpack.io import (
@@ -132,18 +133,13 @@ def read_contents(
     path: str | Path,
     *,
     unit: str | Length | None = None,
-    skeleton: str | Path | None = None,
-    clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
-    allow_outside: bool = False,
     **options: Any,
 ) -> AnyClip:
     """Read a motion file from its bytes; `path` locates the files that it refers to."""
-    if data[:1] == MAGIC[:1] or Path(path).suffix == ".mocp":
-        return read_data(data, name=str(path), clip=clip, memory_limit=memory_limit, **options)
-    meters = None if unit is None else _parse_unit(unit)
-    options |= {"unit": meters, "skeleton": skeleton, "clip": clip}
-    return read_file(path, data=data, allow_outside=allow_outside, **options)
+    if is_packed(data) or Path(path).suffix == ".mocp":
+        return read_data(data, name=str(path), memory_limit=memory_limit, **options)
+    return read_file(path, data=data, unit=_parse_unit(unit), **options)
 
 
 def read_data(
@@ -161,21 +157,16 @@ def read_data(
     if not isinstance(data, bytes | bytearray | memoryview):
         raise UsageError(f"data must be bytes, got {data!r:.80}")
     data = bytes(data)
-    if data[:1] == MAGIC[:1] or Path(name).suffix == ".mocp":
+    if is_packed(data) or Path(name).suffix == ".mocp":
         fps = options.pop("fps", None)
         given = [option for option, value in options.items() if value is not None]
         if given:
             raise UsageError(f"{name}: .mocp files do not support the options {', '.join(given)}")
-        try:
+        with name_errors(name, FormatError, MemoryLimitError, UsageError):
             found = decode(data, clip=clip, memory_limit=memory_limit)
             return found if fps is None else _resample(found, fps)
-        except UsageError as error:
-            raise UsageError(f"{name}: {error}") from error
-        except (FormatError, MemoryLimitError, SceneError) as error:
-            raise type(error)(f"{name}: {error}") from error
-    meters = None if unit is None else _parse_unit(unit)
     bones = None if skeleton is None else read_file_bytes(skeleton)
-    options |= {"unit": meters, "skeleton": bones, "clip": clip}
+    options |= {"unit": _parse_unit(unit), "skeleton": bones, "clip": clip}
     return read_bytes(data, name=name, allow_outside=allow_outside, **options)
 
 
@@ -347,17 +338,15 @@ def read_scene(
     """
     check_path("path", path)
     data = read_file_bytes(path)
-    if data[:1] != MAGIC[:1]:
+    if not is_packed(data):
         read_external = external_file_reader(path, allow_outside=allow_outside)
         reading["allow_outside"] = allow_outside
         names = list_clips_in_bytes(data, name=str(path), read_external=read_external)
         if not names:
             return {Path(path).stem: read_contents(data, path, **reading)}
         return {name: read_contents(data, path, clip=name, **reading) for name in names}
-    try:
+    with name_errors(path):
         return decode_scene(data, name=Path(path).stem, memory_limit=memory_limit)
-    except (FormatError, MemoryLimitError) as error:
-        raise type(error)(f"{path}: {error}") from error
 
 
 def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -> None:
@@ -489,8 +478,10 @@ def check_kind(codec: Codec, kind: str) -> None:
         )
 
 
-def _parse_unit(unit: str | Length) -> float:
+def _parse_unit(unit: str | Length | None) -> float | None:
     """Return the length in meters; "cm" without a number is one centimeter."""
+    if unit is None:
+        return None
     if isinstance(unit, str) and unit.strip() in LENGTHS:
         return LENGTHS[unit.strip()]
     return parse_length_argument("unit", unit)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import fields
 from numbers import Integral, Real
@@ -129,3 +130,15 @@ def check_fields(owner: str, record: Any) -> None:
         if not fits or not (size <= MAX_FLOAT or size == math.inf):
             expected = " or ".join(TYPE_NAMES[word] for word in words)
             raise UsageError(f"{owner}: {one.name} must be {expected}, got {value!r:.80}")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a question that names the closest known word, to end an error with, or "".
+
+    >>> did_you_mean("keysin", ["raw", "keysine"]), did_you_mean("zip", ["raw"])
+    ("; did you mean 'keysine'?", '')
+    """
+    from difflib import get_close_matches  # only errors need it
+
+    close = get_close_matches(word, list(known), 1)
+    return f"; did you mean {close[0]!r}?" if close else ""

@@ -33,7 +33,7 @@ from mocpack.header import (
 )
 from mocpack.header import VertexHeader as VertexHeader
 from mocpack.hinge_detection import TOLERANCE_RAD, find_hinges
-from mocpack.hinges import HingeAngles, hinge_angles, joint_positions, joint_rotations
+from mocpack.hinges import HingeAngles, joint_positions, joint_rotations
 from mocpack.rotations import conjugate, from_matrix, multiply
 from mocpack.skeleton import Skeleton
 from mocpack.space import HANDEDNESS, MAX_COORDINATE_M, MAX_DECODED_COORDINATE_M
@@ -419,23 +419,10 @@ class Clip(HasHeader, FrozenPickle):
 
     def hinge_angles(self, *, measure_off_axis: bool = True) -> HingeAngles:
         """Return `angles`, and how far joints are off their axes if `measure_off_axis`."""
-        skeleton = self.skeleton
-        if skeleton.hinges is None:
-            return HingeAngles(np.zeros((self.frame_count, 0)), np.zeros((self.frame_count, 0)))
-        if not measure_off_axis and len(skeleton.roots) == 1:
-            native = skeleton.native(self.translated_joints)
-            found = _core.hinge_angles(native, self.rotations, self.translations)
-            angles = np.empty_like(found)
-            angles[:, list(skeleton.hinges.by_joint)] = found
-            return HingeAngles(angles, np.zeros_like(angles))
-        return hinge_angles(
-            skeleton.hinges,
-            skeleton.rest,
-            skeleton.offsets,
+        return self.skeleton.hinge_angles(
             self.rotations,
             self.translations,
             self.translated_joints,
-            skeleton.hinge_frames,
             measure_off_axis=measure_off_axis,
         )
 
@@ -522,9 +509,9 @@ class Clip(HasHeader, FrozenPickle):
         """Return the ends of every bone in some frames, (F, B, 2, 3), world positions in meters."""
         found = []
         for frame in frames:
-            pose = self[frame]
+            pose = self[frame].bake_scales()
             positions, world = pose.world()
-            ends = kinematics.end_positions(self.skeleton, positions, world)
+            ends = kinematics.end_positions(pose.skeleton, positions, world)
             found.append(bones(self.skeleton, positions[0], ends[0]))
         return np.array(found)
 
@@ -647,6 +634,14 @@ class Clip(HasHeader, FrozenPickle):
         True
         """
         return Clip(*derivations.mirror(self._samples, axis, pairs))
+
+    def bake_scales(self) -> Clip:
+        """Return the motion without scales; joints keep their world positions.
+
+        Constant uniform scales change the lengths of bones. Other scales turn into positions of
+        every joint.
+        """
+        return Clip(*derivations.bake_scales(self._samples)) if self.header.is_scaled else self
 
     def concat(self, *others: Clip) -> Clip:
         """Return this clip followed by others, each one frame after the end of the one before.
@@ -780,7 +775,7 @@ def _normalize_rotations(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
     if array.shape != shape:
         raise InvalidClipError(f"expected rotations of shape {shape}, got {array.shape}")
     if is_frozen(array) and _core.are_rotations_normalized(array):
-        return read_only(array)  # type: ignore[no-any-return]
+        return array
     array = np.array(array, order="C")
     bad = _core.normalize_rotations(array, UNIT_TOLERANCE)
     if bad >= 0:
@@ -789,7 +784,7 @@ def _normalize_rotations(rotations: npt.ArrayLike, header: ClipHeader) -> F64:
             f"rotation of joint {header.skeleton.names[joint]!r} at frame {frame} "
             f"is not a unit quaternion: {array[frame, joint]}"
         )
-    return read_only(array)  # type: ignore[no-any-return]
+    return read_only(array)
 
 
 def _are_even(times: F64, start: float, frame_time: float) -> bool:

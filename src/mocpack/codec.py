@@ -23,7 +23,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack._core import WindowPlan
-from mocpack.arguments import check_fields
+from mocpack.arguments import check_fields, did_you_mean
 from mocpack.arrays import F32, F64
 from mocpack.clip import AnyClip, Clip
 from mocpack.errors import (
@@ -226,7 +226,7 @@ class Codec(ABC):
             if name not in known:
                 raise UsageError(
                     f"{cls.codec_id} has no parameter {name!r}; "
-                    f"it has: {', '.join(known) or 'none'}"
+                    f"it has: {', '.join(known) or 'none'}{did_you_mean(name, known)}"
                 )
         try:
             return cls(**params)

@@ -17,9 +17,8 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.errors import InvalidClipError, UnsupportedClipError
-from mocpack.hinges import Hinges
 from mocpack.kinematics import add_origin, scale_exponents
-from mocpack.skeleton import DEFAULT_ROOT, Skeleton
+from mocpack.skeleton import Skeleton
 from mocpack.take_data import TakeData
 
 CODEC_FIELDS = ("skeleton", "frame_count", "frame_time", "translated_joints", "unit", "metadata")
@@ -88,60 +87,17 @@ def restore_take_data(
     return Clip(target, turns, places, found.channels, take_data)
 
 
-def bake_scales(clip: Clip) -> Clip:
-    """Return a clip without scales whose joints have the same world positions.
-
-    For formats without scales: every joint becomes a translated joint. End sites are not scaled.
-    """
-    if not clip.header.is_scaled:
-        return clip
-    positions, world = clip.world()
-    places = positions.copy()
-    for j, parent in enumerate(clip.skeleton.parents):
-        if parent >= 0:
-            apart = positions[:, j] - positions[:, parent]
-            places[:, j] = rotations.rotate(rotations.conjugate(world[:, parent]), apart)
-    header = replace(
-        clip.header,
-        skeleton=replace(
-            clip.skeleton,
-            scales=np.ones((len(clip.skeleton), 3)),
-            channels=(DEFAULT_ROOT,) * len(clip.skeleton),
-        ),
-        translated_joints=tuple(range(len(clip.skeleton))),
-        scaled_joints=(),
-    )
-    return Clip(header, clip.rotations, places, None, replace(clip.take_data, scales=None))
-
-
 def _codec_skeleton(skeleton: Skeleton) -> Skeleton:
     tree = skeleton.as_single_tree
     drops_rest = skeleton.has_rest and not skeleton.hinges
     if tree.unique_names == tree.names and not (drops_rest or skeleton.is_scaled):
         return tree
-    exponents = np.exp2(scale_exponents(tree).astype(np.float64))
-    above = [exponents[parent] if parent >= 0 else 1.0 for parent in tree.parents]
-    return Skeleton(
-        tree.unique_names,
-        tree.parents,
-        tree.offsets * np.array(above)[:, np.newaxis],
-        tree.end_sites * exponents[list(tree.end_site_joints), np.newaxis],
-        tree.end_site_joints,
-        tree.channels,
-        tree.axes,
+    return replace(
+        tree.resize(np.exp2(scale_exponents(tree).astype(np.float64))),
+        names=tree.unique_names,
         # hinges rotate from rest; without hinges, codecs ignore rest rotations
         rest=tree.rest if tree.hinges else np.zeros((0, 4)),
-        hinges=_codec_hinges(tree, above),
     )
-
-
-def _codec_hinges(tree: Skeleton, above: Sequence[float]) -> Hinges | None:
-    """Return the hinges of a tree whose lengths are multiplied by `above` of each joint."""
-    hinges = tree.hinges
-    if hinges is None or not hinges.slides.any():
-        return hinges
-    sizes = np.where(hinges.slides, [above[j] for j in hinges.joints], 1.0)
-    return replace(hinges, limits=hinges.limits * sizes[:, np.newaxis])
 
 
 def _scale_steps(header: ClipHeader) -> F64:

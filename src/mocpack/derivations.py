@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from mocpack import kinematics, mirroring
+from mocpack import kinematics, mirroring, rotations
 from mocpack.arguments import check_array, check_number, is_finite
 from mocpack.arrays import F64, I64
 from mocpack.errors import UsageError
@@ -26,6 +26,7 @@ from mocpack.header import (
 )
 from mocpack.header import pose_header as header_of_pose
 from mocpack.rotations import slerp
+from mocpack.skeleton import DEFAULT_ROOT
 from mocpack.take_data import TakeData
 
 AXES = "xyz"
@@ -108,15 +109,9 @@ def keep_joints(clip: Samples, joints: Sequence[str | int]) -> Samples:
 def pose_at(clip: Samples, at: float) -> Samples:
     """Return the pose at a frame index, which may be fractional, as one frame."""
     at = check_number("at", at, 0, clip.frame_count - 1)
-    first = min(int(at), clip.frame_count - 1)
-    last = min(first + 1, clip.frame_count - 1)
-    t = at - first
-    return Samples(
-        header_of_pose(clip.header, at, clip.take_data.times),
-        slerp(clip.rotations[first], clip.rotations[last], t)[np.newaxis],
-        ((1 - t) * clip.translations[first] + t * clip.translations[last])[np.newaxis],
-        None,
-        sample_take_data(clip.take_data, at),
+    return poses_at(clip, [at])._replace(
+        header=header_of_pose(clip.header, at, clip.take_data.times),
+        take_data=sample_take_data(clip.take_data, at),
     )
 
 
@@ -184,6 +179,42 @@ def mirror(
         side,
     )
     return Samples(clip.header, rotations, translations, None, _swap_take_data(clip, partner))
+
+
+def bake_scales(clip: Samples) -> Samples:
+    """Return the motion without scales: bones have the lengths that the scales give them.
+
+    Constant uniform scales change lengths only. Other scales make every joint a translated joint,
+    and end sites get the mean size of their joint in the first frame.
+    """
+    header, skeleton = clip.header, clip.header.skeleton
+    if not header.is_scaled:
+        return clip
+    if header.has_uniform_scales:
+        sizes = np.array(skeleton.scales[:, 0])
+        for j, parent in enumerate(skeleton.parents):
+            sizes[j] *= sizes[parent] if parent >= 0 else 1.0
+        above = [skeleton.parents[j] for j in header.translated_joints]
+        lengths = np.array([sizes[parent] if parent >= 0 else 1.0 for parent in above])
+        places = clip.translations * lengths[:, np.newaxis]
+        header = replace(header, skeleton=skeleton.resize(sizes))
+        return Samples(header, clip.rotations, places, None, clip.take_data)
+    scales = np.tile(skeleton.scales, (clip.frame_count, 1, 1))
+    if clip.take_data.scales is not None:
+        scales[:, list(header.scaled_joints)] = clip.take_data.scales
+    pose = clip.rotations, clip.translations, header.translated_joints
+    positions, matrices = kinematics.forward_kinematics_scaled(skeleton, *pose, scales)
+    sizes = np.cbrt(np.abs(np.linalg.det(matrices[0])))
+    world = kinematics.forward_kinematics(skeleton, *pose)[1]
+    places = positions.copy()
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            apart = positions[:, j] - positions[:, parent]
+            places[:, j] = rotations.rotate(rotations.conjugate(world[:, parent]), apart)
+    resized = replace(skeleton.resize(sizes), channels=(DEFAULT_ROOT,) * len(skeleton))
+    every = tuple(range(len(skeleton)))
+    header = replace(header, skeleton=resized, translated_joints=every, scaled_joints=())
+    return Samples(header, clip.rotations, places, None, replace(clip.take_data, scales=None))
 
 
 def concatenate(clips: Sequence[Samples]) -> Samples:

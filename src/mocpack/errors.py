@@ -18,6 +18,11 @@ Each is also a subclass of a builtin (`ValueError`, `EOFError`, `LookupError`,
 `MemoryError`).
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class MocpackError(Exception):
     """Base class of all errors of this package."""
@@ -73,6 +78,20 @@ class SceneError(UsageError, LookupError):
 
 class HingeWarning(UserWarning):
     """Joints are off the hinge axes, so angles do not describe them exactly."""
+
+
+@contextmanager
+def name_errors(name: object, *kinds: type[MocpackError]) -> Iterator[None]:
+    """Start the messages of errors in this block with `name`.
+
+    `kinds` are the errors that get it; by default those of reading a file.
+    """
+    try:
+        yield
+    except MocpackError as error:
+        if isinstance(error, kinds or (FormatError, MemoryLimitError, SceneError)):
+            raise type(error)(f"{name}: {error}") from error
+        raise
 
 
 def describe_bug(error: Exception) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import fields
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from mocpack.arguments import check_array
 from mocpack.arrays import F64
+
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class FrozenPickle:
@@ -20,6 +22,18 @@ class FrozenPickle:
         given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
         plain = {k: dict(v) if isinstance(v, MappingProxyType) else v for k, v in given.items()}
         return restore_fields, (type(self), plain)
+
+
+class FrozenValue(FrozenPickle):
+    """A frozen dataclass that equals another of its class if all their fields are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [f.name for f in fields(self)]  # type: ignore[arg-type]
+        return all(_are_equal(getattr(self, n), getattr(other, n)) for n in names)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def restore_fields(cls: type, given: dict[str, Any]) -> Any:
@@ -43,7 +57,7 @@ def build_unchecked(cls: type, fields: dict[str, Any]) -> Any:
 def freeze_array(values: npt.ArrayLike) -> F64:
     """Return a read-only float64 array; copy only if the input is writable."""
     array = np.asanyarray(check_array("values of an array", values), np.float64)
-    return read_only(array if is_frozen(array) else array.copy(order="C"))  # type: ignore[no-any-return]
+    return array if is_frozen(array) else read_only(array.copy(order="C"))
 
 
 def is_frozen(array: F64) -> bool:
@@ -52,41 +66,13 @@ def is_frozen(array: F64) -> bool:
     return not (array.flags.writeable or shared) and array.flags.c_contiguous
 
 
-class ReadOnlyArray(np.ndarray[Any, Any]):
-    """A read-only array whose error explains what to do; results of operations are plain arrays.
-
-    >>> a = read_only(np.zeros(3))
-    >>> a[0] = 1.0
-    Traceback (most recent call last):
-    ValueError: this array belongs to a clip and is read-only: change a .copy() of it
-    """
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        if not self.flags.writeable:
-            raise ValueError(READ_ONLY_MESSAGE)
-        super().__setitem__(key, value)
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        outs = options.get("out") or ()
-        for out in outs:
-            if isinstance(out, np.ndarray) and not out.flags.writeable:
-                raise ValueError(READ_ONLY_MESSAGE)
-        if outs:
-            options["out"] = tuple(map(_as_ndarray, outs))
-        return getattr(ufunc, method)(*map(_as_ndarray, inputs), **options)
+def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Make an array read-only and return it."""
+    array.setflags(write=False)
+    return array
 
 
-READ_ONLY_MESSAGE = "this array belongs to a clip and is read-only: change a .copy() of it"
-
-
-def read_only(array: npt.NDArray[Any]) -> Any:
-    """Return a read-only view of an array, with a helpful error on writing."""
-    if isinstance(array, ReadOnlyArray) and not array.flags.writeable:
-        return array
-    view = array.view(ReadOnlyArray)
-    view.setflags(write=False)
-    return view
-
-
-def _as_ndarray(value: Any) -> Any:
-    return value.view(np.ndarray) if isinstance(value, ReadOnlyArray) else value
+def _are_equal(a: Any, b: Any) -> bool:
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return a is b or (a is not None and b is not None and np.array_equal(a, b))
+    return bool(dict(a) == dict(b) if isinstance(a, MappingProxyType) else a == b)

@@ -17,9 +17,9 @@ import numpy as np
 from mocpack.arguments import check_array, check_integer, check_number, check_sequence
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.frozen import build_unchecked
+from mocpack.frozen import FrozenPickle, FrozenValue, build_unchecked
 from mocpack.json_object import MAX_METADATA, pack_object
-from mocpack.skeleton import MAX_JOINTS, FrozenPickle, Skeleton
+from mocpack.skeleton import MAX_JOINTS, Skeleton
 from mocpack.space import HANDEDNESS, UP_AXES
 from mocpack.take_data import TakeData, Track
 
@@ -28,7 +28,7 @@ MAX_FRAMES = 1 << 62
 
 
 @dataclass(frozen=True, eq=False)
-class ClipHeader(FrozenPickle):
+class ClipHeader(FrozenValue):
     """Everything about a clip except its samples; the container stores it, codecs receive it.
 
     Parameters
@@ -103,6 +103,11 @@ class ClipHeader(FrozenPickle):
         return bool(self.scaled_joints) or self.skeleton.is_scaled
 
     @property
+    def has_uniform_scales(self) -> bool:
+        """Whether all scales are constant and uniform, like an armature's scale of 0.01."""
+        return not self.scaled_joints and self.skeleton.has_uniform_scales
+
+    @property
     def frame_rate(self) -> float:
         """Frames per second."""
         return 1.0 / self.frame_time
@@ -124,25 +129,6 @@ class ClipHeader(FrozenPickle):
             translated_joints=moving,
             scaled_joints=tuple(kept[j] for j in self.scaled_joints if j in kept),
         )
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ClipHeader):
-            return NotImplemented
-        return (
-            self.skeleton == other.skeleton
-            and self.frame_count == other.frame_count
-            and self.frame_time == other.frame_time
-            and self.translated_joints == other.translated_joints
-            and self.unit == other.unit
-            and dict(self.metadata) == dict(other.metadata)
-            and self.scaled_joints == other.scaled_joints
-            and self.start_time == other.start_time
-            and self.loop == other.loop
-            and (self.up, self.handedness) == (other.up, other.handedness)
-            and self.interpolated == other.interpolated
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,16 +303,9 @@ def pose_header(header: ClipHeader, at: float, times: F64 | None) -> ClipHeader:
 
 def sample_take_data(take_data: TakeData, at: float) -> TakeData:
     """Return the take data of one pose: interpolated scales, valid if both frames are."""
-    if take_data.scales is None and take_data.valid is None:
-        return TakeData()
-    first = int(at)
+    first = np.array([int(at)])
     t = at - first
-    pair = [first, first + 1] if t else [first, first]
-    scales = None
-    if take_data.scales is not None:
-        scales = ((1 - t) * take_data.scales[pair[0]] + t * take_data.scales[pair[1]])[np.newaxis]
-    seen = None if take_data.valid is None else np.asarray(take_data.valid[pair].all(0))[np.newaxis]
-    return TakeData(scales, None, seen)
+    return replace(take_data.between(first, first + (t > 0), t), tracks={})
 
 
 def concatenate_take_data(

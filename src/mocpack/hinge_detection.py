@@ -14,7 +14,7 @@ import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.hinges import Hinges, hinge_angles, rotation_about
+from mocpack.hinges import Hinges, rotation_about
 from mocpack.skeleton import Skeleton, channel_hinges
 
 TOLERANCE_RAD = 2e-4  # rounding of decimals in files
@@ -76,8 +76,8 @@ def find_hinges(
     """
     hinges, left = skeleton.hinges, dict[str, float]()
     if hinges is None and (said := channel_hinges(skeleton)) is not None:
-        pose = skeleton.rest, skeleton.offsets, local, translations, translated_joints
-        off_axis = hinge_angles(said, *pose).off_axis.max(axis=0)
+        hinged = replace(skeleton, hinges=said)
+        off_axis = hinged.hinge_angles(local, translations, translated_joints).off_axis.max(axis=0)
         kept = np.flatnonzero(off_axis <= tolerance)
         left = {said.names[h]: float(off_axis[h]) for h in np.flatnonzero(off_axis > tolerance)}
         hinges = said.rows(kept.tolist(), [said.joints[h] for h in kept])

@@ -17,21 +17,19 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
-from mocpack.frozen import FrozenPickle, freeze_array
+from mocpack.frozen import FrozenValue, freeze_array
 from mocpack.texts import check_text
 
 MAX_HINGES = 65_535
 MAX_NAME = 1024  # bytes of UTF-8
 MAX_TURN_AXES = 2  # per joint: three angles are not unique at gimbal lock
 MAX_SLIDE_AXES = 3
-MIN_AXIS_SINE = (
-    1e-3  # sine of the angle between two axes of a joint; below it they count as parallel
-)
+MIN_AXIS_SINE = 1e-3  # of the angle between two axes of a joint; below, they count as parallel
 UNIT_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Hinges(FrozenPickle):
+class Hinges(FrozenValue):
     """Hinges of a skeleton: one row per degree of freedom, in the order of the source.
 
     Parameters
@@ -74,19 +72,6 @@ class Hinges(FrozenPickle):
     def __len__(self) -> int:
         return len(self.joints)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Hinges):
-            return NotImplemented
-        return (
-            self.joints == other.joints
-            and self.names == other.names
-            and np.array_equal(self.axes, other.axes)
-            and np.array_equal(self.limits, other.limits)
-            and np.array_equal(self.slides, other.slides)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
     @cached_property
     def by_joint(self) -> tuple[int, ...]:
         """Rows sorted by joint; rows of one joint in the order in which they apply."""
@@ -103,20 +88,6 @@ class Hinges(FrozenPickle):
         for h in self.by_joint:
             rows.setdefault(self.joints[h], []).append(h)
         yield from rows.items()
-
-    @cached_property
-    def single_axis(self) -> tuple[list[int], list[int]]:
-        """Rows that are the only row of their joint and rotate it, and these joints."""
-        rows = [
-            own[0] for _, own in self.rows_by_joint() if len(own) == 1 and not self.slides[own[0]]
-        ]
-        return rows, [self.joints[h] for h in rows]
-
-    @cached_property
-    def multi_axis(self) -> list[tuple[int, list[int]]]:
-        """The joints and rows of `rows_by_joint` that are not in `single_axis`."""
-        single = set(self.single_axis[1])
-        return [(joint, rows) for joint, rows in self.rows_by_joint() if joint not in single]
 
     def rows(self, kept: Sequence[int], joints: Sequence[int]) -> Hinges | None:
         """Return some rows, moved to joints of another skeleton; None without rows.
@@ -169,13 +140,9 @@ class HingeAngles:
 
 def joint_rotations(hinges: Hinges, rest: F64, angles: F64) -> Iterator[tuple[int, F64]]:
     """Yield each rotating joint with its rotations (T, 4) for angles (T, H)."""
-    rows, joints = hinges.single_axis
-    turned = rotation_about(hinges.axes[rows], angles[:, rows])
-    poses = rotations.multiply(rest[joints], turned)
-    yield from ((joint, poses[:, k]) for k, joint in enumerate(joints))
-    for joint, more in hinges.multi_axis:
+    for joint, rows in hinges.rows_by_joint():
         pose = np.broadcast_to(rest[joint], (len(angles), 4))
-        turning = [h for h in more if not hinges.slides[h]]
+        turning = [h for h in rows if not hinges.slides[h]]
         for h in turning:
             pose = rotations.multiply(pose, rotation_about(hinges.axes[h], angles[:, h]))
         if turning:
@@ -197,122 +164,6 @@ def rotation_about(axis: F64, angle: F64) -> F64:
     """Return the rotations (..., 4) by angles (...) about unit axes (..., 3), or one (3,)."""
     half = 0.5 * np.asarray(angle)[..., np.newaxis]
     return np.concatenate([np.sin(half) * axis, np.cos(half)], axis=-1)
-
-
-def hinge_angles(
-    hinges: Hinges,
-    rest: F64,
-    offsets: F64,
-    local: F64,
-    translations: F64,
-    translated_joints: Sequence[int],
-    frames: F64 | None = None,
-    *,
-    measure_off_axis: bool = True,
-) -> HingeAngles:
-    """Return the hinge angles of a motion, and how far joints are off their axes.
-
-    For a joint off its axis, the angle is that of the nearest rotation about it; with two axes, of
-    the rotation that aligns the second axis. An angle whose limits are less than a full turn apart
-    is the one nearest to their middle. Any other starts in [-π, π] and is unwrapped over time.
-
-    Parameters
-    ----------
-    rest : array, shape (J, 4)
-    offsets : array, shape (J, 3)
-    local : array, shape (T, J, 4)
-    translations : array, shape (T, M, 3)
-    frames : array, shape (N, 4, 4), optional
-        Result of `hinge_frames`, if already computed.
-    measure_off_axis : bool
-        Whether `off_axis` is wanted; else it is 0 for joints of one axis.
-    """
-    local = np.asarray(local)
-    angles = np.zeros((len(local), len(hinges)))
-    off_axis = np.zeros_like(angles)
-    rows, joints = hinges.single_axis
-    # all single-axis joints at once: training reads many short windows of robots
-    frames = hinge_frames(hinges, rest) if frames is None else frames
-    sine, one, other, cosine = np.moveaxis(local.swapaxes(0, 1)[joints] @ frames, 2, 0)
-    angles[:, rows] = 2 * np.arctan2(sine, cosine).T
-    if measure_off_axis:
-        off_axis[:, rows] = 2 * np.arcsin(np.minimum(np.hypot(one, other), 1.0)).T
-    column = {joint: m for m, joint in enumerate(translated_joints)}
-    for joint, more in hinges.multi_axis:
-        turning = [h for h in more if not hinges.slides[h]]
-        sliding = [h for h in more if hinges.slides[h]]
-        if turning:
-            turned = rotations.multiply(rotations.conjugate(rest[joint]), local[:, joint])
-            angles[:, turning], off_axis[:, turning] = _axis_angles(hinges.axes[turning], turned)
-        if sliding and joint in column:
-            away = translations[:, column[joint]] - offsets[joint]
-            way = rotations.rotate(rotations.conjugate(rest[joint]), away)
-            angles[:, sliding], off_axis[:, sliding] = _slide_distances(hinges.axes[sliding], way)
-    turns = ~hinges.slides
-    angles[:, turns] = unwrap_angles(angles[:, turns], hinges.limits[turns])
-    return HingeAngles(angles, off_axis)
-
-
-def hinge_frames(hinges: Hinges, rest: F64) -> F64:
-    """Return matrices (N, 4, 4) that decompose the rotations of `single_axis` rows.
-
-    A rotation (x, y, z, w) times a matrix gives the sine of half the angle about the axis, two
-    components across the axis, and the cosine of half the angle.
-    """
-    rows, joints = hinges.single_axis
-    base, axes = rest[joints], hinges.axes[rows]
-    # two directions across each axis, starting from the coordinate axis least aligned with it
-    aside = np.eye(3)[np.abs(axes).argmin(axis=1)]
-    second = rotations.cross(axes, aside)
-    second = second / np.linalg.norm(second, axis=1, keepdims=True)
-    columns = []
-    for axis in (axes, second, rotations.cross(axes, second)):
-        upper = base[:, 3:] * axis - rotations.cross(axis, base[:, :3])
-        lower = -np.sum(axis * base[:, :3], axis=1, keepdims=True)
-        columns.append(np.concatenate([upper, lower], axis=1))
-    return np.stack([*columns, base], axis=2)
-
-
-def unwrap_angles(angles: F64, limits: F64) -> F64:
-    """Return angles (T, H), unwrapped over time or shifted by full turns to fit their limits."""
-    turn = 2 * np.pi
-    lowest, highest = limits.T
-    narrow = highest - lowest < turn
-    near = 0.5 * np.where(narrow, lowest, 0.0) + 0.5 * np.where(narrow, highest, 0.0)
-    around = angles - turn * np.round((angles - near) / turn)
-    if narrow.all():
-        return np.asarray(around)
-    return np.where(narrow, around, np.unwrap(around, axis=0))
-
-
-def _axis_angles(axes: F64, turned: F64) -> tuple[F64, F64]:
-    """Return angles (T, n) about one or two axes, and the remaining rotation angle (T, 1)."""
-    if len(axes) == 1:
-        angle, off_axis = _twist(turned, axes[0])
-        return angle[:, np.newaxis], off_axis[:, np.newaxis]
-    first, second = axes
-    flat = second - (second @ first) * first
-    there = rotations.rotate(turned, np.broadcast_to(second, (len(turned), 3)))
-    outer = np.arctan2(rotations.cross(flat, there) @ first, there @ flat)
-    inner, off_axis = _twist(rotations.multiply(rotation_about(first, -outer), turned), second)
-    return np.stack([outer, inner], axis=1), off_axis[:, np.newaxis]
-
-
-def _twist(turned: F64, axes: F64) -> tuple[F64, F64]:
-    """Return the angles (…) of the nearest rotations about axes, and the remaining angles.
-
-    The part of the quaternion across the axis is the sine of half the remaining angle.
-    """
-    along = np.sum(turned[..., :3] * axes, axis=-1)
-    across = np.linalg.norm(turned[..., :3] - along[..., np.newaxis] * axes, axis=-1)
-    angles = 2 * np.arctan2(along, turned[..., 3])
-    return np.asarray(angles), np.asarray(2 * np.arcsin(np.minimum(across, 1.0)))
-
-
-def _slide_distances(axes: F64, way: F64) -> tuple[F64, F64]:
-    """Return distances (T, n) along axes, and the remaining distance (T, 1)."""
-    found = way @ np.linalg.pinv(axes)
-    return found, np.linalg.norm(way - found @ axes, axis=1)[:, np.newaxis]
 
 
 def _check_rows(hinges: Hinges) -> None:

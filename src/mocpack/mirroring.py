@@ -86,16 +86,20 @@ def find_side_axis(places: F64, partner: I64) -> int:
 def mirror_factors(skeleton: Skeleton, partner: I64, axis: int) -> tuple[F64, F64]:
     """Return the quaternions to multiply on the left and right of a mirrored rotation, (J, 4) each.
 
-    The mirrored rotation of a joint is left · reflect(rotation of its partner) · right, equal to
-    that of `mirror_pose`.
+    The mirrored rotation of a joint is left · reflect(rotation of its partner) · right.
     """
     _, rest = rest_world(skeleton)
     _check_symmetry(skeleton, rest, partner, axis)
-    above = np.array(skeleton.parents)
-    held = np.where((above >= 0)[:, np.newaxis], rest[above], rotations.IDENTITY)
+    held = _parent_rotations(skeleton, rest)
     turn, back = rotations.multiply, rotations.conjugate
     before = turn(back(held), _reflect_rotation(held[partner], axis))
     return before, turn(_reflect_rotation(back(rest[partner]), axis), rest)
+
+
+def _parent_rotations(skeleton: Skeleton, rest: F64) -> F64:
+    """Return the world rotation (J, 4) of each joint's parent at rest."""
+    above = np.array(skeleton.parents)
+    return np.where((above >= 0)[:, np.newaxis], rest[above], rotations.IDENTITY)
 
 
 def mirror_pose(
@@ -111,14 +115,11 @@ def mirror_pose(
     The mirror plane goes through the origin. Rotations are mirrored relative to rest, so local
     frames need not be mirror images, but the bones of the rest pose must be.
     """
-    _, rest = rest_world(skeleton)
-    _check_symmetry(skeleton, rest, partner, axis)
-    above = np.array(skeleton.parents)
-    before = np.where((above >= 0)[:, np.newaxis], rest[above], rotations.IDENTITY)
-    turn = rotations.multiply
-    straight = turn(turn(before[partner], local[:, partner]), rotations.conjugate(rest[partner]))
-    seen = turn(turn(rotations.conjugate(before), _reflect_rotation(straight, axis)), rest)
-    return seen, _mirror_positions(skeleton, translations, translated_joints, partner, axis, before)
+    left, right = mirror_factors(skeleton, partner, axis)
+    reflected = _reflect_rotation(local[:, partner], axis)
+    turned = rotations.multiply(rotations.multiply(left, reflected), right)
+    held = _parent_rotations(skeleton, rest_world(skeleton)[1])
+    return turned, _mirror_positions(skeleton, translations, translated_joints, partner, axis, held)
 
 
 def _mirror_positions(

@@ -44,10 +44,10 @@ def require(module: str, *, extra: str, purpose: str) -> Any:
 def missing_package_error(package: str, *, extra: str, purpose: str) -> MissingExtraError:
     """Return the error for a package that is not installed.
 
-    >>> missing_package_error("ufbx", extra="fbx", purpose="reading FBX").args[0]
-    "reading FBX needs ufbx, which is not installed: pip install 'mocpack[fbx]'"
+    >>> missing_package_error("ufbx", extra="fbx", purpose="FBX").args[0]
+    "FBX needs ufbx, which is not installed: pip install 'mocpack[fbx]' ('.[fbx]' in a clone)"
     """
-    wanted = f"'mocpack[{extra}]'" if extra else "mocpack"
+    wanted = f"'mocpack[{extra}]' ('.[{extra}]' in a clone)" if extra else "mocpack"
     return MissingExtraError(
         f"{purpose} needs {package}, which is not installed: pip install {wanted}"
     )

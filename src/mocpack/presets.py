@@ -59,9 +59,10 @@ def body_size(clip: AnyClip) -> float:
     if not isinstance(clip, Clip):
         points = clip.vertices[0]
         return float(np.linalg.norm(np.ptp(points, axis=0)))
-    skeleton = clip.skeleton
+    pose = clip.frames(0, 1).bake_scales()
+    skeleton = pose.skeleton
     offsets = np.array(skeleton.offsets)
-    offsets[list(clip.translated_joints)] = clip.translations[0]
+    offsets[list(pose.translated_joints)] = pose.translations[0]
     lengths = np.linalg.norm(offsets, axis=1)
     # the position in the world is not a bone, whether the root or its only child stores it
     lengths[0] = 0.0

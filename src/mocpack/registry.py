@@ -8,6 +8,7 @@ from dataclasses import fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mocpack.arguments import did_you_mean
 from mocpack.codec import Codec
 from mocpack.errors import UnknownCodecError, UsageError
 
@@ -54,7 +55,10 @@ def codec_class(codec_id: str) -> type[Codec]:
         if entry.name == codec_id:
             loaded: type[Codec] = entry.load()
             return loaded
-    raise UnknownCodecError(f"unknown codec {codec_id!r}; installed: {', '.join(codec_ids())}")
+    known = codec_ids()
+    raise UnknownCodecError(
+        f"unknown codec {codec_id!r}; installed: {', '.join(known)}{did_you_mean(codec_id, known)}"
+    )
 
 
 def parse_codec(spec: str) -> Codec:

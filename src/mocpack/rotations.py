@@ -238,6 +238,17 @@ def as_rotvec(q: F64) -> F64:
     return np.where(norm > 1e-12, angle / np.maximum(norm, 1e-12), 2.0) * q[..., :3]
 
 
+def between(a: F64, b: F64) -> F64:
+    """Return the shortest rotations (..., 4) from directions `a` to directions `b` (..., 3).
+
+    Opposite directions turn about an axis at right angles to `a`; a zero vector gives the identity.
+    """
+    a, b = (v / np.maximum(np.linalg.norm(v, axis=-1, keepdims=True), 1e-300) for v in (a, b))
+    xyz, w = cross(a, b), 1 + np.sum(a * b, axis=-1, keepdims=True)
+    beside = cross(a, np.eye(3)[np.argmin(np.abs(a), axis=-1)])
+    return normalize(np.concatenate([np.where(w < 1e-12, beside, xyz), w], axis=-1))
+
+
 def angle_between(a: F64, b: F64) -> F64:
     """Return the angle in radians between rotations, 0 to π."""
     d = multiply(conjugate(a), b)

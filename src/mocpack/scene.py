@@ -9,7 +9,6 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.codec_clip import bake_scales
 from mocpack.errors import UsageError
 from mocpack.rotations import slerp
 from mocpack.skeleton import Skeleton
@@ -35,7 +34,7 @@ def merge_clips(clips: Mapping[str, Clip]) -> Clip:
             f"{1 / step:.6g} frames per second), at most {MAX_FRAMES} are allowed"
         )
     seconds = np.asarray(start + step * np.arange(count), np.float64)
-    parts = [bake_scales(clip) for clip in clips.values()]
+    parts = [clip.bake_scales() for clip in clips.values()]
     poses = [_sample_poses(part, seconds) for part in parts]
     starts = np.cumsum([0, *(len(part.skeleton) for part in parts)]).tolist()
     return Clip.build(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
 from numbers import Integral
@@ -16,10 +16,8 @@ from mocpack import _core, rotations
 from mocpack.arguments import check_array, check_integer, check_sequence
 from mocpack.arrays import F64, I32, Mask
 from mocpack.errors import InvalidClipError, UnsupportedClipError, UsageError
-from mocpack.frozen import FrozenPickle as FrozenPickle
-from mocpack.frozen import freeze_array as freeze_array
-from mocpack.frozen import is_frozen as is_frozen
-from mocpack.hinges import Hinges, hinge_frames
+from mocpack.frozen import FrozenValue, freeze_array
+from mocpack.hinges import HingeAngles, Hinges, joint_positions, joint_rotations
 from mocpack.texts import check_text
 
 MAX_JOINTS = 65_535
@@ -64,7 +62,7 @@ def parse_channels(channels: Sequence[Sequence[str]]) -> Columns:
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton(FrozenPickle):
+class Skeleton(FrozenValue):
     """Joints, parents before children: one tree or several.
 
     Parameters
@@ -149,24 +147,6 @@ class Skeleton(FrozenPickle):
     def __len__(self) -> int:
         return len(self.parents)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Skeleton):
-            return NotImplemented
-        return (
-            self.names == other.names
-            and self.parents == other.parents
-            and self.end_site_joints == other.end_site_joints
-            and self.channels == other.channels
-            and np.array_equal(self.offsets, other.offsets)
-            and np.array_equal(self.end_sites, other.end_sites)
-            and np.array_equal(self.axes, other.axes)
-            and np.array_equal(self.rest, other.rest)
-            and np.array_equal(self.scales, other.scales)
-            and self.hinges == other.hinges
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
     @cached_property
     def translated_joints(self) -> tuple[int, ...]:
         """Joints with a position channel; their translation replaces the offset."""
@@ -209,6 +189,11 @@ class Skeleton(FrozenPickle):
     def is_scaled(self) -> bool:
         """Whether a joint has a constant scale other than 1."""
         return bool((self.scales != 1).any())
+
+    @cached_property
+    def has_uniform_scales(self) -> bool:
+        """Whether every constant scale is positive and the same along all axes."""
+        return bool(self.scales.min(initial=1.0) > 0 and not np.ptp(self.scales, axis=1).any())
 
     @cached_property
     def has_rest(self) -> bool:
@@ -287,6 +272,21 @@ class Skeleton(FrozenPickle):
             self.hinges and self.hinges.remap_joints(kept),
         )
 
+    def resize(self, sizes: F64) -> Skeleton:
+        """Return this skeleton without scales; `sizes` (J,) multiply lengths in joint frames."""
+        above = np.array([sizes[parent] if parent >= 0 else 1.0 for parent in self.parents])
+        hinges = self.hinges
+        if hinges is not None and hinges.slides.any():
+            lengths = np.where(hinges.slides, above[list(hinges.joints)], 1.0)
+            hinges = replace(hinges, limits=hinges.limits * lengths[:, np.newaxis])
+        return replace(
+            self,
+            offsets=self.offsets * above[:, np.newaxis],
+            end_sites=self.end_sites * sizes[list(self.end_site_joints), np.newaxis],
+            scales=np.zeros((0, 3)),
+            hinges=hinges,
+        )
+
     @cached_property
     def as_single_tree(self) -> Skeleton:
         """This skeleton with a single root.
@@ -311,10 +311,50 @@ class Skeleton(FrozenPickle):
             self.hinges and self.hinges.remap_joints({j: j + 1 for j in range(len(self))}),
         )
 
-    @cached_property
-    def hinge_frames(self) -> F64:
-        """Matrices for `hinges.hinge_angles`, computed once."""
-        return hinge_frames(self.hinges, self.rest) if self.hinges else np.zeros((0, 4, 4))
+    def hinge_angles(
+        self,
+        local: F64,
+        translations: F64,
+        translated_joints: Sequence[int],
+        *,
+        measure_off_axis: bool = True,
+    ) -> HingeAngles:
+        """Return the hinge angles of a motion and, if wanted, how far joints are off their axes.
+
+        For a joint off its axis, the angle is that of the nearest rotation about it; with two axes,
+        of the rotation that aligns the second axis. An angle whose limits are less than a full turn
+        apart is the one nearest to their middle. Any other starts in [-π, π] and is unwrapped over
+        time.
+
+        Parameters
+        ----------
+        local : array, shape (T, J, 4)
+        translations : array, shape (T, M, 3)
+        """
+        if len(self.roots) > 1:
+            origin = np.tile(rotations.IDENTITY, (len(local), 1, 1))
+            return self.as_single_tree.hinge_angles(
+                np.concatenate([origin, local], axis=1),
+                translations,
+                [j + 1 for j in translated_joints],
+                measure_off_axis=measure_off_axis,
+            )
+        angles = np.zeros((len(local), 0 if self.hinges is None else len(self.hinges)))
+        if self.hinges is None:
+            return HingeAngles(angles, angles)
+        found = _core.hinge_angles(self.native(translated_joints), local, translations)
+        angles[:, list(self.hinges.by_joint)] = found
+        off_axis = np.zeros_like(angles)
+        if measure_off_axis:
+            turns, slides = ~self.hinges.slides, self.hinges.slides
+            for joint, pose in joint_rotations(self.hinges, self.rest, angles):
+                rows = turns & (np.array(self.hinges.joints) == joint)
+                off_axis[:, rows] = rotations.angle_between(pose, local[:, joint])[:, np.newaxis]
+            for joint, place in joint_positions(self.hinges, self.rest, self.offsets, angles):
+                rows = slides & (np.array(self.hinges.joints) == joint)
+                away = translations[:, list(translated_joints).index(joint)] - place
+                off_axis[:, rows] = np.linalg.norm(away, axis=1)[:, np.newaxis]
+        return HingeAngles(angles, off_axis)
 
     def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
         """Return the skeleton object of the native core; cached per `translated_joints`."""

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from mocpack.arguments import check_array, check_number, check_sequence
 from mocpack.arrays import F64, Mask
 from mocpack.errors import InvalidClipError
-from mocpack.skeleton import FrozenPickle, freeze_array
+from mocpack.frozen import FrozenValue, freeze_array
 from mocpack.texts import check_text
 
 MAX_TRACK_NAME = 1024  # bytes of UTF-8
@@ -31,7 +31,7 @@ SCALE_NOISE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Track(FrozenPickle):
+class Track(FrozenValue):
     """A named series of samples: blend weights, contacts, forces, labels, events.
 
     Parameters
@@ -88,24 +88,10 @@ class Track(FrozenPickle):
     def __len__(self) -> int:
         return len(self.values)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Track):
-            return NotImplemented
-        return self.has_same_layout(other) and np.array_equal(self.values, other.values)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def has_same_layout(self, other: Track) -> bool:
         """Return whether the other track is equal except for its values."""
-        return (
-            self.kind == other.kind
-            and len(self) == len(other)
-            and self.frame_time == other.frame_time
-            and self.start == other.start
-            and equal_arrays(self.times, other.times)
-            and self.bound == other.bound
-            and self.unit == other.unit
-        )
+        same = self.kind == other.kind and len(self) == len(other)
+        return same and self == replace(other, values=self.values)
 
     def seconds(self, frame_time: float) -> F64:
         """Return the time (N,) of each sample in seconds, in a clip with that frame time."""
@@ -147,7 +133,7 @@ class Track(FrozenPickle):
 
 
 @dataclass(frozen=True, eq=False)
-class TakeData(FrozenPickle):
+class TakeData(FrozenValue):
     """Per-frame data of a clip besides its poses.
 
     Parameters
@@ -187,18 +173,6 @@ class TakeData(FrozenPickle):
     def __bool__(self) -> bool:
         has_no_array = self.scales is None and self.times is None and self.valid is None
         return bool(self.tracks) or not has_no_array
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TakeData):
-            return NotImplemented
-        return (
-            equal_arrays(self.scales, other.scales)
-            and equal_arrays(self.times, other.times)
-            and equal_arrays(self.valid, other.valid)
-            and dict(self.tracks) == dict(other.tracks)
-        )
-
-    __hash__ = None  # type: ignore[assignment]
 
     def frames(self, start: int, stop: int, seconds: tuple[float, float], rate: float) -> TakeData:
         """Return the data of frames `start` to `stop`; `seconds` are their first and last time."""
@@ -318,10 +292,6 @@ def check_times(times: F64, count: int, what: str) -> None:
     if (np.diff(times) <= 0).any():
         at = int(np.argmax(np.diff(times) <= 0))
         raise InvalidClipError(f"{what} must increase, got {times[at]} before {times[at + 1]}")
-
-
-def equal_arrays(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
-    return a is b or (a is not None and b is not None and np.array_equal(a, b))
 
 
 def freeze_flags(values: npt.ArrayLike) -> Mask:

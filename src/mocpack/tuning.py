@@ -64,12 +64,14 @@ def tune(
     BoundError
         If no setting is within the limit of the goal.
     """
+    on_trial = on_trial or (lambda trial: None)
+    find_metric(goal.metric)
     search = codec.tuning_rounds(clip, goal, effort=effort)
     if search is None:
-        raise UsageError(f"{codec.codec_id} has no parameter search")
-    find_metric(goal.metric)
+        trial = _report(on_trial, _finest_within_size(clip, codec, goal, effort))
+        return TuningResult(trial, (trial,))
     trials: list[Trial] = []
-    with _open_trial_runner(clip, goal.metric, jobs, on_trial or (lambda trial: None)) as attempt:
+    with _open_trial_runner(clip, goal.metric, jobs, on_trial) as attempt:
         wanted = next(search, None)
         while wanted is not None:
             found = attempt(wanted)
@@ -79,6 +81,21 @@ def tune(
             except StopIteration:
                 break
     return TuningResult(_best(goal, trials), tuple(trials))
+
+
+def _finest_within_size(clip: AnyClip, codec: Codec, goal: Goal, effort: str) -> Trial:
+    """Return the finest setting within a size, by the search of `compress --size`."""
+    if codec.quality is None:
+        raise UsageError(f"{codec.codec_id} has no parameter search")
+    if goal.size is None or goal.product:
+        raise UsageError(
+            f"{codec.codec_id} has no parameter search of its own: limit the size, bandwidth or "
+            "energy, or use compress --max-error"
+        )
+    wanted = None if effort == "default" else effort
+    made = rate.encode_to_target(clip, codec, rate.Target(size=goal.size), effort=wanted)
+    error = try_setting(clip, made.codec, goal.metric).error
+    return Trial(made.codec, len(made.data), made.payload_size, error)
 
 
 def expected_trials(clip: AnyClip, codec: Codec, *, effort: str = "default") -> int | None:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
+from mocpack.frozen import FrozenPickle, freeze_array
 from mocpack.header import HasHeader, VertexHeader, parse_selection
-from mocpack.skeleton import FrozenPickle, freeze_array
 from mocpack.space import MAX_DECODED_COORDINATE_M
 
 

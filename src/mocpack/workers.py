@@ -31,6 +31,7 @@ from mocpack.errors import UsageError
 # other down twentyfold
 THREAD_COUNT_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 PROGRESS_INTERVAL_S = 0.5  # between progress messages of a worker
+LATE_CHECK_S = 0.5  # between checks for jobs that take too long
 STOP_TIMEOUT_S = 0.3  # for a stopped worker to remove its unfinished file
 
 
@@ -72,6 +73,7 @@ def run_each(
     *,
     workers: int,
     max_crashes: int = 1,
+    max_seconds: float | None = None,
     on_start: Callable[[int], None] = lambda index: None,
     on_progress: Callable[[int, float], None] = lambda index, share: None,
 ) -> Generator[tuple[int, Any], None, None]:
@@ -88,12 +90,14 @@ def run_each(
         Number of processes.
     max_crashes : int
         Processes that a job may crash before it counts as lost; until then it is tried again.
+    max_seconds : float, optional
+        Time after which the process of a job is killed, and the job counts as lost.
     on_start : callable
         Called with the index of a job before it is sent to a process.
     on_progress : callable
         Called with the index of a job and the fraction done, if its work reports progress.
     """
-    with WorkerGroup(work, workers, max_crashes=max_crashes) as group:
+    with WorkerGroup(work, workers, max_crashes=max_crashes, max_seconds=max_seconds) as group:
         yield from group.run(jobs, on_start=on_start, on_progress=on_progress)
 
 
@@ -102,7 +106,7 @@ class WorkerGroup:
 
     Parameters
     ----------
-    work, workers, max_crashes
+    work, workers, max_crashes, max_seconds
         As for `run_each`; processes start when there are jobs for them.
     initargs : tuple
         First arguments of `work`, sent to each process once.
@@ -114,14 +118,11 @@ class WorkerGroup:
         workers: int,
         *,
         max_crashes: int = 1,
+        max_seconds: float | None = None,
         initargs: tuple[Any, ...] = (),
     ) -> None:
-        self._work, self._workers, self._max_crashes, self._initargs = (
-            work,
-            workers,
-            max_crashes,
-            initargs,
-        )
+        self._work, self._workers, self._initargs = work, workers, initargs
+        self._max_crashes, self._max_seconds = max_crashes, max_seconds
         self._members: list[_Worker] = []
 
     def __enter__(self) -> WorkerGroup:
@@ -138,7 +139,7 @@ class WorkerGroup:
         on_start: Callable[[int], None] = lambda index: None,
         on_progress: Callable[[int, float], None] = lambda index, done: None,
     ) -> Generator[tuple[int, Any], None, None]:
-        """Do ``work(*initargs, *job)`` for run job; yield as `run_each` does."""
+        """Do ``work(*initargs, *job)`` for each job; yield as `run_each` does."""
         waiting = deque(range(len(jobs)))
         crashes = [0] * len(jobs)
         try:
@@ -147,7 +148,7 @@ class WorkerGroup:
                 for worker in self._wait_for_workers():
                     index, result = worker.index, worker.result()
                     if isinstance(result, _Started):
-                        worker.started = True
+                        worker.started, worker.job_started_at = True, monotonic()
                         continue
                     if isinstance(result, _Progress):
                         if index is not None:
@@ -187,11 +188,19 @@ class WorkerGroup:
         for worker in self._members:
             if waiting and worker.index is None:
                 worker.index = waiting.popleft()
+                worker.job_started_at = monotonic()
                 on_start(worker.index)
                 worker.send(jobs[worker.index])
 
     def _wait_for_workers(self) -> list[_Worker]:
-        ready = wait([worker.pipe for worker in self._members])
+        """Return the workers that have sent something or died, after killing late ones."""
+        limit = self._max_seconds
+        ready = wait([worker.pipe for worker in self._members], limit and LATE_CHECK_S)
+        for worker in self._busy():
+            late = limit is not None and monotonic() - worker.job_started_at > limit
+            if late and worker.started and worker.pipe not in ready:
+                worker.process.kill()
+                worker.death = f"took more than {limit:g} s"
         return [worker for worker in self._members if worker.pipe in ready]
 
 
@@ -238,6 +247,8 @@ class _Worker:
     pipe: Connection
     index: int | None = None
     started: bool = False
+    job_started_at: float = 0.0
+    death: str | None = None
 
     def send(self, job: tuple[Any, ...]) -> None:
         # `result` notices if the process is dead
@@ -250,7 +261,7 @@ class _Worker:
         except (EOFError, OSError):
             self.process.join()
             self.pipe.close()
-            return LostJob(describe_exit(self.process.exitcode))
+            return LostJob(self.death or describe_exit(self.process.exitcode))
 
 
 def _check_start(worker: _Worker) -> None:

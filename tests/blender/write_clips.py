@@ -73,7 +73,9 @@ def clips() -> dict[str, Clip]:
     for name, real in REAL.items():
         path = find_clip(real)
         if path is None:
-            print(f"not tried: {describe_missing(real)}; MOCPACK_DATA names the folder to look in")
+            print(
+                f"missing clip: {describe_missing(real)}; MOCPACK_DATA names the folder to look in"
+            )
         else:
             found[name] = mocpack.read(path)
     return found

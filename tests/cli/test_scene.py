@@ -7,9 +7,10 @@ import pytest
 from command_line import run_text as run
 
 import mocpack
-from mocpack.testing import markers, take, walk
+from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
 from naming import names
+from takes import markers, take
 
 
 @pytest.fixture

@@ -137,3 +137,16 @@ def on_a_terminal(*words, folder):
     os.close(ours)
     assert process.wait() == 0
     return written
+
+
+def test_keysine_meets_a_bandwidth_and_an_energy_by_the_search_of_compress(folder):
+    words = ["keysine", "walk.bvh", "--bandwidth", "16kbps", "--energy", "300mJ", "--json"]
+    result = run(*words, "-o", "budget.mocp", folder=folder)
+    (found,) = json.loads(result.stdout)
+    size = (folder / "budget.mocp").stat().st_size
+    assert size == found["best"]["bytes"] <= 16_000 * DURATION / 8
+    assert found["reception"]["in_time"]
+    assert found["reception"]["joules"] <= 0.3
+    command_line.run("compress", "walk.bvh", "-o", "size.mocp", "--size", f"{size}B", folder=folder)
+    assert (folder / "size.mocp").stat().st_size <= size
+    refused(run("keysine", "walk.bvh", "--error", "1", folder=folder), "keysine size bandwidth")

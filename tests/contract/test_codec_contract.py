@@ -8,21 +8,14 @@ import mocpack.codecs
 import mocpack.papers
 from mocpack.errors import UnsupportedClipError
 from mocpack.registry import BUILTIN, codec_class, codec_ids, parse_codec
-from mocpack.testing import (
-    CLIP_CHECKS,
-    CODEC_CHECKS,
-    ContractError,
-    all_takes,
-    hard_clips,
-    markers,
-    take,
-)
+from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, ContractError, hard_clips
 from mocpack.testing.contract import (
     check_ordinary_clips_are_taken,
     check_take_data_survives,
 )
 from mocpack.testing.motions import vertex_wave
 from naming import naming
+from takes import all_takes, markers, take
 
 CLIPS = hard_clips()
 SMALL = CLIPS["two frames"]

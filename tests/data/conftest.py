@@ -30,7 +30,7 @@ def real(data):
     def find(name):
         path = find_clip(name, data)
         if path is None:
-            pytest.skip(describe_missing(name))
+            pytest.skip(f"missing clip: {describe_missing(name)}")
         return path
 
     return find

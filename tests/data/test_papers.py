@@ -3,6 +3,7 @@
 import pytest
 
 from mocpack.bench.datasets import load_any
+from mocpack.bench.papers.measuring import load_frames
 from mocpack.papers.li.tables import reproduce as li
 from mocpack.papers.mukai.tables import reproduce as mukai
 
@@ -18,13 +19,12 @@ def test_even_knots_give_mukais_printed_errors_on_its_chicken(real, control_poin
 def test_the_horse_of_mukai_has_its_row(real, monkeypatch):
     found = {mukai.HORSE: real(mukai.HORSE)}
     monkeypatch.setattr(mukai, "CASES", [c for c in mukai.CASES if c.clip in found][:1])
-    line = mukai.clips_table(found)[0].splitlines()[-1]
-    assert line.startswith("| horse (paper: squirrel) | 48 | 25293 | 35 | 10 |")
-    even, free = (float(line.split("|")[k]) for k in (6, 9))
-    assert 0 < free <= even
+    even, free = mukai.table_1(found)[0]
+    assert even.what.startswith("horse (paper: squirrel), 10 control points")
+    assert 0 < float(free.ours) <= float(even.literal)
 
 
 def test_the_kick_of_li_is_read_at_its_frame_rate(real):
     motion = next(m for m in li.MOTIONS if m.name == "kick")
-    clip = li.load(real(motion.clip), motion)
+    clip = load_frames(real(motion.clip), motion.start, motion.stride)
     assert clip.frame_rate == pytest.approx(30, abs=0.01)

@@ -1,8 +1,8 @@
 """Write the golden files of one codec: only versions that do not exist yet, never over an old one.
 
-    python tests/golden/make.py raw
-    python tests/golden/make.py mpeg4-bap:lossless=true
-    python tests/golden/make.py keysine posed
+    PYTHONPATH=tests/support python tests/golden/make.py raw
+    PYTHONPATH=tests/support python tests/golden/make.py mpeg4-bap:lossless=true
+    PYTHONPATH=tests/support python tests/golden/make.py keysine posed
 
 Each is a folder ``tests/golden/<id>/v<bitstream version>`` with the codec's parameters, a file as
 this release writes it, and the samples that every later release must read from it. Parameters that
@@ -22,9 +22,9 @@ import numpy as np
 import mocpack
 from mocpack.errors import UnsupportedClipError
 from mocpack.registry import non_default_params
-from mocpack.testing import markers, take, walk
+from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
-from mocpack.testing.takes import FEATURES
+from takes import FEATURES, markers, take
 
 HERE = Path(__file__).parent
 

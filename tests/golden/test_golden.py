@@ -9,7 +9,7 @@ import pytest
 
 import mocpack
 from mocpack.registry import BUILTIN, codec_class, codec_ids
-from mocpack.testing.takes import FEATURES
+from takes import FEATURES
 
 HERE = Path(__file__).parent
 

@@ -43,6 +43,7 @@ class Environment:
     def install(self, *words):
         pip = [sys.executable, "-m", "pip", "--python", self.python, "install", "--quiet"]
         offline = ["--no-index", "--find-links", WHEELHOUSE, "--disable-pip-version-check"]
+        offline += ["--no-compile"]  # most modules are never imported here
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PIP_", "PYTHON"))}
         # a user's own settings may name more places to look in
         clean["PIP_CONFIG_FILE"] = os.devnull
@@ -74,6 +75,5 @@ def installed(wheel, tmp_path_factory):
 def bare(wheel, tmp_path_factory):
     """The wheel without what it depends on, and numpy alone."""
     environment = Environment(tmp_path_factory.mktemp("bare") / "venv")
-    environment.install("numpy")
-    environment.install("--no-deps", wheel)
+    environment.install("--no-deps", "numpy", wheel)
     return environment

@@ -1,5 +1,6 @@
 """Poses of glTF files as computed by three.js in Node.js."""
 
+import functools
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.io import gltf, gltf_file, list_clips_in_file
+from mocpack.io import external_file_reader, gltf, gltf_file
 
 VIEWER = Path(__file__).parents[2] / "viewer"
 SCRIPT = Path(__file__).with_name("pose.mjs")
@@ -26,9 +27,14 @@ def find_three():
 
 def pose(path, number, times):
     """Return the matrices (T, N, 4, 4) of the file's nodes, and their morph weights."""
+    return _pose(Path(path), number, tuple(map(float, times)))
+
+
+@functools.lru_cache(maxsize=32)
+def _pose(path, number, times):
     found = subprocess.run(
         ["node", str(SCRIPT), str(path), str(number)],
-        input=json.dumps(list(times)),
+        input=json.dumps(times),
         env=os.environ | {"MOCPACK_VIEWER": str(VIEWER)},
         capture_output=True,
         text=True,
@@ -54,7 +60,7 @@ def largest_differences(path, *, packed=None, count=1000, seed=0, fps=None):
     from steps, where there is no value but two.
     """
     nodes, rng = joints_of(path), np.random.default_rng(seed)
-    for number, name in enumerate(list_clips_in_file(path)):
+    for number, name in enumerate(gltf.list_clips(path.read_bytes(), external_file_reader(path))):
         original = mocpack.read(path, clip=name, fps=fps)
         clip = original if packed is None else packed(original)
         times = original.times

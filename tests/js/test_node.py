@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import mocpack
-from damaged_archives import damaged_indexes
+from damaged_archives import damaged_indexes, with_kind
 from mocpack.container import read_trailer
 from mocpack.container.skel import DICTIONARY
 from mocpack.corpora import pack
 from mocpack.errors import FormatError
 from mocpack.source import open_source
-from mocpack.testing import take
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
+from takes import take
 
 HARD = {
     "walk": "walk",
@@ -94,6 +94,8 @@ def files(package, tmp_path_factory):
         packed = {name: folder / f"{name}.mocp" for name in ("walk", "turns", "long", "lossless")}
         pack(packed, folder / "all.mocps")
         pack(packed, folder / "many.mocps", shard_size=1000)
+        pack({"walk": packed["walk"], "again": packed["walk"]}, folder / "twice.mocps")
+        (folder / "newer.mocps").write_bytes(with_kind((folder / "twice.mocps").read_bytes(), 0, 9))
         write_damaged(folder)
     (folder / "skeletons.dictionary").write_bytes(DICTIONARY)
     (folder / "vertices.mocp").write_bytes(mocpack.encode(vertex_wave(), "raw"))

@@ -20,9 +20,9 @@ from mocpack import samples
 from mocpack.bench.datasets import CHECKOUT, COMMITTED, load_clip
 from mocpack.clip import measure_error
 from mocpack.hinges import Hinges
-from mocpack.testing import markers, take
 from mocpack.testing.motions import chain, hard_clips, walk
 from robots import limited_motion, passed_limits
+from takes import markers, take
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
 LEAVING = (0.0, 0.0, 0.0, 1e-3, 1e-3, 0.1, 0.1, 0.1)  # radians that joints are off their axes

@@ -10,8 +10,9 @@ import pytest
 from in_three import find_three, joints_of, pose
 
 import mocpack
-from mocpack.testing import take, walk
+from mocpack.testing import walk
 from mocpack.testing.motions import hard_clips
+from takes import take
 
 FOLDER = Path(__file__).parent
 FOX = FOLDER.parent / "samples/Fox.glb"

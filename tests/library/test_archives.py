@@ -18,7 +18,8 @@ from mocpack.errors import (
     UnsupportedVersionError,
 )
 from mocpack.source import open_source
-from mocpack.testing import markers, walk
+from mocpack.testing import walk
+from takes import markers
 
 pytest.importorskip("pyarrow")
 LIBRARY = Path(__file__).parents[2] / "build/library/shared/lib/libmocpack.so"
@@ -52,6 +53,7 @@ class Clip(ctypes.Structure):
         ("offset", ctypes.c_uint64),
         ("stored_size", ctypes.c_uint64),
         ("base_offset", ctypes.c_uint64),
+        ("kind", ctypes.c_uint64),
     )
 
 

@@ -15,9 +15,10 @@ from mocpack.clip import Clip
 from mocpack.codec_clip import drop_take_data
 from mocpack.codecs.lossless.codec import Lossless
 from mocpack.errors import FormatError
-from mocpack.testing import hard_clips, take, walk
+from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
 from reference import lossless as reference
+from takes import take
 
 HEAD = 80  # bytes: masks, scales and curves, whose changes are seldom noticed by chance
 TAKES = (["names"], ["roots"], ["scale", "scales"], ["hinges", "rest"])

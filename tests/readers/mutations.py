@@ -14,8 +14,9 @@ from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container import ArchiveWriter, to_stored_clip
 from mocpack.container.skel import DICTIONARY
 from mocpack.errors import FormatError
-from mocpack.testing import markers, take, walk
+from mocpack.testing import walk
 from mocpack.testing.motions import vertex_wave
+from takes import markers, take
 
 FEATURES = (
     *("rest", "roots", "names", "tracks", "valid", "times", "space", "hinges"),

@@ -24,9 +24,10 @@ from mocpack.errors import (
 from mocpack.rotations import from_rotvec, multiply, slerp
 from mocpack.take_data import KINDS as TRACK_KINDS
 from mocpack.take_data import TakeData, Track
-from mocpack.testing import hard_clips, take, walk
+from mocpack.testing import hard_clips, walk
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
+from takes import take
 
 MICROMETER = 1e-6
 SINGLE = 1e-6  # a few roundings of float32

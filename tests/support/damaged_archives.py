@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import zlib
+from dataclasses import replace
 
 import numpy as np
 
 from mocpack.coding.fields import deflate, inflate
-from mocpack.container.archive_index import FOOTER_BYTES, read_footer
+from mocpack.container.archive_index import (
+    COLUMNS,
+    FOOTER_BYTES,
+    pack_index,
+    read_footer,
+    read_trailer,
+)
 from mocpack.container.chunks import pack_chunk, read_chunk_head
 from mocpack.source import BytesSource
 
@@ -48,6 +55,15 @@ def with_index(data: bytes, start: int, index: bytes) -> bytes:
     whole = data[:start] + pack_chunk(b"INDX", deflate(index))
     said = start.to_bytes(8, "little") + (len(whole) + FOOTER_BYTES).to_bytes(8, "little") + b"\x01"
     return whole + said + zlib.crc32(said).to_bytes(4, "little") + b"SOM"
+
+
+def with_kind(data: bytes, clip: int, kind: int) -> bytes:
+    """Return an archive in which one clip is of another kind."""
+    trailer = read_trailer(BytesSource(data))
+    columns = trailer.index.columns.copy()
+    columns[clip, COLUMNS.index("kind")] = kind
+    index = pack_index(replace(trailer.index, columns=columns))
+    return with_index(data, trailer.start, inflate(index, MOST, what="index"))
 
 
 def _index_of(data: bytes) -> tuple[int, bytes]:

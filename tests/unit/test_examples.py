@@ -3,13 +3,15 @@
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mocpack
-from mocpack.testing import walk
+from mocpack.registry import parse_codec
+from mocpack.testing import CLIP_CHECKS, CODEC_CHECKS, walk
 from naming import names
 
 CHECKOUT = Path(__file__).parents[2]
@@ -21,6 +23,27 @@ EXAMPLES = sorted((CHECKOUT / "examples").glob("*.py"))
 def test_the_example_runs_and_says_something(path):
     found = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True)
     assert found.stdout.strip()
+
+
+def test_a_codec_of_another_package_is_found_and_keeps_the_contract(tmp_path, monkeypatch):
+    folder = CHECKOUT / "examples/codec"
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    installed = tmp_path / "mocpack_half-0.1.dist-info"
+    installed.mkdir()
+    (installed / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    points = project["entry-points"]["mocpack.codecs"]
+    lines = ["[mocpack.codecs]", *(f"{name} = {where}" for name, where in points.items())]
+    (installed / "entry_points.txt").write_text("\n".join(lines))
+    for path in (tmp_path, folder):
+        monkeypatch.syspath_prepend(str(path))
+    clip = walk(0.2)
+    packed = mocpack.encode(clip, "half")
+    assert mocpack.compare(clip, mocpack.decode(packed))["max_error_mm"] < 10
+    codec = parse_codec("half")
+    for check in CLIP_CHECKS:
+        check(codec, clip)
+    for check in CODEC_CHECKS:
+        check(codec, clip)
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ import pytest
 
 import mocpack
 from mocpack.coding.series import NOISY_FORECAST, SMOOTH_FORECAST, ColumnGroup, decode_series
-from mocpack.testing import markers, take, walk
-from mocpack.testing.takes import FEATURES
+from mocpack.testing import walk
 from reference.plain_series import decode_plain_series
+from takes import FEATURES, markers, take
 
 KINDS = ("scalar", "flag", "label", "vec3", "quaternion")
 UP = ("y", "x", "z")

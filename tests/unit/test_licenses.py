@@ -12,18 +12,11 @@ from mocpack.viewing import page
 
 ROOT = Path(__file__).parents[2]
 LICENSES = ROOT / "LICENSES"
-# zig's own runtime and the libraries that it links: the manylinux wheel, live.wasm
+# zig's own runtime and the library that it links into the manylinux wheel
 ZIG = {
     "zig": ["LICENSE"],
     "llvm": ["lib/libcxx/LICENSE.TXT"],
-    "wasi-libc": [
-        "lib/libc/wasi/LICENSE",
-        "lib/libc/wasi/LICENSE-MIT",
-        "lib/libc/wasi/libc-bottom-half/cloudlibc/LICENSE",
-    ],
-    "musl": ["lib/libc/musl/COPYRIGHT"],
 }
-IN_NPM = sorted(ZIG)
 
 
 def shipped(name):
@@ -88,9 +81,3 @@ def test_scripts_of_the_page_begin_with_the_licenses_of_what_is_in_them(script):
     start = path.read_text(encoding="utf-8").partition("*/")[0]
     assert start.startswith("/*!\nthree\n")
     assert shipped("three").strip() in start
-
-
-def test_npm_package_takes_the_licenses_of_its_wasm():
-    described = json.loads((ROOT / "js/package.json").read_text())
-    assert "LICENSES" in described["files"]
-    assert re.findall(r"([\w-]+)\.txt", described["scripts"]["prepack"]) == IN_NPM

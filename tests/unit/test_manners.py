@@ -10,9 +10,10 @@ import mocpack
 from mocpack import rotations
 from mocpack.errors import UsageError
 from mocpack.take_data import Track
-from mocpack.testing import all_takes, jump, markers, take, walk
+from mocpack.testing import jump, walk
 from mocpack.testing.motions import humanoid, vertex_wave
 from naming import names, naming
+from takes import all_takes, markers, take
 
 
 @pytest.fixture
@@ -79,10 +80,10 @@ def test_names_are_taken_wherever_indices_are(clip):
     assert built.translated_joints == (0,)
 
 
-def test_writing_to_an_array_says_copy(clip):
-    with pytest.raises(ValueError, match=naming("read-only .copy()")):
+def test_arrays_of_a_clip_are_read_only_and_their_copies_are_not(clip):
+    with pytest.raises(ValueError, match="read-only"):
         clip.rotations[0] = 0
-    with pytest.raises(ValueError, match=r"\.copy\(\)"):
+    with pytest.raises(ValueError, match="read-only"):
         np.multiply(clip.translations, 2, out=clip.translations)
     changed = clip.translations.copy()
     changed[:, 0, 1] += 1
@@ -100,7 +101,7 @@ def test_what_is_computed_from_a_clips_arrays_is_plain(clip):
 
 def test_copies_and_other_processes_get_arrays_as_read_only(clip):
     for same in (copy.deepcopy(clip), pickle.loads(pickle.dumps(clip))):
-        with pytest.raises(ValueError, match="copy"):
+        with pytest.raises(ValueError, match="read-only"):
             same.rotations[0] = 0
 
 

@@ -16,7 +16,6 @@ from naming import names
 SOURCE = Path(mocpack.__file__).parent
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 DISTRIBUTIONS = {
-    "markdown_it": "markdown-it-py",
     "pxr": "usd-core",
     "zmq": "pyzmq",
     "pythonosc": "python-osc",
@@ -73,7 +72,7 @@ def test_every_extra_that_a_sentence_names_is_defined_and_has_the_package():
 
 
 def test_no_module_imports_an_extra_package_when_it_is_itself_imported():
-    optional = {"scipy", "matplotlib", "cma", "markdown_it", "zstandard", "zfpy", "pysz"}
+    optional = {"scipy", "matplotlib", "cma", "zstandard", "zfpy", "pysz"}
     for path, text in sources_with(optional):
         for node in ast.parse(text).body:  # not within functions
             names = (

@@ -54,6 +54,23 @@ def test_children_and_giants_are_persons(factor):
     assert preset_bound("game", scaled(walk(0.1), factor)) == PRESETS["game"]
 
 
+@pytest.mark.parametrize("factor", [0.01, 100.0])
+def test_an_armature_scale_is_a_unit_and_no_size(factor):
+    clip = walk(0.1)
+    scales = np.ones((len(clip.skeleton), 3))
+    scales[0] = factor
+    grown = scaled(clip, 1 / factor)
+    rig = mocpack.Clip.build(
+        replace(grown.skeleton, scales=scales),
+        clip.rotations,
+        clip.translations,
+        frame_time=clip.frame_time,
+    )
+    np.testing.assert_allclose(rig.positions(), clip.positions(), atol=1e-9)
+    assert body_size(rig) == pytest.approx(body_size(clip))
+    assert preset_bound("web", rig) == PRESETS["web"]
+
+
 def test_where_a_body_stands_does_not_make_it_larger():
     clip = walk(0.1)
     far = mocpack.Clip(clip.header, clip.rotations, clip.translations + 500.0)

@@ -19,12 +19,12 @@ from mocpack.errors import (
 )
 from mocpack.scene import merge_clips
 from mocpack.source import open_source
-from mocpack.testing import markers, take, walk
+from mocpack.testing import walk
 from mocpack.testing.contract import fix_checksums
 from mocpack.testing.motions import vertex_wave
-from mocpack.testing.takes import FEATURES
 from mocpack.viewing.motions import open_motion
 from naming import naming
+from takes import FEATURES, markers, take
 
 
 def clips():

@@ -1,9 +1,24 @@
-"""The site's navigation names every page of docs/."""
+"""The site shows every page of docs/, with its code."""
 
 import re
 from pathlib import Path
 
+import pytest
+
 CHECKOUT = Path(__file__).parents[2]
+
+
+FENCE = re.compile(r"^ *```(.*)$", re.MULTILINE)
+PAGES = sorted((CHECKOUT / "docs").rglob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_every_code_block_is_closed_and_its_fence_has_one_word(page):
+    words = FENCE.findall(page.read_text(encoding="utf-8"))
+    opening, closing = words[::2], words[1::2]
+    assert len(opening) == len(closing)
+    assert not any(closing)
+    assert all(re.fullmatch(r"[a-z+]*", word) for word in opening)
 
 
 def test_the_navigation_names_every_page_once():

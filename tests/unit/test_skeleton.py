@@ -7,7 +7,8 @@ import pytest
 
 from mocpack import Skeleton
 from mocpack.errors import InvalidClipError, UsageError
-from mocpack.skeleton import MAX_JOINTS, freeze_array, position_axes, rotation_order
+from mocpack.frozen import freeze_array
+from mocpack.skeleton import MAX_JOINTS, position_axes, rotation_order
 from mocpack.testing import humanoid
 from naming import naming
 

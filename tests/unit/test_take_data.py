@@ -10,7 +10,7 @@ import pytest
 import mocpack
 from mocpack import Clip, Skeleton, Track, _core, live, rate, rotations
 from mocpack.clip import measure_error
-from mocpack.codec_clip import bake_scales, drop_take_data, restore_take_data
+from mocpack.codec_clip import drop_take_data, restore_take_data
 from mocpack.container import unpack
 from mocpack.container.track import pack_track, read_track_head, track_values
 from mocpack.errors import (
@@ -23,9 +23,9 @@ from mocpack.errors import (
 from mocpack.papers.mukai.editing import open_spline
 from mocpack.registry import codec_ids, parse_codec
 from mocpack.take_data import TakeData
-from mocpack.testing import all_takes, markers, take, walk
-from mocpack.testing.takes import FEATURES
+from mocpack.testing import walk
 from naming import naming
+from takes import FEATURES, all_takes, markers, take
 
 SHELL_RADIUS_M = 0.03
 
@@ -363,16 +363,42 @@ def test_tracks_that_rest_cost_their_heads():
 
 
 def test_a_clip_without_its_scales_has_channels_for_every_place_that_moves():
-    bare = bake_scales(take(["scales"]))
+    bare = take(["scales"]).bake_scales()
     assert rate.raw_size(bare) > 0
 
 
 def test_joints_stand_the_same_without_scales_for_those_who_know_none():
     for clip in (take(), walk(0.1)):
-        bare = bake_scales(clip)
+        bare = clip.bake_scales()
         assert not bare.header.is_scaled
         np.testing.assert_allclose(bare.positions(), clip.positions(), atol=1e-9)
         assert bare.tracks.keys() == clip.tracks.keys()
+
+
+def uniformly_scaled(factor=0.01):
+    clip = take(["tracks"])
+    scales = np.ones((len(clip.skeleton), 3))
+    scales[0], scales[2] = factor, 3.0
+    return clip.replace(skeleton=replace(clip.skeleton, scales=scales))
+
+
+def test_constant_uniform_scales_become_lengths_and_no_positions_of_joints():
+    clip = uniformly_scaled()
+    bare = clip.bake_scales()
+    assert not bare.header.is_scaled
+    assert bare.translated_joints == clip.translated_joints
+    assert bare.skeleton.channels == clip.skeleton.channels
+    np.testing.assert_allclose(bare.positions(), clip.positions(), atol=1e-9)
+    np.testing.assert_allclose(bare.bones([0]), clip.bones([0]), atol=1e-9)
+
+
+def test_bvh_takes_uniform_scales_as_lengths_and_names_the_way_out_for_others(tmp_path):
+    clip = uniformly_scaled()
+    mocpack.write(clip, tmp_path / "a.bvh")
+    back = mocpack.read(tmp_path / "a.bvh", unit=mocpack.m(clip.unit))
+    np.testing.assert_allclose(back.positions(), clip.positions(), atol=1e-5)
+    with pytest.raises(UnsupportedClipError, match=naming("BVH scales --bake-scales bake_scales")):
+        mocpack.write(take(["scales"]), tmp_path / "b.bvh")
 
 
 def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
@@ -410,7 +436,7 @@ def test_a_live_stream_carries_several_roots(features):
 @pytest.mark.parametrize("features", [["scale"], ["scales"], ["scale", "scales", "roots"]])
 def test_a_live_stream_has_joints_where_scales_put_them(features):
     clip = take(features, frames=20)
-    found = streamed(bake_scales(clip))
+    found = streamed(clip.bake_scales())
     apart = np.linalg.norm(found.positions() - clip.positions(), axis=-1)
     assert apart.max() <= 0.002 * (1 + 1e-6)
 

@@ -71,11 +71,10 @@ def test_what_a_codec_refuses_is_said_in_its_own_words(jobs):
         tune(CLIP, Refusing(), Goal("me"), jobs=jobs)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["bap-index", "bap-sparse", "rd-pca"])
 @pytest.mark.parametrize("effort", ["fast", "best"])
 def test_about_as_many_settings_are_tried_as_are_expected(spec, effort):
-    clip = walk(0.6)
+    clip = walk(0.2)
     codec = parse_codec(spec)
     tried = len(tune(clip, codec, Goal("me", size=8000), effort=effort).trials)
     assert 0.4 * tried <= expected_trials(clip, codec, effort=effort) <= 2.5 * tried

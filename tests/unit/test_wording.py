@@ -19,7 +19,6 @@ ALLOWED = {
     "joints with fewer axes": "name of a clip in mocpack.testing",
     "one joint one frame": "name of a clip in mocpack.testing",
     "far from the origin": "name of a clip in mocpack.testing",
-    "not in the paper": "kind of a verdict, as verdicts.csv has it",
     "an array of objects": "name of a case",
     "that is not there": "name of a case",
     "that is no utf-": "name of a case",
@@ -29,6 +28,8 @@ ALLOWED = {
 
 def runs(text):
     """Yield the words of a text or a pattern, some in a row, that only commas separate."""
+    if text.count(" ") < QUOTED_WORDS - 1:
+        return
     plain = re.sub(r"\\[a-zA-Z]", "0", text).replace("\\", "")
     for part in re.split(r"[^A-Za-z' ,-]+", plain):
         words = [word.lower() for word in re.split(r"[ ,]+", part) if word]
@@ -114,9 +115,7 @@ def test_no_pattern_is_a_sentence(tests):
         for node in ast.walk(tree)
         if isinstance(node, ast.keyword) and node.arg == "match"
         if isinstance(node.value, ast.Constant)
-        if len([w for w in node.value.value.split() if PLAIN.fullmatch(w)])
-        >= MATCHED_WORDS
-        >= MATCHED_WORDS
+        if len([w for w in node.value.value.split() if PLAIN.fullmatch(w)]) >= MATCHED_WORDS
     ]
     assert not found, "\n".join(found)
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ def act(what, tally=None):
         os.kill(os.getpid(), signal.SIGKILL)
     if what == "die once" and Path(tally).stat().st_size == 1:
         os.kill(os.getpid(), signal.SIGKILL)
+    if what == "hang":
+        time.sleep(60)
     if what == "leave":
         os._exit(3)
     return what, os.getpid()
@@ -47,6 +50,12 @@ def test_a_killed_process_costs_its_own_job_and_no_other():
 
 def test_a_process_that_leaves_says_with_which_code():
     assert names(found("leave", "a", workers=1)[0].reason, "3")
+
+
+def test_a_job_that_takes_too_long_is_lost_and_the_next_is_done():
+    results = found("a", "hang", "b", workers=1, max_seconds=1.0)
+    assert names(results[1].reason, "1 s")
+    assert [results[i][0] for i in (0, 2)] == ["a", "b"]
 
 
 def test_a_job_may_be_given_more_than_one_life(tmp_path):

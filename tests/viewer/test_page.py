@@ -2,6 +2,7 @@
 
 import base64
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -464,20 +465,21 @@ def test_it_opens_playing(chromium, selection):
         assert state(tab, "playing")
 
 
-def test_colors_mean_the_same_error_in_every_version_unless_asked(tab):
+def test_colors_end_at_the_shown_versions_bound_unless_asked(tab):
     names = state(tab, "versions")
+    tab.locator("#scale").select_option("own")
+    tab.locator("#version").fill(str(names.index("walk-1mm.mocp")))
+    assert state(tab, "hotEnd") == pytest.approx(0.001, rel=1e-3)
+    tab.locator("#scale").select_option("common")
     ends = set()
     for at in range(len(names)):
         tab.locator("#version").fill(str(at))
         ends.add(state(tab, "hotEnd"))
     assert len(ends) == 1
     assert tab.locator("#legend-full").inner_text() == "20 mm"
-    tab.locator("#scale").select_option("own")
-    tab.locator("#version").fill(str(names.index("walk-1mm.mocp")))
-    assert state(tab, "hotEnd") == pytest.approx(0.001, rel=1e-3)
     tab.locator("#scale").select_option("5mm")
     assert tab.locator("#legend-full").inner_text() == "5 mm"
-    tab.locator("#scale").select_option("common")
+    tab.locator("#scale").select_option("own")
 
 
 @pytest.mark.parametrize("measure", ["largest", "mean", "velocity", "skate", "joint"])
@@ -624,3 +626,43 @@ def test_a_bound_on_angles_is_told_with_what_was_measured(chromium, motion, tmp_
 
 def test_a_file_without_a_bound_on_angles_tells_none(tab):
     assert "angle allowed" not in tab.locator("#facts").text_content()
+
+
+def test_the_camera_keeps_the_head_in_view_when_a_body_rises(chromium, tmp_path):
+    clip = walk(4.0, frame_rate=60)
+    higher = clip.translations.copy()
+    higher[130:, 0, 1] += 1.5  # after the frames that the camera's distance is chosen from
+    mocpack.write(clip.replace(translations=higher), tmp_path / "rise.bvh")
+    with (
+        serving(select(str(tmp_path / "rise.bvh"))) as server,
+        looking(chromium, server.url) as tab,
+    ):
+        until(tab, LOADED)
+        for frame in (0, 100, 131, 200):
+            tab.evaluate(f"mocpack.show({frame})")
+            assert state(tab, "head") < 1.0
+
+
+def test_a_scaled_rig_has_the_error_and_ratio_of_the_command_line(chromium, tmp_path):
+    clip = walk(1.0)
+    scales = np.ones((len(clip.skeleton), 3))
+    scales[0] = 0.01
+    skeleton = replace(
+        clip.skeleton, offsets=100 * clip.skeleton.offsets, end_sites=100 * clip.skeleton.end_sites
+    )
+    rig = clip.replace(skeleton=replace(skeleton, scales=scales))
+    mocpack.write(rig, tmp_path / "rig.glb")
+    original = mocpack.read(tmp_path / "rig.glb")
+    assert original.header.is_scaled
+    (tmp_path / "rig.mocp").write_bytes(mocpack.encode(original, preset="web"))
+    expected = mocpack.compare(original, mocpack.read(tmp_path / "rig.mocp"))["max_error_mm"]
+    shown = select(str(tmp_path / "rig.mocp"), str(tmp_path / "rig.glb"))
+    assert shown.raw_bytes == rate.raw_size(original)
+    with serving(shown) as server, looking(chromium, server.url) as tab:
+        until(tab, LOADED)
+        assert 1000 * state(tab, "largestError") == pytest.approx(expected, rel=1e-4)
+        np.testing.assert_allclose(
+            positions(tab),
+            mocpack.read(tmp_path / "rig.mocp").positions()[state(tab, "frame")],
+            atol=1e-5,
+        )

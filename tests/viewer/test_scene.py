@@ -6,9 +6,10 @@ from browsing import LOADED, looking, serving, until
 
 import mocpack
 from mocpack.scene import merge_clips, shift_start
-from mocpack.testing import markers, walk
+from mocpack.testing import walk
 from mocpack.viewing.export import export_page
 from mocpack.viewing.motions import select
+from takes import markers
 
 WINDOW = {"viewport": {"width": 1280, "height": 800}}
 

@@ -36,7 +36,7 @@ export class App {
   clip: Clip | null = null;
   playback = new Playback(1, 1);
   layout: Layout = "overlay";
-  scale: Scale = "common";
+  scale: Scale = "own";
   measure: Measure = "largest";
   joint = -1; // selected in the table: its curves and trail are shown
   private chosen = 0;
@@ -348,8 +348,14 @@ export class App {
   }
 
   private carry(share: number): void {
+    const points = this.version?.poses.at(this.playback.frame);
     const root = this.version && this.rootAt(this.version, this.playback.frame);
-    if (root) this.stage.moveTo(root, share);
+    if (!points || !root) return;
+    const top = points.reduce(
+      (most, value, k) => (k % 3 === 1 ? Math.max(most, value) : most),
+      root.y,
+    );
+    this.stage.moveTo(root, share, top);
   }
 
   private rootAt(version: Version, frame: number): Vector3 | null {

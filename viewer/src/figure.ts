@@ -52,7 +52,7 @@ export class Figure {
   private readonly bones: InstancedMesh;
   private readonly list: Bone[];
   private readonly radii: Float32Array;
-  private readonly ballSize: number;
+  private ballSize = 0; // set by the first pose
   private character: Character | null = null;
 
   constructor(
@@ -62,7 +62,6 @@ export class Figure {
     private readonly thickness = 1,
   ) {
     this.list = bonesOf(skeleton);
-    this.ballSize = thickness * ballSize(skeleton);
     this.radii = new Float32Array(this.list.length);
     const shape = new LatheGeometry(
       PROFILE.map((point) => new Vector2(...point)),
@@ -107,6 +106,13 @@ export class Figure {
   pose(points: Float32Array, turns: Float32Array | null): void {
     if (turns) this.character?.pose(points, turns);
     const [from, to, along] = [new Vector3(), new Vector3(), new Vector3()];
+    if (this.ballSize === 0) {
+      const inner = this.list.filter((bone) => bone.to < this.skeleton.names.length);
+      const lengths = inner.map((bone) =>
+        from.fromArray(points, 3 * bone.from).distanceTo(to.fromArray(points, 3 * bone.to)),
+      );
+      this.ballSize = this.thickness * ballSize(lengths);
+    }
     const [turn, size, matrix] = [new Quaternion(), new Vector3(), new Matrix4()];
     this.list.forEach((bone, i) => {
       from.fromArray(points, 3 * bone.from);
@@ -215,13 +221,9 @@ function bonesOf(skeleton: Skeleton): Bone[] {
   return [...bones, ...outer];
 }
 
-function ballSize(skeleton: Skeleton): number {
-  const lengths = skeleton.names.map((_, j) =>
-    Math.hypot(...skeleton.offsets.subarray(3 * j, 3 * j + 3)),
-  );
-  const bones = lengths
-    .filter((length, j) => skeleton.parents[j] >= 0 && length > 1e-4)
-    .sort((a, b) => a - b);
+/** Returns the radius of joints for world lengths of bones, which scales and positions affect. */
+function ballSize(lengths: number[]): number {
+  const bones = lengths.filter((length) => length > 1e-4).sort((a, b) => a - b);
   const median = bones.length ? bones[Math.floor(bones.length / 2)] : 0.1;
   return Math.min(Math.max(0.115 * median, 0.002), 0.2);
 }

@@ -12,6 +12,7 @@ export interface Head {
     endJoints: number[];
     endOffsets: number[];
     translated: number[];
+    scales: number[] | null;
   };
   frameCount: number;
   frameTime: number;
@@ -108,6 +109,7 @@ export function fromGzip(data: Uint8Array<ArrayBuffer>): Fetch {
 
 function skeletonOf(facts: Head["skeleton"]): Skeleton {
   return {
+    ...(facts.scales && { scales: Float64Array.from(facts.scales) }),
     names: facts.names,
     parents: Int32Array.from(facts.parents),
     offsets: Float64Array.from(facts.offsets),
@@ -127,7 +129,9 @@ function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: 
   }
   const width = view.getUint8(5);
   const [first, count, joints, moving] = [8, 12, 16, 20].map((at) => view.getUint32(at, true));
-  const size = HEADER + count * joints * 4 * width + count * moving * 24;
+  const scalesAt = HEADER + count * joints * 4 * width + count * moving * 24;
+  const isScaled = view.getUint16(6, true) === 1;
+  const size = scalesAt + (isScaled ? count * joints * 24 : 0);
   if (
     block.byteLength !== size ||
     joints !== skeleton.names.length ||
@@ -146,12 +150,15 @@ function readBlock(block: ArrayBuffer, skeleton: Skeleton, start: number, stop: 
     HEADER + count * joints * 4 * width + from * moving * 24,
     many * moving * 3,
   );
-  return {
+  const frames: Frames = {
     start,
     count: many,
     rotations: Float64Array.from(rotations),
     translations: spread(moved, skeleton, many),
   };
+  if (isScaled)
+    frames.scales = new Float64Array(block, scalesAt + from * joints * 24, many * joints * 3);
+  return frames;
 }
 
 /** Fills in a translation for every joint: its own, or its offset. */

@@ -70,6 +70,7 @@ function state(app: App): Record<string, unknown> {
     layout: app.layout,
     scale: app.scale,
     hotEnd: app.full,
+    head: app.stage.headOnScreen(),
     measure: app.measure,
     joint: app.joint,
     mesh: app.clip?.skin ? app.stage.meshed : null,

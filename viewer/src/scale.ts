@@ -1,5 +1,4 @@
-// The error at the end of the color scale. By default it is the same for all versions, so that a more accurate
-// version never looks redder than a coarser one.
+// The error at the end of the color scale. By default it is the bound of the version that is shown.
 
 import type { Clip, Version } from "./clip";
 

@@ -39,6 +39,7 @@ const VIEWS: Record<View, [number, number, number]> = {
   top: [0, 1, 0.001],
 };
 
+const HEADROOM = 0.44; // of the height of the view, from its middle to the highest point
 const RISE = 0.6; // fraction of vertical motion that the camera follows, so that jumps stay visible
 
 /** Position and size of a figure for the camera, in meters. */
@@ -223,10 +224,13 @@ export class Stage {
     return tall / (2 * Math.tan((this.camera.fov * Math.PI) / 360)) + 0.35 * width;
   }
 
-  /** Moves the camera with the root, at once or by a fraction. */
-  moveTo(root: Vector3, share: number): void {
-    const { goal, level, rootLevel } = this.home;
-    goal.set(root.x, level + RISE * (root.y - rootLevel), root.z);
+  /** Moves the camera with the root, at once or by a fraction; `top` is the height of the highest point. */
+  moveTo(root: Vector3, share: number, top: number): void {
+    const { goal, level, rootLevel, height } = this.home;
+    const above = HEADROOM * this.visibleHeight;
+    // a camera that shows the whole figure keeps its head in view
+    const raised = 2 * above >= height ? top - above : -Infinity;
+    goal.set(root.x, Math.max(level + RISE * (root.y - rootLevel), raised), root.z);
     if (!this.follow) return;
     const step = goal.clone().sub(this.anchor).multiplyScalar(share);
     if (step.lengthSq() < 1e-10) return;
@@ -234,6 +238,21 @@ export class Stage {
     this.controls.target.add(step);
     this.camera.position.add(step);
     this.invalidate();
+  }
+
+  /** The height of what the camera shows at the distance of its target, in meters. */
+  private get visibleHeight(): number {
+    const distance = this.camera.position.distanceTo(this.controls.target);
+    return 2 * distance * Math.tan((this.camera.fov * Math.PI) / 360);
+  }
+
+  /** Returns how high the highest joint is in the view: 1 at its upper edge. */
+  headOnScreen(): number {
+    const places = this.packed?.jointPositions() ?? [];
+    const heights = places.flatMap((_, k) =>
+      k % 3 ? [] : [new Vector3(...places.slice(k, k + 3)).project(this.camera).y],
+    );
+    return Math.max(...heights);
   }
 
   poseOriginal(points: Float32Array, turns: Float32Array | null): void {

@@ -148,8 +148,9 @@ export class Timeline {
     this.drawContacts(context, width, base, ink);
     context.fillStyle = ink("--line");
     context.fillRect(PAD.left, base, width - PAD.left - PAD.right, 1);
-    if (declared !== null) this.drawBound(context, y(declared), declared, width, ink);
-    if (curve.worst >= 0) this.drawWorst(context, this.x(curve.worst, width), y(curve.max), ink);
+    const worst = this.x(Math.max(curve.worst, 0), width);
+    if (declared !== null) this.drawBound(context, y(declared), declared, width, worst, ink);
+    if (curve.worst >= 0) this.drawWorst(context, worst, y(curve.max), ink);
   }
 
   /** Draws a thin row per foot along the bottom, filled during ground contact. */
@@ -170,6 +171,18 @@ export class Timeline {
         context.fillRect(this.x(start, width), y, this.x(t - start, width) - PAD.left, 2);
       }
     });
+    if (!planted.length) return;
+    const text = "ground contacts";
+    context.font = "10px system-ui, sans-serif";
+    const [long, y] = [context.measureText(text).width, base - 3 * planted.length - 5];
+    const isHere = this.x(this.view?.frame ?? 0, width) < PAD.left + long + 16;
+    const x = isHere ? width - PAD.right - long - 4 : PAD.left + 4;
+    context.fillStyle = ink("--panel");
+    context.globalAlpha = 0.8;
+    context.fillRect(x - 4, y - 9, long + 8, 12);
+    context.globalAlpha = 1;
+    context.fillStyle = ink("--accent");
+    context.fillText(text, x, y);
   }
 
   /** Returns the largest value per pixel, -1 if unknown. */
@@ -212,6 +225,7 @@ export class Timeline {
     y: number,
     bound: number,
     width: number,
+    worst: number,
     ink: (name: string) => string,
   ): void {
     context.strokeStyle = ink("--hot");
@@ -225,11 +239,13 @@ export class Timeline {
     context.globalAlpha = 1;
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = ink("--hot");
-    // on the opposite side of the playhead
-    const left = this.x(this.view?.frame ?? 0, width) > width - 130;
-    context.textAlign = left ? "left" : "right";
-    context.fillText(`allowed ${formatLength(bound)}`, left ? PAD.left : width - PAD.right, y - 4);
-    context.textAlign = "left";
+    const text = `allowed ${formatLength(bound)}`;
+    const long = context.measureText(text).width;
+    // where neither the playhead nor the worst frame's mark is
+    const marks = [this.x(this.view?.frame ?? 0, width), worst];
+    const places = [width - PAD.right - long, PAD.left, (width - long) / 2];
+    const free = places.find((x) => marks.every((mark) => mark < x - 8 || mark > x + long + 8));
+    context.fillText(text, free ?? places[0], y - 4);
   }
 
   private drawWorst(

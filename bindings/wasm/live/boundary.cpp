@@ -8,6 +8,7 @@
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
 extern "C" uint8_t __heap_base; // end of the linker's static memory
+extern "C" void __wasm_call_ctors();
 
 namespace
 {
@@ -32,6 +33,12 @@ void* allocate_bytes(size_t size)
 }
 
 } // namespace
+
+/* Computes the tables. Call it first. */
+EXPORT(_initialize) void initialize()
+{
+	__wasm_call_ctors();
+}
 
 /* Allocates memory for a hello or packets; null if there is too little. */
 EXPORT(allocate) void* allocate(uint32_t size)

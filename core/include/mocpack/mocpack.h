@@ -462,6 +462,7 @@ extern "C"
 		uint64_t offset;	  // position of its stored bytes in that file
 		uint64_t stored_size; // number of stored bytes: its .mocp file without the bytes shared between clips
 		uint64_t base_offset; // position in its .mocp file where the shared bytes belong
+		uint64_t kind;		  // 0: its own file; 1: the same bytes as another clip; others cannot be opened
 	} mocpack_ArchiveClip;
 
 	/* Opens an archive. Reads only its footer and its trailer. The source struct is copied; its data must

@@ -16,10 +16,11 @@ using namespace mocpack;
 namespace
 {
 
-const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24, COLUMNS = 8;
+const uint64_t HEAD_SIZE = 5, FOOTER_SIZE = 24, COLUMNS = 9;
 const uint64_t MAX_FIELD = ~uint64_t(0) >> 1; // other readers store fields as signed 64-bit numbers
 const uint64_t INDEX_ROOM = 1 << 20, MAX_INFLATION = 256, MAX_NAME_BYTES = 1024;
 const uint8_t ARCHIVE_VERSION = 1;
+const uint64_t MAX_KIND = 1; // 0: its own file; 1: the same bytes as another clip
 const size_t MAX_CHUNK_HEADER_BYTES = 4 + 10 + 4;
 
 uint64_t read_little_endian(const uint8_t* bytes, int count)
@@ -267,13 +268,14 @@ struct Opening
 			entry.stored_size = number(columns, 3, n);
 			entry.base_offset = number(columns, 4, n);
 			entry.frame_count = number(columns, 6, n);
+			entry.kind = number(columns, 8, n);
 			std::memcpy(&entry.frame_time, &bits, 8);
 			end = entry.offset + entry.stored_size;
 			bool good = base <= base_count && entry.shard <= archive->shard_count &&
 						entry.offset <= MAX_FIELD && entry.stored_size <= MAX_FIELD && end <= MAX_FIELD &&
 						entry.base_offset <= entry.stored_size && front <= entry.stored_size &&
 						front <= fields.left() && entry.frame_count && entry.frame_count <= MAX_FIELD &&
-						entry.frame_time > 0 && std::isfinite(entry.frame_time) &&
+						entry.frame_time > 0 && std::isfinite(entry.frame_time) && entry.kind <= MAX_FIELD &&
 						(entry.shard || end <= archive->trailer);
 			if (!good)
 			{
@@ -417,6 +419,8 @@ mocpack_Status mocpack_archive_read_clip(const mocpack_Archive* archive, size_t 
 {
 	if (clip >= archive->clip_count || archive->clips[clip].entry.shard)
 		return MOCPACK_BAD_ARGUMENT;
+	if (archive->clips[clip].entry.kind > MAX_KIND)
+		return MOCPACK_UNSUPPORTED;
 	uint64_t whole = archive->clips[clip].entry.size;
 	if (offset > whole || size > whole - offset)
 		return MOCPACK_BAD_ARGUMENT;
@@ -434,6 +438,9 @@ mocpack_Status mocpack_archive_open_clip(const mocpack_Archive* archive, size_t 
 			   << "clip index " << uint64_t(clip) << " is outside the archive, which has "
 			   << uint64_t(archive->clip_count) << " clips";
 	ArchivedClip& chosen = archive->clips[clip];
+	if (chosen.entry.kind > MAX_KIND)
+		return ErrorMessage(error, MOCPACK_UNSUPPORTED).quote(chosen.entry.name.bytes, chosen.entry.name.size)
+			   << " is a clip of kind " << chosen.entry.kind << ", which needs a newer version of mocpack";
 	if (chosen.entry.shard)
 	{
 		const Span& shard = archive->shards[chosen.entry.shard - 1].name;

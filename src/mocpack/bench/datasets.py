@@ -98,16 +98,16 @@ def require_clip(name: str, data: Path | None = None) -> Path:
     """Return the file of a clip, or say what is missing and where it comes from."""
     found = find_clip(name, data)
     if found is None:
-        raise UsageError(f"{describe_missing(name)}. {_advice(data)}")
+        raise UsageError(f"missing clip: {describe_missing(name)}. {_advice(data)}")
     return found
 
 
 def find_clips_of(names: Sequence[str], data: Path | None = None) -> dict[str, Path]:
-    """Return the files of those clips that are there; that none is, is an error."""
+    """Return the files of those clips that are present; raise `UsageError` if none is."""
     found = {name: path for name in names if (path := find_clip(name, data)) is not None}
     if not found:
         missing = "; ".join(map(describe_missing, names))
-        raise UsageError(f"none of these clips is here: {missing}. {_advice(data)}")
+        raise UsageError(f"found none of these clips: {missing}. {_advice(data)}")
     return found
 
 
@@ -139,9 +139,9 @@ def load_any(name: str, data: Path | None = None) -> AnyClip:
 
 
 def describe_missing(name: str) -> str:
-    """Return a sentence of a clip that is not here: its file, what it is, its public database."""
+    """Return the file of a missing clip, what it shows, and its public database."""
     origin = ORIGINS.get(name) or ORIGINS[name.partition("/")[0]]
-    return f"there is no {name}{origin.suffix} ({origin.what}), from {origin.database}"
+    return f"{name}{origin.suffix} ({origin.what}; from {origin.database})"
 
 
 def source_size(path: Path) -> int:
@@ -161,14 +161,9 @@ def _places(data: Path | None) -> list[Path]:
 
 
 def _advice(data: Path | None) -> str:
-    if data is not None:
-        return f"Looked in {data}"
-    if not COMMITTED.is_dir():
-        return (
-            "An installed mocpack has no clips: run it from a clone of its repository, which has "
-            "CMU's in benchmarks/clips, or let MOCPACK_DATA name a folder of them"
-        )
-    named = data_folder()
-    if named is None:
-        return "MOCPACK_DATA names the folder to look in"
-    return f"Looked in {named}, which MOCPACK_DATA names, and in {COMMITTED}"
+    looked = ", ".join(map(str, _places(data)))
+    clone = "" if COMMITTED.is_dir() else "; or run it in a clone, which has CMU's clips"
+    return (
+        "Save each under that name in a folder, such as FOLDER/cmu/49_02.bvh, and set "
+        f"MOCPACK_DATA=FOLDER or pass --data FOLDER{clone} (looked in {looked})"
+    )

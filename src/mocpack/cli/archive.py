@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from mocpack.cli import files
+from mocpack.cli.notes import stand_in_note
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.corpora import catalog, parts
 from mocpack.corpora.packing import RejectedFile
@@ -85,6 +86,8 @@ def report_archive(
     table.add_row("clips", f"{facts['clips']} with {facts['skeletons']} skeletons")
     table.add_row("motion", f"{facts['frames']} frames, {facts['seconds'] / 60:.1f} minutes")
     table.add_row("as single files", format_size(facts["bytes_single"]))
+    if facts["stand_in_bones"]:
+        table.add_row("note", stand_in_note(facts["stand_in_bones"], facts["clips"]))
     if rejected:
         table.add_row("rejected", f"{len(rejected)} of {count} files")
     files.stdout().print(table)
@@ -98,7 +101,8 @@ def _archive_facts(output: str) -> dict[str, Any]:
             "shards": len(made.index.files),
             "frames": int(made.index.frame_counts.sum()),
             "seconds": float((made.index.frame_counts * made.index.frame_times).sum()),
-            "skeletons": len(made.index.bases),
+            "skeletons": made.index.skeleton_count,
+            "stand_in_bones": made.stand_in_count,
             "bytes": made.file_size,
-            "bytes_single": sum(place.file_size for _, place in made.index.places()),
+            "bytes_single": made.bytes_by_part["single_files"],
         }

@@ -81,13 +81,26 @@ NOT_DONE = Outcome("not done", error="not done: interrupted by Ctrl-C", code=EXI
 
 
 def run_batch(
-    work: Callable[..., Any], jobs: Sequence[Job], *, workers: int, title: str, resume: bool = False
+    work: Callable[..., Any],
+    jobs: Sequence[Job],
+    *,
+    workers: int,
+    title: str,
+    folder: str | None = None,
+    resume: bool = False,
+    dry_run: bool = False,
 ) -> list[Outcome]:
     """Call ``work(source, output, force=…, **settings)`` for each job and return all outcomes.
 
-    A job that fails does not stop the others. With `resume`, outputs that an earlier run finished
-    are kept. After Ctrl-C, the outcomes of the finished jobs are still returned.
+    A job that fails does not stop the others. The output `folder` is created with its subfolders.
+    With `resume`, outputs that an earlier run finished are kept. With `dry_run`, nothing is
+    written: the outcomes say which jobs could start. After Ctrl-C, the outcomes of the finished
+    jobs are still returned.
     """
+    if dry_run:
+        return [_check_job(job) for job in jobs]
+    for output in {job.output for job in jobs} - {PIPE, folder} if folder is not None else ():
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
     if workers < 0:
         raise UsageError(f"--jobs must be at least 0, got {workers}")
     if len(jobs) > 1 and any(job.source == PIPE for job in jobs):
@@ -140,12 +153,8 @@ def collect_rows(
     return rows, code
 
 
-def check_jobs(jobs: Sequence[Job]) -> list[Outcome]:
-    """Check whether each job could start, without running it, for ``--dry-run``."""
-    return [_check_job(job) for job in jobs]
-
-
 def _check_job(job: Job) -> Outcome:
+    """Check whether a job could start, without running it."""
     try:
         if job.source != PIPE:
             with Path(job.source).open("rb"):

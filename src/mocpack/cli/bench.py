@@ -11,7 +11,6 @@ import typer
 from mocpack.bench.datasets import collection
 from mocpack.bench.papers import PAPERS, find_paper
 from mocpack.bench.peers.table import parse_any_codec
-from mocpack.bench.runner.isolated import Limits
 from mocpack.bench.runner.measure import Setting, parse_targets
 from mocpack.bench.runner.run import (
     Row,
@@ -113,7 +112,7 @@ def run(
             workers=jobs,
             frames=frames,
             timed=speed,
-            limits=Limits(seconds=time_limit),
+            max_seconds=time_limit,
             done=lambda: bar.advance(task),
         )
     with add_path_to_errors(out, keep=True):
@@ -154,29 +153,28 @@ def _paper_folder(data: list[Path] | None) -> Path | None:
 
 
 def _reproduce_paper(name: str, data: Path | None, out: Path) -> int:
-    from mocpack.bench.papers.page import write_summary
+    from mocpack.bench.papers.page import SUMMARY, reproduce
 
     _require_paper_packages()
-    paper = find_paper(name)
-    out.mkdir(parents=True, exist_ok=True)
-    paper.module().reproduce(data, out)
-    files.stdout().print(f"wrote {write_summary(paper, out)}")
+    summary = reproduce(find_paper(name), data, out)
+    files.stdout().print(summary, markup=False, soft_wrap=True)
+    files.stdout().print(f"wrote {out / SUMMARY}")
     return 0
 
 
 def _require_paper_packages() -> None:
-    for package in ("matplotlib", "scipy", "cma"):
+    for package in ("scipy", "cma"):
         require(package, extra="papers", purpose="reproducing a paper")
 
 
 def _reproduce_all_papers(data: Path | None, out: Path) -> int:
-    from mocpack.bench.papers.page import ALL_LINES, PAGE, reproduce_all, write_page
+    from mocpack.bench.papers.page import ALL_LINES, reproduce_all, write_page
 
     _require_paper_packages()
     out.mkdir(parents=True, exist_ok=True)
     made = reproduce_all(PAPERS, data, out, on_progress=files.stderr().print)
     page = write_page(made, out)
-    files.stdout().print(f"wrote {page}, {out}/papers.md, {out}/{PAGE} and {out}/{ALL_LINES}")
+    files.stdout().print(f"wrote {page} and {out / ALL_LINES}")
     failed = [one for one in made if one.failure]
     for one in failed:
         files.stderr().print(

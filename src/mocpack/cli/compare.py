@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.progress import run_with_progress
+from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.container import Errors
 from mocpack.errors import FormatError
@@ -22,22 +23,24 @@ def run(
     packed: Annotated[
         str, typer.Argument(help="Compressed or converted motion file, .mocp or any other format.")
     ],
-    unit: options.Unit = None,
     frames: Annotated[
         str | None, typer.Option(help="Use only these frames of the original, like 1:.")
     ] = None,
-    skeleton: options.SkeletonFile = None,
-    allow_outside: options.AllowOutside = False,
+    *,
+    source_options: SourceOptions,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
+    papers: Annotated[
+        bool,
+        typer.Option("--papers", help="Also print metrics that only papers use, like eps_x."),
+    ] = False,
     as_json: options.Json = False,
 ) -> int:
     """Compare two motions; prints every metric, the worst joints and the worst frames.
 
     Exits with 1 if a .mocp file exceeds the error that it declares.
     """
-    reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
-    reading["allow_outside"] = allow_outside
+    reading = source_options.to_arguments(memory_limit=memory_limit)
     before = files.read_clip(original, frames=frames, **reading)
     data = files.read_input(packed)
     after = files.parse_clip(data, packed, clip=clip, **reading)
@@ -64,7 +67,7 @@ def run(
         print_json([pair | bound | comparison.to_dict()])
     else:
         verdict = comparison.verdict(declared, angle)
-        files.stdout().print(f"{verdict}\n\n{comparison.table()}")
+        files.stdout().print(f"{verdict}\n\n{comparison.table(papers=papers)}")
     if broken is not None:
         print_error(broken)
         return 1

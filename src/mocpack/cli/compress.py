@@ -11,22 +11,26 @@ from rich.table import Table
 
 from mocpack import _api, rate
 from mocpack.cli import files, options
-from mocpack.cli.batch import Job, check_jobs, dry_run_table, job_row, report_outcomes, run_batch
+from mocpack.cli.batch import Job, dry_run_table, job_row, report_outcomes, run_batch
 from mocpack.cli.encoding import Encoding, Target
 from mocpack.cli.inputs import (
     MOTION_EXTENSIONS,
     ROBOT_MOTION_EXTENSIONS,
     find_sources,
-    make_folders,
     output_paths,
 )
+from mocpack.cli.notes import describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
+from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
-from mocpack.errors import MocpackError
+from mocpack.errors import MocpackError, name_errors
+from mocpack.presets import body_size
 from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
+
+MAX_BODY_SHARE = 0.1  # of the body's size; a larger bound gets a warning
 
 
 def run(
@@ -34,12 +38,7 @@ def run(
         list[str],
         typer.Argument(help="Motion files, folders or patterns; - reads standard input."),
     ],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Write to this file or folder; - writes to standard output."
-        ),
-    ] = None,
+    output: options.Output = None,
     *,
     encoding: Encoding,
     max_angle: Annotated[
@@ -78,11 +77,15 @@ def run(
         Job(source.path, (goal,), settings, force)
         for source, goal in zip(sources, outputs, strict=True)
     ]
-    if dry_run:
-        outcomes = check_jobs(work)
-    else:
-        make_folders(output, outputs)
-        outcomes = run_batch(_compress, work, workers=jobs, title="compressing", resume=resume)
+    outcomes = run_batch(
+        _compress,
+        work,
+        workers=jobs,
+        title="compressing",
+        folder=output,
+        resume=resume,
+        dry_run=dry_run,
+    )
     rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     # With -o -, standard output carries the file, so messages go to standard error.
     piped = files.PIPE in outputs
@@ -109,10 +112,8 @@ def _compress(
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
-    try:
+    with name_errors(source, MocpackError):
         made = _api.encode_measured(clip, spec, **target)
-    except MocpackError as error:
-        raise type(error)(f"{source}: {error}") from error
     data, errors = made.data, made.errors
     files.write_output(data, goal, force=force)
     raw = rate.raw_size(clip)
@@ -124,6 +125,8 @@ def _compress(
         "hinges_found": clip.metadata.get("hinges_found", {}),
         "full_turns_dropped": clip.metadata.get("full_turns_dropped", []),
         "unit_guessed": clip.metadata.get("unit_guessed"),
+        "notes": describe_assumptions(clip.metadata),
+        "warning": _warn_large_bound(clip, errors.declared),
         "moving_channels": rate.moving_channels(clip),
         "bytes": len(data),
         "ratio": raw / len(data),
@@ -146,10 +149,10 @@ def _describe_target(codec: Codec, target: Target, declared: float | None) -> st
     given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
     if given:
         return f"{' and '.join(given)}, with {codec.codec_id}"
-    if codec.error_bound is not None:
-        return f"{codec.codec_id} with its default max_error, {format_length(codec.error_bound)}"
+    if declared is not None:
+        return f"max_error {format_length(declared)}, the default of {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
-    return f"{codec.codec_id} with its own parameters" + (own and f" ({own})")
+    return codec.codec_id + (own and f" with {own}")
 
 
 def _advice(clip: AnyClip, spec: str) -> str:
@@ -159,20 +162,25 @@ def _advice(clip: AnyClip, spec: str) -> str:
     return "; --codec latent-spline makes vertices smaller, with an error"
 
 
+def _warn_large_bound(clip: AnyClip, bound: float | None) -> str | None:
+    """Return a warning if a bound was probably meant in another unit, like 1m for 1mm."""
+    size = body_size(clip)
+    if bound is None or not 0 < MAX_BODY_SHARE * size < bound:
+        return None
+    allowed, body = format_length(bound), format_length(size)
+    return f"warning: a maximum error of {allowed} is large for a body of {body}; check the unit"
+
+
 def _scale(value: float | None, factor: float) -> float | None:
     return None if value is None else factor * value
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("file", overflow="fold")
     angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)
     titles = ["frames", "channels", "size", "ratio", "bits/frame", "max error", "mean error"]
-    for title in titles + ["max angle"] * angles:
-        table.add_column(title, justify="right")
     all_done = all(row["fate"] == "done" for row in rows)
-    if not all_done:
-        table.add_column("status")
+    titles += ["max angle"] * angles + ["status"] * (not all_done)
+    table = make_table("file", *titles, left=("file", "status"))
     for row in rows:
         figures = _figures(row) if row["ok"] else ["-"] * 7
         if angles:
@@ -183,7 +191,10 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
     if guesses:
         notes.append(f"guessed length unit: {', '.join(guesses)}; use --unit to set it")
+    notes += join_notes(rows)
     for row in rows:
+        if row.get("warning"):
+            notes.append(f"{row['input']}: {row['warning']}")
         if row.get("hinges_found"):
             notes.append(f"{row['input']}: found hinges {', '.join(row['hinges_found'])}")
         if row.get("full_turns_dropped"):

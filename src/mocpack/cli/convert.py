@@ -55,6 +55,7 @@ def run(
         str | None,
         typer.Option("--into", help="Add the motion to a copy of this glTF character."),
     ] = None,
+    bake_scales: options.BakeScales = False,
     report: Annotated[
         bool,
         typer.Option("--report", help="Read the output back and print what it does not contain."),
@@ -84,6 +85,8 @@ def run(
         clip = files.parse_clip(
             data, source, clip=name, memory_limit=memory_limit, **reading.to_arguments()
         )
+        if bake_scales and isinstance(clip, Clip):
+            clip = clip.bake_scales()
         return clip if frames is None else files.cut_frames(clip, frames)
 
     write = partial(_write, force=force, make_folder=each, into=into, allow_outside=allow_outside)

@@ -12,16 +12,16 @@ from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.batch import (
     Job,
-    check_jobs,
     dry_run_table,
     job_row,
     report_outcomes,
     run_batch,
     status_table,
 )
-from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, make_folders, output_paths
+from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.terminal import print_json
-from mocpack.errors import FormatError, HingeWarning, MemoryLimitError, SceneError, UsageError
+from mocpack.clip import Clip
+from mocpack.errors import HingeWarning, UsageError, name_errors
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
 
 
@@ -30,12 +30,7 @@ def run(
         list[str],
         typer.Argument(help=".mocp files, folders or patterns; - reads standard input."),
     ],
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", help="Write to this file or folder; - writes to standard output."
-        ),
-    ] = None,
+    output: options.Output = None,
     to: Annotated[
         str | None,
         typer.Option(help="Write this format, like bvh; default: the extension of --output."),
@@ -44,13 +39,14 @@ def run(
         str | None,
         typer.Option(
             "--as",
-            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos or csv for "
-            "robots, amass for bodies.",
+            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos, csv or "
+            "bones-seed for robots, amass or humanml3d for bodies.",
         ),
     ] = None,
     partial: Annotated[
         bool, typer.Option("--partial", help="Decode the intact part of a truncated file.")
     ] = False,
+    bake_scales: options.BakeScales = False,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     jobs: options.Workers = 1,
@@ -64,16 +60,20 @@ def run(
     sources = find_sources(inputs, PACKED_EXTENSIONS)
     outputs = output_paths(sources, output, suffix)
     reading = {"partial": partial, "clip": clip, "memory_limit": memory_limit}
-    settings = {"suffix": suffix, "dialect": dialect}
+    settings = {"suffix": suffix, "dialect": dialect, "bake_scales": bake_scales}
     work = [
         Job(source.path, _output_files(path, suffix), settings | {"reading": reading}, force)
         for source, path in zip(sources, outputs, strict=True)
     ]
-    if dry_run:
-        outcomes = check_jobs(work)
-    else:
-        make_folders(output, outputs)
-        outcomes = run_batch(_decompress, work, workers=jobs, title="decompressing", resume=resume)
+    outcomes = run_batch(
+        _decompress,
+        work,
+        workers=jobs,
+        title="decompressing",
+        folder=output,
+        resume=resume,
+        dry_run=dry_run,
+    )
     rows = [job_row(*one) for one in zip(work, outcomes, strict=True)]
     if as_json:
         print_json(rows, to_stderr=files.PIPE in outputs)
@@ -106,6 +106,7 @@ def _decompress(
     force: bool,
     suffix: str,
     dialect: str | None,
+    bake_scales: bool,
     reading: dict[str, Any],
 ) -> None:
     """Decompress one file."""
@@ -118,10 +119,11 @@ def _decompress(
         )
     for path in _output_files(output, suffix):
         files.check_output(path, force=force, sources=[source])
-    try:
-        clip = _api.decode(files.read_input(source), **reading)
-    except (FormatError, MemoryLimitError, SceneError) as error:
-        raise type(error)(f"{source}: {error}") from error
+    data = files.read_input(source)
+    with name_errors(source):
+        clip = _api.decode(data, **reading)
+    if bake_scales and isinstance(clip, Clip):
+        clip = clip.bake_scales()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", HingeWarning)
         if output == files.PIPE or Path(output).suffix != suffix:

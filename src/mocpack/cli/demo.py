@@ -18,7 +18,7 @@ from mocpack.io.atomic import write_atomically
 from mocpack.metrics import compare
 from mocpack.registry import DEFAULT_CODEC
 from mocpack.samples import JUMP
-from mocpack.units import format_length, format_size
+from mocpack.units import format_length, format_size, parse_length
 
 ACKNOWLEDGMENT = (
     "The motion was obtained from mocap.cs.cmu.edu; "
@@ -74,8 +74,11 @@ def run(
 
 def _draw_picture(clip: Clip, decoded: Clip, out: Path) -> str:
     """Draw the error if matplotlib is installed; return the end of the last printed line."""
+    name, bound = f"{DEFAULT_CODEC}-{BOUNDS[0]}.mocp", parse_length(BOUNDS[0])
+    ratio = rate.raw_size(clip) / (out / name).stat().st_size
+    title = f"{name}: {ratio:.0f} times smaller than float32, within {1000 * bound:g} mm"
     try:
-        draw_error(clip, decoded, out / "error.png")
+        draw_error(clip, decoded, out / "error.png", title=title, bound=bound)
     except MissingExtraError as error:
         return f"; drew no picture: {error}"
     return f" and {out}/error.png (a picture of the error)"

@@ -10,6 +10,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.container import unpack
@@ -71,9 +72,8 @@ def run(
             help="Follow poses from elsewhere in the clip: 0 moves only the limb, 10 the body."
         ),
     ] = LIKENESS,
-    unit: options.Unit = None,
-    skeleton: options.SkeletonFile = None,
-    allow_outside: options.AllowOutside = False,
+    *,
+    reading: SourceOptions,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -86,7 +86,7 @@ def run(
     if output != files.PIPE:
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
-    spline = _open_spline(source, unit=unit, skeleton=skeleton, allow_outside=allow_outside)
+    spline = _open_spline(source, **reading.to_arguments())
     edit = spline.apply_handles(
         handles,
         falloff=falloff,
@@ -99,11 +99,12 @@ def run(
         files.write_output(data, output, force=force)
     else:
         _api.write(_api.decode(data), output)
+    size = len(data) if suffix == ".mocp" else Path(output).stat().st_size
     if as_json:
-        print_json([_facts(edit, handles, len(data))], to_stderr=output == files.PIPE)
+        print_json([_facts(edit, handles, size)], to_stderr=output == files.PIPE)
         return 0
     console = files.stderr() if output == files.PIPE else files.stdout()
-    console.print(_describe_edit(edit, handles), markup=False)
+    console.print(_describe_edit(edit, handles, size), markup=False)
     return 0
 
 
@@ -157,7 +158,7 @@ def _parse_weights(texts: list[str]) -> dict[str | int, float]:
     return weights
 
 
-def _describe_edit(edit: Edit, handles: list[Handle]) -> str:
+def _describe_edit(edit: Edit, handles: list[Handle], size: int) -> str:
     """Describe the error of each handle, the joints that moved, and the frames that changed."""
     rotated = [h.rotation is not None for h in handles]
     lines = [
@@ -174,7 +175,7 @@ def _describe_edit(edit: Edit, handles: list[Handle]) -> str:
         lines.append(
             f"frames {edit.frames.start} to {edit.frames.stop - 1} changed by at least 1 mm"
         )
-    lines.append(f"size {format_size(len(edit.spline.pack()))}")
+    lines.append(f"size {format_size(size)}")
     return "\n".join(lines)
 
 

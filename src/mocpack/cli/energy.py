@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from rich.table import Table
 
+from mocpack.cli.tables import make_table
 from mocpack.errors import UsageError
 from mocpack.papers.chattopadhyay import energy as energy_model
 from mocpack.units import parse_bandwidth
@@ -128,9 +129,8 @@ def energy_table(facts: dict[str, Any]) -> Table:
         f"energy: decodes in {facts['decode_ms']:.2f} ms, "
         f"{facts['decode_ns_per_frame']:.0f} ns per frame, {facts['decode_mj']:.3g} mJ"
     )
-    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
-    for heading in ("bandwidth", "receiving", "network card", "with decoding", ""):
-        table.add_column(heading, justify="right")
+    headings = ("bandwidth", "receiving", "network card", "with decoding", "")
+    table = make_table(*headings, title=title)
     for row in facts["reception"]:
         table.add_row(
             row["bandwidth"],

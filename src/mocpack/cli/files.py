@@ -13,7 +13,7 @@ from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
-from mocpack.container import DEFAULT_LIMIT, MAGIC
+from mocpack.container import DEFAULT_LIMIT, is_packed
 from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
 from mocpack.io import external_file_reader, list_clips_in_bytes, read_file_bytes, read_stream
 from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
@@ -53,7 +53,7 @@ def parse_clip(
 
 def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
     """Return the names of the motions in the bytes of `path`; empty if there is only one."""
-    if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
+    if is_packed(data) or path.endswith(".mocp"):
         try:
             return _api.clip_names(data)
         except FormatError:
@@ -66,7 +66,7 @@ def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[s
 
 def describe_ignored(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
     """Describe what the bytes of `path` contain in addition to the motion."""
-    if data[:1] == MAGIC[:1] or path.endswith(".mocp"):
+    if is_packed(data) or path.endswith(".mocp"):
         return []
     read_external = (
         None if path == PIPE else external_file_reader(path, allow_outside=allow_outside)

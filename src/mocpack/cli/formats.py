@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.table import Table
-
 from mocpack.cli import files, options
+from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
 from mocpack.io.table import FORMATS, Format
 
@@ -28,12 +27,11 @@ def run(as_json: options.Json = False) -> int:
     if as_json:
         print_json(rows)
         return 0
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("format", "files", "read", "write", "several motions", "requires"):
-        table.add_column(column)
+    columns = ("format", "files", "read", "write", "several motions", "requires")
+    table = make_table(*columns, left=columns)
     for row in rows:
         read, write, several = ("yes" if row[key] else "" for key in ("read", "write", "several"))
-        write = write or ", ".join(f"--as {name}" for name in row["dialects"])
+        write = ", ".join([write] * bool(write) + [f"--as {name}" for name in row["dialects"]])
         files_of = " ".join(row["extensions"]) or "by content"
         table.add_row(row["format"], files_of, read, write, several, row["needs"])
     files.stdout().print(table)

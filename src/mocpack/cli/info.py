@@ -18,11 +18,13 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
+from mocpack.cli.notes import describe_assumptions, join_notes, stand_in_note
+from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import PayloadLayout
-from mocpack.container import FORMAT_VERSION, MAGIC, TrackHead
-from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError
+from mocpack.container import FORMAT_VERSION, TrackHead, is_packed
+from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
 from mocpack.io.reading import format_name
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
@@ -71,10 +73,10 @@ def _file_facts(
         _reject_energy(path, energy, "an archive")
         return _archive_facts(path)
     data = files.read_input(path)
-    if data[:1] != MAGIC[:1] and not path.endswith(PACKED_EXTENSIONS):
+    if not is_packed(data) and not path.endswith(PACKED_EXTENSIONS):
         _reject_energy(path, energy, "a motion file of another format")
         return _foreign_file_facts(data, path, clip, allow_outside)
-    try:
+    with name_errors(path, FormatError, SceneError):
         names = _api.clip_names(data)
         if len(names) > 1:
             _reject_energy(path, energy, f"a scene of {len(names)} clips")
@@ -85,8 +87,6 @@ def _file_facts(
         if len(names) < 2 or clip is not None:
             return _read_facts(data, clip)
         clips = [{"name": name, **_read_facts(data, name)} for name in names]
-    except (FormatError, SceneError) as error:
-        raise type(error)(f"{path}: {error}") from error
     return {"format_version": FORMAT_VERSION, "bytes": {"file": len(data)}, "clips": clips}
 
 
@@ -107,31 +107,35 @@ def _archive_facts(path: str) -> dict[str, Any]:
         index = found.index
         return {
             "archive": True,
-            "bytes": {"file": found.file_size, "trailer": found.trailer_size},
+            "bytes": found.bytes_by_part,
             "clips_inside": len(found),
+            "copies": index.copy_count,
             "shards": len(index.files),
-            "skeletons": len(index.bases),
+            "skeletons": index.skeleton_count,
             "frames": int(index.frame_counts.sum()),
             "seconds": float((index.frame_counts * index.frame_times).sum()),
             "columns": found.columns,
+            "stand_in_bones": found.stand_in_count,
         }
 
 
 def _archive_table(row: dict[str, Any]) -> Table:
-    table = Table(
-        box=None, show_header=False, pad_edge=False, title=row["input"], title_justify="left"
-    )
-    table.add_column(style="bold")
-    table.add_column()
-    table.add_row("clips", f"{row['clips_inside']} with {row['skeletons']} skeletons")
+    table = make_fact_table(row["input"])
+    copies = f", {row['copies']} of them copies" if row["copies"] else ""
+    table.add_row("clips", f"{row['clips_inside']} with {row['skeletons']} skeletons{copies}")
     minutes = f"{row['frames']} frames, {row['seconds'] / 60:.1f} minutes"
     table.add_row("motion", minutes)
     shards = f" in {row['shards']} shards" if row["shards"] else ""
-    table.add_row("archive", f"{format_size(row['bytes']['file'])}{shards}")
-    table.add_row("  trailer", f"{row['bytes']['trailer']} bytes")
+    parts = row["bytes"]
+    share = f"{parts['file'] / max(1, parts['single_files']):.3f} of the single files"
+    table.add_row("archive", f"{format_size(parts['file'])}{shards}, {share}")
+    for part in ("clips", "shared", "index", "catalog"):
+        table.add_row(f"  {part}", format_size(parts[part]))
     rate = 8 * row["bytes"]["file"] / max(1, row["frames"])
     table.add_row("  rate", f"{rate:.1f} bits per frame")
     table.add_row("catalog", ", ".join(row["columns"]) or "none (one shard of an archive)")
+    if row["stand_in_bones"]:
+        table.add_row("note", stand_in_note(row["stand_in_bones"], row["clips_inside"]))
     return table
 
 
@@ -170,20 +174,16 @@ def _motion_facts(clip: AnyClip, name: str | None) -> dict[str, Any]:
         "joints": len(clip.skeleton) if isinstance(clip, Clip) else None,
         "vertices": None if isinstance(clip, Clip) else clip.header.vertex_count,
         "tracks": list(clip.tracks) if isinstance(clip, Clip) else [],
+        "notes": describe_assumptions(clip.metadata),
     }
 
 
 def _motions_table(row: dict[str, Any]) -> Table:
     motions, size = row["motions"], format_size(row["bytes"]["file"])
     several = f", {len(motions)} motions" if len(motions) > 1 else ""
-    table = Table(
-        box=None,
-        pad_edge=False,
-        title=f"{escape(row['input'])}: {row['format']}, {size}{several}",
-        title_justify="left",
-    )
-    for column in ("motion", "frames", "frames/s", "seconds", "joints", "tracks"):
-        table.add_column(column, justify="left" if column == "motion" else "right")
+    title = f"{escape(row['input'])}: {row['format']}, {size}{several}"
+    columns = ("motion", "frames", "frames/s", "seconds", "joints", "tracks")
+    table = make_table(*columns, left=("motion",), title=title)
     for motion in motions:
         uneven = "" if motion["even_times"] else ", uneven"
         table.add_row(
@@ -194,32 +194,23 @@ def _motions_table(row: dict[str, Any]) -> Table:
             str(motion["joints"] or motion["vertices"]),
             str(len(motion["tracks"])),
         )
+    table.caption, table.caption_justify = escape("\n".join(join_notes(motions))), "left"
     return table
 
 
 def _scene_table(scene: dict[str, Any]) -> Table:
     size = format_size(scene["bytes"]["file"])
-    table = Table(
-        box=None,
-        pad_edge=False,
-        title=f"{scene['input']}: scene with {len(scene['clips'])} clips, {size}",
-        title_justify="left",
-    )
-    for column in ("clip", "start", "end", "frames", "joints", "codec", "size", "max error"):
-        table.add_column(column, justify="left" if column in ("clip", "codec") else "right")
-    for facts in scene["clips"]:
-        largest = facts["error_mm"]["max"]
-        table.add_row(
-            facts["name"],
-            f"{facts['start_time']:.3f} s",
-            f"{facts['end_time']:.3f} s",
-            str(facts["frames"]),
-            str(facts["joints"] or facts["vertices"]),
-            facts["codec"],
-            format_size(facts["bytes"]["file"]),
-            "-" if largest is None else format_length(largest / 1000),
-        )
-    return table
+    rows = [
+        facts
+        | {
+            "clip": facts["name"],
+            "joints": facts["joints"] or facts["vertices"],
+            "bytes": facts["bytes"]["file"],
+            "max_error_mm": facts["error_mm"]["max"],
+        }
+        for facts in scene["clips"]
+    ]
+    return scene_table(f"{scene['input']}: scene with {len(rows)} clips, {size}", rows)
 
 
 def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
@@ -325,11 +316,7 @@ def _track(head: TrackHead, frame_time: float) -> dict[str, Any]:
 
 
 def _table(facts: dict[str, Any]) -> Table:
-    table = Table(
-        box=None, show_header=False, pad_edge=False, title=facts["input"], title_justify="left"
-    )
-    table.add_column(style="bold")
-    table.add_column()
+    table = make_fact_table(facts["input"])
     seconds = facts["frames"] / facts["frame_rate"]
     table.add_row(
         "motion", f"{facts['frames']} frames at {facts['frame_rate']:.6g} frames/s, {seconds:.2f} s"
@@ -342,6 +329,8 @@ def _table(facts: dict[str, Any]) -> Table:
         table.add_row("mesh", f"{facts['vertices']} vertices")
     for title, text in _take_data_rows(facts):
         table.add_row(title, text)
+    for note in describe_assumptions(facts["metadata"]):
+        table.add_row("note", note)
     params = ", ".join(f"{k}={v}" for k, v in facts["params"].items())
     table.add_row("codec", f"{facts['codec']} {params}".strip())
     size = facts["bytes"]

@@ -75,14 +75,6 @@ def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> 
     return outputs
 
 
-def make_folders(output: str | None, outputs: Sequence[str]) -> None:
-    """Create the output folder and the subfolders of the inputs in it."""
-    for path in outputs:
-        parent = Path(path).parent
-        if output is not None and path not in (PIPE, output):
-            parent.mkdir(parents=True, exist_ok=True)
-
-
 def _find_sources(word: str, suffixes: Collection[str]) -> Iterator[Source]:
     if word != PIPE and Path(word).is_dir():
         yield from _find_in_folder(word, suffixes)

@@ -127,6 +127,14 @@ AllowOutside = Annotated[
         help="Let a file refer to files outside its folder; use it only for files you trust.",
     ),
 ]
+BakeScales = Annotated[
+    bool,
+    typer.Option(
+        "--bake-scales",
+        help="Turn scales into bone lengths and joint positions; constant uniform scales are "
+        "always baked for formats without scales.",
+    ),
+]
 FindHinges = Annotated[
     bool,
     typer.Option("--find-hinges", help="Detect joints that rotate about one axis, and list them."),
@@ -148,6 +156,12 @@ Resume = Annotated[
         help="Continue an interrupted batch: skip outputs that are complete and unchanged.",
     ),
 ]
+Output = Annotated[
+    str | None,
+    typer.Option(
+        "--output", "-o", help="Write to this file or folder; - writes to standard output."
+    ),
+]
 PackInputs = Annotated[
     list[str], typer.Argument(help="Motion files, folders, patterns or s3:// URLs.")
 ]
@@ -156,14 +170,6 @@ PlanFile = Annotated[
 ]
 Archive = Annotated[
     str, typer.Option("--output", "-o", help="Archive to write (.mocps), a path or an s3:// URL.")
-]
-KeyPoses = Annotated[
-    bool,
-    typer.Option(
-        "--keys",
-        help="Copy key poses into the trailer, so that a remote window needs one request; the "
-        "archive grows by about 5 %.",
-    ),
 ]
 Report = Annotated[
     str | None,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 
 from mocpack.cli.inputs import MOTION_EXTENSIONS, ROBOT_MOTION_EXTENSIONS, Source, find_sources
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
-from mocpack.corpora.planning import FileHashes, Plan
+from mocpack.corpora.planning import Plan
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import FileInfo
 from mocpack.errors import UsageError
@@ -32,23 +32,11 @@ class PackInputs:
     packing: PackOptions
     entries: Mapping[str, FileInfo]
 
-    def plan(
-        self, known: Sequence[str] = (), *, absolute_paths: bool = False
-    ) -> tuple[Plan, FileHashes]:
-        """Hash the files; return the plan and the hashes.
-
-        Parameters
-        ----------
-        known : sequence of str
-            Files with the hashes of an earlier run, which need not be computed again.
-        absolute_paths : bool
-            Whether to store absolute paths, so that the plan works from any folder.
-        """
+    def plan(self, *, absolute_paths: bool = False) -> Plan:
+        """Hash the files and return the plan; with `absolute_paths`, it works from any folder."""
         paths = self.files.items()
         by_name = {name: storage.absolute(path) if absolute_paths else path for name, path in paths}
-        listed = Plan.listed(by_name, self.packing, entries=self.entries)
-        hashes = FileHashes(self.packing, known, self.entries)
-        return replace(listed, files=hashes.add_hashes(listed.files)), hashes
+        return Plan.make(by_name, self.packing, entries=self.entries)
 
 
 def find_inputs(words: Sequence[str], packing: PackOptions) -> PackInputs:

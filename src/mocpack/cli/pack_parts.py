@@ -10,7 +10,7 @@ from mocpack.cli.progress import make_progress_bar
 from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
 from mocpack.corpora.packing import RejectedFile
-from mocpack.corpora.planning import FileHashes, Part, Plan
+from mocpack.corpora.planning import Part, Plan
 from mocpack.corpora.remote import is_url
 from mocpack.errors import UsageError
 from mocpack.io.atomic import remove_temporaries
@@ -26,11 +26,6 @@ def read_plan(name: str, output: str) -> Plan:
 def parts_folder(output: str) -> str:
     """Return the folder that holds the parts of an archive until they are joined."""
     return f"{output}.parts"
-
-
-def hashes_file(output: str) -> str:
-    """Return the file that stores the input hashes while an archive is packed in parts."""
-    return storage.join_path(parts_folder(output), "hashes.json")
 
 
 def check_output(output: str, *, force: bool) -> None:
@@ -89,7 +84,6 @@ def make_archive(
     *,
     may_write: bool,
     engine: Engine | None = None,
-    hashes: FileHashes | None = None,
 ) -> tuple[list[RejectedFile], bool]:
     """Join the parts of a plan; with an `engine`, pack the missing parts first.
 
@@ -99,8 +93,6 @@ def make_archive(
         The result of `ArchiveOptions.parse`.
     may_write : bool
         Whether an archive with other parts may be replaced.
-    hashes : FileHashes, optional
-        Hashes from this run. They are saved, so that the next run need not read the files again.
 
     Returns
     -------
@@ -112,15 +104,12 @@ def make_archive(
     rejected = read_rejected(plan.parts, output, ending, may_write=may_write)
     kept = rejected is not None
     if rejected is None:
-        if hashes is not None:
-            hashes.save(hashes_file(output))
         if not is_url(output):
             remove_temporaries(output)
         catalog.import_parquet()  # raises before the work if the package is missing
         if engine is not None:
             pack_parts(plan.parts, storage.absolute(folder), engine)
         rejected = parts.join(plan.parts, folder, output, **ending)
-        rows = {} if hashes is None else hashes.rows
-        pack_record.write_record(plan.parts, output, ending, rejected, rows)
+        pack_record.write_record(plan.parts, output, ending, rejected)
     storage.remove_folder(folder)
     return rejected, kept

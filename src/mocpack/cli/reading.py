@@ -1,4 +1,4 @@
-"""The reading options that all commands share which read motion files of any format."""
+"""The reading options that commands share which read motion files of any format."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from mocpack.cli import options
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How to read motion files, one option per field, named as in `mocpack.read`."""
+class SourceOptions:
+    """What a motion file may lack or refer to, one option per field, named as in `mocpack.read`."""
+
+    unit: options.Unit = None
+    skeleton: options.SkeletonFile = None
+    allow_outside: options.AllowOutside = False
+
+    def to_arguments(self, **others: Any) -> dict[str, Any]:
+        """Return the options that are set, with those of `others`, as keyword arguments."""
+        chosen = asdict(self) | others
+        return {k: value for k, value in chosen.items() if value is not None and value is not False}
+
+
+@dataclass(frozen=True)
+class Reading(SourceOptions):
+    """All options of `mocpack.read` that the command line has."""
 
     fps: options.Fps = None
     body_model: options.BodyModel = None
     robot: options.RobotFile = None
     quaternion: options.Quaternion = None
     allow_pickle: options.AllowPickle = False
-    allow_outside: options.AllowOutside = False
-    unit: options.Unit = None
-    skeleton: options.SkeletonFile = None
-
-    def to_arguments(self, **others: Any) -> dict[str, Any]:
-        """Return the options that are set, with those of `others`, as keyword arguments."""
-        chosen = asdict(self) | others
-        return {k: value for k, value in chosen.items() if value is not None and value is not False}

@@ -14,13 +14,15 @@ from mocpack.cli import files, options
 from mocpack.cli.encoding import Encoding, Target
 from mocpack.cli.inputs import MOTION_EXTENSIONS, find_sources
 from mocpack.cli.progress import run_with_progress
+from mocpack.cli.reading import SourceOptions
+from mocpack.cli.tables import scene_table
 from mocpack.cli.terminal import print_json
-from mocpack.clip import AnyClip, Clip
-from mocpack.container import MAGIC, pack_scene
+from mocpack.clip import AnyClip, Clip, ClipHeader
+from mocpack.container import is_packed, pack_scene
 from mocpack.errors import MocpackError, UsageError
 from mocpack.registry import AUTO_CODEC
 from mocpack.scene import shift_start
-from mocpack.units import format_length, format_size, to_millimeters
+from mocpack.units import format_size, to_millimeters
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Part:
 
     @property
     def is_packed(self) -> bool:
-        return self.data[:1] == MAGIC[:1]
+        return is_packed(self.data)
 
 
 def run(
@@ -55,21 +57,17 @@ def run(
     *,
     encoding: Encoding,
     fps: options.Fps = None,
-    unit: options.Unit = None,
-    skeleton: options.SkeletonFile = None,
-    allow_outside: options.AllowOutside = False,
+    source_options: SourceOptions,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Compress several motions on one clock into one .mocp file."""
     spec, target = encoding.parse()
     must_encode = bool(target) or spec != AUTO_CODEC
-    parts = _find_parts(inputs, allow_outside=allow_outside)
+    parts = _find_parts(inputs, allow_outside=source_options.allow_outside)
     files.check_output(output, force=force, sources=[part.path for part in parts])
     starts = _parse_starts(start or [], [part.name for part in parts])
-    reading: dict[str, Any] = {"fps": fps, "unit": unit, "skeleton": skeleton}
-    reading["allow_outside"] = allow_outside or None
-    set_options = {name: value for name, value in reading.items() if value is not None}
+    reading = source_options.to_arguments(fps=fps)
 
     def encode() -> dict[str, bytes]:
         progress.expect(len(parts))
@@ -77,7 +75,7 @@ def run(
         for part in parts:
             with progress.stage():
                 encoded[part.name] = _encode_part(
-                    part, spec, target, starts.get(part.name), must_encode, set_options
+                    part, spec, target, starts.get(part.name), must_encode, reading
                 )
         return encoded
 
@@ -174,6 +172,9 @@ def _row(part: Part, data: bytes, output: str) -> dict[str, Any]:
             "start_time": first,
             "end_time": last,
             "frames": header.frame_count,
+            "joints": len(header.skeleton)
+            if isinstance(header, ClipHeader)
+            else header.vertex_count,
             "codec": motion.codec.codec_id,
             "bytes": len(data),
             "max_error_mm": to_millimeters(errors.max),
@@ -183,23 +184,4 @@ def _row(part: Part, data: bytes, output: str) -> dict[str, Any]:
 def _table(rows: list[dict[str, Any]]) -> Table:
     size = sum(row["bytes"] for row in rows)
     clips = f"{len(rows)} clips" if len(rows) > 1 else "one clip"
-    table = Table(
-        box=None,
-        pad_edge=False,
-        title=f"{rows[0]['output']}: scene with {clips}, {format_size(size)}",
-        title_justify="left",
-    )
-    for column in ("clip", "start", "end", "frames", "codec", "size", "max error"):
-        table.add_column(column, justify="left" if column in ("clip", "codec") else "right")
-    for row in rows:
-        largest = row["max_error_mm"]
-        table.add_row(
-            row["clip"],
-            f"{row['start_time']:.3f} s",
-            f"{row['end_time']:.3f} s",
-            str(row["frames"]),
-            row["codec"],
-            format_size(row["bytes"]),
-            "-" if largest is None else format_length(largest / 1000),
-        )
-    return table
+    return scene_table(f"{rows[0]['output']}: scene with {clips}, {format_size(size)}", rows)

@@ -16,6 +16,8 @@ from mocpack import _api, rate, tuning
 from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar
+from mocpack.cli.reading import SourceOptions
+from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip
 from mocpack.codec import Codec, Goal, Trial
@@ -68,10 +70,9 @@ def run(
     picture: Annotated[
         Path | None, typer.Option(help="Also plot all trials to a .png, .svg or .pdf file.")
     ] = None,
-    unit: options.Unit = None,
+    *,
+    reading: SourceOptions,
     frames: options.Frames = None,
-    skeleton: options.SkeletonFile = None,
-    allow_outside: options.AllowOutside = False,
     jobs: options.Workers = 0,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -82,8 +83,7 @@ def run(
     if output is not None:
         files.check_output(output, force=force, sources=[clip])
     start = parse_codec(codec)
-    reading: dict[str, Any] = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
-    motion = files.read_clip(clip, frames=frames, **reading)
+    motion = files.read_clip(clip, frames=frames, **reading.to_arguments())
     _api.check_kind(start, motion.header.kind)
     card = _parse_card(motion, bandwidth, energy)
     goal = Goal(metric, _size_limit(motion, size, size_fraction, card), error, product)
@@ -91,7 +91,7 @@ def run(
     if output is not None:
         files.write_output(rate.attempt(motion, found.best.codec).data, output, force=force)
     if picture is not None:
-        draw_trials(found.trials, found.best, _axes(start), goal, picture)
+        draw_trials(found.trials, found.best, start.tuning_axes, goal, picture)
     # With -o -, standard output carries the file, so messages go to standard error.
     _report(files.stderr() if output == files.PIPE else files.stdout(), found, goal, card, as_json)
     return 0
@@ -187,10 +187,12 @@ def _report(
             result["reception"] = asdict(card.reception(best.size))
         print_json([result], to_stderr=console.stderr)
         return
+    of = f" of {len(found.trials)} trials" if len(found.trials) > 1 else ""
     console.print(_table(tuning.pareto_front(found.trials), best, goal.metric, unit))
-    console.print(sketch_trials(found.trials, best, _axes(best.codec)))
+    if len(found.trials) > 1:
+        console.print(sketch_trials(found.trials, best, best.codec.tuning_axes))
     console.print(
-        f"best of {len(found.trials)} trials: {codec_spec(best.codec)}\n"
+        f"best{of}: {codec_spec(best.codec)}\n"
         f"{goal.metric} {_format_error(best)} {unit}, {format_size(best.size)}",
     )
     if card is not None:
@@ -204,15 +206,14 @@ def _report(
 def codec_spec(codec: Codec) -> str:
     """Return the codec_spec string that builds this codec."""
     params = non_default_params(codec)
+    for name in set(codec.lengths) & set(params):
+        params[name] = f"{1000 * params[name]!r}mm"
     words = [f"{name}={v if isinstance(v, str) else json.dumps(v)}" for name, v in params.items()]
     return codec.codec_id + (":" if words else "") + ",".join(words)
 
 
 def _table(front: list[Trial], best: Trial, metric: str, unit: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title in ("size", "payload", f"{metric} {unit}".strip()):
-        table.add_column(title, justify="right")
-    table.add_column("codec", overflow="fold")
+    table = make_table("size", "payload", f"{metric} {unit}".strip(), "codec", left=("codec",))
     near = sorted(front, key=lambda t: abs(t.size - best.size))[:MAX_TABLE_ROWS]
     for trial in sorted(near, key=lambda t: t.size):
         style = "bold" if trial == best else None
@@ -228,10 +229,6 @@ def _row(trial: Trial) -> dict[str, Any]:
         "payload": trial.payload,
         "error": trial.error,
     }
-
-
-def _axes(codec: Codec) -> tuple[str, str]:
-    return codec.tuning_axes
 
 
 def _format_error(trial: Trial) -> str:

@@ -15,6 +15,7 @@ from mocpack.container.archive import (
     to_stored_clip,
 )
 from mocpack.container.archive_index import (
+    FILE,
     FOOTER_BYTES,
     ClipLocation,
     Index,
@@ -24,7 +25,13 @@ from mocpack.container.archive_index import (
     read_trailer,
 )
 from mocpack.container.archive_scan import scan, scan_table
-from mocpack.container.chunks import ARCHIVE_MAGIC, FORMAT_VERSION, MAGIC, check_version
+from mocpack.container.chunks import (
+    ARCHIVE_MAGIC,
+    FORMAT_VERSION,
+    MAGIC,
+    check_version,
+    is_packed,
+)
 from mocpack.container.file import FileContents, pack
 from mocpack.container.head import Errors
 from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit
@@ -37,6 +44,7 @@ from mocpack.container.track import TrackHead
 __all__ = [
     "ARCHIVE_MAGIC",
     "DEFAULT_LIMIT",
+    "FILE",
     "FOOTER_BYTES",
     "FORMAT_VERSION",
     "MAGIC",
@@ -56,6 +64,7 @@ __all__ = [
     "check_name",
     "check_version",
     "is_archive",
+    "is_packed",
     "pack",
     "pack_scene",
     "pack_skeleton",

@@ -1,9 +1,11 @@
 """The .mocps archive: .mocp files, the data that they share, and a trailer with an index.
 
 A clip's file is stored without its skeleton chunks. These are stored once, in a `BASE` chunk, for
-all clips with the same skeleton. `read_clip_file` restores the file byte for byte. A `BASE` chunk
-precedes its clips, so a truncated archive loses only the clips after the cut. The trailer
-(`archive_index`) repeats frequently used bytes and can be rebuilt from the chunks (`archive_scan`).
+all clips with the same skeleton. Metadata is shared in the same way from its second occurrence on.
+A clip whose file equals that of an earlier clip is stored as a reference to it. `read_clip_file`
+restores each file byte for byte. A `BASE` chunk precedes its clips, so a truncated archive loses
+only the clips after the cut. The trailer (`archive_index`) repeats frequently used bytes and can be
+rebuilt from the chunks (`archive_scan`).
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from mocpack.coding.fields import FieldWriter
 from mocpack.container.archive_index import (
     ARCHIVE_VERSION,
     COLUMNS,
+    COPY,
     END_MAGIC,
+    FILE,
     FOOTER_BYTES,
     HEAD_BYTES,
     MAX_NAME_BYTES,
@@ -34,35 +38,35 @@ from mocpack.errors import InvalidClipError, TruncatedError, UsageError
 from mocpack.source import Source
 from mocpack.texts import check_text
 
-BASE_ID_BYTES = 8  # leading bytes of a base's SHA-256
-NO_BASE = bytes(BASE_ID_BYTES)
+BASE_ID_BYTES = 4  # leading bytes of the SHA-256 of shared bytes
 SHARED_CHUNKS = ("SKEL", "MESH", "REST", "HING")
 
 
 @dataclass(frozen=True)
 class StoredClip:
-    """A .mocp file as an archive stores it: without the bytes of its `base`.
+    """A .mocp file for an archive, and the parts of it that clips may share.
 
     Attributes
     ----------
     name : str
-    base : bytes
-        The shared chunks that were removed; empty for none.
-    at : int
-        Their offset in the file.
     data : bytes
-        The file without these chunks.
+        The file.
+    at : int
+        Offset of `skeleton`; `metadata` follows it directly.
+    skeleton, metadata : bytes
+        Chunks of the file, or nothing.
     frames : int
     frame_time : float
         Seconds.
     front : int
-        Bytes at the start of `data` that the trailer repeats.
+        Bytes at the start of the file that the trailer repeats.
     """
 
     name: str
-    base: bytes
-    at: int
     data: bytes
+    at: int
+    skeleton: bytes
+    metadata: bytes
     frames: int
     frame_time: float
     front: int = 0
@@ -73,7 +77,10 @@ class ArchiveWriter:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._bases: dict[bytes, int] = {}
+        self._bases: dict[bytes, int] = {}  # shared bytes of a clip, with their index from 1
+        self._shared: dict[bytes, bytes] = {}  # the contents of BASE chunks by identifier
+        self._metadata: set[bytes] = set()  # hashes of metadata that occurred
+        self._originals: dict[bytes, tuple[int, str]] = {}  # clips by the hash of their file
         self._names: dict[str, None] = {}
         self._rows: list[tuple[int, ...]] = []
         self._fronts: list[bytes] = []
@@ -88,19 +95,58 @@ class ArchiveWriter:
         check_name(clip.name)
         if clip.name in self._names:
             raise UsageError(f"clip name {clip.name!r} is used twice")
-        base = self._add_base(clip.base)
-        before = FieldWriter()
-        before.sized(clip.name.encode())
-        before.raw(base_id(clip.base))
-        before.varint(clip.at)
-        chunk = pack_chunk(b"CLIP", before.bytes() + clip.data)
-        self._write(chunk)
-        offset = self.size - len(clip.data)
+        digest = hashlib.sha256(clip.data).digest()
+        if digest in self._originals:
+            self._add_copy(clip.name, *self._originals[digest])
+        else:
+            self._originals[digest] = len(self._rows), clip.name
+            self._add_file(clip)
         self._names[clip.name] = None
+
+    def _add_file(self, clip: StoredClip) -> None:
+        parts = self._share(clip)
+        shared = b"".join(parts)
+        data = clip.data[: clip.at] + clip.data[clip.at + len(shared) :]
+        fields = FieldWriter()
+        fields.sized(clip.name.encode())
+        fields.varint(FILE)
+        fields.varint(len(parts))
+        fields.raw(b"".join(map(base_id, parts)))
+        fields.varint(clip.at)
+        self._write(pack_chunk(b"CLIP", fields.bytes() + data))
+        base = self._bases.setdefault(shared, len(self._bases) + 1) if shared else 0
         bits = int(np.float64(clip.frame_time).view(np.int64))
-        row = (base, 0, offset, len(clip.data), clip.at, clip.front, clip.frames, bits)
+        front = max(min(clip.front, clip.at), clip.front - len(shared))
+        row = (base, 0, self.size - len(data), len(data), clip.at, front, clip.frames, bits, FILE)
         self._rows.append(row)
-        self._fronts.append(clip.data[: clip.front])
+        self._fronts.append(data[:front])
+
+    def _share(self, clip: StoredClip) -> list[bytes]:
+        """Return the parts that this clip shares, and write those that no clip has shared before.
+
+        Metadata often belongs to one clip, so only its second occurrence is shared.
+        """
+        wanted = [clip.skeleton] if clip.skeleton else []
+        digest = hashlib.sha256(clip.metadata).digest()
+        if clip.metadata and digest in self._metadata:
+            wanted.append(clip.metadata)
+        self._metadata.add(digest)
+        if any(self._shared.get(base_id(part), part) != part for part in wanted):
+            return []  # two parts have the same identifier
+        for part in wanted:
+            if base_id(part) not in self._shared:
+                self._write(pack_chunk(b"BASE", base_id(part) + part))
+                self._shared[base_id(part)] = part
+        return wanted
+
+    def _add_copy(self, name: str, row: int, original: str) -> None:
+        fields = FieldWriter()
+        fields.sized(name.encode())
+        fields.varint(COPY)
+        fields.sized(original.encode())
+        self._write(pack_chunk(b"CLIP", fields.bytes()))
+        base, file, offset, size, at, _, frames, bits, _ = self._rows[row]
+        self._rows.append((base, file, offset, size, at, 0, frames, bits, COPY))
 
     def index(self) -> Index:
         """Return the index of the clips written so far."""
@@ -116,14 +162,6 @@ class ArchiveWriter:
         whole = self.size + FOOTER_BYTES
         said = start.to_bytes(8, "little") + whole.to_bytes(8, "little") + bytes([ARCHIVE_VERSION])
         self._write(said + zlib.crc32(said).to_bytes(4, "little") + END_MAGIC)
-
-    def _add_base(self, base: bytes) -> int:
-        if not base:
-            return 0
-        if base not in self._bases:
-            self._write(pack_chunk(b"BASE", base_id(base) + base))
-            self._bases[base] = len(self._bases) + 1
-        return self._bases[base]
 
     def _write(self, data: bytes) -> None:
         self._stream.write(data)
@@ -168,31 +206,32 @@ class ClipSource(Source):
 
 
 def to_stored_clip(name: str, data: bytes, front: int = 0) -> StoredClip:
-    """Return a .mocp file in stored form; `front` counts bytes of the whole file."""
+    """Return a .mocp file in stored form; the trailer repeats its first `front` bytes."""
     file = _core.File(data)
-    at, size = _shared_run(file.chunk_sizes())
-    kept = data[:at] + data[at + size :]
-    inside = max(at, front - size) if front > at else front
-    base = data[at : at + size]
-    front = min(inside, len(kept))
-    return StoredClip(name, base, at, kept, file.frame_count, file.frame_time, front)
+    at, size, metadata = _shared_run(file.chunk_sizes())
+    skeleton, end = data[at : at + size], at + size
+    frames, frame_time = file.frame_count, file.frame_time
+    return StoredClip(
+        name, data, at, skeleton, data[end : end + metadata], frames, frame_time, front
+    )
 
 
-def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int]:
-    """Return offset and size of the chunks that clips of one skeleton share."""
+def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int, int]:
+    """Return offset and size of the skeleton's chunks, and the size of metadata after them."""
     at, first, last = HEAD_BYTES, 0, 0
     for tag, size in chunks:
         if tag in SHARED_CHUNKS:
             first, last = first or at, at + size
         elif tag != "HEAD":
-            break
+            return first, last - first, size if tag == "meta" and last else 0
         at += size
-    return first, last - first
+    return first, last - first, 0
 
 
 def read_clip_file(source: Source, place: ClipLocation) -> bytes:
     """Return the .mocp file of a clip, byte for byte."""
-    return ClipSource(source, place).read(0, place.file_size)
+    data = source.read(place.offset, place.size)
+    return data[: place.at] + place.base + data[place.at :]
 
 
 def read_stored_clips(
@@ -200,9 +239,9 @@ def read_stored_clips(
 ) -> Iterator[StoredClip]:
     """Yield clips in stored form, for copying to another archive."""
     for name, place in places:
-        data = source.read(place.offset, place.size)
         front = len(place.front)
-        yield StoredClip(name, place.base, place.at, data, place.frames, place.frame_time, front)
+        shared = len(place.base) if front > place.at else 0
+        yield to_stored_clip(name, read_clip_file(source, place), front + shared)
 
 
 def check_name(name: str) -> None:
@@ -216,5 +255,5 @@ def check_name(name: str) -> None:
 
 
 def base_id(base: bytes) -> bytes:
-    """Return the 8-byte identifier of a base; zeros for none."""
-    return hashlib.sha256(base).digest()[:BASE_ID_BYTES] if base else NO_BASE
+    """Return the 8-byte identifier of shared bytes."""
+    return hashlib.sha256(base).digest()[:BASE_ID_BYTES]

@@ -15,15 +15,16 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import F64, I64
 from mocpack.coding.fields import FieldWriter, deflate
-from mocpack.container.chunks import ARCHIVE_MAGIC, check_version
-from mocpack.errors import CorruptionError, TruncatedError
-from mocpack.source import Source
+from mocpack.container.chunks import ARCHIVE_MAGIC, check_version, read_chunk_head
+from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError
+from mocpack.source import BytesSource, Source
 
 ARCHIVE_VERSION = 1
 END_MAGIC = b"SOM"
 HEAD_BYTES, FOOTER_BYTES = 5, 24
 MAX_NAME_BYTES = 1024  # bytes of UTF-8
-COLUMNS = ("base", "file", "offset", "size", "at", "front", "frames", "frame_time")
+COLUMNS = ("base", "file", "offset", "size", "at", "front", "frames", "frame_time", "kind")
+FILE, COPY = 0, 1  # kinds of clips: its own file; the same bytes as another clip
 
 
 @dataclass(frozen=True)
@@ -57,9 +58,9 @@ class Index:
         The chunks that clips share.
     names : tuple of str
         Unique clip names.
-    columns : array, shape (N, 8)
+    columns : array, shape (N, 9)
         For each clip: 1 + index of its base, or 0; file; offset; size; offset of the base; bytes
-        of its front; frames; and the bits of its frame time, a float64 in seconds.
+        of its front; frames; the bits of its frame time, a float64 in seconds; and its kind.
     fronts : bytes
         The concatenated fronts: first bytes of each clip.
     """
@@ -88,13 +89,28 @@ class Index:
             yield name, self.place(index)
 
     def place(self, index: int) -> ClipLocation:
-        base, file, offset, size, at, _, frames, _ = map(int, self.columns[index])
+        """Return the location of a clip; raise if its kind is unknown."""
+        base, file, offset, size, at, _, frames, _, kind = map(int, self.columns[index])
+        if kind not in (FILE, COPY):
+            raise UnsupportedVersionError(
+                f"clip {self.names[index]!r} is of kind {kind}; a newer mocpack can read it"
+            )
         first, last = map(int, self._front_ends[index : index + 2])
         shared = self.bases[base - 1] if base else b""
         seconds = float(self.frame_times[index])
         return ClipLocation(
             shared, file, offset, size, at, self.fronts[first:last], frames, seconds
         )
+
+    @property
+    def skeleton_count(self) -> int:
+        """Number of different skeletons; clips with one skeleton may share other bytes too."""
+        return len({base[: _skeleton_size(base)] for base in self.bases} - {b""})
+
+    @property
+    def copy_count(self) -> int:
+        """Number of clips whose file is that of another clip."""
+        return int((self.columns[:, 8] == COPY).sum())
 
     @property
     def frame_counts(self) -> I64:
@@ -128,6 +144,15 @@ def read_trailer(source: Source) -> Trailer:
 def is_archive(source: Source) -> bool:
     """Return whether a file starts like an archive."""
     return source.size >= 4 and source.read(0, 4) == ARCHIVE_MAGIC
+
+
+def _skeleton_size(base: bytes) -> int:
+    """Return the size of shared bytes without metadata, which comes last."""
+    at = 0
+    while at < len(base) and base[at : at + 4] != b"meta":
+        _, body, length, _ = read_chunk_head(BytesSource(base), at)
+        at = body + length
+    return at
 
 
 def read_footer(data: bytes) -> tuple[int, int]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mocpack.coding.fields import FieldReader
-from mocpack.container.archive import BASE_ID_BYTES, NO_BASE
-from mocpack.container.archive_index import HEAD_BYTES, MAX_NAME_BYTES, ClipLocation
+from mocpack.container.archive import BASE_ID_BYTES
+from mocpack.container.archive_index import COPY, FILE, HEAD_BYTES, MAX_NAME_BYTES, ClipLocation
 from mocpack.container.chunks import read_chunk_head
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.source import Source
 
 READ_BYTES = 1 << 20  # per read
-MAX_CLIP_FIELDS_BYTES = MAX_NAME_BYTES + BASE_ID_BYTES + 24  # before the clip's file
+NO_PLACE = ClipLocation(b"", 0, 0, 0, 0, b"", 0, 0.0)
+MAX_CLIP_BASES = 16  # writers use at most two
+MAX_CLIP_FIELDS_BYTES = 2 * MAX_NAME_BYTES + MAX_CLIP_BASES * BASE_ID_BYTES + 32
 
 
 @dataclass(frozen=True)
@@ -31,21 +33,21 @@ def scan(source: Source) -> Iterator[ScannedClip]:
 
     Skips bytes that are not a chunk, up to the next chunk.
     """
-    bases: dict[bytes, bytes] = {NO_BASE: b""}
+    bases: dict[bytes, bytes] = {}
+    clips: dict[str, ScannedClip] = {}
     for tag, body, length, is_intact in _chunks(source):
         if tag == "BASE" and is_intact:
             data = source.read(body, length)
             bases[data[:BASE_ID_BYTES]] = data[BASE_ID_BYTES:]
         elif tag == "CLIP":
             try:
-                found = _read_clip_fields(source, body, length, bases)
+                found = _read_clip_fields(source, body, length, bases, clips)
             except (FormatError, UnicodeDecodeError):
                 continue
-            yield (
-                found
-                if is_intact
-                else ScannedClip(found.name, found.place, "its checksum is wrong")
-            )
+            if not is_intact:
+                found = replace(found, fault="its checksum is wrong")
+            clips.setdefault(found.name, found)
+            yield found
 
 
 def scan_table(source: Source) -> bytes | None:
@@ -57,18 +59,31 @@ def scan_table(source: Source) -> bytes | None:
 
 
 def _read_clip_fields(
-    source: Source, body: int, length: int, bases: dict[bytes, bytes]
+    source: Source,
+    body: int,
+    length: int,
+    bases: dict[bytes, bytes],
+    clips: dict[str, ScannedClip],
 ) -> ScannedClip:
     read = FieldReader(source.read(body, min(length, MAX_CLIP_FIELDS_BYTES)), "CLIP chunk")
     name = read.sized(MAX_NAME_BYTES).decode()
-    identity, at = read.raw(BASE_ID_BYTES), read.varint()
+    kind = read.varint()
+    if kind == COPY:
+        original = read.sized(MAX_NAME_BYTES).decode()
+        if original in clips:
+            return replace(clips[original], name=name)
+        return ScannedClip(name, NO_PLACE, f"clip {original!r}, which it repeats, is missing")
+    if kind != FILE:
+        return ScannedClip(name, NO_PLACE, f"it is of kind {kind}; a newer mocpack can read it")
+    shared = [read.raw(BASE_ID_BYTES) for _ in range(read.varint(MAX_CLIP_BASES))]
+    at = read.varint()
     size = length - read.at
     if at > size:
         raise CorruptionError(f"CLIP chunk: base offset {at} exceeds its {size} bytes")
-    place = ClipLocation(bases.get(identity, b""), 0, body + read.at, size, at, b"", 0, 0.0)
-    return ScannedClip(
-        name, place, None if identity in bases else "its skeleton is missing or damaged"
-    )
+    base = b"".join(bases.get(identity, b"") for identity in shared)
+    place = ClipLocation(base, 0, body + read.at, size, at, b"", 0, 0.0)
+    is_complete = all(identity in bases for identity in shared)
+    return ScannedClip(name, place, None if is_complete else "its skeleton is missing or damaged")
 
 
 def _chunks(source: Source) -> Iterator[tuple[str, int, int, bool]]:

@@ -11,8 +11,14 @@ from mocpack.source import Source
 # the first byte is not ASCII, so that a file converted as text is detected
 MAGIC = b"\x93MOC"
 ARCHIVE_MAGIC = b"\x93MOS"  # of archives, `archive.py`
+NPY_MAGIC = b"\x93NUMPY"  # numpy's files start with the same byte
 FORMAT_VERSION = 1
 MAX_CHUNK_HEADER = 4 + MAX_VARINT_BYTES + 4
+
+
+def is_packed(data: bytes) -> bool:
+    """Return whether bytes start like a .mocp file or an archive, even if the magic is damaged."""
+    return data[:1] == MAGIC[:1] and not data.startswith(NPY_MAGIC)
 
 
 def pack_chunk(tag: bytes, body: bytes) -> bytes:

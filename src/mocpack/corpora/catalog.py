@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mocpack.clip import ClipHeader
-from mocpack.container import base_id
+from mocpack.container import Index, base_id, to_stored_clip
 from mocpack.errors import CorruptionError, UsageError
 from mocpack.motion import Motion
 from mocpack.optional_packages import require
@@ -23,23 +23,27 @@ COLUMN_TYPES = {
     CLIP_COLUMN: "string",
     "frames": "int64",
     "fps": "float64",
-    "seconds": "float64",
+    "seconds": "float32",
     "joints": "int32",
     "skeleton": "string",
     "codec": "string",
     "bytes": "int64",
-    "bound_mm": "float64",
-    "max_error_mm": "float64",
-    "mean_error_mm": "float64",
+    "bound_mm": "float32",
+    "max_error_mm": "float32",
+    "mean_error_mm": "float32",
     "source": "string",
     "source_sha256": "string",
 }
+BONES_COLUMN = "bones"  # only in catalogs of clips whose metadata says where their bones are from
+
+INDEX_COLUMNS = ("frames", "fps", "bytes")  # in the archive's index, so the Parquet has no copy
 
 Row = dict[str, Any]
 
 
-def describe_clip(name: str, data: bytes, base: bytes) -> Row:
+def describe_clip(name: str, data: bytes) -> Row:
     """Return the catalog row of a .mocp file."""
+    skeleton = to_stored_clip(name, data).skeleton
     with Motion(data, memory_limit=None) as motion:
         header, errors = motion.header, motion.errors
         first, last = motion.span
@@ -51,12 +55,13 @@ def describe_clip(name: str, data: bytes, base: bytes) -> Row:
             "joints": len(header.skeleton)
             if isinstance(header, ClipHeader)
             else header.vertex_count,
-            "skeleton": base_id(base).hex(),
+            "skeleton": base_id(skeleton).hex() if skeleton else None,
             "codec": motion.codec.codec_id,
             "bytes": len(data),
             "bound_mm": to_millimeters(errors.declared),
             "max_error_mm": to_millimeters(errors.max),
             "mean_error_mm": to_millimeters(errors.mean),
+            **({BONES_COLUMN: str(bones)} if (bones := header.metadata.get("bones")) else {}),
         }
 
 
@@ -67,10 +72,10 @@ def import_arrow() -> Any:
 def make_table(rows: Sequence[Row], meta: Any = None) -> Any:
     """Return rows as an Arrow table, with the columns of `meta` matched by its column ``clip``."""
     pa = import_arrow()
-    fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in COLUMN_TYPES.items()]
-    own = pa.Table.from_pylist(
-        [{n: row.get(n) for n in COLUMN_TYPES} for row in rows], pa.schema(fields)
-    )
+    has_bones = any(BONES_COLUMN in row for row in rows)
+    types = COLUMN_TYPES | ({BONES_COLUMN: "string"} if has_bones else {})
+    fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in types.items()]
+    own = pa.Table.from_pylist([{n: row.get(n) for n in types} for row in rows], pa.schema(fields))
     return own if meta is None else join_columns(own, meta)
 
 
@@ -148,16 +153,40 @@ def import_parquet() -> Any:
 def table_to_bytes(table: Any) -> bytes:
     """Return a table as Parquet bytes; they are the same for the same rows and pyarrow release."""
     out = import_arrow().BufferOutputStream()
+    # one chunk, so that the bytes do not depend on how the table was assembled
+    table = table.replace_schema_metadata(None).combine_chunks()
+    table = table.drop_columns([name for name in INDEX_COLUMNS if name in table.column_names])
+    repeats = [2 * len(column.unique()) <= len(column) for column in table.columns]
     import_parquet().write_table(
-        # one chunk, so that the bytes do not depend on how the table was assembled
-        table.replace_schema_metadata(None).combine_chunks(),
+        table,
         out,
+        use_dictionary=[n for n, has in zip(table.column_names, repeats, strict=True) if has],
         compression="zstd",
         compression_level=9,
         write_statistics=False,
         store_schema=False,
     )
     return bytes(out.getvalue())
+
+
+def add_index_columns(table: Any, index: Index) -> Any:
+    """Return a catalog as users see it, with the columns that the index knows."""
+    pa = import_arrow()
+    bases = np.array([0, *map(len, index.bases)])
+    values = {
+        "frames": index.frame_counts,
+        "fps": 1 / index.frame_times,
+        "bytes": index.columns[:, 3] + bases[index.columns[:, 0]],
+    }
+    for name, column in values.items():
+        place = sum(known in table.column_names for known in _columns_before(name))
+        table = table.add_column(place, name, pa.array(column))
+    return table
+
+
+def _columns_before(name: str) -> list[str]:
+    names = list(COLUMN_TYPES)
+    return names[: names.index(name)]
 
 
 def read_table(data: bytes) -> Any:

@@ -84,8 +84,8 @@ def _rebuild_clip(source: Source, name: str, place: ClipLocation) -> tuple[Store
     data = read_clip_file(source, place)
     with Motion(data, memory_limit=None) as motion:
         motion.check()
-    kept = to_stored_clip(name, data, front_size(data, keys=False))
-    return kept, catalog.describe_clip(name, data, kept.base)
+    kept = to_stored_clip(name, data, front_size(data))
+    return kept, catalog.describe_clip(name, data)
 
 
 def _user_columns(table: bytes | None) -> Any:

@@ -1,8 +1,7 @@
 """The record of an archive that was packed in parts, from which a repeated command sees it is done.
 
 The record is a hidden JSON file next to the archive. It holds a digest of the parts and of the
-catalog options, size and time of the archive, the rejected files, and the hashes of the input
-files, so that a repeated command need not read them.
+catalog options, size and time of the archive, and the rejected files.
 """
 
 from __future__ import annotations
@@ -38,7 +37,6 @@ def write_record(
     archive: str,
     ending: Mapping[str, Any],
     refused: Sequence[RejectedFile],
-    hashes: Mapping[str, Any],
 ) -> None:
     """Write the record of a new archive; `ending` holds the options of `join`."""
     said = {
@@ -46,7 +44,6 @@ def write_record(
         "ending": _join_options_digest(ending),
         "archive": _file_identity(archive),
         "refused": [{"input": one.path, "error": one.reason} for one in refused],
-        "hashes": hashes,
     }
     storage.write(json.dumps(said, sort_keys=True).encode(), record_path(archive))
 

@@ -22,6 +22,7 @@ from mocpack.clip import AnyClip
 from mocpack.container import (
     StoredClip,
     check_name,
+    is_packed,
     to_stored_clip,
 )
 from mocpack.cores import core_count
@@ -63,15 +64,11 @@ class PackOptions:
         Arguments of `mocpack.encode`: max_error, effort, …
     reading : dict
         Arguments of `mocpack.read`: unit, fps, robot, …
-    keys : bool
-        Whether the trailer repeats the key poses of all clips, so that a remote window fetches
-        only its own groups. By default it repeats those of long clips.
     """
 
     codec: str = AUTO_CODEC
     target: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
-    keys: bool = False
 
 
 def pack(
@@ -274,8 +271,8 @@ def _pack_motion(
         reading = {**packing.reading, **({} if inside is None else {"clip": inside})}
         clip = _read_clip(data, path, reading)
         made = _api.encode(clip, packing.codec, **packing.target)
-    kept = to_stored_clip(named, made, front_size(made, keys=packing.keys))
-    row = catalog.describe_clip(named, made, kept.base)
+    kept = to_stored_clip(named, made, front_size(made))
+    row = catalog.describe_clip(named, made)
     # relative to the input folder, so that the same files give the same bytes on any machine
     source = f"{name}{Path(path).suffix}"
     return kept, row | {"source": source, "source_sha256": hashlib.sha256(data).hexdigest()}
@@ -317,4 +314,4 @@ def _reuse_packed_file(
 
 
 def _is_mocp(data: bytes, path: str) -> bool:
-    return data[:1] == b"\x93" or path.endswith(".mocp")
+    return is_packed(data) or path.endswith(".mocp")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,13 +33,7 @@ from mocpack.io import (
     open_regular_file,
 )
 
-READ_BYTES = 1 << 20
-REFERENCING_SUFFIXES = (
-    ".gltf",
-    ".usd",
-    ".usda",
-    ".usdc",
-)  # formats that refer to other files; planning reads such URLs
+REFERENCING_SUFFIXES = (".gltf", ".usd", ".usda", ".usdc")  # planning reads such URLs
 MAX_PART_FILES, MAX_PART_BYTES = 16, 16 << 20  # a part is some seconds of work
 MIN_PARTS = 256  # parts get fewer files until there are this many, so that all workers are busy
 HASHING_THREADS = 8
@@ -118,34 +111,17 @@ class Plan:
         files: Mapping[str, str | Path],
         packing: PackOptions,
         *,
-        known: str | None = None,
         entries: Mapping[str, FileInfo] | None = None,
     ) -> Plan:
-        """Return the plan for files by clip name.
+        """Hash files by clip name and return their plan.
 
-        `known` names a file of known hashes, which is read and updated: a file with the same size
-        and time is not read again. `entries` holds the file information of URLs from a listing.
+        `entries` holds the file information of URLs from a listing.
         """
-        plan = cls.listed(files, packing, entries=entries)
-        hashes = FileHashes(packing, [] if known is None else [known], entries or {})
-        marked = hashes.add_hashes(plan.files)
-        if known is not None:
-            hashes.save(known)
-        return replace(plan, files=marked)
-
-    @classmethod
-    def listed(
-        cls,
-        files: Mapping[str, str | Path],
-        packing: PackOptions,
-        *,
-        entries: Mapping[str, FileInfo] | None = None,
-    ) -> Plan:
-        """Return a plan with file sizes only; local files are not read or hashed."""
         for name in files:
             check_name(name)
-        rows = [(name, str(files[name])) for name in sorted(files)]
-        return cls(tuple(_list_file(name, path, entries or {}) for name, path in rows), packing)
+        entries = entries or {}
+        listed = [_list_file(name, str(files[name]), entries) for name in sorted(files)]
+        return cls(FileHashes(packing, entries).add_hashes(listed), packing)
 
     @property
     def parts(self) -> list[Part]:
@@ -205,39 +181,20 @@ class Plan:
 
 
 class FileHashes:
-    """Hashes of files; known ones are reused while size and time of a file are unchanged."""
+    """Hashes of files and of the files that are read with them."""
 
-    def __init__(
-        self,
-        packing: PackOptions,
-        known: Sequence[str] = (),
-        entries: Mapping[str, FileInfo] | None = None,
-    ) -> None:
-        self._packing, self._new, self._entries = packing, False, entries or {}
-        self._found: dict[str, Any] = {}
+    def __init__(self, packing: PackOptions, entries: Mapping[str, FileInfo] | None = None) -> None:
+        self._packing, self._entries = packing, entries or {}
         self._skeletons_in = cache(list_skeletons)  # list a folder of thousands of files once
-        for name in known:
-            self._found |= _read_hashes(name)
+        self._hash_file = cache(_hash_file)  # many files share a skeleton
         self._allow_outside = bool(packing.reading.get("allow_outside"))
         self._shared_inputs = [self._hash_file(path) for path in _shared_inputs(packing)]
 
     def add_hashes(self, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
         """Return files with their hashes; a missing file is marked as missing."""
-        new = [one for one in files if not self._is_known(one)]
         with ThreadPoolExecutor(HASHING_THREADS) as pool:
-            taken = dict(zip(new, pool.map(self._file_digest, new), strict=True))
-        return tuple(replace(one, mark=taken.get(one) or self._file_digest(one)) for one in files)
-
-    @property
-    def rows(self) -> Mapping[str, Any]:
-        """The known hashes by path, for saving."""
-        return self._found
-
-    def save(self, name: str) -> None:
-        """Write the hashes to a file, if there are new ones."""
-        if self._new:
-            said = {"hashes": self._found}
-            storage.write(json.dumps(said, sort_keys=True).encode(), name)
+            digests = list(pool.map(self._file_digest, files))
+        return tuple(replace(one, mark=mark) for one, mark in zip(files, digests, strict=True))
 
     def _file_digest(self, file: PlannedFile) -> str:
         own = file.mark if is_url(file.path) else self._hash_file(file.path)
@@ -246,29 +203,23 @@ class FileHashes:
 
     def _companion_digests(self, file: PlannedFile) -> list[str]:
         """Return the hashes of a file's companions: skeleton, buffers, layers."""
-        if (known := self._known_companions(file)) is not None:
-            return list(known.values())
         if is_url(file.path):
-            return self._url_companion_digests(file)
-        skeleton = self._packing.reading.get("skeleton")
+            return self._url_companion_digests(file.path)
         try:
-            paths, stated = find_companions(
+            paths = find_companions(
                 file.path,
-                skeleton=skeleton,
+                skeleton=self._packing.reading.get("skeleton"),
                 list_folder=self._skeletons_in,
                 allow_outside=self._allow_outside,
             )
         except (OSError, MocpackError):
             return []  # reading the file will report the error
-        marks = {str(path): self._hash_file(str(path)) for path in paths}
-        if stated:
-            self._store_companions(file.path, marks)
-        return list(marks.values())
+        return [self._hash_file(str(path)) for path in paths]
 
-    def _url_companion_digests(self, file: PlannedFile) -> list[str]:
+    def _url_companion_digests(self, url: str) -> list[str]:
         """Return the ETags of a URL's companions; for an .amc, of all skeletons in its folder."""
-        url, folder = file.path, storage.parent(file.path)
         if url.lower().endswith(".amc"):
+            folder = storage.parent(url)
             listed = [one for one in self._entries if storage.parent(one) == folder]
             return [self._entries[one].mark for one in listed if one.lower().endswith(".asf")]
         if not url.lower().endswith(REFERENCING_SUFFIXES):
@@ -277,79 +228,24 @@ class FileHashes:
             data = storage.read(url)
             read_external = storage.external_file_reader(url, allow_outside=self._allow_outside)
             found = list_external_files(data, name=url, read_external=read_external)
-            if not self._allow_outside:
-                found = [name for name in found if _is_in_folder(name)]
         except (FileNotFoundError, PermissionError, MocpackError):
             return []  # reading the file will report the error
-        marks = {
-            other: self._companion_digest(other)
-            for other in (storage.sibling(url, name) for name in found)
-        }
-        self._found[url] = [file.size, file.mark, file.mark]
-        self._store_companions(url, marks)
-        return list(marks.values())
+        inside = [name for name in found if self._allow_outside or _is_in_folder(name)]
+        return [self._etag(storage.sibling(url, name)) for name in inside]
 
-    def _store_companions(self, path: str, marks: Mapping[str, str]) -> None:
-        """Store the companions of a file with their hashes."""
-        row = self._found.get(path)
-        if row is not None and row[3:] != [marks]:
-            self._found[path], self._new = [*row[:3], marks], True
-
-    def _known_companions(self, file: PlannedFile) -> Mapping[str, str] | None:
-        """Return the stored hashes of a file's companions, or None if any file changed."""
-        row = self._found.get(file.path)
-        if row is None or len(row) < 4 or not isinstance(row[3], dict):
-            return None
-        if is_url(file.path) and row[:2] != [file.size, file.mark]:
-            return None
-        kept: dict[str, str] = row[3]
-        return (
-            kept
-            if all(self._companion_digest(path) == mark for path, mark in kept.items())
-            else None
-        )
-
-    def _is_known(self, file: PlannedFile) -> bool:
-        if is_url(file.path) and not file.path.lower().endswith(REFERENCING_SUFFIXES):
-            return True
-        row = self._found.get(file.path)
-        known = is_url(file.path) or self._known_hash(file.path) is not None
-        return known and row is not None and len(row) == 4
-
-    def _companion_digest(self, path: str) -> str:
-        """Return the hash or ETag of a companion file."""
-        if not is_url(path):
-            return self._hash_file(path)
+    def _etag(self, url: str) -> str:
         try:
-            return (self._entries.get(path) or storage.file_info(path)).mark
+            return (self._entries.get(url) or storage.file_info(url)).mark
         except FileNotFoundError:
             return "missing"
 
-    def _known_hash(self, path: str) -> str | None:
-        """Return the known hash of a file, or None if its size or time changed."""
-        row = self._found.get(path)
-        if row is None:
-            return None
-        try:
-            stat = os.stat(path)  # noqa: PTH116 - ten times as fast as Path.stat
-        except OSError:
-            return None
-        return str(row[2]) if row[:2] == [stat.st_size, stat.st_mtime_ns] else None
 
-    def _hash_file(self, path: str) -> str:
-        if (known := self._known_hash(path)) is not None:
-            return known
-        try:
-            stat = Path(path).stat()
-            digest = hashlib.sha256()
-            with open_regular_file(path) as file:
-                while block := file.read(READ_BYTES):
-                    digest.update(block)
-        except OSError:
-            return "missing"
-        self._found[path] = [stat.st_size, stat.st_mtime_ns, digest.hexdigest()]
-        self._new = True
-        return digest.hexdigest()
+def _hash_file(path: str) -> str:
+    try:
+        with open_regular_file(path) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
+    except OSError:
+        return "missing"
 
 
 def _shared_inputs(packing: PackOptions) -> list[str]:
@@ -367,17 +263,6 @@ def _is_in_folder(name: str) -> bool:
     except FormatError:
         return False  # reading rejects it
     return True
-
-
-def _read_hashes(name: str) -> dict[str, list[Any]]:
-    """Read known hashes; an unreadable file counts as empty."""
-    try:
-        found = json.loads(storage.read(name))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    rows = found.get("hashes") if isinstance(found, dict) else None
-    rows = rows.items() if isinstance(rows, dict) else ()
-    return {path: row for path, row in rows if isinstance(row, list) and len(row) in (3, 4)}
 
 
 def _list_file(name: str, path: str, entries: Mapping[str, FileInfo]) -> PlannedFile:
@@ -404,7 +289,7 @@ def _parse_line(line: bytes, where: str) -> dict[str, Any]:
 
 def _parse_packing(row: Mapping[str, Any], where: str) -> PackOptions:
     said = row.get("packing")
-    kinds = {"codec": str, "target": dict, "reading": dict, "keys": bool}
+    kinds = {"codec": str, "target": dict, "reading": dict}
     if not isinstance(said, dict) or said.keys() != kinds.keys():
         raise FormatError(f"{where}: packing needs {', '.join(kinds)}, got {said!r:.80}")
     for name, kind in kinds.items():

@@ -9,9 +9,13 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from mocpack.arguments import check_path
 from mocpack.container import (
     DEFAULT_LIMIT,
+    FILE,
+    ClipLocation,
     ClipSource,
     Index,
     MemoryLimit,
@@ -22,7 +26,8 @@ from mocpack.container import (
 )
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
-from mocpack.errors import FormatError, UsageError
+from mocpack.errors import FormatError, UsageError, name_errors
+from mocpack.io.amass import STAND_IN_BONES
 from mocpack.motion import Motion
 from mocpack.source import Source, open_source
 from mocpack.units import parse_size
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows
 
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
+MAX_WHOLE_CLIP_BYTES = 1 << 16  # clips up to this size are read by one request
 DEFAULT_CACHE_SIZE = "256MB"
 
 
@@ -146,7 +152,7 @@ class Corpus:
                 )
             table = catalog.read_table(self._table_bytes)
             catalog.check_clips(table, self.names)
-            self._table = table
+            self._table = catalog.add_index_columns(table, self.index)
         return self._table
 
     @property
@@ -160,6 +166,13 @@ class Corpus:
         return [] if self._table_bytes is None else list(self.table.column_names)
 
     @property
+    def stand_in_count(self) -> int:
+        """Number of clips whose file had no bones, so that those of a default adult stand in."""
+        if catalog.BONES_COLUMN not in self.columns:
+            return 0
+        return int(self.table.column(catalog.BONES_COLUMN).to_pylist().count(STAND_IN_BONES))
+
+    @property
     def request_totals(self) -> tuple[int, int]:
         """Number of requests and bytes that this process fetched from remote files."""
         return self._files.request_totals
@@ -168,6 +181,25 @@ class Corpus:
     def file_size(self) -> int:
         """Bytes of the archive, including its shards."""
         return self._files.source(0).size + sum(size for _, size in self.index.files)
+
+    @property
+    def bytes_by_part(self) -> dict[str, int]:
+        """Bytes of the archive (`file`) by part, and of its clips as single files.
+
+        `shared` are skeletons, metadata and chunk headers.
+        """
+        _, _, _, sizes, _, _, _, _, kinds = self.index.columns.T
+        catalog_size = len(self._table_bytes or b"")
+        found = {
+            "file": self.file_size,
+            "clips": int(sizes[kinds == FILE].sum()),
+            "index": self.trailer_size - catalog_size,
+            "catalog": catalog_size,
+        }
+        found["shared"] = 2 * found["file"] - sum(found.values())
+        bases = np.array([0, *map(len, self.index.bases)])
+        found["single_files"] = int((sizes + bases[self.index.columns[:, 0]]).sum())
+        return found
 
     def clip_index(self, key: int | str) -> int:
         """Return the index of a clip, from its name or from an index that may be negative."""
@@ -192,11 +224,11 @@ class Corpus:
         found = self._motions.get(index)
         if found is None:
             place = self.index.place(index)
-            source = ClipSource(self._files.source(place.file), place)
-            try:
+            file = self._files.source(place.file)
+            with name_errors(f"clip {self.names[index]!r}", FormatError):
+                whole = _is_read_whole(place)
+                source = read_clip_file(file, place) if whole else ClipSource(file, place)
                 found = Motion(source, memory_limit=self._limit)
-            except FormatError as error:
-                raise type(error)(f"clip {self.names[index]!r}: {error}") from error
             self._motions[index] = found
             while len(self._motions) > MAX_OPEN_CLIPS:
                 with suppress(KeyError):  # another thread removed it first
@@ -215,9 +247,13 @@ class Corpus:
         wanted: dict[int, list[tuple[int, int]]] = {}
         for index, start, stop in windows:
             place = self.index.place(index)
+            ranges = wanted.setdefault(place.file, [])
+            if _is_read_whole(place):
+                ranges.append((place.offset, place.size))
+                continue
             inside = ClipSource(self._files.source(place.file), place)
             for at, size in self.motion(index).byte_ranges(start, stop):
-                wanted.setdefault(place.file, []).extend(inside.ranges(at, size))
+                ranges.extend(inside.ranges(at, size))
         for file, ranges in wanted.items():
             source = self._files.source(file)
             assert isinstance(source, RemoteSource)
@@ -242,9 +278,9 @@ class Corpus:
         """Return the catalog; for a shard, build it from the clips."""
         if self._table_bytes is not None:
             return self.table
-        places = self.index.places()
-        found = [catalog.describe_clip(name, self.read(name), place.base) for name, place in places]
-        return catalog.make_table(found)
+        return catalog.make_table(
+            [catalog.describe_clip(name, self.read(name)) for name in self.names]
+        )
 
     def table_with_prefix(self, prefix: str) -> Any:
         """Return the catalog with `prefix` before every clip name."""
@@ -252,6 +288,10 @@ class Corpus:
         names = catalog.import_arrow().array([prefix + name for name in self.names])
         place = table.column_names.index(catalog.CLIP_COLUMN)
         return table.set_column(place, catalog.CLIP_COLUMN, names)
+
+
+def _is_read_whole(place: ClipLocation) -> bool:
+    return not place.front and place.size <= MAX_WHOLE_CLIP_BYTES
 
 
 class _Files:

@@ -20,8 +20,8 @@ def verify(corpus: Corpus, *, decode: bool = False) -> Iterator[tuple[str, str |
 
 
 def _find_fault(corpus: Corpus, index: int, decode: bool) -> str | None:
-    place = corpus.index.place(index)
     try:
+        place = corpus.index.place(index)
         data = corpus.read(index)
         stored = data[: place.at] + data[place.at + len(place.base) :]
         if stored[: len(place.front)] != place.front:

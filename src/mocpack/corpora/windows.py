@@ -12,10 +12,12 @@ from mocpack import _core
 from mocpack.arguments import is_finite
 from mocpack.arrays import F32, F64, I64
 from mocpack.clip import ClipHeader
+from mocpack.corpora import clip_features
 from mocpack.corpora.decoded_cache import DecodedCache
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feature_columns, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
+from mocpack.io.humanml3d import FRAME_RATE
 from mocpack.units import parse_size
 
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
@@ -37,10 +39,12 @@ class Windows:
     stride : float, optional
         Seconds between the starts of consecutive windows, rounded to frames; default: `seconds`.
         Clips shorter than a window have no windows.
-    features : sequence of str
+    features : str or sequence of str
         Columns of a row, in this order: ``quaternion`` (4 per joint: x, y, z, w), ``rotation6d``
         (6 per joint), ``translations`` (3 per translated joint), ``positions`` (3 per joint,
         meters), ``velocities`` (3 per joint, meters per second), ``contacts`` (1 per foot: 0 or 1).
+        Or ``humanml3d`` alone: its 263 columns, as the dataset's script computes them for the whole
+        clip; `fps` is then 20 by default.
     mirror : bool
         Whether to append a copy of every window with left and right exchanged.
     root_relative : bool
@@ -59,16 +63,21 @@ class Windows:
         *,
         fps: float | None = None,
         stride: float | None = None,
-        features: Sequence[str] = STORED_FEATURES,
+        features: str | Sequence[str] = STORED_FEATURES,
         mirror: bool = False,
         root_relative: bool = False,
         where: str | None = None,
         cache: str | int | DecodedCache | None = None,
     ) -> None:
+        features = (features,) if isinstance(features, str) else tuple(features)
         for name in features:
-            if name not in FEATURES:
-                raise UsageError(f"features must be among {', '.join(FEATURES)}, got {name!r}")
-        self.corpus, self.features = corpus, tuple(features)
+            if name not in (*FEATURES, clip_features.NAME):
+                known = ", ".join((*FEATURES, clip_features.NAME))
+                raise UsageError(f"features must be among {known}, got {name!r}")
+        if clip_features.NAME in features:
+            clip_features.check_features(features, root_relative=root_relative)
+            fps = FRAME_RATE if fps is None else fps
+        self.corpus, self.features = corpus, features
         self._mirror, self._relative = mirror, root_relative
         self.clips = corpus.select(where)
         if not self.clips:
@@ -80,7 +89,9 @@ class Windows:
         self.rows = max(1, round(seconds * self.fps))
         self._steps = rates / self.fps
         self._strides = (seconds if stride is None else stride) * rates
-        self._last = corpus.index.frame_counts[self.clips] - 1 - (self.rows - 1) * self._steps
+        # A row of HumanML3D also describes the way to the next frame.
+        gaps = self.rows - (clip_features.NAME not in features)
+        self._last = corpus.index.frame_counts[self.clips] - 1 - gaps * self._steps
         counts = (
             np.floor(np.maximum(self._last + FRAME_TOLERANCE, 0) / self._strides).astype(np.int64)
             + 1
@@ -90,11 +101,12 @@ class Windows:
         self._frames = corpus.index.frame_counts[self.clips].tolist()
         self._bases = corpus.index.columns[self.clips, 0].tolist()
         self._starts = [max(0, int(last + FRAME_TOLERANCE)) for last in self._last.tolist()]
-        stop_frame = np.ceil((self.rows - 1) * self._steps - FRAME_TOLERANCE).astype(np.int64) + 1
+        stop_frame = np.ceil(gaps * self._steps - FRAME_TOLERANCE).astype(np.int64) + 1
         self._reach, self._step, self._stride = (
             values.tolist() for values in (stop_frame, self._steps, self._strides)
         )
         self._clear_plans()
+        self._clip_features: clip_features.ClipFeatures | None = None
         self.columns = self._check_skeletons()
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._open_cache(cache)
@@ -147,6 +159,9 @@ class Windows:
             min(start + self._reach[clip_position], self._frames[clip_position]),
         )
         plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
+        if self._clip_features is not None:
+            self._write_clip_features(clip_position, start, mirrored, plan, out)
+            return out
         if self.cache is not None:
             self.cache.write_window(clip, start, stop, plan, out)
             return out
@@ -181,18 +196,45 @@ class Windows:
         clip_position, start, _ = self.locate(index)
         return self._stop(clip_position, start)
 
-    def clip_name(self, index: int) -> str:
-        """Return the name of a window's clip."""
-        return self.corpus.names[self.clips[self.locate(index)[0]]]
-
     def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
         """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
         _, start, mirrored = self.locate(index)
         plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
-        _core.write_window_from_rows(plan, rows, float(start), out)
+        if self._clip_features is None:
+            _core.write_window_from_rows(plan, rows, float(start), out)
+        else:
+            self._write_clip_features(clip_position, start, mirrored, plan, out, rows)
+
+    def _write_clip_features(
+        self,
+        clip_position: int,
+        start: int,
+        mirrored: bool,
+        plan: _core.WindowPlan,
+        out: F32,
+        rows: F32 | None = None,
+    ) -> None:
+        """Write a window of features that depend on the whole clip, or on its decoded `rows`."""
+        clip, frames = self.clips[clip_position], self._frames[clip_position]
+
+        def write_positions(first: int, positions: F32) -> None:
+            if rows is not None:
+                _core.write_window_from_rows(plan, rows, float(first), positions)
+            elif self.cache is not None:
+                self.cache.write_window(clip, first, frames, plan, positions)
+            else:
+                self.corpus.prefetch([(clip, first, frames)])
+                self.corpus.motion(clip).write_window(plan, first, frames, positions)
+
+        assert self._clip_features is not None
+        step = self._step[clip_position]
+        place = clip_position, mirrored
+        self._clip_features.write(place, start, step, frames, write_positions, out)
 
     def _stop(self, clip_position: int, start: int) -> int:
         """Return the frame after the last one that a window reads."""
+        if self._clip_features is not None:
+            return int(self._frames[clip_position])
         return int(min(start + self._reach[clip_position], self._frames[clip_position]))
 
     def _get_plans(self, clip_position: int) -> Plans:
@@ -212,7 +254,7 @@ class Windows:
             self._skeletons[key] = tuple(
                 window_plan(
                     header,
-                    self.features,
+                    self.features if self._clip_features is None else ("positions",),
                     step=step,
                     rate=self.fps,
                     relative=self._relative,
@@ -241,7 +283,11 @@ class Windows:
                     "select clips of one skeleton with where="
                 )
             first = first or (name, shape)
-        return feature_columns(self.corpus.motion(self.clips[0]).header, self.features)
+        header = self.corpus.motion(self.clips[0]).header
+        if clip_features.NAME not in self.features:
+            return feature_columns(header, self.features)
+        self._clip_features = clip_features.ClipFeatures(header)
+        return {clip_features.NAME: slice(0, self._clip_features.width)}
 
     def _check_times(self, clip: int) -> None:
         """Raise if the frames of a clip are not evenly spaced."""

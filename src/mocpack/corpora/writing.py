@@ -12,13 +12,11 @@ import numpy as np
 from mocpack.container import ArchiveWriter, Index, StoredClip
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.catalog import Row
+from mocpack.corpora.reading import MAX_WHOLE_CLIP_BYTES
 from mocpack.errors import UsageError
 from mocpack.motion import Motion
 
 SUFFIX = ".mocps"
-MIN_KEYED_GROUP_BYTES = (
-    1 << 14
-)  # bytes of groups, from which a window would fetch many that it does not need
 
 
 class CorpusWriter:
@@ -138,14 +136,16 @@ class CorpusWriter:
         return Index(files, tuple(bases), names, np.concatenate(columns), fronts)
 
 
-def front_size(data: bytes, *, keys: bool) -> int:
+def front_size(data: bytes) -> int:
     """Return how many bytes at the start of a .mocp file the trailer repeats.
 
-    These are its head and, with `keys` or if the clip is long, its key poses.
+    These are head and key poses of a long clip, so that a remote window needs one request. One
+    request fetches a short clip as a whole.
     """
+    if len(data) <= MAX_WHOLE_CLIP_BYTES:
+        return 0
     with Motion(data, memory_limit=None) as motion:
         if not motion.decoder.is_indexed:
             return 0
-        (at, size), *groups = motion.byte_ranges(0, motion.frame_count)
-        long = sum(length for _, length in groups) > MIN_KEYED_GROUP_BYTES
-        return at + (size if keys or long else 0)
+        at, size = motion.byte_ranges(0, motion.frame_count)[0]
+        return at + size

@@ -1,4 +1,4 @@
-"""AMASS motions: poses of SMPL-H and SMPL-X bodies in .npz files.
+"""AMASS motions: poses of SMPL, SMPL-H and SMPL-X bodies in .npz files.
 
 The files hold rotations but no bones. The bones come from a body model that the user names, or from
 a default adult body. In the file, z is up.
@@ -14,7 +14,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip
-from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError, UsageError
 from mocpack.io import npz
 from mocpack.io.npz import Arrays
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
@@ -47,6 +47,10 @@ BODY = (
     ("left_wrist", "left_elbow", (0.25, 0.0, 0.0)),
     ("right_wrist", "right_elbow", (-0.25, 0.0, 0.0)),
 )
+HANDS = (
+    ("left_hand", "left_wrist", (0.08, 0.0, 0.0)),
+    ("right_hand", "right_wrist", (-0.08, 0.0, 0.0)),
+)
 FACE = (
     ("jaw", "head", (0.0, 0.0, 0.02)),
     ("left_eye", "head", (0.03, 0.06, 0.06)),
@@ -60,32 +64,45 @@ FINGERS = (
     ("ring", (0.09, 0.0, -0.025), 0.032, 0.023),
     ("thumb", (0.03, -0.01, 0.03), 0.03, 0.025),
 )
-BODY_MODELS = {52: "SMPL-H", 55: "SMPL-X"}
+BODY_MODELS = {22: "SMPL", 24: "SMPL", 52: "SMPL-H", 55: "SMPL-X"}  # by number of joints
+# Files without `poses` have its parts, under the names of AMASS or of the smplx package.
+PART_NAMES = (
+    ("root_orient", "pose_body", "pose_jaw", "pose_eye", "pose_hand"),
+    (
+        *("global_orient", "body_pose", "jaw_pose", "leye_pose", "reye_pose"),
+        *("left_hand_pose", "right_hand_pose"),
+    ),
+)
+POSITION_NAMES = ("trans", "transl")
 FRAME_RATE_KEYS = ("mocap_framerate", "mocap_frame_rate")
-SOFT_TISSUE_BOUND = 1e-3  # soft tissue weights are of magnitude 1
-SOFT_TISSUE_PREFIX = "dmpl."  # prefix of track names
-DEFAULT_BONES = "stand-in"
+MAX_BETAS = 1000  # SMPL-X has 400
+WEIGHT_BOUND = 1e-3  # weights of soft tissue and expressions are of magnitude 1
+WEIGHT_TRACKS = {"dmpls": "dmpl.", "expression": "smplx_expression."}  # array: prefix of tracks
+STAND_IN_BONES = "stand-in"
 
 
-def read(data: bytes, *, unit: float | None = None, body_model: str | Path | None = None) -> Clip:
+def read(
+    data: bytes,
+    *,
+    unit: float | None = None,
+    body_model: str | Path | None = None,
+    fps: float | None = None,
+) -> Clip:
     """Read an AMASS motion, with bones from the file `body_model` or default ones.
 
-    Lengths are meters; `unit` scales only the root positions.
+    Lengths are meters; `unit` scales only the root positions. `fps` is for files without a rate.
     """
     arrays = Arrays(data)
-    poses = _read_rows(arrays, "poses")
+    poses = _read_poses(arrays)
     joints = poses.shape[1] // 3
-    if joints not in BODY_MODELS or poses.shape[1] % 3:
-        raise CorruptionError(
-            f"poses must have 156 numbers (SMPL-H) or 165 (SMPL-X) per frame, got {poses.shape[1]}"
-        )
-    positions = _read_rows(arrays, "trans")
+    position_name = next((name for name in POSITION_NAMES if name in arrays), POSITION_NAMES[0])
+    positions = _read_rows(arrays, position_name)
     if positions.shape != (len(poses), 3):
-        raise CorruptionError(f"trans must have shape ({len(poses)}, 3), got {positions.shape}")
-    rate = next((arrays.number(name, 0.0) for name in FRAME_RATE_KEYS if name in arrays), 0.0)
-    if not 1e-3 < rate < 1e6:
-        raise CorruptionError(f"{FRAME_RATE_KEYS[0]} must be a frame rate, got {rate:.6g}")
-    betas = np.asarray(arrays.optional("betas", np.zeros(0)), np.float64).ravel()
+        raise CorruptionError(
+            f"{position_name} must have shape ({len(poses)}, 3), got {positions.shape}"
+        )
+    rate = _read_rate(arrays, fps)
+    betas = _read_betas(arrays)
     skeleton, root = _build_skeleton(joints, betas, body_model)
     upright = conversion_matrix("z", "right")
     turns = rotations.from_rotvec(poses.reshape(len(poses), joints, 3))
@@ -120,8 +137,8 @@ def write(clip: AnyClip) -> bytes:
     count = len(clip.skeleton)
     if count not in BODY_MODELS or set(clip.skeleton.names) != set(joint_names(count)):
         raise UnsupportedClipError(
-            "AMASS holds the joints of SMPL-H or SMPL-X (pelvis, left_hip, …), but this clip "
-            f"has {count} other joints"
+            "AMASS holds the 22, 24, 52 or 55 joints of SMPL, SMPL-H or SMPL-X (pelvis, left_hip, "
+            f"…), but this clip has {count} other joints"
         )
     order = [clip.skeleton.index(name) for name in joint_names(count)]
     if order[0] not in clip.translated_joints:
@@ -141,7 +158,7 @@ def write(clip: AnyClip) -> bytes:
             "gender": np.array(str(metadata.get("gender", "neutral"))),
             "betas": np.asarray(metadata.get("betas", np.zeros(16)), np.float64),
             **{name: np.array(clip.frame_rate) for name in FRAME_RATE_KEYS},
-            **_collect_soft_tissue(clip),
+            **_collect_weights(clip),
             **(_split_smplx_poses(poses) if count == 55 else {}),
         }
     )
@@ -158,13 +175,18 @@ def _unwrap_rotation_vectors(vectors: F64) -> F64:
     return found
 
 
-def _collect_soft_tissue(clip: Clip) -> dict[str, F64]:
-    columns: list[F64] = []
-    while (track := clip.tracks.get(f"{SOFT_TISSUE_PREFIX}{len(columns)}")) is not None:
-        if track.kind != "scalar" or len(track) != clip.frame_count:
-            break
-        columns.append(np.asarray(track.values, np.float64))
-    return {"dmpls": np.stack(columns, 1)} if columns else {}
+def _collect_weights(clip: Clip) -> dict[str, F64]:
+    """Return the arrays of soft tissue and expression weights that the clip has as tracks."""
+    found: dict[str, F64] = {}
+    for name, prefix in WEIGHT_TRACKS.items():
+        columns: list[F64] = []
+        while (track := clip.tracks.get(f"{prefix}{len(columns)}")) is not None:
+            if track.kind != "scalar" or len(track) != clip.frame_count:
+                break
+            columns.append(np.asarray(track.values, np.float64))
+        if columns:
+            found[name] = np.stack(columns, 1)
+    return found
 
 
 def _split_smplx_poses(poses: F64) -> dict[str, Any]:
@@ -179,12 +201,14 @@ def _split_smplx_poses(poses: F64) -> dict[str, Any]:
 
 
 def joint_names(count: int) -> tuple[str, ...]:
-    """Return the names of the 52 joints of SMPL-H or the 55 of SMPL-X, in file order."""
+    """Return the names of the 22, 24, 52 or 55 joints of a body model, in file order."""
     return tuple(name for name, _, _ in _list_bones(count))
 
 
 def _list_bones(count: int) -> list[tuple[str, str, tuple[float, float, float]]]:
-    bones = [*BODY, *(FACE if count == 55 else ())]
+    bones = [*BODY, *(HANDS if count == 24 else ()), *(FACE if count == 55 else ())]
+    if count < 52:
+        return bones
     for side, sign in (("left", 1.0), ("right", -1.0)):
         for finger, (x, y, z), second, third in FINGERS:
             names = [f"{side}_{finger}{k}" for k in (1, 2, 3)]
@@ -221,6 +245,8 @@ def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
         raise CorruptionError(f"body model {path}: {error}") from error
     vertices = len(shape)
     fits = shape.shape == (vertices, 3) and blends.shape[:2] == (vertices, 3) and blends.ndim == 3
+    if count == len(BODY) and len(regressor) in BODY_MODELS:
+        regressor = regressor[:count]  # the first joints of all body models are the same
     if not fits or regressor.shape != (count, vertices):
         raise CorruptionError(
             f"body model {path}: J_regressor {regressor.shape}, v_template {shape.shape} and "
@@ -233,8 +259,51 @@ def _read_model_joints(path: Path, count: int, betas: F64) -> F64:
     return np.asarray(found)
 
 
+def _read_poses(arrays: Arrays) -> F64:
+    """Return rotation vectors (T, 3 J), from `poses` or from its parts."""
+    parts = [[name for name in names if name in arrays] for names in (("poses",), *PART_NAMES)]
+    names = next((found for found in parts if found), ["poses"])
+    tables = [_read_rows(arrays, name) for name in names]
+    counts = {len(table) for table in tables}
+    if len(counts) > 1:
+        raise CorruptionError(f"{', '.join(names)} must have equally many rows, got {counts}")
+    poses = np.concatenate(tables, axis=1)
+    if poses.shape[1] not in [3 * count for count in BODY_MODELS]:
+        raise CorruptionError(
+            f"{', '.join(names)} must have 66 or 72 numbers (SMPL), 156 (SMPL-H) or 165 (SMPL-X) "
+            f"per frame, got {poses.shape[1]}"
+        )
+    return poses
+
+
+def _read_rate(arrays: Arrays, fps: float | None) -> float:
+    stated = next((name for name in (*FRAME_RATE_KEYS, "fps") if name in arrays), None)
+    if stated is not None and fps is not None:
+        raise UsageError(f"the file states its frame rate ({stated}), so it takes no fps")
+    rate = arrays.number(stated, 0.0) if stated else fps or 0.0
+    if not 1e-3 < rate < 1e6:
+        raise CorruptionError(
+            f"{stated or FRAME_RATE_KEYS[0]} must be a frame rate, got {rate:.6g}"
+            + ("" if stated else "; pass --fps")
+        )
+    return rate
+
+
+def _read_betas(arrays: Arrays) -> F64:
+    """Return the shape of the body; the first row if there is one per frame."""
+    betas = np.atleast_1d(np.asarray(arrays.optional("betas", np.zeros(0)), np.float64))
+    if betas.shape[-1] > MAX_BETAS:
+        raise CorruptionError(f"betas must be at most {MAX_BETAS} numbers, got {betas.shape[-1]}")
+    betas = betas.reshape(-1, betas.shape[-1])[0] if betas.size else betas.ravel()
+    if not np.isfinite(betas).all():
+        raise CorruptionError("betas must be finite")
+    return betas
+
+
 def _read_rows(arrays: Arrays, name: str) -> F64:
     found = np.asarray(arrays.read(name), np.float64)
+    if found.ndim == 3 and found.size:
+        found = found.reshape(len(found), -1)  # (T, J, 3)
     if found.ndim != 2 or not len(found):
         raise CorruptionError(f"{name} must be a table with one row per frame, got {found.shape}")
     if not np.isfinite(found).all():
@@ -243,28 +312,29 @@ def _read_rows(arrays: Arrays, name: str) -> F64:
 
 
 def _read_tracks(arrays: Arrays, frames: int) -> dict[str, Track]:
-    """Return the soft tissue weights as tracks, if the file has them."""
-    if "dmpls" not in arrays:
-        return {}
-    found = _read_rows(arrays, "dmpls")
-    if len(found) != frames:
-        raise CorruptionError(f"dmpls must have {frames} rows, got {len(found)}")
-    return {
-        f"{SOFT_TISSUE_PREFIX}{k}": Track("scalar", found[:, k], bound=SOFT_TISSUE_BOUND)
-        for k in range(found.shape[1])
-    }
+    """Return the weights of soft tissue and expressions as tracks, if the file has them."""
+    tracks: dict[str, Track] = {}
+    for name, prefix in WEIGHT_TRACKS.items():
+        if name not in arrays:
+            continue
+        found = _read_rows(arrays, name)
+        if len(found) != frames:
+            raise CorruptionError(f"{name} must have {frames} rows, got {len(found)}")
+        tracks |= {
+            f"{prefix}{k}": Track("scalar", found[:, k], bound=WEIGHT_BOUND)
+            for k in range(found.shape[1])
+        }
+    return tracks
 
 
 def _read_metadata(
     arrays: Arrays, joints: int, betas: F64, body_model: str | Path | None
 ) -> dict[str, Any]:
-    if not np.isfinite(betas).all():
-        raise CorruptionError("betas must be finite")
     gender = arrays.optional("gender", "", kinds="US").reshape(-1)[:1]
     stated = [g.decode("utf-8", "replace") if isinstance(g, bytes) else str(g) for g in gender]
     return {
         "body": BODY_MODELS[joints],
-        "bones": DEFAULT_BONES if body_model is None else Path(body_model).name,
+        "bones": STAND_IN_BONES if body_model is None else Path(body_model).name,
         "betas": betas.tolist(),
         **({"gender": stated[0][:40]} if stated and stated[0] else {}),
     }

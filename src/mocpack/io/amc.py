@@ -15,7 +15,7 @@ from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_channels, from_dofs
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
+from mocpack.errors import CorruptionError, FormatError, TruncatedError, name_errors
 from mocpack.io import asf, text
 from mocpack.io.asf import Asf, Line
 from mocpack.io.asf_fit import fit
@@ -39,29 +39,24 @@ def read(data: bytes, *, skeleton: bytes, unit: float | None = None) -> Clip:
 
     `unit` is the length of one file unit in meters, if the ASF states a wrong one.
     """
-    try:
+    with name_errors("skeleton"):
         bones = asf.parse(skeleton)
-    except FormatError as error:
-        raise type(error)(f"skeleton: {error}") from error
     meters, guessed = asf.choose_unit(bones) if unit is None else (unit, None)
     motion = _Motion(bones)
     numbers = motion.read(data)
     metadata = {"source": "amc"} | ({"unit_guessed": guessed} if guessed else {})
-    try:
-        if any("l" in bone.dofs for bone in bones.bones):
-            bones, numbers = _expand_stretch_dofs(bones, numbers)
-            motion.is_verbatim = False
-        tree = asf.to_skeleton(bones, meters)
-        header = ClipHeader(
-            tree, len(numbers), motion.frame_time, tree.translated_joints, meters, metadata
-        )
-        clip = from_channels(numbers, header)
-        header = replace(header, skeleton=_drop_violated_limits(clip))
-        return Clip(
-            header, clip.rotations, clip.translations, clip.channels if motion.is_verbatim else None
-        )
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    if any("l" in bone.dofs for bone in bones.bones):
+        bones, numbers = _expand_stretch_dofs(bones, numbers)
+        motion.is_verbatim = False
+    tree = asf.to_skeleton(bones, meters)
+    header = ClipHeader(
+        tree, len(numbers), motion.frame_time, tree.translated_joints, meters, metadata
+    )
+    clip = from_channels(numbers, header)
+    header = replace(header, skeleton=_drop_violated_limits(clip))
+    return Clip(
+        header, clip.rotations, clip.translations, clip.channels if motion.is_verbatim else None
+    )
 
 
 def _drop_violated_limits(clip: Clip) -> Skeleton:

@@ -14,7 +14,7 @@ import numpy as np
 
 from mocpack import _core, rotations
 from mocpack.arrays import F64
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.hinges import Hinges
 from mocpack.io.text import format_number, length_decimals, parse_number, to_source_numbers
 from mocpack.io.unit_guess import guess_unit, is_plausible
@@ -112,19 +112,16 @@ def to_skeleton(asf: Asf, unit: float) -> Skeleton:
     offsets = [vectors[p] if p >= 0 else np.zeros(3) for p in asf.parents]
     offsets[0] = asf.bones[0].position * unit
     leaves = [b for b in _find_leaves(asf) if asf.bones[b].vector.any()]
-    try:
-        skeleton = Skeleton(
-            tuple(bone.name for bone in asf.bones),
-            asf.parents,
-            np.array(offsets),
-            np.array([vectors[b] for b in leaves]).reshape(-1, 3),
-            tuple(leaves),
-            tuple(bone.dofs for bone in asf.bones),
-            np.array([bone.axis for bone in asf.bones]),
-        )
-        return replace(skeleton, hinges=_apply_limits(channel_hinges(skeleton), asf))
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    skeleton = Skeleton(
+        tuple(bone.name for bone in asf.bones),
+        asf.parents,
+        np.array(offsets),
+        np.array([vectors[b] for b in leaves]).reshape(-1, 3),
+        tuple(leaves),
+        tuple(bone.dofs for bone in asf.bones),
+        np.array([bone.axis for bone in asf.bones]),
+    )
+    return replace(skeleton, hinges=_apply_limits(channel_hinges(skeleton), asf))
 
 
 def write(skeleton: Skeleton, unit: float) -> bytes:

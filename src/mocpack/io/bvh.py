@@ -15,7 +15,7 @@ from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_channels
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, TruncatedError
+from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.io import text
 from mocpack.io.bvh_fit import fit, list_children
 from mocpack.io.unit_guess import guess_unit
@@ -46,23 +46,20 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     frame_count, frame_time = parser.parse_motion_header()
     numbers = parser.numbers(frame_count, sum(map(len, tree.channels)))
     meters, guessed = guess_unit(tree, numbers[0]) if unit is None else (unit, None)
-    try:
-        skeleton = Skeleton(
-            tuple(tree.names),
-            tuple(tree.parents),
-            np.array(tree.offsets) * meters,
-            np.array(tree.end_sites).reshape(-1, 3) * meters,
-            tuple(tree.end_joints),
-            tuple(tree.channels),
-        )
-        skeleton = replace(skeleton, hinges=channel_hinges(skeleton))
-        metadata = {"source": "bvh"} | ({"unit_guessed": guessed} if guessed else {})
-        header = ClipHeader(
-            skeleton, frame_count, frame_time, skeleton.translated_joints, meters, metadata
-        )
-        return from_channels(numbers, header)
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    skeleton = Skeleton(
+        tuple(tree.names),
+        tuple(tree.parents),
+        np.array(tree.offsets) * meters,
+        np.array(tree.end_sites).reshape(-1, 3) * meters,
+        tuple(tree.end_joints),
+        tuple(tree.channels),
+    )
+    skeleton = replace(skeleton, hinges=channel_hinges(skeleton))
+    metadata = {"source": "bvh"} | ({"unit_guessed": guessed} if guessed else {})
+    header = ClipHeader(
+        skeleton, frame_count, frame_time, skeleton.translated_joints, meters, metadata
+    )
+    return from_channels(numbers, header)
 
 
 def write(clip: Clip) -> bytes:

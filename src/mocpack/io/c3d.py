@@ -14,7 +14,7 @@ import numpy as np
 from mocpack import space
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError, UnsupportedClipError
+from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
 from mocpack.io import c3d_file
 from mocpack.io.c3d_file import Recording
 from mocpack.io.choice import find_index
@@ -48,19 +48,16 @@ def read(data: bytes, *, unit: float | None = None, clip: str | None = None) -> 
     if not 1e-6 < rate < 1e6:
         raise CorruptionError(f"POINT:RATE must be in 1e-6..1e6 frames per second, got {rate:.6g}")
     start = (recording.first_frame - 1) / rate
-    try:
-        return Clip.from_points(
-            recording.points[:, columns] * meters,
-            titles,
-            frame_rate=rate,
-            unit=meters,
-            up=_read_up_axis(recording),
-            start_time=start,
-            tracks=_read_tracks(recording, start) if number == 0 else {},
-            metadata={"subject": list(subjects)[number]} if len(subjects) > 1 else {},
-        )
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    return Clip.from_points(
+        recording.points[:, columns] * meters,
+        titles,
+        frame_rate=rate,
+        unit=meters,
+        up=_read_up_axis(recording),
+        start_time=start,
+        tracks=_read_tracks(recording, start) if number == 0 else {},
+        metadata={"subject": list(subjects)[number]} if len(subjects) > 1 else {},
+    )
 
 
 def write(clip: Clip) -> bytes:
@@ -72,8 +69,7 @@ def write_scene(clips: Mapping[str, Clip]) -> bytes:
     """Return clips of markers as subjects of one file, in the unit and axes of the first.
 
     The clips share a clock; frames that a clip does not have become gaps. The file holds the tracks
-    of
-    all clips.
+    of all clips.
     """
     first = next(iter(clips.values()))
     for name, clip in clips.items():

@@ -27,14 +27,9 @@ from mocpack.io.text import make_unique
 from mocpack.optional_packages import missing_package_error
 from mocpack.workers import describe_exit
 
-MEMORY_PER_BYTE, MAX_MEMORY_BYTES = (
-    64,
-    12 << 30,
-)  # of the child, in addition to its initial size
+MEMORY_PER_BYTE, MAX_MEMORY_BYTES = 64, 12 << 30  # of the child, beyond its initial size
 SECONDS_PER_BYTE = 1e-6  # CPU time
-WALL_TIME_RATIO = (
-    8  # wall clock limit in CPU time limits, because other programs use the machine too
-)
+WALL_TIME_RATIO = 8  # wall clock limit in CPU time limits, for busy machines
 
 
 @dataclass(frozen=True)

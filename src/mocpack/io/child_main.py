@@ -3,12 +3,10 @@
     python child_main.py READER PACKAGE REQUEST < file
 
 READER is the path of a reader such as `fbx_child.py`. PACKAGE is the path of the `__init__.py` of
-the
-package that it needs, or empty. REQUEST is JSON: `read` (return poses, or only the names of the
+the package that it needs, or empty. REQUEST is JSON: `read` (return poses, or only the names of the
 motions), `clip` (name or index), `fps`, `folder` (temporary files of the reader), `max_poses`,
 `limits`, and what the reader itself defines. The response is a line of JSON followed by the bytes
-of
-arrays.
+of arrays.
 
 A reader defines `open_scene(package, data, request)`, which returns an argument for the other two
 functions, or a dict that is the response; `names(scene)`, the motions that move and those that do

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError
 from mocpack.hinges import Hinges
 from mocpack.io import npz
 from mocpack.skeleton import MAX_JOINTS, Skeleton
@@ -38,30 +38,27 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
     meters = 1.0 if unit is None else unit
     rotations = _read_rotations(arrays)
     joints = rotations.shape[1]
-    try:
-        skeleton = _read_skeleton(arrays, joints, meters)
-        translations = arrays.read("translations").astype(np.float64) * meters
-        if translations.ndim == 2:
-            translations = translations[:, np.newaxis]
-        frame_time = arrays.number("frame_time", 0.0)
-        header = ClipHeader(
-            skeleton,
-            len(rotations),
-            frame_time or 1 / (arrays.number("frame_rate", DEFAULT_FRAME_RATE) or np.nan),
-            tuple(map(int, arrays.optional("translated_joints", [0], kinds="iu").ravel())),
-            arrays.number("unit", 1.0),
-            _read_metadata(arrays),
-            tuple(map(int, arrays.optional("scaled_joints", [], kinds="iuf").ravel())),
-            arrays.number("start_time", 0.0),
-            bool(arrays.number("loop", 0.0)),
-            "".join(_read_words(arrays, "up", ["y"])),
-            "".join(_read_words(arrays, "handedness", ["right"])),
-            bool(arrays.number("interpolated", 0.0)),
-        )
-        own = arrays.read("channels").astype(np.float64) if "channels" in arrays else None
-        return Clip(header, rotations, translations, own, _read_take_data(arrays))
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    skeleton = _read_skeleton(arrays, joints, meters)
+    translations = arrays.read("translations").astype(np.float64) * meters
+    if translations.ndim == 2:
+        translations = translations[:, np.newaxis]
+    frame_time = arrays.number("frame_time", 0.0)
+    header = ClipHeader(
+        skeleton,
+        len(rotations),
+        frame_time or 1 / (arrays.number("frame_rate", DEFAULT_FRAME_RATE) or np.nan),
+        tuple(map(int, arrays.optional("translated_joints", [0], kinds="iu").ravel())),
+        arrays.number("unit", 1.0),
+        _read_metadata(arrays),
+        tuple(map(int, arrays.optional("scaled_joints", [], kinds="iuf").ravel())),
+        arrays.number("start_time", 0.0),
+        bool(arrays.number("loop", 0.0)),
+        "".join(_read_words(arrays, "up", ["y"])),
+        "".join(_read_words(arrays, "handedness", ["right"])),
+        bool(arrays.number("interpolated", 0.0)),
+    )
+    own = arrays.read("channels").astype(np.float64) if "channels" in arrays else None
+    return Clip(header, rotations, translations, own, _read_take_data(arrays))
 
 
 def write(clip: Clip) -> bytes:

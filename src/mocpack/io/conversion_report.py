@@ -100,7 +100,7 @@ def _lost_joints(clip: Clip, back: Clip) -> Iterator[str]:
     if ours.hinges is not None and theirs.hinges is None:
         yield f"hinges of {len(set(ours.hinges.joints))} joints"
     if clip.header.is_scaled and not back.header.is_scaled:
-        yield "scales"
+        yield "scales (baked into lengths)"
 
 
 def _lost_timing(clip: Clip, back: Clip) -> Iterator[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError
+from mocpack.errors import CorruptionError, FormatError
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 
 # (name, parent, position in the parent's frame, numbers per frame)
@@ -55,17 +55,14 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
         local_rotations[:, j] = (
             _hinge_to_quaternion(part) if width == 1 else rotations.normalize(np.roll(part, -1, 1))
         )
-    try:
-        return Clip.build(
-            skeleton(meters),
-            local_rotations,
-            rows[:, 1:4] * meters,
-            unit=meters,
-            loop=loop,
-            **_choose_timing(durations[:-1]),
-        )
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    return Clip.build(
+        skeleton(meters),
+        local_rotations,
+        rows[:, 1:4] * meters,
+        unit=meters,
+        loop=loop,
+        **_choose_timing(durations[:-1]),
+    )
 
 
 def skeleton(unit: float = 1.0) -> Skeleton:

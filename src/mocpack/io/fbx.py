@@ -16,7 +16,7 @@ import numpy as np
 from mocpack import rotations, space
 from mocpack.arrays import F64, I64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps
@@ -99,11 +99,9 @@ def read(
             f"the skeleton has {len(response['joints'])} joints, more than the limit of "
             f"{MAX_JOINTS}"
         )
-    try:
+    with name_errors(f"take {name!r}", InvalidClipError):
         response, poses = _choose_frames(run_request, response, Numbers(body, "ufbx"))
         return _build_clip(response, poses, name, unit)
-    except InvalidClipError as error:
-        raise CorruptionError(f"take {name!r}: {error}") from error
 
 
 def _describe_static(response: dict[str, Any]) -> str:

@@ -1,9 +1,8 @@
 """Read FBX files with ufbx in a child process (`child_main.py`).
 
 ufbx's binding can crash when it frees its objects, so nothing is freed (`KEEP_ALIVE`) and the
-process
-just ends. No other file is opened. Blocks are float64 values: [joint, channel, numbers], then one
-block per blend shape.
+process just ends. No other file is opened. Blocks are float64 values: [joint, channel, numbers],
+then one block per blend shape.
 
 The request has `fps`, an even sampling rate, and `divided`, the number of parts per frame. Without
 `fps`, a take with sparse keys is sampled at twice its frame rate and at its keys, so that
@@ -19,9 +18,7 @@ from typing import Any, NamedTuple
 SAME_TIME_S = 1e-7  # keys this close to a frame coincide with it
 DENSE_KEYS_RATIO = 1.05  # keys set the frame rate if they are denser than the scene's by this ratio
 MAX_KEYS_PER_S = 1000.0  # that can set the frame rate
-RECORDING_KEYS_PER_S = (
-    21.6  # a take with at least this many is a recording, unless its frame rate is lower
-)
+RECORDING_KEYS_PER_S = 21.6  # a take with as many is a recording, if its frame rate is higher
 JUMP_OFFSET_S = 1e-5
 CHANNELS = ("translation", "rotation", "scale")
 # Which scene axes point right, up and to the viewer, and with which sign.
@@ -276,8 +273,7 @@ def _find_sparse_curves(
     """Return (nodes, curves) that sparse keys animate, whose poses between frames matter.
 
     Empty for a recording: one curve has a key in each frame, or all curves together do. Children
-    are
-    included because the scale of a parent may be compensated in them.
+    are included because the scale of a parent may be compensated in them.
     """
     enough = min(RECORDING_KEYS_PER_S, 0.9 * rate)
     found = []

@@ -96,8 +96,7 @@ def build_animation(
     """Return the animation of a clip's joints, which are the first of the nodes.
 
     Channels that differ from the node's pose get keys. With `pose_still_joints`, constant channels
-    change
-    the node's pose instead, unless the skeleton has rest rotations of its own.
+    change the node's pose instead, unless the skeleton has rest rotations of its own.
     """
     times = buffer.add(key_times(clip), bounds=True)
     samplers: list[Object] = []

@@ -15,7 +15,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, InvalidClipError
+from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.gltf_file import Document, Object
@@ -93,10 +93,8 @@ def read(
     if not known:
         raise FormatError("expected an animation, but this glTF has none")
     number = find_index(known, clip, "animation")
-    try:
+    with name_errors(f"animation {known[number]!r}", InvalidClipError):
         return _read(document, number, known[number], 1.0 if unit is None else unit, fps)
-    except InvalidClipError as error:
-        raise CorruptionError(f"animation {known[number]!r}: {error}") from error
 
 
 def describe_ignored(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:

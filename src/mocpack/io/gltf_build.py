@@ -12,12 +12,8 @@ import numpy.typing as npt
 
 from mocpack.io.gltf_file import BIN_CHUNK, JSON_CHUNK, MAGIC, VERSION, Object
 
-FLOAT, BYTE, SHORT, INDEX = (
-    5126,
-    5121,
-    5123,
-    5125,
-)  # float32; unsigned integers of 8, 16 and 32 bits
+# float32; unsigned integers of 8, 16 and 32 bits
+FLOAT, BYTE, SHORT, INDEX = 5126, 5121, 5123, 5125
 KINDS = {FLOAT: "<f4", BYTE: "<u1", SHORT: "<u2", INDEX: "<u4"}
 SHAPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4"}
 VERTICES, INDICES = 34962, 34963  # targets of mesh buffer views

@@ -24,6 +24,7 @@ from mocpack.errors import (
     FormatError,
     TruncatedError,
     UnsupportedVersionError,
+    name_errors,
 )
 from mocpack.io import meshopt
 
@@ -187,10 +188,8 @@ class Document:
         size = get_integer(packed, "byteLength", name)
         data, start = self._find_bytes(packed, size, name)
         mode, kind = get_text(packed, "mode"), get_text(packed, "filter") or "NONE"
-        try:
+        with name_errors(name, TruncatedError, CorruptionError):
             rows = meshopt.unpack(data[start : start + size], count, stride, mode, kind, name)
-        except (TruncatedError, CorruptionError) as error:
-            raise type(error)(f"{name}: {error}") from error
         self._views[view] = rows
         return rows
 
@@ -223,10 +222,8 @@ class Document:
                 f"{what} is the external file {path[:80]!r}, which cannot be found because the "
                 "input is a pipe"
             )
-        try:
+        with name_errors(what):
             return self.read_external(path)
-        except FormatError as error:
-            raise type(error)(f"{what}: {error}") from error
 
 
 def parse(data: bytes, read_external: Callable[[str], bytes] | None = None) -> Document:

@@ -1,11 +1,9 @@
 """Evaluate the keys of glTF animations, and choose the frame times that a clip needs.
 
 Between two keys a value is constant (STEP), linear (LINEAR; rotations along the shorter arc) or
-cubic
-(CUBICSPLINE). Before the first and after the last key it is constant. Clips interpolate linearly,
-so
-linear channels need frames only at their keys. Cubic channels get frames between keys, and a step
-gets one more frame just before it.
+cubic (CUBICSPLINE). Before the first and after the last key it is constant. Clips interpolate
+linearly, so linear channels need frames only at their keys. Cubic channels get frames between keys,
+and a step gets one more frame just before it.
 """
 
 from __future__ import annotations
@@ -26,10 +24,7 @@ INTERPOLATIONS = ("STEP", "LINEAR", "CUBICSPLINE")
 MAX_TIME_S = 1e8
 SAME_TIME_S = 2e-6  # keys closer than this, or than float32 resolves, coincide
 UNEVEN_TOLERANCE = 2e-4  # of a step; files round their times
-MIN_GRID_FPS, MAX_GRID_FPS = (
-    24.0,
-    125.0,
-)  # of an even grid, unless the keys are denser
+MIN_GRID_FPS, MAX_GRID_FPS = 24.0, 125.0  # of an even grid, unless the keys are denser
 MAX_GRID_DIVISION = 32  # of the smallest gap, when searching a grid
 BEFORE_STEP_S = 1e-5
 MAX_FRAMES = 1 << 22
@@ -144,8 +139,7 @@ def frame_times(channels: Sequence[Keys], fps: float | None = None) -> F64:
 
     With `fps`, they are even at that rate. Otherwise they are even at the lowest rate between
     `MIN_GRID_FPS` and `MAX_GRID_FPS` that has a frame at every key, or at the rate of the keys if
-    that is
-    higher. If there is no such rate, or a value jumps, the frames are at the keys.
+    that is higher. If there is no such rate, or a value jumps, the frames are at the keys.
     """
     known = {id(c.times): c.times for c in channels}
     keys = np.unique(np.concatenate(list(known.values())))

@@ -1,8 +1,7 @@
 """Read the meshes of glTF 2.0 files, bound to the joints of clips that `gltf` reads.
 
 A skinned mesh follows the joints of its skin. A mesh without a skin follows the joint above its
-node.
-Materials and morph targets are ignored: the mesh is for viewing a motion.
+node. Materials and morph targets are ignored: the mesh is for viewing a motion.
 """
 
 from __future__ import annotations
@@ -31,8 +30,7 @@ class Skin:
     """A surface and its binding to the joints of a clip.
 
     A posed vertex is the sum over k of ``weights[k]`` (R (B v) + p). B is the matrix of
-    ``binds[k]``; R and
-    p are rotation and position of its joint in the world.
+    ``binds[k]``; R and p are rotation and position of its joint in the world.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ import struct
 import numpy as np
 
 from mocpack.clip import VertexClip, VertexHeader
-from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
+from mocpack.errors import CorruptionError, TruncatedError
 
 HEADER = struct.Struct(">ii")  # frames, points
 UNEVEN_TOLERANCE = 1e-3  # of a frame; larger deviations from even times are an error
@@ -44,12 +44,9 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
     times = np.frombuffer(data, ">f4", frames, HEADER.size).astype(np.float64)
     vertices = np.frombuffer(data, ">f4", 3 * frames * points, HEADER.size + 4 * frames)
     scaled = vertices.reshape(frames, points, 3).astype(np.float64) * (unit or 1.0)
-    try:
-        no_faces = np.zeros((0, 3), np.int32)
-        header = VertexHeader(points, no_faces, frames, _frame_time(times), {"source": "mdd"})
-        return VertexClip(header, scaled)
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    no_faces = np.zeros((0, 3), np.int32)
+    header = VertexHeader(points, no_faces, frames, _frame_time(times), {"source": "mdd"})
+    return VertexClip(header, scaled)
 
 
 def write(clip: VertexClip) -> bytes:

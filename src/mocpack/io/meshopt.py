@@ -1,8 +1,7 @@
 """Unpack glTF buffer views compressed with EXT_meshopt_compression or KHR_meshopt_compression.
 
 Only attribute data is supported, which is all that animations use. The core decodes the stream;
-this
-module undoes the filters.
+this module undoes the filters.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ MAX_BYTES = 4 << 30  # of all arrays
 # A file that expands beyond this is a zip bomb.
 MAX_EXPANSION, MIN_EXPANSION_LIMIT_BYTES = 100, 256 << 20
 NUMBER_KINDS, TEXT_KINDS = "fiu", "US"
+NPY_MAGIC = b"\x93NUMPY"
 MAX_CODE_POINT = 0x10FFFF
 MAX_HEADER_BYTES = 10_000
 HEADER_PATTERN = re.compile(
@@ -76,19 +77,10 @@ class Arrays:
             raise CorruptionError(f"array {name!r} uses an unsupported compression method")
         try:
             with self._zip.open(info) as file:
-                shape, fortran, dtype = _read_header(file)
-                _check_array(shape, dtype, info.file_size - file.tell(), kinds)
-                values = file.read()
-                if len(values) != math.prod(shape) * dtype.itemsize:
-                    raise TruncatedError("array data is truncated")
+                return _read_array(file, info.file_size, kinds)
         except ZIP_ERRORS as error:
             kind = type(error) if isinstance(error, FormatError) else CorruptionError
             raise kind(f"array {name!r}: {str(error)[:300]}") from error
-        array = np.frombuffer(values, dtype) if values else np.empty(0, dtype)
-        if dtype.kind == "U" and (array.view(f"{dtype.byteorder}u4") > MAX_CODE_POINT).any():
-            # Python strings cannot hold these.
-            raise CorruptionError(f"array {name!r} contains invalid Unicode code points")
-        return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
 
     def optional(self, name: str, default: Any, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
         return self.read(name, kinds=kinds) if name in self else np.asarray(default)
@@ -101,14 +93,27 @@ class Arrays:
         return float(array.reshape(-1)[0])
 
 
+def member_names(data: bytes) -> set[str]:
+    """Return the names of the arrays of an .npz file; none if `data` is not one."""
+    if not data.startswith(b"PK\x03\x04"):
+        return set()
+    try:
+        return set(Arrays(data).names())
+    except CorruptionError:
+        return set()
+
+
 def probe(data: bytes, name: str) -> bool:
     """Return whether `data` is an .npz file with an array of this name."""
-    if not data.startswith(b"PK\x03\x04"):
-        return False
+    return name in member_names(data)
+
+
+def read_npy(data: bytes, *, kinds: str = NUMBER_KINDS) -> npt.NDArray[Any]:
+    """Return the array of an .npy file whose dtype is of one of these kinds."""
     try:
-        return name in Arrays(data)
-    except CorruptionError:
-        return False
+        return _read_array(io.BytesIO(data), len(data), kinds)
+    except TypeError as error:  # numpy does not know the dtype
+        raise CorruptionError(f"invalid .npy file: {error}") from error
 
 
 def pack(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
@@ -123,12 +128,26 @@ def pack(arrays: Mapping[str, npt.ArrayLike]) -> bytes:
     return file.getvalue()
 
 
+def _read_array(file: IO[bytes], size: int, kinds: str) -> npt.NDArray[Any]:
+    """Read an array from a file of `size` bytes, after checking its header."""
+    shape, fortran, dtype = _read_header(file)
+    _check_array(shape, dtype, size - file.tell(), kinds)
+    values = file.read()
+    if len(values) != math.prod(shape) * dtype.itemsize:
+        raise TruncatedError("array data is truncated")
+    array = np.frombuffer(values, dtype) if values else np.empty(0, dtype)
+    if dtype.kind == "U" and (array.view(f"{dtype.byteorder}u4") > MAX_CODE_POINT).any():
+        # Python strings cannot hold these.
+        raise CorruptionError("invalid Unicode code points")
+    return array.reshape(shape[::-1]).T if fortran else array.reshape(shape)
+
+
 def _read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     """Read the header of an array, in the only form that numpy writes for plain arrays."""
     magic = file.read(8)
     size = int.from_bytes(file.read(2 if magic[6:7] == b"\x01" else 4), "little")
     match = HEADER_PATTERN.fullmatch(file.read(min(size, MAX_HEADER_BYTES)))
-    if magic[:6] != b"\x93NUMPY" or match is None:
+    if magic[:6] != NPY_MAGIC or match is None:
         raise CorruptionError("expected a plain numpy array")
     shape = tuple(int(n) for n in match["shape"].split(b",") if n.strip())
     return shape, match["fortran"] == b"True", np.dtype(match["dtype"].decode())

@@ -10,7 +10,7 @@ import struct
 import numpy as np
 
 from mocpack.clip import VertexClip, VertexHeader
-from mocpack.errors import CorruptionError, InvalidClipError, TruncatedError
+from mocpack.errors import CorruptionError, TruncatedError
 
 MAGIC = b"POINTCACHE2\0"
 HEADER = struct.Struct("<12siiffi")  # magic, version, points, start, step, samples
@@ -44,13 +44,10 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
     vertices = np.frombuffer(data, "<f4", 3 * points * samples, HEADER.size)
     scaled = vertices.reshape(samples, points, 3).astype(np.float64) * (unit or 1.0)
     metadata = {"source": "pc2", "pc2_start": start, "pc2_step": step}
-    try:
-        no_faces = np.zeros((0, 3), np.int32)
-        return VertexClip(
-            VertexHeader(points, no_faces, samples, 1 / DEFAULT_FRAME_RATE, metadata), scaled
-        )
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    no_faces = np.zeros((0, 3), np.int32)
+    return VertexClip(
+        VertexHeader(points, no_faces, samples, 1 / DEFAULT_FRAME_RATE, metadata), scaled
+    )
 
 
 def write(clip: VertexClip) -> bytes:

@@ -31,12 +31,20 @@ def is_trc(data: bytes) -> bool:
 
 def is_amass(data: bytes) -> bool:
     """Return whether `data` is an AMASS motion."""
-    return npz.probe(data, "poses") and npz.probe(data, "trans")
+    names = npz.member_names(data)
+    return bool(names & {"poses", "root_orient", "global_orient"} and names & {"trans", "transl"})
+
+
+def is_npy(data: bytes) -> bool:
+    """Return whether `data` is an .npy file."""
+    return data.startswith(npz.NPY_MAGIC)
 
 
 def is_robot_table(data: bytes) -> bool:
-    """Return whether `data` is a table of numbers only, such as a robot's motion."""
+    """Return whether `data` is a table of numbers, or one with the header of BONES-SEED."""
     first = data[:65536].partition(b"\n")[0].split(b",")
+    if b"root_translateX" in first:
+        return True
     try:
         return len(first) > 7 and all(np.isfinite(float(word)) for word in first)
     except ValueError:

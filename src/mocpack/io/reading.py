@@ -12,7 +12,14 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mocpack.clip import AnyClip, check_coordinates
-from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
+from mocpack.errors import (
+    CorruptionError,
+    FormatError,
+    InvalidClipError,
+    UnsupportedClipError,
+    UsageError,
+    name_errors,
+)
 from mocpack.io.amc import list_skeletons
 from mocpack.io.external_files import (
     MAX_FILE_BYTES,
@@ -46,9 +53,8 @@ def read_file(
 
     `skeleton` is the skeleton file of formats that need one (the .asf of an .amc); by default it is
     searched in the folder of the motion. `data` is the content of the file if it was read already:
-    a pipe
-    can be read only once. `allow_outside` permits external files outside the folder of the file.
-    `options` are those of `read_bytes`.
+    a pipe can be read only once. `allow_outside` permits external files outside the folder of the
+    file. `options` are those of `read_bytes`.
     """
     path = Path(path)
     data = read_file_bytes(path) if data is None else data
@@ -57,15 +63,12 @@ def read_file(
     if chosen.find_skeleton is None:
         read_external = external_file_reader(path, allow_outside=allow_outside)
         return read_bytes(data, name=str(path), read_external=read_external, **options)
-    companion = _find_skeleton_file(chosen, path, skeleton)
-    assert companion is not None
+    companion = chosen.find_skeleton(path) if skeleton is None else Path(skeleton)
     if skeleton is not None:
         bones = read_file_bytes(companion)
     else:
-        try:
+        with name_errors(path):
             bones = read_external_file(path, companion.name, allow_outside=allow_outside)
-        except FormatError as error:
-            raise FormatError(f"{path}: {error}") from error
     return read_bytes(data, name=f"{path} (skeleton {companion})", skeleton=bones, **options)
 
 
@@ -82,14 +85,10 @@ def read_bytes(
     """Read the bytes of a motion file, recognized by content, or else by the extension of `name`.
 
     `skeleton` is the content of the skeleton file, for formats that need one. `read_external`
-    returns the
-    bytes of an external file and decides what may be opened; `allow_outside` applies only to the
-    includes
-    of a robot's file. `options` are for formats that support them: `clip` (one of several motions),
-    `fps`
-    (sampling rate, or frame rate of a robot table), `body_model` and `robot` (files), and
-    `quaternion`
-    (component order in a robot's file).
+    returns the bytes of an external file and decides what may be opened; `allow_outside` applies
+    only to the includes of a robot's file. `options` are for formats that support them: `clip` (one
+    of several motions), `fps` (sampling rate, or frame rate of a robot table), `body_model` and
+    `robot` (files), and `quaternion` (component order in a robot's file).
     """
     chosen = find_format(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
@@ -102,15 +101,13 @@ def read_bytes(
             raise UsageError(f"{name}: {chosen.name} {REFUSED_OPTIONS[option]}")
     if "robot" in chosen.options:
         extra["allow_outside"] = allow_outside
-    try:
-        # Readers and clips report impossible numbers themselves, so numpy need not warn.
-        with np.errstate(all="ignore"):
+    # Readers and clips report impossible numbers themselves, so numpy need not warn.
+    with name_errors(name, FormatError, UsageError), np.errstate(all="ignore"):
+        try:
             clip = chosen.read(data, unit=unit, **extra)
             check_coordinates(clip)
-    except (FormatError, UsageError) as error:
-        raise type(error)(f"{name}: {error}") from error
-    except UnsupportedClipError as error:
-        raise CorruptionError(f"{name}: {error}") from error
+        except (InvalidClipError, UnsupportedClipError) as error:
+            raise CorruptionError(str(error)) from error
     return clip
 
 
@@ -134,12 +131,6 @@ def read_stream(stream: BinaryIO, name: str) -> bytes:
     return bytes(data)
 
 
-def list_clips_in_file(path: str | Path, *, allow_outside: bool = False) -> list[str]:
-    """Return the names of the clips in a motion file, or none if its format holds a single clip."""
-    read_external = external_file_reader(path, allow_outside=allow_outside)
-    return list_clips_in_bytes(read_file_bytes(path), name=str(path), read_external=read_external)
-
-
 def list_clips_in_bytes(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:
@@ -147,10 +138,8 @@ def list_clips_in_bytes(
     chosen = find_format(data, name)
     if chosen.list_clips is None:
         return []
-    try:
+    with name_errors(name):
         return chosen.list_clips(data, **_external_option(chosen, read_external))
-    except FormatError as error:
-        raise type(error)(f"{name}: {error}") from error
 
 
 def describe_ignored(
@@ -186,7 +175,7 @@ def files_to_read(
     path: str | Path, *, skeleton: str | Path | None = None, allow_outside: bool = False
 ) -> list[Path]:
     """Return the files that reading `path` opens: itself and its companions."""
-    return [Path(path), *find_companions(path, skeleton=skeleton, allow_outside=allow_outside)[0]]
+    return [Path(path), *find_companions(path, skeleton=skeleton, allow_outside=allow_outside)]
 
 
 def find_companions(
@@ -195,32 +184,28 @@ def find_companions(
     skeleton: str | Path | None = None,
     list_folder: Callable[[Path], list[Path]] = list_skeletons,
     allow_outside: bool = False,
-) -> tuple[list[Path], bool]:
-    """Return the files that are read with a file, and whether the file itself names them.
+) -> list[Path]:
+    """Return the files that are read with a file: those that it names, or its skeleton.
 
-    If it does not, they are searched in its folder, and the result may change when files are added
-    there.
     `list_folder` returns the skeletons of a folder. Files that reading would reject, such as those
-    outside
-    the folder without `allow_outside`, are not included.
+    outside the folder without `allow_outside`, are not included.
     """
     path = Path(path)
     if not path.is_file():
-        return [], False
+        return []
     with path.open("rb") as file:
         chosen = find_format(file.read(PROBE_BYTES), str(path))
     if chosen.find_skeleton is not None:
-        companion = _find_skeleton_file(chosen, path, skeleton, list_folder)
-        return ([] if companion is None else [companion]), False
+        return [Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, list_folder)]
     if chosen.list_external_files is None:
-        return [], True
+        return []
     read_external = external_file_reader(path, allow_outside=allow_outside)
     found = []
     for name in chosen.list_external_files(read_file_bytes(path), read_external):
         with suppress(FormatError):  # reading rejects it
             find_external_file(path, name, allow_outside=allow_outside)
             found.append(path.parent / name)
-    return found, True
+    return found
 
 
 def list_robot_files(path: str | Path, *, allow_outside: bool = False) -> list[Path]:
@@ -236,18 +221,6 @@ def _external_option(
 ) -> dict[str, Any]:
     """Return the keyword argument for a reader that opens external files."""
     return {"read_external": read_external} if "read_external" in chosen.options else {}
-
-
-def _find_skeleton_file(
-    chosen: Format,
-    path: Path,
-    skeleton: str | Path | None,
-    list_folder: Callable[[Path], list[Path]] = list_skeletons,
-) -> Path | None:
-    """Return the skeleton file of a motion file: the given one, or the one in its folder."""
-    if chosen.find_skeleton is None:
-        return None
-    return Path(skeleton) if skeleton is not None else chosen.find_skeleton(path, list_folder)
 
 
 def _too_large_error(name: str) -> FormatError:

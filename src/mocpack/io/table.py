@@ -124,7 +124,15 @@ FORMATS = (
         probes.is_amass,
         lazy_function("amass"),
         dialects=("amass",),
-        options=("body_model",),
+        options=("body_model", "fps"),
+    ),
+    Format(
+        "HumanML3D",
+        (".npy",),
+        probes.is_npy,
+        lazy_function("humanml3d"),
+        dialects=("humanml3d",),
+        options=("fps",),
     ),
     Format(
         "npz of vertices",
@@ -172,6 +180,7 @@ FORMATS = (
         _robot_reader("csv", "a robot motion table", in_meters=False),
         lazy_function("robots.exports", "write_csv"),
         holds=("roots",),
+        dialects=("bones-seed",),
         needs=ROBOT,
         options=ROBOT_OPTIONS,
     ),
@@ -252,7 +261,10 @@ class BodyDialect:
     write: Callable[[AnyClip], bytes]
 
 
-BODY_DIALECTS = {"amass": BodyDialect((".npz",), lazy_function("amass", "write"))}
+BODY_DIALECTS = {
+    "amass": BodyDialect((".npz",), lazy_function("amass", "write")),
+    "humanml3d": BodyDialect((".npy",), lazy_function("humanml3d", "write")),
+}
 
 
 def supported_extensions(*, writable: bool = False) -> list[str]:

@@ -51,8 +51,7 @@ def format_channels(clip: Clip) -> bytes:
     """Return the channels of a clip as text, one line per frame, in the units of its source.
 
     Numbers of the source are printed so that they read back as the same doubles. Computed numbers
-    get
-    enough decimals to move no joint by more than a micrometer.
+    get enough decimals to move no joint by more than a micrometer.
     """
     numbers = np.ascontiguousarray(to_channels(clip))
     if clip.channels is not None:

@@ -16,7 +16,6 @@ from mocpack.clip import Clip
 from mocpack.errors import (
     CorruptionError,
     FormatError,
-    InvalidClipError,
     TruncatedError,
     UnsupportedClipError,
 )
@@ -44,16 +43,13 @@ def read(data: bytes, *, unit: float | None = None) -> Clip:
             f"{len(rows)} frames of {len(names)} markers exceed the limit of {MAX_CELLS} numbers"
         )
     seconds, points = _read_numbers(rows, len(names))
-    try:
-        return Clip.from_points(
-            points * meters,
-            names,
-            unit=meters,
-            metadata=_read_metadata(facts, len(rows)),
-            **_choose_timing(seconds, facts.get("DataRate", "")),
-        )
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    return Clip.from_points(
+        points * meters,
+        names,
+        unit=meters,
+        metadata=_read_metadata(facts, len(rows)),
+        **_choose_timing(seconds, facts.get("DataRate", "")),
+    )
 
 
 def write(clip: Clip) -> bytes:

@@ -23,10 +23,8 @@ CANDIDATES = {
     "inch": (0.0254, 0.4),
 }
 MIN_REACH_M, MAX_REACH_M = 0.25, 3.2  # of a body
-TYPICAL_REACH_M, REACH_LOG_DEVIATION = (
-    2.1,
-    0.45,
-)  # standard deviation of the natural logarithm
+TYPICAL_REACH_M = 2.1
+REACH_LOG_DEVIATION = 0.45  # standard deviation of the natural logarithm
 
 
 class HasTree(Protocol):

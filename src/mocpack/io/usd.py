@@ -20,6 +20,7 @@ from mocpack.errors import (
     CorruptionError,
     FormatError,
     InvalidClipError,
+    name_errors,
 )
 from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
@@ -87,13 +88,11 @@ def read(
         what = f"its animations do not move ({still})" if still else "it has none"
         raise FormatError(f"expected an animation of a skeleton in this USD, but {what}")
     name = motion_names(response, "animation")[response["number"]]
-    try:
+    with name_errors(f"animation {name!r}", InvalidClipError):
         arrays = _read_arrays(response, Numbers(body, "pxr"))
         if fps is None:
             response, arrays = _choose_frames(partial(run_request, fps=None), response, arrays)
         return _build_clip(response, arrays, name, unit)
-    except InvalidClipError as error:
-        raise CorruptionError(f"animation {name!r}: {error}") from error
 
 
 def _run_usd_reader(

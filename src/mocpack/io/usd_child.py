@@ -1,12 +1,10 @@
 """Read USD files with usd-core in a child process (`child_main.py`).
 
 The request has `read_external`, (path, size) of each external file that follows the main file,
-`fps`,
-and `divided`, the number of parts per sample gap. If files refer to others that were not sent, the
-response lists them as `others`: paths relative to the main file, or absolute. Files are never
-opened
-at their original location, so the parent decides what may be read. Blocks are [name, type,
-numbers].
+`fps`, and `divided`, the number of parts per sample gap. If files refer to others that were not
+sent, the response lists them as `others`: paths relative to the main file, or absolute. Files are
+never opened at their original location, so the parent decides what may be read. Blocks are [name,
+type, numbers].
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.clip import VertexClip, VertexHeader
-from mocpack.errors import CorruptionError, InvalidClipError
+from mocpack.errors import CorruptionError
 from mocpack.io import npz
 
 DEFAULT_FRAME_RATE = 30.0
@@ -28,13 +28,10 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
         raise CorruptionError(f"expected vertices of shape (F, V, 3), got {vertices.shape}")
     if faces.size and not 0 <= faces.min() <= faces.max() < vertices.shape[1]:
         raise CorruptionError(f"faces must refer to vertices 0..{vertices.shape[1] - 1}")
-    try:
-        header = VertexHeader(
-            vertices.shape[1], faces.astype(np.int32), len(vertices), frame_time, {"source": "npz"}
-        )
-        return VertexClip(header, vertices)
-    except InvalidClipError as error:
-        raise CorruptionError(str(error)) from error
+    header = VertexHeader(
+        vertices.shape[1], faces.astype(np.int32), len(vertices), frame_time, {"source": "npz"}
+    )
+    return VertexClip(header, vertices)
 
 
 def write(clip: VertexClip) -> bytes:

@@ -1,8 +1,7 @@
 """Write skeletal clips as animations for VRM models (.vrma): glTF with a map of human bones.
 
 Clips read from such a file know their human bones. For other clips, common joint names identify
-them.
-Tracks `expression.<name>` are written as nodes, as VRM specifies.
+them. Tracks `expression.<name>` are written as nodes, as VRM specifies.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 
 from mocpack.clip import AnyClip, Clip
 from mocpack.codec_clip import drop_take_data
-from mocpack.errors import FormatError, UnsupportedClipError, UsageError
+from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
 from mocpack.io.atomic import write_all_atomically, write_atomically
 from mocpack.io.external_files import external_file_reader
 from mocpack.io.reading import read_file_bytes
@@ -28,10 +28,8 @@ def write_file(
     """Write the clip atomically, in the format of the path's extension.
 
     Formats with two files get both: walk.amc comes with walk.asf. `dialect` is that of
-    `write_bytes`.
-    `into` is a glTF file that the clip is added to as an animation; its external files may be
-    outside its
-    folder if `allow_outside`.
+    `write_bytes`. `into` is a glTF file that the clip is added to as an animation; its external
+    files may be outside its folder if `allow_outside`.
     """
     path = Path(path)
     if into is not None:
@@ -125,15 +123,11 @@ def _insert_into_character(
             f"{path}: a vertex animation has no joints, so it cannot be added to a character"
         )
     data, binary = read_file_bytes(character), path.suffix.lower() != ".gltf"
-    try:
+    read_external = external_file_reader(character, allow_outside=allow_outside)
+    with name_errors(character, FormatError, UsageError):
         made: bytes = lazy_function("gltf_into", "write")(
-            clip,
-            data,
-            read_external=external_file_reader(character, allow_outside=allow_outside),
-            binary=binary,
+            clip, data, read_external=read_external, binary=binary
         )
-    except (FormatError, UsageError) as error:
-        raise type(error)(f"{character}: {error}") from error
     return made
 
 
@@ -142,7 +136,12 @@ def _fit_to_format(clip: AnyClip, chosen: Format) -> AnyClip:
     if not isinstance(clip, Clip) or "all" in chosen.holds:
         return clip
     if clip.header.is_scaled and "scales" not in chosen.holds:
-        raise UnsupportedClipError(f"{chosen.name} cannot hold scales, but this clip has some")
+        if not clip.header.has_uniform_scales:
+            raise UnsupportedClipError(
+                f"{chosen.name} cannot hold scales, and those of this clip are animated or not "
+                "uniform; turn them into joint positions with --bake-scales (clip.bake_scales())"
+            )
+        clip = clip.bake_scales()
     if clip.take_data.times is not None and "times" not in chosen.holds:
         raise UnsupportedClipError(
             f"{chosen.name} needs evenly spaced frames, but this clip has uneven times; "

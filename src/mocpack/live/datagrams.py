@@ -43,9 +43,8 @@ SILENCE_TIMEOUT_S = 5.0  # then a client counts as gone
 CHALLENGE_PERIOD_S = 10.0  # a challenge is valid for one to two periods
 SNAPSHOT_INTERVAL_S = 0.2  # minimum, per watcher and performer
 MAX_JOIN_ANSWERS_PER_S = 200  # to all clients that have not joined
-WATCHER_LIMITS = Limits(
-    max_bytes_per_s=1 << 16, max_messages_per_s=400
-)  # of one watcher, who reports of every performer
+# of one watcher, who sends reports about every performer
+WATCHER_LIMITS = Limits(max_bytes_per_s=1 << 16, max_messages_per_s=400)
 
 SendDatagram = Callable[[bytes], None]
 

@@ -22,7 +22,7 @@ from mocpack.container import FORMAT_VERSION, Errors, Reader, pack_skeleton, pac
 from mocpack.container import MAGIC as FILE_MAGIC
 from mocpack.container.chunks import pack_chunk
 from mocpack.container.head import Head, pack_head
-from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError, UsageError
+from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError, name_errors
 from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
 from mocpack.source import BytesSource
 from mocpack.take_data import TakeData
@@ -32,10 +32,7 @@ MODEL = b"mlv2"
 ROOT = 0xFFFF
 MAX_JOINTS = 1024
 MAX_HELLO_BYTES = 1 << 20  # bytes, inflated
-VELOCITY_GAIN, VELOCITY_DECAY = (
-    0.4,
-    0.0,
-)  # how rates follow what was not expected, and how they fade, a frame
+VELOCITY_GAIN, VELOCITY_DECAY = 0.4, 0.0  # per frame; see `Hello`
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Hello:
         if self.header.is_scaled:
             raise UnsupportedClipError(
                 "live streams do not transmit scales, and this skeleton has some: apply them with "
-                "mocpack.codec_clip.bake_scales"
+                "clip.bake_scales()"
             )
         if not 1e-6 <= self.max_error <= 1:
             raise UsageError(f"max_error must be in 1e-6..1 meters, got {self.max_error}")
@@ -139,10 +136,8 @@ def _build_header(chunks: Sequence[tuple[bytes, bytes]], frame_time: float) -> C
     parts = [(b"HEAD", head), *chunks, (b"DATA", b"")]
     start = FILE_MAGIC + bytes([FORMAT_VERSION])
     data = start + b"".join(pack_chunk(tag, body) for tag, body in parts)
-    try:
+    with name_errors("hello"):
         header = Reader(BytesSource(data)).header
-    except FormatError as error:
-        raise type(error)(f"hello: {error}") from error
     if not isinstance(header, ClipHeader):
         raise CorruptionError("hello: it describes vertices, expected a skeleton")
     return header

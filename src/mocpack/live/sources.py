@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator
 from typing import Protocol, TextIO
 
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec_clip import bake_scales
 from mocpack.errors import FormatError, UsageError
 from mocpack.live.bridges.messages import MAX_MESSAGE_BYTES, read_frame, read_header
 from mocpack.live.client import Frame
@@ -41,7 +40,7 @@ class ClipSource:
     def __init__(self, clip: Clip, speed: float = 1.0, *, loop: bool = False) -> None:
         if speed < 0:
             raise UsageError(f"speed must be at least 0, got {speed}")
-        self._clip, self._speed, self._loop = bake_scales(clip), speed, loop
+        self._clip, self._speed, self._loop = clip.bake_scales(), speed, loop
 
     async def header(self) -> ClipHeader:
         return self._clip.header

@@ -10,7 +10,6 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.hinges import hinge_angles
 from mocpack.rotations import angle_between, as_rotvec, conjugate, multiply
 
 
@@ -65,9 +64,6 @@ def _hinge_differences(original: Clip, decoded: Clip) -> F64:
 
 def _angles_on(original: Clip, clip: Clip) -> F64:
     """Return the angles (T, H) of a clip about the hinge axes of the original."""
-    skeleton = original.skeleton
-    assert skeleton.hinges is not None
-    places, translated = clip.translations, clip.translated_joints
-    return hinge_angles(
-        skeleton.hinges, skeleton.rest, skeleton.offsets, clip.rotations, places, translated
+    return original.skeleton.hinge_angles(
+        clip.rotations, clip.translations, clip.translated_joints, measure_off_axis=False
     ).angles

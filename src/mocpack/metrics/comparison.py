@@ -12,6 +12,7 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.units import format_angle, format_length
 
+MIN_SHOWN = 1e-9  # of any metric; less is rounding of float64, shown as 0
 MAX_WORST = 5  # worst joints and frames to list
 POSITION_SLACK_M = 1e-6  # allowed difference between the arithmetic of decoders
 ANGLE_SLACK_RAD = 1e-9  # likewise
@@ -32,12 +33,13 @@ class Worst:
 
 @dataclass(frozen=True)
 class Row:
-    """The value of one metric."""
+    """The value of one metric; `paper` is the paper that defines it, if only papers use it."""
 
     key: str
     title: str
     unit: str
     value: float | None
+    paper: str = ""
 
 
 @dataclass(frozen=True)
@@ -116,13 +118,17 @@ class Comparison:
             return f"Planted feet move as in the source ({now:.2g} cm/s, source {before:.2g})."
         return f"Planted feet slide: {now:.2g} cm/s, source {before:.2g}."
 
-    def table(self) -> str:
-        """Return one line per metric that applies, then the worst joints and frames."""
-        width = max(len(row.title) for row in self.rows)
+    def table(self, *, papers: bool = False) -> str:
+        """Return one line per metric that applies, then the worst joints and frames.
+
+        With `papers`, the table includes metrics that only papers use, with the paper of each.
+        """
+        rows = [row for row in self.rows if row.value is not None and (papers or not row.paper)]
+        width = max(len(row.title) for row in rows)
         lines = [
-            f"{row.title:{width}}  {_number(row.value):>10} {row.unit:5}  {row.key}".rstrip()
-            for row in self.rows
-            if row.value is not None
+            f"{row.title:{width}}  {_number(row.value):>10} {row.unit:6}  {row.key:30}"
+            f"{row.paper}".rstrip()
+            for row in rows
         ]
         for title, places in (("worst joints", self.worst), ("worst frames", self.worst_frames)):
             lines.append(f"{title}:")
@@ -154,4 +160,6 @@ def worst_frames(
 
 
 def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
+    if value is None:
+        return "–"
+    return f"{0.0 if abs(value) < MIN_SHOWN else value:.4g}"

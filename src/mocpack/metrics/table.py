@@ -51,6 +51,15 @@ class Metric:
     kinds: tuple[str, ...] = ("skeleton",)
 
 
+PAPERS = frozenset(
+    {
+        "Beaudoin et al. 2007",
+        "Chattopadhyay et al. 2007",
+        "Mukai; Karni and Gotsman 2004",
+        "Váša and Brunnett 2014",
+        "Li et al. 2008",
+    }
+)
 BOTH = ("skeleton", "vertices")
 MESH = ("vertices",)
 
@@ -149,7 +158,10 @@ def compare(original: AnyClip, decoded: AnyClip) -> Comparison:
         If the clips differ in frame count, frame rate, skeleton or mesh.
     """
     both = pair_clips(original, decoded)
-    rows = tuple(Row(m.key, m.title, m.unit, _value(m, both)) for m in METRICS)
+    rows = tuple(
+        Row(m.key, m.title, m.unit, _value(m, both), m.source if m.source in PAPERS else "")
+        for m in METRICS
+    )
     names = _names(both)
     return Comparison(
         rows,

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from mocpack.codec import Quality
 
 MAX_EVALUATIONS = 24  # after the root is bracketed
-TARGET_TOLERANCE = (
-    2e-3  # relative to the target or the file size; stop when the possible gain is smaller
-)
+TARGET_TOLERANCE = 2e-3  # stop when the possible gain, relative to target or size, is smaller
 FIRST_STEP = 1 / 16
 MIN_EDGE_DISTANCE = 0.05  # of an interpolated position from the ends, relative to the interval
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
-from mocpack.codec_clip import bake_scales
-from mocpack.container import MAGIC, Errors
+from mocpack.container import Errors, is_packed
 from mocpack.errors import FormatError, SceneError, UnsupportedClipError, UsageError
 from mocpack.io import external_file_reader, read_file_bytes
 from mocpack.io.gltf_skin import read_skin
@@ -177,7 +176,7 @@ def open_motion(
     """Read and decode a motion file of any format; of a scene, all clips or the named one."""
     name = Path(path).name
     data = read_file_bytes(path)  # read once, because it may be a pipe
-    packed = data[:1] == MAGIC[:1]
+    packed = is_packed(data)
     inside = _api.clip_names(data) if packed else []
     if len(inside) > 1 and clip is None:
         return _show_scene(name, data, path)
@@ -253,8 +252,7 @@ def _show_packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Sho
         "skeleton": sizes["skeleton"],
         "metadata": sizes["metadata"],
     }
-    # the page does not support scales, so it gets frames with the scales applied
-    decodable = data if codec == "keysine" and not motion.header.is_scaled else None
+    decodable = data if codec == "keysine" else None
     return ShownMotion(name, clip, decodable, codec, size, motion.errors)
 
 
@@ -271,7 +269,7 @@ def _require_skeleton(clip: AnyClip, path: str) -> Clip:
         raise UnsupportedClipError(
             f"{path}: the viewer shows skeletons only, got a vertex animation"
         )
-    return bake_scales(clip)
+    return clip
 
 
 def _cut_frames(shown: ShownMotion, frames: slice) -> ShownMotion:
@@ -297,4 +295,5 @@ def _skeleton_facts(skeleton: Skeleton, translated: Sequence[int]) -> dict[str, 
         "endJoints": skeleton.end_site_joints,
         "endOffsets": skeleton.end_sites.ravel().tolist(),
         "translated": list(translated),
+        "scales": skeleton.scales.ravel().tolist() if skeleton.is_scaled else None,
     }

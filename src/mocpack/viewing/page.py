@@ -41,4 +41,7 @@ def _built() -> dict[str, bytes]:
 
 def _check_built(name: str) -> None:
     if not (FOLDER / name).is_file():
-        raise UsageError("the viewer's page is not built; run `make viewer` (needs Node)")
+        raise UsageError(
+            "this installation has no viewer page, because node was missing when it was built; "
+            "install node, and run `make viewer` and `pip install .` in the clone"
+        )

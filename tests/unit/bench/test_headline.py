@@ -1,6 +1,8 @@
 """The pages of measured figures say what the committed tables say, and nothing typed by hand."""
 
 import importlib.util
+import subprocess
+import sys
 
 import pytest
 
@@ -78,17 +80,27 @@ def test_a_codec_without_a_knob_stands_at_every_bound(headline):
     assert headline.at_bound(rows, "keysine", "10mm") == []
 
 
+@pytest.mark.parametrize(
+    ("work", "signal"), [("bytearray(3 << 30)", "1"), ("while True: pass", "24")]
+)
+def test_a_point_that_exceeds_its_memory_or_cpu_time_ends_its_process(work, signal):
+    limits = "growth.MAX_CPU_SECONDS, growth.MAX_MEGABYTES = 3, 2048"
+    code = f"import growth\n{limits}\ngrowth.limit_process()\n{work}"
+    done = subprocess.run([sys.executable, "-c", code], cwd=SCRIPTS, stderr=subprocess.DEVNULL)
+    assert str(abs(done.returncode)) == signal
+
+
 def test_a_size_that_a_limit_stopped_is_a_row_and_larger_ones_are_not_tried(monkeypatch):
     growth = script("growth")
     tried = []
 
     def measured(_, jobs, **__):
-        ((axis, size), items), *_ = jobs
+        ((_, size, _),) = jobs
         tried.append(size)
         cost = {"encode_seconds": size / 1000, "decode_seconds": 0.0}
-        yield (axis, size), items[0], cost if size < 5000 else growth.LostJob("out of time")
+        yield 0, cost if size < 5000 else growth.LostJob("out of time")
 
-    monkeypatch.setattr(growth, "run_apart", measured)
+    monkeypatch.setattr(growth, "run_each", measured)
     rows = list(growth.climb("joints", "raw", (10, 9_000, 20_000)))
     assert tried == [10, 9_000]
     assert [r["failure"] for r in rows[:2]] == [None, "out of time"]

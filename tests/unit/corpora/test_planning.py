@@ -2,14 +2,13 @@
 
 import base64
 import json
-import os
 from dataclasses import replace
 
 import pytest
 
 import mocpack
 from mocpack.corpora import PackOptions, planning
-from mocpack.corpora.planning import MAX_PART_BYTES, FileHashes, Plan, PlannedFile
+from mocpack.corpora.planning import MAX_PART_BYTES, Plan, PlannedFile
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import list_skeletons
 from mocpack.testing import walk
@@ -47,7 +46,9 @@ def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes
 def test_whatever_changes_a_part_changes_its_name(takes):
     first = names(Plan.make(takes, FAST))
     assert not set(names(Plan.make(takes, PackOptions(target={"max_error": "1mm"})))) & set(first)
-    assert not set(names(Plan.make(takes, PackOptions(target=FAST.target, keys=True)))) & set(first)
+    assert not set(
+        names(Plan.make(takes, PackOptions(target=FAST.target, reading={"unit": "cm"})))
+    ) & set(first)
     other = replace(Plan.make(takes, FAST), version="0")
     assert not set(names(other)) & set(first)
     mocpack.write(walk(0.1, seed=9), takes["take1"])
@@ -74,21 +75,6 @@ def test_shards_are_all_the_parts_each_once():
             plan.shard(wrong, 7)
 
 
-def test_files_that_were_hashed_are_not_read_again(takes, tmp_path):
-    file = tmp_path / "parts/hashes.json"
-    known = str(file)
-    first = Plan.make(takes, FAST, known=known)
-    said = json.loads(file.read_text())
-    assert len(said["hashes"]) == len(takes)
-    said["hashes"][str(takes["take1"])][2] = "as known"
-    file.write_text(json.dumps(said))
-    assert Plan.make(takes, FAST, known=known).files[1].mark == "as known"
-    os.utime(takes["take1"], ns=(1, 1))
-    assert Plan.make(takes, FAST, known=known) == first
-    file.write_text("nonsense")
-    assert Plan.make(takes, FAST, known=known) == first
-
-
 def test_what_is_read_beside_a_file_is_part_of_its_mark(takes, tmp_path):
     robot = tmp_path / "robot.urdf"
     robot.write_text("one")
@@ -105,26 +91,24 @@ def test_the_skeleton_of_an_amc_is_part_of_its_mark(tmp_path):
     mocpack.write(clip, tmp_path / "01_01.amc")
     (skeleton,) = tmp_path.glob("*.asf")
     files = {"01_01": tmp_path / "01_01.amc"}
-    known = str(tmp_path / "hashes.json")
-    marks = {Plan.make(files, FAST, known=known).files[0].mark for _ in range(2)}
+    marks = {Plan.make(files, FAST).files[0].mark for _ in range(2)}
     skeleton.write_text(skeleton.read_text() + "\n")
-    marks.add(Plan.make(files, FAST, known=known).files[0].mark)
+    marks.add(Plan.make(files, FAST).files[0].mark)
     assert len(marks) == 2
     assert "+" in marks.pop()
 
 
-def mark_of(path, known=None, packing=FAST):
-    return Plan.make({"a": path}, packing, known=known).files[0].mark
+def mark_of(path, packing=FAST):
+    return Plan.make({"a": path}, packing).files[0].mark
 
 
 def test_a_skeleton_that_comes_later_is_noticed(tmp_path):
     mocpack.write(walk(0.1), tmp_path / "01_01.amc")
     (skeleton,) = tmp_path.glob("*.asf")
     hidden = skeleton.rename(tmp_path / "hidden")
-    known = str(tmp_path / "hashes.json")
-    without = mark_of(tmp_path / "01_01.amc", known)
+    without = mark_of(tmp_path / "01_01.amc")
     hidden.rename(skeleton)
-    assert mark_of(tmp_path / "01_01.amc", known) != without
+    assert mark_of(tmp_path / "01_01.amc") != without
 
 
 def test_a_folder_of_motions_is_looked_through_once_for_skeletons(tmp_path, monkeypatch):
@@ -161,22 +145,18 @@ def gltf(tmp_path):
 
 
 @pytest.mark.parametrize("start", ["", "file://"])
-def test_the_buffers_of_a_gltf_are_part_of_its_mark(gltf, start, monkeypatch):
+def test_the_buffers_of_a_gltf_are_part_of_its_mark(gltf, start):
     if start:
         pytest.importorskip("fsspec")
-    path, known = f"{start}{gltf}", str(gltf.with_name("hashes.json"))
-    first = mark_of(path, known)
+    path = f"{start}{gltf}"
+    first = mark_of(path)
     numbers = gltf.with_name("the numbers.bin")
-    with monkeypatch.context() as unread:
-        unread.setattr("mocpack.corpora.planning.list_external_files", None)
-        unread.setattr("mocpack.corpora.planning.find_companions", None)
-        assert mark_of(path, known) == first  # which they are is known, as long as they are those
     numbers.write_bytes(numbers.read_bytes() + b" ")
-    second = mark_of(path, known)
+    second = mark_of(path)
     assert second != first
     assert second.partition("+")[0] == first.partition("+")[0]
     numbers.unlink()
-    assert mark_of(path, known) not in (first, second)
+    assert mark_of(path) not in (first, second)
 
 
 def test_files_that_a_usd_refers_to_are_part_of_its_mark(tmp_path):
@@ -184,16 +164,15 @@ def test_files_that_a_usd_refers_to_are_part_of_its_mark(tmp_path):
     mocpack.write(walk(0.1), tmp_path / "body.usda")
     (tmp_path / "list.usda").write_text("#usda 1.0\n(subLayers = [@./body.usda@])\n")
     (tmp_path / "scene.usda").write_text("#usda 1.0\n(subLayers = [@list.usda@])\n")
-    known = str(tmp_path / "hashes.json")
-    marks = {mark_of(tmp_path / "scene.usda", known)}
+    marks = {mark_of(tmp_path / "scene.usda")}
     mocpack.write(walk(0.1, seed=1), tmp_path / "body.usda")
-    marks.add(mark_of(tmp_path / "scene.usda", known))
+    marks.add(mark_of(tmp_path / "scene.usda"))
     # what a file beside it refers to from now on
     (tmp_path / "body.usda").rename(tmp_path / "other.usda")
     (tmp_path / "list.usda").write_text("#usda 1.0\n(subLayers = [@./other.usda@])\n")
-    marks.add(mark_of(tmp_path / "scene.usda", known))
+    marks.add(mark_of(tmp_path / "scene.usda"))
     mocpack.write(walk(0.1, seed=2), tmp_path / "other.usda")
-    marks.add(mark_of(tmp_path / "scene.usda", known))
+    marks.add(mark_of(tmp_path / "scene.usda"))
     assert len(marks) == 4
 
 
@@ -214,12 +193,6 @@ def test_a_missing_file_is_planned_and_has_a_mark_of_its_own(tmp_path):
     assert (found.size, found.mark, found.sha256) == (0, "missing", None)
 
 
-def test_a_plan_that_is_listed_is_divided_like_one_that_is_hashed(takes):
-    listed, made = Plan.listed(takes, FAST), Plan.make(takes, FAST)
-    assert [len(part.files) for part in listed.parts] == [len(part.files) for part in made.parts]
-    assert FileHashes(FAST).add_hashes(listed.files) == made.files
-
-
 def test_a_plan_goes_through_its_file(takes):
     plan = Plan.make(takes, PackOptions("keysine:effort=fast", {"max_error": "1mm"}, {"fps": 30.0}))
     assert Plan.from_bytes(plan.to_bytes()) == plan
@@ -236,8 +209,8 @@ def test_a_plan_goes_through_its_file(takes):
         (lambda lines: [*lines, b'{"clip": 3}\n'], "line 5 clip 3"),
         (lambda lines: [lines[0], lines[2], lines[1]], "plan.jsonl sorted"),
         (
-            lambda lines: [lines[0].replace(b'"keys": false', b'"keys": 0'), *lines[1:]],
-            "line 1 keys 0",
+            lambda lines: [lines[0].replace(b'"codec": "auto"', b'"codec": 0'), *lines[1:]],
+            "line 1 codec 0",
         ),
         (
             lambda lines: [lines[0].replace(b'"codec"', b'"coded"'), *lines[1:]],

@@ -196,18 +196,25 @@ def test_what_is_forgotten_is_fetched_again(memory):
         assert found.request_totals[0] == count + 1
 
 
-def test_the_trailer_repeats_the_key_poses_of_long_clips_and_of_all_where_it_is_asked_to(
-    monkeypatch,
-):
+def test_the_trailer_repeats_head_and_key_poses_of_long_clips_only(monkeypatch):
     data = mocpack.encode(walk(5.0), max_error="5mm", effort="fast")
-    head, keys = front_size(data, keys=False), front_size(data, keys=True)
     with mocpack.open(data) as motion:
-        (at, size), (groups_at, groups) = motion.byte_ranges(0, len(motion))
-    assert (head, keys) == (at, at + size) == (at, groups_at)
-    monkeypatch.setattr("mocpack.corpora.writing.MIN_KEYED_GROUP_BYTES", groups)
-    assert front_size(data, keys=False) == head
-    monkeypatch.setattr("mocpack.corpora.writing.MIN_KEYED_GROUP_BYTES", groups - 1)
-    assert front_size(data, keys=False) == keys
+        (at, size), _ = motion.byte_ranges(0, len(motion))
+    monkeypatch.setattr("mocpack.corpora.writing.MAX_WHOLE_CLIP_BYTES", len(data))
+    assert front_size(data) == 0
+    monkeypatch.setattr("mocpack.corpora.writing.MAX_WHOLE_CLIP_BYTES", len(data) - 1)
+    assert front_size(data) == at + size
+
+
+def test_one_request_fetches_a_short_clip_and_all_its_windows(memory, monkeypatch):
+    with open_corpus("memory://data/all.mocps") as found:
+        monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", found.trailer_size)
+    with open_corpus("memory://data/all.mocps") as found:
+        before, _ = found.request_totals
+        motion = found[0]
+        assert motion.clip().frame_count == motion.frame_count
+        assert motion[: motion.frame_count // 2].frame_count
+        assert found.request_totals[0] == before + 1
 
 
 class Bucket(MemoryFileSystem):

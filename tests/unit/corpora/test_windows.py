@@ -13,9 +13,12 @@ from mocpack import _core, rotations
 from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
 from mocpack.errors import UsageError
+from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
-from mocpack.testing import markers, walk
+from mocpack.testing import walk
 from naming import naming
+from soma import soma_clip
+from takes import markers
 
 pytest.importorskip("pyarrow")
 
@@ -66,7 +69,7 @@ def assert_alike(found, expected, columns):
 def test_windows_lie_in_their_clips_and_short_clips_have_none(walks):
     found = walks.windows(2, stride=0.5)
     assert len(found) == 3 + 0 + 45 + 1
-    assert [found.clip_name(n) for n in (0, 2, 3, len(found) - 1)] == [
+    assert [walks.names[found.clips[found.locate(n)[0]]] for n in (0, 2, 3, len(found) - 1)] == [
         "walk0",
         "walk0",
         "walk2",
@@ -344,3 +347,95 @@ def test_clips_that_differ_make_no_common_windows(tmp_path):
             Windows(mixed, 0.5, fps=30)
         chosen = Windows(mixed, 0.5, fps=30, where="clip <> 'b'")
         assert chosen[0].shape == chosen[len(chosen) - 1].shape
+
+
+@pytest.fixture(scope="module")
+def bodies(tmp_path_factory):
+    """An archive of two bodies of SMPL at 20 and at 60 frames per second, without loss."""
+    folder = tmp_path_factory.mktemp("bodies")
+    files = {}
+    for name, rate, frames in (("slow", 20, 130), ("swift", 60, 391)):
+        rng = np.random.default_rng(rate)
+        time = np.arange(frames) / rate
+        wave = np.sin(time[:, None] * rng.uniform(0.5, 3, 66) + rng.uniform(0, 6, 66))
+        poses = 0.25 * wave * rng.normal(size=66)
+        poses[:, 0] += np.pi / 2
+        places = np.stack([time, 0.2 * time, 0.9 + 0.05 * np.sin(4 * time)], axis=-1)
+        files[name] = folder / f"{name}.npz"
+        files[name].write_bytes(npz.pack({"poses": poses, "trans": places, "fps": float(rate)}))
+    assert pack(files, folder / "bodies.mocps", PackOptions(codec="lossless")) == []
+    return folder / "bodies.mocps"
+
+
+def test_windows_of_humanml3d_are_parts_of_the_features_of_the_whole_clip(bodies):
+    with open_corpus(bodies) as corpus:
+        windows = corpus.windows(seconds=2, stride=0.35, features="humanml3d")
+        assert (windows.fps, windows.rows, windows.width) == (20, 40, 263)
+        assert windows.columns == {"humanml3d": slice(0, 263)}
+        seen = set()
+        for index in range(len(windows)):
+            clip_index, start, _ = windows.locate(index)
+            name = corpus.names[clip_index]
+            step = 1 if name == "slow" else 3
+            clip = corpus[name].frames(0, corpus[name].frame_count)[start % step :: step]
+            joints = [clip.skeleton.index(joint) for joint in humanml3d.JOINT_NAMES]
+            features = humanml3d.compute_features(clip.positions()[:, joints])
+            first = start // step
+            np.testing.assert_allclose(
+                windows[index], features[first : first + 40], atol=2e-5, err_msg=name
+            )
+            seen.add((name, start))
+        assert len(seen) == len(windows) > 20
+        # 130 frames have 129 rows: the last window ends with the last row
+        last = max(start for name, start in seen if name == "slow")
+        assert last + 40 <= 129 < last + 40 + 7
+
+
+def test_windows_of_humanml3d_are_the_same_from_a_cache_a_stream_and_another_process(bodies):
+    with open_corpus(bodies) as corpus:
+        options = {"seconds": 1, "stride": 0.5, "features": ["humanml3d"], "mirror": True}
+        windows = corpus.windows(**options)
+        expected = windows[:]
+        assert not np.array_equal(expected[0], expected[len(windows) // 2])
+        cached = corpus.windows(**options, cache="50MB")[:]
+        stream = Stream(windows, shuffle=16, seed=3)
+        order = stream.indices()
+        again = pickle.loads(pickle.dumps(windows))
+        sent = again[:]
+        again.corpus.close()
+        for found in (cached, sent):
+            np.testing.assert_allclose(found, expected, atol=2e-5)
+        for index, found in zip(order, stream, strict=True):
+            np.testing.assert_allclose(found, expected[index], atol=2e-5)
+
+
+def test_humanml3d_stands_alone_and_needs_the_joints_of_smpl(bodies, walks):
+    with open_corpus(bodies) as corpus:
+        for options, named in (
+            ({"features": ["humanml3d", "positions"]}, "'humanml3d' positions"),
+            ({"features": "humanml3d", "root_relative": True}, "'humanml3d' root_relative"),
+            ({"features": "human"}, "'human' humanml3d"),
+        ):
+            with pytest.raises(UsageError, match=naming(named)):
+                corpus.windows(**options)
+    with pytest.raises(UsageError, match=naming("'humanml3d' pelvis right_wrist")):
+        walks.windows(features="humanml3d")
+
+
+@pytest.mark.parametrize("positions", [False, True])
+def test_a_bvh_of_77_joints_with_fingers_packs_within_its_bound_and_gives_windows(
+    tmp_path, positions
+):
+    clip = soma_clip(frames=120, positions=positions)
+    assert len(clip.skeleton) == 78  # with the root
+    mocpack.write(clip, tmp_path / "soma.bvh")
+    options = PackOptions(target={"max_error": "1mm", "effort": "fast"})
+    assert pack({"soma": tmp_path / "soma.bvh"}, tmp_path / "a.mocps", options) == []
+    source = mocpack.read(tmp_path / "soma.bvh")
+    with open_corpus(tmp_path / "a.mocps") as corpus:
+        windows = corpus.windows(seconds=0.5, fps=30, features=["positions"])
+        found = windows[1].reshape(15, -1, 3)
+        apart = np.linalg.norm(found - source.positions()[60:120:4], axis=-1)
+        assert apart.max() <= 1.001e-3
+        # joints that never leave their offset cost nothing, though the file repeats them
+        assert corpus["soma"].sizes["payload"] < 120 * 40

@@ -5,7 +5,7 @@ import pytest
 from command_line import run
 
 import mocpack
-from mocpack.errors import CorruptionError, MocpackError
+from mocpack.errors import CorruptionError, MocpackError, UsageError
 from mocpack.io import amass, npz, read_bytes
 from mocpack.io.amass import joint_names
 from mocpack.testing import walk
@@ -39,7 +39,9 @@ def test_the_body_stands_upright_where_z_is_up_in_the_file():
     assert np.subtract(*upright.positions()[0, [head, foot]])[1] == pytest.approx(1.54)
 
 
-@pytest.mark.parametrize(("joints", "body"), [(52, "SMPL-H"), (55, "SMPL-X")])
+@pytest.mark.parametrize(
+    ("joints", "body"), [(22, "SMPL"), (24, "SMPL"), (52, "SMPL-H"), (55, "SMPL-X")]
+)
 def test_joints_shape_gender_and_soft_tissue_are_kept(joints, body):
     clip = read_bytes(motion(joints=joints))
     assert clip.skeleton.names == joint_names(joints)
@@ -59,6 +61,68 @@ def test_left_and_right_mirror_each_other():
         if name.startswith("left_"):
             mirrored = offsets[name.replace("left_", "right_")]
             np.testing.assert_array_equal(place * [-1, 1, 1], mirrored)
+
+
+def split(poses, names, widths):
+    ends = np.cumsum(widths)
+    return {n: poses[:, e - w : e] for n, w, e in zip(names, widths, ends, strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("joints", "names", "widths"),
+    [
+        (22, "root_orient pose_body", [3, 63]),
+        (52, "root_orient pose_body pose_hand", [3, 63, 90]),
+        (55, "root_orient pose_body pose_jaw pose_eye pose_hand", [3, 63, 3, 6, 90]),
+        (24, "global_orient body_pose", [3, 69]),
+        (
+            55,
+            "global_orient body_pose jaw_pose leye_pose reye_pose left_hand_pose right_hand_pose",
+            [3, 63, 3, 3, 3, 45, 45],
+        ),
+    ],
+)
+def test_parts_of_the_pose_are_read_in_the_order_of_the_body_model(joints, names, widths):
+    whole = read_bytes(motion(joints=joints))
+    poses = npz.Arrays(motion(joints=joints)).read("poses")
+    parts = split(poses, names.split(), widths)
+    found = read_bytes(motion(joints=joints, poses=None, **parts))
+    assert found.skeleton == whole.skeleton
+    np.testing.assert_array_equal(found.rotations, whole.rotations)
+    # the smplx package's name of the root position, and joints as an axis of their own
+    both = motion(
+        poses=poses.reshape(5, joints, 3), trans=None, transl=np.tile([1.0, 2.0, 0.9], (5, 1))
+    )
+    np.testing.assert_array_equal(read_bytes(both).rotations, whole.rotations)
+    np.testing.assert_array_equal(read_bytes(both).translations, whole.translations)
+
+
+def test_the_first_22_joints_are_the_same_for_all_body_models():
+    for joints in (24, 52, 55):
+        assert joint_names(joints)[:22] == joint_names(22)
+
+
+def test_the_first_22_rows_of_any_body_model_give_the_bones_of_a_body(tmp_path):
+    rng = np.random.default_rng(1)
+    regressor, template = rng.uniform(size=(55, 70)), 0.02 * rng.normal(size=(70, 3))
+    model = {"J_regressor": regressor, "v_template": template, "shapedirs": np.zeros((70, 3, 4))}
+    (tmp_path / "SMPLX.npz").write_bytes(npz.pack(model))
+    (tmp_path / "a.npz").write_bytes(motion(joints=22, poses=np.zeros((5, 66))))
+    clip = mocpack.read(tmp_path / "a.npz", body_model=tmp_path / "SMPLX.npz")
+    expected = (regressor @ template)[:22] + np.array([1, 2, 0.9])
+    np.testing.assert_allclose(clip.source_points()[0], expected, atol=1e-12)
+
+
+def test_a_file_without_a_rate_takes_it_from_the_user():
+    assert read_bytes(motion(mocap_framerate=None), fps=50.0).frame_rate == pytest.approx(50)
+    assert read_bytes(motion(mocap_framerate=None, fps=np.array(25))).frame_rate == 25
+    with pytest.raises(UsageError, match=naming("mocap_framerate fps")):
+        read_bytes(motion(), fps=50.0)
+
+
+def test_one_shape_per_frame_gives_the_first():
+    clip = read_bytes(motion(betas=np.tile([1.0, 2.0], (5, 1))))
+    assert clip.metadata["betas"] == [1.0, 2.0]
 
 
 def test_both_spellings_of_the_rate_are_known():
@@ -88,12 +152,26 @@ def test_a_body_model_gives_the_bones_of_its_shape(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"poses": np.zeros((5, 72))}, "poses 156 72"),
+        ({"poses": np.zeros((5, 75))}, "poses 66 72 156 165 75"),
+        ({"poses": np.zeros((5, 67))}, "poses 67"),
+        ({"poses": np.zeros(66)}, "poses (66,)"),
+        ({"poses": np.zeros((5, 66), complex)}, "'poses' complex128"),
+        ({"poses": np.full((5, 66), "x")}, "'poses' <U1"),
+        ({"poses": None, "root_orient": np.zeros((5, 3))}, "root_orient 66 3"),
+        (
+            {"poses": None, "root_orient": np.zeros((5, 3)), "pose_body": np.zeros((4, 63))},
+            "root_orient pose_body 4 5",
+        ),
+        ({"trans": None, "transl": np.zeros((4, 3))}, "transl (5, 3) (4,"),
+        ({"expression": np.zeros((6, 10))}, "expression 5 6"),
+        ({"expression": np.full((5, 10), np.nan)}, "expression"),
+        ({"betas": np.zeros(2000)}, "betas 2000"),
         ({"poses": np.zeros((0, 156))}, "poses (0, 156)"),
         ({"poses": np.full((5, 156), np.nan)}, "poses"),
         ({"trans": np.zeros((4, 3))}, "trans (5, 3) (4,"),
         ({"trans": np.full((5, 3), 1e30)}, "translations"),
-        ({"mocap_framerate": None}, "mocap_framerate 0"),
+        ({"mocap_framerate": None}, "mocap_framerate 0 --fps"),
+        ({"mocap_framerate": None, "fps": 0.0}, "fps 0"),
         ({"mocap_framerate": -1.0}, "mocap_framerate -1"),
         ({"dmpls": np.zeros((3, 8))}, "dmpls 5 3"),
         ({"betas": np.array([np.inf])}, "betas"),
@@ -104,12 +182,12 @@ def test_what_is_wrong_is_a_sentence(changes, named):
         read_bytes(motion(**changes), name="a.npz")
 
 
-@pytest.mark.parametrize("joints", [52, 55])
+@pytest.mark.parametrize("joints", [22, 24, 52, 55])
 def test_what_is_written_is_the_same_motion(tmp_path, joints):
-    data = motion(joints=joints)
+    data = motion(joints=joints, expression=np.ones((5, 3)) / 3)
     mocpack.write(read_bytes(data), tmp_path / "back.npz", dialect="amass")
     given, back = npz.Arrays(data), npz.Arrays((tmp_path / "back.npz").read_bytes())
-    for name in ("poses", "trans", "betas", "dmpls"):
+    for name in ("poses", "trans", "betas", "dmpls", "expression"):
         np.testing.assert_allclose(back.read(name), given.read(name), atol=1e-12)
     assert back.read("gender", kinds="U") == "female"
     assert back.number("mocap_framerate", 0) == back.number("mocap_frame_rate", 0) == 60

@@ -406,6 +406,6 @@ def test_places_beyond_the_farthest_are_refused_when_read_and_when_packed():
 @pytest.mark.parametrize("number", [b"1e308", b"-1e308", b"1e200"])
 def test_numbers_that_no_body_has_are_a_sentence_and_not_a_warning(number):
     with pytest.raises(FormatError, match=naming("offsets 1e6")):
-        bvh.read(BVH.replace(b"OFFSET 0 -1 0", b"OFFSET 0 %s 0" % number))
+        read_bytes(BVH.replace(b"OFFSET 0 -1 0", b"OFFSET 0 %s 0" % number))
     with pytest.raises(FormatError, match=naming("translations 2e+07")):
-        bvh.read(BVH.replace(b"1 2 3 0", b"%s 2 3 0" % number))
+        read_bytes(BVH.replace(b"1 2 3 0", b"%s 2 3 0" % number))

@@ -10,8 +10,9 @@ from mocpack.bench.peers.gltf import read_motion
 from mocpack.clip import measure_error
 from mocpack.errors import CorruptionError
 from mocpack.io import glb, gltf_file, read_bytes
-from mocpack.testing import still, take, walk
+from mocpack.testing import still, walk
 from mocpack.testing.motions import hard_clips
+from takes import take
 
 
 def document_of(data):

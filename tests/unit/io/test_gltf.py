@@ -20,9 +20,9 @@ from mocpack.errors import (
     UsageError,
 )
 from mocpack.io import gltf, gltf_file, list_clips_in_bytes, read_bytes, write_bytes
-from mocpack.testing import take
 from mocpack.testing.motions import hard_clips
 from naming import naming
+from takes import take
 
 FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 HALF = 0.5**0.5

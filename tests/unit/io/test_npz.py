@@ -9,11 +9,10 @@ import pytest
 import mocpack
 from mocpack.clip import Clip
 from mocpack.errors import FormatError, UsageError
-from mocpack.io import clip_npz, npz, read_bytes, vertices_npz, write_bytes
-from mocpack.testing import take
+from mocpack.io import clip_npz, npz, read_bytes, write_bytes
 from mocpack.testing.motions import hard_clips, vertex_wave, walk
-from mocpack.testing.takes import FEATURES
 from naming import naming
+from takes import FEATURES, take
 
 
 @pytest.mark.parametrize("name", list(hard_clips()))
@@ -133,7 +132,7 @@ def test_bad_arrays_are_a_format_error(changes, named):
 def test_bad_vertex_animations_are_a_format_error(changes, named):
     arrays = {"vertices": np.zeros((2, 3, 3)), "faces": np.array([[0, 1, 2]])} | changes
     with pytest.raises(FormatError, match=naming(named)):
-        vertices_npz.read(npz.pack(arrays))
+        read_bytes(npz.pack(arrays))
 
 
 def test_pickled_arrays_are_refused():

@@ -7,7 +7,7 @@ import pytest
 
 import mocpack
 from mocpack.errors import CorruptionError, TruncatedError
-from mocpack.io import mdd, pc2
+from mocpack.io import mdd, pc2, read_bytes
 from mocpack.testing.motions import vertex_wave
 from naming import naming
 
@@ -65,4 +65,4 @@ def test_values_that_are_not_finite_are_refused():
     data = bytearray(pc2.write(vertex_wave(3, 2)))
     data[-4:] = struct.pack("<f", float("nan"))
     with pytest.raises(CorruptionError, match=naming("vertices 2e+07")):
-        pc2.read(bytes(data))
+        read_bytes(bytes(data))

@@ -18,9 +18,9 @@ from mocpack.io import (
     write_bytes,
     write_file,
 )
-from mocpack.testing import markers, take
 from mocpack.testing.motions import walk
 from naming import naming
+from takes import markers, take
 
 
 def test_content_counts_before_the_extension(tmp_path):
@@ -74,7 +74,9 @@ def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
 
 
 def test_extensions_are_listed_once():
-    known = ".amc .asf .bvh .c3d .csv .fbx .glb .gltf .mdd .motion .npz .pc2 .pickle .pkl .pt .trc"
+    known = (
+        ".amc .asf .bvh .c3d .csv .fbx .glb .gltf .mdd .motion .npy .npz .pc2 .pickle .pkl .pt .trc"
+    )
     assert supported_extensions() == [*known.split(), ".usd", ".usda", ".usdc", ".usdz", ".vrma"]
     written = ".amc .bvh .c3d .csv .glb .gltf .mdd .npz .pc2 .trc .usd .usda .usdc .usdz .vrma"
     assert supported_extensions(writable=True) == written.split()

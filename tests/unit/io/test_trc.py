@@ -5,9 +5,9 @@ import pytest
 
 from mocpack.errors import CorruptionError, FormatError, UnsupportedClipError
 from mocpack.io import read_bytes, write_bytes
-from mocpack.testing import markers
 from mocpack.testing.motions import walk
 from naming import naming
+from takes import markers
 
 
 def table(rows, *, units="mm", rate="100", separator="\t", count=None):

@@ -9,9 +9,10 @@ import mocpack
 from mocpack import Clip, Skeleton, VertexClip
 from mocpack.errors import UsageError
 from mocpack.metrics import METRICS, compare
-from mocpack.testing import hard_clips, take, walk
+from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
 from naming import names, naming
+from takes import take
 
 PROMISED_KEYS = {
     "max_error_mm", "max_joint_mm", "p99_mm", "rms_mm", "mean_mm", "rotation_deg_max",

@@ -1,8 +1,10 @@
-"""The papers that `mocpack.papers` reproduces, and what their reproductions share.
+"""The papers that `mocpack.papers` reproduces, and code that their reproductions share.
 
-A paper's module ``tables.reproduce`` has ``reproduce(data: Path | None, out: Path) -> None``. It
-prints the paper's figures beside ours and writes tables and pictures to `out`. It looks for clips
-in `data` only; None means the usual places (`datasets`).
+A paper's module ``tables.reproduce`` has
+
+- ``CLIPS``, the names of the clips that it measures, and ``REQUIRED``, those it cannot do without;
+- ``PAGE_NOTES``, how we read the paper, for the top of its page;
+- ``reproduce(clips: Mapping[str, Path]) -> Results``, from the files of the clips that are present.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from mocpack.errors import UsageError
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper that can be made again: `key` and `name` are what ``--paper`` takes."""
+    """A paper that can be reproduced; ``--paper`` takes its `key` or `name`."""
 
     key: str
     name: str

@@ -1,4 +1,4 @@
-"""Sum up lines in rows, one per claim: what the page of all papers shows."""
+"""Combine lines into the rows of the page, one per claim."""
 
 from __future__ import annotations
 
@@ -6,31 +6,38 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
-from mocpack.bench.papers.verdicts import KINDS, NONE, Line, Timing, count_kinds
+from mocpack.bench.papers.verdicts import KINDS, NONE, Line, Timing, count_kinds, read_timings
 from mocpack.bench.report.markdown import markdown_table
 
 R = TypeVar("R", Line, Timing)
 
-MAX_LISTED = 5  # figures of a cell that are listed; more are given as a range
+MAX_LISTED = 10  # figures of a cell that are listed; more are given as a range
+LISTED_TOGETHER = 5  # figures between two spaces
+MAX_STATEMENTS = 3  # statements of a row that are listed; of more, those that hold are counted
 LESS_FAVORABLE = ("worse", "not comparable", "not measured", "reproduced", "better")
+
+
+TIMING_HEAD = ["what", "printed:", "ours:"]
 
 
 def claims_table(lines: Sequence[Line]) -> str:
     """Return one row per claim as Markdown."""
-    head = ["where", "claim", "printed:", "as printed (ours):", "ours now:", "verdict", "reason"]
+    head = ["claim", "printed:", "as printed (ours):", "ours now:", "verdict", "reason"]
     return markdown_table(head, [_claim_row(group) for group in _groups(lines)])
 
 
-def timings_table(timings: Sequence[Timing]) -> str:
-    """Return one row per timing claim as Markdown."""
-    head = ["where", "what", "printed:", "ours:"]
-    rows = []
-    for group in _groups(timings):
-        cells = [_cell([getattr(one, name) for one in group]) for name in ("printed", "ours")]
-        rows.append([group[0].where, group[0].claim, *cells])
-    return markdown_table(head, rows)
+def timing_rows(folder: Path) -> list[list[str]]:
+    """Return one row per timing claim of a paper's folder."""
+    return [
+        [
+            _title(group[0]),
+            *(_cell([getattr(one, n) for one in group]) for n in ("printed", "ours")),
+        ]
+        for group in _groups(read_timings(folder))
+    ]
 
 
 def row_verdict(lines: Sequence[Line]) -> str:
@@ -50,14 +57,17 @@ def _groups(lines: Sequence[R]) -> list[list[R]]:
 def _claim_row(lines: Sequence[Line]) -> list[str]:
     said = row_verdict(lines)
     printed = _cell([line.printed for line in lines])
-    if _is_statement(lines) and len(lines) > 1:
+    if _is_statement(lines) and len(lines) > MAX_STATEMENTS:
         holding = sum(line.verdict == "reproduced" for line in lines)
         literal, ours = NONE, f"holds in {holding} of {len(lines)}"
     else:
         literal = _cell([line.literal for line in lines])
         ours = _cell([line.ours for line in lines])
-    first = lines[0]
-    return [first.where, first.claim, printed, literal, ours, _verdict(said, lines), _reason(lines)]
+    return [_title(lines[0]), printed, literal, ours, _verdict(said, lines), _reason(lines)]
+
+
+def _title(line: Line | Timing) -> str:
+    return f"{line.where}: {line.claim}"
 
 
 def _verdict(said: str, lines: Sequence[Line]) -> str:
@@ -93,10 +103,11 @@ def _cell(texts: Sequence[str]) -> str:
     if len(set(texts)) == 1:
         return texts[0]
     if len(texts) <= MAX_LISTED and all(len(text.split()) == 1 for text in texts):
-        return "/".join(texts)
+        starts = range(0, len(texts), LISTED_TOGETHER)
+        return " ".join("/".join(texts[k : k + LISTED_TOGETHER]) for k in starts)
     pairs = [(number, text) for text in texts if (number := _number(text)) is not None]
-    if not pairs:
-        return "; ".join([*dict.fromkeys(texts)][:MAX_LISTED])
+    if len(pairs) <= MAX_STATEMENTS:
+        return "; ".join(dict.fromkeys(texts))
     return f"{min(pairs)[1]} to {max(pairs)[1]}"
 
 

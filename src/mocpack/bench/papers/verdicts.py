@@ -1,8 +1,8 @@
 """Compare printed figures with ours: reproduced, better, worse, not comparable, not measured.
 
-A paper's ``tables.reproduce`` writes one `Line` per printed figure to ``lines.csv`` of its folder,
-and one `Timing` per printed time to ``timings.csv`` (`write_results`). The page of all papers is
-made from these files.
+A paper's ``tables.reproduce`` returns one `Line` per printed figure and one `Timing` per printed
+time (`Results`). `write_results` keeps them in the paper's folder, ``lines.csv`` and
+``timings.csv``. The page of all papers is made from these files.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, fields
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 TOLERANCES = {
     "size": 0.10,  # bytes of a deterministic encoder
@@ -29,7 +29,7 @@ KINDS = ("reproduced", "better", "worse", "not comparable", "not measured")
 LINES, TIMINGS = "lines.csv", "timings.csv"
 NONE = "–"  # in place of a figure that does not exist
 UNKNOWN = "cause unknown"
-FORMULA = "formula, not measured"
+FORMULA = "formula"
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,18 @@ class Timing:
     what: str
     printed: str
     ours: str
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that reproducing a paper gives.
+
+    `tables` are further measurements, by name: rows with the same keys, written as CSV.
+    """
+
+    lines: Sequence[Line]
+    timings: Sequence[Timing] = ()
+    tables: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
 
 
 def compare(
@@ -177,10 +189,15 @@ def verdict(
     return "better" if less_is_better is not None and (ours < paper) == less_is_better else "worse"
 
 
-def write_results(lines: Sequence[Line], timings: Sequence[Timing], out: Path) -> None:
-    """Write a paper's lines and timings to its folder."""
-    _write_rows(lines, Line, out / LINES)
-    _write_rows(timings, Timing, out / TIMINGS)
+def write_results(results: Results, out: Path) -> None:
+    """Write lines, timings and tables to a paper's folder."""
+    _write_rows(results.lines, Line, out / LINES)
+    _write_rows(results.timings, Timing, out / TIMINGS)
+    for name, rows in results.tables.items():
+        with (out / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
 
 
 def read_lines(folder: Path) -> list[Line]:
@@ -205,7 +222,7 @@ R = TypeVar("R", Line, Timing)
 def _write_rows(rows: Sequence[R], row_type: type[R], path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(row_type)])
+        writer.writerow([f.name for f in fields(row_type)])
         writer.writerows(map(astuple, rows))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mocpack.bench.report import plots
-from mocpack.bench.report.assets import asset, own_ids
 from mocpack.bench.report.curves import bd_rate, curves
 from mocpack.bench.report.verdict import verdict
 from mocpack.errors import UsageError
@@ -72,18 +72,25 @@ def write_report(
 ) -> Path:
     """Write ``report.html``, and each plot as SVG and PNG, to `out`; BD-rates as ``bd.csv`` too."""
     labels = {key: metric_label(key) for key in metrics}
-    sections = []
+    sections: list[str] = []
+    missing: dict[str, list[str]] = {}
     for name, (title, figure) in make_figures(rows, labels, reference).items():
-        shown = f"<p>{figure}</p>" if isinstance(figure, str) else _drawing(figure, out, name)
-        wide = " class=whole" if name in WHOLE and not isinstance(figure, str) else ""
+        if isinstance(figure, str):
+            missing.setdefault(figure, []).append(title)
+            continue
+        wide = " class=whole" if name in WHOLE else ""
+        shown = _drawing(figure, out, name)
         sections.append(f"<section{wide} id={name}><h2>{html.escape(title)}</h2>{shown}</section>")
     if anchor is not None:
         write_bd_rates(rows, anchor, metrics, out / "bd.csv")
         sections.insert(0, _bd_section(rows, anchor, labels))
+    for why, titles in missing.items():
+        words = html.escape(f"Not drawn, because {why}: {', '.join(titles)}.")
+        sections.append(f"<p class='note whole'>{words}</p>")
     facts = "".join(f"<dt>{html.escape(k)}</dt><dd>{html.escape(v)}</dd>" for k, v in head.items())
-    page = Template(asset("report.html")).substitute(
-        style=asset("report.css"),
-        script=asset("report.js"),
+    page = Template(_asset("report.html")).substitute(
+        style=_asset("report.css"),
+        script=_asset("report.js"),
         verdict="".join(f"<p>{html.escape(said)}</p>" for said in verdict(rows)),
         facts=facts,
         plots="".join(sections),
@@ -100,7 +107,20 @@ def _drawing(figure: Figure, out: Path, name: str) -> str:
     figure.savefig(out / f"{name}.png", dpi=110)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(out / f"{name}.svg", metadata=PLAIN)
-    return own_ids((out / f"{name}.svg").read_text(encoding="utf-8"), name)
+    return _embeddable((out / f"{name}.svg").read_text(encoding="utf-8"), name)
+
+
+def _asset(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def _embeddable(svg: str, name: str) -> str:
+    """Return an SVG to put into a page: no head, no fixed size, ids that begin with `name`."""
+    text = svg[svg.index("<svg") :]
+    text = re.sub(r'(id="|url\(#|href="#)', rf"\g<1>{name}-", text)
+    opening = r'^<svg[^>]*viewBox="([^"]*)"[^>]*>'
+    return re.sub(opening, r'<svg viewBox="\1" role="img">', text, count=1)
 
 
 def metric_label(key: str) -> str:
@@ -139,8 +159,8 @@ def make_figures(
 
 
 def _why_not(good: Sequence[Row], why: str) -> str:
-    """Return what a card says that has nothing to show."""
-    return f"Nothing to show: {why if good else 'every row failed'}."
+    """Return why a picture is not drawn."""
+    return why if good else "every row failed"
 
 
 def _close_ups(drawn: Sequence[Row], rows: Sequence[Row]) -> dict[str, tuple[str, Figure | str]]:

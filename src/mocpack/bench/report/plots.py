@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mocpack.bench.report.curves import curves
-from mocpack.bench.report.figures import new_figure
 from mocpack.optional_packages import require
 
 if TYPE_CHECKING:
@@ -40,6 +39,13 @@ PART_COLORS = {
     "skeleton": "#2a8f57",
     "metadata": "#999999",
 }
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of that size in inches."""
+    figures = require("matplotlib.figure", extra="bench", purpose="drawing what was measured")
+    figure: Figure = figures.Figure(figsize=(width, height), layout="constrained")
+    return figure
 
 
 def color_of(codecs: Sequence[str], codec: str) -> str:

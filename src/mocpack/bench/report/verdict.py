@@ -10,6 +10,7 @@ import numpy as np
 from mocpack.bench.report.plots import target_words
 
 Row = Mapping[str, Any]
+MAX_NAMES = 40  # of clips in a sentence
 
 
 def verdict(rows: Sequence[Row]) -> list[str]:
@@ -27,7 +28,7 @@ def verdict(rows: Sequence[Row]) -> list[str]:
     clips = len({r["clip"] for r in rows})
     if clips == 1:
         said.append("One clip was measured, which says little of others.")
-    return said + _failures(rows)
+    return [*said, _counted(rows), *_failures(rows)]
 
 
 def _at(rows: Sequence[Row], target: str) -> str:
@@ -39,17 +40,30 @@ def _at(rows: Sequence[Row], target: str) -> str:
     words = target_words(target)
     if len(codecs) < 2:
         total = np.mean(list(packed.values()))
-        return f"{words}: {codecs[0]} takes {total:,.0f} bytes per clip; nothing stands beside it."
+        return (
+            f"{words}: {codecs[0]} takes {total:,.0f} bytes per clip; no other codec was measured."
+        )
     if not clips:
-        return f"{words}: no clip was packed by all codecs, so that none is called the smallest."
+        return f"{words}: no clip was packed by all codecs, so sizes are not compared."
     means = {c: _mean([packed[c, clip] for clip in clips]) for c in codecs}
     first, second = sorted(codecs, key=means.__getitem__)[:2]
     wins = sum(packed[first, c] == min(packed[k, c] for k in codecs) for c in clips)
     return (
         f"{words}: {first} is smallest on {wins} of {_count(len(clips), 'clip')}, "
-        f"{means[first]:,.0f} bytes a file on average, {means[first] / means[second]:.2f} of "
-        f"{second}, the next."
+        f"{means[first]:,.0f} bytes per file on average, {means[first] / means[second]:.2f} times "
+        f"the size of {second}, the second smallest."
     )
+
+
+def _counted(rows: Sequence[Row]) -> str:
+    """Say which clips the means include: those that every codec packed at every target."""
+    clips = list(dict.fromkeys(r["clip"] for r in rows))
+    failed = {r["clip"] for r in rows if r.get("failure") is not None}
+    counted = [clip for clip in clips if clip not in failed]
+    if not failed:
+        return f"Every codec packed all {_count(len(clips), 'clip')}, so all count."
+    names = ", ".join(counted[:MAX_NAMES]) + (", …" if len(counted) > MAX_NAMES else "")
+    return f"Clips that every codec packed at every target: {len(counted)} ({names or 'none'})."
 
 
 def _all_have(packed: Mapping[tuple[str, str], int], codecs: Sequence[str], clip: str) -> bool:

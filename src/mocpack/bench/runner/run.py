@@ -9,9 +9,10 @@ import subprocess
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
 from os import cpu_count
@@ -20,15 +21,15 @@ from typing import Any
 
 from mocpack import _api
 from mocpack.bench.datasets import source_size
-from mocpack.bench.runner.isolated import Limits, run_apart
 from mocpack.bench.runner.measure import Setting, measure_row
 from mocpack.bench.runner.timing import inflate_speed
+from mocpack.clip import AnyClip
 from mocpack.cores import core_count
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import supported_extensions
 from mocpack.io.atomic import write_atomically
 from mocpack.units import parse_frame_range
-from mocpack.workers import LostJob
+from mocpack.workers import LostJob, run_each
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
@@ -68,13 +69,13 @@ def run_bench(
     workers: int = 1,
     frames: str | None = None,
     timed: bool = True,
-    limits: Limits = Limits(),
+    max_seconds: float | None = None,
     done: Callable[[], None] = lambda: None,
 ) -> list[Row]:
-    """Measure what is not in `out` already; return all rows in the order asked for.
+    """Measure what is not in `out` already; return all rows, by clip and setting.
 
-    Each clip has a process of its own, so that one codec's end is one row's failure; such a row
-    is tried again by the next run. `done` is called once for every row that is there.
+    Worker processes measure, so a codec that crashes or takes more than `max_seconds` fails only
+    its row; the next run tries that row again. `done` is called once per row.
     """
     out.mkdir(parents=True, exist_ok=True)
     known = _load(out / ROWS)
@@ -85,12 +86,12 @@ def run_bench(
     def key(source: Source, setting: Setting) -> str:
         return f"{stamps[source.name]}|{setting.label}|{code}"
 
-    jobs = [(source, [s for s in settings if key(source, s) not in known]) for source in sources]
-    for _ in range(sum(len(settings) - len(missing) for _, missing in jobs)):
+    jobs = [(source, s) for source in sources for s in settings if key(source, s) not in known]
+    for _ in range(len(sources) * len(settings) - len(jobs)):
         done()
-    for source, setting, found in run_apart(
-        measure_clip, jobs, workers=workers or core_count(), limits=limits
-    ):
+    workers = workers or core_count()
+    for number, found in run_each(measure, jobs, workers=workers, max_seconds=max_seconds):
+        source, setting = jobs[number]
         lost = isinstance(found, LostJob)
         row = {**(_lost_row(source, setting, found) if lost else found), "commit": commit}
         known[key(source, setting)] = row
@@ -115,19 +116,24 @@ class Source:
         return f"{self.name}|{contents:08x}|{self.frames or ''}|{self.timed}"
 
 
-def measure_clip(source: Source, settings: Sequence[Setting]) -> Iterator[Row]:
-    """Yield the rows of one clip."""
+def measure(source: Source, setting: Setting) -> Row:
+    """Return the row of one setting on one clip."""
     try:
-        clip = _api.read(source.path)
-        if source.frames is not None:
-            start, stop, _ = parse_frame_range(source.frames).indices(clip.frame_count)
-            clip = clip.frames(start, stop)
+        clip = _read_clip(source)
     except (MocpackError, OSError) as error:
-        yield from (_lost_row(source, s, LostJob(str(error))) for s in settings)
-        return
+        return _lost_row(source, setting, LostJob(str(error)))
     size = source_size(source.path)
-    for setting in settings:
-        yield measure_row(clip, setting, name=source.name, source_bytes=size, timed=source.timed)
+    return measure_row(clip, setting, name=source.name, source_bytes=size, timed=source.timed)
+
+
+@lru_cache(1)
+def _read_clip(source: Source) -> AnyClip:
+    """Read a clip; a worker measures several settings on it, one after another."""
+    clip = _api.read(source.path)
+    if source.frames is None:
+        return clip
+    start, stop, _ = parse_frame_range(source.frames).indices(clip.frame_count)
+    return clip.frames(start, stop)
 
 
 def _lost_row(source: Source, setting: Setting, lost: LostJob) -> Row:

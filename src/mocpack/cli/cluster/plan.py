@@ -25,17 +25,16 @@ def run(
     ],
     *,
     encoding: Encoding,
-    keys: options.KeyPoses = False,
     reading: Reading,
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments(), keys))
+    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments()))
     files.check_not_input(output, found.files.values())
     if not output.endswith(".jsonl"):
         raise UsageError(f"--output must end in .jsonl, got {output}")
     check_output(output, force=force)
-    plan, _ = found.plan(absolute_paths=True)
+    plan = found.plan(absolute_paths=True)
     storage.write(plan.to_bytes(), output)
     size = format_size(sum(one.size for one in plan.files))
     files.stdout().print(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from mocpack.cli import files, options
+from mocpack.cli.tables import make_table
 from mocpack.cli.terminal import print_json
 from mocpack.corpora import catalog
 from mocpack.corpora.reading import open_corpus
@@ -33,10 +33,8 @@ def run(
         print_json(rows)
         return 0
     shown = _choose_columns(table.column_names, columns)
-    out = Table(box=None, pad_edge=False, header_style="bold")
-    for name in shown:
-        numeric = any(isinstance(row[name], int | float) for row in rows)
-        out.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    text = [n for n in shown if not any(isinstance(row[n], int | float) for row in rows)]
+    out = make_table(*shown, left=text)
     for row in rows:
         out.add_row(*(_format_value(row[name]) for name in shown))
     files.stdout().print(out)

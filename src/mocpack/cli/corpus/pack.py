@@ -11,10 +11,9 @@ from mocpack.cli import files, options
 from mocpack.cli.archive import ArchiveOptions, report_archive
 from mocpack.cli.encoding import Encoding
 from mocpack.cli.pack_inputs import PackInputs, find_inputs
-from mocpack.cli.pack_parts import check_output, hashes_file, make_archive, may_write
+from mocpack.cli.pack_parts import check_output, make_archive, may_write
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import Reading
-from mocpack.corpora import pack_record
 from mocpack.corpora.engines import make_engine
 from mocpack.corpora.packing import PackOptions, RejectedFile, append, pack
 from mocpack.errors import UsageError
@@ -26,7 +25,6 @@ def run(
     *,
     encoding: Encoding,
     archive: ArchiveOptions,
-    keys: options.KeyPoses = False,
     add: Annotated[
         bool, typer.Option("--append", help="Add clips to an existing archive.")
     ] = False,
@@ -50,7 +48,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files into one archive with a catalog of its clips."""
-    packing = PackOptions(*encoding.parse(), reading.to_arguments(), keys)
+    packing = PackOptions(*encoding.parse(), reading.to_arguments())
     in_parts = resume or engine is not None
     if add and in_parts:
         raise UsageError("--append cannot be combined with --resume or --engine")
@@ -62,11 +60,8 @@ def run(
     if in_parts:
         workers = make_engine(engine or "local", workers=jobs, address=address)
         allowed = may_write(output, force=force)  # raises before files are hashed
-        known = [pack_record.record_path(output), hashes_file(output)]
-        plan, hashes = found.plan(known, absolute_paths=engine == "ray")
-        rejected, kept = make_archive(
-            plan, output, ending, may_write=allowed, engine=workers, hashes=hashes
-        )
+        plan = found.plan(absolute_paths=engine == "ray")
+        rejected, kept = make_archive(plan, output, ending, may_write=allowed, engine=workers)
     else:
         rejected = _pack_at_once(found, output, ending, add=add, workers=jobs, force=force)
     return report_archive(

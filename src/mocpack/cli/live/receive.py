@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 import typer
 
 from mocpack.cli import files, options
-from mocpack.cli.live.access import load_certificate, read_token
+from mocpack.cli.live.access import Access
 from mocpack.cli.live.interrupts import run_until_interrupted
 from mocpack.cli.live.recorder import PacketWriter, Recorder
 from mocpack.cli.terminal import print_error
@@ -24,8 +24,6 @@ from mocpack.live.player import Player
 from mocpack.live.receiver import DEFAULT_PATIENCE, Pose
 from mocpack.live.udp import watch_udp
 from mocpack.live.udp_stage import is_stage, watch_udp_stage
-
-PIPE = "-"
 
 
 def run(
@@ -57,36 +55,25 @@ def run(
             help="Compress the recording to this maximum error, like 1mm; default: no further loss."
         ),
     ] = None,
-    token_file: Annotated[
-        str | None, typer.Option(help="Read the access token from this file.")
-    ] = None,
-    ca: Annotated[
-        str | None,
-        typer.Option(
-            help="Trust this certificate (PEM), for a relay with a certificate of your own."
-        ),
-    ] = None,
-    plain_udp: Annotated[
-        bool, typer.Option("--plain-udp", help="Allow unencrypted UDP to other machines.")
-    ] = False,
+    *,
+    access: Access,
     seconds: Annotated[
         float | None, typer.Option(help="Stop after this many seconds.", hidden=True)
     ] = None,
     force: options.Force = False,
 ) -> int:
     """Record a live session to a file, or pass it on to another program."""
-    role = "watch" if output == PIPE or "://" in output else "record"
-    token = read_token(token_file)
+    role = "watch" if output == files.PIPE or "://" in output else "record"
+    token, plain = access.read_token(), access.plain_udp
     behind = _parse_delay(delay)
     patience = 1 if role == "watch" and behind == 0 else DEFAULT_PATIENCE
     if source.startswith("udp://") and is_stage(source):
-        events = watch_udp_stage(source, token=token, role=role, patience=patience, plain=plain_udp)
+        events = watch_udp_stage(source, token=token, role=role, patience=patience, plain=plain)
     elif source.startswith("udp://"):
-        events = watch_udp(source, patience=patience, plain=plain_udp)
+        events = watch_udp(source, patience=patience, plain=plain)
     elif source.startswith(("ws://", "wss://")):
-        events = watch(
-            source, token=token, role=role, tls=load_certificate(ca), on_retry=print_error
-        )
+        tls = access.load_certificate()
+        events = watch(source, token=token, role=role, tls=tls, on_retry=print_error)
     else:
         raise UsageError(f"the stage must be a ws://, wss:// or udp:// address, got {source}")
     if role == "watch":
@@ -165,7 +152,7 @@ class LineSink:
 
 
 def _open_sink(output: str) -> Sink:
-    if output == PIPE:
+    if output == files.PIPE:
         return LineSink()
     if output.startswith("vmc://"):
         return VmcSink(output)

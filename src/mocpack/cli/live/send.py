@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,17 +13,16 @@ import typer
 
 import mocpack
 from mocpack.cli import files, options
-from mocpack.cli.live.access import load_certificate, read_token
+from mocpack.cli.live.access import Access
+from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
 from mocpack.live import RateControl, Sender
-from mocpack.live.client import send_frames
+from mocpack.live.client import Frame, send_frames
 from mocpack.live.sources import ClipSource, LineSource, Source, open_source
 from mocpack.live.udp import send_frames_udp
 from mocpack.live.udp_stage import is_stage, send_frames_udp_stage
 from mocpack.units import parse_bandwidth, parse_frame_range, parse_length_argument
-
-PIPE = "-"
 
 
 def run(
@@ -48,22 +48,10 @@ def run(
             help="Let --bitrate raise the error to this limit before it drops bone twist."
         ),
     ] = "20mm",
-    token_file: Annotated[
-        str | None, typer.Option(help="Read the access token from this file.")
-    ] = None,
-    ca: Annotated[
-        str | None,
-        typer.Option(
-            help="Trust this certificate (PEM), for a relay with a certificate of your own."
-        ),
-    ] = None,
-    plain_udp: Annotated[
-        bool, typer.Option("--plain-udp", help="Allow unencrypted UDP to other machines.")
-    ] = False,
+    *,
+    access: Access,
     frames: options.Frames = None,
-    unit: options.Unit = None,
-    skeleton: options.SkeletonFile = None,
-    allow_outside: options.AllowOutside = False,
+    reading: SourceOptions,
 ) -> int:
     """Send a motion file or a live stream to a relay."""
     bound = parse_length_argument("max_error", max_error)
@@ -72,10 +60,9 @@ def run(
         rate_control = RateControl(
             parse_bandwidth(bitrate), parse_length_argument("coarsest", coarsest)
         )
-    reading = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
-    opened = _open(source, speed, loop, frames, reading)
+    opened = _open(source, speed, loop, frames, reading.to_arguments())
     with suppress(KeyboardInterrupt):
-        sent = asyncio.run(_send(opened, to, bound, rate_control, token_file, ca, plain_udp))
+        sent = asyncio.run(_send(opened, to, bound, rate_control, access))
         files.stderr().print(f"sent {sent} frames to {to}")
     return 0
 
@@ -87,7 +74,7 @@ def _open(
     frames: str | None,
     reading: dict[str, Any],
 ) -> Source:
-    if source == PIPE:
+    if source == files.PIPE:
         return LineSource(sys.stdin)
     if "://" in source:
         return open_source(source)
@@ -103,28 +90,35 @@ def _open(
     return ClipSource(clip, speed, loop=loop)
 
 
+async def _announce(frames: AsyncIterator[Frame], to: str) -> AsyncIterator[Frame]:
+    """Yield the frames; print a line when the first is sent, after the connection is open."""
+    is_first = True
+    async for frame in frames:
+        if is_first:
+            files.stderr().print(f"sending to {to}; press Ctrl-C to stop")
+        is_first = False
+        yield frame
+
+
 async def _send(
     source: Source,
     to: str,
     bound: float,
     rate_control: RateControl | None,
-    token_file: str | None,
-    ca: str | None,
-    plain_udp: bool,
+    access: Access,
 ) -> int:
     try:
         header = await source.header()
         sender = Sender(header, bound, rate_control=rate_control)
-        moving = source.frames(header)
-        token = read_token(token_file)
+        moving = _announce(source.frames(header), to)
+        token, plain = access.read_token(), access.plain_udp
         if to.startswith("udp://") and is_stage(to):
-            return await send_frames_udp_stage(to, sender, moving, token=token, plain=plain_udp)
+            return await send_frames_udp_stage(to, sender, moving, token=token, plain=plain)
         if to.startswith("udp://"):
-            return await send_frames_udp(to, sender, moving, plain=plain_udp)
+            return await send_frames_udp(to, sender, moving, plain=plain)
         if not to.startswith(("ws://", "wss://")):
             raise UsageError(f"--to must be a ws://, wss:// or udp:// address, got {to}")
-        return await send_frames(
-            to, sender, moving, token=token, tls=load_certificate(ca), on_retry=print_error
-        )
+        tls = access.load_certificate()
+        return await send_frames(to, sender, moving, token=token, tls=tls, on_retry=print_error)
     finally:
         source.close()

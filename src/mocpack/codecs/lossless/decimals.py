@@ -21,9 +21,7 @@ MAX_BINARY_EXPONENT = 960  # of a column's binary scale
 BY_ULPS = MAX_DIGITS + 1  # instead of a number of further digits
 POWERS = 10.0 ** np.arange(MAX_DIGITS + 1)
 WHOLE_POWERS = 10 ** np.arange(16, dtype=np.int64)
-RARE_RATIO = (
-    64  # a decade with fewer than one in this many numbers does not decide a column's digits
-)
+RARE_RATIO = 64  # a decade with fewer than 1/64 of the numbers does not decide a column's digits
 
 
 @dataclass(frozen=True)

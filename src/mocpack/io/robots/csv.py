@@ -3,7 +3,7 @@
 The layout of LAFAN1 motions retargeted to Unitree's robots: no header, meters and radians,
 quaternion
 (x, y, z, w), angles in the order of the URDF's joints, 30 frames per second. With a header, columns
-are matched by name.
+are matched by name. `bones_seed` reads tables with the header of that dataset.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError
+from mocpack.errors import CorruptionError, UsageError
+from mocpack.io.robots import bones_seed
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
     build_clip,
@@ -43,6 +44,10 @@ def read(
     """Read a robot motion table; `unit` is the length of one unit of its positions in meters."""
     header, numbers = _parse_table(data)
     what = "the table"
+    if header is not None and bones_seed.is_header(header):
+        if quaternion is not None:
+            raise UsageError("the table has Euler angles, so it takes no order of quaternions")
+        return bones_seed.read_columns(robot, header, numbers, unit=unit, fps=fps)
     if header is None:
         positions, quaternions, angles = split_root(robot, numbers, what)
         columns = match_columns_by_count(robot, angles.shape[1], what)

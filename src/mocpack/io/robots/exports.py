@@ -15,7 +15,7 @@ from mocpack.arrays import F64
 from mocpack.clip import MAX_QUIET_ANGLE_RAD, AnyClip, Clip
 from mocpack.errors import HingeWarning, UnsupportedClipError, UsageError
 from mocpack.io import npz
-from mocpack.io.robots import csv, torch_file, tracking_npz
+from mocpack.io.robots import bones_seed, csv, torch_file, tracking_npz
 from mocpack.io.robots.kinematics import RobotMotion, robot_motion
 from mocpack.io.robots.orders import (
     bodies_breadth_first,
@@ -111,6 +111,9 @@ DIALECTS = {
     "qpos": Dialect((".npz",), _write_qpos, "MuJoCo's positions"),
     "csv": Dialect(
         (".csv",), _write_csv, "root and angles as text, in the order of the robot's file"
+    ),
+    "bones-seed": Dialect(
+        (".csv",), bones_seed.write, "root and angles in centimeters and degrees, with a header"
     ),
 }
 

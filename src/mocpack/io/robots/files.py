@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from mocpack.errors import FormatError
+from mocpack.errors import FormatError, name_errors
 from mocpack.io.external_files import find_external_file, read_external_file
 from mocpack.io.robots import mjcf, urdf
 from mocpack.io.robots.model import Robot
@@ -37,7 +37,7 @@ def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
         return read_external_file(path, name, allow_outside=allow_outside, limit=MAX_BYTES)
 
     opened.append(path)
-    try:
+    with name_errors(f"robot {path}"):
         top = parse(_read_limited(path))
         if top.tag == "robot":
             return urdf.read(top)
@@ -46,8 +46,6 @@ def _read(path: Path, opened: list[Path], *, allow_outside: bool) -> Robot:
         raise FormatError(
             f"root element must be <robot> (URDF) or <mujoco> (MJCF), got <{top.tag[:40]}>"
         )
-    except FormatError as error:
-        raise type(error)(f"robot {path}: {error}") from error
 
 
 def _read_limited(path: Path) -> bytes:

@@ -1,8 +1,7 @@
 """Compute what training reads besides angles: poses and velocities of all bodies.
 
 They follow from the angles, as in a simulator. Velocities of joints and root are central
-differences;
-body velocities follow from them.
+differences; body velocities follow from them.
 """
 
 from __future__ import annotations

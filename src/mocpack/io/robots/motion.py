@@ -204,9 +204,10 @@ def _median_up(turns: F64) -> float:
 
 
 def _strip_suffixes(name: str) -> str:
-    for ending in NAME_SUFFIXES:
-        name = name.removesuffix(ending)
-    return name.strip().lower()
+    name = name.strip().lower()
+    while name.endswith(NAME_SUFFIXES):  # left_knee_joint_dof has two
+        name = name[: -max(len(s) for s in NAME_SUFFIXES if name.endswith(s))]
+    return name
 
 
 def list_names(names: Sequence[str]) -> str:

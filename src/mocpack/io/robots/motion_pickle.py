@@ -7,8 +7,7 @@
 | ProtoMotions | the first body | ``dof_pos`` | ``rigid_body_pos``, ``rigid_body_rot`` |
 
 Quaternions are (x, y, z, w). Angles are in MuJoCo's order, or in that of ``joint_names`` or
-``dof_names``.
-A pickle may hold several motions by name.
+``dof_names``. A pickle may hold several motions by name.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 A pickle is a program. This reader executes only the instructions that build numbers, texts, lists,
 dicts and arrays, and names everything else in an error. It reads plain pickles, joblib files and
 PyTorch files. The process has limits on memory and time, because a few bytes of a pickle can
-describe
-values of any size, and comparing or hashing them can take any time.
+describe values of any size, and comparing or hashing them can take any time.
 
 The response is `value`, JSON with these objects for what JSON does not have:
 

@@ -1,8 +1,7 @@
 """MuJoCo's generalized positions (qpos): root, ball joints and angles of a frame in one row.
 
 In the order of MuJoCo's joints, depth first: a free root has a position and a quaternion (w, x, y,
-z),
-a ball joint a quaternion, a hinge an angle, a slide a distance.
+z), a ball joint a quaternion, a hinge an angle, a slide a distance.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """URDF, the robot format of ROS: links and joints.
 
 Angles are in the order of the joints in the file, as in motions retargeted to the robot. Links
-fixed
-to others become bone ends.
+fixed to others become bone ends.
 """
 
 from __future__ import annotations

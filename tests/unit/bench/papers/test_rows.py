@@ -2,8 +2,8 @@
 
 import pytest
 
-from mocpack.bench.papers.rows import claims_table, row_verdict, timings_table
-from mocpack.bench.papers.verdicts import Timing, compare, judge_claim
+from mocpack.bench.papers.rows import claims_table, row_verdict, timing_rows
+from mocpack.bench.papers.verdicts import Results, Timing, compare, judge_claim, write_results
 
 
 def sizes(*ours, printed="10"):
@@ -33,18 +33,30 @@ def test_a_row_counts_the_lines_of_other_verdicts_and_gives_the_range_of_ratios(
 
 
 def test_many_numbers_become_a_range():
-    (row,) = claims_table(sizes(*range(7, 17))).splitlines()[2:]
-    assert "| 10 | 7 to 16 |" in row
+    (row,) = claims_table(sizes(*range(7, 18))).splitlines()[2:]
+    assert "| 10 | 7 to 17 |" in row
+
+
+def test_up_to_ten_numbers_are_listed_by_fives():
+    (row,) = claims_table(sizes(*range(7, 14))).splitlines()[2:]
+    assert "| 10 | 7/8/9/10/11 12/13 |" in row
 
 
 def test_statements_are_counted():
-    lines = [judge_claim("Figure 7", "falls", str(n), "falls", f"r {n}", n > 0) for n in range(3)]
+    lines = [judge_claim("Figure 7", "falls", str(n), "falls", f"r {n}", n > 0) for n in range(4)]
     (row,) = claims_table(lines).splitlines()[2:]
-    assert "| falls | – | holds in 2 of 3 | reproduced (2; 1 worse) |" in row
+    assert "| falls | – | holds in 3 of 4 | reproduced (3; 1 worse) |" in row
 
 
-def test_timings_have_no_verdict():
+def test_a_few_statements_are_listed():
+    lines = [judge_claim("Section 5", "jog", p, p, f"{p}!", False) for p in ("it grows", "no")]
+    (row,) = claims_table(lines).splitlines()[2:]
+    assert "| it grows; no | – | it grows!; no! | worse |" in row
+
+
+def test_timings_have_no_verdict(tmp_path):
     times = [
         Timing("Table 2", "decode, ms", name, "30", ours) for name, ours in (("a", "1"), ("b", "2"))
     ]
-    assert timings_table(times).splitlines()[2] == "| Table 2 | decode, ms | 30 | 1/2 |"
+    write_results(Results([], times), tmp_path)
+    assert timing_rows(tmp_path) == [["Table 2: decode, ms", "30", "1/2"]]

@@ -6,6 +6,7 @@ from mocpack.bench.papers.verdicts import (
     NONE,
     TOLERANCES,
     Line,
+    Results,
     Timing,
     compare,
     count_kinds,
@@ -91,7 +92,7 @@ def test_lines_and_timings_come_back_from_their_files(tmp_path):
         Line("x", "ü", "y", "–", "1 | 2", NONE, "better", "so"),
     ]
     timings = [Timing("Table 2", "decode, ms", "x", "30", "2")]
-    write_results(lines, timings, tmp_path)
+    write_results(Results(lines, timings), tmp_path)
     assert read_lines(tmp_path) == lines
     assert read_timings(tmp_path) == timings
     assert count_kinds(lines)["better"] == 1

@@ -12,13 +12,13 @@ import robots
 from mocpack.bench.datasets import COMMITTED
 from mocpack.bench.peers.table import PEERS, parse_any_codec
 from mocpack.bench.runner import run as bench_run
-from mocpack.bench.runner.isolated import LostJob
 from mocpack.bench.runner.measure import Setting, measure_row, parse_targets
 from mocpack.bench.runner.run import find_clips, run_bench, write_tables
 from mocpack.clip import measure_error
 from mocpack.errors import UnknownCodecError, UsageError
 from mocpack.robots import read_robot
 from mocpack.testing import walk
+from mocpack.workers import LostJob
 from naming import names, naming
 
 
@@ -50,10 +50,10 @@ def test_a_second_run_measures_nothing_again(clip_file, tmp_path, monkeypatch):
     first = run_bench([clip_file], settings, tmp_path / "out")
 
     def no_work(_, jobs, **__):
-        assert not any(items for _, items in jobs)
+        assert not jobs
         return iter(())
 
-    monkeypatch.setattr(bench_run, "run_apart", no_work)
+    monkeypatch.setattr(bench_run, "run_each", no_work)
     assert run_bench([clip_file], settings, tmp_path / "out") == first
 
 
@@ -68,9 +68,9 @@ def test_changed_code_or_a_changed_clip_is_measured_again(clip_file, tmp_path, m
 
 def test_a_row_that_is_lost_has_failed_and_says_why(clip_file, tmp_path, monkeypatch):
     def lose(_, jobs, **__):
-        return ((s, item, LostJob("out of time")) for s, items in jobs for item in items)
+        return ((number, LostJob("out of time")) for number in range(len(jobs)))
 
-    monkeypatch.setattr(bench_run, "run_apart", lose)
+    monkeypatch.setattr(bench_run, "run_each", lose)
     row = run_bench([clip_file], [Setting("raw", ("ratio", "2"))], tmp_path)[0]
     assert row["failure"] == "out of time"
     assert (row["clip"], row["target"]) == ("walk", "ratio=2")
@@ -134,7 +134,7 @@ def test_no_clips_is_a_sentence(tmp_path):
 
 def test_a_clip_of_the_repository_is_held_against_its_original_file():
     source = bench_run.Source(COMMITTED / "cmu" / "02_03.mocp", "02_03", "1:30", False)
-    (row,) = bench_run.measure_clip(source, [Setting("raw", None)])
+    row = bench_run.measure(source, Setting("raw", None))
     assert row["ratio_source"] * row["file_bytes"] == pytest.approx(135_012)  # the BVH's bytes
 
 

@@ -10,9 +10,10 @@ from mocpack.codec import Payload
 from mocpack.codecs.keysine.codec import Keysine
 from mocpack.corpora.features import window_plan
 from mocpack.errors import CorruptionError, TruncatedError
-from mocpack.testing import take, walk
+from mocpack.testing import walk
 from naming import naming
 from robots import hinged_motion, hinged_skeleton
+from takes import take
 
 PLAIN = ("quaternion", "translations")
 

@@ -1,5 +1,3 @@
-import csv
-
 import pytest
 
 from mocpack.papers.beaudoin.codec.pca import Pca
@@ -10,7 +8,6 @@ from mocpack.papers.beaudoin.tables.eps_x_curves import (
     error_at,
     of,
     size_at,
-    write_points,
 )
 from mocpack.testing import walk
 
@@ -44,10 +41,3 @@ def test_a_curve_turns_the_knob_of_the_codec(codec):
     grows = codec.quality.grows
     assert (found[1].eps_x - found[0].eps_x) * grows > 0
     assert found[0].ratio == pytest.approx(4 * 30 * 66 / found[0].size)
-
-
-def test_points_are_written_for_others_to_read(tmp_path):
-    write_points(POINTS, tmp_path / "points.csv")
-    rows = list(csv.DictReader((tmp_path / "points.csv").read_text().splitlines()))
-    assert rows[1]["bytes"] == "250"
-    assert rows[1]["foot_skate_cm_s"] == "3.5"

@@ -5,13 +5,12 @@ import pytest
 from mocpack.bench.datasets import COMMITTED, require_clip
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
 from mocpack.papers.chattopadhyay.codec.segments import paper_size, size_model
-from mocpack.papers.chattopadhyay.tables import energy_lines as bap_energy
 from mocpack.papers.chattopadhyay.tables import figures as bap_figures
 from mocpack.papers.chattopadhyay.tables import reproduce as paper_001
 from mocpack.papers.chattopadhyay.tables.coding import KB
 from mocpack.papers.chattopadhyay.tables.lines import table_lines
 from mocpack.papers.chattopadhyay.tables.motions import MOTIONS, Source
-from mocpack.papers.chattopadhyay.tables.results import LITERAL, make, search, share_left
+from mocpack.papers.chattopadhyay.tables.results import LITERAL, make, search, share_left, to_row
 from mocpack.testing import walk
 from naming import names
 
@@ -30,7 +29,9 @@ def test_indexed_sizes_are_the_papers_where_the_columns_are(name):
     clip = Source(motion, "amc", require_clip(f"asfamc/{motion.clip}", COMMITTED)).clip()
     assert clip.skeleton.channel_count == 62
     codec = BapIndex(FDF=1, n_d=-(-(motion.frames - 1) // motion.segments))
-    every_column = paper_001._with_still_columns(codec, clip)
+    # with an index for every channel of the source, as the paper has
+    layout = codec.row_layout(clip.skeleton.channel_count)
+    every_column = paper_size(size_model(clip.frame_count, layout), clip.frame_count, layout)
     assert every_column / KB == pytest.approx(motion.indexed_kb, rel=0.005)
     # the two that do not move cost us a float each
     spared = every_column - codec.paper_size(codec.encode(clip), clip.header)
@@ -72,14 +73,14 @@ def made(jog):
 def test_every_printed_number_has_a_line(made):
     lines = table_lines([made])
     jogs = [line for line in lines if line.what.startswith("jog (bvh)")]
-    # Table 1: three sizes, three ratios and the share; section 3.2: one; Table 2: six numbers
-    assert len(jogs) == 3 + 3 + 1 + 1 + 6
+    # Table 1: three sizes, three ratios and the share; section 3.2: one; Table 2: five numbers
+    assert len(jogs) == 3 + 3 + 1 + 1 + 5
     (share,) = [line for line in jogs if line.printed == "49"]
     assert share.verdict == "worse"
-    (energies,) = [line for line in lines if names(line.claim, "equation 11")]
-    assert names(energies.literal, "60 of 60")
-    (bounds,) = [line for line in lines if names(line.claim, "jog: T, bytes")]
+    bounds, larger, energies = [line for line in lines if line.where == "Equations 3–11"]
     assert bounds.literal == bounds.printed
+    assert names(larger.literal, "b = 13")
+    assert names(energies.literal, "60 of 60")
 
 
 def test_sizes_for_62_columns_are_formulas_beside_the_real_payload(made):
@@ -94,16 +95,16 @@ def test_sizes_for_62_columns_are_formulas_beside_the_real_payload(made):
 
 
 def test_decoding_times_stand_beside_the_printed_gigacycles(made):
-    times = paper_001._decoder_timings([made], {made.source.title: [1000.0, 2000.0, 3e4, 4e4]})
-    assert [(t.printed, t.ours) for t in times] == [("0.65", "5.44"), ("0", "0.136")]
+    mpeg4, look_up = paper_001.decoder_timings(made.source)
+    assert (mpeg4.printed, look_up.printed) == ("0.65", "0")
+    assert float(look_up.ours) < float(mpeg4.ours)
 
 
-def test_the_tables_print_all_shares_beside_ours(made):
-    table = paper_001.shares_table([made])
-    ours, figure4 = (round(100 * made.shares[reading]) for reading in ("text", "figure4"))
-    assert f"| jog (bvh) | 49 | {ours} | {figure4} |" in table
-    assert made.strayed["figure4"] > 10 * made.strayed["text"]
-    assert "unexplained" in table
+def test_all_numbers_of_a_motion_are_in_its_row(made):
+    row = to_row(made)
+    assert row["motion"] == "jog (bvh)"
+    assert row["indexed_real"] == made.indexed.real
+    assert row["strayed_figure4"] > 10 * row["strayed_text"]
 
 
 @pytest.fixture(scope="module")
@@ -128,31 +129,7 @@ def test_the_least_error_falls_as_more_of_the_original_is_allowed(surface):
     assert surface.sizes[surface.fixed.index(f), surface.rows.index(n)] <= 0.87 * surface.original
 
 
-def test_figures_are_drawn_with_their_numbers_beside_them(surface, tmp_path):
-    bap_figures.write_figures(surface, [surface, surface], tmp_path)
-    for figure in (5, 6, 7):
-        assert (tmp_path / f"paper-001-figure-{figure}.png").read_bytes()[1:4] == b"PNG"
-    rows = (tmp_path / "paper-001-surfaces.csv").read_text().splitlines()
-    assert len(rows) == 1 + 3 * surface.sizes.size
+def test_the_figures_have_lines_and_rows(surface):
+    assert len(bap_figures.surface_rows(surface)) == surface.sizes.size
     lines = bap_figures.figure_lines(surface, [surface])
-    assert {line.where for line in lines} == {
-        "Figures 5 and 7", "Figure 6", "Figure 7", "Section 5.1.1", "Section 5.2",
-    }  # fmt: skip
-
-
-def test_at_equal_error_what_is_received_costs_by_its_bytes(jog):
-    index, sparse = bap_energy.compare_codecs("jog", jog.clip())
-    assert (index.codec, sparse.codec) == ("bap-index", "bap-sparse")
-    assert index.error < sparse.error
-    for one in (index, sparse):
-        assert one.keysine.size < one.bap.size  # at the same largest error
-        # 1.248 W more than asleep, for as long as it takes
-        assert one.bap.joules(128e3) - one.bap.joules(None) == pytest.approx(
-            1.248 * 8 * one.bap.size / 128e3
-        )
-        assert one.bap.joules(128e3) > one.keysine.joules(128e3)
-        if one.break_even is not None:
-            assert one.look_up.joules(one.break_even) == pytest.approx(
-                one.keysine.joules(one.break_even)
-            )
-    assert bap_energy.energy_table([index, sparse]).count("\n") == 3
+    assert [line.where for line in lines] == ["Figures 5–7"] * 5 + ["Section 5"] * 2

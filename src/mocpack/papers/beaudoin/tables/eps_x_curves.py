@@ -1,15 +1,11 @@
-"""Size against eps_x: clips encoded at several settings, and what lies between the points."""
+"""Size against eps_x: clips encoded at several settings, interpolated between them."""
 
 from __future__ import annotations
 
-import csv
-import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-import numpy as np
-
+from mocpack.bench.papers.measuring import interpolate_log, report_progress
 from mocpack.clip import Clip
 from mocpack.codec import Codec
 from mocpack.metrics import measure
@@ -50,50 +46,29 @@ def curve(
     knobs: Iterable[float],
     metric: str | None = None,
 ) -> list[Point]:
-    """Encode a clip at several settings of its knob, measured as it aims unless said otherwise."""
+    """Encode a clip at several settings; the default metric is the one that the codec minimizes."""
     quality = codec.quality
     assert quality is not None
-    felt = str(metric or getattr(codec, "metric", "eps_x_cm"))
+    by = str(metric or getattr(codec, "metric", "eps_x_cm"))
     found = []
     for knob in knobs:
         value = int(knob) if quality.integer else float(knob)
-        made = point(name, clip, technique, replace(codec, **{quality.field: value}), knob, felt)
+        made = point(name, clip, technique, replace(codec, **{quality.field: value}), knob, by)
         found.append(made)
-        print(f"  {name} {technique} {knob}: {made.size} B, {made.eps_x:.3f} cm", file=sys.stderr)
+        report_progress(f"{name} {technique} {knob}: {made.size} B, {made.eps_x:.3f} cm")
     return found
 
 
 def size_at(points: Sequence[Point], eps_x: float) -> float | None:
     """Return the size in bytes at that error, log-log between its neighbors; None outside."""
-    found = sorted(points, key=lambda p: p.eps_x)
-    errors = [p.eps_x for p in found]
-    if not found or not errors[0] <= eps_x <= errors[-1]:
-        return None
-    sizes = [p.size for p in found]
-    return float(np.exp(np.interp(np.log(eps_x), np.log(errors), np.log(sizes))))
+    return interpolate_log(eps_x, [(p.eps_x, p.size) for p in points])
 
 
 def error_at(points: Sequence[Point], ratio: float) -> float | None:
     """Return eps_x at that compression ratio, log-log between its neighbors; None outside."""
-    found = sorted(points, key=lambda p: p.ratio)
-    ratios = [p.ratio for p in found]
-    if not ratios[0] <= ratio <= ratios[-1]:
-        return None
-    errors = np.log([p.eps_x for p in found])
-    return float(np.exp(np.interp(np.log(ratio), np.log(ratios), errors)))
+    return interpolate_log(ratio, [(p.ratio, p.eps_x) for p in points])
 
 
 def of(points: Sequence[Point], clip: str, technique: str) -> list[Point]:
     """Return the points of one clip and technique."""
     return [p for p in points if p.clip == clip and p.technique == technique]
-
-
-def write_points(points: Sequence[Point], path: Path) -> None:
-    """Write points as CSV, the errors with five digits."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ["clip", "technique", "knob", "bytes", "ratio", "eps_x_cm", "foot_skate_cm_s"]
-        )
-        for p in points:
-            writer.writerow([f"{v:.5g}" if isinstance(v, float) else v for v in astuple(p)])

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-from rich.progress import track
-
+from mocpack.bench.papers.measuring import map_parallel
 from mocpack.clip import Clip
 from mocpack.metrics.papers import displacement_error
 from mocpack.metrics.position import distances
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex
 from mocpack.papers.chattopadhyay.codec.columns import LENGTH_UNIT
-from mocpack.workers import worker_pool
 
 KB = 1024
-TOGETHER = 64  # settings that go to a process at a time
 
 
 @dataclass(frozen=True)
 class Coded:
-    """What a codec made of a clip: bytes as the paper counts and as they are, and DEF."""
+    """A coded clip: bytes as the paper counts them, real bytes, and DEF."""
 
     counted: int
     real: int
@@ -37,18 +33,9 @@ def code(codec: BapIndex, clip: Clip) -> Coded:
 
 
 def code_all(codecs: Sequence[BapIndex], clip: Clip, title: str) -> list[Coded]:
-    """Code a clip with many settings, on all cores, under a bar with a title."""
-    with worker_pool(0, initializer=_share, initargs=(clip,)) as pool:
-        coded = pool.map(_code_shared, codecs, chunksize=TOGETHER)
-        return list(track(coded, title, len(codecs), console=Console(stderr=True)))
+    """Code a clip with many settings, on all cores, under a progress bar with a title."""
+    return map_parallel(_code, clip, codecs, title)
 
 
-_SHARED: list[Clip] = []  # the clip of a worker process, so that it is sent once
-
-
-def _share(clip: Clip) -> None:
-    _SHARED[:] = [clip]
-
-
-def _code_shared(codec: BapIndex) -> Coded:
-    return code(codec, _SHARED[0])
+def _code(clip: Clip, codec: BapIndex) -> Coded:
+    return code(codec, clip)

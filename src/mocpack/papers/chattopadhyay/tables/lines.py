@@ -15,21 +15,22 @@ from mocpack.papers.chattopadhyay import energy
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex
 from mocpack.papers.chattopadhyay.codec.segments import paper_size, size_model
 from mocpack.papers.chattopadhyay.tables.coding import KB
-from mocpack.papers.chattopadhyay.tables.motions import MOTIONS, ORIGINAL_KB, PAPER_COLUMNS, Motion
+from mocpack.papers.chattopadhyay.tables.motions import MOTIONS, PAPER_COLUMNS, Motion
 from mocpack.papers.chattopadhyay.tables.results import LITERAL, Made
 from mocpack.units import parse_bandwidth
 
 BANDWIDTHS = ("128kbps", "1Mbps", "4Mbps")
-SHARES_UNEXPLAINED = "no reading of the sparsing rule gives all ten printed shares"
+EQUATIONS = "Equations 3–11"
+BY_HAND = "jog: bounds of T, T above the original; energies from printed sizes"
+SHARES_UNEXPLAINED = "no reading of the rule gives all ten"
 
 
-def table_lines(made: Sequence[Made]) -> list[Line]:
+def table_lines(chosen: Sequence[Made]) -> list[Line]:
     """Return one line per number of both tables, and per claim of sections 3 and 5."""
-    chosen = choose_sources(made)
     lines = [line for one in chosen for line in _table_1_lines(one)]
     lines += _share_lines(chosen)
     lines += [line for one in chosen for line in _table_2_lines(one)]
-    return [*lines, _energy_line(), *_section_lines(chosen)]
+    return [*lines, *_averaging_lines(chosen), *_equation_lines()]
 
 
 def choose_sources(made: Sequence[Made]) -> list[Made]:
@@ -54,12 +55,12 @@ def _table_1_lines(made: Made) -> Iterator[Line]:
     layout = replace(LITERAL, FDF=1, n_d=motion.rows).row_layout(PAPER_COLUMNS)
     indexed = paper_size(size_model(motion.frames, layout), motion.frames, layout)
     yield note_formula(
-        where, "indexed, KB (62 columns by formula; real payload)", name,
+        where, "indexed, KB (formula; real)", name,
         f"{motion.indexed_kb:g}", _kb(indexed), _kb(made.indexed.real),
     )  # fmt: skip
     left = (1 - made.shares["text"]) * (PAPER_COLUMNS - 1) * (motion.frames - 1)
     yield note_formula(
-        where, "sparsed, KB (62 columns by formula; real payload)", name,
+        where, "sparsed, KB (formula; real)", name,
         f"{motion.sparsed_kb:g}", _kb(indexed - left), _kb(made.sparsed.real),
     )  # fmt: skip
     scale = PAPER_COLUMNS / made.columns
@@ -68,21 +69,23 @@ def _table_1_lines(made: Made) -> Iterator[Line]:
     for k, ((a, b), (c, d)) in enumerate(zip(by_formula, real, strict=True)):
         printed = 100 * motion.sparsed_mj[k] / motion.mpeg4_mj[k]
         yield note_formula(
-            where, "energy of sparsed relative to MPEG-4, % (by formula; of real sizes)",
+            where, "energy of sparsed to MPEG-4, % (formula; real)",
             f"{name} at {BANDWIDTHS[k]}", f"{printed:.1f}",
             f"{100 * b / a:.1f}", f"{100 * d / c:.1f}",
         )  # fmt: skip
 
 
-def _size_line(where: str, claim: str, made: Made, size: int, printed: float) -> Line:
+def _size_line(
+    where: str, claim: str, made: Made, size: int, printed: float, which: str = ""
+) -> Line:
     """Return the line of a size: of a BVH scaled to 62 columns, which is a formula."""
-    name = made.source.title
+    name = made.source.title + which
     if made.source.form == "bvh":
         scaled = size * PAPER_COLUMNS / made.columns
         return note_formula(where, claim, name, f"{printed:g}", _kb(scaled), _kb(size))
     return compare(
         where, claim, name, f"{printed:g}", literal=size / KB, kind="size", form=".2f",
-        why="our arithmetic coder; AMC text has fewer digits than float32",
+        why="AMC text has few digits",
     )  # fmt: skip
 
 
@@ -98,12 +101,11 @@ def _energy_line() -> Line:
         for ours, printed, unsure in _printed_energies(motion)
     ]
     found = f"{sum(right)} of {len(right)} to rounding"
-    claim = "energies by equation 11 from the printed sizes"
-    return note_formula("Table 1", claim, "all motions", f"{len(right)}", found)
+    return note_formula(EQUATIONS, BY_HAND, "energies of Table 1", f"{len(right)} energies", found)
 
 
 def _printed_energies(motion: Motion) -> Iterator[tuple[float, float, float]]:
-    """Return each energy as ours, as printed, and what the rounding of its size makes unsure."""
+    """Yield each energy: ours, as printed, and the tolerance that rounding its size causes."""
     sizes = KB * motion.mpeg4_kb, KB * motion.sparsed_kb
     for k, (a, b) in enumerate(energies(*sizes, motion)):
         bandwidth = parse_bandwidth(BANDWIDTHS[k], kilo=energy.PAPER_KILO)
@@ -115,7 +117,7 @@ def _printed_energies(motion: Motion) -> Iterator[tuple[float, float, float]]:
 def _share_lines(chosen: Sequence[Made]) -> Iterator[Line]:
     for one in chosen:
         yield compare(
-            "Table 1", "indices that sparsing leaves, implied by the sizes, %", one.source.title,
+            "Table 1", "indices that sparsing leaves, %", one.source.title,
             f"{100 * one.source.motion.share:.0f}", literal=100 * one.shares["text"],
             kind="share", form=".0f", less_is_better=None, why=SHARES_UNEXPLAINED,
         )  # fmt: skip
@@ -123,49 +125,47 @@ def _share_lines(chosen: Sequence[Made]) -> Iterator[Line]:
 
 def _table_2_lines(made: Made) -> Iterator[Line]:
     motion, where, name = made.source.motion, "Table 2", made.source.title
-    yield note_formula(
-        where, "original, KB (4 · 62 · frames; real)", name, f"{ORIGINAL_KB[motion.name]}",
-        _kb(4 * PAPER_COLUMNS * motion.frames), _kb(made.original),
-    )  # fmt: skip
     yield compare(
-        where, "f, size of MPEG-4 relative to the original, %", name,
+        where, "f, MPEG-4 to original, %", name,
         f"{100 * motion.fraction:.0f}", literal=100 * made.mpeg4 / made.original,
-        kind="share", form=".0f", less_is_better=None, why="the arithmetic coder is ours",
+        kind="share", form=".0f", less_is_better=None, why="our arithmetic coder",
     )  # fmt: skip
-    claim = "indexed within MPEG-4's size, KB (scaled by 62/74; real)"
-    yield _size_line(where, claim, made, made.tuned.counted, motion.tuned_kb)
+    claim = "indexed, sparsed, KB (formula; real)"
+    yield _size_line(where, claim, made, made.tuned.counted, motion.tuned_kb, ", indexed")
+    yield _size_line(where, claim, made, made.thinned.counted, motion.thinned_kb, ", sparsed")
     yield compare(
-        where, "indexed, DEF (ours now: companded tables)", name, f"{motion.tuned_def:g}",
+        where, "indexed, DEF (now: companded)", name, f"{motion.tuned_def:g}",
         literal=made.tuned.error, ours=made.tuned_companded.error, kind="error", form=".2f",
-        why="as large as our f allows; other columns and joints than the paper's",
+        why="other columns; larger as our f allows",
     )  # fmt: skip
-    claim = "sparsed, KB (scaled by 62/74; real)"
-    yield _size_line(where, claim, made, made.thinned.counted, motion.thinned_kb)
     yield compare(
         where, "sparsed, DEF", name, f"{motion.thinned_def:g}", literal=made.thinned.error,
         kind="error", form=".2f",
-        why="kept columns are sparsed too, because the printed sizes need it",
+        why="kept columns sparsed too, as sizes imply",
     )  # fmt: skip
 
 
-def _section_lines(chosen: Sequence[Made]) -> Iterator[Line]:
-    claim = "selective averaging (η = ∞) gives less DEF than plain means (η = 0)"
+def _averaging_lines(chosen: Sequence[Made]) -> Iterator[Line]:
+    claim = "selective averaging gives less DEF"
     for one in chosen:
         mean, selective = one.by_eta[0], one.by_eta[-1]
         found = f"{selective:.3g} against {mean:.3g}"
-        why = "errors add up over time whichever entry is chosen"
+        why = "errors accumulate"
         yield judge_claim(
             "Section 3.2", claim, one.source.title, "less", found, selective <= mean, why=why
         )
+
+
+def _equation_lines() -> Iterator[Line]:
+    """Yield results of the paper's equations on its own numbers."""
     layout = BapIndex(FDF=0, n_d=135).row_layout(PAPER_COLUMNS)
     least, whole = paper_size(size_model(136, layout), 136, layout), 4 * PAPER_COLUMNS * 136
-    where, jog = "Section 5.1.1", "jog"
-    found = f"{least}, {whole}"
-    yield note_formula(where, "jog: bounds of T, bytes", jog, "9642, 33728", found)
+    bounds = f"{least}, {whole} bytes"
+    yield note_formula(EQUATIONS, BY_HAND, "bounds of T, jog", "9642, 33728 bytes", bounds)
     larger = [b for b in range(9, 17) if _whole_size(b) > whole]
     found = f"from b = {larger[0]} on" if larger else "never"
-    claim = "jog: b > 8 exceeds the original's size (equation 5)"
-    yield note_formula(where, claim, jog, "always", found)
+    yield note_formula(EQUATIONS, BY_HAND, "larger than the original, jog", "for b > 8", found)
+    yield _energy_line()
 
 
 def _whole_size(bits: int) -> int:

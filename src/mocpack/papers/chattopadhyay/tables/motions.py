@@ -1,12 +1,12 @@
-"""The ten motions of Chattopadhyay, Bhandarkar and Li (2007), and what its tables print of them."""
+"""The ten motions of Chattopadhyay, Bhandarkar and Li (2007), with the printed numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mocpack import _api
-from mocpack.bench.datasets import find_clips_of
 from mocpack.clip import Clip
 from mocpack.papers.chattopadhyay.tables.coding import KB
 
@@ -17,7 +17,7 @@ FORMS = {"asfamc": "amc", "cmu": "bvh"}
 
 @dataclass(frozen=True)
 class Motion:
-    """A motion of the paper's tables, with what they print of it.
+    """A motion of the paper's tables, with its printed numbers.
 
     Attributes
     ----------
@@ -88,14 +88,6 @@ MOTIONS = (
            (19947, 13058, 12320), 0.85, 450.93, 1.45, 315.58, 2.49),
 )
 # fmt: on
-ORIGINAL_KB = dict(  # Table 2, column 3
-    zip(
-        (motion.name for motion in MOTIONS),
-        (33, 61, 72, 83, 85, 96, 101, 106, 195, 545),
-        strict=True,
-    )
-)  # fmt: skip
-
 GIGACYCLES = dict(  # Table 2, column 5: decoding lossless MPEG-4
     zip(
         (motion.name for motion in MOTIONS),
@@ -124,12 +116,11 @@ class Source:
         return clip.frames(clip.frame_count - self.motion.frames, clip.frame_count)
 
 
-def find_sources(data: Path | None = None) -> list[Source]:
-    """Return the motions at hand, in each form that they are there in."""
-    names = {
-        f"{folder}/{motion.clip}": (motion, form)
+def find_sources(clips: Mapping[str, Path]) -> list[Source]:
+    """Return the motions among clips by name, in each form that is present."""
+    return [
+        Source(motion, form, clips[f"{folder}/{motion.clip}"])
         for motion in MOTIONS
         for folder, form in FORMS.items()
-    }
-    found = find_clips_of([*names], data)
-    return [Source(*names[name], path) for name, path in found.items()]
+        if f"{folder}/{motion.clip}" in clips
+    ]

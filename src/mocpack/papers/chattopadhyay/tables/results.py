@@ -1,13 +1,11 @@
-"""What each motion of Chattopadhyay, Bhandarkar and Li (2007) gives: sizes, errors, searches."""
+"""Sizes, errors and searches of each motion of Chattopadhyay, Bhandarkar and Li (2007)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
-from rich.console import Console
-from rich.progress import track
-
+from mocpack.bench.papers.measuring import map_parallel
 from mocpack.clip import Clip
 from mocpack.papers.chattopadhyay.codec import grid_search
 from mocpack.papers.chattopadhyay.codec.bap_index import BapIndex, BapSparse
@@ -16,7 +14,6 @@ from mocpack.papers.chattopadhyay.codec.segments import size_model
 from mocpack.papers.chattopadhyay.tables.coding import Coded, code
 from mocpack.papers.chattopadhyay.tables.motions import Source
 from mocpack.rate import raw_size
-from mocpack.workers import worker_pool
 
 LITERAL = BapIndex(variant="literal")
 THINNED = BapSparse(variant="literal", sparse_fixed=True)  # Table 2's sizes leave no other reading
@@ -30,7 +27,7 @@ RULES: dict[str, Callable[[grid_search.Outcome], float]] = {
 
 @dataclass(frozen=True)
 class Made:
-    """What a motion gave.
+    """The results of one motion.
 
     Attributes
     ----------
@@ -42,12 +39,10 @@ class Made:
         By reading, which share of the indices sparsing leaves, and DEF.
     by_eta : tuple of float
         DEF of indexing with each of `ETAS`.
-    best, product : (int, int)
-        FDF and n_d of the least DEF in MPEG-4's size, and of the least T·DEF.
+    best : (int, int)
+        FDF and n_d of the least DEF in MPEG-4's size.
     tuned, thinned, partly, closed, tuned_companded : Coded
         Of Table 2, at `best`.
-    evaluations : int
-        Settings that the search tried.
     """
 
     source: Source
@@ -61,23 +56,23 @@ class Made:
     strayed: dict[str, float]
     by_eta: tuple[float, ...]
     best: grid_search.Point
-    product: grid_search.Point
     tuned: Coded
     thinned: Coded
     partly: Coded
     closed: Coded
     tuned_companded: Coded
-    evaluations: int
 
 
 def make_all(sources: Sequence[Source]) -> list[Made]:
-    """Return what each gave, in their order; the longest are begun first."""
+    """Measure all motions, the longest first, and return them in their order."""
     tasks = sorted(sources, key=lambda s: -s.motion.frames)
-    with worker_pool(0) as pool:
-        console = Console(stderr=True)
-        found = list(track(pool.map(make, tasks), "searching", len(tasks), console=console))
+    found = map_parallel(_make, None, tasks, "searching FDF and n_d")
     by_title = {made.source.title: made for made in found}
     return [by_title[source.title] for source in sources]
+
+
+def _make(_: None, source: Source) -> Made:
+    return make(source)
 
 
 def share_left(codec: BapSparse, clip: Clip) -> float:
@@ -100,9 +95,9 @@ def search(
     exhaustive: bool = False,
     known: Mapping[grid_search.Point, grid_search.Outcome] | None = None,
 ) -> grid_search.Point:
-    """Return FDF and n_d of least merit among payloads up to `limit` bytes; fills `tried`.
+    """Return FDF and n_d of the least objective among payloads up to `limit` bytes.
 
-    What `known` has need not be coded again.
+    Fills `tried`. Points in `known` are not coded again.
     """
 
     def value(outcome: grid_search.Outcome) -> float:
@@ -128,13 +123,11 @@ def search(
 
 
 def make(source: Source) -> Made:
-    """Return what one motion gave."""
+    """Measure one motion."""
     clip, rows = source.clip(), source.motion.rows
     mpeg4 = len(Mpeg4Bap(lossless=True).encode(clip))
     tried: dict[grid_search.Point, grid_search.Outcome] = {}
     best = search(clip, LITERAL, mpeg4, RULES["least DEF"], tried)
-    evaluations = len(tried)
-    product = search(clip, LITERAL, mpeg4, RULES["least T·DEF"], tried)
     fixed, length = best
     original = raw_size(clip)
     least = replace(LITERAL, FDF=1, n_d=rows)
@@ -150,11 +143,23 @@ def make(source: Source) -> Made:
         strayed={r: code(replace(c, n_d=rows), clip).error for r, c in READINGS.items()},
         by_eta=tuple(code(replace(least, eta=eta), clip).error for eta in ETAS),
         best=best,
-        product=product,
         tuned=code(replace(LITERAL, FDF=fixed, n_d=length), clip),
         thinned=code(replace(THINNED, FDF=fixed, n_d=length), clip),
         partly=code(replace(THINNED, sparse_fixed=False, FDF=fixed, n_d=length), clip),
         closed=code(BapIndex(variant="closed_loop", FDF=fixed, n_d=length), clip),
         tuned_companded=code(BapIndex(FDF=fixed, n_d=length), clip),
-        evaluations=evaluations,
     )
+
+
+def to_row(made: Made) -> dict[str, object]:
+    """Return all numbers of a motion as one row: sizes in bytes, DEF in CMU units."""
+    row: dict[str, object] = {"motion": made.source.title}
+    for field in fields(made)[1:]:
+        value = getattr(made, field.name)
+        if isinstance(value, Coded):
+            row |= {f"{field.name}_{f.name}": getattr(value, f.name) for f in fields(Coded)}
+        elif isinstance(value, dict):
+            row |= {f"{field.name}_{key}": number for key, number in value.items()}
+        else:
+            row[field.name] = value
+    return row

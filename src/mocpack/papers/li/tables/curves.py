@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
-from rich.progress import track
 
-from mocpack import _api
 from mocpack.arrays import F64
+from mocpack.bench.papers.measuring import map_parallel
 from mocpack.clip import Clip
 from mocpack.metrics.pair import SkeletonPair
 from mocpack.metrics.position import distances
@@ -31,7 +28,6 @@ from mocpack.papers.li.codec.keyframe import Keyframe
 from mocpack.papers.li.codec.last_frame import LastFrame
 from mocpack.papers.li.tables.empirical import column_entropy
 from mocpack.skeleton import rotation_order
-from mocpack.workers import worker_pool
 
 
 class CountingCodec(Protocol):
@@ -59,11 +55,11 @@ def ikbp_codecs() -> list[IkPredict]:
     ]
 
 
-def spblf_codecs(*, open_loop: bool) -> list[LastFrame]:
+def spblf_codecs() -> list[LastFrame]:
     """Return last-frame prediction at each step of angles and each finer step of the root."""
     steps = np.geomspace(1e-5, 1.0, POINTS // len(POSITION_SCALES))
     return [
-        LastFrame(step=float(q), lever=LastFrame.lever / finer, open_loop=open_loop)
+        LastFrame(step=float(q), lever=LastFrame.lever / finer)
         for finer in POSITION_SCALES
         for q in steps
     ]
@@ -76,8 +72,7 @@ def _swept(make: Callable[[float], CountingCodec], low: float, high: float) -> l
 METHODS: dict[str, Sequence[CountingCodec]] = {
     "IKBP, ours": _swept(lambda q: IkPredict(step=q), 1e-5, 0.3),
     "IKBP as printed": ikbp_codecs(),
-    "SPBLF": spblf_codecs(open_loop=False),
-    "SPBLF open": spblf_codecs(open_loop=True),
+    "SPBLF": spblf_codecs(),
     "FKBC": _swept(lambda q: FkWavelet(step=q, first_layer=1.0), 1e-6, 2.0),
     "FKBC, no compensation": _swept(
         lambda q: FkWavelet(step=q, first_layer=1.0, compensate=False), 1e-6, 2.0
@@ -132,21 +127,6 @@ Curves = dict[str, dict[str, list[Point]]]
 """By motion and method, a point for each setting."""
 
 
-def load(path: Path, motion: Motion) -> Clip:
-    """Read a motion at the paper's frame rate."""
-    clip = _api.read(path)
-    assert isinstance(clip, Clip)
-    frames = slice(motion.start, None, motion.stride)
-    return Clip.build(
-        clip.skeleton,
-        clip.rotations[frames],
-        clip.translations[frames],
-        frame_time=clip.frame_time * motion.stride,
-        translated_joints=clip.translated_joints,
-        unit=clip.unit,
-    )
-
-
 def sweep_all(clips: Mapping[str, Clip]) -> Curves:
     """Measure every method on every clip, on all cores, under a progress bar."""
     tasks = [
@@ -156,25 +136,29 @@ def sweep_all(clips: Mapping[str, Clip]) -> Curves:
         for codec in codecs
     ]
     curves: Curves = {name: {method: [] for method in METHODS} for name in clips}
-    with worker_pool(0, initializer=_share, initargs=(dict(clips),)) as pool:
-        points = pool.map(_measure_shared, tasks, chunksize=POINTS // 4)
-        console = Console(stderr=True)
-        for (name, method, _), point in zip(
-            tasks, track(points, "measuring", len(tasks), console=console), strict=True
-        ):
-            curves[name][method].append(point)
+    points = map_parallel(_measure, dict(clips), tasks, "measuring")
+    for (name, method, _), point in zip(tasks, points, strict=True):
+        curves[name][method].append(point)
     return curves
 
 
-_SHARED: dict[str, Clip] = {}  # the clips of a worker process, so that they are sent once
+def _measure(clips: Mapping[str, Clip], task: tuple[str, str, CountingCodec]) -> Point:
+    return measure(clips[task[0]], task[2])
 
 
-def _share(clips: dict[str, Clip]) -> None:
-    _SHARED.update(clips)
-
-
-def _measure_shared(task: tuple[str, str, CountingCodec]) -> Point:
-    return measure(_SHARED[task[0]], task[2])
+def to_rows(curves: Curves) -> list[dict[str, str]]:
+    """Return every point as a row: rates in bits per frame and joint, mean errors."""
+    rows = []
+    for motion, methods in curves.items():
+        for method, points in methods.items():
+            for p in points:
+                turned = np.degrees([p.angle.mean(), p.converted.mean()])
+                numbers = {"h_angles": p.angles, "entropy": p.entropy, "bits": p.bits}
+                numbers |= {"e_position_cm": 100 * float(p.position.mean())}
+                numbers |= {"e_angle_deg": turned[0], "e_converted_deg": turned[1]}
+                cells = {key: f"{x:.6g}" for key, x in numbers.items()}
+                rows.append({"motion": motion, "method": method, **cells})
+    return rows
 
 
 def measure(clip: Clip, codec: CountingCodec) -> Point:
@@ -225,7 +209,7 @@ def at_rate(points: list[Point], at: float, value: str, rate: str = "angles") ->
 
     Of settings that others beat in both rate and mean error, none counts.
     """
-    best = front(points, value, rate)
+    best = _front(points, value, rate)
     rates = [getattr(p, rate) for p in best]
     if not rates[0] <= at <= rates[-1]:
         return None
@@ -237,9 +221,9 @@ def at_rate(points: list[Point], at: float, value: str, rate: str = "angles") ->
     return between
 
 
-def front(points: list[Point], value: str, rate: str) -> list[Point]:
-    front: list[Point] = []
+def _front(points: list[Point], value: str, rate: str) -> list[Point]:
+    found: list[Point] = []
     for point in sorted(points, key=lambda p: (getattr(p, rate), getattr(p, value).mean())):
-        if not front or getattr(point, value).mean() < getattr(front[-1], value).mean():
-            front.append(point)
-    return front
+        if not found or getattr(point, value).mean() < getattr(found[-1], value).mean():
+            found.append(point)
+    return found

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 
 def column_entropy(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return the entropy, in bits a symbol, of each column of integers (rows, columns).
+    """Return the entropy, in bits per symbol, of each column of integers (rows, columns).
 
     >>> column_entropy([[0, 5], [1, 5], [0, 5], [1, 5]]).tolist()
     [1.0, 0.0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,20 +11,19 @@ import numpy as np
 
 from mocpack import _api
 from mocpack.arrays import F64
-from mocpack.bench.datasets import describe_missing, find_clips_of
+from mocpack.bench.datasets import describe_missing
+from mocpack.bench.papers.measuring import load_frames, report_progress
 from mocpack.bench.papers.verdicts import (
     NONE,
     Line,
+    Results,
     Timing,
     compare,
     judge_claim,
     note_formula,
-    write_results,
 )
-from mocpack.bench.report.figures import new_figure
-from mocpack.bench.report.markdown import markdown_table
 from mocpack.bench.runner.timing import seconds_of
-from mocpack.clip import AnyClip, Clip, VertexClip
+from mocpack.clip import AnyClip, VertexClip
 from mocpack.papers.mukai.codec import bspline, latent
 from mocpack.papers.mukai.codec.bspline import uniform_knots
 from mocpack.papers.mukai.codec.knots import GENERATIONS, evolve, find_knots
@@ -56,7 +54,7 @@ class Case:
         The clip's name; of a skeleton's, every other of 2 × `frames` frames from `start`.
     control_points : int
         What the paper's row "IKs" says.
-    paper : (str, str) or None
+    paper : (str, str)
         Its E_D for even and for free knots.
     own : bool
         Whether the clip is the paper's own.
@@ -66,7 +64,7 @@ class Case:
     clip: str
     components: int
     control_points: int
-    paper: tuple[str, str] | None
+    paper: tuple[str, str]
     own: bool = False
     start: int = 0
     frames: int = 0
@@ -84,19 +82,20 @@ CASES = (
     Case("dancing 05_03 (paper: dancing)", DANCING, 34, 20, ("22.8", "12.8"), False, 1, 203),
     Case("dancing 05_03 (paper: dancing)", DANCING, 34, 40, ("3.7", "2.6"), False, 1, 203),
 )
-ITERATIONS = {  # section 4.1: inner knots, CMA-ES generations and milliseconds of figure 2
+CLIPS = tuple(dict.fromkeys(case.clip for case in CASES))
+REQUIRED: tuple[str, ...] = ()
+ITERATIONS = {  # section 4.1: generations and milliseconds of CMA-ES for figure 2
     "(a) step": (12, "19"),
     "(b) two peaks": (12, "19"),
     "(c) cusp": (17, "26"),
     "(d) bump": (12, "19"),
 }
 MAX_ERROR_RATIO = 1.1  # within which two searches found the same error
-OTHER_CLIP = "another clip; the paper's is not public"
+OTHER_CLIP = "another clip"
 PAGE_NOTES = (
-    "Clips: the chicken is the paper's. The squirrel is not public and the captures are not named: "
-    "a galloping horse, CMU 17_10 and CMU 05_03 stand in.",
-    'E_D is computed about each frame\'s centroid; "IKs" is read as the number of control points. '
-    "Only so do the chicken's errors with even knots come out.",
+    "The chicken is the paper's clip. A horse, CMU 17_10 and CMU 05_03 replace the others.",
+    'E_D is about each frame\'s centroid, "IKs" are control points: only this reading gives the '
+    "chicken's errors with even knots.",
     "As printed: CMA-ES from even knots, 100 candidates. Ours now: from greedy insertion.",
 )
 SHARES = (  # figure 1: title, frames, values, components, control points, percent
@@ -106,37 +105,11 @@ SHARES = (  # figure 1: title, frames, values, components, control points, perce
 )
 
 
-def reproduce(data: Path | None, out: Path) -> None:
-    """Print the tables beside the paper's figures, and write them and the pictures to `out`."""
-    out.mkdir(parents=True, exist_ok=True)
-    names = list(dict.fromkeys(case.clip for case in CASES))
-    found = find_clips_of(names, data)
-    missing = [f"Left out: {describe_missing(name)}." for name in names if name not in found]
-    for text in missing:
-        _tell(text)
-    functions, function_lines, timings = functions_table(out)
-    clips, clip_lines, shares = clips_table(found)
-    text = "\n\n".join([shares_table(shares), functions, clips, *missing])
-    print(text)
-    write_results([*share_lines(shares), *function_lines, *clip_lines], timings, out)
-    (out / "paper_002.md").write_text(text + "\n", encoding="utf-8")
-
-
-def _tell(text: str) -> None:
-    print(f"  {text}", file=sys.stderr, flush=True)
-
-
-def shares_table(real: Mapping[str, float]) -> str:
-    """Return figure 1: the share of the original that is stored, by formula and of real files."""
-    rows = []
-    for line, (_, frames, values, components, controls, _) in zip(
-        share_lines(real), SHARES, strict=True
-    ):
-        alone = f"{100 * controls * components / (frames * values):.2f}"
-        rows.append([line.what, line.printed, line.literal, alone, line.ours])
-    head = ["clip", "paper, %:", "mean, basis and control points at half width, %:"]
-    head += ["control points alone, %:", "real file, %:"]
-    return "## Figure 1: share of the original that is stored\n\n" + markdown_table(head, rows)
+def reproduce(clips: Mapping[str, Path]) -> Results:
+    """Measure everything that the paper prints on the clips that are present."""
+    of_functions, timings = figure_2()
+    of_clips, shares = table_1(clips)
+    return Results([*share_lines(shares), *of_functions, *of_clips], timings)
 
 
 def share_lines(real: Mapping[str, float]) -> list[Line]:
@@ -148,56 +121,35 @@ def share_lines(real: Mapping[str, float]) -> list[Line]:
     for title, frames, values, components, controls, printed in SHARES:
         stored = 50 * (values * (1 + components) + controls * components) / (frames * values)
         share = f"{real[title]:.1f}" if title in real else NONE
-        claim = "share of the original that is stored, % (by formula; real file)"
+        claim = "stored share, % (formula; real file)"
         lines.append(note_formula("Figure 1", claim, title, printed, f"{stored:.1f}", share))
     return lines
 
 
-def functions_table(out: Path) -> tuple[str, list[Line], list[Timing]]:
-    """Fit the four test functions with 100 candidates per generation, and draw figure 2."""
-    rows, lines, timings = [], [], []
-    figure = new_figure(10, 7)
-    for place, (name, (values, inner)) in enumerate(FUNCTIONS.items()):
-        _tell(f"figure 2: function {name}")
+def figure_2() -> tuple[list[Line], list[Timing]]:
+    """Fit the four test functions with 100 candidates per generation."""
+    lines, timings = [], []
+    for name, (values, inner) in FUNCTIONS.items():
+        report_progress(f"figure 2: function {name}")
         points = values[:, np.newaxis].copy()
-        found = {m: _fitted(points, inner + 4, m) for m in ("uniform", "cma", "fast")}
-        (_, even, _), (_, cma, slow), (_, fast, quick) = found.values()
+        even = bspline.fit(uniform_knots(inner + 4, 3), 3, points)[1]
         generations, milliseconds = ITERATIONS[name]
-        after, seconds = _evolve(points, inner + 4, generations)
-        final, _ = _evolve(points, inner + 4, GENERATIONS)
+        final, _ = evolve_from_even(points, inner + 4, GENERATIONS)
+        # timed second, when cma is imported
+        after, seconds = evolve_from_even(points, inner + 4, generations)
         swarm = bspline.fit(swarm_knots(points, inner, 3, seed=0), 3, points)[1]
-        lines += _function_lines(name, generations, even, after, final, swarm)
-        claim = "CMA-ES of figure 2 in 12 / 12 / 17 / 12 iterations, ms"
+        lines += function_lines(name, even, after, final, swarm)
+        claim = "12, 12, 17, 12 iterations of CMA-ES, ms"
         timings.append(Timing("Section 4.1", claim, name, milliseconds, f"{1000 * seconds:.0f}"))
-        numbers = [f"{x:.4g}" for x in (even, after, final, cma, fast, swarm)]
-        rows.append([name, inner, *numbers, f"{slow / quick:.1f}"])
-        axes = figure.add_subplot(2, 2, place + 1)
-        axes.plot(X, values, color="#b0b0b0", linewidth=4, label="function")
-        for method, color in (("uniform", "#2563a8"), ("cma", "#c0392b")):
-            knots, error, _ = found[method]
-            controls, _ = bspline.fit(knots, 3, points)
-            fine = np.linspace(0, 1, 500)
-            curve = bspline.evaluate(knots, 3, fine, controls)[:, 0]
-            axes.plot(fine, curve, color=color, linewidth=1.2, label=f"{method}, {error:.3g}")
-            at = bspline.inner_knots(knots, 3)
-            axes.plot(at, np.full(len(at), values.min()), "|", color=color, markersize=12)
-        axes.set_title(name)
-        axes.legend(fontsize=7)
-    figure.savefig(out / "paper_002_figure_2.png", dpi=110)
-    head = ["function", "inner knots:", "even:", "as printed, the paper's iterations:"]
-    head += ["as printed, converged:", "CMA-ES, ours:", "fast:", "PSO:", "CMA-ES time / fast:"]
-    text = "## Test functions: E_RMS (figure 2)\n\n" + markdown_table(head, rows)
-    return text, lines, timings
+    return lines, timings
 
 
-def _function_lines(
-    name: str, generations: int, even: float, after: float, final: float, swarm: float
-) -> list[Line]:
-    """Return what figure 2 and section 4.1 claim of one function, from E_RMS of each search."""
+def function_lines(name: str, even: float, after: float, final: float, swarm: float) -> list[Line]:
+    """Judge figure 2 and section 4.1 on one function, from E_RMS of each search."""
     return [
         judge_claim(
             "Figure 2",
-            "free knots are far better than even ones (half the error)",
+            "free knots halve the error of even ones",
             name,
             "far below",
             f"{final / even:.3f} of the error",
@@ -205,93 +157,84 @@ def _function_lines(
         ),
         judge_claim(
             "Section 4.1",
-            "12 iterations of CMA-ES converge, 17 for (c)",
+            "CMA-ES converges in 12, 12, 17 and 12 iterations",
             name,
-            f"{generations} iterations",
+            "converged",
             f"{after / final:.2f} times the converged error",
             after <= MAX_ERROR_RATIO * final,
-            why="start and stopping rule of CMA-ES are not printed",
+            why="start and stopping rule unnamed",
         ),
         judge_claim(
             "Section 4.1",
-            "particle swarm optimization finds the same error",
+            "particle swarm finds the same error",
             name,
             "no significant difference",
             f"{swarm / final:.2f} times the error",
             max(swarm / final, final / swarm) <= MAX_ERROR_RATIO,
-            why="the two searches end in different local minima",
+            why="different local minima",
         ),
     ]
 
 
-def clips_table(found: Mapping[str, Path]) -> tuple[str, list[Line], dict[str, float]]:
-    """Return Table 1, its lines, and the share of the original of each title's last file, in %."""
-    rows, lines, shares = [], [], {}
+def table_1(clips: Mapping[str, Path]) -> tuple[list[Line], dict[str, float]]:
+    """Return Table 1, and the share of the original of each title's last file, in percent."""
+    lines: list[Line] = []
+    shares = {}
     for case in CASES:
-        if case.clip not in found:
+        if case.clip not in clips:
             lines += case_lines(case, None, None, None)
             continue
-        _tell(f"table 1: {case.title}, {case.control_points} control points")
-        row, own, share = _case_row(case, _api.read(found[case.clip]))
-        rows.append(row)
-        lines += own
+        report_progress(f"table 1: {case.title}, {case.control_points} control points")
+        clip = load_case(case, clips[case.clip])
+        rows, dropped, points = to_latent(clip, case.components)
+        controls = min(case.control_points, len(points))
+        found = (
+            bspline.fit(uniform_knots(controls, 3), 3, points)[1],
+            evolve_from_even(points, controls, GENERATIONS)[0],
+            fit_error(points, controls, "cma"),
+        )
+        lines += case_lines(case, *(percent(error, rows, dropped) for error in found))
         if case.own:
-            shares[case.title] = share
-    head = ["clip", "frames:", "values:", "components:", "control points:", "even:", "paper:"]
-    head += ["CMA-ES from even knots:", "CMA-ES, ours:", "paper:", "free / even:", "paper:"]
-    head += ["fast:", "CMA-ES time / fast:", "control points alone, B:", "file, B:"]
-    return "## Table 1: E_D in percent\n\n" + markdown_table(head, rows), lines, shares
+            codec = LatentSpline(
+                components=points.shape[1], control_points=controls, weights="none"
+            )
+            shares[case.title] = 100 * len(_api.encode(clip, codec)) / (4 * rows.size)
+    # rows of the page: even knots of both columns, then free ones
+    return sorted(lines, key=lambda line: line.what.endswith("free")), shares
 
 
 def case_lines(
     case: Case, even: float | None, literal: float | None, ours: float | None
 ) -> list[Line]:
     """Return the lines of one column of Table 1; without figures, of a clip that is missing."""
-    why = "the paper's stopping rule is not printed" if case.own else OTHER_CLIP
+    why = "stopping rule unnamed" if case.own else OTHER_CLIP
     if even is None:
-        why = describe_missing(case.clip)
-    printed = case.paper or (NONE, NONE)
+        why = f"missing clip: {describe_missing(case.clip)}"
     title = "chicken" if case.own else "squirrel, punching, dancing"
+    claim = f"{title}: E_D of even, free knots, %"
     what = f"{case.title}, {case.control_points} control points"
     common: dict[str, Any] = {"kind": "error", "form": ".2f", "why": why, "comparable": case.own}
     return [
-        compare("Table 1", f"{title}: E_D with even knots, %", what, printed[0], literal=even,
+        compare("Table 1", claim, f"{what}, even", case.paper[0], literal=even, **common),
+        compare("Table 1", claim, f"{what}, free", case.paper[1], literal=literal, ours=ours,
                 **common),
-        compare("Table 1", f"{title}: E_D with free knots, %", what, printed[1], literal=literal,
-                ours=ours, **common),
     ]  # fmt: skip
 
 
 def errors_of(clip: AnyClip, components: int, control_points: int, method: str) -> float:
     """Return E_D in percent of one column of Table 1."""
-    rows, dropped, points = _latent(clip, components)
-    return _percent(_fitted(points, control_points, method)[1], rows, dropped)
+    rows, dropped, points = to_latent(clip, components)
+    return percent(fit_error(points, control_points, method), rows, dropped)
 
 
-def _case_row(case: Case, clip: AnyClip) -> tuple[list[object], list[Line], float]:
-    """Return a column of Table 1 as a row, its lines, and the file's share of the original in %."""
-    if isinstance(clip, Clip):
-        clip = _every_other(clip, case.start, case.frames)
-    rows, dropped, points = _latent(clip, case.components)
-    controls = min(case.control_points, len(points))
-    (_, a, _), (_, b, slow), (_, c, quick) = (
-        _fitted(points, controls, method) for method in ("uniform", "cma", "fast")
-    )
-    d, _ = _evolve(points, controls, GENERATIONS)
-    even, cma, fast, literal = (_percent(error, rows, dropped) for error in (a, b, c, d))
-    paper = case.paper or (None, None)
-    ratio = f"{float(paper[1]) / float(paper[0]):.2f}" if paper[0] and paper[1] else "–"
-    codec = LatentSpline(components=points.shape[1], control_points=controls, weights="none")
-    sizes = 4 * controls * points.shape[1], len(_api.encode(clip, codec))
-    row = [
-        *(case.title, len(rows), rows.shape[1], points.shape[1], controls),
-        *(f"{even:.2f}", paper[0] or "–", f"{literal:.2f}", f"{cma:.2f}", paper[1] or "–"),
-        *(f"{cma / even:.2f}", ratio, f"{fast:.2f}", f"{slow / quick:.1f}", *sizes),
-    ]
-    return row, case_lines(case, even, literal, cma), 100 * sizes[1] / (4 * rows.size)
+def load_case(case: Case, path: Path) -> AnyClip:
+    """Read a mesh, or captured frames at half the rate: none has the paper's count at full rate."""
+    if case.frames:
+        return load_frames(path, case.start, 2, case.frames)
+    return _api.read(path)
 
 
-def _evolve(points: F64, control_points: int, generations: int) -> tuple[float, float]:
+def evolve_from_even(points: F64, control_points: int, generations: int) -> tuple[float, float]:
     """Return E_RMS of CMA-ES from even knots, as the paper has it, and seconds of its search."""
     found: list[F64] = []
 
@@ -308,10 +251,12 @@ def _evolve(points: F64, control_points: int, generations: int) -> tuple[float, 
     return bspline.fit(found[0], 3, points)[1], seconds
 
 
-def _latent(clip: AnyClip, components: int) -> tuple[F64, float, F64]:
+def to_latent(clip: AnyClip, components: int) -> tuple[F64, float, F64]:
     """Return rows (N, M), the squared error of the dropped components, and the scores (N, L)."""
     if isinstance(clip, VertexClip):
-        rows = _centred(clip)
+        # about each frame's centroid, as the paper's errors count
+        places = clip.vertices - clip.vertices.mean(axis=1, keepdims=True)
+        rows = np.ascontiguousarray(places.reshape(clip.frame_count, -1))
     else:
         rows = SkeletonForm.of(clip, "none").rows(clip)
     found = latent.principal_components(rows)
@@ -319,33 +264,13 @@ def _latent(clip: AnyClip, components: int) -> tuple[F64, float, F64]:
     return rows, float(np.sum(found.scores[:, components:] ** 2)), kept
 
 
-def _percent(error: float, rows: F64, dropped: float) -> float:
-    """Return E_D from E_RMS in latent space and what the dropped components lose."""
+def percent(error: float, rows: F64, dropped: float) -> float:
+    """Return E_D from E_RMS in latent space and the squared error of dropped components."""
     spread = float(np.sum((rows - rows.mean(axis=0)) ** 2))
     return 100 * float(np.sqrt((error**2 * len(rows) + dropped) / spread))
 
 
-def _centred(clip: VertexClip) -> F64:
-    """Return rows (N, M) of vertices about each frame's centroid, as the paper's errors count."""
-    places = clip.vertices - clip.vertices.mean(axis=1, keepdims=True)
-    return np.ascontiguousarray(places.reshape(clip.frame_count, -1))
-
-
-def _fitted(points: F64, control_points: int, method: str) -> tuple[F64, float, float]:
-    """Return knots, E_RMS and seconds of processor time."""
-    found: list[F64] = []
-
-    def search() -> None:
-        knots = find_knots(points, control_points, 3, method=method, candidates=100, seed=0)
-        found.append(knots)
-
-    seconds = seconds_of(search)
-    return found[0], bspline.fit(found[0], 3, points)[1], seconds
-
-
-def _every_other(clip: Clip, start: int, frames: int) -> Clip:
-    """Return `frames` frames at half the rate: no clip has the paper's frame count at full rate."""
-    at = slice(start, start + 2 * frames, 2)
-    turned = clip.rotations[at]
-    header = clip.with_header(frame_count=len(turned), frame_time=2 * clip.frame_time)
-    return Clip(header, turned, clip.translations[at])
+def fit_error(points: F64, control_points: int, method: str) -> float:
+    """Return E_RMS with the knots that a method of `latent-spline` finds."""
+    knots = find_knots(points, control_points, 3, method=method, candidates=100, seed=0)
+    return bspline.fit(knots, 3, points)[1]

@@ -1,4 +1,4 @@
-"""A simple body of capsules, skinned to a skeleton: a surface to look at where there is none."""
+"""A simple body of capsules, skinned to a skeleton, for clips without a surface."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mocpack.clip import Clip, VertexClip
 from mocpack.rotations import rotate
 from mocpack.skeleton import Skeleton
 
-RINGS, SIDES = 6, 8  # of a capsule, unless said otherwise
+RINGS, SIDES = 6, 8  # of a capsule, by default
 THICKNESS = 0.22  # radius of a bone against its length
 THINNEST, THICKEST = 0.02, 0.09  # meters
 BLEND = 0.3  # share of a bone, at each end, that follows the neighbor too

@@ -1,0 +1,82 @@
+"""Helpers that the reproductions of several papers share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from mocpack import _api
+from mocpack.clip import Clip
+from mocpack.workers import worker_pool
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def report_progress(text: str) -> None:
+    """Print a line about the current measurement."""
+    print(f"  {text}", file=sys.stderr, flush=True)
+
+
+def load_frames(path: Path, start: int = 1, stride: int = 1, frames: int | None = None) -> Clip:
+    """Read every `stride`-th frame; frame 0 of a CMU BVH file is a T-pose of the conversion."""
+    clip = _api.read(path)
+    assert isinstance(clip, Clip)
+    chosen = slice(start, None if frames is None else start + stride * frames, stride)
+    rotations = clip.rotations[chosen]
+    header = clip.with_header(frame_count=len(rotations), frame_time=clip.frame_time * stride)
+    return Clip(header, rotations, clip.translations[chosen])
+
+
+def without_cache(clip: Clip) -> Clip:
+    """Return the clip without cached positions, so that a timing includes computing them."""
+    return Clip(clip.header, clip.rotations, clip.translations)
+
+
+def mean_error(clip: Clip, decoded: Clip) -> float:
+    """Return the mean distance of joints over all frames, in meters."""
+    return float(np.linalg.norm(clip.positions() - decoded.positions(), axis=-1).mean())
+
+
+def interpolate_log(at: float, points: Sequence[tuple[float, float]]) -> float | None:
+    """Return y at x = `at`, linear in logarithms between (x, y) points; None outside them.
+
+    >>> round(interpolate_log(2.0, [(4.0, 25.0), (1.0, 100.0)]), 6)
+    50.0
+    """
+    if not points:
+        return None
+    x, y = np.array(sorted(points)).T
+    if not x[0] <= at <= x[-1]:
+        return None
+    return float(np.exp(np.interp(np.log(at), np.log(x), np.log(y))))
+
+
+def map_parallel(
+    function: Callable[[Any, T], R], shared: Any, tasks: Sequence[T], title: str
+) -> list[R]:
+    """Return ``function(shared, task)`` of each task, on all cores, under a progress bar.
+
+    `shared` is sent to each process once.
+    """
+    with worker_pool(0, initializer=_share, initargs=(function, shared)) as pool:
+        found = pool.map(_call, tasks, chunksize=max(1, min(20, len(tasks) // 8)))
+        return list(track(found, title, len(tasks), console=Console(stderr=True)))
+
+
+_SHARED: list[Any] = []  # of a worker process: the function and its shared argument
+
+
+def _share(function: Callable[..., Any], shared: Any) -> None:
+    _SHARED[:] = [function, shared]
+
+
+def _call(task: Any) -> Any:
+    function, shared = _SHARED
+    return function(shared, task)

@@ -1,0 +1,46 @@
+"""Tables that commands print: plain columns without lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from mocpack.units import format_length, format_size
+
+
+def make_table(*columns: str, left: Collection[str] = (), title: str | None = None) -> Table:
+    """Return an empty table; numbers are flush right, the columns in `left` flush left."""
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    for name in columns:
+        is_left = name in left
+        table.add_column(name, justify="left" if is_left else "right", overflow="fold")
+    return table
+
+
+def make_fact_table(title: str) -> Table:
+    """Return an empty table of two columns: the name of a fact, and the fact."""
+    table = Table(box=None, show_header=False, pad_edge=False, title=title, title_justify="left")
+    table.add_column(style="bold")
+    table.add_column()
+    return table
+
+
+def scene_table(title: str, clips: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the table of the clips of a scene."""
+    columns = ("clip", "start", "end", "frames", "joints", "codec", "size", "max error")
+    table = make_table(*columns, left=("clip", "codec"), title=title)
+    for clip in clips:
+        largest = clip["max_error_mm"]
+        table.add_row(
+            clip["clip"],
+            f"{clip['start_time']:.3f} s",
+            f"{clip['end_time']:.3f} s",
+            str(clip["frames"]),
+            str(clip["joints"]),
+            clip["codec"],
+            format_size(clip["bytes"]),
+            "-" if largest is None else format_length(largest / 1000),
+        )
+    return table

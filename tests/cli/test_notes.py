@@ -1,0 +1,77 @@
+"""Commands say what a reader assumed: bones of a default adult, and bones fitted to positions."""
+
+import io
+import json
+
+import numpy as np
+import pytest
+from command_line import run_text as run
+
+import mocpack
+from mocpack.cli.notes import describe_assumptions
+from mocpack.io import npz
+from mocpack.testing import walk
+from naming import names
+
+SAID = "bones --body-model"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of an AMASS motion, a BVH, and joint positions whose bones change length."""
+    rng = np.random.default_rng(0)
+    arrays = {"poses": 0.1 * rng.normal(size=(8, 66)), "trans": np.zeros((8, 3)), "fps": 30.0}
+    (tmp_path / "amass.npz").write_bytes(npz.pack(arrays))
+    mocpack.write(walk(0.2), tmp_path / "walk.bvh")
+    file = io.BytesIO()
+    np.save(file, rng.normal(size=(8, 22, 3)))
+    (tmp_path / "noise.npy").write_bytes(file.getvalue())
+    return tmp_path
+
+
+def test_compress_and_info_say_which_bones_stand_in(folder):
+    done = run("compress", "amass.npz", "--max-error", "5mm", folder=folder)
+    assert done.returncode == 0
+    assert names(done.stdout.replace("\n", " "), SAID)
+    for path in ("amass.npz", "amass.mocp"):
+        assert names(run("info", path, folder=folder).stdout, "--body-model"), path
+    assert "--body-model" not in run("info", "walk.bvh", folder=folder).stdout
+    [facts] = json.loads(run("info", "amass.npz", "--json", folder=folder).stdout)
+    assert len(facts["motions"][0]["notes"]) == 1
+
+
+def test_a_folder_says_it_once_with_the_number_of_files(folder):
+    done = run("compress", ".", "--max-error", "5mm", "-o", "packed/", folder=folder)
+    assert done.stdout.count("--body-model") == 1
+    assert names(done.stdout, "1 of 3")
+    rows = json.loads(
+        run("compress", ".", "--max-error", "5mm", "-o", "again/", "--json", folder=folder).stdout
+    )
+    notes = {row["input"]: len(row["notes"]) for row in rows}
+    assert sorted(notes.values()) == [0, 1, 1]
+
+
+def test_an_archive_knows_which_clips_stand_on_other_bones(folder):
+    pytest.importorskip("pyarrow")
+    done = run("corpus", "pack", ".", "-o", "all.mocps", "--max-error", "5mm", folder=folder)
+    assert done.returncode == 0
+    info = run("info", "all.mocps", folder=folder)
+    for text in (done.stdout, info.stdout):
+        assert names(text, "1 3 --body-model")
+    listed = run(
+        "corpus", "ls", "all.mocps", "--where", "bones = 'stand-in'", "--json", folder=folder
+    )
+    assert [row["clip"] for row in json.loads(listed.stdout)] == ["amass"]
+    (folder / "amass.npz").unlink()
+    run("corpus", "pack", ".", "-o", "others.mocps", "--max-error", "5mm", folder=folder)
+    [facts] = json.loads(run("info", "others.mocps", "--json", folder=folder).stdout)
+    assert facts["stand_in_bones"] == 0
+    assert "bones" not in facts["columns"]
+
+
+def test_only_what_a_reader_writes_is_said():
+    for metadata in ({}, {"bones": "SMPLH_MALE.npz"}, {"fit_error_mm": 0.002}):
+        assert describe_assumptions(metadata) == []
+    assert describe_assumptions({"bones": ["stand-in"], "fit_error_mm": "12"}) == []
+    [note] = describe_assumptions({"fit_error_mm": 12.0})
+    assert names(note, "12.0 mm") or names(note, "12 mm")
