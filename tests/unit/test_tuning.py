@@ -66,7 +66,7 @@ def test_a_setting_that_kills_its_process_is_named():
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_a_codec_refuses_is_said_in_its_own_words(jobs):
+def test_errors_of_a_codec_are_passed_on(jobs):
     with pytest.raises(UnsupportedClipError, match=naming("clip")):
         tune(CLIP, Refusing(), Goal("me"), jobs=jobs)
 
@@ -102,7 +102,7 @@ def test_the_best_within_a_size_is_the_one_of_least_error():
     assert Goal("me", size=5).best(trials) is None
 
 
-def test_the_front_is_what_nothing_else_beats():
+def test_the_front_has_the_settings_that_no_other_beats():
     a, b, c, d = trial(10, 3.0), trial(20, 1.0), trial(25, 2.0), trial(30, 0.5)
     assert pareto_front([d, c, b, a]) == [a, b, d]
 

@@ -108,12 +108,12 @@ def test_a_damaged_part_is_packed_again_by_the_next_run(takes, tmp_path, one):
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"[]\n", b'{"sha256": ""}\n', b"[" * 100_000])
-def test_what_is_no_part_is_said_to_be_none(data):
+def test_files_that_are_not_parts_are_rejected(data):
     with pytest.raises(CorruptionError):
         from_bytes(data)
 
 
-def test_what_is_missing_is_told_by_its_number(takes, tmp_path):
+def test_missing_parts_are_reported_by_number(takes, tmp_path):
     plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     pack_part(plan.parts[1], str(folder))
     with pytest.raises(UsageError, match=naming("5 6 1 3 4")):
@@ -139,7 +139,9 @@ def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
     assert refused.reason.startswith(f"{files['01_01']}: ")
 
 
-def test_what_is_refused_for_want_of_a_package_is_packed_once_it_is_there(tmp_path, monkeypatch):
+def test_a_file_rejected_for_a_missing_package_is_packed_after_its_installation(
+    tmp_path, monkeypatch
+):
     mocpack.write(walk(0.1), tmp_path / "a.bvh")
     plan, folder = PackPlan.make({"a": tmp_path / "a.bvh"}, FAST), str(tmp_path / "parts")
     with monkeypatch.context() as without:
@@ -234,7 +236,7 @@ def test_what_an_engine_loses_once_is_done_again(takes, tmp_path, one):
     assert joined(plan, folder, tmp_path)[0] == one
 
 
-def test_the_time_left_is_that_of_all_who_work(takes, tmp_path):
+def test_the_remaining_time_is_that_of_all_workers(takes, tmp_path):
     plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     assert status(plan.parts, str(folder), 0) == Status(0, 0, None)
     for number, when in ((4, 100), (0, 110), (2, 120)):

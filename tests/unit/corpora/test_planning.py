@@ -43,7 +43,7 @@ def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes
     assert names(PackPlan.make(there, FAST)) == names(first)
 
 
-def test_whatever_changes_a_part_changes_its_name(takes):
+def test_any_change_of_a_part_changes_its_name(takes):
     first = names(PackPlan.make(takes, FAST))
     for options in (
         PackOptions(target={"max_error": "1mm"}),

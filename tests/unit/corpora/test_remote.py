@@ -182,7 +182,7 @@ def test_ranges_are_kept_up_to_a_limit(tmp_path, in_folder):
         assert again.get("a", 45, 10) == data[45:55]
 
 
-def test_what_is_an_address_and_what_a_path():
+def test_addresses_and_paths_are_distinguished():
     assert all(map(is_url, ("s3://a/b", "https://a/b.mocps", "hf://datasets/x")))
     assert not any(map(is_url, ("a.mocps", "/a/b.mocps", "C:\\a.mocps", "c://a")))
 

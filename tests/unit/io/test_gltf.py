@@ -150,7 +150,7 @@ def test_unnamed_and_repeated_names_are_kept_and_roots_may_be_several():
     assert list_clips_in_bytes(made.glb()) == ["animation 0", "animation 1"]
 
 
-def test_animations_of_one_name_are_told_apart():
+def test_animations_of_the_same_name_get_different_names():
     made = slide()
     for _ in range(2):
         made.animate((0, "translation", (0.0, 1.0), ((0, 0, 0), (1, 0, 0)), "LINEAR"), name="go")

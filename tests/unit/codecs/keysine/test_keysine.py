@@ -328,7 +328,7 @@ def test_the_preview_is_the_key_poses():
     assert keys.frame_count == head.group_count + 1
 
 
-def test_what_is_whole_of_a_cut_payload_plays():
+def test_complete_groups_of_a_truncated_payload_are_decoded():
     clip = walk(5.0)
     codec = Keysine(max_error=5e-3, effort="fast")
     payload = codec.encode(clip)
