@@ -123,7 +123,7 @@ def shares(given: argparse.Namespace) -> None:
         files = {}
         for path in paths:
             clip = mocpack.read(path)
-            for start in range(1, clip.frame_count - frames // 2, frames):
+            for start in range(1, max(2, clip.frame_count - frames // 2), frames):
                 file = folder / f"{path.stem}-{start}.mocp"
                 files[file.stem] = file
                 if not file.exists():
@@ -354,7 +354,7 @@ def ask_windows(name: str, path: Path, options: dict[str, Any], log: Path) -> No
             before, asked = clips.request_totals, gets(log)
             for number in np.random.default_rng(1).integers(len(found), size=count):
                 if not kept:
-                    clips.clear_cache()
+                    clips._files._cache._reset()  # as if every window were the first
                 found[int(number)]
             requests, fetched = np.subtract(clips.request_totals, before) / count
             at_server = (gets(log) - asked) / count

@@ -1,6 +1,6 @@
 """`keysine` against another version of itself, in one run: sizes, and speed of decoder and encoder.
 
-    python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [means]
+    python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [slices] [means]
         [heads] [cmu] [bandai] [dog]
 
 OTHER/src is the `src` folder of another checkout whose native core has been built. Each version
@@ -8,7 +8,8 @@ runs in processes of its own, in turns, on one core; processor time, best of sev
 `cmu` (T-pose dropped), `bandai` and `dog` (where `MOCPACK_DATA` has them) give payload bytes over
 all of these clips, default effort, a seek point every second. `means` gives payload bytes at equal
 mean errors of joint centers, and those of the other version's `fk-wavelet` beside them; `heads`
-those of heads alone, of two seconds from each of the clips of cmu.
+those of heads alone, of two seconds from each of the clips of cmu. `window` reads 120 frames of an
+open payload; `slices` reads `motion[a : a + 120]` of an open file, from 100 random frames on.
 """
 
 import json
@@ -60,6 +61,11 @@ if what["kind"] == "window":
         opened = codec.open(payload, clip.header)
         part = lambda: opened.frames(36_000, 36_120)
     found["seconds"] = best(part, 15)
+elif what["kind"] == "slices":
+    motion = mocpack.open(mocpack.encode(clip, codec=codec))
+    rng = __import__("numpy").random.default_rng(0)
+    starts = rng.integers(clip.frame_count - 120, size=100).tolist()
+    found["seconds"] = best(lambda: [motion[a : a + 120] for a in starts], 15) / len(starts)
 elif what["kind"] == "mean":
     from mocpack.rate import Target, encode_to_target
     from mocpack.registry import parse_codec
@@ -151,6 +157,13 @@ def window(other):
     print_ratio("120 frames of ten minutes", 5e-3, *in_turns(other, path, 1, what, rounds=3))
 
 
+def slices(other):
+    (path,) = (p for p in clips("cmu") if p.stem == "49_02")
+    for bound in (5e-3, 1e-3):
+        what = {"kind": "slices", "codec": {"max_error": bound, "effort": "fast"}}
+        print_ratio("motion[a : a + 120] of 49_02", bound, *in_turns(other, path, 1, what))
+
+
 def means(other):
     paths = [p for p in clips("cmu") if p.stem in MEAN_CLIPS]
     sides = ((other, "fk-wavelet"), (other, "keysine"), (HERE, "keysine"))
@@ -197,6 +210,7 @@ PARTS = {
     "decode": decode,
     "encode": encode,
     "window": window,
+    "slices": slices,
     "means": means,
     "heads": heads,
     **{name: partial(sizes, name) for name in ("cmu", "bandai", "dog")},

@@ -11,8 +11,8 @@ import numpy as np
 
 from live_network import Network
 from live_run import run_live
-from mocpack.bench.report.figures import new_figure
 from mocpack.bench.report.markdown import markdown_table
+from mocpack.bench.report.plots import new_figure
 from mocpack.clip import Clip
 
 REPORTS = 6  # frames between two reports of a receiver

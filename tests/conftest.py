@@ -1,6 +1,11 @@
 """What all tests share: readers that are not Python, and how the contract reseals payloads."""
 
 import os
+
+# Before numpy is imported: threads of OpenBLAS wait in a loop, which takes up to ten times the CPU
+# time of a small product where other workers use the cores too.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import shutil
 import subprocess
 import sys

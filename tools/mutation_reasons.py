@@ -69,6 +69,20 @@ ALLOWED: tuple[Allowed, ...] = (
         "rooms.kept[o.joints[i]] = 2;",
         "equivalent: only zero and other numbers are told apart",
     ),
+    Allowed(
+        f"{READER}/json.cpp",
+        "if (code > 0xdbff || end_ - at_ < 3 || at_[1] != '\\\\' || at_[2] != 'u')",
+        "if (code > 0xdbff || end_ - at_ <= 3 || at_[1] != '\\\\' || at_[2] != 'u')",
+        "equivalent: with three bytes left there are no digits, which is refused too",
+    ),
+    Allowed(
+        f"{DECODE}/head.cpp",
+        "return 128 + 4 * part_count + 16 * predictor_count"
+        " + joints * (6 * PLAN_COLUMNS + 8 * MAX_LAYERS + 64);",
+        "return 128 + 4 * part_count + 16 * predictor_count"
+        " + joints * (7 * PLAN_COLUMNS + 8 * MAX_LAYERS + 64);",
+        "takes more memory than needed; results are the same",
+    ),
 )
 
 

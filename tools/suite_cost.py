@@ -7,7 +7,8 @@ megabytes downloaded for every command below.
 * Megabytes (10^6 bytes) are the sizes of the packages that pip and npm fetched. Every clone gets
   empty caches of pip and npm. pip writes a log of each file that it fetches, with its size; a
   package from a local folder or mirror counts like one from the network. npm keeps what it fetches
-  in its cache, whose size is measured afterwards. Index pages and Debian packages do not count.
+  in its cache, where packages are gzip files. Index pages, which npm keeps there too, and Debian
+  packages do not count.
 * Compilers start cold: ccache is off unless ``--ccache`` is given, and zig's cache is empty.
 
 Run it on a quiet machine. `nproc` and the load average are printed, because wall times mean little
@@ -133,8 +134,13 @@ def pip_bytes(log: Path) -> float:
 
 def npm_bytes(cache: Path) -> int:
     """Return the size of the packages in an npm cache."""
-    contents = (cache / "_cacache/content-v2").rglob("*")
-    return sum(path.stat().st_size for path in contents if path.is_file())
+    files = [path for path in (cache / "_cacache/content-v2").rglob("*") if path.is_file()]
+    return sum(path.stat().st_size for path in files if is_gzip(path))
+
+
+def is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
 
 
 if __name__ == "__main__":

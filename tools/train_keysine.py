@@ -16,6 +16,7 @@ bitstream, so `bitstream_version` must increase after a release.
 from __future__ import annotations
 
 import argparse
+import math
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -131,7 +132,7 @@ class Symbols:
     kinds: list[tuple[int, int]]  # table of a kind, and the kind
     size: int
     weight: float = 1.0  # how much each of its symbols counts
-    grid: Array | None = None  # numbers of a grid in time (N, 8): `keysine_grid_numbers`
+    grid: Array | None = None  # numbers of a grid in time (N, 8): `_core.KeysinePayload.symbols`
 
 
 def stretch(path: Path, every: int, frames: int) -> mocpack.Clip:
@@ -186,21 +187,33 @@ def without_sizes(symbols: Symbols) -> Symbols:
 def symbols_of(clip: mocpack.Clip, settings: Settings, **constants: tuple[float, ...]) -> Symbols:
     """Return the symbols that a codec makes of a clip, with some constants of the encoder."""
     codec = Keysine(mode="transform", threads=1, **settings)
-    changed = {"weight_tries": (0.0, 0.0, 3.0), **constants}
+    changed = {"weight_tries": (0.0, 3.0), **constants}
     payload = encode_natively(codec, clip, changed).payload
     opened = open_payload(payload, clip.header)
     head = head_of(opened)
-    made: tuple[Any, ...] = opened.symbols()
-    rows, edges, parts = made[0], np.asarray(made[1]), made[2]
+    rows = opened.head_fields()["tracks"].tolist()
+    channels = sum(row[0] for row in rows)
+    numbers = [np.asarray(opened.symbols(group)) for group in range(opened.group_count)]
+    groups = [group_of(part, channels, len(rows)) for part in numbers]
+    edges = np.stack([*(group.keys[0] for group in groups), groups[-1].keys[-1]])
     per = head.groups_per_segment
-    count = len(edges) - 1
     return Symbols(
         [Track(*row) for row in rows],
-        [edges[i : i + per + 1] for i in range(0, max(count, 1), per)],
-        [Group(*part) for part in parts],
+        [edges[i : i + per + 1] for i in range(0, len(groups), per)],
+        groups,
         *head_numbers(head, clip, [row[1] for row in rows]),
         len(payload),
     )
+
+
+def group_of(numbers: Array, channels: int, tracks: int) -> Group:
+    """Return the symbols of a group that the core wrote one after another."""
+    blocks, longest, tempo = numbers[:3].tolist()
+    shapes = (blocks + 1, channels), (tracks, blocks), (blocks,), (channels, blocks, longest)
+    ends = np.cumsum([math.prod(shape) for shape in shapes])[:-1]
+    parts = (part.reshape(s) for part, s in zip(np.split(numbers[3:], ends), shapes, strict=True))
+    keys, steps, lengths, values = parts
+    return Group(keys, steps, values, lengths, tempo)
 
 
 def grids_of(clips: list[mocpack.Clip], index: int) -> list[Symbols]:
@@ -214,8 +227,8 @@ def grid_of(clip: mocpack.Clip, bound: float) -> Symbols:
     opened = open_payload(payload, clip.header)
     head = head_of(opened)
     firsts = first_channels(head.table, clip.skeleton)
-    groups = opened.grid_numbers()
-    numbers = np.concatenate([np.asarray(group).reshape(-1, GRID_INPUTS + 2) for group in groups])
+    groups = [np.asarray(opened.symbols(group)) for group in range(opened.group_count)]
+    numbers = np.concatenate(groups).reshape(-1, GRID_INPUTS + 2)
     return Symbols([], [], [], *head_numbers(head, clip, firsts.tolist()), size=0, grid=numbers)
 
 

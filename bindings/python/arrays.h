@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "mocpack/mocpack.h"
@@ -28,6 +29,14 @@ template <typename T, size_t N> NewArray<T, N> new_array(const size_t (&shape)[N
 	T* data = new T[count ? count : 1];
 	nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<T*>(p); });
 	return NewArray<T, N>(data, N, shape, owner);
+}
+
+// Creates a numpy array that holds a copy of `values`.
+template <typename T, size_t N> NewArray<T, N> copy_array(const T* values, const size_t (&shape)[N])
+{
+	auto found = new_array<T, N>(shape);
+	std::copy(values, values + found.size(), found.data());
+	return found;
 }
 
 // The class of each column; kernels use it as an index, so it must be below class_count.

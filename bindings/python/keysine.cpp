@@ -1,125 +1,18 @@
 // keysine's encoder: a clip's arrays in, a payload and its decoded motion out. Converts arrays, errors,
 // progress and cancellation; the core does the rest.
-#include "keysine.h"
-
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <exception>
-#include <mutex>
-#include <optional>
-#include <thread>
-
-#include "keysine/encode/encode_clip.h"
-#include "reader/memory.h"
+#include "keysine/decode/decode.h"
+#include "skeleton.h"
+#include "work.h"
 
 namespace
 {
 
-const auto POLL_TIME = std::chrono::milliseconds(50); // between looks at signals
-
-// Threads for the core, and its progress reports to Python. Only the thread that made it calls Python; what a
-// Python function or a signal handler raises stops the work and is raised when all threads are back.
-class Work
-{
-  public:
-	Work(nb::handle on_progress, size_t threads)
-		: view{mocpack::default_allocator(), this, std::max<size_t>(threads, 1), parallel_for, progress},
-		  on_progress_(on_progress)
-	{
-	}
-
-	void raise_if_stopped() const
-	{
-		if (raised_)
-			std::rethrow_exception(raised_);
-	}
-
-	mocpack_KeysineWork view;
-
-  private:
-	static void parallel_for(void* user, size_t count, void (*run)(void*, size_t, size_t), void* context)
-	{
-		Work& self = *static_cast<Work*>(user);
-		std::atomic<size_t> next{0};
-		std::mutex mutex;
-		std::condition_variable finished;
-		size_t running = std::min(self.view.workers, count);
-		auto work = [&](size_t worker)
-		{
-			for (size_t i = next++; i < count; i = next++)
-				run(context, i, worker);
-			std::lock_guard<std::mutex> held(mutex);
-			--running;
-			finished.notify_one();
-		};
-		std::vector<std::thread> others;
-		for (size_t worker = 1, workers = running; worker < workers; ++worker)
-			others.emplace_back(work, worker);
-		if (running)
-			work(0);
-		// one long piece of another thread must not hold up Ctrl-C
-		for (std::unique_lock<std::mutex> held(mutex); running; held.lock())
-		{
-			finished.wait_for(held, POLL_TIME, [&] { return !running; });
-			held.unlock();
-			progress(user, self.told_);
-		}
-		for (std::thread& thread : others)
-			thread.join();
-	}
-
-	static int progress(void* user, double share)
-	{
-		Work& self = *static_cast<Work*>(user);
-		if (std::this_thread::get_id() == self.caller_ && !self.ended_)
-			self.tell(share);
-		return self.ended_;
-	}
-
-	void tell(double share)
-	{
-		const auto now = std::chrono::steady_clock::now();
-		const bool is_new = share != told_ && !on_progress_.is_none();
-		if (!is_new && now < next_look_)
-			return;
-		told_ = share, next_look_ = now + POLL_TIME;
-		nb::gil_scoped_acquire acquire;
-		try
-		{
-			if (PyErr_CheckSignals())
-				throw nb::python_error();
-			if (is_new)
-				on_progress_(share, 1.0);
-		}
-		catch (nb::python_error&)
-		{
-			raised_ = std::current_exception();
-			ended_ = true;
-		}
-	}
-
-	nb::handle on_progress_;
-	std::thread::id caller_ = std::this_thread::get_id();
-	std::chrono::steady_clock::time_point next_look_ = std::chrono::steady_clock::now() + POLL_TIME;
-	double told_ = 0;
-	std::atomic<bool> ended_{false};
-	std::exception_ptr raised_;
-};
-
 using Motion = std::tuple<nb::bytes, NewArray<double, 3>, NewArray<double, 3>>;
-
-NewArray<double, 3> copied(const double* numbers, size_t frames, size_t columns, size_t width)
-{
-	auto array = new_array<double, 3>({frames, columns, width});
-	std::copy(numbers, numbers + array.size(), array.data());
-	return array;
-}
 
 // A payload, and the rotations and translations that the decoder makes of it; None where nothing keeps the
 // target.
@@ -154,14 +47,15 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 	if (status == MOCPACK_BOUND_NOT_MET)
 		return std::nullopt;
 	check_status(status, "keysine's own payload");
-	Motion found(nb::bytes(made.payload, made.payload_size), copied(made.rotations, frames, joints, 4),
-				 copied(made.translations, frames, skeleton.view.translated_count, 3));
+	Motion found(nb::bytes(made.payload, made.payload_size),
+				 copy_array(made.rotations, {frames, joints, size_t(4)}),
+				 copy_array(made.translations, {frames, skeleton.view.translated_count, size_t(3)}));
 	mocpack_keysine_release(&work.view, &made);
 	return found;
 }
 
 // The encoder's table of constants: name, what it is, values.
-std::vector<std::tuple<std::string, std::string, std::vector<double>>> keysine_constants()
+auto keysine_constants()
 {
 	std::vector<std::tuple<std::string, std::string, std::vector<double>>> rows;
 	const char *name, *text;
@@ -174,8 +68,9 @@ std::vector<std::tuple<std::string, std::string, std::vector<double>>> keysine_c
 // The coded part of a head, for tests that change it.
 nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t fine_bits, uint32_t tempo,
 							  float unit, uint32_t group_count, uint32_t groups_per_segment,
-							  std::vector<uint8_t> errors, Array<int32_t, nb::shape<-1, PLAN_COLUMNS>> table,
-							  std::vector<uint32_t> sizes, Predictors predictors,
+							  std::vector<uint8_t> errors,
+							  Array<int32_t, nb::shape<-1, MOCPACK_KEYSINE_PLAN_COLUMNS>> table,
+							  std::vector<uint32_t> sizes, Array<int32_t, nb::shape<-1, 4>> predictors,
 							  Array<uint8_t, nb::ndim<2>> shifts, std::vector<uint8_t> grid_steps,
 							  std::vector<uint8_t> initial_scales)
 {
@@ -195,11 +90,12 @@ nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t 
 	initial_scales.resize(7 * joints);
 	std::vector<uint8_t> dst(
 		256 + 8 * (own.size() + sizes.size() + own_shifts.size() + 9 * joints + own_predictors.size()));
-	Room scratch = allocate(mocpack_keysine_head_scratch_size(joints, sizes.size(), predictors.shape(0)));
-	size_t size = mocpack_keysine_encode_head(
-		&fields, &skeleton.view, own.data(), sizes.data(), sizes.size(), own_predictors.data(),
-		own_shifts.data(), grid_steps.empty() ? nullptr : grid_steps.data(), initial_scales.data(),
-		dst.data(), dst.size(), start_of(scratch));
+	std::vector<uint8_t> scratch(
+		mocpack_keysine_head_scratch_size(joints, sizes.size(), predictors.shape(0)));
+	size_t size = mocpack_keysine_encode_head(&fields, &skeleton.view, own.data(), sizes.data(), sizes.size(),
+											  own_predictors.data(), own_shifts.data(),
+											  grid_steps.empty() ? nullptr : grid_steps.data(),
+											  initial_scales.data(), dst.data(), dst.size(), scratch.data());
 	if (!size)
 		throw nb::value_error("unit, predictors, shifts, grid steps or initial scales are out of range");
 	return nb::bytes(dst.data(), size);

@@ -1,175 +1,68 @@
-// keysine's decoder: one open payload, of which frames, windows and keys are read; groups on as many threads
-// as asked. The core's reader opens it, so that C and JavaScript find the same faults.
-#include "keysine.h"
-
-#include <nanobind/stl/optional.h>
+// keysine's decoder: an open payload, of which frames, windows and key poses are read. Converts arrays and
+// errors; the core does the rest.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
-#include <cmath>
-#include <mutex>
-#include <new>
-#include <optional>
-#include <tuple>
-#include <utility>
-
-#include "keysine/decode/rows.h"
 #include "keysine/train/train.h"
-#include "math/quaternions.h"
 #include "python_source.h"
-#include "reader/chunks.h"
+#include "reader/keysine_frames.h"
 #include "window_plan.h"
+#include "work.h"
 
 namespace
 {
 
+using mocpack::KeysineFrames;
 using Motion = std::tuple<NewArray<double, 3>, NewArray<double, 3>>;
 using Joints = std::optional<std::vector<int32_t>>;
 
-const double UNIT_TOLERANCE = 1e-3; // of a quaternion's length
-const double MAX_DECODED_M = 2e7;	// meters
-const size_t MOST_KEPT = 1 << 14;	// numbers of keys that are kept for the next call
+const size_t MAX_KEPT_NUMBERS = 1 << 14; // of key poses that are kept for the next call
 
-// The first part, in the file's order, that some thread could not read.
-class Failures
-{
-  public:
-	void note(size_t part, int status)
-	{
-		if (status == MOCPACK_OK)
-			return;
-		std::lock_guard<std::mutex> held(mutex_);
-		if (status_ == MOCPACK_OK || part < part_)
-			part_ = part, status_ = status;
-	}
-
-	bool none() const
-	{
-		return status_ == MOCPACK_OK;
-	}
-
-	void check(const char* what) const
-	{
-		check_status(status_, (what + (" " + std::to_string(part_))).c_str());
-	}
-
-  private:
-	std::mutex mutex_;
-	size_t part_ = 0;
-	int status_ = MOCPACK_OK;
-};
-
-// Columns of the joints that are wanted, in their order; all where none are named.
-struct Columns
-{
-	std::vector<int32_t> rotations, translations;
-	mocpack_KeysineColumns view = {};
-
-	Columns(const mocpack_Skeleton& skeleton, const Joints& joints)
-		: rotations(skeleton.joint_count, joints ? -1 : 0),
-		  translations(skeleton.translated_count, joints ? -1 : 0)
-	{
-		if (joints)
-			for (int32_t j : *joints)
-			{
-				if (j < 0 || size_t(j) >= skeleton.joint_count)
-					throw nb::value_error("no such joint");
-				rotations[size_t(j)] = 0;
-			}
-		for (int32_t& column : rotations)
-			column = column < 0 ? -1 : int32_t(view.rotation_count++);
-		for (size_t m = 0; m < translations.size(); ++m)
-			if (rotations[size_t(skeleton.translated_joints[m])] >= 0)
-				translations[m] = int32_t(view.translation_count++);
-		view.rotations = rotations.data();
-		view.translations = translations.data();
-	}
-};
-
-// Bytes of a payload, at hand or copied.
-struct Part
-{
-	std::vector<uint8_t> copy;
-	const uint8_t* bytes;
-	uint64_t offset;
-};
-
-// Groups that hold some frames of a clip.
-struct Groups
-{
-	size_t first, count;
-};
-
-// Keys of some segments, one after another.
+// Key poses of the segment that was decoded last. A clip that is read window after window needs them again.
 struct Keys
 {
-	size_t first, count; // segments
+	size_t segment = mocpack::NO_GROUP;
 	std::vector<int32_t> numbers;
 };
 
-// The layers of some groups: (groups, most layers) where each begins and how long it is, and how many are
-// whole.
-struct Layers
+// New arrays of some frames.
+struct MotionArrays
 {
-	size_t most;
-	std::vector<Part> parts;
-	std::vector<const uint8_t*> bytes;
-	std::vector<size_t> sizes, counts;
-};
+	NewArray<double, 3> rotations, translations;
+	mocpack::FrameArrays out;
 
-// False for what is not finite, too.
-bool are_near(const double* translations, size_t count)
-{
-	double farthest = 0;
-	for (size_t i = 0; i < count; ++i)
-		farthest = std::fabs(translations[i]) <= farthest ? farthest : std::fabs(translations[i]);
-	return farthest < MAX_DECODED_M;
-}
+	MotionArrays(size_t frames, const mocpack_KeysineColumns& columns)
+		: rotations(new_array<double, 3>({frames, columns.rotation_count, 4})),
+		  translations(new_array<double, 3>({frames, columns.translation_count, 3})),
+		  out{columns.rotations ? &columns : nullptr, columns.rotation_count, columns.translation_count,
+			  rotations.data(), translations.data()}
+	{
+	}
+};
 
 class Payload
 {
 	const Skeleton& skeleton;
 	PythonSource source;
-	mocpack_Motion* motion = nullptr;
-	mocpack_KeysineFields fields{};
-	Columns all;
-	// The keys that were decoded last: of a clip that is read window after window they are the same. Only
-	// threads that hold the GIL look at them.
-	std::shared_ptr<const Keys> kept;
-
-	const mocpack_KeysineLayout& layout() const
-	{
-		return motion->layout;
-	}
+	mocpack_Motion* motion;
+	std::shared_ptr<const Keys> kept = std::make_shared<Keys>(); // changed only with the GIL
 
   public:
 	Payload(const Skeleton& skeleton_, size_t frames, nb::handle given, uint64_t offset,
 			std::optional<uint64_t> size, uint64_t missing, bool partial,
 			std::optional<uint64_t> memory_limit)
-		: skeleton(skeleton_), source(given), all(skeleton_.view, std::nullopt)
+		: skeleton(skeleton_), source(given)
 	{
 		const uint64_t there = source.bytes.source.size;
 		if (offset > there || (size && *size > there - offset) || frames < 1)
 			throw nb::value_error("the source has no such payload");
-		mocpack::Memory memory(mocpack::default_allocator(), memory_limit ? *memory_limit : UINT64_MAX);
-		void* place = memory.allocate(sizeof(mocpack_Motion));
-		if (!place)
-			check_status(MOCPACK_NO_MEMORY, "a payload");
-		motion = new (place) mocpack_Motion(memory);
-		motion->bytes = source.bytes;
-		motion->payload = {offset, size ? *size : there - offset, missing, 0};
-		motion->codec = mocpack::KEYSINE;
-		motion->tree = skeleton.view;
-		motion->info.frame_count = frames;
-		motion->info.joint_count = skeleton.view.joint_count;
 		mocpack_Error error = {};
-		if (!mocpack::open_keysine(motion, partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0, &error))
-		{
-			mocpack_close(motion);
-			motion = nullptr;
+		motion = mocpack::open_keysine_payload(
+			skeleton.view, frames, source.bytes, {offset, size.value_or(there - offset), missing, 0},
+			partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0, memory_limit.value_or(UINT64_MAX), &error);
+		if (!motion)
 			source.raise(error);
-		}
-		fields = mocpack_keysine_fields(motion->head);
 	}
 
 	~Payload()
@@ -177,137 +70,50 @@ class Payload
 		mocpack_close(motion);
 	}
 
-	// ---- what the head says
-
-	const mocpack_KeysineLayout& shape() const
+	const mocpack_Motion& file() const
 	{
-		return motion->layout;
-	}
-	const mocpack_KeysineFields& said() const
-	{
-		return fields;
-	}
-	size_t longest_group() const
-	{
-		return motion->longest_group;
-	}
-	size_t key_frame(size_t key) const
-	{
-		return motion->key_frame(std::min(key, layout().group_count));
-	}
-
-	// The plan (J, 14).
-	NewArray<int32_t, 2> table() const
-	{
-		auto found = new_array<int32_t, 2>({skeleton.view.joint_count, PLAN_COLUMNS});
-		const int32_t* own = mocpack_keysine_plan(motion->head);
-		std::copy(own, own + found.size(), found.data());
-		return found;
-	}
-
-	NewArray<uint8_t, 2> shifts() const
-	{
-		auto found = new_array<uint8_t, 2>({layout().layer_count - 1, layout().track_count});
-		std::copy(layout().shifts, layout().shifts + found.size(), found.data());
-		return found;
-	}
-
-	std::vector<uint32_t> sizes() const
-	{
-		size_t parts = layout().segment_count + layout().layer_count * layout().group_count;
-		return std::vector<uint32_t>(layout().sizes, layout().sizes + parts);
-	}
-
-	// Of the keys alone, then of each layer but the last, as they are stated.
-	std::vector<uint8_t> errors() const
-	{
-		return std::vector<uint8_t>(fields.errors, fields.errors + layout().layer_count);
-	}
-
-	NewArray<int32_t, 2> predictors() const
-	{
-		auto found = new_array<int32_t, 2>({fields.predictor_count, 4});
-		const int32_t* own = mocpack_keysine_predictors(motion->head);
-		std::copy(own, own + found.size(), found.data());
-		return found;
-	}
-
-	// Of a grid in time, else empty.
-	std::vector<uint8_t> grid_steps() const
-	{
-		const uint8_t* steps = mocpack_keysine_grid_steps(motion->head);
-		return std::vector<uint8_t>(steps, steps ? steps + layout().track_count : steps);
-	}
-
-	std::vector<uint8_t> initial_scales() const
-	{
-		const uint8_t* scales = mocpack_keysine_initial_scales(motion->head);
-		return std::vector<uint8_t>(scales, scales ? scales + layout().channel_count : scales);
+		return *motion;
 	}
 
 	// Offsets in the payload and sizes of the bytes that frames start … stop - 1 need: keys, then each layer.
 	std::vector<std::pair<uint64_t, uint64_t>> ranges(size_t start, size_t stop) const
 	{
 		check_frames(start, stop);
-		std::vector<std::pair<uint64_t, uint64_t>> found;
-		auto add = [&](size_t first, size_t end)
-		{
-			const uint64_t from = motion->part_offsets[first],
-						   to = std::min(motion->part_offsets[end], motion->payload_end);
-			if (from < to)
-				found.emplace_back(from - motion->payload.offset, to - from);
-		};
-		const Groups groups = groups_of(start, stop);
-		const size_t last = groups.first + (groups.count ? groups.count - 1 : 0);
-		add(motion->segment_of(groups.first), motion->segment_of(last) + 1);
-		for (size_t layer = 0; layer < layout().layer_count && groups.count; ++layer)
-			add(motion->group_part(layer, groups.first), motion->group_part(layer, last) + 1);
-		return found;
+		mocpack_Range found[mocpack::MAX_RANGES];
+		std::vector<std::pair<uint64_t, uint64_t>> pairs(
+			mocpack::find_ranges(*motion, motion->group_at(start), motion->group_at(stop - 1),
+								 motion->layout.layer_count, true, found));
+		for (size_t i = 0; i < pairs.size(); ++i)
+			pairs[i] = {found[i].offset - motion->payload.offset, found[i].size};
+		return pairs;
 	}
-
-	// ---- motion
 
 	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named.
 	// Rotations are made unit and of one sign in time, unless `settled` is false.
 	Motion decode(size_t start, size_t stop, const Joints& joints, size_t threads, bool settled)
 	{
+		const mocpack_Skeleton& s = skeleton.view;
+		std::vector<int32_t> rotations(s.joint_count), translations(s.translated_count);
+		mocpack_KeysineColumns columns = {nullptr, nullptr, s.joint_count, s.translated_count};
+		if (joints && !mocpack::select_joints(s, joints->data(), joints->size(), rotations.data(),
+											  translations.data(), &columns))
+			throw nb::value_error("no such joint");
 		check_frames(start, stop);
-		const Groups groups = groups_of(start, stop);
-		const auto keys = keys_for(groups, threads);
-		const Layers layers = layers_of(groups, layout().layer_count);
-		std::optional<Columns> some;
-		if (joints)
-			some.emplace(skeleton.view, joints);
-		const Columns& columns = some ? *some : all;
-		auto rotations = new_array<double, 3>({stop - start, columns.view.rotation_count, 4});
-		auto translations = new_array<double, 3>({stop - start, columns.view.translation_count, 3});
-		Failures failures;
-		{
-			nb::gil_scoped_release release;
-			decode_frames(groups, own_keys(*keys, groups), layers, start, stop, threads, columns,
-						  rotations.data(), translations.data(), &failures);
-			if (failures.none() && settled && !settle(rotations, translations))
-				failures.note(groups.first, MOCPACK_CORRUPT);
-		}
-		failures.check("keysine group");
-		return {rotations, translations};
+		MotionArrays found(stop - start, columns);
+		run(start, stop, threads, [&](KeysineFrames& frames, mocpack_Error* error)
+			{ return frames.decode(found.out, settled, error); });
+		return {found.rotations, found.translations};
 	}
 
-	// Rotations and translations of the keys alone, of all segments.
+	// Rotations and translations of the key poses at the ends of all groups.
 	Motion poses()
 	{
-		const size_t count = layout().group_count + 1, joints = skeleton.view.joint_count,
-					 moving = skeleton.view.translated_count;
-		const auto keys = keys_for({0, layout().group_count}, 1);
-		auto rotations = new_array<double, 3>({count, joints, 4});
-		auto translations = new_array<double, 3>({count, moving, 3});
-		for (size_t k = 0; k < count; ++k)
-			mocpack_keysine_decode_key(motion->head, keys->numbers.data() + k * layout().channel_count,
-									   nullptr, rotations.data() + 4 * k * joints,
-									   translations.data() + 3 * k * moving);
-		if (!settle(rotations, translations))
-			raise_corrupt("a key of the keysine payload is no pose");
-		return {rotations, translations};
+		const mocpack_Skeleton& s = skeleton.view;
+		MotionArrays poses(motion->layout.group_count + 1,
+						   {nullptr, nullptr, s.joint_count, s.translated_count});
+		run(0, motion->info.frame_count, 1, [&](KeysineFrames& frames, mocpack_Error* error)
+			{ return frames.decode_keys(poses.out, error); });
+		return {poses.rotations, poses.translations};
 	}
 
 	// Frames start … stop - 1, as windows.h makes a window of them.
@@ -318,64 +124,41 @@ class Payload
 			throw nb::value_error("the plan is for another skeleton");
 		check_frames(start, stop);
 		check_window(plan, stop - start, 0, out);
-		const Groups groups = groups_of(start, stop);
-		const auto keys = keys_for(groups, 1);
-		const Layers layers = layers_of(groups, layout().layer_count);
-		const int32_t* own = own_keys(*keys, groups);
-		const bool is_grid = fields.mode & 1;
-		Failures failures;
-		{
-			nb::gil_scoped_release release;
-			if (!is_grid && stop - start == out.shape(0) && mocpack_window_is_copy(&plan.view, plan.step))
-				put_rows(groups, own, layers, start, stop, out, &failures);
-			else
-				put_features(plan, groups, own, layers, start, stop, out, &failures);
-		}
-		failures.check("keysine group");
-	}
-
-	// ---- for training
-
-	// Everything that a payload of one layer codes: tracks (channels, first channel, parent, family), keys at
-	// the ends of groups, and of each group its keys, steps, coefficients, lengths and tempo.
-	nb::tuple symbols()
-	{
-		const mocpack_KeysineLayout& l = layout();
-		auto edges = new_array<int32_t, 2>({l.group_count + 1, l.channel_count});
-		const auto keys = keys_for({0, l.group_count}, 1);
-		std::copy(keys->numbers.begin(), keys->numbers.end(), edges.data());
-		Room scratch = allocate(mocpack_keysine_group_scratch_size(motion->head));
-		nb::list tracks, found;
-		for (size_t t = 0; t < l.track_count; ++t)
-		{
-			int32_t row[5];
-			mocpack_keysine_track(motion->head, t, row);
-			tracks.append(nb::make_tuple(row[0], row[1], row[2], row[3], row[4]));
-		}
-		for_groups([&](size_t i, const int32_t* own, const uint8_t* bytes, size_t size)
-				   { found.append(group_symbols(i, own, bytes, size, start_of(scratch))); });
-		return nb::make_tuple(tracks, edges, found);
-	}
-
-	// The numbers of each group on a grid in time (frames - 1, channels, columns): train.h says which
-	// columns.
-	nb::list grid_numbers()
-	{
-		Room scratch = allocate(2 * mocpack_keysine_group_scratch_size(motion->head));
-		nb::list found;
-		for_groups(
-			[&](size_t i, const int32_t*, const uint8_t* bytes, size_t size)
+		run(start, stop, 1,
+			[&](KeysineFrames& frames, mocpack_Error* error)
 			{
-				size_t frames = motion->key_frame(i + 1) - motion->key_frame(i);
-				auto numbers = new_array<int32_t, 3>(
-					{frames - 1, layout().channel_count, size_t(MOCPACK_KEYSINE_GRID_COLUMNS)});
-				if (frames > 1)
-					check_status(mocpack_keysine_grid_numbers(motion->head, i, bytes, size, numbers.data(),
-															  start_of(scratch)),
-								 "a keysine group");
-				found.append(numbers);
+				return frames.write_window(plan.view, plan.step, plan.rate, out.shape(0), out.data(), error);
 			});
-		return found;
+	}
+
+	// The symbols of a group, for training: train.h says which.
+	NewArray<int32_t, 1> symbols(size_t group)
+	{
+		if (group >= motion->layout.group_count)
+			throw nb::value_error("the payload has no such group");
+		std::vector<int32_t> numbers;
+		mocpack_Status status = MOCPACK_OK;
+		auto read = [&](KeysineFrames& frames, mocpack_Error* error)
+		{
+			const int32_t* keys;
+			mocpack::GroupLayers layers;
+			if (!frames.find_group(group, &keys, &layers, error))
+				return false;
+			std::vector<uint8_t> scratch(2 * mocpack_keysine_group_scratch_size(motion->head));
+			size_t count = 0;
+			auto read_symbols = [&](int32_t* to)
+			{
+				return mocpack_keysine_group_symbols(motion->head, group, keys, layers.bytes[0],
+													 layers.sizes[0], to, &count, scratch.data());
+			};
+			status = read_symbols(nullptr);
+			numbers.resize(count);
+			status = status == MOCPACK_OK ? read_symbols(numbers.data()) : status;
+			return true;
+		};
+		run(motion->key_frame(group), motion->key_frame(group) + 1, 1, read);
+		check_status(status, "a keysine group");
+		return copy_array(numbers.data(), {numbers.size()});
 	}
 
   private:
@@ -385,212 +168,27 @@ class Payload
 			throw nb::value_error("the clip has no such frames");
 	}
 
-	Groups groups_of(size_t start, size_t stop) const
+	// Fetches frames, calls decode(frames, error) without the GIL, and keeps the last key poses.
+	template <typename Decode> void run(size_t start, size_t stop, size_t threads, Decode decode)
 	{
-		const size_t first = motion->group_at(start);
-		return {first, layout().group_count ? motion->group_at(stop - 1) + 1 - first : 0};
-	}
-
-	// Neighbouring parts, as far as they are there.
-	Part read_parts(size_t first, size_t count)
-	{
-		const uint64_t start = motion->part_offsets[first];
-		const uint64_t end = std::min(motion->part_offsets[first + count], motion->payload_end);
-		const uint64_t size = end > start ? end - start : 0;
-		Part part = {std::vector<uint8_t>(source.bytes.all ? 0 : size_t(size)), nullptr, start};
+		const std::shared_ptr<const Keys> known = kept;
+		Work work(nb::none(), threads);
+		KeysineFrames frames(*motion, start, stop, work.view, {known->segment, known->numbers.data()});
 		mocpack_Error error = {};
-		part.bytes = motion->bytes.view(start, size, part.copy.data(), &error);
-		if (!part.bytes)
+		if (!frames.fetch(&error))
 			source.raise(error);
-		return part;
-	}
-
-	std::shared_ptr<const Keys> keys_for(Groups groups, size_t threads)
-	{
-		const size_t first = motion->segment_of(groups.first);
-		const size_t last = groups.count ? motion->segment_of(groups.first + groups.count - 1) : first;
-		std::shared_ptr<const Keys> before = kept;
-		if (before && before->first <= first && last < before->first + before->count)
-			return before;
-		const Part part = read_parts(first, last + 1 - first);
-		auto found = std::make_shared<Keys>(Keys{first, last + 1 - first, {}});
-		Failures failures;
+		bool good;
 		{
 			nb::gil_scoped_release release;
-			decode_keys(part, threads, found.get(), &failures);
+			good = decode(frames, &error);
 		}
-		failures.check("keysine key segment");
-		if (found->numbers.size() <= MOST_KEPT)
-			kept = found;
-		return found;
-	}
-
-	// Each segment's last key is the next one's first.
-	void decode_keys(const Part& part, size_t threads, Keys* found, Failures* failures) const
-	{
-		const mocpack_KeysineLayout& l = layout();
-		const size_t per = l.groups_per_segment, start = found->first * per,
-					 stop = std::min(l.group_count, (found->first + found->count) * per);
-		found->numbers.resize((stop - start + 1) * l.channel_count);
-		with_scratch(found->count, threads, mocpack_keysine_segment_scratch_size(motion->head),
-					 [&](size_t i, void* scratch)
-					 {
-						 const size_t segment = found->first + i, own = motion->keys_in_segment(segment);
-						 std::vector<int32_t> keys(own * l.channel_count);
-						 const uint8_t* src = part.bytes + (motion->part_offsets[segment] - part.offset);
-						 failures->note(segment, mocpack_keysine_decode_segment(motion->head, own, src,
-																				l.sizes[segment], keys.data(),
-																				scratch));
-						 // the last key is the next segment's to write, where there is one
-						 const size_t mine = i + 1 < found->count ? own - 1 : own;
-						 std::copy(keys.begin(), keys.begin() + long(mine * l.channel_count),
-								   found->numbers.begin() + long(i * per * l.channel_count));
-					 });
-	}
-
-	const int32_t* own_keys(const Keys& keys, Groups groups) const
-	{
-		return keys.numbers.data() +
-			   (groups.first - keys.first * layout().groups_per_segment) * layout().channel_count;
-	}
-
-	Layers layers_of(Groups groups, size_t most)
-	{
-		Layers found = {most,
-						{},
-						std::vector<const uint8_t*>(groups.count * most),
-						std::vector<size_t>(groups.count * most),
-						std::vector<size_t>(groups.count)};
-		for (size_t layer = 0; layer < most && groups.count; ++layer)
-			found.parts.push_back(read_parts(motion->group_part(layer, groups.first), groups.count));
-		for (size_t i = 0; i < groups.count; ++i)
-		{
-			found.counts[i] = motion->whole_layers(groups.first + i, most);
-			for (size_t layer = 0; layer < found.counts[i]; ++layer)
-			{
-				const size_t part = motion->group_part(layer, groups.first + i);
-				const Part& read = found.parts[layer];
-				found.bytes[i * most + layer] = read.bytes + (motion->part_offsets[part] - read.offset);
-				found.sizes[i * most + layer] = layout().sizes[part];
-			}
-		}
-		return found;
-	}
-
-	// Calls work(group, its keys, its bytes, their number) for each group of a payload of one layer.
-	template <typename Work> void for_groups(Work work)
-	{
-		const Groups groups = {0, layout().group_count};
-		const auto keys = keys_for(groups, 1);
-		const Layers layers = layers_of(groups, 1);
-		for (size_t i = 0; i < groups.count; ++i)
-			work(i, keys->numbers.data() + i * layout().channel_count, layers.bytes[i], layers.sizes[i]);
-	}
-
-	// Decodes frames start … stop - 1 of the clip, which these groups hold.
-	void decode_frames(Groups groups, const int32_t* keys, const Layers& layers, size_t start, size_t stop,
-					   size_t threads, const Columns& columns, double* turns, double* places,
-					   Failures* failures) const
-	{
-		const mocpack_KeysineHead* head = motion->head;
-		const size_t turn_width = 4 * columns.view.rotation_count,
-					 place_width = 3 * columns.view.translation_count, channels = layout().channel_count;
-		in_threads(groups.count, std::max<size_t>(threads, 1),
-				   [&](auto take)
-				   {
-					   Room scratch = allocate(mocpack_keysine_group_scratch_size(head));
-					   mocpack_KeysineSineCache sines = {};
-					   for (size_t i = take(); i < groups.count; i = take())
-					   {
-						   const size_t group = groups.first + i, from = motion->key_frame(group),
-										first = std::max(from, start),
-										last = std::min(motion->key_frame(group + 1), stop);
-						   if (first >= last)
-							   continue;
-						   const uint8_t* const* bytes = layers.bytes.data() + i * layers.most;
-						   const size_t* sizes = layers.sizes.data() + i * layers.most;
-						   double *turn = turns + (first - start) * turn_width,
-								  *place = places + (first - start) * place_width;
-						   failures->note(group, mocpack_keysine_decode_span(
-													 head, group, first - from, last - from,
-													 keys + i * channels, bytes, sizes, layers.counts[i],
-													 &columns.view, turn, place, &sines, start_of(scratch)));
-					   }
-				   });
-		const size_t end = motion->key_frame(groups.first + groups.count);
-		if (end >= start && end < stop)
-			mocpack_keysine_decode_key(head, keys + groups.count * channels, &columns.view,
-									   turns + (end - start) * turn_width,
-									   places + (end - start) * place_width);
-	}
-
-	// Makes rotations unit and of one sign in time. False where this is no motion.
-	static bool settle(NewArray<double, 3>& rotations, NewArray<double, 3>& translations)
-	{
-		return are_near(translations.data(), translations.size()) &&
-			   mocpack_normalize_rotations(rotations.data(), rotations.shape(0), rotations.shape(1),
-										   UNIT_TOLERANCE) < 0;
-	}
-
-	// Rows that are the frames themselves: straight into the caller's array.
-	void put_rows(Groups groups, const int32_t* keys, const Layers& layers, size_t start, size_t stop,
-				  const WindowOut& out, Failures* failures) const
-	{
-		const size_t channels = layout().channel_count, width = out.shape(1);
-		const int rotations_only = width == 4 * skeleton.view.joint_count;
-		Room scratch = allocate(mocpack_keysine_rows_scratch_size(motion->head));
-		mocpack_KeysineSineCache sines = {};
-		for (size_t i = 0; i < groups.count; ++i)
-		{
-			const size_t group = groups.first + i, from = motion->key_frame(group),
-						 first = std::max(from, start), last = std::min(motion->key_frame(group + 1), stop);
-			if (first >= last)
-				continue;
-			failures->note(
-				group, mocpack_keysine_decode_rows(motion->head, group, first - from, last - from,
-												   keys + i * channels, layers.bytes.data() + i * layers.most,
-												   layers.sizes.data() + i * layers.most, layers.counts[i],
-												   nullptr, out.data() + (first - start) * width, width,
-												   rotations_only, &sines, start_of(scratch)));
-		}
-		const size_t end = motion->key_frame(groups.first + groups.count);
-		if (end >= start && end < stop)
-			mocpack_keysine_decode_key_row(motion->head, keys + groups.count * channels, nullptr,
-										   out.data() + (end - start) * width, rotations_only);
-	}
-
-	// Anything else: by way of the frames in double precision.
-	void put_features(const WindowPlan& plan, Groups groups, const int32_t* keys, const Layers& layers,
-					  size_t start, size_t stop, const WindowOut& out, Failures* failures) const
-	{
-		const size_t joints = skeleton.view.joint_count, moving = skeleton.view.translated_count,
-					 count = stop - start, turns = 4 * joints * count, places = 3 * moving * count;
-		std::unique_ptr<double[]> room(new double[turns + places]);
-		decode_frames(groups, keys, layers, start, stop, 1, all, room.get(), room.get() + turns, failures);
-		if (failures->none())
-			mocpack_window_from_double(&plan.view, room.get(), 4 * joints, room.get() + turns, 3 * moving,
-									   count, 0.0, plan.step, out.shape(0), plan.rate, out.data(),
-									   out.shape(1), window_scratch(plan, out.shape(0)).get());
-	}
-
-	nb::tuple group_symbols(size_t i, const int32_t* keys, const uint8_t* bytes, size_t size,
-							void* scratch) const
-	{
-		const mocpack_KeysineLayout& l = layout();
-		mocpack_KeysineGroup g = {};
-		auto read = [&]
-		{
-			check_status(mocpack_keysine_group_symbols(motion->head, i, keys, bytes, size, &g, scratch),
-						 "a keysine group");
-		};
-		read();
-		auto own = new_array<int32_t, 2>({g.blocks + 1, l.channel_count});
-		auto steps = new_array<int32_t, 2>({l.track_count, g.blocks});
-		auto values = new_array<int32_t, 3>({l.channel_count, g.blocks, g.longest});
-		auto lengths = new_array<int32_t, 1>({g.blocks});
-		g.keys = own.data(), g.steps = steps.data(), g.values = values.data(), g.lengths = lengths.data();
-		read();
-		return nb::make_tuple(own, steps, values, lengths, g.tempo);
+		work.raise_if_stopped();
+		if (!good)
+			raise_error(error);
+		const mocpack::SegmentKeys last = frames.last_keys();
+		const size_t count = motion->keys_in_segment(last.segment) * motion->layout.channel_count;
+		if (last.segment != known->segment && count <= MAX_KEPT_NUMBERS)
+			kept = std::make_shared<Keys>(Keys{last.segment, {last.keys, last.keys + count}});
 	}
 };
 
@@ -609,6 +207,35 @@ nb::dict keysine_tables()
 	return tables;
 }
 
+// What the head says, by name.
+nb::dict head_fields(const Payload& payload)
+{
+	const mocpack_Motion& m = payload.file();
+	const mocpack_KeysineLayout& l = m.layout;
+	const mocpack_KeysineFields fields = mocpack_keysine_fields(m.head);
+	const uint8_t* steps = mocpack_keysine_grid_steps(m.head);
+	nb::dict found;
+	found["mode"] = fields.mode;
+	found["fine_bits"] = fields.fine_bits;
+	found["tempo"] = fields.tempo;
+	found["unit"] = fields.unit;
+	found["errors"] = copy_array(fields.errors, {l.layer_count});
+	found["table"] =
+		copy_array(mocpack_keysine_plan(m.head), {m.tree.joint_count, size_t(MOCPACK_KEYSINE_PLAN_COLUMNS)});
+	found["predictors"] =
+		copy_array(mocpack_keysine_predictors(m.head), {size_t(fields.predictor_count), size_t(4)});
+	found["shifts"] = copy_array(l.shifts, {l.layer_count - 1, l.track_count});
+	found["sizes"] = copy_array(l.sizes, {l.segment_count + l.layer_count * l.group_count});
+	found["grid_steps"] = copy_array(steps, {steps ? l.track_count : 0});
+	found["initial_scales"] =
+		copy_array(mocpack_keysine_initial_scales(m.head), {steps ? l.channel_count : 0});
+	auto tracks = new_array<int32_t, 2>({l.track_count, 5});
+	for (size_t t = 0; t < l.track_count; ++t)
+		mocpack_keysine_track(m.head, t, tracks.data() + 5 * t);
+	found["tracks"] = tracks;
+	return found;
+}
+
 } // namespace
 
 void register_keysine_decode(nb::module_& m)
@@ -618,35 +245,26 @@ void register_keysine_decode(nb::module_& m)
 					  std::optional<uint64_t>>(),
 			 "skeleton"_a, "frame_count"_a, "source"_a, "offset"_a = 0, "size"_a.none() = nb::none(),
 			 "missing"_a = 0, "partial"_a = false, "memory_limit"_a.none() = nb::none(),
-			 nb::keep_alive<1, 2>(),
-			 nb::sig(
-				 "def __init__(self, skeleton: Skeleton, frame_count: int, source: object, offset: int = "
-				 "0, size: int | None = None, missing: int = 0, partial: bool = False, memory_limit: int | "
-				 "None = None) -> None"))
-		.def_prop_ro("head_size", [](const Payload& p) { return p.shape().head_size; })
-		.def_prop_ro("mode", [](const Payload& p) { return p.said().mode; })
-		.def_prop_ro("fine_bits", [](const Payload& p) { return p.said().fine_bits; })
-		.def_prop_ro("tempo", [](const Payload& p) { return p.said().tempo; })
-		.def_prop_ro("unit", [](const Payload& p) { return p.said().unit; })
-		.def_prop_ro("group_count", [](const Payload& p) { return p.shape().group_count; })
-		.def_prop_ro("groups_per_segment", [](const Payload& p) { return p.shape().groups_per_segment; })
-		.def_prop_ro("segment_count", [](const Payload& p) { return p.shape().segment_count; })
-		.def_prop_ro("layer_count", [](const Payload& p) { return p.shape().layer_count; })
-		.def_prop_ro("longest_group", &Payload::longest_group)
-		.def_prop_ro("table", &Payload::table, nb::rv_policy::move)
-		.def_prop_ro("shifts", &Payload::shifts, nb::rv_policy::move)
-		.def_prop_ro("sizes", &Payload::sizes)
-		.def_prop_ro("errors", &Payload::errors)
-		.def_prop_ro("predictors", &Payload::predictors, nb::rv_policy::move)
-		.def_prop_ro("grid_steps", &Payload::grid_steps)
-		.def_prop_ro("initial_scales", &Payload::initial_scales)
-		.def("key_frame", &Payload::key_frame, "key"_a)
+			 nb::keep_alive<1, 2>())
+		.def_prop_ro("head_size", [](const Payload& p) { return p.file().layout.head_size; })
+		.def_prop_ro("group_count", [](const Payload& p) { return p.file().layout.group_count; })
+		.def_prop_ro("groups_per_segment",
+					 [](const Payload& p) { return p.file().layout.groups_per_segment; })
+		.def_prop_ro("segment_count", [](const Payload& p) { return p.file().layout.segment_count; })
+		.def_prop_ro("layer_count", [](const Payload& p) { return p.file().layout.layer_count; })
+		.def_prop_ro("longest_group", [](const Payload& p) { return p.file().longest_group; })
+		.def_prop_ro("layer_errors",
+					 [](const Payload& p)
+					 {
+						 const mocpack_Info& info = p.file().info;
+						 return std::vector<double>(info.layer_errors, info.layer_errors + info.layer_count);
+					 })
+		.def("head_fields", &head_fields, nb::sig("def head_fields(self) -> dict[str, Any]"))
 		.def("ranges", &Payload::ranges, "start"_a, "stop"_a)
 		.def("decode", &Payload::decode, "start"_a, "stop"_a, "joints"_a.none() = nb::none(), "threads"_a = 1,
 			 "settled"_a = true)
 		.def("poses", &Payload::poses)
 		.def("write", &Payload::write, "plan"_a, "start"_a, "stop"_a, "out"_a)
-		.def("symbols", &Payload::symbols, nb::sig("def symbols(self) -> tuple[object, object, object]"))
-		.def("grid_numbers", &Payload::grid_numbers, nb::sig("def grid_numbers(self) -> list[object]"));
+		.def("symbols", &Payload::symbols, "group"_a);
 	m.def("keysine_tables", &keysine_tables, nb::sig("def keysine_tables() -> dict[str, list[int]]"));
 }

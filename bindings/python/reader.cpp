@@ -87,9 +87,7 @@ namespace
 
 template <typename T, size_t N> nb::object to_array(const T* values, const size_t (&shape)[N])
 {
-	auto found = new_array<T, N>(shape);
-	std::copy(values, values + found.size(), found.data());
-	return nb::cast(found);
+	return nb::cast(copy_array(values, shape));
 }
 
 nb::str to_str(const mocpack_Text& text)

@@ -14,6 +14,7 @@ from mocpack.cli import bench
 from mocpack.container import pack, unpack
 from mocpack.samples import JUMP
 from mocpack.testing import walk
+from mocpack.units import format_size
 from naming import names
 from takes import take
 
@@ -47,6 +48,49 @@ def test_compress_prints_its_target(folder):
     assert names(given.stdout.decode(), "max_error 2mm keysine")
     none = run("compress", "walk.bvh", "-f", folder=folder)
     assert names(none.stdout.decode(), "keysine max_error 1 mm")
+
+
+def test_compress_prints_the_bound_that_a_scaled_rig_keeps(folder):
+    clip = walk(0.5)
+    scales = np.ones((len(clip.skeleton), 3))
+    scales[0] = 0.6
+    mocpack.write(clip.replace(skeleton=replace(clip.skeleton, scales=scales)), folder / "rig.glb")
+    result = run("compress", "rig.glb", folder=folder)
+    assert names(result.stdout.decode(), "max_error 1 mm keysine")
+    with mocpack.open(folder / "rig.mocp") as packed:
+        assert packed.errors.declared == pytest.approx(0.001)
+
+
+def test_compress_warns_of_an_error_that_is_large_for_the_body(folder):
+    warned = run("compress", "walk.bvh", "--max-error", "1m", "--json", folder=folder)
+    assert names(json.loads(warned.stdout)[0]["warning"], "1 m unit")
+    usual = run("compress", "walk.bvh", "--max-error", "1mm", "--json", "-f", folder=folder)
+    assert json.loads(usual.stdout)[0]["warning"] is None
+
+
+def test_rounding_of_a_lossless_file_is_shown_as_no_error(folder):
+    assert b"nm" not in run("compress", "walk.bvh", "--lossless", folder=folder).stdout
+    table = run("compare", "walk.bvh", "walk.mocp", folder=folder).stdout.decode()
+    assert "e-1" not in table
+
+
+def test_metrics_of_papers_are_shown_with_their_paper_on_request(folder):
+    run("compress", "walk.bvh", folder=folder)
+    short = run("compare", "walk.bvh", "walk.mocp", folder=folder).stdout.decode()
+    assert "eps_x" not in short
+    long = run("compare", "walk.bvh", "walk.mocp", "--papers", folder=folder).stdout.decode()
+    assert names(long, "eps_x_cm Beaudoin sk_ted Brunnett")
+
+
+def test_scales_that_bvh_cannot_hold_are_baked_on_request(folder):
+    mocpack.write(take(["scales"]), folder / "squash.glb")
+    words = ["convert", "squash.glb", "squash.bvh"]
+    refused(run(*words, folder=folder), "BVH scales --bake-scales")
+    assert run(*words, "--bake-scales", folder=folder).returncode == 0
+    run("convert", "squash.glb", "squash.mocp", folder=folder)
+    again = ["decompress", "squash.mocp", "-o", "again.bvh"]
+    refused(run(*again, folder=folder), "BVH scales --bake-scales")
+    assert run(*again, "--bake-scales", folder=folder).returncode == 0
 
 
 @pytest.mark.parametrize("codec", ["latent-spline", "wavelet-ik"])
@@ -167,7 +211,9 @@ def test_an_unreachable_target_exits_with_1_and_writes_nothing(folder):
         (["compress", "nowhere.bvh"], "nowhere.bvh"),
         (["compress", "walk.bvh", "--max-error", "3 apples"], "'3 apples' '1mm'"),
         (["compress", "walk.bvh", "--codec", "nope"], "'nope' keysine raw"),
+        (["compress", "walk.bvh", "--codec", "keysin"], "'keysin' mean 'keysine'"),
         (["compress", "walk.bvh", "--codec", "raw:bits=3"], "raw 'bits'"),
+        (["compress", "walk.bvh", "--codec", "keysine:efort=best"], "'efort' mean 'effort'"),
         (["compress", "walk.bvh", "--ratio", "3", "--size", "3kB"], "--ratio --size"),
         (["compress", "walk.bvh", "-o", "no/such/folder/w.mocp"], "no/such/folder"),
         (["compress", "walk.bvh", "--frames", "20:10"], "20:10 30"),
@@ -391,6 +437,8 @@ def test_edit_reads_and_writes_other_formats(folder):
     assert done.returncode == 0, done.stderr
     assert names(done.stdout.decode(), "Hips 0.1 s")
     assert mocpack.read(folder / "edited.bvh").frame_count == 30
+    size = (folder / "edited.bvh").stat().st_size
+    assert format_size(size) in done.stdout.decode()
 
 
 @pytest.mark.parametrize(

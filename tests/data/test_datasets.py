@@ -80,8 +80,8 @@ def test_windows_of_an_archive_are_rows_of_the_dataset(sample, tmp_path):
     with open_corpus(tmp_path / "a.mocps") as corpus:
         windows = corpus.windows(seconds=2, stride=0.25, features="humanml3d")
         for index in range(len(windows)):
-            given = np.load(files[windows.clip_name(index)])
-            start = windows.locate(index)[1]
+            clip, start, _ = windows.locate(index)
+            given = np.load(files[corpus.names[windows.clips[clip]]])
             rows = slice(start, min(start + windows.rows, len(given) - 1 - SIGHT))
             apart = np.abs(windows[index][: max(0, rows.stop - start)] - given[rows])
             worst, count = max(worst, apart.max(initial=0)), count + len(apart)

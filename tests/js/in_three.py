@@ -30,7 +30,7 @@ def pose(path, number, times):
     return _pose(Path(path), number, tuple(map(float, times)))
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=32)
 def _pose(path, number, times):
     found = subprocess.run(
         ["node", str(SCRIPT), str(path), str(number)],

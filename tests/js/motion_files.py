@@ -166,6 +166,21 @@ def amass(folder):
     return folder / "amass.npz", {}
 
 
+def humanml3d(folder):
+    """Positions of a body that turns and swings its limbs."""
+    above = [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17, 18, 19]
+    angle = np.arange(FRAMES)[:, np.newaxis] / 20
+    places = np.zeros((FRAMES, 22, 3))
+    places[:, 0] = np.concatenate([angle, 0.9 + 0 * angle, 0 * angle], axis=1)
+    for joint, parent in enumerate(above[1:], 1):
+        bone = np.random.default_rng(joint).normal(size=3) / 5
+        turn = angle[:, 0] + (joint > 3) * np.sin(angle[:, 0] + parent)
+        x, z = bone[0] * np.cos(turn), bone[0] * np.sin(turn)
+        places[:, joint] = places[:, parent] + np.stack([x, bone[1] + 0 * x, z + bone[2]], axis=1)
+    np.save(folder / "joints.npy", places)
+    return folder / "joints.npy", {}
+
+
 def robot(folder):
     (folder / "arm.urdf").write_text(ARM)
     time = np.arange(FRAMES) / 30
@@ -175,6 +190,17 @@ def robot(folder):
     rows[:, 7:] = np.stack([np.sin(time), np.cos(time)], axis=1)
     np.savetxt(folder / "arm.csv", rows, "%.9f", ",")
     return folder / "arm.csv", {"robot": folder / "arm.urdf", "fps": 30}
+
+
+def bones_seed(folder):
+    path, options = robot(folder)
+    rows = np.loadtxt(path, delimiter=",")
+    root = [f"root_{part}{axis}" for part in ("translate", "rotate") for axis in "XYZ"]
+    table = np.concatenate([np.arange(FRAMES)[:, np.newaxis], 100 * rows[:, :3]], axis=1)
+    table = np.concatenate([table, 5 * rows[:, :3], np.degrees(rows[:, 7:])], axis=1)
+    header = ",".join(["Frame", *root, "shoulder_dof", "elbow"])
+    np.savetxt(folder / "seed.csv", table, "%.9f", ",", header=header, comments="")
+    return folder / "seed.csv", {"robot": options["robot"]}
 
 
 def fbx(folder):
@@ -254,7 +280,9 @@ SKELETONS = {
     "TRC": trc,
     "DeepMimic": deepmimic,
     "AMASS": amass,
+    "HumanML3D": humanml3d,
     "robot csv": robot,
+    "BONES-SEED": bones_seed,
     "FBX": fbx,
     "USD": usd,
 }

@@ -20,8 +20,7 @@ from mocpack.clip import Clip
 from mocpack.codecs.lossless.codec import CHANNELS, MOTION, motion_matrix, write_matrix
 from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container.indices import pack_indices
-from mocpack.container.numbers import pack_numbers
+from mocpack.container.numbers import DECIMALS, pack_numbers
 from mocpack.container.skel import DICTIONARY
 from mocpack.dofs import from_channels
 from mocpack.rotations import from_rotvec
@@ -199,6 +198,10 @@ def take_cases():
     yield Case("times of an unknown kind", built(unknown), "corrupt")
     never = [(tag, b"\0" + b"\xff" * 8 if tag == b"TIME" else body) for tag, body in parts]
     yield Case("a start that is no time", built(never), "corrupt")
+    uneven = packed(take(["times"]))
+    for digits, kind in ((15, "ok"), (16, "corrupt")):
+        decimal = changed(b"TIME", lambda _, d=digits: decimal_times(12, d), uneven)
+        yield Case(f"times of {digits} digits", decimal, kind)
     parts = chunks(packed(take(["tracks"])))
     twice = [part for part in parts for _ in range(1 + (part[0] == b"trak"))]
     yield Case("two tracks of one name", built(twice), "corrupt")
@@ -207,6 +210,15 @@ def take_cases():
     parts = chunks(FILE)
     within = built([parts[0], (b"CLIP", b"\1a" + FILE), *parts[1:]])
     yield Case("a scene's clip inside a clip", within, "corrupt")
+
+
+def decimal_times(count, digits):
+    """Return a TIME chunk of times from 0, as whole numbers over a power of ten."""
+    head = b"\1" + struct.pack("<d", 0.0) + bytes([DECIMALS, digits])
+    steps = FieldWriter()
+    for _ in range(count - 1):
+        steps.varint(2 * 10**15)  # zigzag
+    return head + b"\0\0" + deflate(steps.bytes())
 
 
 def scene_cases(body):
@@ -240,7 +252,7 @@ def scale_body(flags=3, mask=b"\2", constant=((2.0, 2.0, 2.0),), joints=(0, 2), 
         out.raw(mask)
         out.sized(pack_numbers(np.array(constant), simple=True))
     if flags & 2:
-        pack_indices(out, joints)
+        out.indices(joints)
         rows = np.ones((12, 3 * len(joints))) if moving is None else moving
         out.raw(pack_numbers(np.ascontiguousarray(rows)))
     return out.bytes()
@@ -423,6 +435,7 @@ def lossless_numbers():
     turns = 4 * len(bare.skeleton)
     wrong = {
         "a quaternion of no length": (3, slice(4, 8), 0),
+        "the first quaternion has no length": (0, slice(0, 4), 0),
         "a quaternion of length 1.01": (3, slice(4, 8), 0.505),
         "a quaternion that is not finite": (3, 5, np.inf),
         "a place that is not finite": (3, turns, np.inf),

@@ -26,7 +26,7 @@ from mocpack import _core
 from mocpack.arrays import I32, U8
 from mocpack.clip import ClipHeader
 from mocpack.codec import Payload
-from mocpack.codecs.keysine.payload import open_payload, stated_error
+from mocpack.codecs.keysine.payload import open_payload
 from mocpack.coding.fields import FieldWriter
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
@@ -221,26 +221,31 @@ def read_head(payload: Payload | bytes, header: ClipHeader) -> PayloadHead:
 
 def head_of(payload: _core.KeysinePayload) -> PayloadHead:
     """Return what the head of an open payload says."""
-    grid = Grid(
-        bool(payload.mode & THOROUGH), tuple(payload.grid_steps), tuple(payload.initial_scales)
-    )
-    coarse, *refined = payload.errors
+    fields = payload.head_fields()
+    mode = fields["mode"]
+    coarse, *refined = fields["errors"].tolist()
+    steps, scales = (tuple(fields[name].tolist()) for name in ("grid_steps", "initial_scales"))
     head = PayloadHead(
-        fine_bits=payload.fine_bits,
+        fine_bits=fields["fine_bits"],
         coarse=coarse,
-        tempo=payload.tempo,
-        unit=payload.unit,
+        tempo=fields["tempo"],
+        unit=fields["unit"],
         group_count=payload.group_count,
         groups_per_segment=payload.groups_per_segment,
-        table=_keep_fields(payload.table),
-        predictors=_keep_fields(payload.predictors),
+        table=_keep_fields(fields["table"]),
+        predictors=_keep_fields(fields["predictors"]),
         size=payload.head_size,
         refined=tuple(refined),
-        shifts=_keep_fields(payload.shifts),
-        first_frame_alone=bool(payload.mode & FIRST_FRAME_ALONE),
-        grid=grid if payload.mode & GRID else None,
+        shifts=_keep_fields(fields["shifts"]),
+        first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
+        grid=Grid(bool(mode & THOROUGH), steps, scales) if mode & GRID else None,
     )
-    return head.with_sizes(payload.sizes)
+    return head.with_sizes(fields["sizes"].tolist())
+
+
+def stated_error(unit: float, code: int) -> float:
+    """Return the error, in meters, that a head states by a number."""
+    return float(unit * 2 ** (code / 8))
 
 
 def _keep_fields(values: Any) -> Any:

@@ -1,5 +1,6 @@
 """tools/suite_cost.py counts what pip and npm fetched."""
 
+import gzip
 import runpy
 from pathlib import Path
 
@@ -34,9 +35,10 @@ def test_a_package_from_a_local_folder_counts_and_what_was_built_here_does_not(t
     assert TOOL["pip_bytes"](place / "pip.log") == 700
 
 
-def test_packages_in_the_cache_of_npm_count_and_its_index_does_not(tmp_path):
-    for name, size in (("content-v2/sha512/aa/bb", 300), ("index-v5/aa", 50)):
-        path = tmp_path / "_cacache" / name
+def test_packages_in_the_cache_of_npm_count_and_index_pages_do_not(tmp_path):
+    package, page = gzip.compress(bytes(300)), b'{"name":"three"}'
+    for name, data in (("sha512/aa/bb", package), ("sha512/cc/dd", page)):
+        path = tmp_path / "_cacache/content-v2" / name
         path.parent.mkdir(parents=True)
-        path.write_bytes(bytes(size))
-    assert TOOL["npm_bytes"](tmp_path) == 300
+        path.write_bytes(data)
+    assert TOOL["npm_bytes"](tmp_path) == len(package)

@@ -10,7 +10,7 @@ from mocpack.errors import BoundError, MocpackError, UnsupportedClipError, Usage
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.registry import parse_codec
 from mocpack.testing import walk
-from mocpack.tuning import expected_trials, find_metric, pareto_front, try_setting, tune
+from mocpack.tuning import find_metric, pareto_front, try_setting, tune
 from naming import naming
 
 CLIP = walk(0.5)
@@ -77,7 +77,7 @@ def test_about_as_many_settings_are_tried_as_are_expected(spec, effort):
     clip = walk(0.2)
     codec = parse_codec(spec)
     tried = len(tune(clip, codec, Goal("me", size=8000), effort=effort).trials)
-    assert 0.4 * tried <= expected_trials(clip, codec, effort=effort) <= 2.5 * tried
+    assert 0.4 * tried <= codec.expected_trials(clip, effort=effort) <= 2.5 * tried
 
 
 def test_progress_hears_of_every_trial():

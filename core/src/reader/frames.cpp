@@ -229,26 +229,14 @@ size_t mocpack_byte_ranges(const mocpack_Motion* motion, uint64_t first, uint64_
 						 rows * m.raw.row_size()};
 		return m.raw.row_size() ? 1 : 0;
 	}
-	mocpack_Range open = {0, 0};
-	auto add = [&](size_t part, size_t end_part)
-	{
-		uint64_t start = m.part_offsets[part], end = m.part_offsets[end_part];
-		end = end < m.payload_end ? end : m.payload_end;
-		if (end <= start)
-			return;
-		if (open.size && open.offset + open.size == m.bytes.start + start)
-		{
-			open.size += end - start;
-			return;
-		}
-		if (open.size && count++ < capacity)
-			ranges[count - 1] = open;
-		open = {m.bytes.start + start, end - start};
-	};
-	add(m.segment_of(group), m.segment_of(last) + 1);
-	for (size_t l = 0; m.layout.group_count && l < layers_of(m, layers); ++l)
-		add(m.group_part(l, group), m.group_part(l, last) + 1);
-	if (open.size && count++ < capacity)
-		ranges[count - 1] = open;
+	mocpack_Range found[MAX_RANGES];
+	const size_t parts = find_ranges(m, group, last, layers_of(m, layers), true, found);
+	for (size_t i = 0; i < parts; ++i) // neighbors become one range
+		if (count && found[count - 1].offset + found[count - 1].size == found[i].offset)
+			found[count - 1].size += found[i].size;
+		else
+			found[count++] = found[i];
+	for (size_t i = 0; i < count && i < capacity; ++i)
+		ranges[i] = {m.bytes.start + found[i].offset, found[i].size};
 	return count;
 }

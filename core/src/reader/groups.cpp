@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "common/small_build.h"
-#include "keysine/decode/rows.h"
 #include "math/quaternion.h"
 #include "math/quaternions.h"
 #include "reader/reader.h"
@@ -15,32 +14,6 @@ namespace
 
 const double UNIT_TOLERANCE = 1e-3; // of the length of a quaternion
 const double MAX_DECODED_M = 2e7;	// as in Python
-const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
-
-} // namespace
-
-bool load_keys(const mocpack_Motion& m, Lane* lane, size_t segment, mocpack_Error* error)
-{
-	if (lane->segment == segment)
-		return true;
-	lane->segment = NO_GROUP;
-	size_t size = m.layout.sizes[segment];
-	const uint8_t* src = m.bytes.view(m.part_offsets[segment], size, lane->input, error);
-	if (!src)
-		return false;
-	mocpack_Status status = mocpack_keysine_decode_segment(m.head, m.keys_in_segment(segment), src, size,
-														   lane->keys, lane->scratch);
-	if (status == MOCPACK_OK)
-		lane->segment = segment;
-	else
-		ErrorMessage(error, status, m.part_offsets[segment])
-			<< "key segment " << uint64_t(segment)
-			<< (status == MOCPACK_TRUNCATED ? " ends too early" : " is corrupt");
-	return status == MOCPACK_OK;
-}
-
-namespace
-{
 
 // Applies the rotation of an added origin to the roots of one frame: rotations (decoded_count, 4),
 // translations (moving, 3).
@@ -84,8 +57,7 @@ template <typename Number> void restore_translation_scale(const mocpack_Reader& 
 bool normalize_lane(const mocpack_Reader& r, const Lane& lane, size_t frames)
 {
 	const size_t moving = r.rig.moving_count;
-	if (!are_in_range(lane.translations, 3 * frames * moving) ||
-		mocpack_normalize_rotations(lane.rotations, frames, r.decoded_count, UNIT_TOLERANCE) >= 0)
+	if (!normalize_frames(lane.rotations, lane.translations, frames, r.decoded_count, moving))
 		return false;
 	for (size_t t = 0; t < frames; ++t)
 	{
@@ -145,84 +117,48 @@ bool finish_lane(const mocpack_Reader& r, const Lane& lane, size_t frames, void*
 	return true;
 }
 
+FrameArrays arrays_of(const mocpack_Reader& r, const Lane& lane, void* rows)
+{
+	FrameArrays out = {r.decoded_columns(), r.decoded_count, r.rig.moving_count, lane.rotations,
+					   lane.translations};
+	out.rows = !SMALL_BUILD && r.decodes_floats ? static_cast<float*>(rows) : nullptr;
+	out.stride = r.row_stride();
+	return out;
+}
+
 } // namespace
+
+bool normalize_frames(double* rotations, double* translations, size_t frames, size_t joints, size_t moving)
+{
+	return are_in_range(translations, 3 * frames * moving) &&
+		   mocpack_normalize_rotations(rotations, frames, joints, UNIT_TOLERANCE) < 0;
+}
 
 bool finish_rows(const mocpack_Reader& r, const Lane& lane, const int32_t* key, size_t frames, void* rows)
 {
-	if (!SMALL_BUILD && r.decodes_floats)
-	{
-		float* to = static_cast<float*>(rows);
-		mocpack_keysine_decode_key_row(r.motion->head, key, r.decoded_columns(), to + frames * r.row_stride(),
-									   0);
-		return normalize_rows(r, to, frames + 1);
-	}
-	mocpack_keysine_decode_key(r.motion->head, key, r.decoded_columns(),
-							   lane.rotations + 4 * frames * r.decoded_count,
-							   lane.translations + 3 * frames * r.rig.moving_count);
-	return finish_lane(r, lane, frames + 1, rows);
+	decode_key(*r.motion, key, arrays_of(r, lane, rows).after(frames));
+	return !SMALL_BUILD && r.decodes_floats ? normalize_rows(r, static_cast<float*>(rows), frames + 1)
+											: finish_lane(r, lane, frames + 1, rows);
 }
 
 namespace
 {
 
-// Finds the bytes of a group's layers, as many as are requested and available.
-bool find_layers(const mocpack_Reader& r, const Lane& lane, size_t group, const uint8_t** src, size_t* sizes,
-				 size_t* count, mocpack_Error* error)
-{
-	const mocpack_Motion& m = *r.motion;
-	uint8_t* buffer = lane.input;
-	*count = m.whole_layers(group, r.layers);
-	for (size_t l = 0; l < *count; ++l)
-	{
-		size_t part = m.group_part(l, group);
-		sizes[l] = m.layout.sizes[part];
-		src[l] = m.bytes.view(m.part_offsets[part], sizes[l], buffer, error);
-		if (!src[l])
-			return false;
-		buffer += m.bytes.all ? 0 : sizes[l];
-	}
-	return true;
-}
-
 bool decode_keysine_group(const mocpack_Reader& r, Lane* lane, size_t group, void* rows, mocpack_Error* error)
 {
 	const mocpack_Motion& m = *r.motion;
-	if (!load_keys(m, lane, m.segment_of(group), error))
-		return false;
-	size_t frames = 0, layers = 0, sizes[MAX_LAYERS];
-	const uint8_t* src[MAX_LAYERS];
-	const int32_t* keys = key_of(m, *lane, group);
+	size_t key = group, frames = 0;
 	if (m.layout.group_count)
-	{
-		frames = m.key_frame(group + 1) - m.key_frame(group);
-		if (!find_layers(r, *lane, group, src, sizes, &layers, error))
-			return false;
-		mocpack_Status status =
-			!SMALL_BUILD && r.decodes_floats
-				? mocpack_keysine_decode_rows(m.head, group, 0, frames, keys, src, sizes, layers,
-											  r.decoded_columns(), static_cast<float*>(rows), r.row_stride(),
-											  0, &lane->sines, lane->scratch)
-				: mocpack_keysine_decode_span(m.head, group, 0, frames, keys, src, sizes, layers,
-											  r.decoded_columns(), lane->rotations, lane->translations,
-											  &lane->sines, lane->scratch);
-		if (status != MOCPACK_OK)
-		{
-			ErrorMessage(error, status, m.part_offsets[m.group_part(0, group)])
-				<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
-				<< (status == MOCPACK_TRUNCATED ? ", ends too early" : ", is corrupt");
-			return false;
-		}
-		keys += m.layout.channel_count;
-	}
-	if (!finish_rows(r, *lane, keys, frames, rows))
-	{
-		ErrorMessage(error, MOCPACK_CORRUPT,
-					 m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
-			<< "group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
-			<< ", contains invalid rotations or translations";
+		frames = m.key_frame(++key) - m.key_frame(group);
+	if (!(frames ? decode_group_frames(m, lane, group, 0, frames, r.layers, arrays_of(r, *lane, rows), error)
+				 : load_keys(m, lane, m.segment_of(group), error)))
 		return false;
-	}
-	return true;
+	if (finish_rows(r, *lane, key_of(m, *lane, key), frames, rows))
+		return true;
+	ErrorMessage(error, MOCPACK_CORRUPT, m.part_offsets[m.layout.group_count ? m.group_part(0, group) : 0])
+		<< "keysine group " << uint64_t(group) << ", from frame " << uint64_t(m.key_frame(group))
+		<< ", contains invalid rotations or translations";
+	return false;
 }
 
 bool holds(const Slot& slot, uint64_t frame)

@@ -121,6 +121,7 @@ struct ReaderMemory
 	void take_lane(const mocpack_Motion& m, const ReaderCounts& n, size_t i, Arena* arena)
 	{
 		Lane lane = {};
+		lane.bytes = m.bytes;
 		lane.segment = NO_GROUP;
 		lane.keys =
 			arena->allocate<int32_t>(m.codec == KEYSINE ? m.keys_in_segment(0) * m.layout.channel_count : 0);

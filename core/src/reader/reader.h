@@ -1,26 +1,20 @@
 // Internal view of a reader: its options and the groups it has decoded.
 #pragma once
-#include "reader/motion.h"
+#include "reader/keysine_groups.h"
 #include "reader/pose.h"
 
 namespace mocpack
 {
 
-const size_t NO_GROUP = SIZE_MAX;
-
-// Working memory to decode a group, for one task at a time.
-struct Lane
+// Working memory to decode a group, for one task at a time. The scratch of a raw payload is one row of
+// channels.
+struct Lane : GroupLane
 {
-	size_t segment; // whose key poses are loaded
-	int32_t* keys;
-	void* scratch;					// for a raw payload, one row of channels
-	mocpack_KeysineSineCache sines; // tables in the scratch from the previous group
 	double *rotations,
 		*translations; // of a group and its closing key pose; unused if rows are decoded as floats
-	uint8_t* input;
-	void* rows;	 // of a group, in output precision; null for the first lane, which decodes into slots
-	void* row;	 // one pose
-	void* world; // scratch of write_pose
+	void* rows;		   // of a group, in output precision; null for the first lane, which decodes into slots
+	void* row;		   // one pose
+	void* world;	   // scratch of write_pose
 	mocpack_Error error;
 	size_t failed_group;
 };
@@ -105,15 +99,6 @@ bool decode_lossless(const mocpack_Reader& reader, const Lane& lane, size_t grou
 // column.
 void write_channel_pose(const mocpack_Motion& motion, const mocpack_KeysineColumns& columns,
 						const double* row, double* rotations, double* translations);
-
-// Loads the key poses of a segment into a lane.
-bool load_keys(const mocpack_Motion& motion, Lane* lane, size_t segment, mocpack_Error* error);
-
-// Returns a loaded key pose (channels).
-inline const int32_t* key_of(const mocpack_Motion& motion, const Lane& lane, size_t key)
-{
-	return lane.keys + (key - lane.segment * motion.layout.groups_per_segment) * motion.layout.channel_count;
-}
 
 // Appends a key pose to the frames of a group that were just decoded, and converts them to rows in output
 // precision: normalized quaternions with continuous signs, without an added origin. Returns false if a value

@@ -150,7 +150,7 @@ def _describe_target(codec: Codec, target: Target, declared: float | None) -> st
     if given:
         return f"{' and '.join(given)}, with {codec.codec_id}"
     if declared is not None:
-        return f"maximum error {format_length(declared)}, the default of {codec.codec_id}"
+        return f"max_error {format_length(declared)}, the default of {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
     return codec.codec_id + (own and f" with {own}")
 

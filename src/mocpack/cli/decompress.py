@@ -39,8 +39,8 @@ def run(
         str | None,
         typer.Option(
             "--as",
-            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos or csv for "
-            "robots, amass for bodies.",
+            help="Choose the layout: mjlab, beyondmimic, gmr, protomotions, qpos, csv or "
+            "bones-seed for robots, amass or humanml3d for bodies.",
         ),
     ] = None,
     partial: Annotated[

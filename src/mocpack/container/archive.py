@@ -230,7 +230,8 @@ def _shared_run(chunks: Sequence[tuple[str, int]]) -> tuple[int, int, int]:
 
 def read_clip_file(source: Source, place: ClipLocation) -> bytes:
     """Return the .mocp file of a clip, byte for byte."""
-    return ClipSource(source, place).read(0, place.file_size)
+    data = source.read(place.offset, place.size)
+    return data[: place.at] + place.base + data[place.at :]
 
 
 def read_stored_clips(

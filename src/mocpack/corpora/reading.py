@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mocpack.corpora.windows import Windows
 
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
-MAX_WHOLE_CLIP_BYTES = 1 << 16  # one request fetches remote clips up to this size
+MAX_WHOLE_CLIP_BYTES = 1 << 16  # clips up to this size are read by one request
 DEFAULT_CACHE_SIZE = "256MB"
 
 
@@ -225,10 +225,9 @@ class Corpus:
         if found is None:
             place = self.index.place(index)
             file = self._files.source(place.file)
-            if isinstance(file, RemoteSource) and _is_fetched_whole(place):
-                file.prefetch([(place.offset, place.size)])
-            source = ClipSource(file, place)
             with name_errors(f"clip {self.names[index]!r}", FormatError):
+                whole = _is_read_whole(place)
+                source = read_clip_file(file, place) if whole else ClipSource(file, place)
                 found = Motion(source, memory_limit=self._limit)
             self._motions[index] = found
             while len(self._motions) > MAX_OPEN_CLIPS:
@@ -249,7 +248,7 @@ class Corpus:
         for index, start, stop in windows:
             place = self.index.place(index)
             ranges = wanted.setdefault(place.file, [])
-            if _is_fetched_whole(place):
+            if _is_read_whole(place):
                 ranges.append((place.offset, place.size))
                 continue
             inside = ClipSource(self._files.source(place.file), place)
@@ -259,10 +258,6 @@ class Corpus:
             source = self._files.source(file)
             assert isinstance(source, RemoteSource)
             source.prefetch(ranges)
-
-    def clear_cache(self) -> None:
-        """Drop the fetched bytes of a remote archive; the index stays."""
-        self._files.clear_cache()
 
     def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
         """Return the windows of all clips as arrays; see `Windows` for the options."""
@@ -291,7 +286,7 @@ class Corpus:
         return table.set_column(place, catalog.CLIP_COLUMN, names)
 
 
-def _is_fetched_whole(place: ClipLocation) -> bool:
+def _is_read_whole(place: ClipLocation) -> bool:
     return not place.front and place.size <= MAX_WHOLE_CLIP_BYTES
 
 
@@ -319,9 +314,6 @@ class _Files:
             # two threads may open it at the same time; one of the two stays
             self._open.setdefault(index, self._open_file(index))
         return self._open[index]
-
-    def clear_cache(self) -> None:
-        self._cache.clear()
 
     def close(self) -> None:
         for source in self._open.values():

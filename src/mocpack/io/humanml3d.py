@@ -31,6 +31,7 @@ from mocpack.io import npz
 from mocpack.io.amass import BODY
 from mocpack.io.position_fit import fit_skeleton
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
+from mocpack.space import MAX_COORDINATE_M
 
 JOINT_NAMES = tuple(name for name, _, _ in BODY)
 PARENTS = tuple(JOINT_NAMES.index(parent) if parent else -1 for _, parent, _ in BODY)
@@ -65,9 +66,15 @@ def read(data: bytes, *, unit: float | None = None, fps: float | None = None) ->
             f"{JOINTS}, 3) for joint positions, got {array.shape}"
         )
     if not np.isfinite(array).all():
-        raise CorruptionError(f"frame {_first_bad_row(array)} has numbers that are not finite")
+        bad = np.argmin(np.isfinite(array).reshape(len(array), -1).all(axis=1))
+        raise CorruptionError(f"frame {bad} has numbers that are not finite")
     positions = recover_positions(array) if array.ndim == 2 else array
     positions = positions * (1.0 if unit is None else unit)
+    farthest = np.abs(positions).max()
+    if not farthest < MAX_COORDINATE_M:
+        raise CorruptionError(
+            f"coordinates must be below {MAX_COORDINATE_M:.0e} m, got {farthest:.9g} m"
+        )
     rest = np.array([place for _, _, place in BODY])
     offsets, turns = fit_skeleton(positions, PARENTS, rest)
     channels = (DEFAULT_ROOT, *[DEFAULT_JOINT] * (JOINTS - 1))
@@ -98,8 +105,8 @@ def write(clip: AnyClip) -> bytes:
     if clip.frame_count < 2 or abs(clip.frame_rate / FRAME_RATE - 1) > 1e-3:
         raise UnsupportedClipError(
             f"HumanML3D holds at least 2 frames at {FRAME_RATE:g} per second, got "
-            f"{clip.frame_count} at {clip.frame_rate:.6g}; resample with --fps {FRAME_RATE:g} "
-            f"(clip.resample({FRAME_RATE:g}))"
+            f"{clip.frame_count} at {clip.frame_rate:.6g}; resample it with mocpack convert "
+            f"in.mocp out.mocp --fps {FRAME_RATE:g} (clip.resample({FRAME_RATE:g}))"
         )
     joints = [clip.skeleton.index(name) for name in JOINT_NAMES]
     file = io.BytesIO()
@@ -139,8 +146,8 @@ def _correct_signs(features: F64, local: F64, steps: F64) -> F64:
         np.abs(rotations.rotate(_turn_about_y(half)[:, np.newaxis], coming) - local[:-1] - given)
         for half in (-halves, halves)
     ]
-    right, wrong = (error.max(axis=(1, 2)) for error in errors)
-    return np.where(wrong < MAX_SIGN_RATIO * right, -halves, halves)
+    as_given, reverse = (error.max(axis=(1, 2)) for error in errors)
+    return np.where(reverse < MAX_SIGN_RATIO * as_given, -halves, halves)
 
 
 def compute_features(positions: F64) -> F64:
@@ -154,7 +161,7 @@ def compute_features(positions: F64) -> F64:
     positions = positions - [*positions[0, 0, :1], positions[..., 1].min(), *positions[0, 0, 2:]]
     across = positions[0, RIGHT_HIP] - positions[0, LEFT_HIP]
     across = across + positions[0, RIGHT_SHOULDER] - positions[0, LEFT_SHOULDER]
-    start = rotations.between(_horizontal(rotations.cross(UP, across)), FORWARD)
+    start = rotations.between(rotations.cross(UP, across), FORWARD)
     positions = rotations.rotate(start, positions)
     heading = _find_heading(positions)
     steps = np.diff(positions, axis=0)
@@ -208,11 +215,3 @@ def _bone_rotations(positions: F64, heading: F64) -> F64:
 def _turn_about_y(half: F64) -> F64:
     zero = np.zeros_like(half)
     return np.stack([zero, np.sin(half), zero, np.cos(half)], axis=-1)
-
-
-def _horizontal(v: F64) -> F64:
-    return np.asarray(v * [1.0, 0.0, 1.0])
-
-
-def _first_bad_row(array: F64) -> int:
-    return int(np.argmin(np.isfinite(array).reshape(len(array), -1).all(axis=1)))

@@ -187,15 +187,6 @@ def test_what_is_an_address_and_what_a_path():
     assert not any(map(is_url, ("a.mocps", "/a/b.mocps", "C:\\a.mocps", "c://a")))
 
 
-def test_what_is_forgotten_is_fetched_again(memory):
-    with open_corpus("memory://data/all.mocps") as found:
-        windows = found.windows(2)
-        first, count = windows[0], found.request_totals[0]
-        found.clear_cache()
-        assert np.array_equal(windows[0], first)
-        assert found.request_totals[0] == count + 1
-
-
 def test_the_trailer_repeats_head_and_key_poses_of_long_clips_only(monkeypatch):
     data = mocpack.encode(walk(5.0), max_error="5mm", effort="fast")
     with mocpack.open(data) as motion:

@@ -452,7 +452,7 @@ def test_probe_tells_acclaim_files_apart():
 BONES = 20_000
 LIMITED = """
 import resource, sys
-resource.setrlimit(resource.RLIMIT_CPU, (40, 40))  # seconds of the processor, not of the clock
+resource.setrlimit(resource.RLIMIT_CPU, (12, 12))  # seconds of the processor, not of the clock
 import mocpack
 clip = mocpack.read(sys.argv[1])
 mocpack.write(clip, sys.argv[2])

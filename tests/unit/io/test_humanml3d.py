@@ -258,6 +258,17 @@ def test_numbers_that_are_not_finite_are_named_by_their_frame():
             read_bytes(npy(positions), name="a.npy")
 
 
+@pytest.mark.parametrize("value", [1e8, -1e200, 1e308])
+def test_positions_beyond_any_place_on_earth_are_refused(value):
+    positions = joints(body(frames=10))
+    positions[7, 3, 1] = value
+    features = compute_features(joints(body(frames=10)))
+    features[7, 3] = value
+    for array in (positions, features):
+        with pytest.raises(CorruptionError, match=naming("a.npy 1e+07")):
+            read_bytes(npy(array), name="a.npy")
+
+
 def test_normalized_features_are_refused():
     features = compute_features(joints(body()))
     spread = features.std(axis=0) + 1e-3

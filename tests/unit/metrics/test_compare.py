@@ -52,7 +52,7 @@ def test_every_metric_sees_noise(name, noisy):
     found = compare(clip, noisy(clip))
     json.dumps(found.to_dict(), allow_nan=False)
     for row in found.rows:
-        if not row.key.startswith(("foot_skate", "e15", "e30", "eps_x_centre")):
+        if not row.key.startswith(("foot_skate", "e15", "e30", "eps_x_center")):
             assert row.value is None or row.value > 0, row.key
 
 

@@ -250,7 +250,7 @@ class Layering
 
 	EncodeTask& task_;
 	const Constants& c_;
-	OwnPayload own_;
+	WrittenPayload own_;
 	size_t size_ = 0, tracks_ = 0, middle_first_ = 0, middle_count_ = 0, known_count_ = 0;
 	Buffer<uint8_t> known_shifts_; // (known, tracks + 1), the last of which says whether of the middle
 	Buffer<double> known_errors_;

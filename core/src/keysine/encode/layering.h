@@ -4,7 +4,7 @@
  * takes back its parents' errors only in the last layer, so a shift costs most in the trunk: shifts are such
  * that every track by itself leaves about the same error. */
 #pragma once
-#include "keysine/encode/own_payload.h"
+#include "keysine/encode/written_payload.h"
 
 namespace mocpack
 {

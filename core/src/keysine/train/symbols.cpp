@@ -9,9 +9,18 @@
 using namespace mocpack;
 using namespace mocpack::keysine;
 
-mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, size_t group,
-											 const int32_t* keys, const uint8_t* src, size_t size,
-											 mocpack_KeysineGroup* found, void* scratch)
+namespace
+{
+
+// Appends `count` integers; returns the end.
+int32_t* append(int32_t* end, const int32_t* values, size_t count)
+{
+	std::memcpy(end, values, count * sizeof(int32_t));
+	return end + count;
+}
+
+mocpack_Status series_symbols(const mocpack_KeysineHead* head, size_t group, const int32_t* keys,
+							  const uint8_t* src, size_t size, int32_t* numbers, size_t* count, void* scratch)
 {
 	const Plan& plan = head->plan;
 	GroupSymbols symbols;
@@ -20,29 +29,34 @@ mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, si
 	if (status != MOCPACK_OK)
 		return status;
 	const Shape& shape = symbols.shape;
-	size_t blocks = size_t(shape.blocks);
-	found->blocks = blocks, found->longest = 1, found->tempo = shape.tempo;
+	const size_t blocks = size_t(shape.blocks), channels = plan.channel_count;
+	int32_t longest = 1;
 	for (size_t b = 0; b < blocks; ++b)
-		if (size_t(shape.lengths[b]) >= found->longest)
-			found->longest = size_t(shape.lengths[b]) + 1;
-	if (!found->keys)
+		longest = shape.lengths[b] < longest ? longest : shape.lengths[b] + 1;
+	*count =
+		3 + (blocks + 1) * channels + (plan.track_count + 1) * blocks + channels * blocks * size_t(longest);
+	if (!numbers)
 		return MOCPACK_OK;
-	std::memcpy(found->keys, symbols.keys, (blocks + 1) * plan.channel_count * sizeof(int32_t));
-	std::memcpy(found->steps, symbols.rows.steps, blocks * plan.track_count * sizeof(int32_t));
-	std::memcpy(found->lengths, shape.lengths, blocks * sizeof(int32_t));
-	for (size_t i = 0; i < plan.channel_count * blocks; ++i)
-		std::memcpy(found->values + i * found->longest,
-					symbols.rows.values + i * size_t(shape.stride) + MARGIN,
-					found->longest * sizeof(int32_t));
+	const int32_t first[3] = {int32_t(blocks), longest, shape.tempo};
+	numbers = append(numbers, first, 3);
+	numbers = append(numbers, symbols.keys, (blocks + 1) * channels);
+	numbers = append(numbers, symbols.rows.steps, plan.track_count * blocks);
+	numbers = append(numbers, shape.lengths, blocks);
+	for (size_t i = 0; i < channels * blocks; ++i)
+		numbers = append(numbers, symbols.rows.values + i * size_t(shape.stride) + MARGIN, size_t(longest));
 	return MOCPACK_OK;
 }
 
-mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, size_t group, const uint8_t* src,
-											size_t size, int32_t* found, void* scratch)
+mocpack_Status grid_symbols(const mocpack_KeysineHead* head, size_t group, const uint8_t* src, size_t size,
+							int32_t* found, size_t* count, void* scratch)
 {
 	static_assert(MOCPACK_KEYSINE_GRID_COLUMNS == GRID_INPUTS + 2, "columns of a number");
 	const Plan& plan = head->plan;
-	if (size < 2 || !head->grid)
+	const size_t frames = head->grouping.length(group);
+	*count = (frames - 1) * plan.channel_count * MOCPACK_KEYSINE_GRID_COLUMNS;
+	if (!found || frames < 2)
+		return MOCPACK_OK;
+	if (size < 2)
 		return MOCPACK_CORRUPT;
 	Arena arena(scratch);
 	GridGroup own(*head, &arena), again(*head, &arena);
@@ -51,7 +65,7 @@ mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, siz
 	GridRows<TableReader> rows(reader, plan, reading, own.finer);
 	size_t channels = plan.channel_count;
 	std::memset(own.numbers, 0, 2 * channels * sizeof(int32_t));
-	for (size_t f = 1; f < head->grouping.length(group); ++f)
+	for (size_t f = 1; f < frames; ++f)
 	{
 		rows.begin_row(), model.forecast.begin_row();
 		for (size_t t = 0; t < plan.track_count; ++t)
@@ -76,6 +90,16 @@ mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, siz
 		std::memcpy(own.numbers, own.numbers + channels, channels * sizeof(int32_t));
 	}
 	return reader.all_read() && !reader.exhausted() ? MOCPACK_OK : MOCPACK_CORRUPT;
+}
+
+} // namespace
+
+mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, size_t group,
+											 const int32_t* keys, const uint8_t* src, size_t size,
+											 int32_t* numbers, size_t* count, void* scratch)
+{
+	return head->grid ? grid_symbols(head, group, src, size, numbers, count, scratch)
+					  : series_symbols(head, group, keys, src, size, numbers, count, scratch);
 }
 
 void mocpack_keysine_track(const mocpack_KeysineHead* head, size_t t, int32_t* row)

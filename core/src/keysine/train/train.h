@@ -11,25 +11,17 @@ extern "C"
 {
 #endif
 
-	/* Reads the symbols of a group of one layer: its shape, and, if keys is not null, keys (blocks + 1,
-	 * channels), steps (tracks, blocks), lengths (blocks) and coefficients (channels, blocks, longest).
-	 * scratch as for decode_group. */
-	typedef struct mocpack_KeysineGroup
-	{
-		size_t blocks, longest;
-		int32_t tempo;
-		int32_t *keys, *steps, *lengths, *values;
-	} mocpack_KeysineGroup;
+	/* Reads the symbols of a group of one layer as `count` integers; without `numbers`, only counts them.
+	 * `keys` (2, channels) are the key poses at its ends. scratch: twice that of decode_group.
+	 *
+	 * Blocks, longest (coefficients of a channel and block), tempo; then keys (blocks + 1, channels), steps
+	 * (tracks, blocks), lengths (blocks) and coefficients (channels, blocks, longest).
+	 * In grid mode (frames - 1, channels, MOCPACK_KEYSINE_GRID_COLUMNS): the inputs of the residual estimate,
+	 * the fractional part of the prediction (0 … 3), and the signed residual. */
+#define MOCPACK_KEYSINE_GRID_COLUMNS 8
 	mocpack_Status mocpack_keysine_group_symbols(const mocpack_KeysineHead* head, size_t group,
 												 const int32_t* keys, const uint8_t* src, size_t size,
-												 mocpack_KeysineGroup* found, void* scratch);
-	/* Reads the numbers of a group in grid mode: found (frames - 1, channels, MOCPACK_KEYSINE_GRID_COLUMNS)
-	 * receives the inputs of the residual estimate, the fractional part of the prediction (0 … 3), and the
-	 * signed residual. scratch: twice that of decode_group. */
-#define MOCPACK_KEYSINE_GRID_COLUMNS 8
-	mocpack_Status mocpack_keysine_grid_numbers(const mocpack_KeysineHead* head, size_t group,
-												const uint8_t* src, size_t size, int32_t* found,
-												void* scratch);
+												 int32_t* numbers, size_t* count, void* scratch);
 	/* Returns trained table `index`, or 0 after the last: cumulative frequencies or weights. */
 	typedef struct mocpack_KeysineTable
 	{

@@ -17,7 +17,6 @@ from mocpack.codecs.keysine.payload import (
     MAX_GRID_CHANNELS,
     MAX_SPLITS,
     open_payload,
-    stated_error,
 )
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
@@ -78,7 +77,7 @@ class KeysineDecoder(Decoder):
         parts = native.layer_count * native.group_count + native.segment_count
         # the head is mostly index and plan; each part has its checksum
         index = native.head_size + 2 * parts
-        errors = tuple(stated_error(native.unit, code) for code in native.errors[1:])
+        errors = tuple(native.layer_errors[1:])  # the first is that of the keys alone
         return PayloadLayout(native.group_count, native.layer_count, index, layer_errors=errors)
 
     def preview(self) -> Clip:

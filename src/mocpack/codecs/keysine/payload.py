@@ -30,8 +30,3 @@ def open_payload(
         partial,
         given.memory_limit,
     )
-
-
-def stated_error(unit: float, code: int) -> float:
-    """Return the error, in meters, that a head states by a number."""
-    return float(unit * 2 ** (code / 8))

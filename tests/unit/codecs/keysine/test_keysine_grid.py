@@ -70,7 +70,7 @@ def test_places_on_finer_grids_are_read_alike():
 
 
 def mode_of(payload, clip):
-    return open_payload(payload, clip.header).mode
+    return open_payload(payload, clip.header).head_fields()["mode"]
 
 
 def test_a_payload_names_its_mode(payload):

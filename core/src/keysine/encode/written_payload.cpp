@@ -1,5 +1,5 @@
 // A payload that the encoder has just written, decoded by the format's own decoder and measured.
-#include "keysine/encode/own_payload.h"
+#include "keysine/encode/written_payload.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ bool are_near(const Buffer<double>& translations)
 
 } // namespace
 
-bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
+bool WrittenPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 {
 	const size_t joints = task->skeleton.joint_count, frames = task->motion.frames;
 	bytes_ = bytes;
@@ -54,17 +54,17 @@ bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 	return decode_keys(task);
 }
 
-Bytes OwnPayload::segment(size_t segment) const
+Bytes WrittenPayload::segment(size_t segment) const
 {
 	return {const_cast<uint8_t*>(bytes_) + offsets_[segment], size_t(layout_.sizes[segment])};
 }
 
-Bytes OwnPayload::group(size_t layer, size_t group) const
+Bytes WrittenPayload::group(size_t layer, size_t group) const
 {
 	return segment(layout_.segment_count + layer * layout_.group_count + group);
 }
 
-bool OwnPayload::decode_keys(EncodeTask* task)
+bool WrittenPayload::decode_keys(EncodeTask* task)
 {
 	const size_t count = layout_.segment_count, per = layout_.groups_per_segment,
 				 channels = layout_.channel_count, most = std::min(per, layout_.group_count) + 1,
@@ -89,8 +89,8 @@ bool OwnPayload::decode_keys(EncodeTask* task)
 	return !task->stopped();
 }
 
-bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
-						DecodedMotion* motion) const
+bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers,
+							const uint8_t* shifts, DecodedMotion* motion) const
 {
 	const mocpack_Skeleton& s = task->skeleton;
 	const size_t joints = s.joint_count, moving = s.translated_count,
