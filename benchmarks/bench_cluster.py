@@ -41,7 +41,7 @@ from mocpack.corpora import parts as parts_module
 from mocpack.corpora.engines import local_engine, ray_engine
 from mocpack.corpora.packing import pack_file
 from mocpack.corpora.parts import join, pack_parts
-from mocpack.corpora.planning import Plan
+from mocpack.corpora.planning import PackPlan
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 # ray lets whatever else a machine does go before its workers, our own command included
@@ -98,7 +98,7 @@ def resume(folder: Path, given: argparse.Namespace) -> None:
     parts = folder / "all.mocps.parts"
     with chdir(folder):  # paths are those of the command, and hashes are where it looks for them
         paths = {name: path.relative_to(folder) for name, path in files.items()}
-        plan = Plan.make(paths, PACKING, known=f"{parts.name}/hashes.json")
+        plan = PackPlan.make(paths, PACKING, known=f"{parts.name}/hashes.json")
         pack_parts(plan.parts, parts.name, local_engine(1))
     first = min(parts.glob("*.part"))
     first.unlink()
@@ -131,7 +131,7 @@ def overhead(folder: Path, given: argparse.Namespace) -> None:
             plan_of = dict(list(files.items())[:count])
             spent: list[tuple[float, float]] = []
             start, before = time.perf_counter(), tree_cpu()
-            plan = Plan.make(plan_of, PACKING)
+            plan = PackPlan.make(plan_of, PACKING)
             parts = str(folder / f"parts{count}")
             pack_parts(plan.parts, parts, partial(_reporting, engine, timed, spent))
             join(plan.parts, parts, str(folder / f"{count}.mocps"))
@@ -240,7 +240,7 @@ def memory(folder: Path, given: argparse.Namespace) -> None:
         for files in (some, many, some | {"long": folder / "long.bvh"}):
             peaks: list[int] = []
             place = str(folder / f"parts{len(files)}")
-            plan = Plan.make(files, PACKING)
+            plan = PackPlan.make(files, PACKING)
             pack_parts(plan.parts, place, partial(_reporting, engine, measured, peaks))
             largest = long if "long" in files else mocpack.read(files["s000/t00"])
             # a clip as it stands in memory: its quaternions, and the channels that it came in

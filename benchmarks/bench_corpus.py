@@ -354,7 +354,7 @@ def ask_windows(name: str, path: Path, options: dict[str, Any], log: Path) -> No
             before, asked = clips.request_totals, gets(log)
             for number in np.random.default_rng(1).integers(len(found), size=count):
                 if not kept:
-                    clips.clear_cache()
+                    clips._files._cache._reset()  # as if every window were the first
                 found[int(number)]
             requests, fetched = np.subtract(clips.request_totals, before) / count
             at_server = (gets(log) - asked) / count

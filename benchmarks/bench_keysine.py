@@ -208,11 +208,11 @@ def without():
     usual = None
     for name, constants in (
         ("with all", {}),
-        ("without lengths of blocks by group", {"split_tries": (0.0, 0.0, 0.0)}),
-        ("without a price of errors by group", {"weight_tries": (0.0, 0.0, 0.0)}),
+        ("without lengths of blocks by group", {"split_tries": 0.0}),
+        ("without a price of errors by group", {"weight_tries": (0.0, 0.0)}),
         ("without prediction across channels", {"predictor_bits": 1e9}),
-        ("without a price of turning away", {"turn_price": 0.0, "free_turn_prices": (0.0, 0.0)}),
-        ("without descent, rounding and repair alone", {"sweeps": (0.0, 0.0, 0.0)}),
+        ("without a price of turning away", {"turn_price": 0.0}),
+        ("without descent, rounding and repair alone", {"sweeps": 0.0}),
     ):
         sizes = [
             sum(len(encode_natively(codec, clip, constants).payload) for clip in clips)
@@ -278,7 +278,7 @@ def grid():
     plain = None
     usual = 3.0
     for ways, penalty in ((1, 1000.0), (1, usual), (8, usual), (32, usual)):
-        others = {"beam_width": (ways, ways, ways), "grid_error_penalty": penalty}
+        others = {"beam_width": float(ways), "beam_ratio": 1.0, "grid_error_penalty": penalty}
         codec = tight(0.1, "grid")
         size = sum(len(encode_natively(codec, clip, others).payload) for clip in clips)
         plain = plain or size

@@ -28,7 +28,7 @@ from mocpack.bench.datasets import COMMITTED, collection
 from mocpack.corpora import PackOptions, open_corpus
 from mocpack.corpora.packing import pack_file
 from mocpack.corpora.parts import join, pack_parts
-from mocpack.corpora.planning import MAX_PART_BYTES, MAX_PART_FILES, Plan
+from mocpack.corpora.planning import MAX_PART_BYTES, MAX_PART_FILES, PackPlan
 from mocpack.units import format_size
 
 PAGE = Path(__file__).parents[1] / "docs" / "cluster.md"
@@ -128,7 +128,7 @@ def measure(paths: list[Path], packing: PackOptions) -> Rates:
     with tempfile.TemporaryDirectory() as folder:
         named = {f"{number:06}": path for number, path in enumerate(paths)}
         marks = [time.process_time()]
-        plan = Plan.make(named, packing)
+        plan = PackPlan.make(named, packing)
         marks.append(time.process_time())
         parts = str(Path(folder) / "parts")
         pack_parts(plan.parts, parts, here)

@@ -187,7 +187,7 @@ def without_sizes(symbols: Symbols) -> Symbols:
 def symbols_of(clip: mocpack.Clip, settings: Settings, **constants: tuple[float, ...]) -> Symbols:
     """Return the symbols that a codec makes of a clip, with some constants of the encoder."""
     codec = Keysine(mode="transform", threads=1, **settings)
-    changed = {"weight_tries": (0.0, 0.0, 3.0), **constants}
+    changed = {"weight_tries": (0.0, 3.0), **constants}
     payload = encode_natively(codec, clip, changed).payload
     opened = open_payload(payload, clip.header)
     head = head_of(opened)

@@ -1,5 +1,5 @@
-// The C library functions that the reader and the receiver of live streams need. Powers and sines use no tables, which would add a tenth to
-// the wasm file.
+// The C library functions that the reader and the receiver of live streams need. Powers and sines use no
+// tables, which would add a tenth to the wasm file.
 //
 // They are accurate to a few units in the last place for the decoder's inputs: powers of positive normal
 // numbers, and sines of up to a few thousand turns. For larger angles, sine and cosine are still those of the

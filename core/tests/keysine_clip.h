@@ -78,8 +78,8 @@ struct Body
 		job.predictors = predictors.data(), job.predictor_count = predictors.size() / 4;
 		job.table = table.data(), job.unit = double(UNIT), job.fine = 1.0 / 1048576;
 		mocpack_KeysineSettings& s = job.settings;
-		s.bound = BOUND, s.origin_share = 1.0, s.origin_falloff = 0.2, s.shell_factor = 1.0,
-		s.key_share = 0.7;
+		s.bound = BOUND, s.origin_share = 1.0, s.max_origin_share = 0.95, s.origin_falloff = 0.2,
+		s.shell_factor = 1.0, s.key_share = 0.7;
 		s.excess_penalty = 60, s.quartic_penalty = 4, s.rounding = 0.33f, s.jitter_penalty = 4,
 		s.jitter_from = 1;
 		s.sweeps = 2, s.repairs = 40, s.coarsest_step = 6, s.finest_step = 11, s.beam_width = 1;

@@ -184,23 +184,18 @@ void each_artifact_has_its_remedy()
 {
 	Retrying r;
 	RetryPolicy policy;
-	check(next_policy(&r.task, true, r.seen(0.5, 1.1), &policy), "a foot that skates is retried");
-	check(policy.level == 0 && policy.jitter_level == 0 && policy.shares.size() == JOINTS &&
-			  near(policy.shares[3], 0.95 / 1.1) && policy.shares[0] == 1,
+	check(next_policy(&r.task, 1, r.seen(0.5, 1.1), &policy), "a foot that skates is retried");
+	check(policy.level == 0 && policy.jitter_ratio == 1 && policy.grid_level == 0 &&
+			  policy.shares.size() == JOINTS && near(policy.shares[3], 0.95 / 1.1) && policy.shares[0] == 1,
 		  "only the foot that skates is given less");
-	check(next_policy(&r.task, true, r.seen(1.5, 9.0), &policy) && policy.jitter_level == 1 &&
-			  near(policy.shares[3], 0.95 / 1.1 * 0.95 / 9.0),
+	check(next_policy(&r.task, 2, r.seen(1.5, 9.0), &policy) && policy.jitter_ratio == 8 &&
+			  policy.grid_level == 1 && near(policy.shares[3], 0.95 / 1.1 * 0.95 * 0.95 / 9.0),
 		  "jitter and a foot are each given their remedy at once");
-	check(next_policy(&r.task, true, r.seen(1.5, 0), &policy) &&
-			  next_policy(&r.task, true, r.seen(1.5, 0), &policy) &&
-			  !next_policy(&r.task, true, r.seen(1.5, 0), &policy),
-		  "jitter is penalized higher to an end");
-	RetryPolicy all;
-	int levels = 1;
-	while (next_policy(&r.task, false, r.seen(1.5, 0), &all))
-		check(!all.shares.size() && all.jitter_level == levels, "all joints aim at a smaller bound"),
-			++levels;
-	check(levels == 8, "to an end");
+	RetryPolicy jitter;
+	check(next_policy(&r.task, 1, r.seen(1.5, 0), &jitter) && jitter.level == 0 && jitter.jitter_ratio == 8,
+		  "jitter is penalized higher first");
+	check(next_policy(&r.task, 2, r.seen(1.5, 0), &jitter) && jitter.level == 1 && jitter.jitter_ratio == 64,
+		  "then all joints aim at a smaller bound, too");
 }
 
 } // namespace

@@ -32,40 +32,22 @@ if TYPE_CHECKING:
 
 # The module of each public name. Modules load on first use, so importing mocpack is fast.
 _HOMES = {
-    "Angle": "units",
-    "Clip": "clip",
-    "ClipHeader": "clip",
-    "Codec": "codec",
-    "Comparison": "metrics",
-    "Corpus": "corpora",
-    "Hinges": "hinges",
-    "Length": "units",
-    "Motion": "motion",
-    "Skeleton": "skeleton",
-    "TakeData": "take_data",
-    "Track": "take_data",
-    "VertexClip": "clip",
-    "VertexHeader": "clip",
-    "clip_names": "_api",
-    "cm": "units",
-    "codec_ids": "registry",
-    "compare": "metrics",
-    "decode": "_api",
-    "decode_scene": "_api",
-    "deg": "units",
-    "encode": "_api",
-    "encode_scene": "_api",
-    "m": "units",
-    "mm": "units",
-    "open": "_api",
-    "open_corpus": "corpora",
-    "parse_codec": "registry",
-    "rad": "units",
-    "read": "_api",
-    "read_data": "_api",
-    "read_scene": "_api",
-    "write": "_api",
-    "write_scene": "_api",
+    name: module
+    for module, names in {
+        "_api": "clip_names decode decode_scene encode encode_scene open read read_data read_scene "
+        "write write_scene",
+        "clip": "Clip ClipHeader VertexClip VertexHeader",
+        "codec": "Codec",
+        "corpora": "Corpus open_corpus",
+        "hinges": "Hinges",
+        "metrics": "Comparison compare",
+        "motion": "Motion",
+        "registry": "codec_ids parse_codec",
+        "skeleton": "Skeleton",
+        "take_data": "TakeData Track",
+        "units": "Angle Length cm deg m mm rad",
+    }.items()
+    for name in names.split()
 }
 
 __all__ = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any, Self
 
@@ -668,27 +668,11 @@ class Clip(HasHeader, FrozenPickle):
         >>> walk().replace(frame_rate=30, loop=True).fps
         30.0
         """
-        header, take_data = self.header, self.take_data
-        given: dict[str, Any] = {
-            "skeleton": header.skeleton,
-            "rotations": self.rotations,
-            "translations": self.translations,
-            "frame_time": header.frame_time,
-            "translated_joints": header.translated_joints,
-            "unit": header.unit,
-            "metadata": header.metadata,
-            "channels": self.channels,
-            "scales": take_data.scales,
-            "scaled_joints": header.scaled_joints or None,
-            "times": take_data.times,
-            "start_time": header.start_time,
-            "valid": take_data.valid,
-            "tracks": take_data.tracks,
-            "loop": header.loop,
-            "up": header.up,
-            "handedness": header.handedness,
-            "interpolated": header.interpolated,
-        }
+        parts: tuple[Any, ...] = (self, self.header, self.take_data)
+        given = {f.name: getattr(part, f.name) for part in parts for f in fields(part)}
+        for name in ("header", "take_data", "frame_count"):
+            del given[name]
+        given["scaled_joints"] = self.header.scaled_joints or None
         unknown = sorted(set(changes) - set(given) - {"frame_rate"})
         if unknown:
             known = ", ".join([*given, "frame_rate"])

@@ -440,7 +440,7 @@ class Quality:
     field : str
         Name of the codec's field.
     low, high : float
-        Its range. From `low` to `high`, the error increases (`grows` = 1) or decreases (-1).
+        Its range. From `low` to `high`, the error increases (`error_sign` = 1) or decreases (-1).
     integer : bool
         Whether it must be an integer.
     """
@@ -448,7 +448,7 @@ class Quality:
     field: str
     low: float
     high: float
-    grows: int = 1
+    error_sign: int = 1
     integer: bool = False
 
 

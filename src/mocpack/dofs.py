@@ -43,7 +43,8 @@ def to_dofs(clip: Clip) -> F64:
         moving, start = {j: m for m, j in enumerate(clip.translated_joints)}, 0
         for j, channels in enumerate(clip.skeleton.channels):
             given = [start + k for _, k in position_axes(channels)]
-            matrix[:, given] = _position_channels(clip, j, moving.get(j))
+            if given or j in moving:
+                matrix[:, given] = _position_channels(clip, j, moving.get(j))
             start += len(channels)
     else:
         matrix = clip.channels * _unit_scales(clip.header)

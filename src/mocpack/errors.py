@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 
 class MocpackError(Exception):
@@ -99,9 +100,5 @@ def describe_bug(error: Exception) -> str:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    where = "" if at is None else f" ({_file(at.tb_frame.f_code.co_filename)}:{at.tb_lineno})"
+    where = "" if at is None else f" ({Path(at.tb_frame.f_code.co_filename).name}:{at.tb_lineno})"
     return f"bug in mocpack, please report it: {type(error).__name__}: {error}{where}"
-
-
-def _file(path: str) -> str:
-    return path.replace("\\", "/").rpartition("/")[2]

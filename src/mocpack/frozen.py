@@ -38,13 +38,11 @@ class FrozenValue(FrozenPickle):
 
 def restore_fields(cls: type, given: dict[str, Any]) -> Any:
     """Rebuild a pickled value from its fields, without validating them again."""
-    value: Any = object.__new__(cls)
-    for name, part in given.items():
+    for part in given.values():
         if isinstance(part, np.ndarray):
             part.setflags(write=False)
-        kept = MappingProxyType(part) if isinstance(part, dict) else part
-        object.__setattr__(value, name, kept)
-    return value
+    held = {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in given.items()}
+    return build_unchecked(cls, held)
 
 
 def build_unchecked(cls: type, fields: dict[str, Any]) -> Any:

@@ -259,8 +259,8 @@ class Motion:
         found = self.decoder.byte_ranges(start, stop)
         return [(at + offset, length) for offset, length in found if length]
 
-    def check(self) -> None:
-        """Verify the checksum of the payload."""
+    def verify_checksum(self) -> None:
+        """Raise `CorruptionError` if the checksum of the payload is wrong."""
         self._reader.payload.read_all()
 
     def clip(self) -> Clip:

@@ -10,7 +10,6 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import UsageError
-from mocpack.rotations import slerp
 from mocpack.skeleton import Skeleton
 
 MAX_FRAMES = 1_000_000
@@ -69,13 +68,8 @@ def shift_start(clip: Clip, seconds: float) -> Clip:
 
 def _sample_poses(clip: Clip, seconds: F64) -> tuple[F64, F64]:
     """Return rotations (T, J, 4) and translations (T, M, 3) at times in seconds, clamped."""
-    at = np.interp(seconds, clip.times, np.arange(clip.frame_count))
-    first = np.minimum(at.astype(np.intp), clip.frame_count - 1)
-    last = np.minimum(first + 1, clip.frame_count - 1)
-    part = (at - first)[:, np.newaxis]
-    turns = slerp(clip.rotations[first], clip.rotations[last], part)
-    share = part[..., np.newaxis]
-    return turns, (1 - share) * clip.translations[first] + share * clip.translations[last]
+    poses = clip.poses_at(np.interp(seconds, clip.times, np.arange(clip.frame_count)))
+    return poses.rotations, poses.translations
 
 
 def _merge_skeletons(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -30,6 +30,11 @@ BVH_CHANNELS = frozenset(POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3])
 ASF_CHANNELS = frozenset(POSITION_CHANNELS[3:] + ROTATION_CHANNELS[3:])
 DEFAULT_ROOT = ("Xposition", "Yposition", "Zposition", "Zrotation", "Yrotation", "Xrotation")
 DEFAULT_JOINT = ("Zrotation", "Yrotation", "Xrotation")
+
+
+def default_channels(count: int, translated: Collection[int]) -> tuple[tuple[str, ...], ...]:
+    """Return the usual channels of BVH files; only translated joints have positions."""
+    return tuple(DEFAULT_ROOT if j in translated else DEFAULT_JOINT for j in range(count))
 
 
 class Columns(NamedTuple):
@@ -125,9 +130,7 @@ class Skeleton(FrozenValue):
             given = check_array(name, getattr(self, name))
             whole = given if given.size else np.tile(neutral, (len(self.names), 1))
             freeze(self, name, freeze_array(whole))
-        channels = self.channels or [
-            DEFAULT_JOINT if p >= 0 else DEFAULT_ROOT for p in self.parents
-        ]
+        channels = self.channels or default_channels(len(self.parents), self.roots)
         freeze(self, "channels", tuple(tuple(map(str, c)) for c in channels))
         _check_joints(self)
         _check_arrays(self)

@@ -98,11 +98,6 @@ def _finest_within_size(clip: AnyClip, codec: Codec, goal: Goal, effort: str) ->
     return Trial(made.codec, len(made.data), made.payload_size, error)
 
 
-def expected_trials(clip: AnyClip, codec: Codec, *, effort: str = "default") -> int | None:
-    """Return about how many settings a search tries; None if unknown."""
-    return codec.expected_trials(clip, effort=effort)
-
-
 def find_metric(name: str) -> Metric:
     """Return a metric by its key or its alias."""
     known = {metric.key: metric for metric in METRICS}

@@ -123,11 +123,7 @@ def parse_angle(value: str | float) -> float:
     >>> parse_angle("0.005rad"), parse_angle(0.1)
     (0.005, 0.1)
     """
-    text = isinstance(value, str)
-    radians = _parse_with_unit(str(value), ANGLES, "angle", "0.3deg") if text else float(value)
-    if not 0 < radians < 1e3:
-        raise UsageError(f"angle must be above 0 and below 1000 rad, got {value!r}")
-    return radians
+    return _parse_below(value, ANGLES, "angle", "0.3deg", "1000 rad")
 
 
 def parse_length(value: str | float) -> float:
@@ -136,11 +132,7 @@ def parse_length(value: str | float) -> float:
     >>> parse_length("1mm"), parse_length("0.5cm"), parse_length(0.002)
     (0.001, 0.005, 0.002)
     """
-    text = isinstance(value, str)
-    meters = _parse_with_unit(str(value), LENGTHS, "length", "1mm") if text else float(value)
-    if not 0 < meters < 1e6:
-        raise UsageError(f"length must be above 0 and below 1e6 m, got {value!r}")
-    return meters
+    return _parse_below(value, LENGTHS, "length", "1mm", "1e6 m")
 
 
 def parse_size(value: str | int) -> int:
@@ -162,10 +154,7 @@ def parse_bandwidth(text: str, *, kilo: int = 1000) -> float:
     (128000.0, 1048576.0)
     """
     scales = {unit: float(kilo) ** power for unit, power in BANDWIDTHS.items()}
-    bandwidth = _parse_with_unit(text, scales, "bandwidth", "128kbps")
-    if not 0 < bandwidth < 1e15:
-        raise UsageError(f"bandwidth must be above 0 and below 1e15 bit/s, got {text!r}")
-    return bandwidth
+    return _parse_below(text, scales, "bandwidth", "128kbps", "1e15 bit/s")
 
 
 def parse_energy(text: str) -> float:
@@ -174,10 +163,7 @@ def parse_energy(text: str) -> float:
     >>> parse_energy("500mJ"), parse_energy("2J")
     (0.5, 2.0)
     """
-    joules = _parse_with_unit(text, ENERGIES, "energy", "500mJ")
-    if not 0 < joules < 1e15:
-        raise UsageError(f"energy must be above 0 and below 1e15 J, got {text!r}")
-    return joules
+    return _parse_below(text, ENERGIES, "energy", "500mJ", "1e15 J")
 
 
 def format_length(meters: float, digits: int = 3) -> str:
@@ -278,6 +264,16 @@ def _to_angle(value: float, unit: float) -> Angle:
 def _parse_bytes(text: str) -> float:
     plain = text.strip().isdecimal()
     return float(text) if plain else _parse_with_unit(text, SIZES, "size", "20kB")
+
+
+def _parse_below(
+    value: str | float, units: dict[str, float], what: str, like: str, limit: str
+) -> float:
+    """Return a number or text with a unit, above 0 and below a limit such as ``1e6 m``."""
+    number = _parse_with_unit(value, units, what, like) if isinstance(value, str) else float(value)
+    if not 0 < number < float(limit.partition(" ")[0]):
+        raise UsageError(f"{what} must be above 0 and below {limit}, got {value!r}")
+    return number
 
 
 def _parse_with_unit(

@@ -124,7 +124,7 @@ def test_unsupported_formats_come_with_advice(folder):
     assert names(done.stderr, "a.dae COLLADA Blender BVH")
 
 
-def test_a_report_is_one_line_about_what_is_lost(folder):
+def test_a_report_names_losses_in_one_line(folder):
     done = run("convert", "Fox.glb", "run.bvh", "--animation", "Run", "--report", folder=folder)
     assert done.returncode == 0
     (line,) = done.stdout.splitlines()

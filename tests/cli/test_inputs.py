@@ -56,7 +56,7 @@ def test_a_folder_is_packed_into_a_folder_of_the_same_shape(folder):
     assert made(folder) == ["packed/a.mocp", "packed/b.mocp", "packed/day two/a.mocp"]
 
 
-def test_a_folder_without_output_is_packed_where_it_is(folder):
+def test_a_folder_without_output_is_packed_beside_its_files(folder):
     assert run("compress", "takes", "--codec", "raw", folder=folder).returncode == 0
     assert made(folder) == ["takes/a.mocp", "takes/b.mocp", "takes/day two/a.mocp"]
 

@@ -51,7 +51,7 @@ def test_a_folder_says_it_once_with_the_number_of_files(folder):
     assert sorted(notes.values()) == [0, 1, 1]
 
 
-def test_an_archive_knows_which_clips_stand_on_other_bones(folder):
+def test_a_catalog_marks_clips_with_stand_in_bones(folder):
     pytest.importorskip("pyarrow")
     done = run("corpus", "pack", ".", "-o", "all.mocps", "--max-error", "5mm", folder=folder)
     assert done.returncode == 0

@@ -41,7 +41,7 @@ def test_packed_package_has_its_license_and_no_other(tools):
     assert {name for name in names if name.startswith("LICENSE")} == {"LICENSE"}
 
 
-def test_three_is_wanted_only_by_those_who_have_it(package):
+def test_three_is_an_optional_peer_dependency(package):
     described = json.loads((package / "package.json").read_text())
     assert described["peerDependenciesMeta"]["three"]["optional"] is True
     assert "three" not in described.get("dependencies", {})

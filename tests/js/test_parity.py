@@ -129,7 +129,7 @@ def test_blocks_and_predictors_of_any_kind_decode_as_in_python(package, tmp_path
         check_packed(package, folder, {"jump": clip}, f"keysine:{spec}")
 
 
-def test_the_header_tells_what_info_tells(package, tmp_path):
+def test_the_header_agrees_with_info(package, tmp_path):
     path = tmp_path / "jump.mocp"
     path.write_bytes(mocpack.encode(mocpack.read(samples.JUMP), "keysine:max_error=5mm"))
     (found,) = in_javascript(package, tmp_path, [{"name": "jump", "file": str(path)}])
@@ -144,7 +144,7 @@ def test_the_header_tells_what_info_tells(package, tmp_path):
     assert found.header["bytes"] == parts
 
 
-def test_the_header_tells_a_bound_on_angles(package, tmp_path):
+def test_the_header_has_the_bound_on_angles(package, tmp_path):
     clip = mocpack.read(samples.JUMP)[:60]
     path = tmp_path / "jump.mocp"
     path.write_bytes(mocpack.encode(clip, max_error="5mm", max_angle="0.5deg", effort="fast"))
@@ -215,7 +215,7 @@ TAKES = {
 }
 
 
-def test_what_a_take_holds_besides_reads_the_same(package, tmp_path):
+def test_take_data_reads_the_same(package, tmp_path):
     jobs = []
     for name, clip in TAKES.items():
         path = tmp_path / f"{re.sub(r'[^a-z]', '_', name)}.mocp"

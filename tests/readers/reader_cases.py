@@ -20,7 +20,6 @@ from mocpack.clip import Clip
 from mocpack.codecs.lossless.codec import CHANNELS, MOTION, motion_matrix, write_matrix
 from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
-from mocpack.container.indices import pack_indices
 from mocpack.container.numbers import DECIMALS, pack_numbers
 from mocpack.container.skel import DICTIONARY
 from mocpack.dofs import from_channels
@@ -253,7 +252,7 @@ def scale_body(flags=3, mask=b"\2", constant=((2.0, 2.0, 2.0),), joints=(0, 2), 
         out.raw(mask)
         out.sized(pack_numbers(np.array(constant), simple=True))
     if flags & 2:
-        pack_indices(out, joints)
+        out.indices(joints)
         rows = np.ones((12, 3 * len(joints))) if moving is None else moving
         out.raw(pack_numbers(np.ascontiguousarray(rows)))
     return out.bytes()

@@ -404,7 +404,7 @@ def local_places(clip):
     return places
 
 
-def test_what_a_file_names_and_nobody_knows_is_kept_and_shown():
+def test_unknown_parameters_and_values_are_kept_and_shown():
     with mocpack.open(all_cases()["a parameter that nobody knows"].data) as motion:
         assert motion.params["zeal"] == 11
         assert motion.params["effort"] == "default"

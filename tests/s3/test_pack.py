@@ -13,7 +13,7 @@ import mocpack
 from mocpack.corpora import PackOptions, pack, storage
 from mocpack.corpora.engines import local_engine
 from mocpack.corpora.parts import join, missing_parts, pack_parts
-from mocpack.corpora.planning import Plan
+from mocpack.corpora.planning import PackPlan
 from mocpack.errors import MocpackError
 from mocpack.testing import walk
 from naming import names, naming
@@ -109,7 +109,7 @@ def test_a_plan_of_a_bucket_reads_no_object(server, credentials):
     before = server.log.read_text()
     entries = {one.path: one for one in storage.list_files("s3://takes/2026")}
     files = {one: one for one in entries if one.endswith(".bvh")}
-    plan = Plan.make(files, FAST, entries=entries)
+    plan = PackPlan.make(files, FAST, entries=entries)
     said = re.sub(r"\x1b\[\d+m", "", server.log.read_text()[len(before) :])
     assert len(plan.files) == 5
     assert all(one.mark and one.size for one in plan.files)
@@ -120,13 +120,13 @@ def test_an_object_that_changes_is_packed_again_and_no_other(server, credentials
     system = server.system
     urls = {f"take{n}": f"s3://takes/2026/s2/take{n}.bvh" for n in range(4)}
     folder = "s3://out/changed.parts"
-    pack_parts(Plan.make(urls, FAST).parts, folder, local_engine(1))
+    pack_parts(PackPlan.make(urls, FAST).parts, folder, local_engine(1))
     path = server.folder / "other.bvh"
     mocpack.write(walk(0.5, seed=9), path)
     before = system.cat_file("takes/2026/s2/take2.bvh")
     system.put_file(str(path), "takes/2026/s2/take2.bvh")
     try:
-        plan = Plan.make(urls, FAST)
+        plan = PackPlan.make(urls, FAST)
         assert [part.number for part in missing_parts(plan.parts, folder)] == [2]
         pack_parts(plan.parts, folder, local_engine(1))
         assert join(plan.parts, folder, "s3://out/changed.mocps") == []
@@ -161,7 +161,7 @@ def test_a_bucket_that_is_not_there_is_said_so_and_not_made(server):
 
 def test_a_server_that_is_gone_is_an_error_and_refuses_no_file(server, credentials, monkeypatch):
     url = "s3://takes/2026/s2/take0.bvh"
-    plan = Plan.make({"take0": url}, FAST)
+    plan = PackPlan.make({"take0": url}, FAST)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     folder = server.folder / "gone.parts"

@@ -76,7 +76,7 @@ def test_keys_in_the_trailer_make_windows_smaller(server, monkeypatch):
     assert fetched["keys"] < fetched["plain"]
 
 
-def test_what_was_fetched_is_not_fetched_again(server, tmp_path):
+def test_fetched_bytes_are_not_fetched_again(server, tmp_path):
     with opened(server, "plain", cache=tmp_path / "cache") as corpus:
         windows = corpus.windows(2)
         first = windows[0]

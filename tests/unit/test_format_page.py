@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 import mocpack
-from mocpack.coding.series import NOISY_FORECAST, SMOOTH_FORECAST, ColumnGroup, decode_series
+from decode_series import decode_series
+from mocpack.coding.series import NOISY_FORECAST, SMOOTH_FORECAST, ColumnGroup
 from mocpack.testing import walk
 from reference.plain_series import decode_plain_series
 from takes import FEATURES, markers, take

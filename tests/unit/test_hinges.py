@@ -12,7 +12,7 @@ from mocpack import Clip, Hinges, Skeleton, rotations
 from mocpack.codec_clip import drop_take_data
 from mocpack.container import pack_skeleton, pack_take_data, read_skeleton
 from mocpack.container.hinge import pack_hinges
-from mocpack.container.rest import pack_rest
+from mocpack.container.take_chunks import pack_rest
 from mocpack.dofs import from_dofs
 from mocpack.errors import CorruptionError, HingeWarning, InvalidClipError, UsageError
 from mocpack.skeleton import channel_hinges

@@ -50,7 +50,7 @@ def retry_once():
             progress.reporter()(1, 2)
 
 
-def test_nobody_listening_is_told_nothing():
+def test_nothing_is_reported_without_a_listener():
     assert progress.reporter() is None
     progress.expect(3)
     with progress.stage():
@@ -69,7 +69,7 @@ def test_nobody_listening_is_told_nothing():
         {"codec": "wavelet", "max_error": "20mm"},
     ],
 )
-def test_an_encode_tells_shares_from_its_start_to_its_end(target):
+def test_an_encode_reports_progress_from_start_to_end(target):
     clip = walk(8)
     shares = shares_of(lambda: mocpack.encode(clip, **target))
     assert len(shares) > 2

@@ -111,7 +111,7 @@ def test_flips_in_a_scene_are_format_errors():
             mocpack.decode_scene(bytes(bad))
 
 
-def test_what_is_no_scene_is_refused():
+def test_invalid_scenes_are_refused():
     clip = mocpack.encode(walk(0.1), "raw")
     with pytest.raises(CorruptionError, match=naming("'a'")):
         scene_parts(open_source(pack_scene({"a": clip}) + pack_scene({"a": clip})[5:]))
@@ -193,7 +193,7 @@ def test_the_clips_of_a_scene_share_the_memory_limit():
     assert len(mocpack.decode_scene(data, memory_limit=60 * one)) == 40
 
 
-def test_damage_to_one_clip_of_a_scene_is_told_whatever_it_holds():
+def test_damage_to_any_clip_of_a_scene_is_reported():
     data = bytearray(mocpack.encode_scene({"all": take(), "m": markers(20, 3)}, "raw"))
     rng = np.random.default_rng(3)
     for at in rng.integers(5, len(data), 200):

@@ -367,7 +367,7 @@ def test_a_clip_without_its_scales_has_channels_for_every_place_that_moves():
     assert rate.raw_size(bare) > 0
 
 
-def test_joints_stand_the_same_without_scales_for_those_who_know_none():
+def test_baked_scales_leave_joint_positions_unchanged():
     for clip in (take(), walk(0.1)):
         bare = clip.bake_scales()
         assert not bare.header.is_scaled

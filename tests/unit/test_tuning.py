@@ -10,7 +10,7 @@ from mocpack.errors import BoundError, MocpackError, UnsupportedClipError, Usage
 from mocpack.papers.vasa.codec import RdPca
 from mocpack.registry import parse_codec
 from mocpack.testing import walk
-from mocpack.tuning import expected_trials, find_metric, pareto_front, try_setting, tune
+from mocpack.tuning import find_metric, pareto_front, try_setting, tune
 from naming import naming
 
 CLIP = walk(0.5)
@@ -66,7 +66,7 @@ def test_a_setting_that_kills_its_process_is_named():
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_what_a_codec_refuses_is_said_in_its_own_words(jobs):
+def test_errors_of_a_codec_are_passed_on(jobs):
     with pytest.raises(UnsupportedClipError, match=naming("clip")):
         tune(CLIP, Refusing(), Goal("me"), jobs=jobs)
 
@@ -77,7 +77,7 @@ def test_about_as_many_settings_are_tried_as_are_expected(spec, effort):
     clip = walk(0.2)
     codec = parse_codec(spec)
     tried = len(tune(clip, codec, Goal("me", size=8000), effort=effort).trials)
-    assert 0.4 * tried <= expected_trials(clip, codec, effort=effort) <= 2.5 * tried
+    assert 0.4 * tried <= codec.expected_trials(clip, effort=effort) <= 2.5 * tried
 
 
 def test_progress_hears_of_every_trial():
@@ -102,7 +102,7 @@ def test_the_best_within_a_size_is_the_one_of_least_error():
     assert Goal("me", size=5).best(trials) is None
 
 
-def test_the_front_is_what_nothing_else_beats():
+def test_the_front_has_the_settings_that_no_other_beats():
     a, b, c, d = trial(10, 3.0), trial(20, 1.0), trial(25, 2.0), trial(30, 0.5)
     assert pareto_front([d, c, b, a]) == [a, b, d]
 

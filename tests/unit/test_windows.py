@@ -48,6 +48,6 @@ def text_calls_without_encoding(path):
             yield f"{path.relative_to(SOURCE)}, line {node.lineno}"
 
 
-def test_text_files_are_utf_8_whatever_the_system_thinks():
+def test_text_files_are_utf_8_on_every_system():
     offenders = [one for path in SOURCE.rglob("*.py") for one in text_calls_without_encoding(path)]
     assert not offenders, "\n".join(sorted(offenders))

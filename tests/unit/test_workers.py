@@ -67,7 +67,7 @@ def test_a_job_may_be_given_more_than_one_life(tmp_path):
     assert Path(always).stat().st_size == 3
 
 
-def test_who_leaves_the_loop_ends_every_process():
+def test_leaving_the_loop_ends_every_process():
     results = run_each(act, [("a",)] * 50, workers=2)
     pids = {next(results)[1][1], next(results)[1][1]}
     results.close()
@@ -110,7 +110,7 @@ def test_a_death_in_a_crew_costs_one_job_and_another_process_is_started():
         assert dict(group.run([("a",)]))[0][0] == "a"
 
 
-def test_a_script_that_lacks_its_guard_is_told_so_at_once(tmp_path):
+def test_a_script_without_a_main_guard_gets_an_error_at_once(tmp_path):
     script = tmp_path / "script.py"
     work = "list(run_each(abs, [(n,) for n in range(99)], workers=1))"
     script.write_text(f"from mocpack.workers import run_each\n{work}\n")

@@ -83,7 +83,7 @@ def test_three_performers_fit_a_small_screen(page):
         assert page.locator("#buffer").bounding_box()["width"] <= 390
 
 
-def test_who_leaves_leaves_the_scene(page):
+def test_a_performer_that_leaves_disappears_from_the_scene(page):
     with Theatre(["anna"]) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => window.mocpackStage.shown().anna")

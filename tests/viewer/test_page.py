@@ -350,7 +350,7 @@ def test_a_broken_file_is_answered_with_a_sentence_and_the_page_goes_on(
     )
 
 
-def test_files_that_are_cut_damaged_and_of_another_kind_are_told_apart(tab, files, tmp_path):
+def test_truncated_damaged_and_foreign_files_get_different_errors(tab, files, tmp_path):
     whole = (files / "walk-1mm.mocp").read_bytes()
     damaged = whole[:-100] + bytes([whole[-100] ^ 1]) + whole[-99:]
     said = []
@@ -603,7 +603,7 @@ def test_a_file_that_cannot_be_packed_is_a_sentence(empty_tab, tmp_path):
     empty_tab.errors.clear()  # the browser notes the refusal
 
 
-def test_a_bound_on_angles_is_told_with_what_was_measured(chromium, motion, tmp_path):
+def test_a_bound_on_angles_is_shown_with_the_measured_error(chromium, motion, tmp_path):
     path = tmp_path / "walk.mocp"
     angle = mocpack.deg(0.5)
     path.write_bytes(mocpack.encode(motion, max_error="5mm", max_angle=angle, effort="fast"))
@@ -624,7 +624,7 @@ def test_a_bound_on_angles_is_told_with_what_was_measured(chromium, motion, tmp_
         assert found <= 0.5
 
 
-def test_a_file_without_a_bound_on_angles_tells_none(tab):
+def test_a_file_without_a_bound_on_angles_shows_none(tab):
     assert "angle allowed" not in tab.locator("#facts").text_content()
 
 

@@ -103,7 +103,7 @@ def test_the_page_and_its_assets_are_served_with_their_types(served):
         assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
 
 
-def test_the_session_tells_what_is_shown_largest_file_first(served, folder):
+def test_the_session_lists_the_files_largest_first(served, folder):
     answer, body = ask(served, "/session.json")
     session = json.loads(body)
     assert answer.status == 200
@@ -258,7 +258,7 @@ def test_a_drop_of_too_many_bytes_is_refused_before_it_is_read(served):
 
 
 @pytest.mark.parametrize("path", ["/packed/1/1000", "/packed/1/5", "/dropped/1/0/1"])
-def test_of_what_was_not_dropped_nothing_can_be_had(served, path):
+def test_files_that_were_not_dropped_cannot_be_fetched(served, path):
     assert ask(served, path)[0].status == 404
 
 

@@ -116,7 +116,7 @@ def own(relay, endpoint):
         {"authority": b"127.0.0.1:1"},
     ],
 )
-def test_who_comes_from_elsewhere_is_refused(names):
+def test_clients_of_other_origins_are_refused(names):
     async def play(relay, endpoint):
         told = {k: v.replace(b"PORT", b"%d" % relay.port) for k, v in names.items()}
         async with client_of(endpoint) as client:

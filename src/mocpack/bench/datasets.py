@@ -1,8 +1,8 @@
-"""Where the real clips are, by name.
+"""Find the clips of benchmarks by name.
 
-A clip is named by its collection and its file, such as ``cmu/49_02``. Those that may be passed on
-come with the repository, packed by `lossless`, in ``benchmarks/clips``. All others lie in the
-folder that the variable MOCPACK_DATA names; a clip that lies there goes before the packed one.
+The name of a clip is its collection and its file, such as ``cmu/49_02``. The repository contains
+the clips that may be redistributed, compressed by `lossless`, in ``benchmarks/clips``. The variable
+MOCPACK_DATA names a folder with all other clips; a clip in that folder takes precedence.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SUFFIXES = (".bvh", ".amc", ".npz", ".mocp")
 
 @dataclass(frozen=True)
 class Origin:
-    """What the clips of a collection are: their files, what they show, the public database."""
+    """A collection: the extension of its files, what they show, and the public database."""
 
     suffix: str
     what: str
@@ -67,17 +67,17 @@ ORIGINS = {
 
 
 def data_folder() -> Path | None:
-    """Return the folder that MOCPACK_DATA names, None where it is not set."""
+    """Return the folder that MOCPACK_DATA names; None if it is not set."""
     named = os.environ.get("MOCPACK_DATA")
     if not named:
         return None
     if not Path(named).is_dir():
-        raise UsageError(f"MOCPACK_DATA names no folder: {named}")
+        raise UsageError(f"MOCPACK_DATA must name a folder, got {named}")
     return Path(named)
 
 
 def find_clip(name: str, data: Path | None = None) -> Path | None:
-    """Return the file of a clip, None where there is none.
+    """Return the file of a clip; None if it is missing.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def find_clip(name: str, data: Path | None = None) -> Path | None:
 
 
 def require_clip(name: str, data: Path | None = None) -> Path:
-    """Return the file of a clip, or say what is missing and where it comes from."""
+    """Return the file of a clip; the error for a missing one says where to get it."""
     found = find_clip(name, data)
     if found is None:
         raise UsageError(f"missing clip: {describe_missing(name)}. {_advice(data)}")
@@ -112,7 +112,7 @@ def find_clips_of(names: Sequence[str], data: Path | None = None) -> dict[str, P
 
 
 def collection(name: str, data: Path | None = None) -> list[Path]:
-    """Return the files of a whole collection such as ``cmu``, in the order of their names."""
+    """Return the files of a collection such as ``cmu``, sorted by name."""
     for folder in _places(data):
         for suffix in SUFFIXES:
             found = sorted((folder / name).glob(f"*{suffix}"))
@@ -126,7 +126,7 @@ def collection(name: str, data: Path | None = None) -> list[Path]:
 
 
 def load_clip(name: str, data: Path | None = None) -> Clip:
-    """Read a skeleton's clip by its name; CMU's as BVH begin with a T-pose that was added."""
+    """Read a skeletal clip by name. BVH files of CMU start with an added T-pose."""
     clip = load_any(name, data)
     if not isinstance(clip, Clip):
         raise UsageError(f"{name} is a {clip.header.kind} animation, not a skeleton's")
@@ -134,7 +134,7 @@ def load_clip(name: str, data: Path | None = None) -> Clip:
 
 
 def load_any(name: str, data: Path | None = None) -> AnyClip:
-    """Read a clip by its name."""
+    """Read a clip by name."""
     return _api.read(require_clip(name, data))
 
 
@@ -145,7 +145,7 @@ def describe_missing(name: str) -> str:
 
 
 def source_size(path: Path) -> int:
-    """Return the bytes of a clip's file; of one that comes with the repository, its original's."""
+    """Return the size of a clip's file in bytes; for a clip of the repository, of its original."""
     if path.suffix == ".mocp" and path.is_relative_to(COMMITTED):
         name = path.relative_to(COMMITTED).with_suffix("").as_posix()
         with (COMMITTED / CONTENTS).open(newline="") as file:

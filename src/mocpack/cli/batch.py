@@ -16,7 +16,7 @@ from typing import Any
 from rich.table import Table
 
 from mocpack.cli.files import PIPE, check_output, describe_error, exit_code
-from mocpack.cli.journal import Entry, Journal, hash_files, is_done, make_entry
+from mocpack.cli.journal import Entry, Journal, hash_files, is_done
 from mocpack.cli.progress import make_progress_bar, run_with_progress
 from mocpack.cli.terminal import EXIT_INTERRUPTED, print_error
 from mocpack.cores import core_count
@@ -246,7 +246,7 @@ def _run_jobs(
         job = chosen[number]
         # A file of another program must not enter the journal: --resume would replace it.
         if job.output != PIPE and (job.force or not Path(job.output).exists()):
-            journal.begin(job.output)
+            journal.append(job.output, {})
 
     arguments = [(work, job) for job in chosen]
     for number, outcome in run_each(
@@ -260,7 +260,7 @@ def _run_jobs(
         if isinstance(outcome, LostJob):
             outcome = Outcome("failed", error=f"{job.source}: {outcome.reason}", code=2)
         elif outcome.entry is not None:
-            journal.finish(job.output, outcome.entry)
+            journal.append(job.output, outcome.entry)
         yield left[number], outcome
 
 
@@ -282,8 +282,8 @@ def _attempt_in_worker(work: Callable[..., Any], job: Job) -> Outcome:
     outcome = attempt(work, job)
     if outcome.status != "done" or job.output == PIPE:
         return outcome
-    entry = make_entry(job.settings, sources, _output_files(job), outcome.result)
-    return replace(outcome, entry=entry)
+    entry = {"settings": job.settings, "sources": sources, "result": outcome.result}
+    return replace(outcome, entry=entry | {"made": hash_files(_output_files(job))})
 
 
 def _input_files(job: Job) -> list[Path]:

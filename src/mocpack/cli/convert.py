@@ -24,13 +24,7 @@ from mocpack.io.text import make_unique
 from mocpack.units import m
 
 # File names that Windows reserves for devices, with any extension.
-DEVICES = {
-    "CON",
-    "PRN",
-    "AUX",
-    "NUL",
-    *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10)),
-}
+DEVICES = {"CON", "PRN", "AUX", "NUL"} | {f"{p}{n}" for p in ("COM", "LPT") for n in range(10)}
 
 
 def run(

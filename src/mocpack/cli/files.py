@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -58,20 +58,20 @@ def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[s
             return _api.clip_names(data)
         except FormatError:
             return []  # reading the file reports the error
-    if path == PIPE:
-        return list_clips_in_bytes(data, name="standard input")
-    read_external = external_file_reader(path, allow_outside=allow_outside)
-    return list_clips_in_bytes(data, name=path, read_external=read_external)
+    name = "standard input" if path == PIPE else path
+    return list_clips_in_bytes(data, name=name, read_external=_external(path, allow_outside))
 
 
 def describe_ignored(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
     """Describe what the bytes of `path` contain in addition to the motion."""
     if is_packed(data) or path.endswith(".mocp"):
         return []
-    read_external = (
-        None if path == PIPE else external_file_reader(path, allow_outside=allow_outside)
-    )
-    return io.describe_ignored(data, name=path, read_external=read_external)
+    return io.describe_ignored(data, name=path, read_external=_external(path, allow_outside))
+
+
+def _external(path: str, allow_outside: bool) -> Callable[[str], bytes] | None:
+    """Return the reader of the files that `path` refers to; None for standard input."""
+    return None if path == PIPE else external_file_reader(path, allow_outside=allow_outside)
 
 
 def cut_frames(clip: AnyClip, frames: str) -> AnyClip:

@@ -26,7 +26,7 @@ from mocpack.clip import AnyClip, Clip, ClipHeader
 from mocpack.codec import Layer, PayloadLayout
 from mocpack.container import FORMAT_VERSION, TrackHead, is_packed
 from mocpack.errors import FormatError, SceneError, TruncatedError, UsageError, name_errors
-from mocpack.io.reading import format_name
+from mocpack.io.table import find_format
 from mocpack.units import format_angle, format_length, format_size, to_degrees, to_millimeters
 
 
@@ -157,7 +157,7 @@ def _foreign_file_facts(
     names: list[str | None] = [*inside] or [None]
     read = partial(files.parse_clip, data, path, allow_outside=allow_outside)
     return {
-        "format": format_name(data, path),
+        "format": find_format(data, path).name,
         "bytes": {"file": len(data)},
         "motions": [_motion_facts(read(clip=name), name) for name in names],
     }

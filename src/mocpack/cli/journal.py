@@ -32,20 +32,13 @@ class Journal:
         """Return the latest entry of an output, None if no batch has written it."""
         return self._entries.get(_key(output))
 
-    def begin(self, output: str) -> None:
-        """Record that this batch writes an output, so that a resumed batch may replace it."""
-        self._append(output, {})
-
-    def finish(self, output: str, finished: Entry) -> None:
-        """Record that an output is complete; `finished` comes from `make_entry`."""
-        self._append(output, finished)
-
     def remove(self) -> None:
         """Delete the journals."""
         for path in self._paths:
             path.unlink(missing_ok=True)
 
-    def _append(self, output: str, entry: Entry) -> None:
+    def append(self, output: str, entry: Entry) -> None:
+        """Record an output: with an empty entry, that this batch writes it and may replace it."""
         line = json.dumps({"output": Path(output).name, **entry}).encode() + b"\n"
         path = _journal_path(output)
         with add_path_to_errors(path), path.open("a+b") as file:
@@ -54,18 +47,6 @@ class Journal:
                 # The last line of a killed run may lack its line break.
                 line = line if file.read(1) == b"\n" else b"\n" + line
             file.write(line)
-
-
-def make_entry(
-    settings: Any, sources: Mapping[str, str], outputs: Sequence[Path], result: Any
-) -> Entry:
-    """Return the journal entry of an output, given the hashes of its inputs."""
-    return {
-        "settings": settings,
-        "sources": dict(sources),
-        "made": hash_files(outputs),
-        "result": result,
-    }
 
 
 def is_done(

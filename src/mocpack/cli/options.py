@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import typer
 
-from mocpack.presets import describe_presets
+from mocpack.presets import PRESETS, describe_presets
 
 EFFORTS = ("fast", "default", "best")
 MAX_PORT = 65_535
@@ -19,16 +20,9 @@ def complete_codec(incomplete: str) -> list[str]:
     return [name for name in codec_ids() if name.startswith(incomplete)]
 
 
-def complete_preset(incomplete: str) -> list[str]:
-    """Return the presets that complete a word in a shell."""
-    from mocpack.presets import PRESETS
-
-    return [name for name in PRESETS if name.startswith(incomplete)]
-
-
-def complete_effort(incomplete: str) -> list[str]:
-    """Return the efforts that complete a word in a shell."""
-    return [name for name in EFFORTS if name.startswith(incomplete)]
+def complete_from(names: Iterable[str]) -> Callable[[str], list[str]]:
+    """Return a function that completes a word in a shell to one of these names."""
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 CodecSpec = Annotated[
@@ -44,7 +38,7 @@ Preset = Annotated[
     str | None,
     typer.Option(
         help=f"Choose the maximum error by purpose: {describe_presets()}.",
-        autocompletion=complete_preset,
+        autocompletion=complete_from(PRESETS),
     ),
 ]
 MaxError = Annotated[
@@ -54,14 +48,14 @@ MaxError = Annotated[
 MeanError = Annotated[str | None, typer.Option(help="Aim for this mean error, like 2mm.")]
 Lossless = Annotated[bool, typer.Option("--lossless", help="Keep every number exactly.")]
 Effort = Annotated[
-    str, typer.Option(help="Choose fast, default or best.", autocompletion=complete_effort)
+    str, typer.Option(help="Choose fast, default or best.", autocompletion=complete_from(EFFORTS))
 ]
 OwnEffort = Annotated[
     str | None,
     typer.Option(
         "--effort",
         help="Choose fast, default or best; without it, the codec decides.",
-        autocompletion=complete_effort,
+        autocompletion=complete_from(EFFORTS),
     ),
 ]
 DryRun = Annotated[

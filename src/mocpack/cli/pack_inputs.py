@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from mocpack.cli.inputs import MOTION_EXTENSIONS, ROBOT_MOTION_EXTENSIONS, Source, find_sources
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
-from mocpack.corpora.planning import Plan
+from mocpack.corpora.planning import PackPlan
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.storage import FileInfo
 from mocpack.errors import UsageError
@@ -32,11 +32,11 @@ class PackInputs:
     packing: PackOptions
     entries: Mapping[str, FileInfo]
 
-    def plan(self, *, absolute_paths: bool = False) -> Plan:
+    def plan(self, *, absolute_paths: bool = False) -> PackPlan:
         """Hash the files and return the plan; with `absolute_paths`, it works from any folder."""
         paths = self.files.items()
         by_name = {name: storage.absolute(path) if absolute_paths else path for name, path in paths}
-        return Plan.make(by_name, self.packing, entries=self.entries)
+        return PackPlan.make(by_name, self.packing, entries=self.entries)
 
 
 def find_inputs(words: Sequence[str], packing: PackOptions) -> PackInputs:

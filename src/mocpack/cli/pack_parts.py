@@ -10,15 +10,15 @@ from mocpack.cli.progress import make_progress_bar
 from mocpack.corpora import catalog, pack_record, parts, storage
 from mocpack.corpora.engines import Engine
 from mocpack.corpora.packing import RejectedFile
-from mocpack.corpora.planning import Part, Plan
+from mocpack.corpora.planning import PackPlan, Part
 from mocpack.corpora.remote import is_url
 from mocpack.errors import UsageError
 from mocpack.io.atomic import remove_temporaries
 
 
-def read_plan(name: str, output: str) -> Plan:
+def read_plan(name: str, output: str) -> PackPlan:
     """Read a plan file. Raise `UsageError` if `output` is one of the files of the plan."""
-    plan = Plan.from_bytes(storage.read(name), name=name)
+    plan = PackPlan.from_bytes(storage.read(name), name=name)
     files.check_not_input(output, [name, *(one.path for one in plan.files)])
     return plan
 
@@ -78,7 +78,7 @@ def pack_parts(chosen_parts: Sequence[Part], folder: str, engine: Engine) -> Non
 
 
 def make_archive(
-    plan: Plan,
+    plan: PackPlan,
     output: str,
     ending: Mapping[str, Any],
     *,

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mocpack import _api, rate, tuning
-from mocpack.bench.report.trial_picture import draw_trials, sketch_trials
+from mocpack.bench.report.trial_picture import draw_trials
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import SourceOptions
@@ -155,7 +155,7 @@ def _search(clip: AnyClip, start: Codec, goal: Goal, effort: str, jobs: int) -> 
     """Run the search with a bar that shows the best trial so far and the time left."""
     if jobs < 0:
         raise UsageError(f"--jobs must be at least 0, got {jobs}")
-    expected = tuning.expected_trials(clip, start, effort=effort) or 0
+    expected = start.expected_trials(clip, effort=effort) or 0
     seen: list[Trial] = []
     with make_progress_bar() as bar:
         task = bar.add_task(f"tuning {start.codec_id}", total=expected)
@@ -189,8 +189,6 @@ def _report(
         return
     of = f" of {len(found.trials)} trials" if len(found.trials) > 1 else ""
     console.print(_table(tuning.pareto_front(found.trials), best, goal.metric, unit))
-    if len(found.trials) > 1:
-        console.print(sketch_trials(found.trials, best, best.codec.tuning_axes))
     console.print(
         f"best{of}: {codec_spec(best.codec)}\n"
         f"{goal.metric} {_format_error(best)} {unit}, {format_size(best.size)}",

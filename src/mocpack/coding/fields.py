@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,12 @@ class FieldWriter:
     def mask(self, flags: npt.ArrayLike) -> None:
         """Append one bit per flag, lowest first, padded to whole bytes."""
         self._parts.append(np.packbits(np.asarray(flags, bool), bitorder="little").tobytes())
+
+    def indices(self, indices: Sequence[int]) -> None:
+        """Append increasing indices as their count and differences."""
+        self.varint(len(indices))
+        for before, index in zip((0, *indices), indices, strict=False):
+            self.varint(index - before)
 
     def bytes(self) -> bytes:
         return b"".join(self._parts)

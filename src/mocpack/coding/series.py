@@ -15,14 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from mocpack import _core
-from mocpack.arrays import I32
-from mocpack.errors import CorruptionError
 
 Feature = tuple[int, int]
 """A column and a lag in rows; lag 0 only for columns that are coded earlier."""
 
 MAX_VALUE = 2**30
-NUMBERS_PER_BYTE = 12_000  # each takes at least two binary decisions of 1/2840 bit
 MAX_FEATURES = 64
 
 
@@ -116,36 +113,20 @@ def encode_series(
     series = np.asarray(values)
     if series.size and np.abs(series).max() > MAX_VALUE:
         raise ValueError(f"values must lie within ±2^30, got {np.abs(series).max()}")
-    model = _model(series.shape[1], tuple(groups), forecast, _initial_sizes(sizes))
+    model = build_model(series.shape[1], tuple(groups), forecast, initial_sizes(sizes))
     return _core.series_encode(model, np.ascontiguousarray(series, np.int32))
 
 
-def decode_series(
-    data: bytes,
-    rows: int,
-    columns: int,
-    groups: Sequence[ColumnGroup],
-    forecast: Forecast = NOISY_FORECAST,
-    *,
-    sizes: npt.ArrayLike = (),
-) -> I32:
-    """Decode integers (rows, columns); the options must be those of the encoder."""
-    if rows * columns > NUMBERS_PER_BYTE * (len(data) + 4):
-        raise CorruptionError(
-            f"series: {len(data)} bytes cannot contain {rows} rows of {columns} numbers"
-        )
-    model = _model(columns, tuple(groups), forecast, _initial_sizes(sizes))
-    return np.asarray(_core.series_decode(model, data, rows))
-
-
-def _initial_sizes(sizes: npt.ArrayLike) -> tuple[int, ...]:
+def initial_sizes(sizes: npt.ArrayLike) -> tuple[int, ...]:
+    """Return the initial expected errors as a key of `build_model`."""
     return tuple(map(int, np.asarray(sizes).ravel()))
 
 
 @lru_cache(maxsize=8)  # a file codes many groups with the same model
-def _model(
+def build_model(
     columns: int, groups: tuple[ColumnGroup, ...], forecast: Forecast, sizes: tuple[int, ...]
 ) -> _core.SeriesModel:
+    """Return the core\'s model of these columns."""
     predictors = forecast.predictors
     features = select_features(columns, groups, forecast)
     flat = [feature for column in features for chosen in column for feature in chosen]

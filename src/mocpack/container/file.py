@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mocpack.clip import AnyHeader, ClipHeader
-from mocpack.coding.fields import deflate
+import numpy as np
+
+from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
+from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
 from mocpack.container.head import Errors, Head, pack_head
-from mocpack.container.mesh import pack_mesh
 from mocpack.container.skel import pack_skeleton
 from mocpack.container.take_chunks import REQUIRED, Chunk, pack_take_data
 from mocpack.container.track import read_track_head
@@ -61,7 +62,7 @@ def pack(packed: FileContents) -> bytes:
         body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
         parts.append(pack_chunk(b"SKEL", body))
     else:
-        parts.append(pack_chunk(b"MESH", pack_mesh(header.vertex_count, header.faces)))
+        parts.append(pack_chunk(b"MESH", _pack_mesh(header)))
     chunks = packed.chunks
     if chunks is None:
         chunks = pack_take_data(header, TakeData()) if isinstance(header, ClipHeader) else []
@@ -75,6 +76,17 @@ def pack(packed: FileContents) -> bytes:
     if missing > 0:
         parts.insert(-1, pack_chunk(b"fill", bytes(missing)))
     return b"".join(parts)
+
+
+def _pack_mesh(header: VertexHeader) -> bytes:
+    """Return the MESH chunk: the vertex count and the triangles of a vertex animation."""
+    out = FieldWriter()
+    out.varint(header.vertex_count)
+    out.varint(len(header.faces))
+    # differences are small, because neighbors in the list are neighbors on the mesh
+    steps = np.diff(header.faces.astype(np.int64).ravel(), prepend=0)
+    out.raw(deflate(steps.astype("<i4").tobytes()))
+    return out.bytes()
 
 
 def _bytes_needed(header: AnyHeader) -> int:

@@ -6,7 +6,6 @@ import numpy as np
 
 from mocpack.arrays import I64, Mask
 from mocpack.coding.fields import FieldWriter, deflate
-from mocpack.container.indices import pack_indices
 
 
 def pack_runs(out: FieldWriter, ids: I64) -> None:
@@ -30,7 +29,7 @@ def pack_valid(valid: Mask) -> bytes:
     """Return the chunk of valid (T, J): joints with gaps, and the runs of each."""
     out = FieldWriter()
     joints = np.flatnonzero(~valid.all(0)).tolist()
-    pack_indices(out, joints)
+    out.indices(joints)
     for j in joints:
         _pack_switches(out, valid[:, j])
     return deflate(out.bytes())

@@ -11,7 +11,6 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import F64
 from mocpack.coding.fields import FieldWriter, deflate
-from mocpack.container.indices import pack_indices
 from mocpack.rotations import IDENTITY, as_euler
 from mocpack.skeleton import POSITION_CHANNELS, ROTATION_CHANNELS, Skeleton
 
@@ -47,8 +46,8 @@ def pack_skeleton(skeleton: Skeleton, translated_joints: tuple[int, ...], unit: 
     for j, parent in enumerate(skeleton.parents[1:], 1):
         out.varint(j - 1 - parent)
     _pack_layouts(out, skeleton)
-    pack_indices(out, translated_joints)
-    pack_indices(out, skeleton.end_site_joints)
+    out.indices(translated_joints)
+    out.indices(skeleton.end_site_joints)
     if unit in UNITS:
         out.u8(UNITS.index(unit))
     else:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
+from mocpack.coding.fields import FieldWriter
 from mocpack.container.hinge import pack_hinges
-from mocpack.container.rest import pack_rest
+from mocpack.container.numbers import pack_numbers
 from mocpack.container.runs import pack_valid
-from mocpack.container.scale import pack_scales
-from mocpack.container.timing import pack_play, pack_times
 from mocpack.container.track import pack_track
+from mocpack.rotations import IDENTITY
+from mocpack.space import HANDEDNESS, UP_AXES
 from mocpack.take_data import TakeData
 
 Chunk = tuple[str, bytes]
 
 REQUIRED = ("REST", "HING", "SCAL", "TIME")
+HAS_CONSTANT, HAS_MOVING = 1, 2  # of scales
+EVEN, UNEVEN = 0, 1  # times
+LOOP, UP_SHIFT, LEFT_HANDED, INTERPOLATED = 1, 1, 8, 16  # of the `play` chunk
 NO_PLAY = bytes(1)  # body of the `play` chunk with default values, which is not written
 
 
@@ -37,3 +44,45 @@ def pack_take_data(header: ClipHeader, take_data: TakeData, scale_step: float = 
         chunks.append(("vald", pack_valid(take_data.valid)))
     chunks += [("trak", pack_track(name, track)) for name, track in take_data.tracks.items()]
     return chunks
+
+
+def pack_rest(rest: F64) -> bytes:
+    """Return the REST chunk: the rest rotation of each joint."""
+    turned = (rest != IDENTITY).any(1)
+    out = FieldWriter()
+    out.mask(turned)
+    out.raw(pack_numbers(np.ascontiguousarray(rest[turned]), simple=True))
+    return out.bytes()
+
+
+def pack_scales(
+    constant: F64, scaled_joints: tuple[int, ...], moving: F64 | None, step: float = 0.0
+) -> bytes:
+    """Return the SCAL chunk: constant (J, 3) and animated scales (T, S, 3), within half a step."""
+    out = FieldWriter()
+    scaled = (constant != 1).any(1)
+    out.u8(HAS_CONSTANT * bool(scaled.any()) + HAS_MOVING * (moving is not None))
+    if scaled.any():
+        out.mask(scaled)
+        out.sized(pack_numbers(np.ascontiguousarray(constant[scaled]), simple=True))
+    if moving is not None:
+        out.indices(scaled_joints)
+        out.raw(pack_numbers(np.ascontiguousarray(moving.reshape(len(moving), -1)), step))
+    return out.bytes()
+
+
+def pack_times(start: float, times: F64 | None) -> bytes:
+    """Return the TIME chunk: frame times."""
+    out = FieldWriter()
+    out.u8(EVEN if times is None else UNEVEN)
+    out.f64(start)
+    if times is not None:
+        out.raw(pack_numbers(times[:, np.newaxis], simple=True))
+    return out.bytes()
+
+
+def pack_play(header: ClipHeader) -> bytes:
+    """Return the `play` chunk: how to play the clip and write it back."""
+    flags = LOOP * header.loop + (UP_AXES.index(header.up) << UP_SHIFT)
+    flags += LEFT_HANDED * (header.handedness == HANDEDNESS[1]) + INTERPOLATED * header.interpolated
+    return bytes([flags])

@@ -83,7 +83,7 @@ def repair(path: str | Path, out: str | Path) -> list[RejectedFile]:
 def _rebuild_clip(source: Source, name: str, place: ClipLocation) -> tuple[StoredClip, Row]:
     data = read_clip_file(source, place)
     with Motion(data, memory_limit=None) as motion:
-        motion.check()
+        motion.verify_checksum()
     kept = to_stored_clip(name, data, front_size(data))
     return kept, catalog.describe_clip(name, data)
 

@@ -98,7 +98,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Plan:
+class PackPlan:
     """The files to pack, in the order of clip names, and the options."""
 
     files: tuple[PlannedFile, ...]
@@ -112,7 +112,7 @@ class Plan:
         packing: PackOptions,
         *,
         entries: Mapping[str, FileInfo] | None = None,
-    ) -> Plan:
+    ) -> PackPlan:
         """Hash files by clip name and return their plan.
 
         `entries` holds the file information of URLs from a listing.
@@ -158,7 +158,7 @@ class Plan:
         return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, name: str = "plan") -> Plan:
+    def from_bytes(cls, data: bytes, *, name: str = "plan") -> PackPlan:
         """Parse a plan's file; errors name the line."""
         lines = data.split(b"\n")
         if lines.pop():

@@ -259,10 +259,6 @@ class Corpus:
             assert isinstance(source, RemoteSource)
             source.prefetch(ranges)
 
-    def clear_cache(self) -> None:
-        """Drop the fetched bytes of a remote archive; the index stays."""
-        self._files.clear_cache()
-
     def windows(self, seconds: float = 2.0, **options: Any) -> Windows:
         """Return the windows of all clips as arrays; see `Windows` for the options."""
         from mocpack.corpora.windows import Windows
@@ -318,9 +314,6 @@ class _Files:
             # two threads may open it at the same time; one of the two stays
             self._open.setdefault(index, self._open_file(index))
         return self._open[index]
-
-    def clear_cache(self) -> None:
-        self._cache.clear()
 
     def close(self) -> None:
         for source in self._open.values():

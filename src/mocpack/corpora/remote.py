@@ -184,12 +184,6 @@ class RangeCache:
             while self._total > self._limit:
                 self._drop(*next(iter(self._sizes)))
 
-    def clear(self) -> None:
-        """Drop everything."""
-        with self._lock():
-            for url, offset in list(self._sizes):
-                self._drop(url, offset)
-
     def _reset(self) -> None:
         self._process, self._guard = os.getpid(), threading.RLock()
         self._listed: set[str] = set()

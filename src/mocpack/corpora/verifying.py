@@ -27,7 +27,7 @@ def _find_fault(corpus: Corpus, index: int, decode: bool) -> str | None:
         if stored[: len(place.front)] != place.front:
             return "the trailer's copy of its head differs from the clip"
         with Motion(data, memory_limit=None) as motion:
-            motion.check()
+            motion.verify_checksum()
             header = motion.header
             if (header.frame_count, header.frame_time) != (place.frames, place.frame_time):
                 wrong = f"{place.frames} frames of {place.frame_time} s"

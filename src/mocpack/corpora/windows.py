@@ -23,7 +23,7 @@ from mocpack.units import parse_size
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
 
 
-Plans = tuple[_core.WindowPlan, ...]
+WindowPlans = tuple[_core.WindowPlan, ...]
 
 
 class Windows:
@@ -105,14 +105,14 @@ class Windows:
         self._reach, self._step, self._stride = (
             values.tolist() for values in (stop_frame, self._steps, self._strides)
         )
-        self._clear_plans()
+        self._clear_window_plans()
         self._clip_features: clip_features.ClipFeatures | None = None
         self.columns = self._check_skeletons()
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._open_cache(cache)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        native = ("_plans", "_skeletons")
+        native = ("_window_plans", "_skeletons")
         state = {name: value for name, value in vars(self).items() if name not in native}
         return _restore, (state,)
 
@@ -154,11 +154,8 @@ class Windows:
     def read(self, index: int, out: F32) -> F32:
         """Write a window to a float32 array `out` (rows, width); return it."""
         clip_position, start, mirrored = self.locate(index)
-        clip, stop = (
-            self.clips[clip_position],
-            min(start + self._reach[clip_position], self._frames[clip_position]),
-        )
-        plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
+        clip, stop = self.clips[clip_position], self._stop(clip_position, start)
+        plan = self._get_window_plans(clip_position)[mirrored]
         if self._clip_features is not None:
             self._write_clip_features(clip_position, start, mirrored, plan, out)
             return out
@@ -199,7 +196,7 @@ class Windows:
     def write_from_rows(self, clip_position: int, rows: F32, index: int, out: F32) -> None:
         """Write a window from decoded rows of its clip, as `decode_rows` returns them."""
         _, start, mirrored = self.locate(index)
-        plan = (self._plans[clip_position] or self._get_plans(clip_position))[mirrored]
+        plan = self._get_window_plans(clip_position)[mirrored]
         if self._clip_features is None:
             _core.write_window_from_rows(plan, rows, float(start), out)
         else:
@@ -237,15 +234,17 @@ class Windows:
             return int(self._frames[clip_position])
         return int(min(start + self._reach[clip_position], self._frames[clip_position]))
 
-    def _get_plans(self, clip_position: int) -> Plans:
+    def _get_window_plans(self, clip_position: int) -> WindowPlans:
         """Return the plans of a clip, plain and mirrored; check that its frame times are even."""
-        self._check_times(self.clips[clip_position])
-        found = self._plans[clip_position] = self._build_plans(
-            self._bases[clip_position], self._step[clip_position]
-        )
+        found = self._window_plans[clip_position]
+        if found is None:
+            self._check_times(self.clips[clip_position])
+            found = self._window_plans[clip_position] = self._build_window_plans(
+                self._bases[clip_position], self._step[clip_position]
+            )
         return found
 
-    def _build_plans(self, base: int, step: float) -> Plans:
+    def _build_window_plans(self, base: int, step: float) -> WindowPlans:
         """Return the plans for clips of one skeleton and frame rate."""
         key = base, step
         if key not in self._skeletons:
@@ -297,9 +296,9 @@ class Windows:
                 "packing, or exclude it with where="
             )
 
-    def _clear_plans(self) -> None:
-        self._plans: list[Plans | None] = [None] * len(self.clips)
-        self._skeletons: dict[tuple[int, float], Plans] = {}
+    def _clear_window_plans(self) -> None:
+        self._window_plans: list[WindowPlans | None] = [None] * len(self.clips)
+        self._skeletons: dict[tuple[int, float], WindowPlans] = {}
 
     def _open_cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):
@@ -323,5 +322,5 @@ def _check_positive(**given: float) -> None:
 def _restore(state: dict[str, Any]) -> Windows:
     made = Windows.__new__(Windows)
     vars(made).update(state)
-    made._clear_plans()
+    made._clear_window_plans()
     return made

@@ -17,7 +17,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import from_channels, from_dofs
 from mocpack.errors import CorruptionError, FormatError, TruncatedError, name_errors
 from mocpack.io import asf, text
-from mocpack.io.asf import Asf, Line
+from mocpack.io.asf import Asf, Line, iterate_lines, normalize_line_endings
 from mocpack.io.asf_fit import fit
 from mocpack.io.text import parse_number
 from mocpack.skeleton import Skeleton
@@ -162,7 +162,7 @@ def read_frames(text: bytes, bones: Asf, *, complete: bool, start: int = 0) -> F
     )
     if status:
         raise _describe_fault(
-            _Fault(status), bones, frames, _find_line(text, start), _iterate_lines(text, at)
+            _Fault(status), bones, frames, _find_line(text, start), iterate_lines(text, at)
         )
     if not frames:
         raise TruncatedError("expected at least 1 frame, got 0 frames")
@@ -196,7 +196,7 @@ class _Motion:
 
     def read(self, data: bytes) -> F64:
         self.degrees = self.bones.degrees
-        text = _normalize_line_endings(data)
+        text = normalize_line_endings(data)
         start = self._parse_keywords(text)
         numbers = read_frames(text, self.bones, complete=self.complete, start=start)
         if not self.degrees:
@@ -208,7 +208,7 @@ class _Motion:
 
     def _parse_keywords(self, text: bytes) -> int:
         """Parse the lines that begin with a colon; return the offset of the first other line."""
-        for start, line in _iterate_lines(text):
+        for start, line in iterate_lines(text):
             word = line.words[0].upper()
             if not word.startswith(b":"):
                 return start
@@ -226,12 +226,6 @@ class _Motion:
         return len(text)
 
 
-def _normalize_line_endings(data: bytes) -> bytes:
-    """Return text with line feeds only and without a byte order mark."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
-
-
 class _Fault(Enum):
     """Status codes of the native parser (`amc.h`)."""
 
@@ -241,20 +235,8 @@ class _Fault(Enum):
     MISSING = 4
 
 
-def _iterate_lines(text: bytes, at: int = 0) -> Iterator[tuple[int, Line]]:
-    """Yield (offset, line) for each line that is not blank or a comment, starting at `at`."""
-    number = 1 + text.count(b"\n", 0, at)
-    while at < len(text):
-        end = text.find(b"\n", at)
-        end = len(text) if end < 0 else end
-        words = text[at:end].partition(b"#")[0].split()
-        if words:
-            yield at, Line(number, words)
-        at, number = end + 1, number + 1
-
-
 def _find_line(text: bytes, at: int) -> Line:
-    return next(_iterate_lines(text, at))[1]
+    return next(iterate_lines(text, at))[1]
 
 
 def _describe_fault(

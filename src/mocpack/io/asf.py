@@ -176,14 +176,22 @@ class Line:
         return np.array(values, np.float64)
 
 
-def iterate_lines(data: bytes, spaces: bytes = b"") -> Iterator[Line]:
-    """Yield the lines that are not blank or comments; characters in `spaces` separate words too."""
+def normalize_line_endings(data: bytes) -> bytes:
+    """Return text with line feeds only and without a byte order mark."""
     data = data.removeprefix(b"\xef\xbb\xbf")
-    table = bytes.maketrans(spaces, b" " * len(spaces))
-    for number, line in enumerate(re.split(rb"\r\n|\r|\n", data), 1):
-        words = line.partition(b"#")[0].translate(table).split()
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def iterate_lines(text: bytes, at: int = 0) -> Iterator[tuple[int, Line]]:
+    """Yield (offset, line) for each line that is not blank or a comment, starting at `at`."""
+    number = 1 + text.count(b"\n", 0, at)
+    while at < len(text):
+        end = text.find(b"\n", at)
+        end = len(text) if end < 0 else end
+        words = text[at:end].partition(b"#")[0].split()
         if words:
-            yield Line(number, words)
+            yield at, Line(number, words)
+        at, number = end + 1, number + 1
 
 
 class _Tree:
@@ -206,7 +214,8 @@ def _find_leaves(asf: Asf) -> list[int]:
 def _split_sections(data: bytes) -> dict[str, list[Line]]:
     sections: dict[str, list[Line]] = {}
     current: list[Line] = []
-    for line in iterate_lines(data, b"(),"):
+    text = normalize_line_endings(data).translate(bytes.maketrans(b"(),", b"   "))
+    for _, line in iterate_lines(text):
         if line.words[0].startswith(b":"):
             name = line.words[0].decode("utf-8", "replace").lower()
             if name in sections:

@@ -10,7 +10,7 @@ import os
 import stat
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -27,23 +27,18 @@ def write_atomically(data: bytes, path: str | Path) -> None:
 
 def write_all_atomically(files: Mapping[Path, bytes]) -> None:
     """Write several files; none is replaced before all are on disk."""
-    ready: dict[Path, tuple[Path, Path]] = {}
-    try:
-        for path, data in files.items():
+    with ExitStack() as together:
+        # An ExitStack ends in reverse order, and the last file is to be replaced last.
+        for path, data in reversed([*files.items()]):
             if not _is_stream(path):
-                target = Path(os.path.realpath(path))
-                ready[path] = _write_temporary(path, target, data), target
+                file = together.enter_context(atomic_stream(path))
+                file.write(data)
+                file.flush()
+                with add_path_to_errors(path):
+                    os.fsync(file.fileno())
         for path, data in files.items():
-            if path not in ready:
+            if _is_stream(path):
                 _write_to_stream(path, data)
-                continue
-            temporary, target = ready[path]
-            with add_path_to_errors(path):
-                temporary.replace(target)
-            del ready[path]
-    finally:
-        for temporary, _ in ready.values():
-            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -132,23 +127,6 @@ def _write_to_stream(path: Path, data: bytes) -> None:
         handle = os.open(path, os.O_WRONLY) if descriptor is None else os.dup(descriptor)
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-
-
-def _write_temporary(path: Path, target: Path, data: bytes) -> Path:
-    """Write the data to a temporary file in the target's folder, sync it, and return its path."""
-    with add_path_to_errors(path):
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=_temporary_prefix(target))
-        temporary = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            _copy_owner_and_mode(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        return temporary
 
 
 def _temporary_prefix(target: Path) -> str:

@@ -13,11 +13,10 @@ from mocpack.errors import UnsupportedClipError
 from mocpack.io import text
 from mocpack.rotations import IDENTITY
 from mocpack.skeleton import (
-    DEFAULT_JOINT,
-    DEFAULT_ROOT,
     POSITION_CHANNELS,
     ROTATION_CHANNELS,
     Skeleton,
+    default_channels,
 )
 
 BVH_CHANNELS = POSITION_CHANNELS[:3] + ROTATION_CHANNELS[:3]
@@ -31,8 +30,9 @@ def fit(clip: Clip) -> Clip:
 def list_children(skeleton: Skeleton) -> list[list[int]]:
     """Return the children of every joint."""
     children: list[list[int]] = [[] for _ in skeleton.names]
-    for j, parent in enumerate(skeleton.parents[1:], 1):
-        children[parent].append(j)
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            children[parent].append(j)
     return children
 
 
@@ -43,14 +43,13 @@ def _assign_bvh_channels(clip: Clip) -> Clip:
     known = known and bool((s.axes == IDENTITY).all())
     if known and s.channel_count and (clip.channels is not None or _is_expressible(clip)):
         return clip
-    moved = set(clip.translated_joints)
     skeleton = Skeleton(
         s.names,
         s.parents,
         s.offsets,
         s.end_sites,
         s.end_site_joints,
-        tuple(DEFAULT_ROOT if j in moved else DEFAULT_JOINT for j in range(len(s))),
+        default_channels(len(s), clip.translated_joints),
     )
     return Clip(clip.with_header(skeleton=skeleton), clip.rotations, clip.translations)
 

@@ -8,9 +8,9 @@ motions), `clip` (name or index), `fps`, `folder` (temporary files of the reader
 `limits`, and what the reader itself defines. The response is a line of JSON followed by the bytes
 of arrays.
 
-A reader defines `open_scene(package, data, request)`, which returns an argument for the other two
-functions, or a dict that is the response; `names(scene)`, the motions that move and those that do
-not; and `poses(scene, number, request, blocks)`. A reader without a package defines
+A reader defines `open_file(package, data, request)`, which returns an argument for the other two
+functions, or a dict that is the response; `names(opened)`, the motions that move and those that do
+not; and `poses(opened, number, request, blocks)`. A reader without a package defines
 `respond(data, blocks)`.
 """
 
@@ -83,14 +83,14 @@ def _import_file(name: str, path: str) -> Any:
 def _respond(
     reader: Any, package: Any, data: bytes, request: dict[str, Any], blocks: list[bytes]
 ) -> dict[str, Any]:
-    scene = reader.open_scene(package, data, request)
-    if isinstance(scene, dict):
-        return scene
-    names, still = reader.names(scene)
+    opened = reader.open_file(package, data, request)
+    if isinstance(opened, dict):
+        return opened
+    names, still = reader.names(opened)
     response: dict[str, Any] = {"motions": names, "still": still}
     number = _choose_motion(names, request.get("clip"))
     if request["read"] and number is not None:
-        response |= {"number": number, **reader.poses(scene, number, request, blocks)}
+        response |= {"number": number, **reader.poses(opened, number, request, blocks)}
     return response
 
 

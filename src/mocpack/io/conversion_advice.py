@@ -14,11 +14,7 @@ STATIC = "it is a static mesh without motion"
 # (first bytes, or extension; program; advice)
 ADVICE_BY_MAGIC = (
     (b"BLENDER", "Blender", "export BVH or glTF (.glb) from Blender"),
-    (
-        b"Ogawa",
-        "Alembic",
-        "export a point cache (.pc2, .mdd) or glTF from the program that made it",
-    ),
+    (b"Ogawa", "Alembic", CACHE),
     (b"Vocaloid Motion Data", "MMD", "import it with Blender's mmd_tools and export BVH"),
 )
 ADVICE_BY_EXTENSION = {

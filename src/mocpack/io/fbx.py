@@ -21,13 +21,12 @@ from mocpack.io import fbx_child, keyed_frames
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps
 from mocpack.io.text import make_unique
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
-from mocpack.take_data import Track, split_scales
+from mocpack.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
+from mocpack.take_data import split_scales
 from mocpack.texts import shorten_text
 
 UFBX = Reader(fbx_child.__file__, "ufbx", "fbx", "FBX")
 MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored
-WEIGHT_BOUND = 1e-4  # of blend shape weights, which range from 0 to 1
 CHANNEL_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 
 
@@ -55,16 +54,6 @@ class Poses:
             {name: v if len(v) == 1 else v[rows] for name, v in self.channels.items()},
             {name: values[rows] for name, values in self.weights.items()},
         )
-
-    @property
-    def tracks(self) -> dict[str, Track]:
-        step = np.diff(self.times)
-        even = len(step) == 0 or np.ptp(step) < 1e-7
-        own: dict[str, Any] = {"start": float(self.times[0])} if even else {"times": self.times}
-        return {
-            name: Track("scalar", values, bound=WEIGHT_BOUND, **own)
-            for name, values in self.weights.items()
-        }
 
 
 def list_clips(data: bytes) -> list[str]:
@@ -144,27 +133,25 @@ def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float |
         values *= unit_ratio
     moving = _find_moving_joints(pose["translation"], rest, response["parents"])
     _compensate_scale_noise(rest["translation"], pose, response["parents"], moving)
+    frame_time = _choose_frame_time(poses.times, response["rate"])
     return Clip.build(
         Skeleton(
             tuple(shorten_text(name, MAX_NAME) for name in response["names"]),
             tuple(response["parents"]),
             rest["translation"],
-            channels=tuple(
-                DEFAULT_ROOT if j in set(moving) else DEFAULT_JOINT
-                for j in range(len(response["names"]))
-            ),
+            channels=default_channels(len(response["names"]), moving),
             rest=rotations.normalize(rest["rotation"]),
         ),
         rotations.normalize(pose["rotation"]),
         pose["translation"][:, moving],
         times=poses.times,
-        frame_time=_choose_frame_time(poses.times, response["rate"]),
+        frame_time=frame_time,
         translated_joints=moving,
         scales=pose["scale"],
         unit=own if unit is None else unit,
         up=up,
         handedness=hand,
-        tracks=poses.tracks,
+        tracks=keyed_frames.weight_tracks(poses.weights, poses.times, frame_time),
         interpolated=True,
         metadata={"source": "fbx", "animation": take}
         | ({"generator": response["creator"]} if response["creator"] else {}),

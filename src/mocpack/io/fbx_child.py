@@ -44,7 +44,7 @@ POSE_PROPERTIES = {
 KEEP_ALIVE: list[Any] = []
 
 
-class Scene(NamedTuple):
+class FbxFile(NamedTuple):
     """A scene, its nodes, the nodes that are joints, and its takes with and without motion."""
 
     ufbx: Any
@@ -55,7 +55,7 @@ class Scene(NamedTuple):
     still: list[Any]
 
 
-def open_scene(ufbx: Any, data: bytes, request: dict[str, Any]) -> Scene:
+def open_file(ufbx: Any, data: bytes, request: dict[str, Any]) -> FbxFile:
     """Open the scene of a file."""
     scene = _load_scene(ufbx, data)
     nodes, stacks = _keep_all_alive(scene.nodes), _keep_all_alive(scene.anim_stacks)
@@ -65,24 +65,24 @@ def open_scene(ufbx: Any, data: bytes, request: dict[str, Any]) -> Scene:
         joints = _add_ancestors(nodes, set[int]().union(*moved))
     takes = [stack for stack, m in zip(stacks, moved, strict=True) if m & joints]
     still = [stack for stack, m in zip(stacks, moved, strict=True) if not m & joints]
-    return Scene(ufbx, scene, nodes, joints, takes, still)
+    return FbxFile(ufbx, scene, nodes, joints, takes, still)
 
 
-def names(scene: Scene) -> tuple[list[str], list[str]]:
+def names(opened: FbxFile) -> tuple[list[str], list[str]]:
     """Return the names of takes that move joints, and of those that do not."""
-    return [take.name for take in scene.takes], [take.name for take in scene.still]
+    return [take.name for take in opened.takes], [take.name for take in opened.still]
 
 
 def poses(
-    scene: Scene, number: int, request: dict[str, Any], blocks: list[bytes]
+    opened: FbxFile, number: int, request: dict[str, Any], blocks: list[bytes]
 ) -> dict[str, Any]:
     """Return the skeleton and one take; append its numbers to the blocks."""
-    response = _describe_skeleton(scene.nodes, scene.joints) | _read_settings(
-        scene.ufbx, scene.scene
+    response = _describe_skeleton(opened.nodes, opened.joints) | _read_settings(
+        opened.ufbx, opened.scene
     )
-    take = scene.takes[number]
+    take = opened.takes[number]
     return response | _sample_take(
-        scene.ufbx, scene.scene, scene.nodes, take, request, response, blocks
+        opened.ufbx, opened.scene, opened.nodes, take, request, response, blocks
     )
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.io import gltf_build
+from mocpack.io.bvh_fit import list_children
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import MAGIC, Object
 from mocpack.rotations import IDENTITY
@@ -124,10 +125,7 @@ def _node_value(node: Object, path: str) -> Any:
 
 def build_nodes(skeleton: Skeleton) -> list[Object]:
     """Return the joints' nodes in order, followed by those of the end sites."""
-    children: list[list[int]] = [[] for _ in skeleton.names]
-    for joint, parent in enumerate(skeleton.parents):
-        if parent >= 0:
-            children[parent].append(joint)
+    children = list_children(skeleton)
     ends: list[dict[str, Any]] = []
     for joint, place in zip(skeleton.end_site_joints, skeleton.end_sites, strict=True):
         children[joint].append(len(skeleton) + len(ends))

@@ -20,14 +20,14 @@ from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.choice import MAX_POSES, find_index
 from mocpack.io.gltf_file import Document, Object
 from mocpack.io.gltf_keys import Keys
+from mocpack.io.keyed_frames import weight_tracks
 from mocpack.io.text import make_unique
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_NAME, Skeleton
+from mocpack.skeleton import MAX_NAME, Skeleton, default_channels
 from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
 PATH_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored
-WEIGHT_BOUND = 1e-4  # of morph weights and expressions, which range from 0 to 1
 # Fields of a node that is only the end of a bone.
 END_SITE_FIELDS = {"name", "translation", "rotation", "scale", "extras"}
 ORIGIN_FIELDS = {"name", "children", "extras"}
@@ -324,7 +324,6 @@ def _build_skeleton(
     document: Document, nodes: Nodes, joint_nodes: list[int], moving: Sequence[int], unit: float
 ) -> Skeleton:
     column = {node: j for j, node in enumerate(joint_nodes)}
-    moves = set(moving)
     ends = sorted(
         (column[nodes.parents[n]], n)
         for n, node in enumerate(document.items("nodes"))
@@ -336,9 +335,7 @@ def _build_skeleton(
         nodes.translation[joint_nodes] * unit,
         nodes.translation[[n for _, n in ends]].reshape(-1, 3) * unit,
         tuple(j for j, _ in ends),
-        channels=tuple(
-            DEFAULT_ROOT if j in moves else DEFAULT_JOINT for j in range(len(joint_nodes))
-        ),
+        channels=default_channels(len(joint_nodes), moving),
         rest=nodes.rotation[joint_nodes],
     )
 
@@ -352,7 +349,6 @@ def _build_tracks(
 ) -> dict[str, Track]:
     """Return morph weights by node and target, and the expressions of a VRM animation."""
     found: list[tuple[str, F64]] = []
-    own: dict[str, Any]
     for (node, path), keys in every.items():
         if path == "translation" and node in expressions:
             found.append((f"expression.{expressions[node]}", keys.at(times)[:, 0]))
@@ -361,15 +357,8 @@ def _build_tracks(
             titles = weight_names(document, nodes, node, values.shape[1])
             found += [(title, values[:, k]) for k, title in enumerate(titles)]
     unique = make_unique(name for name, _ in found)
-    # Tracks at the clip's own even times need no times.
-    even = np.allclose(
-        times, times[0] + np.arange(len(times)) * _choose_frame_time(times), atol=1e-7
-    )
-    own = {"start": float(times[0])} if even else {"times": times}
-    return {
-        title: Track("scalar", values, bound=WEIGHT_BOUND, **own)
-        for title, (_, values) in zip(unique, found, strict=True)
-    }
+    weights = {title: values for title, (_, values) in zip(unique, found, strict=True)}
+    return weight_tracks(weights, times, _choose_frame_time(times))
 
 
 def weight_names(document: Document, nodes: Nodes, node: int, count: int) -> list[str]:

@@ -8,13 +8,17 @@ at every sharp bend, and two at a jump. Recordings have a key in every frame and
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64, I64, Mask
+from mocpack.take_data import Track
 
+WEIGHT_BOUND = 1e-4  # of weights of shapes and expressions, which range from 0 to 1
 MAX_DEVIATION = 1e-4  # of a curve from linear interpolation: meters, radians, scale
 MAX_SPLIT = 64  # frames per source frame
 MAX_JUMP_GAP_S = 1e-4  # frames closer than this belong to a jump and are not subdivided
@@ -77,6 +81,16 @@ def max_turn(turns: F64, counted: Mask | None = None) -> float:
     cosines = np.abs((turns[1:] * turns[:-1]).sum(-1)).clip(0, 1)
     cosines = cosines if counted is None else cosines[counted]
     return float(2 * np.arccos(cosines.min(initial=1.0)))
+
+
+def weight_tracks(weights: Mapping[str, F64], times: F64, frame_time: float) -> dict[str, Track]:
+    """Return series of weights at the times of a clip's frames as tracks."""
+    even = times[0] + np.arange(len(times)) * frame_time
+    at_frames = np.allclose(times, even, atol=1e-7)  # then a track needs no times
+    own: dict[str, Any] = {"start": float(times[0])} if at_frames else {"times": times}
+    return {
+        name: Track("scalar", values, bound=WEIGHT_BOUND, **own) for name, values in weights.items()
+    }
 
 
 def _sort_by_time(times: F64, parts: list[I64]) -> I64:

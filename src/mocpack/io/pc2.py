@@ -9,7 +9,7 @@ import struct
 
 import numpy as np
 
-from mocpack.clip import VertexClip, VertexHeader
+from mocpack.clip import VertexClip
 from mocpack.errors import CorruptionError, TruncatedError
 
 MAGIC = b"POINTCACHE2\0"
@@ -44,10 +44,7 @@ def read(data: bytes, *, unit: float | None = None) -> VertexClip:
     vertices = np.frombuffer(data, "<f4", 3 * points * samples, HEADER.size)
     scaled = vertices.reshape(samples, points, 3).astype(np.float64) * (unit or 1.0)
     metadata = {"source": "pc2", "pc2_start": start, "pc2_step": step}
-    no_faces = np.zeros((0, 3), np.int32)
-    return VertexClip(
-        VertexHeader(points, no_faces, samples, 1 / DEFAULT_FRAME_RATE, metadata), scaled
-    )
+    return VertexClip.build(scaled, frame_rate=DEFAULT_FRAME_RATE, metadata=metadata)
 
 
 def write(clip: VertexClip) -> bytes:

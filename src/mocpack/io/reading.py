@@ -154,11 +154,6 @@ def describe_ignored(
     )
 
 
-def format_name(data: bytes, name: str) -> str:
-    """Return the name of the format of a motion file."""
-    return find_format(data, name).name
-
-
 def list_external_files(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
 ) -> list[str]:

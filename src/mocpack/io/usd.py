@@ -26,7 +26,7 @@ from mocpack.io import keyed_frames, usd_child
 from mocpack.io.child import Numbers, Reader, motion_names, read_motion, run_reader
 from mocpack.io.choice import check_fps
 from mocpack.io.text import make_unique
-from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, MAX_JOINTS, MAX_NAME, Skeleton
+from mocpack.skeleton import MAX_JOINTS, MAX_NAME, Skeleton, default_channels
 from mocpack.take_data import Track
 from mocpack.texts import shorten_text
 
@@ -200,9 +200,7 @@ def _build_clip(
             rest["translations"],
             ends[by_joint] * meters,
             tuple(end_joints[k] for k in by_joint),
-            channels=tuple(
-                DEFAULT_ROOT if j in set(moving) else DEFAULT_JOINT for j in range(len(titles))
-            ),
+            channels=default_channels(len(titles), moving),
             rest=rest["rotations"],
         ),
         pose["rotations"],

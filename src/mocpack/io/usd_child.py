@@ -22,7 +22,7 @@ MAIN_STEM = "mocpack-main"  # name of the main file without extension
 ABSOLUTE_FOLDER = "absolute"  # for files with absolute paths
 
 
-def open_scene(pxr: Any, data: bytes, request: dict[str, Any]) -> Any:
+def open_file(pxr: Any, data: bytes, request: dict[str, Any]) -> Any:
     """Return the stage of a file with its animations, or the names of missing files."""
     os.environ["PXR_WORK_THREAD_LIMIT"] = "1"
     from pxr import Usd, UsdSkel
@@ -40,15 +40,15 @@ def open_scene(pxr: Any, data: bytes, request: dict[str, Any]) -> Any:
     return stage, moving, [prim for prim in prims if prim not in moving], layers
 
 
-def names(scene: Any) -> tuple[list[str], list[str]]:
+def names(opened: Any) -> tuple[list[str], list[str]]:
     """Return the names of animations that change, and of those that do not."""
-    _, moving, still, _ = scene
+    _, moving, still, _ = opened
     return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
 
 
-def poses(scene: Any, number: int, request: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
+def poses(opened: Any, number: int, request: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:
     """Return a skeleton and its animation; append their numbers to the blocks."""
-    stage, moving, _, _ = scene
+    stage, moving, _, _ = opened
     settings = _read_settings(stage)
     return settings | _sample_animation(stage, moving[number], request, settings, blocks)
 

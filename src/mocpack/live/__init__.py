@@ -8,9 +8,8 @@ for pose in receiver.receive(packet):                 # none, one or several
 """
 
 from mocpack.live.hello import Hello, is_hello
-from mocpack.live.mode import Mode
 from mocpack.live.player import Player
-from mocpack.live.rate_control import RateControl
+from mocpack.live.rate_control import Mode, RateControl
 from mocpack.live.receiver import PacketStatus, Pose, Receiver
 from mocpack.live.repeats import choose_repeats
 from mocpack.live.report import Report

@@ -95,7 +95,7 @@ class DatagramEndpoint:
         self._peers: dict[Hashable, _Peer] = {}
         self._secret = secrets.token_bytes(32)
         self._join_budget = Budget(
-            Limits(max_bytes_per_s=1 << 20, max_messages_per_s=MAX_JOIN_ANSWERS_PER_S)
+            Limits(max_bytes_per_s=1 << 20, max_messages_per_s=MAX_JOIN_ANSWERS_PER_S), clock
         )
         self._checked = self._roster_sent_at = 0.0
         self._check_task: asyncio.Task[None] | None = None
@@ -208,7 +208,7 @@ class DatagramEndpoint:
             return
         self._relay.count_connection(host)
         limits = self._relay.limits if role == "send" else WATCHER_LIMITS
-        peer = _Peer(address, role, host, answer, Budget(limits), self._clock())
+        peer = _Peer(address, role, host, answer, Budget(limits, self._clock), self._clock())
         self._peers[key] = peer
         _send_json(answer, welcome=path)
         if role != "send":
@@ -265,8 +265,9 @@ class DatagramEndpoint:
             self.drop(key, NAME_IN_USE)
             return
         try:
+            # the round trip of datagrams is not known
             peer.performer = self._relay.add_performer(
-                peer.address, data, peer.performer, _unknown_round_trip
+                peer.address, data, peer.performer, lambda: 0.0
             )
         except (FormatError, UsageError) as error:
             self.drop(key, str(error)[:100])
@@ -352,10 +353,6 @@ class DatagramEndpoint:
             for performer in self._relay.list_performers(peer.address.stage):
                 if not peer.subscriptions.setdefault(performer.id, _Subscription()).has_hello:
                     peer.answer(ITEMS + pack_item(performer.id, performer.hello))
-
-
-def _unknown_round_trip() -> float:
-    return 0.0
 
 
 def _get_text(request: dict[str, Any], key: str) -> str:

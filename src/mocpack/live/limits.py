@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -47,13 +48,14 @@ class Budget:
     """Counts the messages and bytes of the current second."""
 
     limits: Limits
+    clock: Callable[[], float] = time.monotonic
     second: int = 0
     bytes: int = 0
     messages: int = 0
 
     def spend(self, size: int) -> bool:
         """Count a message of `size` bytes; return False if it exceeds the limits."""
-        now = int(time.monotonic())
+        now = int(self.clock())
         if now != self.second:
             self.second, self.bytes, self.messages = now, 0, 0
         self.bytes += size

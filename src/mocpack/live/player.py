@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
+from operator import attrgetter
 
 import numpy as np
 
@@ -61,7 +62,7 @@ class Player:
         self._poses.extend(poses)
         if poses:
             oldest = poses[-1].time - HISTORY_S - self.delay
-            keep = bisect_right(self._poses, oldest, key=_get_time)
+            keep = bisect_right(self._poses, oldest, key=attrgetter("time"))
             self._poses = self._poses[max(0, keep - 1, len(self._poses) - MAX_POSES) :]
 
     @property
@@ -83,7 +84,7 @@ class Player:
         if not self._poses:
             return None
         time = now - min(self._latencies) - self.delay
-        after = bisect_right(self._poses, time + 1e-6, key=_get_time)
+        after = bisect_right(self._poses, time + 1e-6, key=attrgetter("time"))
         if after == 0:
             return self._poses[0]
         if after < len(self._poses):
@@ -106,10 +107,6 @@ class Player:
         assert far is not None
         part = time - (last.time + int(ahead) * frame_time)
         return _interpolate(near, far, near.time + min(part, frame_time))
-
-
-def _get_time(pose: Pose) -> float:
-    return pose.time
 
 
 def _interpolate(a: Pose, b: Pose, time: float) -> Pose:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
 from mocpack.errors import UsageError
-from mocpack.live.mode import Mode
 
 WINDOW_S = 1.0  # the bit rate is the mean over this time
 MIN_COARSEN_INTERVAL_S = 0.8  # a new mode starts with a large keyframe
@@ -13,6 +13,26 @@ REFINE_AFTER_S = 3.0  # of low bit rate, before quality is raised
 LOW_RATE_RATIO = 0.6  # of the limit: a bit rate below is low
 ERROR_FACTORS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 FRAME_STEPS = (2, 4)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Coding mode from one keyframe to the next.
+
+    Attributes
+    ----------
+    max_error : float
+        Meters.
+    twist : bool
+        Whether twist that moves only the skin is sent. Without it, the bound holds for joints and
+        end sites only.
+    frame_step : int
+        Source frames per sent frame: 2 sends every second frame.
+    """
+
+    max_error: float
+    twist: bool = True
+    frame_step: int = 1
 
 
 class RateControl:

@@ -12,8 +12,7 @@ from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.live.hello import Hello
-from mocpack.live.mode import Mode
-from mocpack.live.rate_control import RateControl
+from mocpack.live.rate_control import Mode, RateControl
 from mocpack.live.repeats import MAX_REPEATS, MAX_UNREPAIRED, choose_repeats
 from mocpack.live.report import Report
 

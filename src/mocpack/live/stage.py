@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-import json
 import math
 import re
 import struct
@@ -12,9 +11,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from mocpack.errors import CorruptionError, UsageError
-from mocpack.live.address import split_address
+from mocpack.live.report import read_json
 
 SUBPROTOCOL = "mocpack.live.2"
 ROLES = ("send", "watch", "record")
@@ -88,6 +88,20 @@ class Tokens:
         return any(matches)
 
 
+def split_address(url: str) -> SplitResult:
+    """Return the parts of an address; raise `UsageError` if it or its port is invalid.
+
+    >>> split_address("udp://127.0.0.1:9000").port
+    9000
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # urlsplit checks the port only when it is read
+    except ValueError as error:
+        raise UsageError(f"{url} is not a valid address: {error}") from error
+    return parts
+
+
 def is_loopback(host: str) -> bool:
     """Whether an address is reachable only from this machine.
 
@@ -149,13 +163,7 @@ def read_ping(message: str | bytes) -> float | None:
     >>> read_ping('{"ping": 12.5}'), read_ping("hello"), read_ping('{"ping": "x"}')
     (12.5, None, None)
     """
-    if len(message) > MAX_PING_BYTES:
-        return None
-    try:
-        fields = json.loads(message)
-    except (ValueError, RecursionError):
-        return None
-    return ping_value(fields) if isinstance(fields, dict) else None
+    return ping_value(read_json(message)) if len(message) <= MAX_PING_BYTES else None
 
 
 def ping_value(fields: Mapping[str, Any]) -> float | None:

@@ -11,13 +11,12 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from mocpack.errors import FormatError, UsageError
-from mocpack.live.address import split_address
 from mocpack.live.client import Event, Frame
 from mocpack.live.hello import Hello, is_hello
 from mocpack.live.receiver import Receiver
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
-from mocpack.live.stage import is_loopback
+from mocpack.live.stage import is_loopback, split_address
 
 HELLO_INTERVAL_S = 1.0
 REPORT_INTERVAL_S = 0.05
@@ -34,8 +33,18 @@ async def send_frames_udp(
     """Send frames to ``udp://host:port`` until they end; return the number of frames sent."""
     address = udp_address(url, plain)
     loop = asyncio.get_running_loop()
-    listener = _ReportListener(sender)
-    transport, _ = await loop.create_datagram_endpoint(lambda: listener, remote_addr=address)
+    has_report = False
+
+    def apply_report(data: bytes, _: Any) -> None:
+        nonlocal has_report
+        report = read_report(read_json(data))
+        if report is not None:
+            has_report = True
+            sender.apply_report(report)
+
+    transport, _ = await loop.create_datagram_endpoint(
+        lambda: DatagramListener(apply_report), remote_addr=address
+    )
     hello, hello_sent_at, sent = sender.hello.to_bytes(), -HELLO_INTERVAL_S, 0
     sender.repeat = sender.repeat or INITIAL_REPEATS
     if len(hello) > MAX_UDP_BYTES:
@@ -46,7 +55,7 @@ async def send_frames_udp(
     try:
         async for frame in frames:
             if loop.time() - hello_sent_at >= (
-                HELLO_INTERVAL_S if listener.has_report else HELLO_INTERVAL_S / 10
+                HELLO_INTERVAL_S if has_report else HELLO_INTERVAL_S / 10
             ):
                 hello_sent_at = loop.time()
                 transport.sendto(hello)
@@ -70,7 +79,14 @@ async def watch_udp(url: str, *, patience: int = 16, plain: bool = False) -> Asy
     address = udp_address(url, plain)
     loop = asyncio.get_running_loop()
     inbox: asyncio.Queue[tuple[bytes, Any]] = asyncio.Queue(1024)
-    transport, _ = await loop.create_datagram_endpoint(lambda: _Inbox(inbox), local_addr=address)
+
+    def keep(data: bytes, peer: Any) -> None:
+        if not inbox.full():  # a full queue drops datagrams, as a network would
+            inbox.put_nowait((data, peer))
+
+    transport, _ = await loop.create_datagram_endpoint(
+        lambda: DatagramListener(keep), local_addr=address
+    )
     receiver: Receiver | None = None
     reported, last_hello, sender = 0.0, b"", None
     credit = 0  # bytes: a sender address can be forged, so it gets no more bytes than it sent
@@ -123,30 +139,17 @@ def udp_address(url: str, plain: bool) -> tuple[str, int]:
     return host, parts.port
 
 
-class _Inbox(asyncio.DatagramProtocol):
-    def __init__(self, inbox: asyncio.Queue[tuple[bytes, Any]]) -> None:
-        self._inbox = inbox
+class DatagramListener(asyncio.DatagramProtocol):
+    """Passes datagrams on."""
+
+    def __init__(self, on_datagram: Callable[[bytes, Any], None]) -> None:
+        self._receive = on_datagram
 
     def datagram_received(self, data: bytes, addr: Any) -> None:
-        if not self._inbox.full():  # a full queue drops datagrams, as a network would
-            self._inbox.put_nowait((data, addr))
-
-
-class _ReportListener(asyncio.DatagramProtocol):
-    """Applies the reports of the receiver."""
-
-    def __init__(self, sender: Sender) -> None:
-        self._sender = sender
-        self.has_report = False
-
-    def datagram_received(self, data: bytes, addr: Any) -> None:
-        report = read_report(read_json(data))
-        if report is not None:
-            self.has_report = True
-            self._sender.apply_report(report)
+        self._receive(data, addr)
 
     def error_received(self, exc: Exception) -> None:
-        """Ignore errors: the receiver may not listen yet."""
+        """Ignore errors: the peer may not listen yet, or no longer."""
 
 
 def _parse_hello(data: bytes) -> Hello | None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 from mocpack.errors import FormatError, UsageError
-from mocpack.live.address import split_address
 from mocpack.live.client import Event, Frame, StageDecoder, check_stage_address
 from mocpack.live.datagrams import (
     ITEMS,
@@ -24,8 +23,14 @@ from mocpack.live.datagrams import (
 from mocpack.live.relay import Relay
 from mocpack.live.report import read_json, read_report
 from mocpack.live.sender import Sender
-from mocpack.live.stage import is_loopback
-from mocpack.live.udp import HELLO_INTERVAL_S, INITIAL_REPEATS, send_frame, udp_address
+from mocpack.live.stage import is_loopback, split_address
+from mocpack.live.udp import (
+    HELLO_INTERVAL_S,
+    INITIAL_REPEATS,
+    DatagramListener,
+    send_frame,
+    udp_address,
+)
 
 JOIN_RETRY_S = 0.25
 KEEPALIVE_S = 1.0  # a watcher without performers pings the relay this often
@@ -66,7 +71,7 @@ class UdpEndpoint(DatagramEndpoint):
         loop = asyncio.get_running_loop()
         address = (self._relay.host, self._relay.port)
         made = loop.create_datagram_endpoint(
-            lambda: _DatagramListener(self._receive), local_addr=address
+            lambda: DatagramListener(self._receive), local_addr=address
         )
         self._transport, _ = await made
         await super().open()
@@ -162,17 +167,6 @@ def _decode_message(decoder: StageDecoder, message: bytes) -> list[Event]:
         return []  # ignore invalid datagrams, which anyone can send
 
 
-class _DatagramListener(asyncio.DatagramProtocol):
-    def __init__(self, on_datagram: Callable[[bytes, Any], None]) -> None:
-        self._receive = on_datagram
-
-    def datagram_received(self, data: bytes, addr: Any) -> None:
-        self._receive(data, addr)
-
-    def error_received(self, exc: Exception) -> None:
-        """Ignore errors: the peer may not listen yet, or no longer."""
-
-
 class _RelayConnection:
     """A client's connection to a relay; it rejoins when the relay has dropped it."""
 
@@ -195,7 +189,7 @@ class _RelayConnection:
         connection = cls(url, role, path, token)
         loop = asyncio.get_running_loop()
         made = loop.create_datagram_endpoint(
-            lambda: _DatagramListener(connection._receive), remote_addr=(host, port)
+            lambda: DatagramListener(connection._receive), remote_addr=(host, port)
         )
         connection._transport, _ = await made
         try:

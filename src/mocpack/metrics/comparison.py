@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,6 @@ class Worst:
     joint: str
     frame: int
     error_mm: float
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"joint": self.joint, "frame": self.frame, "error_mm": self.error_mm}
 
 
 @dataclass(frozen=True)
@@ -72,8 +69,8 @@ class Comparison:
         """Return the values that `compare --json` prints."""
         return {
             **self.values,
-            "worst": [place.to_dict() for place in self.worst],
-            "worst_frames": [place.to_dict() for place in self.worst_frames],
+            "worst": [asdict(place) for place in self.worst],
+            "worst_frames": [asdict(place) for place in self.worst_frames],
         }
 
     def __str__(self) -> str:

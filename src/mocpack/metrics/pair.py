@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,12 +25,9 @@ FRAME_TIME_TOLERANCE = 1e-3  # relative; smaller differences are rounding
 class SkeletonPair:
     """Two motions of one skeleton; offsets and translated joints may differ."""
 
+    kind: ClassVar[str] = "skeleton"
     original: Clip
     decoded: Clip
-
-    @property
-    def kind(self) -> str:
-        return "skeleton"
 
     @property
     def skeleton(self) -> Skeleton:
@@ -117,12 +115,9 @@ class SkeletonPair:
 class VertexPair:
     """Two animations of one mesh."""
 
+    kind: ClassVar[str] = "vertices"
     original: VertexClip
     decoded: VertexClip
-
-    @property
-    def kind(self) -> str:
-        return "vertices"
 
     @property
     def frame_rate(self) -> float:

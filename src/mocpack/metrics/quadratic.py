@@ -11,7 +11,7 @@ from mocpack.arrays import F64
 from mocpack.metrics.papers import bones
 from mocpack.skeleton import Skeleton
 
-QUADRATIC = ("eps_x_cm", "eps_x_centre_cm", "rms_mm")
+QUADRATIC = ("eps_x_cm", "eps_x_center_cm", "rms_mm")
 
 
 def point_weights(skeleton: Skeleton, key: str) -> F64:
@@ -24,7 +24,7 @@ def point_weights(skeleton: Skeleton, key: str) -> F64:
     lengths, drivers = bones(skeleton)
     if key == "eps_x_cm":
         weights[1:] = lengths
-    elif key == "eps_x_centre_cm":
+    elif key == "eps_x_center_cm":
         np.add.at(weights, drivers, lengths)
     if not weights.any():
         weights[:joints] = 1.0

@@ -113,7 +113,7 @@ METRICS = (
            lambda p: _energy(p, 30, ORIGINAL), BOTH),
     Metric("eps_x_cm", "eps_x, at bone ends", "cm", "Beaudoin et al. 2007",
            lambda p: _eps_x(p)),
-    Metric("eps_x_centre_cm", "eps_x, at joint centers", "cm", "Beaudoin et al. 2007",
+    Metric("eps_x_center_cm", "eps_x, at joint centers", "cm", "Beaudoin et al. 2007",
            lambda p: _eps_x(p, at="center")),
     Metric("def_cm", "DEF, sum over joints", "cm", "Chattopadhyay et al. 2007",
            lambda p: CM * papers.displacement_error(p.distances)),

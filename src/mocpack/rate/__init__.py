@@ -117,23 +117,29 @@ class PreparedClip:
         The clip that the codec encodes.
     chunks : sequence of (tag, body)
         Chunks of the take data.
-    take_data : Extras
+    take_data : TakeData
         The take data as decoded from these chunks.
-    is_scaled : bool
-        Whether joints have scales.
-    changes_lengths : bool
-        Whether lengths in the codec's clip differ from those of the original.
-    is_interpolated : bool
-        Whether the error bound also applies between frames.
     """
 
     clip: AnyClip
     codec_clip: AnyClip
     chunks: Sequence[Chunk] = ()
     take_data: TakeData = field(default_factory=TakeData)
-    is_scaled: bool = False
-    changes_lengths: bool = False
-    is_interpolated: bool = False
+
+    @property
+    def is_scaled(self) -> bool:
+        """Whether joints have scales."""
+        return isinstance(self.clip, Clip) and self.clip.header.is_scaled
+
+    @property
+    def changes_lengths(self) -> bool:
+        """Whether lengths in the codec's clip differ from those of the original."""
+        return self.is_scaled or (isinstance(self.clip, Clip) and len(self.clip.skeleton.roots) > 1)
+
+    @property
+    def is_interpolated(self) -> bool:
+        """Whether the error bound also applies between frames."""
+        return isinstance(self.clip, Clip) and self.clip.header.interpolated
 
 
 def prepare_clip(clip: AnyClip, scale_bound: float | None = None) -> PreparedClip:
@@ -148,17 +154,7 @@ def prepare_clip(clip: AnyClip, scale_bound: float | None = None) -> PreparedCli
     step = _scale_step(clip, scale_bound) if scale_bound and header.scaled_joints else 0.0
     chunks = pack_take_data(header, clip.take_data, step)
     take_data = _decode_take_data(header, chunks) if chunks else TakeData()
-    is_scaled = header.is_scaled
-    changes_lengths = is_scaled or len(clip.skeleton.roots) > 1
-    return PreparedClip(
-        clip,
-        drop_take_data(clip),
-        chunks,
-        take_data,
-        is_scaled,
-        changes_lengths,
-        header.interpolated,
-    )
+    return PreparedClip(clip, drop_take_data(clip), chunks, take_data)
 
 
 def _decode_take_data(header: ClipHeader, chunks: Sequence[Chunk]) -> TakeData:

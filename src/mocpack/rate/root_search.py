@@ -52,7 +52,7 @@ class ParameterScale:
 
     def _ends(self) -> tuple[float, float]:
         up = self.parameter.low, self.parameter.high
-        return up if (self.parameter.grows > 0) != self.finest else up[::-1]
+        return up if (self.parameter.error_sign > 0) != self.finest else up[::-1]
 
     def _log(self, value: float) -> float:
         return math.log(value + self._shift())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mocpack.arrays import F64
-from mocpack.io.asf import Asf, Line, iterate_lines
+from mocpack.io.asf import Asf, Line, iterate_lines, normalize_line_endings
 from mocpack.io.text import parse_number
 
 MAX_NUMBER_LENGTH = 15  # digits of a frame's number
@@ -22,7 +22,7 @@ def read_frames(data: bytes, bones: Asf, *, complete: bool) -> F64:
     number: Line | None = None
     given: set[bytes] = set()
     first = 0
-    for line in iterate_lines(data):
+    for _, line in iterate_lines(normalize_line_endings(data)):
         if number is None and line.words[0].startswith(b":"):
             continue
         if number is not None and not _is_number(line):

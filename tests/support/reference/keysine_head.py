@@ -125,6 +125,7 @@ class HeadSymbols:
         """Raise an error for fields out of range."""
         alone, on_grid = head.first_frame_alone, head.grid is not None
         allowed = 7 if on_grid else 3
+        _check("foot lock", self.mode >> 3, 0, 0)
         _check("mode", self.mode, self.mode & allowed, self.mode & allowed)
         _check("unit", head.unit, 2.0**-149, 1e6)
         _check("tempo", head.tempo, 1, 255)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from decode_series import decode_series
 from mocpack.arrays import F64, I64, U8, U64, Mask
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader, VertexClip, VertexHeader
 from mocpack.codecs.lossless.curves import Curve, evaluate
@@ -22,7 +23,6 @@ from mocpack.codecs.lossless.relations import (
 from mocpack.codecs.lossless.unwrapping import wrap
 from mocpack.coding.fields import FieldReader, inflate
 from mocpack.coding.planes import decode_plane
-from mocpack.coding.series import decode_series
 from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, InvalidClipError
 

@@ -52,7 +52,7 @@ def test_a_folder_that_is_handed_over_is_the_only_one(tmp_path):
         ("cmu/15_04", "cmu/15_04.bvh mocap.cs.cmu.edu"),
     ],
 )
-def test_what_is_missing_is_said_with_its_file_and_its_database(name, sentence):
+def test_errors_name_the_file_and_database_of_a_missing_clip(name, sentence):
     with pytest.raises(UsageError, match=naming(sentence + " MOCPACK_DATA")):
         datasets.require_clip(name)
 

@@ -3,12 +3,12 @@ import zlib
 import numpy as np
 import pytest
 
+from decode_series import decode_series
 from mocpack.codecs.lossless.relations import column_groups
 from mocpack.coding.series import (
     NOISY_FORECAST,
     SMOOTH_FORECAST,
     ColumnGroup,
-    decode_series,
     encode_series,
     select_features,
 )

@@ -278,7 +278,7 @@ def test_vertex_animations_and_codecs_without_groups_are_clips_too(tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 0.99])
-def test_a_cut_archive_loses_what_was_cut_and_no_more(archive, tmp_path, share):
+def test_a_truncated_archive_loses_only_the_truncated_clips(archive, tmp_path, share):
     data = archive.read_bytes()
     with open_corpus(archive) as whole:
         cut = tmp_path / "cut.mocps"
@@ -323,7 +323,7 @@ def test_a_damaged_length_costs_no_clip_after_it(archive, tmp_path):
             assert all(saved.read(name) == whole.read(name) for name in saved.names)
 
 
-def test_a_lost_skeleton_is_told_of_the_clips_that_need_it(archive, tmp_path):
+def test_clips_whose_skeleton_is_lost_are_reported(archive, tmp_path):
     data = bytearray(archive.read_bytes())
     data[data.find(b"BASE") + 30] ^= 1
     (tmp_path / "broken.mocps").write_bytes(data)

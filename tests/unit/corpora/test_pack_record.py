@@ -14,7 +14,7 @@ from mocpack.corpora.pack_record import (
 )
 from mocpack.corpora.packing import RejectedFile
 from mocpack.corpora.parts import join, pack_parts
-from mocpack.corpora.planning import Plan
+from mocpack.corpora.planning import PackPlan
 from mocpack.testing import walk
 
 pa = pytest.importorskip("pyarrow")
@@ -41,7 +41,7 @@ def archive(files, tmp_path):
 
 
 def made(files, archive, ending):
-    plan = Plan.make(files, FAST)
+    plan = PackPlan.make(files, FAST)
     pack_parts(plan.parts, f"{archive}.parts", here)
     join(plan.parts, f"{archive}.parts", archive, **ending)
     write_record(plan.parts, archive, ending, BAD)
@@ -49,7 +49,7 @@ def made(files, archive, ending):
 
 
 def parts(files, packing=FAST):
-    return Plan.make(files, packing).parts
+    return PackPlan.make(files, packing).parts
 
 
 def test_an_archive_of_the_same_files_is_known_with_what_was_refused(files, archive):

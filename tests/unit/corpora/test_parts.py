@@ -20,7 +20,7 @@ from mocpack.corpora.parts import (
     read_part,
     status,
 )
-from mocpack.corpora.planning import Plan
+from mocpack.corpora.planning import PackPlan
 from mocpack.errors import CorruptionError, MocpackError, UsageError
 from mocpack.optional_packages import missing_package_error
 from mocpack.testing import walk
@@ -66,7 +66,7 @@ def test_parts_join_to_the_bytes_of_one_run(takes, tmp_path, monkeypatch, most):
     refused = pack(takes, tmp_path / "one.mocps", FAST, **ending)
     monkeypatch.setattr(planning, "MIN_PARTS", 1)
     monkeypatch.setattr(planning, "MAX_PART_FILES", most)
-    plan = Plan.make(takes, FAST)
+    plan = PackPlan.make(takes, FAST)
     assert max(len(part.files) for part in plan.parts) == min(most, 6)
     pack_parts(plan.parts, str(tmp_path / "parts"), here)
     made, left_out = joined(plan, tmp_path / "parts", tmp_path, **ending)
@@ -76,7 +76,7 @@ def test_parts_join_to_the_bytes_of_one_run(takes, tmp_path, monkeypatch, most):
 
 
 def test_a_part_that_is_there_is_not_packed_again(takes, tmp_path):
-    plan, folder = Plan.make(takes, FAST), str(tmp_path / "parts")
+    plan, folder = PackPlan.make(takes, FAST), str(tmp_path / "parts")
     assert pack_part(plan.parts[1], folder) is None
     assert len(missing_parts(plan.parts, folder)) == len(plan.parts) - 1
     asked, on_progress = [], []
@@ -94,7 +94,7 @@ def test_a_part_that_is_there_is_not_packed_again(takes, tmp_path):
 
 
 def test_a_damaged_part_is_packed_again_by_the_next_run(takes, tmp_path, one):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
+    plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     pack_parts(plan.parts, str(folder), here)
     path = folder / plan.parts[1].file_name
     data = bytearray(path.read_bytes())
@@ -108,20 +108,20 @@ def test_a_damaged_part_is_packed_again_by_the_next_run(takes, tmp_path, one):
 
 
 @pytest.mark.parametrize("data", [b"", b"nonsense", b"[]\n", b'{"sha256": ""}\n', b"[" * 100_000])
-def test_what_is_no_part_is_said_to_be_none(data):
+def test_files_that_are_not_parts_are_rejected(data):
     with pytest.raises(CorruptionError):
         from_bytes(data)
 
 
-def test_what_is_missing_is_told_by_its_number(takes, tmp_path):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
+def test_missing_parts_are_reported_by_number(takes, tmp_path):
+    plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     pack_part(plan.parts[1], str(folder))
     with pytest.raises(UsageError, match=naming("5 6 1 3 4")):
         joined(plan, folder, tmp_path)
 
 
 def test_a_file_that_was_changed_after_it_was_planned_is_refused(takes, tmp_path):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
+    plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     mocpack.write(walk(0.2, seed=9), takes["take3"])
     pack_parts(plan.parts, str(folder), here)
     _, refused = joined(plan, folder, tmp_path)
@@ -132,16 +132,18 @@ def test_a_skeleton_that_was_changed_after_it_was_planned_is_refused(tmp_path):
     mocpack.write(walk(0.1), tmp_path / "01_01.amc")
     (skeleton,) = tmp_path.glob("*.asf")
     files = {"01_01": tmp_path / "01_01.amc"}
-    plan, folder = Plan.make(files, FAST), tmp_path / "parts"
+    plan, folder = PackPlan.make(files, FAST), tmp_path / "parts"
     skeleton.write_text(skeleton.read_text() + "\n")
     pack_parts(plan.parts, str(folder), here)
     _, (refused,) = joined(plan, folder, tmp_path)
     assert refused.reason.startswith(f"{files['01_01']}: ")
 
 
-def test_what_is_refused_for_want_of_a_package_is_packed_once_it_is_there(tmp_path, monkeypatch):
+def test_a_file_rejected_for_a_missing_package_is_packed_after_its_installation(
+    tmp_path, monkeypatch
+):
     mocpack.write(walk(0.1), tmp_path / "a.bvh")
-    plan, folder = Plan.make({"a": tmp_path / "a.bvh"}, FAST), str(tmp_path / "parts")
+    plan, folder = PackPlan.make({"a": tmp_path / "a.bvh"}, FAST), str(tmp_path / "parts")
     with monkeypatch.context() as without:
         gone = missing_package_error("ufbx", extra="fbx", purpose="reading FBX")
         without.setattr(_api, "read_contents", lambda *_, **__: (_ for _ in ()).throw(gone))
@@ -152,7 +154,7 @@ def test_what_is_refused_for_want_of_a_package_is_packed_once_it_is_there(tmp_pa
 
 
 def test_a_worker_of_another_version_packs_nothing(takes, tmp_path, monkeypatch):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
+    plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     monkeypatch.setattr(mocpack, "__version__", "0.0.1")
     with pytest.raises(MocpackError, match=naming("6 --resume 0.0.1")):
         pack_parts(plan.parts, str(folder), here)
@@ -161,13 +163,13 @@ def test_a_worker_of_another_version_packs_nothing(takes, tmp_path, monkeypatch)
 
 def test_a_folder_that_cannot_be_written_is_an_error_and_not_a_refusal(takes, tmp_path):
     (tmp_path / "parts").write_text("a file")
-    plan = Plan.make(takes, FAST)
+    plan = PackPlan.make(takes, FAST)
     with pytest.raises(MocpackError, match=naming("6 --resume parts")):
         pack_parts(plan.parts, str(tmp_path / "parts"), here)
 
 
 def test_a_folder_that_workers_do_not_share_is_said_so(takes, tmp_path):
-    plan = Plan.make(takes, FAST)
+    plan = PackPlan.make(takes, FAST)
 
     def elsewhere(work, jobs, on_progress):
         return here(work, [(part, str(tmp_path / "elsewhere")) for part, _ in jobs], on_progress)
@@ -200,7 +202,7 @@ def test_a_file_that_ends_three_processes_is_refused_and_no_other(
     poison, weak = takes["take1"], takes["take4"]
     poison.with_suffix(".lives").write_text("99")
     weak.with_suffix(".lives").write_text("2")
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
+    plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     pack_parts(plan.parts, str(folder), dying)
     assert poison.with_suffix(".lives").read_text() == "96"
     made, refused = joined(plan, folder, tmp_path)
@@ -213,13 +215,13 @@ def test_a_file_that_ends_three_processes_is_refused_and_no_other(
 
 
 def test_processes_of_this_machine_make_the_same_bytes(takes, tmp_path, one):
-    plan, folder = Plan.make(takes, FAST), str(tmp_path / "parts")
+    plan, folder = PackPlan.make(takes, FAST), str(tmp_path / "parts")
     pack_parts(plan.parts, folder, local_engine(2))
     assert joined(plan, folder, tmp_path)[0] == one
 
 
 def test_what_an_engine_loses_once_is_done_again(takes, tmp_path, one):
-    plan, folder = Plan.make(takes, FAST), str(tmp_path / "parts")
+    plan, folder = PackPlan.make(takes, FAST), str(tmp_path / "parts")
     lost = []
 
     def losing(work, jobs, on_progress):
@@ -234,8 +236,8 @@ def test_what_an_engine_loses_once_is_done_again(takes, tmp_path, one):
     assert joined(plan, folder, tmp_path)[0] == one
 
 
-def test_the_time_left_is_that_of_all_who_work(takes, tmp_path):
-    plan, folder = Plan.make(takes, FAST), tmp_path / "parts"
+def test_the_remaining_time_is_that_of_all_workers(takes, tmp_path):
+    plan, folder = PackPlan.make(takes, FAST), tmp_path / "parts"
     assert status(plan.parts, str(folder), 0) == Status(0, 0, None)
     for number, when in ((4, 100), (0, 110), (2, 120)):
         pack_part(plan.parts[number], str(folder))
@@ -250,7 +252,7 @@ def test_the_time_left_is_that_of_all_who_work(takes, tmp_path):
 def test_parts_by_url_are_those_by_path(takes, tmp_path, one):
     pytest.importorskip("fsspec")
     urls = {name: f"file://{path}" for name, path in takes.items()}
-    plan, folder = Plan.make(urls, FAST), f"file://{tmp_path}/parts"
+    plan, folder = PackPlan.make(urls, FAST), f"file://{tmp_path}/parts"
     pack_parts(plan.parts, folder, here)
     refused = join(plan.parts, folder, f"file://{tmp_path}/joined.mocps")
     assert (tmp_path / "joined.mocps").read_bytes() == one

@@ -8,7 +8,7 @@ import pytest
 
 import mocpack
 from mocpack.corpora import PackOptions, planning
-from mocpack.corpora.planning import MAX_PART_BYTES, Plan, PlannedFile
+from mocpack.corpora.planning import MAX_PART_BYTES, PackPlan, PlannedFile
 from mocpack.errors import FormatError, UsageError
 from mocpack.io import list_skeletons
 from mocpack.testing import walk
@@ -32,27 +32,28 @@ def names(plan):
 
 def of_sizes(*sizes):
     files = [PlannedFile(f"{number:06}", "", size, "x") for number, size in enumerate(sizes)]
-    return Plan(tuple(files), FAST)
+    return PackPlan(tuple(files), FAST)
 
 
 def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes, tmp_path):
-    first = Plan.make(takes, FAST)
-    assert names(Plan.make(dict(reversed(takes.items())), FAST)) == names(first)
+    first = PackPlan.make(takes, FAST)
+    assert names(PackPlan.make(dict(reversed(takes.items())), FAST)) == names(first)
     moved = takes["take1"].parent.rename(tmp_path / "moved")
     there = {name: moved / path.name for name, path in takes.items()}
-    assert names(Plan.make(there, FAST)) == names(first)
+    assert names(PackPlan.make(there, FAST)) == names(first)
 
 
-def test_whatever_changes_a_part_changes_its_name(takes):
-    first = names(Plan.make(takes, FAST))
-    assert not set(names(Plan.make(takes, PackOptions(target={"max_error": "1mm"})))) & set(first)
-    assert not set(
-        names(Plan.make(takes, PackOptions(target=FAST.target, reading={"unit": "cm"})))
-    ) & set(first)
-    other = replace(Plan.make(takes, FAST), version="0")
+def test_any_change_of_a_part_changes_its_name(takes):
+    first = names(PackPlan.make(takes, FAST))
+    for options in (
+        PackOptions(target={"max_error": "1mm"}),
+        PackOptions(target=FAST.target, reading={"unit": "cm"}),
+    ):
+        assert not set(names(PackPlan.make(takes, options))) & set(first)
+    other = replace(PackPlan.make(takes, FAST), version="0")
     assert not set(names(other)) & set(first)
     mocpack.write(walk(0.1, seed=9), takes["take1"])
-    second = names(Plan.make(takes, FAST))
+    second = names(PackPlan.make(takes, FAST))
     assert [a == b for a, b in zip(first, second, strict=True)] == [True, False, True]
 
 
@@ -79,11 +80,11 @@ def test_what_is_read_beside_a_file_is_part_of_its_mark(takes, tmp_path):
     robot = tmp_path / "robot.urdf"
     robot.write_text("one")
     packing = PackOptions(reading={"robot": str(robot)})
-    first = Plan.make(takes, packing).files[0]
+    first = PackPlan.make(takes, packing).files[0]
     robot.write_text("another")
-    second = Plan.make(takes, packing).files[0]
+    second = PackPlan.make(takes, packing).files[0]
     assert first.mark != second.mark
-    assert first.sha256 == second.sha256 == Plan.make(takes, FAST).files[0].mark
+    assert first.sha256 == second.sha256 == PackPlan.make(takes, FAST).files[0].mark
 
 
 def test_the_skeleton_of_an_amc_is_part_of_its_mark(tmp_path):
@@ -91,15 +92,15 @@ def test_the_skeleton_of_an_amc_is_part_of_its_mark(tmp_path):
     mocpack.write(clip, tmp_path / "01_01.amc")
     (skeleton,) = tmp_path.glob("*.asf")
     files = {"01_01": tmp_path / "01_01.amc"}
-    marks = {Plan.make(files, FAST).files[0].mark for _ in range(2)}
+    marks = {PackPlan.make(files, FAST).files[0].mark for _ in range(2)}
     skeleton.write_text(skeleton.read_text() + "\n")
-    marks.add(Plan.make(files, FAST).files[0].mark)
+    marks.add(PackPlan.make(files, FAST).files[0].mark)
     assert len(marks) == 2
     assert "+" in marks.pop()
 
 
 def mark_of(path, packing=FAST):
-    return Plan.make({"a": path}, packing).files[0].mark
+    return PackPlan.make({"a": path}, packing).files[0].mark
 
 
 def test_a_skeleton_that_comes_later_is_noticed(tmp_path):
@@ -124,7 +125,7 @@ def test_a_folder_of_motions_is_looked_through_once_for_skeletons(tmp_path, monk
         return list_skeletons(folder)
 
     monkeypatch.setattr(planning, "list_skeletons", counted)
-    marks = {one.companions_mark for one in Plan.make(files, FAST).files}
+    marks = {one.companions_mark for one in PackPlan.make(files, FAST).files}
     assert len(marks) == 1
     assert marks != {""}
     assert 1 <= len(looked) <= planning.HASHING_THREADS  # those that began at the same time
@@ -189,13 +190,15 @@ def test_what_a_robot_includes_is_part_of_the_mark(takes, tmp_path):
 
 
 def test_a_missing_file_is_planned_and_has_a_mark_of_its_own(tmp_path):
-    (found,) = Plan.make({"a": tmp_path / "none.bvh"}, FAST).files
+    (found,) = PackPlan.make({"a": tmp_path / "none.bvh"}, FAST).files
     assert (found.size, found.mark, found.sha256) == (0, "missing", None)
 
 
 def test_a_plan_goes_through_its_file(takes):
-    plan = Plan.make(takes, PackOptions("keysine:effort=fast", {"max_error": "1mm"}, {"fps": 30.0}))
-    assert Plan.from_bytes(plan.to_bytes()) == plan
+    plan = PackPlan.make(
+        takes, PackOptions("keysine:effort=fast", {"max_error": "1mm"}, {"fps": 30.0})
+    )
+    assert PackPlan.from_bytes(plan.to_bytes()) == plan
 
 
 @pytest.mark.parametrize(
@@ -227,12 +230,12 @@ def test_a_plan_goes_through_its_file(takes):
     ],
 )
 def test_a_wrong_plan_is_a_sentence_that_names_the_line(takes, change, named):
-    lines = Plan.make(takes, FAST).to_bytes().splitlines(keepends=True)
+    lines = PackPlan.make(takes, FAST).to_bytes().splitlines(keepends=True)
     with pytest.raises(FormatError, match=naming(named)):
-        Plan.from_bytes(b"".join(change(lines)), name="plan.jsonl")
+        PackPlan.from_bytes(b"".join(change(lines)), name="plan.jsonl")
 
 
 def test_a_plan_of_another_version_is_to_be_made_again(takes):
-    data = replace(Plan.make(takes, FAST), version="0.0.1").to_bytes()
+    data = replace(PackPlan.make(takes, FAST), version="0.0.1").to_bytes()
     with pytest.raises(UsageError, match=naming("0.0.1")):
-        Plan.from_bytes(data)
+        PackPlan.from_bytes(data)

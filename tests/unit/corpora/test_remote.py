@@ -182,18 +182,9 @@ def test_ranges_are_kept_up_to_a_limit(tmp_path, in_folder):
         assert again.get("a", 45, 10) == data[45:55]
 
 
-def test_what_is_an_address_and_what_a_path():
+def test_addresses_and_paths_are_distinguished():
     assert all(map(is_url, ("s3://a/b", "https://a/b.mocps", "hf://datasets/x")))
     assert not any(map(is_url, ("a.mocps", "/a/b.mocps", "C:\\a.mocps", "c://a")))
-
-
-def test_what_is_forgotten_is_fetched_again(memory):
-    with open_corpus("memory://data/all.mocps") as found:
-        windows = found.windows(2)
-        first, count = windows[0], found.request_totals[0]
-        found.clear_cache()
-        assert np.array_equal(windows[0], first)
-        assert found.request_totals[0] == count + 1
 
 
 def test_the_trailer_repeats_head_and_key_poses_of_long_clips_only(monkeypatch):

@@ -54,14 +54,14 @@ def test_a_stream_that_fails_leaves_what_was_there(place):
     assert len(storage.list_files(place)) == 1
 
 
-def test_what_is_not_there_is_named(place):
+def test_errors_name_a_missing_file(place):
     name = storage.join_path(place, "none.txt")
     with pytest.raises(FileNotFoundError) as caught:
         storage.read(name)
     assert caught.value.filename == name
 
 
-def test_what_a_store_raises_errors_of_is_an_error_that_names_the_address(tmp_path):
+def test_errors_of_a_store_name_the_address(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder") as caught:
         storage.read(f"{tmp_path.as_uri()}/folder")

@@ -83,7 +83,7 @@ def test_windows_lie_in_their_clips_and_short_clips_have_none(walks):
         found[len(found)]
 
 
-def test_every_feature_is_what_the_clip_says(walks):
+def test_every_feature_agrees_with_the_clip(walks):
     found = walks.windows(2, features=FEATURES)
     for number in (0, 5, len(found) - 1):
         place, start, _ = found.locate(number)
@@ -109,7 +109,7 @@ def test_the_second_half_is_the_mirror_image_of_the_first(walks):
         assert_alike(found[number + half], features_of(clip.mirror()), found.columns)
 
 
-def test_mirroring_knows_rest_rotations_and_translated_joints():
+def test_mirroring_handles_rest_rotations_and_translated_joints():
     clip = walk(0.5)
     rng = np.random.default_rng(3)
     rest = rotations.normalize(rng.normal(size=(len(clip.skeleton), 4)))

@@ -177,7 +177,7 @@ def test_a_body_model_gives_the_bones_of_its_shape(tmp_path):
         ({"betas": np.array([np.inf])}, "betas"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(changes, named):
+def test_errors_are_sentences(changes, named):
     with pytest.raises(CorruptionError, match=naming(named)):
         read_bytes(motion(**changes), name="a.npz")
 

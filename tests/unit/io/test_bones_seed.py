@@ -162,7 +162,7 @@ def changed(row, column, value):
         (ROWS[:0], HEADER, "1"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(robot, rows, header, named):
+def test_errors_are_sentences(robot, rows, header, named):
     with pytest.raises(CorruptionError, match=naming(f"a.csv {named}")):
         read(robot, rows, header)
 

@@ -262,7 +262,7 @@ def test_a_file_cut_at_any_byte_is_a_format_error():
             read(whole[:size])
 
 
-def test_a_cut_file_is_truncated_wherever_it_can_be_told():
+def test_a_truncated_file_is_recognized_where_possible():
     for part in (b"OFFSET 0 -1", b"CHANNELS 3 Xrot", b"MOTION", b"Frames:", b"1 2 3 90 0 0"):
         cut = BVH[: BVH.index(part) + len(part)]
         with pytest.raises(FormatError) as caught:

@@ -196,7 +196,7 @@ def test_a_packed_recording_keeps_gaps_and_analogs():
         (lambda d: d.replace(b"mm  ", b"pc  "), CorruptionError, "POINT:UNITS 'pc'"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(change, error, named):
+def test_errors_are_sentences(change, error, named):
     with pytest.raises(error, match=naming(named)):
         c3d.read(change(recording(motion(), LABELS)))
 

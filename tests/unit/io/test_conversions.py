@@ -62,7 +62,7 @@ def reach(clip):
 
 
 @pytest.mark.parametrize("source", [*SKELETONS, *VERTICES])
-def test_what_is_lost_is_what_is_known_and_joints_stay_in_place(source, tmp_path):
+def test_only_documented_losses_occur_and_joints_stay_in_place(source, tmp_path):
     pytest.importorskip("ufbx")
     pytest.importorskip("pxr")
     known = KNOWN.read_text(encoding="utf-8").splitlines()

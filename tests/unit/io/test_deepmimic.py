@@ -74,7 +74,7 @@ def test_a_unit_scales_the_body_too():
         (b'{"Frames": 3}', "Frames"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(data, named):
+def test_errors_are_sentences(data, named):
     with pytest.raises((CorruptionError, FormatError), match=naming(named)) as caught:
         read_bytes(data, name="x.txt")
     assert isinstance(caught.value, MocpackError)

@@ -176,7 +176,7 @@ def test_units_and_the_axis_that_is_up_are_those_of_the_scene():
 
 @pytest.mark.parametrize("hand", space.HANDEDNESS)
 @pytest.mark.parametrize("up", space.UP_AXES)
-def test_scenes_of_any_axes_stand_upright_and_know_where_they_come_from(up, hand):
+def test_files_of_any_axes_are_upright_and_their_metadata_names_the_axes(up, hand):
     records = swinging()
     axes = {}
     for name, row in zip(("Coord", "Up", "Front"), space.conversion_matrix(up, hand), strict=True):

@@ -19,7 +19,14 @@ from mocpack.errors import (
     UnsupportedVersionError,
     UsageError,
 )
-from mocpack.io import gltf, gltf_file, list_clips_in_bytes, read_bytes, write_bytes
+from mocpack.io import (
+    gltf,
+    gltf_file,
+    keyed_frames,
+    list_clips_in_bytes,
+    read_bytes,
+    write_bytes,
+)
 from mocpack.testing.motions import hard_clips
 from naming import naming
 from takes import take
@@ -143,7 +150,7 @@ def test_unnamed_and_repeated_names_are_kept_and_roots_may_be_several():
     assert list_clips_in_bytes(made.glb()) == ["animation 0", "animation 1"]
 
 
-def test_animations_of_one_name_are_told_apart():
+def test_animations_of_the_same_name_get_different_names():
     made = slide()
     for _ in range(2):
         made.animate((0, "translation", (0.0, 1.0), ((0, 0, 0), (1, 0, 0)), "LINEAR"), name="go")
@@ -211,7 +218,7 @@ def test_morph_weights_are_tracks_by_the_names_of_their_targets():
     assert list(clip.tracks) == ["face.smile", "face.frown"]
     np.testing.assert_allclose(clip.tracks["face.smile"].values, clip.times, atol=1e-6)
     back = mocpack.decode(mocpack.encode(clip, max_error="1mm", effort="fast"))
-    assert back.tracks["face.smile"].error(clip.tracks["face.smile"]) <= gltf.WEIGHT_BOUND
+    assert back.tracks["face.smile"].error(clip.tracks["face.smile"]) <= keyed_frames.WEIGHT_BOUND
 
 
 def test_expressions_of_a_vrm_animation_are_tracks_and_no_joints():

@@ -245,7 +245,7 @@ def header(text):
         ),
     ],
 )
-def test_what_is_wrong_is_a_sentence(data, kind, named):
+def test_errors_are_sentences(data, kind, named):
     with pytest.raises(kind, match=naming(named)):
         read_bytes(data, name="a.npy")
 

@@ -197,7 +197,7 @@ def _arrays(clip: Clip) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", FEATURES)
-def test_what_a_take_holds_besides_comes_back_from_npz(tmp_path, name):
+def test_take_data_is_read_back_from_npz(tmp_path, name):
     clip = take([name]) if name != "scale" else take()
     path = tmp_path / "take.npz"
     mocpack.write(clip, path)

@@ -99,13 +99,13 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_whatever_else_a_pickle_does_is_refused(name):
+def test_hostile_pickles_are_refused(name):
     with pytest.raises(FormatError):
         load(HOSTILE[name])
     assert not Path("/tmp/mocpack-was-here").exists()
 
 
-def test_the_message_names_what_was_named():
+def test_the_error_names_the_refused_object():
     with pytest.raises(FormatError, match=r"(posix|nt|os)\.system"):
         load(pickle.dumps(Command()))
 
@@ -198,13 +198,13 @@ def test_ordered_dicts_are_read():
     assert load(pickle.dumps(OrderedDict(a=1, b=2), 2)) == {"a": 1, "b": 2}
 
 
-def test_what_is_no_array_is_a_sentence():
+def test_a_value_that_is_no_array_is_an_error():
     for value in ("text", {"a": 1}, [[1, 2], [3]], None, object):
         with pytest.raises(FormatError, match=naming("dof_pos")):
             to_array(value, "dof_pos")
 
 
-def test_a_process_of_its_own_gives_the_same_values():
+def test_a_separate_process_returns_the_same_values():
     data = pickle.dumps(VALUES)
     found, here = restricted_pickle.load(data), load(data)
     assert found.keys() == here.keys()

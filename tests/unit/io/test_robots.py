@@ -413,7 +413,7 @@ def test_ranges_of_mjcf_are_limits_only_where_the_file_says_so(tmp_path):
     assert np.isinf(limits[[0, 1, 3, 4]]).all()
 
 
-def test_joints_of_mjcf_without_names_are_told_apart(tmp_path):
+def test_unnamed_joints_of_mjcf_get_different_names(tmp_path):
     text = (
         '<mujoco><worldbody><body name="a"><body name="b"><joint/><joint axis="0 1 0"/></body>'
         '<body name="c"><joint/></body></body></worldbody></mujoco>'

@@ -30,7 +30,7 @@ def test_content_counts_before_the_extension(tmp_path):
         assert read_file(path).frame_count == 6
 
 
-def test_what_nobody_knows_is_told_what_there_is(tmp_path):
+def test_an_error_for_an_unknown_format_lists_the_known_ones(tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     message = naming("notes.txt .amc .asf .bvh .glb .npz .pc2")
     with pytest.raises(FormatError, match=message):
@@ -64,7 +64,7 @@ def test_what_a_format_does_not_take_is_refused(tmp_path):
             read_file(tmp_path / "clip.bvh", **option)
 
 
-def test_an_extension_that_cannot_be_written_is_told_what_can(tmp_path):
+def test_an_error_for_an_unwritable_extension_lists_the_writable_ones(tmp_path):
     with pytest.raises(
         UsageError,
         match=naming("'.fbx' FBX .amc .bvh"),

@@ -83,6 +83,6 @@ def test_what_is_written_reads_back_as_the_same_numbers():
         (table([ROWS[1], ROWS[0]]), "times 0.01 0.0"),
     ],
 )
-def test_what_is_wrong_is_a_sentence(data, named):
+def test_errors_are_sentences(data, named):
     with pytest.raises((CorruptionError, FormatError), match=naming(named)):
         read_bytes(data, name="x.trc")

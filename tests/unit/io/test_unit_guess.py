@@ -80,7 +80,7 @@ def test_every_real_clip_is_measured_right():
         assert (back.unit, back.metadata["unit_guessed"]) == (CMU_UNIT, "CMU's 5.644cm"), path
 
 
-def test_the_guess_is_told():
+def test_the_guess_is_reported():
     skeleton = humanoid()
     clip = mocpack.Clip.build(skeleton, np.tile([0.0, 0, 0, 1], (1, 21, 1)), np.zeros((1, 3)))
     back = mocpack.read_data(mocpack.io.write_bytes(clip, ".bvh"))

@@ -119,7 +119,7 @@ def test_a_watcher_gets_hello_frames_and_the_end(wire):
     assert events[0].name == "anna"
 
 
-def test_who_joins_late_has_the_newest_frame_at_once(wire):
+def test_a_late_watcher_gets_the_newest_frame_at_once(wire):
     wire.come("a", "/stage/anna", "send")
     sender, made = packets()
     for data in (sender.hello.to_bytes(), *made):
@@ -129,7 +129,7 @@ def test_who_joins_late_has_the_newest_frame_at_once(wire):
     assert poses[-1].frame_number == 29
 
 
-def test_what_a_watcher_misses_comes_again_when_it_says_so(wire):
+def test_missed_packets_are_sent_again_when_a_watcher_reports_them(wire):
     wire.come("w", "/stage", "watch")
     wire.come("a", "/stage/anna", "send")
     sender, made = packets()
@@ -204,7 +204,7 @@ def test_a_hello_goes_out_until_it_has_come(wire):
     assert [json.loads(m) for m in wire.got["w"][before:]] == [{"here": {str(number): "anna"}}]
 
 
-def test_who_falls_silent_has_left(wire):
+def test_a_silent_client_is_removed(wire):
     wire.come("w", "/stage", "watch")
     wire.come("a", "/stage/anna", "send")
     wire.say("a", packets(1)[0].hello.to_bytes())
@@ -246,7 +246,7 @@ def test_a_hello_that_overtakes_its_name_waits_for_it(wire):
         ("", "watch", SECRET["watch"], "/stage"),
     ],
 )
-def test_who_may_not_come_in_is_told_why(wire, path, role, token, named):
+def test_a_refused_client_gets_the_reason(wire, path, role, token, named):
     wire.relay.tokens = TOKENS
     assert names(wire.come("x", path, role, token)["refused"], named)
     assert not len(wire.endpoint)
@@ -276,15 +276,17 @@ def test_strangers_get_less_than_they_send(wire):
 
 def test_a_flood_of_strangers_is_answered_so_often_and_no_more(wire):
     asked = {"join": "/stage", "role": "watch", "challenge": "0" * 32, "proof": "x" * 64}
-    answered = sum(len(wire.say(f"x{k}", asked)) for k in range(1000))
-    assert answered <= 400  # 200 a second; a second may turn meanwhile
+    for _ in range(2):
+        answered = sum(len(wire.say(f"x{k}", asked)) for k in range(1000))
+        assert answered == 200  # per second
+        wire.now += 1
 
 
-def test_a_performer_that_floods_or_sends_damage_is_sent_away(wire):
+def test_a_performer_that_floods_or_sends_damaged_packets_is_disconnected(wire):
     wire.relay.limits = Limits(max_messages_per_s=50, max_bad_packets=5)
     sender, made = packets()
     wire.come("a", "/stage/anna", "send")
-    for _ in range(120):
+    for _ in range(51):
         wire.say("a", sender.hello.to_bytes())
     assert any(b"per second" in m for m in wire.got["a"])
     wire.relay.limits = Limits(max_bad_packets=5)
@@ -343,7 +345,7 @@ def test_one_host_has_so_many_peers_and_no_more(wire):
     assert "too many" in wire.come("w3", "/stage", "watch")["refused"]
 
 
-def test_a_place_has_one_performer_whatever_way_they_came(wire):
+def test_a_name_on_the_stage_has_one_performer(wire):
     wire.come("a", "/stage/anna", "send")
     wire.say("a", packets(1)[0].hello.to_bytes())
     assert "already in use" in wire.come("b", "/stage/anna", "send")["refused"]

@@ -85,7 +85,7 @@ def test_an_audience_gets_the_poses_that_were_sent():
     run(play)
 
 
-def test_who_joins_late_has_the_newest_frame_at_once():
+def test_a_late_watcher_gets_the_newest_frame_at_once():
     async def play(relay):
         client = websockets.asyncio.client
         sender = Sender(CLIP.header, 0.005)
@@ -171,7 +171,7 @@ def test_packets_that_are_damaged_are_not_passed_on():
         (["hello"] * 3 + [b"mlh2"], ""),
     ],
 )
-def test_a_hostile_performer_is_sent_away(messages, reason):
+def test_a_hostile_performer_is_disconnected(messages, reason):
     async def play(relay):
         words = ["mocpack.live.2", "role.send"]
         performer = await websockets.asyncio.client.connect(
@@ -187,7 +187,7 @@ def test_a_hostile_performer_is_sent_away(messages, reason):
     run(play)
 
 
-def test_a_performer_that_floods_is_sent_away():
+def test_a_performer_that_floods_is_disconnected():
     async def play(relay):
         with pytest.raises(UsageError, match=naming("/stage/anna")):
             await send_frames(f"{relay.url}/stage/anna", Sender(CLIP.header), frames())
@@ -280,7 +280,7 @@ def test_streams_go_by_tls(certificate):
     run(play, tls=ours)
 
 
-def test_who_never_finishes_the_tls_handshake_is_sent_away_and_delays_no_end(certificate):
+def test_an_unfinished_tls_handshake_is_ended_and_delays_no_shutdown(certificate):
     async def play():
         relay = Relay(tls=certificate[0], limits=Limits(opening_timeout_s=0.3))
         await relay.start()
@@ -321,7 +321,7 @@ async def closed(reader):
         return b""
 
 
-def test_who_never_finishes_asking_is_sent_away():
+def test_an_unfinished_request_is_ended():
     async def play(relay):
         slow = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(3)]
         for _, writer in slow:
@@ -335,7 +335,7 @@ def test_who_never_finishes_asking_is_sent_away():
     run(play, limits=Limits(opening_timeout_s=0.2))
 
 
-def test_those_who_ask_are_so_many_and_no_more():
+def test_the_number_of_half_open_connections_is_limited():
     async def play(relay):
         slow = [await asyncio.open_connection("127.0.0.1", relay.port) for _ in range(6)]
         for reader, _ in slow[:3]:  # the oldest make room for the newest
@@ -359,7 +359,7 @@ def test_those_who_ask_are_so_many_and_no_more():
         b"GET /stage HTTP/1.1\r\nUpgrade: websocket\r\n\r\n",
     ],
 )
-def test_what_is_no_request_is_answered_or_cut_off_and_the_relay_goes_on(head):
+def test_invalid_requests_are_answered_or_ended_and_the_relay_continues(head):
     async def play(relay):
         reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
         writer.write(head)
@@ -386,7 +386,7 @@ def test_an_audience_that_says_what_it_should_not_does_no_harm(message):
     run(play)
 
 
-def test_an_audience_is_told_how_long_the_way_is():
+def test_a_watcher_gets_an_answer_to_its_ping():
     async def play(relay):
         words = ["mocpack.live.2", "role.watch"]
         async with websockets.asyncio.client.connect(
@@ -398,7 +398,7 @@ def test_an_audience_is_told_how_long_the_way_is():
     run(play)
 
 
-def test_pages_of_other_sites_may_not_watch():
+def test_pages_of_other_sites_cannot_watch():
     async def play(relay):
         words = ["mocpack.live.2", "role.watch"]
         with pytest.raises(websockets.exceptions.InvalidStatus, match="403"):
@@ -506,7 +506,7 @@ def test_a_flood_of_half_open_and_slow_connections_does_not_delay_the_end():
     asyncio.run(asyncio.wait_for(play(), 60))
 
 
-def test_who_is_gone_before_being_accepted_leaves_no_message(caplog):
+def test_a_client_that_leaves_before_acceptance_causes_no_message(caplog):
     async def play(relay):
         for _ in range(50):
             with socket.create_connection(("127.0.0.1", relay.port)) as one:
@@ -534,7 +534,7 @@ def test_text_of_a_performer_counts_as_what_it_sends():
     run(play, limits=Limits(max_bytes_per_s=10_000))
 
 
-def test_who_leaves_without_a_word_leaves_no_traceback(caplog):
+def test_an_abrupt_disconnect_causes_no_traceback(caplog):
     async def play(relay):
         connect = websockets.asyncio.client.connect
         watcher = await connect(f"{relay.url}/stage", subprotocols=["mocpack.live.2", "role.watch"])
@@ -666,7 +666,7 @@ def test_straight_over_udp_poses_arrive_and_reports_come_back():
     "data",
     [b"", b"{", b"[]", b'{"loss": "x"}', json.dumps({"loss": 1e999, "burst": 1e999}).encode()],
 )
-def test_what_is_no_report_is_left_aside(data):
+def test_invalid_reports_are_ignored(data):
     assert read_report(read_json(data)) is None
 
 

@@ -47,7 +47,7 @@ def test_every_frame_keeps_the_bound(bound):
     assert error_of(clip, poses) <= bound * (1 + 1e-6)
 
 
-def test_the_sender_knows_how_far_each_frame_is_off():
+def test_the_sender_knows_the_error_of_each_frame():
     sender = Sender(Hello(WALK.header, 0.005, 7))
     receiver = Receiver(sender.hello)
     for t in range(60):
@@ -153,7 +153,7 @@ def test_a_lost_packet_costs_nothing_where_the_next_repeats_it():
     assert [pose.frame_number for pose in poses] == list(range(240))
 
 
-def test_what_is_lost_for_good_costs_the_frames_up_to_the_next_that_stands_by_itself():
+def test_a_lost_packet_loses_frames_up_to_the_next_keyframe():
     sender, packets = stream(keyframe_interval=30)
     receiver = Receiver(sender.hello, patience=4)
     poses = received(receiver, packets[:40] + packets[41:])
@@ -161,7 +161,7 @@ def test_what_is_lost_for_good_costs_the_frames_up_to_the_next_that_stands_by_it
     assert error_of(WALK, poses) <= 0.005 * (1 + 1e-6)
 
 
-def test_who_joins_late_waits_for_a_frame_that_stands_by_itself():
+def test_a_late_receiver_waits_for_a_keyframe():
     sender, packets = stream(keyframe_interval=30)
     receiver = Receiver(sender.hello)
     assert received(receiver, packets[10:30]) == []
@@ -251,7 +251,7 @@ def test_rows_of_any_bytes_with_a_good_checksum_do_no_harm():
             assert np.isfinite(pose.translations).all()
 
 
-def test_a_guess_goes_on_as_before_and_says_so():
+def test_an_extrapolated_pose_continues_the_motion_and_is_marked():
     clip = load_clip("cmu/49_02", COMMITTED).frames(200, 300)
     sender, packets = stream(clip)
     receiver = Receiver(sender.hello)
@@ -307,7 +307,7 @@ def test_half_the_frames_can_be_left_out():
     assert error_of(WALK, poses, [2 * p.frame_number for p in poses]) <= 0.005 * (1 + 1e-6)
 
 
-def test_reports_choose_what_is_repeated():
+def test_reports_determine_which_frames_are_repeated():
     sender, packets = stream()
     receiver = Receiver(sender.hello, patience=2)
     received(receiver, [p for t, p in enumerate(packets) if t % 20 not in (7, 8, 9)])
@@ -355,7 +355,7 @@ def test_a_report_brings_missing_frames_again():
     assert [p.frame_number for p in poses] == list(range(230, 241))
 
 
-def test_who_missed_the_first_packet_asks_for_another_that_stands_by_itself():
+def test_a_receiver_without_the_first_packet_asks_for_a_keyframe():
     sender, packets = stream()
     receiver = Receiver(sender.hello)
     assert not receiver.report().lost

@@ -86,7 +86,7 @@ def test_without_hinges_every_joint_counts_by_its_turn(pair):
     )
 
 
-def test_what_was_decoded_may_lack_the_hinges(pair):
+def test_the_decoded_clip_can_lack_hinges(pair):
     first, second = pair
     bare = Clip(
         second.with_header(skeleton=replace(second.skeleton, hinges=None)),

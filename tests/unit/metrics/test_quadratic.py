@@ -7,7 +7,7 @@ from mocpack.metrics import measure
 from mocpack.metrics.quadratic import QUADRATIC, point_weights
 from mocpack.testing import hard_clips, walk
 
-SCALE = {"eps_x_cm": 100, "eps_x_centre_cm": 100, "rms_mm": 1000}
+SCALE = {"eps_x_cm": 100, "eps_x_center_cm": 100, "rms_mm": 1000}
 
 
 def points(clip):

@@ -74,7 +74,7 @@ def test_points_without_faces_have_the_temporal_part_only():
     assert found["sted_temporal"] == 0
 
 
-def test_what_is_for_skeletons_is_null_for_meshes():
+def test_metrics_of_skeletons_are_null_for_meshes():
     found = compare(mesh(TRIANGLE), mesh(TRIANGLE + np.array([0, 3, 4])))
     assert found["max_error_mm"] == pytest.approx(5000)
     assert found["mean_mm"] == pytest.approx(5000)

@@ -97,7 +97,7 @@ def test_a_size_that_cannot_be_kept_is_a_bound_error():
         mocpack.encode(CLIP, Rounding(), size=200)
 
 
-def test_sizes_that_round_alike_are_told_apart():
+def test_errors_print_all_digits_of_sizes_that_round_alike():
     limit = len(mocpack.encode(CLIP, "lossless")) - 10
     with pytest.raises(BoundError, match=naming(f"lossless {limit} {limit + 10}")):
         mocpack.encode(CLIP, "lossless", size=limit)
@@ -120,7 +120,7 @@ def test_files_do_not_say_how_hard_was_searched():
     assert unpack(mocpack.encode(CLIP, effort="fast")).params == {}
 
 
-def test_what_was_measured_comes_with_the_file():
+def test_measured_errors_are_stored_in_the_file():
     made = rate.attempt(CLIP, Rounding(0.02))
     # the file rounds errors up to what few bytes can say
     assert made.errors.max <= unpack(made.data).errors.max <= 1.01 * made.errors.max

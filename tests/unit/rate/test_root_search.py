@@ -59,7 +59,7 @@ def test_places_run_from_the_safe_end_evenly_in_logarithm():
 
 
 def test_whole_numbers_from_nought_have_places_too():
-    scale = ParameterScale(Quality("FDF", 0, 4095, grows=-1, integer=True), finest=False)
+    scale = ParameterScale(Quality("FDF", 0, 4095, error_sign=-1, integer=True), finest=False)
     assert [scale.value(p) for p in (0.0, 0.5, 1.0)] == [4095, 63, 0]
     assert not scale.apart(scale.place(63), scale.place(64))
     assert scale.apart(scale.place(63), scale.place(65))

@@ -214,21 +214,6 @@ MOCPACK_COLD int32_t fill_sines(double* table, int32_t length, int32_t first, in
 	return end < 2 ? 2 : end;
 }
 
-namespace
-{
-
-// First and last frequency of a predictor's band.
-const int32_t SLOW = 5, FAST = 15;
-
-bool in_band(int32_t band, int32_t normalized_frequency)
-{
-	return band == 0 || (band == 1	 ? normalized_frequency <= SLOW
-						 : band == 2 ? normalized_frequency > SLOW
-									 : normalized_frequency > FAST);
-}
-
-} // namespace
-
 MOCPACK_COLD size_t SeriesBlock::predict_series(int32_t channel, int32_t n, size_t next) const
 {
 	double* row = series + channel * width;

@@ -18,6 +18,16 @@ inline int32_t padded(int32_t length)
 // of filled rows.
 int32_t fill_sines(double* table, int32_t length, int32_t first, int32_t end);
 
+// Last slow frequency and last frequency that is not fast, in half hertz: the bands of predictors.
+const int32_t SLOW = 5, FAST = 15;
+
+inline bool in_band(int32_t band, int32_t normalized_frequency)
+{
+	return band == 0 || (band == 1	 ? normalized_frequency <= SLOW
+						 : band == 2 ? normalized_frequency > SLOW
+									 : normalized_frequency > FAST);
+}
+
 // The sine series of a block, by channel: the coefficients plus the prediction from earlier channels.
 struct SeriesBlock
 {

@@ -17,7 +17,7 @@ namespace
 
 const uint32_t MAX_NUMBER = 0x7fffffff; // products fit 64 bits, and numbers a 32-bit size_t
 const size_t MAX_LAYERS = MOCPACK_KEYSINE_MAX_LAYERS;
-const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4; // bits of the mode
+const uint32_t GRID_MODE = 1, FIRST_FRAME_MODE = 2, THOROUGH_MODE = 4, FOOT_LOCK_MODE = 8; // bits of the mode
 
 // Reads the size of the head, including this number and the checksum; 0 if truncated or too large.
 size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
@@ -96,6 +96,9 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	h->grouping = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0};
 	h->groups_per_segment = s.groups_per_segment, h->predictor_count = s.predictor_count;
 	uint32_t modes = h->grid ? 7 : 3;
+	// the next bitstream may have one, which changes poses
+	if (!check_range(fault, "foot lock", s.mode & FOOT_LOCK_MODE ? 1 : 0, 0, 0))
+		return MOCPACK_CORRUPT;
 	if (!check_range(fault, "mode", s.mode, s.mode & modes, s.mode & modes) || !check_fields(*h, fault) ||
 		reader->exhausted())
 		return MOCPACK_CORRUPT;

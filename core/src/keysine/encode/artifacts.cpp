@@ -24,9 +24,8 @@ const double PLANTED_SPAN = 0.05;	// seconds to each side over which that speed 
 const double LOWEST_SHARE = 0.1;	// of the body's height: leaves this near to the lowest are feet
 const double FREE_SKATE = 0.2; // of the bound, per frame: what a planted foot may slide besides the source
 const size_t SEGMENT = 256, MIN_SEGMENT = 16; // frames
-const double JITTER_HERTZ = 30;
-const double JITTER_RATIO = 1.05; // of the source's energy, what a decoded motion may have
-const double FREE_JITTER = 0.05;  // of the bound: root-mean-square jitter of a joint that passes anyway
+const double JITTER_RATIO = 1.05;			  // of the source's energy, what a decoded motion may have
+const double FREE_JITTER = 0.05; // of the bound: root-mean-square jitter of a joint that passes anyway
 const double PI = 3.14159265358979323846;
 
 bool positions_of(EncodeTask* task, const double* rotations, const double* translations, size_t frames,

@@ -1,12 +1,14 @@
 /* Artifacts that a motion may have within its bound: jitter, and planted feet that skate. docs/metrics.md
  * defines both; mocpack.metrics measures them in Python. */
 #pragma once
-#include "keysine/encode/own_payload.h"
+#include "keysine/encode/written_payload.h"
 
 namespace mocpack
 {
 namespace keysine
 {
+
+const double JITTER_HERTZ = 30; // frequency above which energy is jitter: docs/metrics.md
 
 // Jitter of a motion and skate of each planted foot, over what is tolerated; above 1 is seen.
 struct Artifacts

@@ -6,7 +6,7 @@
 
 #include "common/simd_clones.h"
 #include "keysine/decode/rotation.h"
-#include "keysine/encode/aim.h"
+#include "keysine/encode/track_target.h"
 
 namespace mocpack
 {
@@ -254,7 +254,7 @@ void AxesChooser::cheapest_turn(const EncodeTask& task, const double* bands, int
 	const double grid = std::ldexp(1.0, -AXES_BITS);
 	double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, least = series_bits(task, bands, identity);
 	turn[0] = turn[1] = turn[2] = 0;
-	for (int coarser = 0; coarser <= int(c.coarser_axes); ++coarser)
+	for (int coarser = 0; coarser < precision; ++coarser)
 		for (const Vec3& full : turns)
 		{
 			const int bits = precision - coarser;
@@ -263,7 +263,7 @@ void AxesChooser::cheapest_turn(const EncodeTask& task, const double* bands, int
 									   std::nearbyint(full.z * scale)};
 			double cost = c.axes_turn_bits, matrix[9];
 			for (double number : numbers)
-				cost += c.axes_number_bits * std::log2(1 + std::fabs(number));
+				cost += c.octave_bits * std::log2(1 + std::fabs(number));
 			const double finer = std::ldexp(1.0, AXES_BITS - bits);
 			matrix_of(exponential(grid * finer * Vec3{numbers[0], numbers[1], numbers[2]}), matrix);
 			cost += series_bits(task, bands, matrix);

@@ -11,18 +11,6 @@ namespace mocpack
 namespace keysine
 {
 
-namespace
-{
-
-const int RETRIES = 6;		  // of the search, each aiming further inside
-const int32_t HARD_STEP = 16; // finer ones tell that points are hardly kept inside, which is dear
-const int32_t SKETCH_STEPS[2] = {7, 9};
-const int LIMB_TRIES = 10;	// of a limb whose hinges strain, before its whole block is coded again
-const int FINER = 40;		// plain rounding with ever finer steps, after those
-const int HINGE_FINER = 30; // of them, after which those above leave less to a hinge
-
-} // namespace
-
 BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig),
 	  near_(encoder->plan, symbols_.shape, symbols_.rows)
@@ -30,8 +18,9 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	size_t group = e_.grouping.longest_group(),
 		   longest = group < size_t(MAX_BLOCK_FRAMES) ? group : size_t(MAX_BLOCK_FRAMES);
 	stride_ = padded(int32_t(longest));
-	size_t stride = size_t(stride_), points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
-	lay_out_scene(&scene_, arena, e_, int32_t(longest));
+	size_t stride = size_t(stride_),
+		   points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_extra_bounds(e_));
+	lay_out_motion_pair(&pair_, arena, e_, int32_t(longest));
 	lay_out_group(plan_, group, &symbols_, arena);
 	frames_ = arena->allocate<size_t>(stride);
 	sines_ = arena->allocate<double>(longest * stride);
@@ -51,7 +40,7 @@ BlockCoder::BlockCoder(const mocpack_KeysineEncoder* encoder, Arena* arena)
 	strained_ = arena->allocate<uint8_t>(stride);
 	strained_before_ = arena->allocate<uint8_t>(stride);
 	hinges_before_ = lay_out_hinges(arena);
-	guards_ = arena->allocate<Guard>(size_t(most_guards(e_)));
+	extra_bounds_ = arena->allocate<ExtraBound>(size_t(most_extra_bounds(e_)));
 	search_ = arena->allocate<uint8_t>(search_scratch(stride_, 4, int32_t(points)));
 	if (e_.wanted)
 		seen_wanted_ = arena->allocate<float>(plan_.channel_count * group),
@@ -113,34 +102,9 @@ void BlockCoder::put_aside(const KeptBlock& kept, const Span& span, bool away) c
 		copy(series_ + c * size_t(stride_), kept.series + c * size_t(stride_), size_t(stride_));
 		copy(extents_ + c, kept.extents + c, 1);
 	}
-	const size_t from = scene_.at(span.first_joint, 0), to = scene_.at(span.end_joint, 0);
-	copy(scene_.decoded_position + from, kept.positions + from, to - from);
-	copy(scene_.decoded_rotation + from, kept.rotations + from, to - from);
-}
-
-KeptHinges BlockCoder::lay_out_hinges(Arena* arena) const
-{
-	return {arena->allocate<double>(size_t(stride_)), arena->allocate<double>(size_t(stride_))};
-}
-
-void BlockCoder::keep_hinges(const KeptHinges& kept) const
-{
-	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-		kept.slack[t] = scene_.slack[t], kept.price[t] = scene_.turn_price[t];
-}
-
-bool BlockCoder::code_span(const Span& span, const Way& way, const KeptHinges* kept)
-{
-	set_way(way);
-	if (!kept)
-		set_hinge_way();
-	for (int32_t t = 0; t < n_ && kept && e_.hinged; ++t)
-		set_frame(t, kept->slack[t], kept->price[t]);
-	if (!kept || !span.limb)
-		return tracks_of(span);
-	// the whole block was coded with these shares, and its limbs were relieved then too
-	tracks_left_ = LIMB_TRIES * plan_.track_count;
-	return tracks_of(span, true) && (!strained() || relieve_limb(span)) && !strained();
+	const size_t from = pair_.at(span.first_joint, 0), to = pair_.at(span.end_joint, 0);
+	copy(pair_.decoded_position + from, kept.positions + from, to - from);
+	copy(pair_.decoded_rotation + from, kept.rotations + from, to - from);
 }
 
 void BlockCoder::report() const
@@ -169,68 +133,23 @@ bool BlockCoder::code(size_t b)
 	int32_t length = symbols_.lengths[b] + 1;
 	b_ = int32_t(b), from_ = from, keys_ = symbols_.keys + b * plan_.channel_count;
 	set_length(length);
-	scene_.count = length - 1;
+	pair_.count = length - 1;
 	for (int32_t t = 0; t + 1 < length; ++t)
 		frames_[t] = e_.grouping.key_frame(group_) + from + size_t(t) + 1;
 	if (filled_ != keys_)
-		fill_scene(&scene_, e_, frames_);
+		fill_source(&pair_, e_, frames_);
 	filled_ = keys_;
-	set_hinge_way();										   // which the tries below change
-	tracks_left_ = size_t(MOST_TRIES) * plan_.track_count + 1; // a block without tracks is coded once, too
-	for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1) && tracks_left_ > 0; ++tries)
+	set_hinge_way(); // which the tries below change
+	tracks_left_ =
+		size_t(e_.constants.block_tries) * plan_.track_count + 1; // a block without tracks is coded once, too
+	for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1) && tracks_left_ > 0; ++tries)
 	{
 		if (all_tracks() && !strained())
 			return true;
 		for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-			relieve(e_, scene_, t, strained_[t], tries);
+			relieve(e_, pair_, t, strained_[t], tries);
 	}
 	return false;
-}
-
-bool BlockCoder::all_tracks()
-{
-	if (!e_.hinged || !span_count_)
-		return tracks_of(whole_span(plan_), true);
-	std::memset(strained_before_, 0, size_t(n_));
-	for (size_t i = 0; i < span_count_; ++i)
-	{
-		if (!tracks_of(spans_[i], true) || (spans_[i].limb && strained() && !relieve_limb(spans_[i])))
-			return false;
-		for (int32_t t = 0; t < n_; ++t)
-			strained_before_[t] = uint8_t(strained_before_[t] | strained_[t]);
-	}
-	std::memcpy(strained_, strained_before_, size_t(n_));
-	return true;
-}
-
-bool BlockCoder::relieve_limb(const Span& limb)
-{
-	bool inside = true;
-	keep_hinges(hinges_before_);
-	for (int tries = 0; tries < LIMB_TRIES && inside && strained() && tracks_left_ > 0; ++tries)
-	{
-		for (int32_t t = 0; t < n_; ++t)
-			relieve(e_, scene_, t, strained_[t], tries);
-		inside = tracks_of(limb, true);
-	}
-	for (int32_t t = 0; t < n_; ++t)
-		set_frame(t, hinges_before_.slack[t], hinges_before_.price[t]);
-	return inside;
-}
-
-void BlockCoder::set_hinge_way()
-{
-	for (int32_t t = 0; t < n_ && e_.hinged; ++t)
-		set_frame(t, hinge_way_.slack, e_.leeway.price * hinge_way_.price);
-}
-
-void BlockCoder::set_frame(int32_t t, double slack, double price)
-{
-	scene_.slack[t] = slack;
-	if (scene_.turn_price[t] == price)
-		return;
-	scene_.turn_price[t] = price;
-	fill_costs(plan_, rig_, e_.job.settings, scene_, t);
 }
 
 bool BlockCoder::tracks_of(const Span& span, bool may_strain)
@@ -246,11 +165,11 @@ bool BlockCoder::tracks_of(const Span& span, bool may_strain)
 	for (int32_t j = span.first_joint; j < span.end_joint; ++j)
 	{
 		if (!moves(plan_, t, j))
-			place_still(plan_, scene_, j);
+			place_still(plan_, pair_, j);
 		else if (!track(t) || behind(t++))
 			return false;
 		if (!turns(plan_, t, j))
-			turn_still(plan_, scene_, j);
+			turn_still(plan_, pair_, j);
 		else if (!track(t) || behind(t++))
 			return false;
 		if (!may_strain && strained())
@@ -292,8 +211,9 @@ bool BlockCoder::track(size_t t)
 	if (strained_here_)
 		return roughly(track, step);
 	bool inside = search_inside(track, step);
-	const bool has_targets = track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !guarded(e_, track);
-	if (inside && *step > HARD_STEP && has_targets && !sketch_ && !race_ &&
+	const bool has_targets =
+		track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !is_near_hinge(e_, track);
+	if (inside && *step > int32_t(e_.constants.hard_step) && has_targets && !sketch_ && !budget_ &&
 		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
 	return (inside || rounded(track, step)) && finish(track, *step);
@@ -302,13 +222,13 @@ bool BlockCoder::track(size_t t)
 bool BlockCoder::search_inside(const Track& track, int32_t* step)
 {
 	double scale = 1.0;
-	for (int attempt = 0; attempt < RETRIES && scale <= 8.0; ++attempt)
+	for (int attempt = 0; attempt < int(e_.constants.search_retries); ++attempt)
 	{
 		*step = searched(track, scale);
 		double worst = settle(track, *step);
 		if (worst <= 1.0 || e_.job.settings.excess_penalty <= 0)
 			return true;
-		scale *= 1.02 * std::sqrt(worst);
+		scale *= e_.constants.retry_margin * std::sqrt(worst);
 	}
 	return false;
 }
@@ -333,7 +253,7 @@ bool BlockCoder::search_elsewhere(const Track& track, int32_t* step)
 
 bool BlockCoder::roughly(const Track& track, int32_t* step)
 {
-	*step = UNIT_STEP + 8;
+	*step = UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves);
 	for (int32_t c = 0; c < track.channels; ++c)
 		round_channel(track, c, e_.steps[*step]);
 	settle(track, *step);
@@ -377,17 +297,15 @@ void BlockCoder::note(const Track& track, int32_t step)
 
 bool BlockCoder::rounded(const Track& track, int32_t* step)
 {
-	for (int attempt = 0; attempt < FINER; ++attempt)
+	const int32_t uncompensated = UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves);
+	for (*step = UNIT_STEP; *step < FINEST_STEP; ++*step)
 	{
-		if (attempt == FINER / 4 && !guarded(e_, track))
+		if (*step == uncompensated && !is_near_hinge(e_, track))
 			prepare(track, Target::SOURCE);
-		*step = attempt + UNIT_STEP < STEPS - 1 ? attempt + UNIT_STEP : STEPS - 1;
 		for (int32_t c = 0; c < track.channels; ++c)
 			round_channel(track, c, e_.steps[*step]);
 		if (settle(track, *step) <= 1.0)
 			return true;
-		if (guarded(e_, track) && attempt >= HINGE_FINER)
-			break;
 	}
 	std::memset(strained_, POINT_STRAIN, size_t(n_));
 	return false;
@@ -411,7 +329,7 @@ void BlockCoder::round_channel(const Track& track, int32_t c, double size)
 void BlockCoder::prepare(const Track& track, Target target)
 {
 	int32_t first = rig_.first[track.joint];
-	points_ = rig_points(e_, track) + guard_count(e_, track);
+	points_ = rig_points(e_, track) + extra_bound_count(e_, track);
 	clear_ends(start_, 3 * points_);
 	clear_ends(moves_, 3 * points_ * track.channels);
 	for (int32_t t = 0; t < n_; ++t)
@@ -420,24 +338,10 @@ void BlockCoder::prepare(const Track& track, Target target)
 		else
 			prepare_rotation(track, first, t, target);
 	strained_here_ = false;
-	if (guarded(e_, track) && e_.job.settings.excess_penalty > 0)
+	if (is_near_hinge(e_, track) && e_.job.settings.excess_penalty > 0)
 		find_strains(rig_points(e_, track));
 	for (int32_t c = 0; c < track.channels; ++c)
 		prepare_channel(track, c);
-}
-
-void BlockCoder::find_strains(int32_t guards)
-{
-	for (int32_t i = 0; i < points_; ++i)
-		for (int32_t t = 0; t < n_; ++t)
-		{
-			const float* at = start_ + 3 * i * width_ + t;
-			float u = at[0] * at[0] + at[width_] * at[width_] + at[2 * width_] * at[2 * width_];
-			if (!(u > float(STRAINED)))
-				continue;
-			strained_here_ = true;
-			strained_[t] = uint8_t(strained_[t] | (i < guards ? POINT_STRAIN : GUARD_STRAIN));
-		}
 }
 
 void BlockCoder::clear_ends(float* rows, int32_t count) const
@@ -450,7 +354,7 @@ void BlockCoder::clear_ends(float* rows, int32_t count) const
 void BlockCoder::prepare_position(const Track& track, int32_t t)
 {
 	double channels[3];
-	aim_position(plan_, track, scene_, t, channels);
+	target_position(plan_, track, pair_, t, channels);
 	int32_t first = rig_points(e_, track);
 	double scale = 1.0 / rig_.allowance[track.joint];
 	Vec3 local = load_vec(track.base);
@@ -463,25 +367,25 @@ void BlockCoder::prepare_position(const Track& track, int32_t t)
 		Vec3 axis = load_vec(track.axes + 3 * c);
 		local = local + channels[c] * axis;
 		put(moves_ + 3 * c * points_ * width_ + t,
-			scale * (track.hinge < 0 ? axis : shift_of(plan_, track, scene_, t, c)));
+			scale * (track.hinge < 0 ? axis : shift_of(plan_, track, pair_, t, c)));
 	}
 	if (first)
 		put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
-										: scale * (placed(plan_, scene_, track.joint, t, local) -
-												   scene_.position[scene_.at(track.joint, t)]));
-	set_guards(e_, scene_, track, t, channels, guards_);
-	put_guards(track, t);
+										: scale * (placed(plan_, pair_, track.joint, t, local) -
+												   pair_.position[pair_.at(track.joint, t)]));
+	set_extra_bounds(e_, pair_, track, t, channels, extra_bounds_);
+	put_extra_bounds(track, t);
 }
 
-void BlockCoder::put_guards(const Track& track, int32_t t)
+void BlockCoder::put_extra_bounds(const Track& track, int32_t t)
 {
-	const Guard* guards = guards_;
+	const ExtraBound* extra_bounds = extra_bounds_;
 	int32_t first = rig_points(e_, track);
-	for (int32_t i = first; i < points_; ++i, ++guards)
+	for (int32_t i = first; i < points_; ++i, ++extra_bounds)
 	{
-		put(start_ + 3 * i * width_ + t, guards->start);
+		put(start_ + 3 * i * width_ + t, extra_bounds->start);
 		for (int32_t c = 0; c < track.channels; ++c)
-			put(moves_ + 3 * (c * points_ + i) * width_ + t, guards->moves[c]);
+			put(moves_ + 3 * (c * points_ + i) * width_ + t, extra_bounds->moves[c]);
 	}
 }
 
@@ -491,23 +395,20 @@ void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, 
 	if (target == Target::NEAREST)
 		leeway.inertia = 0;
 	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-	Aim aim = aim_rotation(plan_, rig_, track, inverse_axes, scene_, t, target != Target::SOURCE, leeway);
-	Vec3 origin = scene_.decoded_position[scene_.at(track.joint, t)];
-	double world[9];
-	matrix_of(aim.world, world);
+	TrackTarget aim =
+		target_rotation(plan_, rig_, track, inverse_axes, pair_, t, target != Target::SOURCE, leeway);
+	Vec3 origin = pair_.decoded_position[pair_.at(track.joint, t)];
+	const MatrixOf<double> world = as_matrix(aim.world);
 	for (int32_t c = 0; c < track.channels; ++c)
 		aims_[c * stride_ + t] = aim.channels[c];
-	set_guards(e_, scene_, track, t, aim, guards_);
-	put_guards(track, t);
+	set_extra_bounds(e_, pair_, track, t, aim, extra_bounds_);
+	put_extra_bounds(track, t);
 	for (int32_t i = 0, count = rig_points(e_, track); i < count; ++i)
 	{
 		const Point& point = rig_.points[first + i];
-		Vec3 o = point.offset;
-		Vec3 arm = {world[0] * o.x + world[1] * o.y + world[2] * o.z,
-					world[3] * o.x + world[4] * o.y + world[5] * o.z,
-					world[6] * o.x + world[7] * o.y + world[8] * o.z};
+		const Vec3 arm = rotate(world, point.offset);
 		double scale = 1.0 / point.allowance;
-		put(start_ + 3 * i * width_ + t, scale * (origin + arm - scene_.place(first + i, t)));
+		put(start_ + 3 * i * width_ + t, scale * (origin + arm - pair_.place(first + i, t)));
 		for (int32_t c = 0; c < track.channels; ++c)
 			put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
 	}
@@ -550,11 +451,10 @@ int32_t BlockCoder::searched(const Track& track, double scale)
 	settings.quartic_penalty *= weight_;
 	settings.rounding += rounding_;
 	if (sketch_ && settings.excess_penalty > 0)
-		settings.sweeps = 0, settings.greedy = 1, settings.coarsest_step = SKETCH_STEPS[0],
-		settings.finest_step = SKETCH_STEPS[1];
+		settings.sweeps = 0, settings.greedy = 1, ++settings.coarsest_step;
 	else if (sketch_)
 		settings.sweeps = 1;
-	Found found = search_block(problem, settings, e_.steps, found_, search_);
+	Found found = search_block(problem, settings, e_.constants, e_.steps, found_, search_);
 	cost_ = found.cost;
 	bool any = false;
 	for (int32_t c = 0; c < track.channels; ++c)
@@ -585,12 +485,12 @@ double BlockCoder::settle(const Track& track, int32_t step)
 		track_translations(track, curve_ + 1, stride_, n_, places);
 		for (int32_t t = 0; t < n_; ++t)
 		{
-			scene_.decoded_position[scene_.at(track.joint, t)] =
-				placed(plan_, scene_, track.joint, t, places[t]);
-			double u = origin_excess(rig_, scene_, track.joint, t);
+			pair_.decoded_position[pair_.at(track.joint, t)] =
+				placed(plan_, pair_, track.joint, t, places[t]);
+			double u = origin_excess(rig_, pair_, track.joint, t);
 			worst = u > worst ? u : worst;
 			sum_ += u;
-			worst = with_guards(track, t, worst);
+			worst = with_extra_bounds(track, t, worst);
 		}
 		return worst;
 	}
@@ -598,21 +498,21 @@ double BlockCoder::settle(const Track& track, int32_t step)
 	int32_t parent = plan_.skeleton->parents[track.joint];
 	for (int32_t t = 0; t < n_; ++t)
 	{
-		scene_.decoded_rotation[scene_.at(track.joint, t)] =
-			parent < 0 ? turns_[t] : multiply(scene_.decoded_rotation[scene_.at(parent, t)], turns_[t]);
-		double u = worst_point(rig_, scene_, track.joint, t, &sum_);
+		pair_.decoded_rotation[pair_.at(track.joint, t)] =
+			parent < 0 ? turns_[t] : multiply(pair_.decoded_rotation[pair_.at(parent, t)], turns_[t]);
+		double u = worst_point(rig_, pair_, track.joint, t, &sum_);
 		worst = u > worst ? u : worst;
-		worst = with_guards(track, t, worst);
+		worst = with_extra_bounds(track, t, worst);
 	}
 	return worst;
 }
 
-double BlockCoder::with_guards(const Track& track, int32_t t, double worst) const
+double BlockCoder::with_extra_bounds(const Track& track, int32_t t, double worst) const
 {
 	double values[4];
 	for (int32_t c = 0; c < track.channels; ++c)
 		values[c] = curve_[c * stride_ + t + 1];
-	double u = guard_excess(e_, scene_, track, t, values);
+	double u = extra_bound_excess(e_, pair_, track, t, values);
 	return u > worst ? u : worst;
 }
 

@@ -1,8 +1,8 @@
 // One block of a group: closed loop down the skeleton, track by track.
 #pragma once
 #include "keysine/decode/curves.h"
-#include "keysine/encode/guards.h"
-#include "keysine/encode/race.h"
+#include "keysine/encode/bit_budget.h"
+#include "keysine/encode/extra_bounds.h"
 
 namespace mocpack
 {
@@ -61,7 +61,7 @@ class BlockCoder
 		return &symbols_;
 	}
 
-	// How blocks are searched from now on; sketches are rounding and repair only. A race may end a try.
+	// How blocks are searched from now on; sketches are rounding and repair only. A budget may end a try.
 	void set_way(const Way& way);
 	void set_sketch(bool sketch)
 	{
@@ -73,9 +73,9 @@ class BlockCoder
 	{
 		spans_ = spans, span_count_ = count;
 	}
-	void set_race(Race* race)
+	void set_budget(BitBudget* budget)
 	{
-		race_ = race;
+		budget_ = budget;
 	}
 
 	// Chooses all tracks of a block. False where they cannot keep their bounds, or fall behind.
@@ -117,7 +117,7 @@ class BlockCoder
 	bool relieve_limb(const Span& limb);
 	bool behind(size_t t)
 	{
-		return race_ && race_->falls_behind(t);
+		return budget_ && budget_->falls_behind(t);
 	}
 	void set_length(int32_t length);
 	SeriesBlock series_block() const;
@@ -159,13 +159,13 @@ class BlockCoder
 	}
 	// Targets in all frames, and displacements of the points as they depend on the channels.
 	void prepare(const Track& track, Target target);
-	// Frames in which a point, or after the first so many a guard, is outside even at the target.
-	void find_strains(int32_t guards);
+	// Frames in which a point, or after the first so many an extra bound, is outside even at the target.
+	void find_strains(int32_t extra_bounds);
 	// Zeros past the last frame of each row.
 	void clear_ends(float* rows, int32_t count) const;
 	void prepare_position(const Track& track, int32_t t);
 	// After the points of the rig.
-	void put_guards(const Track& track, int32_t t);
+	void put_extra_bounds(const Track& track, int32_t t);
 	void prepare_rotation(const Track& track, int32_t first, int32_t t, Target target);
 	void put(float* at, Vec3 v) const
 	{
@@ -176,13 +176,13 @@ class BlockCoder
 	int32_t searched(const Track& track, double scale);
 	// Decodes the track in all frames and returns the largest excess.
 	double settle(const Track& track, int32_t step);
-	// The larger of `worst` and what the guards say of frame t as it is decoded.
-	double with_guards(const Track& track, int32_t t, double worst) const;
+	// The larger of `worst` and what the extra_bounds say of frame t as it is decoded.
+	double with_extra_bounds(const Track& track, int32_t t, double worst) const;
 
 	const mocpack_KeysineEncoder& e_;
 	const Plan& plan_;
 	const Rig& rig_;
-	Scene scene_;
+	MotionPair pair_;
 	GroupSymbols symbols_;
 	CoefficientContext near_;
 	RowSums sums_[4];
@@ -193,7 +193,7 @@ class BlockCoder
 	float weight_ = 1, rounding_ = 0;
 	HingeWay hinge_way_ = {1, 1};
 	bool sketch_ = false;
-	Race* race_ = nullptr;
+	BitBudget* budget_ = nullptr;
 	const Span* spans_ = nullptr;
 	size_t span_count_ = 0, tracks_left_ = 0; // tracks that may still be coded in the present block
 	float *seen_wanted_ = nullptr, *seen_series_ = nullptr, *seen_steps_ = nullptr; // (channels, frames)
@@ -201,12 +201,12 @@ class BlockCoder
 	// of the present block and track
 	int32_t stride_, b_ = 0, length_ = 0, n_ = 0, width_ = 0, points_ = 0;
 	size_t from_ = 0, next_predictor_ = 0;
-	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the scene shows
+	const int32_t *keys_ = nullptr, *filled_ = nullptr; // of the block that the pair shows
 	size_t* frames_;
 	int32_t *found_, *extents_;
 	uint8_t *strained_, *strained_before_; // (frames)
 	KeptHinges hinges_before_;
-	Guard* guards_;
+	ExtraBound* extra_bounds_;
 	bool strained_here_ = false;
 	double *sines_, *aims_, *ahead_, *curve_, *series_;
 	Quat* turns_;

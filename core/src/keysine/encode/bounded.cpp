@@ -34,9 +34,9 @@ bool BoundedEncoder::run(Encoding* best)
 							  target.layers == 1 && target.mode == MOCPACK_KEYSINE_AUTO && fits_grid();
 	const bool on_grid = grid_alone || grid_may_pay;
 	task_.progress.expect(double(!grid_alone) + on_grid);
+	Predictors predictors;
 	if (!grid_alone)
 	{
-		Predictors predictors;
 		ClipPlan plan;
 		const double bound = target.max_error;
 		if (target.effort != MOCPACK_KEYSINE_FAST &&
@@ -45,33 +45,31 @@ bool BoundedEncoder::run(Encoding* best)
 							  bounded_settings(task_, MOCPACK_KEYSINE_FAST, bound, 1.0, USUAL_STRICTNESS),
 							  bound, &predictors)))
 			return false;
-		encode_transform(&predictors, USUAL_STRICTNESS, int(c_.max_retries), best);
+		encode_transform(&predictors, USUAL_STRICTNESS, int(c_.max_encodes), best);
 		if (!best->found() && predictors.count)
-			encode_transform(nullptr, USUAL_STRICTNESS, int(c_.max_retries), best);
+			encode_transform(nullptr, USUAL_STRICTNESS, int(c_.max_encodes), best);
 	}
 	const bool failed = !grid_alone && !best->found();
+	Encoding grid;
 	if (on_grid)
-		encode_grid(best);
-	if (!best->found() && !grid_alone)
+		encode_first(GRID, int(c_.max_encodes), &grid);
+	if (!best->found() && !grid.found() && !grid_alone)
 		encode_strictly(on_grid, best);
+	// what costs more than another mode even with artifacts, is not worth a retry
+	if (grid.found() && (!best->found() || grid.cost() < best->cost()))
+		std::swap(*best, grid);
+	remove_artifacts(best);
+	if (grid.found() && grid.cost() < best->cost())
+		*best = std::move(grid);
 	best->transform_failed = failed;
 	return !task_.stopped();
 }
 
 void BoundedEncoder::encode_transform(const Predictors* predictors, Strictness strictness, int levels,
-									  Encoding* best)
+									  Encoding* made)
 {
 	predictors_ = predictors, strictness_ = strictness;
-	encode_without_artifacts(TRANSFORM, levels, best);
-}
-
-// Keeps the cheaper of the best so far and a grid in time.
-void BoundedEncoder::encode_grid(Encoding* best)
-{
-	Encoding grid;
-	encode_without_artifacts(GRID, int(c_.max_retries), &grid);
-	if (grid.found() && (!best->found() || grid.cost() < best->cost()))
-		*best = std::move(grid);
+	encode_first(TRANSFORM, levels, made);
 }
 
 /* What stricter settings find, for clips that the usual ones cannot encode. Each setting is stricter, and its
@@ -81,7 +79,7 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 {
 	Encoding grid;
 	if (!grid_failed && task_.target.mode == MOCPACK_KEYSINE_AUTO && fits_grid())
-		encode_grid(&grid);
+		encode_first(GRID, int(c_.max_encodes), &grid);
 	const bool by_angle = task_.target.max_angle > 0;
 	for (int i = 0; i < int(c_.strict_levels) && !task_.stopped(); ++i)
 	{
@@ -95,41 +93,31 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 	}
 }
 
-// The first encoding without visible artifacts, else the one of least cost. Up to `levels` shares of the
-// bound are aimed at until the bound is kept.
-void BoundedEncoder::encode_without_artifacts(Method method, int levels, Encoding* best)
+// The first encoding that keeps the bound, of up to `levels` that aim at smaller and smaller shares of it.
+void BoundedEncoder::encode_first(Method method, int levels, Encoding* made)
 {
-	RetryPolicy start;
-	Artifacts first;
-	while (!attempt(method, start, best))
-		if (++start.level >= levels || task_.stopped())
-			return;
-	if (!retries_ || best->artifacts.worst() <= 1 ||
-		!task_.copy(&first.skates, best->artifacts.skates.data(), best->artifacts.skates.size()))
-		return;
-	first.jitter = best->artifacts.jitter;
-	for (const bool by_cause : {true, false})
+	RetryPolicy policy;
+	while (!attempt(method, policy, made) && ++policy.level < levels && !task_.stopped())
+		++policy.grid_level;
+}
+
+// Repeats an encode with artifacts: the first repetition without any is taken, else the one of least cost.
+void BoundedEncoder::remove_artifacts(Encoding* best)
+{
+	const Method method = best->is_grid ? GRID : TRANSFORM;
+	RetryPolicy policy;
+	const Artifacts* seen = &best->artifacts;
+	Encoding made[2];
+	for (int tried = 1; retries_ && best->found() && seen->worst() > 1 && tried < int(c_.max_encodes);
+		 ++tried)
 	{
-		RetryPolicy policy;
-		Artifacts seen;
-		policy.level = start.level;
-		seen.jitter = first.jitter;
-		if (!task_.copy(&seen.skates, first.skates.data(), first.skates.size()))
+		Encoding& now = made[tried % 2];
+		if (!next_policy(&task_, tried, *seen, &policy) || !attempt(method, policy, &now))
 			return;
-		for (int tried = 0; tried < int(c_.max_retries); ++tried)
-		{
-			Encoding made;
-			if (!next_policy(&task_, by_cause, seen, &policy) || !attempt(method, policy, &made))
-				break;
-			const bool is_clean = made.artifacts.worst() <= 1;
-			seen.jitter = made.artifacts.jitter;
-			if (!task_.copy(&seen.skates, made.artifacts.skates.data(), made.artifacts.skates.size()))
-				return;
-			if (is_clean || made.cost() < best->cost())
-				*best = std::move(made);
-			if (is_clean || task_.stopped())
-				return;
-		}
+		const bool is_better = now.artifacts.worst() <= 1 || now.cost() < best->cost();
+		if (is_better)
+			std::swap(*best, now);
+		seen = is_better ? &best->artifacts : &now.artifacts;
 	}
 }
 
@@ -137,12 +125,11 @@ void BoundedEncoder::encode_without_artifacts(Method method, int levels, Encodin
 bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding* made)
 {
 	const mocpack_KeysineTarget& target = task_.target;
-	const double limit = target.max_error - std::min(c_.decoder_margin, 0.01 * target.max_error);
-	Draft own;
-	const Draft* draft = &own;
+	const double limit = target.max_error - 0.5 * decoder_margin(target.max_error);
+	Draft draft;
 	task_.progress.begin(1);
-	bool good = method == GRID ? (draft = draft_grid(policy)) != nullptr : draft_transform(policy, &own);
-	good = good && write_and_decode(&task_, *draft, made);
+	bool good = method == GRID ? draft_grid(policy, &draft) : draft_transform(policy, &draft);
+	good = good && write_and_decode(&task_, draft, made);
 	task_.progress.end();
 	good = good && largest_error(&task_, 0, made->decoded) <= limit &&
 		   (!(target.max_angle > 0) || largest_angle(&task_, made->decoded) <= target.max_angle) &&
@@ -155,46 +142,38 @@ bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding*
 
 bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 {
-	const double jitter = std::pow(c_.jitter_ratio, std::min(policy.jitter_level, int(c_.jitter_levels) - 1));
 	const double bound =
 		std::pow(c_.bound_ratio, policy.level) * strictness_.bound_share * task_.target.max_error;
 	ClipPlan plan;
 	DraftRequest request = {
-		task_.motion, &plan,	   bounded_settings(task_, task_.target.effort, bound, jitter, strictness_),
-		{},			  predictors_, policy.shares.data(),
-		false,		  false};
+		task_.motion,
+		&plan,
+		bounded_settings(task_, task_.target.effort, bound, policy.jitter_ratio, strictness_),
+		{},
+		predictors_,
+		policy.shares.data(),
+		false,
+		false};
 	return statistics_.make_plan(&task_, bound, UNIT_STEP, int(c_.axes_precision), &plan) &&
 		   cut_for(&task_, task_.motion, bound, &request.settings, &request.groups) &&
 		   make_draft_of_few_keys(&task_, request, draft);
 }
 
-// A finer grid is what helps against jitter, too: so that several policies are one try.
-const Draft* BoundedEncoder::draft_grid(const RetryPolicy& policy)
+// A finer grid is what helps against jitter, too.
+bool BoundedEncoder::draft_grid(const RetryPolicy& policy, Draft* draft)
 {
-	const int finer = std::max(policy.level, policy.jitter_level);
-	const double *shares = policy.shares.data(), *end = shares + policy.shares.size();
-	for (size_t i = 0; i < grid_count_; ++i)
-		if (grids_[i].finer == finer && grids_[i].shares.size() == policy.shares.size() &&
-			std::equal(shares, end, grids_[i].shares.data()))
-			return grids_[i].found ? &grids_[i].draft : nullptr;
-	if (grid_count_ == MAX_GRIDS)
-		return nullptr;
-	GridTry& made = grids_[grid_count_++];
-	made.finer = finer;
 	ClipPlan plan;
-	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {}, nullptr, shares, true, false};
-	made.found = task_.copy(&made.shares, shares, policy.shares.size()) &&
-				 statistics_.make_plan(
-					 &task_, c_.grid_step * std::pow(c_.grid_step_ratio, finer) * task_.target.max_error,
-					 UNIT_STEP, AXES_BITS, &plan) &&
-				 cut_motion(&task_, task_.motion, MOCPACK_KEYSINE_MAX_BLOCK_FRAMES, &request.groups) &&
-				 make_draft(&task_, request, &made.draft);
-	return made.found ? &made.draft : nullptr;
+	const double step = c_.grid_step * std::pow(c_.grid_step_ratio, policy.grid_level);
+	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {}, nullptr, policy.shares.data(),
+							true,		  false};
+	return statistics_.make_plan(&task_, step * task_.target.max_error, UNIT_STEP, AXES_BITS, &plan) &&
+		   cut_motion(&task_, task_.motion, MOCPACK_KEYSINE_MAX_BLOCK_FRAMES, &request.groups) &&
+		   make_draft(&task_, request, draft);
 }
 
 bool write_and_decode(EncodeTask* task, const Draft& draft, Encoding* made)
 {
-	OwnPayload own;
+	WrittenPayload own;
 	made->is_grid = draft.is_grid;
 	return write_draft(task, draft, &made->payload) &&
 		   own.open(task, made->payload.data(), made->payload.size()) &&

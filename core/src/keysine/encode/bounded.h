@@ -43,23 +43,15 @@ class BoundedEncoder
 		TRANSFORM,
 		GRID,
 	};
-	static const size_t MAX_GRIDS = 24;
-	struct GridTry
-	{
-		int finer;
-		Buffer<double> shares;
-		Draft draft;
-		bool found;
-	};
 
 	bool fits_grid() const;
-	void encode_transform(const Predictors* predictors, Strictness strictness, int levels, Encoding* best);
-	void encode_grid(Encoding* best);
+	void encode_transform(const Predictors* predictors, Strictness strictness, int levels, Encoding* made);
 	void encode_strictly(bool grid_failed, Encoding* best);
-	void encode_without_artifacts(Method method, int levels, Encoding* best);
+	void encode_first(Method method, int levels, Encoding* made);
+	void remove_artifacts(Encoding* best);
 	bool attempt(Method method, const RetryPolicy& policy, Encoding* made);
 	bool draft_transform(const RetryPolicy& policy, Draft* draft);
-	const Draft* draft_grid(const RetryPolicy& policy);
+	bool draft_grid(const RetryPolicy& policy, Draft* draft);
 
 	EncodeTask& task_;
 	const Constants& c_;
@@ -68,8 +60,6 @@ class BoundedEncoder
 	bool retries_;
 	const Predictors* predictors_ = nullptr;
 	Strictness strictness_ = USUAL_STRICTNESS;
-	GridTry grids_[MAX_GRIDS] = {}; // no grid is searched twice
-	size_t grid_count_ = 0;
 };
 
 // Writes a draft and decodes the very bytes.

@@ -21,6 +21,8 @@ const double FULL_CIRCLE = 6.28318530717958647692; // radians
 const double MAX_STILL = 536870912.0;			   // 2^29, of the numbers of what is still
 const double MIN_UNIT = 1e-30;					   // meters: far below any precision, and no denormal number
 const double MAX_FINE_BITS = 40;
+// radians or meters by which sources may pass their limits: docs/codecs/keysine.md, Limits of hinges
+const double MAX_EXCESS = 1e-6;
 
 // The unit nearest to a size that a head can state: eight bits of it count.
 double stated_unit(double size)
@@ -413,7 +415,7 @@ void ClipStatistics::choose_hinges(const EncodeTask& task, double unit, double f
 	const Constants& c = task.constants;
 	const double leaving = std::max(fine, c.still_share * unit);
 	// to clamp a source that rounds may not cost more of the bound than to write what is still
-	const double excess = std::min(c.max_excess, fine * std::sqrt(double(s.joint_count)));
+	const double excess = std::min(MAX_EXCESS, fine * std::sqrt(double(s.joint_count)));
 	for (size_t h = 0, own = 0; h < s.hinge_count;)
 	{
 		const size_t joint = size_t(s.hinge_joints[h]);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "keysine/encode/aim.h"
+#include "keysine/encode/track_target.h"
 
 namespace mocpack
 {
@@ -14,8 +14,7 @@ namespace keysine
 namespace
 {
 
-const double FREE_ORIGIN_WEIGHT = 3.0; // where it is the mean error of origins that is wanted
-const double ALMOST = 1e-9;			   // of a diagonal, that is added to it so that it stays positive
+const double ALMOST = 1e-9; // of a diagonal, that is added to it so that it stays positive
 
 // What costs so little, for a displacement within the bound or a turn of a tenth of a radian, is nothing but
 // rounding: where joints take back everything, next to nothing is left of large numbers.
@@ -85,13 +84,13 @@ double over_square(double allowance)
 }
 
 // The joint's own origin, shell and bone ends.
-void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s, const Scene& scene,
+void add_own(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& s, const MotionPair& pair,
 			 int32_t joint, int32_t t, size_t* end, const Costs& costs)
 {
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
-	Quat world = scene.rotation[scene.at(joint, t)];
+	Quat world = pair.rotation[pair.at(joint, t)];
 	double bound = s.bound * (rig.shares ? rig.shares[joint] : 1.0), shell = s.shell_factor * bound;
-	double origin = s.excess_penalty > 0 ? ORIGIN_WEIGHT : FREE_ORIGIN_WEIGHT;
+	double origin = s.excess_penalty > 0 ? ORIGIN_WEIGHT : over_square(s.origin_share);
 	costs.add_point({0, 0, 0}, origin * over_square(bound));
 	for (int a = 0; a < 3; ++a)
 	{
@@ -118,43 +117,43 @@ double limit_price(const JointHinges& hinges, int32_t clamped_hinges, int32_t i,
 	return over_square(room > LEAST_ROOM ? room : LEAST_ROOM);
 }
 
-double source_value(const JointHinges& hinges, const Scene& scene, int32_t i, int32_t t)
+double source_value(const JointHinges& hinges, const MotionPair& pair, int32_t i, int32_t t)
 {
-	return scene.angles[(hinges.first + size_t(i)) * size_t(scene.count) + size_t(t)];
+	return pair.angles[(hinges.first + size_t(i)) * size_t(pair.count) + size_t(t)];
 }
 
 // The same for a joint that moves freely: in every direction, what the dearest of its hinges costs.
 double free_price(const JointHinges& hinges, int32_t clamped_hinges, int32_t first, int32_t count,
-				  const Scene& scene, int32_t t)
+				  const MotionPair& pair, int32_t t)
 {
 	double dearest = 0;
 	for (int32_t i = first; i < first + count; ++i)
 	{
-		const double price = limit_price(hinges, clamped_hinges, i, source_value(hinges, scene, i, t));
+		const double price = limit_price(hinges, clamped_hinges, i, source_value(hinges, pair, i, t));
 		dearest = price > dearest ? price : dearest;
 	}
 	return dearest;
 }
 
 // The hinges whose limits have a price: none until a frame fails without, since a price takes bits.
-int32_t limiting_rows(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+int32_t limiting_rows(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t)
 {
-	return scene.turn_price[t] > scene.strained_price ? plan.table[PLAN_COLUMNS * joint + CLAMPED_HINGES] : 0;
+	return pair.turn_price[t] > pair.strained_price ? plan.table[PLAN_COLUMNS * joint + CLAMPED_HINGES] : 0;
 }
 
 // World axes of a joint's hinges in a frame, as they stand in the source.
-void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& scene, int32_t joint,
+void take_out_hinges(const Plan& plan, const JointHinges& hinges, const MotionPair& pair, int32_t joint,
 					 int32_t t, bool turns, double price, const Costs& costs)
 {
-	const int32_t clamped_hinges = limiting_rows(plan, scene, joint, t);
+	const int32_t clamped_hinges = limiting_rows(plan, pair, joint, t);
 	int32_t parent = plan.skeleton->parents[joint];
-	Quat frame = parent < 0 ? hinges.rest : multiply(scene.rotation[scene.at(parent, t)], hinges.rest);
+	Quat frame = parent < 0 ? hinges.rest : multiply(pair.rotation[pair.at(parent, t)], hinges.rest);
 	for (int32_t i = 0; i < hinges.slides && !turns; ++i)
 		costs.eliminate(0, rotate(frame, hinges.slide_axis(i)),
-						limit_price(hinges, clamped_hinges, i, source_value(hinges, scene, i, t)));
+						limit_price(hinges, clamped_hinges, i, source_value(hinges, pair, i, t)));
 	for (int32_t i = 0; i < hinges.turns && turns; ++i)
 	{
-		double angle = source_value(hinges, scene, hinges.slides + i, t);
+		double angle = source_value(hinges, pair, hinges.slides + i, t);
 		costs.eliminate(3, rotate(frame, hinges.turn_axis(i)),
 						price + limit_price(hinges, clamped_hinges, hinges.slides + i, angle));
 		frame = multiply(frame, exponential(angle * hinges.turn_axis(i)));
@@ -163,10 +162,10 @@ void take_out_hinges(const Plan& plan, const JointHinges& hinges, const Scene& s
 
 } // namespace
 
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, const Scene& scene,
-				int32_t t)
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings,
+				const MotionPair& pair, int32_t t)
 {
-	double *work = scene.work, turn_price = scene.turn_price[t];
+	double *work = pair.work, turn_price = pair.turn_price[t];
 	const mocpack_Skeleton& skeleton = *plan.skeleton;
 	size_t end = skeleton.end_count;
 	std::memset(work, 0, cost_work(skeleton.joint_count) * sizeof(double));
@@ -175,27 +174,27 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		const int32_t* row = plan.table + PLAN_COLUMNS * j;
 		Costs costs = {work + 36 * j};
 		JointHinges hinges = plan.hinges[j];
-		const int32_t clamped_hinges = limiting_rows(plan, scene, j, t);
-		add_own(plan, rig, settings, scene, j, t, &end, costs);
+		const int32_t clamped_hinges = limiting_rows(plan, pair, j, t);
+		add_own(plan, rig, settings, pair, j, t, &end, costs);
 		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			scene.after_turn[scene.at(j, t)] = remainder_of(costs, 3, over_square(settings.bound));
+			pair.after_turn[pair.at(j, t)] = remainder_of(costs, 3, over_square(settings.bound));
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
-			take_out_hinges(plan, hinges, scene, j, t, true, turn_price, costs);
+			take_out_hinges(plan, hinges, pair, j, t, true, turn_price, costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 			costs.eliminate(3, turn_price +
-								   free_price(hinges, clamped_hinges, hinges.slides, hinges.turns, scene, t));
+								   free_price(hinges, clamped_hinges, hinges.slides, hinges.turns, pair, t));
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
-			scene.after_place[scene.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
+			pair.after_place[pair.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));
 		if (row[TRANSLATION_KIND] == SLIDING_TRANSLATION)
-			take_out_hinges(plan, hinges, scene, j, t, false, 0.0, costs);
+			take_out_hinges(plan, hinges, pair, j, t, false, 0.0, costs);
 		else if (row[TRANSLATION_KIND] == MOVING_TRANSLATION)
-			costs.eliminate(0, free_price(hinges, clamped_hinges, 0, hinges.slides, scene, t));
+			costs.eliminate(0, free_price(hinges, clamped_hinges, 0, hinges.slides, pair, t));
 		int32_t parent = skeleton.parents[j];
 		if (parent < 0)
 			continue;
 		double seen[36] = {};
-		Costs{seen}.add_child(costs, scene.position[scene.at(j, t)] - scene.position[scene.at(parent, t)]);
-		scene.below_parent[scene.at(j, t)] = remainder_of(Costs{seen}, 3, over_square(settings.bound));
+		Costs{seen}.add_child(costs, pair.position[pair.at(j, t)] - pair.position[pair.at(parent, t)]);
+		pair.below_parent[pair.at(j, t)] = remainder_of(Costs{seen}, 3, over_square(settings.bound));
 		for (int i = 0; i < 36; ++i)
 			work[36 * parent + i] += seen[i];
 	}

@@ -49,7 +49,7 @@ struct Remainder
 	}
 };
 
-struct Scene;
+struct MotionPair;
 
 // Bytes of a workspace of `fill_costs`, in doubles.
 inline size_t cost_work(size_t joints)
@@ -57,9 +57,9 @@ inline size_t cost_work(size_t joints)
 	return 36 * joints;
 }
 
-// Fills the remainders of a scene in a frame from its source side.
-void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings, const Scene& scene,
-				int32_t t);
+// Fills the remainders of a pair in a frame from its source side.
+void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings& settings,
+				const MotionPair& pair, int32_t t);
 
 } // namespace keysine
 } // namespace mocpack

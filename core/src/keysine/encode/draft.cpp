@@ -71,6 +71,7 @@ class Drafting
 								  draft_.predictor_count,
 								  request_.shares,
 								  request_.settings,
+								  reinterpret_cast<const double*>(&task_.constants),
 								  request_.on_grid ? draft_.grid_steps.data() : nullptr,
 								  draft_.initial_scales.data(),
 								  stop_search,

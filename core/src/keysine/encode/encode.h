@@ -15,10 +15,11 @@ extern "C"
 	 * point's squared displacement over its squared allowance; penalties are bits. */
 	typedef struct mocpack_KeysineSettings
 	{
-		double bound;						 // allowance of every point, meters
-		double origin_share, origin_falloff; // joint origins: min(0.95, share * n^-falloff), n descendants
-		double shell_factor;				 // on the allowance of shell points
-		double key_share; // of its allowance, that a key may use to come nearer to the key before
+		double bound; // allowance of every point, meters
+		// joint origins: min(max_origin_share, origin_share * n^-falloff), n descendants
+		double origin_share, max_origin_share, origin_falloff;
+		double shell_factor; // on the allowance of shell points
+		double key_share;	 // of its allowance, that a key may use to come nearer to the key before
 		double
 			key_price; // where nothing is bounded: in how many times the frames between keys its error counts
 		/* Where there are hinges, which cannot take back every error above them: what may remain of all u of
@@ -45,8 +46,8 @@ extern "C"
 		 * to weight_tries halvings or doublings of quartic_penalty, each while it is smaller; exhaustive: all
 		 * of the former, whatever the first ones give. */
 		int32_t splits, split_tries, weight_tries, exhaustive;
+		int32_t thorough; // the longest search: all block lengths and ways; of a grid, the longer forecast
 		// a grid in time
-		int32_t thorough;		   // which forecast predicts it
 		int32_t beam_width;		   // ways to write a frame that are kept side by side, at least 1
 		double grid_error_penalty; // for using up a whole allowance
 	} mocpack_KeysineSettings;
@@ -68,6 +69,7 @@ extern "C"
 		size_t predictor_count;
 		const double* shares; // (J) of the allowances, for what hangs on each joint; null: all
 		mocpack_KeysineSettings settings;
+		const double* constants; // as for mocpack_keysine_encode_clip; null: the usual ones
 		// A grid in time in place of sine series: steps (tracks), null for none; initial scales (channels).
 		const uint8_t* grid_steps;
 		const uint8_t* initial_scales;

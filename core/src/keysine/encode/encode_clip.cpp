@@ -41,7 +41,7 @@ struct ClipEncoder
 	// trust.
 	bool check_layers(Encoding* made)
 	{
-		OwnPayload own;
+		WrittenPayload own;
 		DecodedMotion decoded;
 		if (!own.open(&task, made->payload.data(), made->payload.size()) ||
 			!own.decode(&task, 0, own.layout().group_count, own.layout().layer_count, nullptr, &decoded))

@@ -1,13 +1,15 @@
 // What the parts of the `keysine` encoder share: the clip, its plan and rig, and the settings.
 #pragma once
 #include "keysine/decode/head.h"
-#include "keysine/encode/aim.h"
+#include "keysine/encode/constants.h"
 #include "keysine/encode/encode.h"
 #include "keysine/encode/search.h"
+#include "keysine/encode/track_target.h"
 
 struct mocpack_KeysineEncoder
 {
 	mocpack_KeysineJob job;
+	mocpack::keysine::Constants constants;
 	mocpack::keysine::Grouping grouping;
 	mocpack::keysine::Plan plan;
 	mocpack::keysine::Rig rig;
@@ -60,7 +62,8 @@ inline size_t group_bytes(const mocpack_KeysineEncoder& encoder)
 // How a group is split, the keys (blocks + 1, channels) between those at its ends, and its coefficients.
 bool write_group(TableWriter& writer, const Plan& plan, int32_t* keys, GroupSymbols* symbols);
 
-void lay_out_scene(Scene* scene, Arena* arena, const mocpack_KeysineEncoder& encoder, int32_t count);
+void lay_out_motion_pair(MotionPair* pair, Arena* arena, const mocpack_KeysineEncoder& encoder,
+						 int32_t count);
 
 // Whether track t is the joint's translation, and whether it is its rotation.
 inline bool moves(const Plan& plan, size_t t, int32_t joint)
@@ -77,26 +80,26 @@ size_t grid_scratch(const mocpack_KeysineEncoder* encoder);
 size_t encode_grid(const mocpack_KeysineEncoder* encoder, size_t group, const int32_t* keys, uint8_t* dst,
 				   size_t dst_size, void* scratch);
 
-// Fills the source's side of the scene with the frames `frames[t]`.
-void fill_scene(Scene* scene, const mocpack_KeysineEncoder& encoder, const size_t* frames);
+// Fills the source's side of the pair with the frames `frames[t]`.
+void fill_source(MotionPair* pair, const mocpack_KeysineEncoder& encoder, const size_t* frames);
 
 // Sets the decoded place of what does not move by itself, before its rotation is coded; in one frame, or all.
-void place_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t);
-void place_still(const Plan& plan, const Scene& scene, int32_t joint);
+void place_still(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t);
+void place_still(const Plan& plan, const MotionPair& pair, int32_t joint);
 
 // Sets the decoded rotation of a joint that does not turn.
-void turn_still(const Plan& plan, const Scene& scene, int32_t joint, int32_t t);
-void turn_still(const Plan& plan, const Scene& scene, int32_t joint);
+void turn_still(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t);
+void turn_still(const Plan& plan, const MotionPair& pair, int32_t joint);
 
 // Largest squared displacement over allowance among the points that a joint carries in a frame; adds all of
 // them to `sum`, if there is one.
-double worst_point(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, double* sum = nullptr);
+double worst_point(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, double* sum = nullptr);
 
 // The same of a joint's own origin.
-double origin_excess(const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
+double origin_excess(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t);
 
 // That of what a joint carries which slides and does not turn; 0 where it turns, which is looked at then.
-double slid_excess(const Plan& plan, const Rig& rig, const Scene& scene, int32_t joint, int32_t t);
+double slid_excess(const Plan& plan, const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t);
 
 } // namespace keysine
 } // namespace mocpack

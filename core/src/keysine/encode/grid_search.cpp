@@ -12,7 +12,7 @@
 
 #include "keysine/decode/curves.h"
 #include "keysine/decode/grid.h"
-#include "keysine/encode/guards.h"
+#include "keysine/encode/extra_bounds.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -21,11 +21,7 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int UNCOMPENSATED = 4;		// from so much finer on, tracks aim at their true rotation
-const double INSIDE = 0.998;		// of the squared allowance, that the linear estimate may fill
-const double SMALLEST_ERROR = 0.15; // of what is expected, in steps
-const double FINER_BITS = 6.0;		// what it costs to say that a grid is finer
-const size_t MOST_PLACES = 81;		// around a target, of four channels
+const size_t MOST_PLACES = 81; // around a target, of four channels
 
 // One more track of one of the ways that are kept.
 struct Proposal
@@ -36,10 +32,10 @@ struct Proposal
 	GridSample place;
 };
 
-// Ways to write the tracks of a frame so far, (ways, …) each. Slot w of the scene is what way w decodes to.
+// Ways to write the tracks of a frame so far, (ways, …) each. Slot w of the pair is what way w decodes to.
 struct Ways
 {
-	Scene scene;
+	MotionPair pair;
 	double* bits;		 // (ways)
 	double* differences; // (ways, channels) to the frame before, in steps
 	GridSample* places;	 // (ways, tracks)
@@ -54,11 +50,11 @@ class GridCoder
 	{
 		most_ = ways;
 		size_t channels = plan_.channel_count, joints = plan_.skeleton->joint_count, most = size_t(most_);
-		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_guards(e_));
-		lay_out_scene(&now_.scene, arena, e_, most_);
-		then_.scene = now_.scene; // the same source, decoded otherwise
-		then_.scene.decoded_position = arena->allocate<Vec3>(joints * most);
-		then_.scene.decoded_rotation = arena->allocate<Quat>(joints * most);
+		size_t points = size_t(e_.rig.most > 1 ? e_.rig.most : 1) + size_t(most_extra_bounds(e_));
+		lay_out_motion_pair(&now_.pair, arena, e_, most_);
+		then_.pair = now_.pair; // the same source, decoded otherwise
+		then_.pair.decoded_position = arena->allocate<Vec3>(joints * most);
+		then_.pair.decoded_rotation = arena->allocate<Quat>(joints * most);
 		for (Ways* side : {&now_, &then_})
 		{
 			side->bits = arena->allocate<double>(most);
@@ -106,13 +102,13 @@ class GridCoder
 	{
 		for (int32_t w = 0; w < most_; ++w)
 			frames_[w] = frame;
-		fill_scene(&now_.scene, e_, frames_);
-		for (int tries = 0; tries < (e_.hinged ? MOST_TRIES : 1); ++tries)
+		fill_source(&now_.pair, e_, frames_);
+		for (int tries = 0; tries < (e_.hinged ? int(e_.constants.block_tries) : 1); ++tries)
 		{
 			if (find_ways())
 				return true;
 			for (int32_t w = 0; w < most_ && e_.hinged; ++w)
-				relieve(e_, now_.scene, w, POINT_STRAIN, tries); // which both sides share
+				relieve(e_, now_.pair, w, POINT_STRAIN, tries); // which both sides share
 		}
 		return false;
 	}
@@ -130,7 +126,7 @@ class GridCoder
 			}
 			else
 				for (int32_t w = 0; w < count_; ++w)
-					place_still(plan_, now_.scene, j, w);
+					place_still(plan_, now_.pair, j, w);
 			if (turns(plan_, t, j))
 			{
 				if (!extend(t++))
@@ -138,7 +134,7 @@ class GridCoder
 			}
 			else
 				for (int32_t w = 0; w < count_; ++w)
-					turn_still(plan_, now_.scene, j, w);
+					turn_still(plan_, now_.pair, j, w);
 		}
 		return true;
 	}
@@ -178,7 +174,7 @@ class GridCoder
 				then_.differences[size_t(kept) * plan_.channel_count + channel] =
 					double(best.place.number[c]) - double(numbers_[channel]);
 			}
-			if (settle_pose(e_, then_.scene, track, kept, values) > 1.0)
+			if (settle_pose(e_, then_.pair, track, kept, values) > 1.0)
 				continue;
 			then_.bits[kept] = best.bits;
 			then_.places[size_t(kept) * plan_.track_count + t] = best.place;
@@ -192,9 +188,9 @@ class GridCoder
 		size_t channels = plan_.channel_count, tracks = plan_.track_count;
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
-			size_t a = now_.scene.at(j, from), b = now_.scene.at(j, to);
-			then_.scene.decoded_position[b] = now_.scene.decoded_position[a];
-			then_.scene.decoded_rotation[b] = now_.scene.decoded_rotation[a];
+			size_t a = now_.pair.at(j, from), b = now_.pair.at(j, to);
+			then_.pair.decoded_position[b] = now_.pair.decoded_position[a];
+			then_.pair.decoded_rotation[b] = now_.pair.decoded_rotation[a];
 		}
 		std::memcpy(then_.differences + size_t(to) * channels, now_.differences + size_t(from) * channels,
 					channels * sizeof(double));
@@ -219,11 +215,12 @@ class GridCoder
 		const Track& track = plan_.tracks[t];
 		predict(track, w);
 		size_t before = proposed_;
-		set_problem(&problem_, e_, now_.scene, track, w, finer < UNCOMPENSATED || e_.hinged);
+		const int32_t uncompensated = int32_t(e_.constants.compensated_octaves);
+		set_problem(&problem_, e_, now_.pair, track, w, finer < uncompensated || e_.hinged);
 		for (; finer <= MAX_REFINEMENT && proposed_ == before; ++finer)
 		{
-			if (finer == UNCOMPENSATED && !e_.hinged)
-				set_problem(&problem_, e_, now_.scene, track, w, false);
+			if (finer == uncompensated && !e_.hinged)
+				set_problem(&problem_, e_, now_.pair, track, w, false);
 			add_places(track, e_.steps[e_.job.grid_steps[t]], finer, w);
 		}
 	}
@@ -241,7 +238,7 @@ class GridCoder
 			model_->forecast.difference(0, column) = change;
 			expected_[c] = double(numbers_[column]) + change;
 			double error = double(model_->levels.mean(column)) / 256.0;
-			rate_[c] = 1.0 / (error > SMALLEST_ERROR ? error : SMALLEST_ERROR);
+			rate_[c] = 1.0 / (error > e_.constants.grid_min_error ? error : e_.constants.grid_min_error);
 		}
 	}
 
@@ -264,14 +261,15 @@ class GridCoder
 			}
 			count *= 3;
 		}
-		double start = now_.bits[w] + (finer ? FINER_BITS + double(finer * track.channels) : 0.0);
+		double start =
+			now_.bits[w] + (finer ? e_.constants.grid_finer_bits + double(finer * track.channels) : 0.0);
 		for (int32_t k = 0; k < count; ++k)
 		{
 			int32_t offsets[4], rest = k;
 			for (int32_t c = 0; c < track.channels; ++c, rest /= 3)
 				offsets[c] = rest % 3 - 1;
 			double worst = excess(track.channels, offsets);
-			if (worst > INSIDE)
+			if (worst > e_.constants.grid_inside)
 				continue;
 			Proposal* p = proposals_ + proposed_++;
 			p->way = w, p->bits = start, p->place = {};

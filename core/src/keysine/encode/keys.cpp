@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "keysine/encode/guards.h"
+#include "keysine/encode/extra_bounds.h"
 #include "keysine/encode/pose.h"
 
 using namespace mocpack;
@@ -14,12 +14,7 @@ namespace
 {
 
 const int32_t FARTHEST_KEY = 1 << 29;
-const int ATTEMPTS = 37;
-const int32_t COARSE_LEVELS = 2;			   // of halving, whose keys most groups need:
-const size_t MOST_FAILURES = 8;				   // at most one in so many groups may lack them
-const int MOST_MOVES = 40;					   // of a key towards what is predicted
-const double OCTAVE_BITS = 1.6;				   // of what a key differs
-const double SHARES[] = {1.0, 0.8, 0.64, 0.0}; // of the allowance that is pulled up to
+const double SHARES[] = {1.0, 0.5, 0.0}; // of the allowance that is pulled up to
 
 double worst_after(const PoseProblem& p, const double* gap, int32_t channel, double change)
 {
@@ -69,10 +64,11 @@ void displace(const PoseProblem& p, double step, const int32_t* key, double* gap
 }
 
 // Moves channels one unit at a time towards what is predicted while nothing leaves `share` of its allowance.
-void pull(const PoseProblem& p, double step, double share, const int32_t* before, int32_t* key, double* gap)
+void pull(const PoseProblem& p, double step, double share, int moves, const int32_t* before, int32_t* key,
+		  double* gap)
 {
 	displace(p, step, key, gap);
-	for (int attempt = 0; attempt < MOST_MOVES; ++attempt)
+	for (int attempt = 0; attempt < moves; ++attempt)
 	{
 		double best = 1e300;
 		int32_t chosen = -1;
@@ -96,9 +92,9 @@ void pull(const PoseProblem& p, double step, double share, const int32_t* before
 }
 
 // About the bits of what a key differs from what is predicted.
-double key_bits(int32_t apart)
+double key_bits(const Constants& c, int32_t apart)
 {
-	return apart ? 1.0 + OCTAVE_BITS * std::log2(1.0 + std::abs(apart)) : 0.0;
+	return apart ? 1.0 + c.octave_bits * std::log2(1.0 + std::abs(apart)) : 0.0;
 }
 
 // Squared displacements, all together, after a change of one channel, less what they are now.
@@ -113,24 +109,25 @@ double squares_after(const PoseProblem& p, const double* gap, int32_t channel, d
 
 // Moves channels towards what is predicted, by one unit or all the way, while that saves more bits than the
 // displacements cost at `price` for a squared allowance.
-void trade(const PoseProblem& p, double step, double price, const int32_t* before, int32_t* key, double* gap)
+void trade(const Constants& c, const PoseProblem& p, double step, double price, const int32_t* before,
+		   int32_t* key, double* gap)
 {
 	displace(p, step, key, gap);
-	for (int attempt = 0; attempt < MOST_MOVES; ++attempt)
+	for (int attempt = 0; attempt < int(c.repairs); ++attempt)
 	{
 		double best = 0;
 		int32_t chosen = -1, units = 0;
-		for (int32_t c = 0; c < p.channels; ++c)
+		for (int32_t channel = 0; channel < p.channels; ++channel)
 		{
-			int32_t apart = key[c] - before[c];
+			int32_t apart = key[channel] - before[channel];
 			const int32_t ways[] = {apart > 0 ? -1 : 1, -apart};
 			for (int32_t tried : ways)
 			{
-				double cost = apart ? price * squares_after(p, gap, c, tried * step) +
-										  key_bits(apart + tried) - key_bits(apart)
+				double cost = apart ? price * squares_after(p, gap, channel, tried * step) +
+										  key_bits(c, apart + tried) - key_bits(c, apart)
 									: 0.0;
 				if (cost < best)
-					best = cost, chosen = c, units = tried;
+					best = cost, chosen = channel, units = tried;
 			}
 		}
 		if (chosen < 0)
@@ -147,9 +144,9 @@ class KeyCoder
 	KeyCoder(const mocpack_KeysineEncoder* encoder, size_t count, Arena* arena)
 		: e_(*encoder), plan_(encoder->plan), rig_(encoder->rig), count_(int32_t(count))
 	{
-		lay_out_scene(&scene_, arena, e_, count_);
+		lay_out_motion_pair(&pair_, arena, e_, count_);
 		frames_ = arena->allocate<size_t>(count);
-		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_guards(e_));
+		size_t points = size_t(rig_.most > 1 ? rig_.most : 1) + size_t(most_extra_bounds(e_));
 		lay_out_problem(&problem_, e_, arena);
 		gap_ = arena->allocate<double>(3 * points);
 		failed_ = arena->allocate<uint8_t>(encoder->job.group_count);
@@ -166,21 +163,21 @@ class KeyCoder
 			size_t length = size_t(k) % blocks ? e_.grouping.length(group) : 0;
 			frames_[k] = from + (length ? block_frame(length, e_.job.splits, size_t(k) % blocks) : 0);
 		}
-		fill_scene(&scene_, e_, frames_);
+		fill_source(&pair_, e_, frames_);
 		if (!e_.hinged)
 			return all_tracks(keys);
 		for (size_t t = 0; t < plan_.track_count; ++t)
 			first_steps_[t] = *key_step(plan_.tracks[t]);
-		for (int tries = 0; tries < MOST_TRIES; ++tries)
+		for (int tries = 0; tries < int(e_.constants.block_tries); ++tries)
 		{
 			std::memset(strained_, 0, size_t(count_));
 			bool good = all_tracks(keys), strained = false;
 			for (int32_t k = 0; k < count_; ++k)
-				strained = strained || strained_[k], relieve(e_, scene_, k, strained_[k], tries);
+				strained = strained || strained_[k], relieve(e_, pair_, k, strained_[k], tries);
 			if (good && !strained)
 				return true;
 			for (int32_t k = 0; k < count_ && !strained; ++k)
-				relieve(e_, scene_, k, POINT_STRAIN, tries);
+				relieve(e_, pair_, k, POINT_STRAIN, tries);
 			start_again();
 		}
 		return false;
@@ -210,11 +207,11 @@ class KeyCoder
 		for (int32_t j = 0; j < int32_t(plan_.skeleton->joint_count); ++j)
 		{
 			if (!moves(plan_, t, j))
-				place_still(plan_, scene_, j);
+				place_still(plan_, pair_, j);
 			else if (!track(t++, keys))
 				return false;
 			if (!turns(plan_, t, j))
-				turn_still(plan_, scene_, j);
+				turn_still(plan_, pair_, j);
 			else if (!track(t++, keys))
 				return false;
 		}
@@ -226,9 +223,9 @@ class KeyCoder
 	{
 		Track& track = plan_.tracks[t];
 		int32_t* index = key_step(track);
-		for (int attempt = 0; attempt < ATTEMPTS && !is_stopped(e_); ++attempt)
+		for (int attempt = 0; !is_stopped(e_); ++attempt)
 		{
-			if (all(track, attempt < 9 || guarded(e_, track), keys))
+			if (all(track, attempt < 2 * e_.constants.compensated_octaves || is_near_hinge(e_, track), keys))
 				return true;
 			if (++*index >= STEPS)
 				return false;
@@ -254,8 +251,9 @@ class KeyCoder
 				{
 					uint8_t* own = failed_ + k / blocks;
 					*own = uint8_t(*own < level ? *own : level);
-					failures += level < COARSE_LEVELS;
-					if (level < e_.least_splits || failures > groups / MOST_FAILURES)
+					failures += level < int32_t(e_.constants.coarse_levels);
+					if (level < e_.least_splits ||
+						failures > groups / size_t(e_.constants.groups_per_failure))
 						return false;
 				}
 		for (size_t g = 0; g < groups; ++g)
@@ -269,8 +267,8 @@ class KeyCoder
 		const size_t channels = plan_.channel_count;
 		int32_t* key = keys + size_t(k) * channels + track.first_channel;
 		int32_t rounded[4], predicted[4];
-		set_problem(&problem_, e_, scene_, track, k, compensate);
-		if (guarded(e_, track) && e_.job.settings.excess_penalty > 0 && !strained_[k])
+		set_problem(&problem_, e_, pair_, track, k, compensate);
+		if (is_near_hinge(e_, track) && e_.job.settings.excess_penalty > 0 && !strained_[k])
 			strained_[k] = strain_of(rig_points(e_, track));
 		for (int32_t c = 0; c < track.channels; ++c)
 		{
@@ -288,8 +286,8 @@ class KeyCoder
 			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
 			double price = e_.job.settings.key_price * double(e_.job.settings.squared_penalty);
 			if (from >= 0 && price > 0)
-				trade(problem_, track.key_step, price * double(frames_[k] - frames_[from]), predicted, key,
-					  gap_);
+				trade(e_.constants, problem_, track.key_step, price * double(frames_[k] - frames_[from]),
+					  predicted, key, gap_);
 			settle(track, k, key);
 			return true;
 		}
@@ -298,23 +296,23 @@ class KeyCoder
 			double share = part * e_.job.settings.key_share;
 			std::memcpy(key, rounded, sizeof(int32_t) * size_t(track.channels));
 			if (from >= 0 && share > 0)
-				pull(problem_, track.key_step, share, predicted, key, gap_);
+				pull(problem_, track.key_step, share, int(e_.constants.repairs), predicted, key, gap_);
 			if (settle(track, k, key) <= 1.0)
 				return true;
 		}
 		// no step would do where there is a strain, so that the others go on
-		return nudge(track, k, rounded, key) || (guarded(e_, track) && strained_[k]);
+		return nudge(track, k, rounded, key) || (is_near_hinge(e_, track) && strained_[k]);
 	}
 
-	// Whether a point, or after the first so many a guard, is outside even at the target.
-	uint8_t strain_of(int32_t guards) const
+	// Whether a point, or after the first so many an extra bound, is outside even at the target.
+	uint8_t strain_of(int32_t extra_bounds) const
 	{
 		int strain = NO_STRAIN;
 		for (int32_t i = 0; i < problem_.points; ++i)
 		{
 			Vec3 off = load_vec(problem_.start + 3 * i);
-			if (dot(off, off) > STRAINED)
-				strain |= i < guards ? POINT_STRAIN : GUARD_STRAIN;
+			if (dot(off, off) > e_.constants.strained_share)
+				strain |= i < extra_bounds ? POINT_STRAIN : EXTRA_BOUND_STRAIN;
 		}
 		return uint8_t(strain);
 	}
@@ -349,14 +347,14 @@ class KeyCoder
 		double values[4];
 		for (int32_t c = 0; c < track.channels; ++c)
 			values[c] = track.key_step * key[c];
-		return settle_pose(e_, scene_, track, k, values);
+		return settle_pose(e_, pair_, track, k, values);
 	}
 
 	const mocpack_KeysineEncoder& e_;
 	const Plan& plan_; // whose tracks' key steps, and those of the job's table, are refined
 	const Rig& rig_;
 	int32_t count_;
-	Scene scene_;
+	MotionPair pair_;
 	size_t* frames_;
 	PoseProblem problem_;
 	double* gap_;

@@ -438,7 +438,7 @@ class LayerSplit
 
 	bool measure_layers(const Buffer<uint8_t>& made, mocpack_KeysineError* errors)
 	{
-		OwnPayload layered;
+		WrittenPayload layered;
 		if (!layered.open(&task_, made.data(), made.size()))
 			return false;
 		for (size_t l = 0; l < layers_; ++l)
@@ -467,7 +467,7 @@ class LayerSplit
 	}
 
 	EncodeTask& task_;
-	OwnPayload own_;
+	WrittenPayload own_;
 	size_t size_ = 0, tracks_ = 0, layers_ = 1, sample_first_ = 0, sample_count_ = 0;
 	size_t stride_ = 1, points_ = 0; // of the sample: frames from one to the next, and their joints
 	Buffer<double> rates_;			 // (2, tracks, shifts) bits, of keys and of coefficients

@@ -4,7 +4,7 @@
  * compensate their ancestors' errors only with all layers, so a shift costs most in the trunk. Shifts are
  * chosen by rate and distortion: for each layer, those that leave the least squared error at its size. */
 #pragma once
-#include "keysine/encode/own_payload.h"
+#include "keysine/encode/written_payload.h"
 
 namespace mocpack
 {

@@ -58,7 +58,7 @@ double next_step(const Constants& c, Known inside, Known outside, double aim)
 	const double low = std::log(inside.step), high = std::log(outside.step), least = std::log(inside.error),
 				 most = std::log(outside.error);
 	const double share = most > least ? (std::log(aim) - least) / (most - least) : 0.5;
-	return std::exp(low + std::min(std::max(share, 0.1), 0.9) * (high - low));
+	return std::exp(low + std::min(std::max(share, c.mean_guard), 1 - c.mean_guard) * (high - low));
 }
 
 } // namespace
@@ -109,9 +109,9 @@ bool encode_within_mean(EncodeTask* task, ClipStatistics* statistics, Encoding* 
 		else
 			outside = {step, error};
 		// errors leap by some per cent from step to step: such a neighbor says nothing
-		if (inside.step > 0 && outside.step > 0 && outside.step < c.mean_apart * inside.step)
+		if (inside.step > 0 && outside.step > 0 && c.mean_near * outside.step < inside.step)
 			outside = {0, 0};
-		step = next_step(c, inside, outside, c.mean_aim * bound);
+		step = next_step(c, inside, outside, 0.5 * (1 + c.mean_near) * bound);
 	}
 	return best->found();
 }

@@ -6,7 +6,7 @@
 
 #include "coding/crc16.h"
 #include "keysine/decode/parts.h"
-#include "keysine/encode/own_payload.h"
+#include "keysine/encode/written_payload.h"
 
 namespace mocpack
 {
@@ -115,7 +115,7 @@ bool write_draft(EncodeTask* task, const Draft& draft, Buffer<uint8_t>* payload)
 	const size_t segments = draft.segment_count, groups = draft.groups.count;
 	if (!write_payload(task, draft, &draft.parts[0], segments, 0, ONE_LAYER, &start))
 		return false;
-	OwnPayload keys;
+	WrittenPayload keys;
 	DecodedMotion lines;
 	if (!keys.open(task, start.data(), start.size()) || !keys.decode(task, 0, groups, 0, nullptr, &lines))
 		return false;

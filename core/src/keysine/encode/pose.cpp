@@ -2,7 +2,7 @@
 #include "keysine/encode/pose.h"
 
 #include "keysine/decode/curves.h"
-#include "keysine/encode/guards.h"
+#include "keysine/encode/extra_bounds.h"
 
 namespace mocpack
 {
@@ -11,33 +11,33 @@ namespace keysine
 
 void lay_out_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, Arena* arena)
 {
-	size_t points = size_t(e.rig.most > 1 ? e.rig.most : 1) + size_t(most_guards(e));
+	size_t points = size_t(e.rig.most > 1 ? e.rig.most : 1) + size_t(most_extra_bounds(e));
 	problem->start = arena->allocate<double>(3 * points);
 	problem->moves = arena->allocate<double>(12 * points);
-	problem->guards = arena->allocate<Guard>(size_t(most_guards(e)));
+	problem->extra_bounds = arena->allocate<ExtraBound>(size_t(most_extra_bounds(e)));
 }
 
 namespace
 {
 
-// Guards stand after the points of the rig.
-void add_guards(PoseProblem* problem, int32_t first, int32_t count)
+// Extra bounds stand after the points of the rig.
+void add_extra_bounds(PoseProblem* problem, int32_t first, int32_t count)
 {
-	const Guard* guards = problem->guards;
+	const ExtraBound* extra_bounds = problem->extra_bounds;
 	for (int32_t i = 0; i < count; ++i)
 	{
-		store(problem->start + 3 * (first + i), guards[i].start);
+		store(problem->start + 3 * (first + i), extra_bounds[i].start);
 		for (int32_t c = 0; c < problem->channels; ++c)
-			store(problem->moves + 3 * (c * problem->points + first + i), guards[i].moves[c]);
+			store(problem->moves + 3 * (c * problem->points + first + i), extra_bounds[i].moves[c]);
 	}
 }
 
-void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const Scene& scene,
+void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const MotionPair& pair,
 				  const Track& track, int32_t t)
 {
 	int32_t first = rig_points(e, track);
-	aim_position(e.plan, track, scene, t, problem->target);
-	problem->points = first + guard_count(e, track);
+	target_position(e.plan, track, pair, t, problem->target);
+	problem->points = first + extra_bound_count(e, track);
 	if (track.hinge >= 0)
 	{
 		Vec3 local = load_vec(track.base);
@@ -46,11 +46,11 @@ void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const S
 		{
 			local = local + problem->target[c] * load_vec(track.axes + 3 * c);
 			if (first)
-				store(problem->moves + 3 * c * problem->points, scale * shift_of(e.plan, track, scene, t, c));
+				store(problem->moves + 3 * c * problem->points, scale * shift_of(e.plan, track, pair, t, c));
 		}
 		if (first)
-			store(problem->start, scale * (placed(e.plan, scene, track.joint, t, local) -
-										   scene.position[scene.at(track.joint, t)]));
+			store(problem->start, scale * (placed(e.plan, pair, track.joint, t, local) -
+										   pair.position[pair.at(track.joint, t)]));
 	}
 	else
 		for (int c = 0; c < 3 && first; ++c)
@@ -60,23 +60,23 @@ void set_position(PoseProblem* problem, const mocpack_KeysineEncoder& e, const S
 				problem->moves[3 * c * problem->points + a] =
 					a == c ? track.axes[0] / e.rig.allowance[track.joint] : 0.0;
 		}
-	set_guards(e, scene, track, t, problem->target, problem->guards);
-	add_guards(problem, first, guard_count(e, track));
+	set_extra_bounds(e, pair, track, t, problem->target, problem->extra_bounds);
+	add_extra_bounds(problem, first, extra_bound_count(e, track));
 }
 
 } // namespace
 
-void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, const Scene& scene,
+void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, const MotionPair& pair,
 				 const Track& track, int32_t t, bool compensate)
 {
 	problem->channels = track.channels;
 	if (track.kind == POSITION_TRACK)
-		return set_position(problem, e, scene, track, t);
+		return set_position(problem, e, pair, track, t);
 	const double* inverse_axes = e.inverse_axes + 9 * (&track - e.plan.tracks);
-	Aim aim = aim_rotation(e.plan, e.rig, track, inverse_axes, scene, t, compensate, e.leeway);
-	Vec3 origin = scene.decoded_position[scene.at(track.joint, t)];
+	TrackTarget aim = target_rotation(e.plan, e.rig, track, inverse_axes, pair, t, compensate, e.leeway);
+	Vec3 origin = pair.decoded_position[pair.at(track.joint, t)];
 	int32_t first = e.rig.first[track.joint], count = rig_points(e, track);
-	problem->points = count + guard_count(e, track);
+	problem->points = count + extra_bound_count(e, track);
 	for (int c = 0; c < track.channels; ++c)
 		problem->target[c] = aim.channels[c];
 	for (int32_t i = 0; i < count; ++i)
@@ -84,35 +84,35 @@ void set_problem(PoseProblem* problem, const mocpack_KeysineEncoder& e, const Sc
 		const Point& point = e.rig.points[first + i];
 		Vec3 arm = rotate(aim.world, point.offset);
 		double scale = 1.0 / point.allowance;
-		store(problem->start + 3 * i, scale * (origin + arm - scene.place(first + i, t)));
+		store(problem->start + 3 * i, scale * (origin + arm - pair.place(first + i, t)));
 		for (int c = 0; c < track.channels; ++c)
 			store(problem->moves + 3 * (c * problem->points + i), scale * cross(aim.turn[c], arm));
 	}
-	set_guards(e, scene, track, t, aim, problem->guards);
-	add_guards(problem, count, guard_count(e, track));
+	set_extra_bounds(e, pair, track, t, aim, problem->extra_bounds);
+	add_extra_bounds(problem, count, extra_bound_count(e, track));
 }
 
-double settle_pose(const mocpack_KeysineEncoder& e, const Scene& scene, const Track& track, int32_t t,
+double settle_pose(const mocpack_KeysineEncoder& e, const MotionPair& pair, const Track& track, int32_t t,
 				   const double* values)
 {
-	size_t at = scene.at(track.joint, t);
+	size_t at = pair.at(track.joint, t);
 	if (track.kind == POSITION_TRACK)
 	{
 		Vec3 local;
 		track_translations(track, values, 1, 1, &local);
-		scene.decoded_position[at] = placed(e.plan, scene, track.joint, t, local);
-		double own = origin_excess(e.rig, scene, track.joint, t),
-			   guarded = guard_excess(e, scene, track, t, values);
-		return guarded > own ? guarded : own;
+		pair.decoded_position[at] = placed(e.plan, pair, track.joint, t, local);
+		double own = origin_excess(e.rig, pair, track.joint, t),
+			   is_near_hinge = extra_bound_excess(e, pair, track, t, values);
+		return is_near_hinge > own ? is_near_hinge : own;
 	}
 	Quat local;
 	track_rotations(track, values, 1, 1, &local);
 	int32_t parent = e.plan.skeleton->parents[track.joint];
-	scene.decoded_rotation[at] =
-		parent < 0 ? local : multiply(scene.decoded_rotation[scene.at(parent, t)], local);
-	double own = worst_point(e.rig, scene, track.joint, t),
-		   guarded = guard_excess(e, scene, track, t, values);
-	return guarded > own ? guarded : own;
+	pair.decoded_rotation[at] =
+		parent < 0 ? local : multiply(pair.decoded_rotation[pair.at(parent, t)], local);
+	double own = worst_point(e.rig, pair, track.joint, t),
+		   is_near_hinge = extra_bound_excess(e, pair, track, t, values);
+	return is_near_hinge > own ? is_near_hinge : own;
 }
 
 } // namespace keysine

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/simd_clones.h"
+#include "keysine/decode/curves.h"
 
 namespace mocpack
 {
@@ -14,7 +15,7 @@ namespace keysine
 namespace
 {
 
-const size_t BANDS = 4;
+const size_t PREDICTOR_BANDS = FAST_BAND + 1;
 const int32_t MAX_PACE = 255;
 const double SIXTEENTHS = 16;
 const size_t MAX_SOURCES = 8; // whose saving is computed exactly, per band
@@ -29,7 +30,7 @@ struct Candidate
 MOCPACK_SIMD_CLONES void weighted_products(const double* const* weights, const double* a, const double* b,
 										   size_t count, double* sums)
 {
-	for (size_t band = 0; band < BANDS; ++band)
+	for (size_t band = 0; band < PREDICTOR_BANDS; ++band)
 	{
 		double lanes[8] = {};
 		const double* w = weights[band];
@@ -133,9 +134,10 @@ class PredictorSearch
 		for (size_t t = 0; t < frames_; ++t)
 			count_ += seen_.paces[t] > 0;
 		if (!task_.take(&wanted_, channels * count_) || !task_.take(&decoded_, channels * count_) ||
-			!task_.take(&bands_, BANDS * count_) || !task_.take(&weights_, BANDS * count_) ||
-			!task_.take(&paces_, count_) || !task_.take(&residuals_, 3 * count_) ||
-			!task_.take(&energies_, BANDS * channels) || !task_.take(&along_, BANDS * channels))
+			!task_.take(&bands_, PREDICTOR_BANDS * count_) ||
+			!task_.take(&weights_, PREDICTOR_BANDS * count_) || !task_.take(&paces_, count_) ||
+			!task_.take(&residuals_, 3 * count_) || !task_.take(&energies_, PREDICTOR_BANDS * channels) ||
+			!task_.take(&along_, PREDICTOR_BANDS * channels))
 			return false;
 		size_t at = 0;
 		for (size_t t = 0; t < frames_; ++t)
@@ -143,11 +145,8 @@ class PredictorSearch
 			const int32_t normalized_frequency = seen_.paces[t];
 			if (normalized_frequency <= 0)
 				continue;
-			const bool in_band[BANDS] = {true, normalized_frequency <= c_.slow_pace,
-										 normalized_frequency > c_.slow_pace,
-										 normalized_frequency > c_.fast_pace};
-			for (size_t b = 0; b < BANDS; ++b)
-				bands_[b * count_ + at] = in_band[b];
+			for (size_t b = 0; b < PREDICTOR_BANDS; ++b)
+				bands_[b * count_ + at] = in_band(int32_t(b), normalized_frequency);
 			for (size_t c = 0; c < channels; ++c)
 			{
 				wanted_[c * count_ + at] = double(seen_.wanted[c * frames_ + t]) / usual;
@@ -155,7 +154,7 @@ class PredictorSearch
 			}
 			paces_[at++] = std::min(normalized_frequency, MAX_PACE);
 		}
-		for (size_t b = 0; b < BANDS; ++b)
+		for (size_t b = 0; b < PREDICTOR_BANDS; ++b)
 			weight_rows_[b] = weights_.data() + b * count_;
 		return true;
 	}
@@ -168,7 +167,7 @@ class PredictorSearch
 			energies[paces_[t]] += y[t] * y[t], counts[paces_[t]] += 1;
 		for (int32_t p = 0; p <= MAX_PACE; ++p)
 			energies[p] = 1 / (energies[p] / std::max(counts[p], 1.0) + c_.min_square);
-		for (size_t b = 0; b < BANDS; ++b)
+		for (size_t b = 0; b < PREDICTOR_BANDS; ++b)
 			for (size_t t = 0; t < count_; ++t)
 				weights_[b * count_ + t] = bands_[b * count_ + t] * energies[paces_[t]];
 	}
@@ -180,15 +179,16 @@ class PredictorSearch
 		double *trial = residuals_.data(), *best = trial + count_, *spare = best + count_;
 		set_weights(y);
 		for (size_t s = 0; s < sources; ++s)
-			weighted_products(weight_rows_, source(s), source(s), count_, energies_.data() + BANDS * s);
+			weighted_products(weight_rows_, source(s), source(s), count_,
+							  energies_.data() + PREDICTOR_BANDS * s);
 		double cost = bits_of(y, count_, c_.min_square);
 		for (int n = 0; n < int(c_.predictors_per_channel); ++n)
 		{
 			for (size_t s = 0; s < sources; ++s)
-				weighted_products(weight_rows_, y, source(s), count_, along_.data() + BANDS * s);
+				weighted_products(weight_rows_, y, source(s), count_, along_.data() + PREDICTOR_BANDS * s);
 			Candidate winner = {};
 			double least = 1e300;
-			for (size_t band = 0; band < BANDS; ++band)
+			for (size_t band = 0; band < PREDICTOR_BANDS; ++band)
 				for (const Candidate& tried : nearest(band, sources))
 				{
 					if (tried.factor == 0)
@@ -231,7 +231,8 @@ class PredictorSearch
 		const size_t most = std::min(MAX_SOURCES, size_t(c_.exact_sources));
 		for (size_t s = 0; s < sources; ++s)
 		{
-			const double along = along_[BANDS * s + band], energy = energies_[BANDS * s + band] + 1e-12,
+			const double along = along_[PREDICTOR_BANDS * s + band],
+						 energy = energies_[PREDICTOR_BANDS * s + band] + 1e-12,
 						 gain = along * along / energy;
 			size_t at = kept.count;
 			while (at > 0 && gain >= gains[at - 1])
@@ -263,7 +264,7 @@ class PredictorSearch
 	Buffer<double> residuals_;		  // (3, count)
 	Buffer<double> energies_, along_; // (C, 4) of sources: weighted squares, and products with the channel
 	Buffer<int32_t> paces_;
-	const double* weight_rows_[BANDS] = {};
+	const double* weight_rows_[PREDICTOR_BANDS] = {};
 };
 
 } // namespace

@@ -1,24 +1,19 @@
-// What is tried against artifacts.
+// What an encode is repeated with against artifacts.
 #include "keysine/encode/retries.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace mocpack
 {
 namespace keysine
 {
 
-bool next_policy(EncodeTask* task, bool by_cause, const Artifacts& artifacts, RetryPolicy* policy)
+bool next_policy(EncodeTask* task, int tried, const Artifacts& artifacts, RetryPolicy* policy)
 {
 	const Constants& c = task->constants;
-	if (!by_cause)
-	{
-		++policy->level, ++policy->jitter_level;
-		return policy->level < int(c.max_retries);
-	}
-	policy->jitter_level += artifacts.jitter > 1;
-	if (policy->jitter_level == int(c.jitter_levels))
-		return false;
+	if (artifacts.jitter > 1)
+		policy->jitter_ratio *= c.jitter_ratio, policy->level += tried > 1, ++policy->grid_level;
 	for (size_t j = 0; j < artifacts.skates.size(); ++j)
 	{
 		if (artifacts.skates[j] <= 1)
@@ -29,7 +24,7 @@ bool next_policy(EncodeTask* task, bool by_cause, const Artifacts& artifacts, Re
 				return false;
 			std::fill(policy->shares.data(), policy->shares.data() + policy->shares.size(), 1.0);
 		}
-		policy->shares[j] *= c.foot_margin / artifacts.skates[j];
+		policy->shares[j] *= std::pow(c.foot_margin, tried) / artifacts.skates[j];
 	}
 	return true;
 }

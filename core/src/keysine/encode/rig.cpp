@@ -59,6 +59,26 @@ void visit_points(const Plan& plan, const double* allowance, double most, double
 
 } // namespace
 
+namespace
+{
+
+Moments moments_of(const Point* point, const Point* end)
+{
+	Moments found = {};
+	for (; point < end; ++point)
+	{
+		const double o[3] = {point->offset.x, point->offset.y, point->offset.z};
+		found.first = found.first + point->weight * point->offset;
+		for (int r = 0; r < 3; ++r)
+			for (int c = 0; c < 3; ++c)
+				found.second[3 * r + c] +=
+					point->weight * ((r == c ? dot(point->offset, point->offset) : 0) - o[r] * o[c]);
+	}
+	return found;
+}
+
+} // namespace
+
 size_t rig_point_limit(const mocpack_Skeleton& skeleton)
 {
 	return 4 * skeleton.joint_count + skeleton.end_count;
@@ -70,6 +90,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	double bound = settings.bound, shell = settings.shell_factor;
 	size_t joints = plan.skeleton->joint_count;
 	rig->points = arena->allocate<Point>(rig_point_limit(*plan.skeleton));
+	rig->moments = arena->allocate<Moments>(joints);
 	rig->first = arena->allocate<int32_t>(joints + 1);
 	rig->allowance = arena->allocate<double>(joints);
 	rig->shares = shares;
@@ -81,7 +102,8 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	{
 		double share =
 			settings.origin_share * std::pow(double(plan.descendants[j]), -settings.origin_falloff);
-		rig->allowance[j] = bound * (share < 0.95 ? share : 0.95) * (shares ? shares[j] : 1.0);
+		rig->allowance[j] = bound * (share < settings.max_origin_share ? share : settings.max_origin_share) *
+							(shares ? shares[j] : 1.0);
 	}
 	// what hangs from a joint can be no nearer to its place than fine steps and the joint's own origin let it
 	for (size_t j = joints; j-- > 1;)
@@ -104,6 +126,8 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	for (size_t j = joints; j > 0; --j)
 		rig->first[j] = rig->first[j - 1];
 	rig->first[0] = 0;
+	for (size_t j = 0; j < joints; ++j)
+		rig->moments[j] = moments_of(rig->points + rig->first[j], rig->points + rig->first[j + 1]);
 }
 
 } // namespace keysine

@@ -19,9 +19,17 @@ struct Point
 	double weight;	  // in the compensation; 0: not aimed at
 };
 
+// Weighted sums over the points o that a joint carries, in its frame.
+struct Moments
+{
+	Vec3 first;		  // Σ w o
+	double second[9]; // Σ w (|o|² I - o oᵀ), symmetric
+};
+
 struct Rig
 {
 	Point* points;		  // grouped by the joint that carries them
+	Moments* moments;	  // (J)
 	int32_t* first;		  // (J + 1)
 	double* allowance;	  // (J) of each joint's origin, meters
 	int32_t most;		  // points of the joint with most

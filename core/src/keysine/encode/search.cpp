@@ -14,8 +14,8 @@ namespace keysine
 namespace
 {
 
-const int CANDIDATES = 3; // changes that a repair evaluates exactly
-const int32_t AROUND = 4; // frequencies from a change, that are looked at again
+const int32_t MAX_CANDIDATES = 8; // changes that a repair evaluates exactly
+const int32_t MAX_STEEPEST = 32;
 
 int32_t size_of(int32_t value)
 {
@@ -30,8 +30,12 @@ int32_t least(int32_t a, int32_t b)
 class Block
 {
   public:
-	Block(const Problem& problem, const mocpack_KeysineSettings& settings, void* scratch)
-		: p_(problem), s_(settings)
+	Block(const Problem& problem, const mocpack_KeysineSettings& settings, const Constants& constants,
+		  void* scratch)
+		: p_(problem), s_(settings), c_(constants),
+		  candidates_(least(int32_t(constants.repair_candidates), MAX_CANDIDATES)),
+		  steepest_(least(int32_t(constants.steepest_changes), MAX_STEEPEST)),
+		  around_(int32_t(constants.redo_frequencies))
 	{
 		int32_t cells = p_.points * p_.stride, pairs = p_.channels * (p_.channels + 1) / 2;
 		float* at = static_cast<float*>(scratch);
@@ -44,12 +48,16 @@ class Block
 	}
 
 	// Rounds, then repairs and descends; `best` is the cost to beat.
-	Found solve(int32_t step, float size, float best)
+	// is_only: nothing is compared with it, if nothing is outside.
+	Found solve(int32_t step, float size, float best, bool is_only)
 	{
 		size_ = size;
 		round();
 		// what only rounding is asked of needs no more, if nothing is outside
-		bool changes_follow = s_.sweeps || (s_.excess_penalty > 0 && worst() > 1.0f);
+		float outside = worst();
+		bool changes_follow = s_.sweeps || (s_.excess_penalty > 0 && outside > 1.0f);
+		if (!changes_follow && is_only)
+			return {0, outside, step};
 		begin(step, changes_follow);
 		if (changes_follow)
 			multiply();
@@ -58,7 +66,7 @@ class Block
 		{
 			int32_t changes = changes_follow ? repair() : 0;
 			if (!s_.sweeps || (sweep && s_.excess_penalty > 0 && worst() > 1.0f) ||
-				(!sweep && all_bits() > 1.6f * best + 20.0f))
+				(!sweep && all_bits() > hopeless(best)))
 				break;
 			changes += descend();
 			if (!changes)
@@ -66,6 +74,12 @@ class Block
 			predict_level(1);
 		}
 		return {price_ + all_bits(), worst(), step};
+	}
+
+	// What costs more is not searched further, where the best so far costs this.
+	float hopeless(float best) const
+	{
+		return float(c_.hopeless_ratio) * best + float(c_.hopeless_bits);
 	}
 
 	const int32_t* values() const
@@ -333,7 +347,7 @@ class Block
 		move(c, k, float(units));
 		price_ = new_price;
 		for (int32_t d = 0; d < p_.channels; ++d)
-			for (int32_t near = k > AROUND ? k - AROUND : 0; near <= k + AROUND && near < p_.n; ++near)
+			for (int32_t near = k > around_ ? k - around_ : 0; near <= k + around_ && near < p_.n; ++near)
 				rows_[d].changed[near] = 1;
 	}
 
@@ -343,7 +357,7 @@ class Block
 		int32_t made = 0;
 		while (s_.excess_penalty > 0 && made < s_.repairs && worst() > 1.0f)
 		{
-			int32_t channel[CANDIDATES], frequency[CANDIDATES], found = screen(channel, frequency);
+			int32_t channel[MAX_CANDIDATES], frequency[MAX_CANDIDATES], found = screen(channel, frequency);
 			float best = -1e-9f, best_price = 0;
 			int32_t at = -1, best_units = 0;
 			for (int32_t i = 0; i < found; ++i)
@@ -363,31 +377,45 @@ class Block
 		return made;
 	}
 
-	// The changes of one unit that promise most by the gradient, best first.
+	// The changes of one unit that promise most, best first: of those with the steepest slopes, the ones that
+	// gain most once their bits are paid.
 	int32_t screen(int32_t* channel, int32_t* frequency)
 	{
-		float gain[CANDIDATES];
-		int32_t found = 0;
+		Candidate steepest[MAX_STEEPEST], best[MAX_CANDIDATES];
+		int32_t steep = 0, found = 0;
 		for (int32_t c = 0; c < p_.channels; ++c)
 		{
 			float* slopes = slope_ + c * p_.stride;
 			find_slopes(c, slopes);
 			for (int32_t k = 0; k < p_.n; ++k)
-			{
-				float slope = slopes[k];
-				float promise = std::fabs(slope) * size_;
-				if (found == CANDIDATES && promise <= gain[found - 1])
-					continue;
-				promise -= bits_of_change(c, k, slope > 0 ? -1 : 1);
-				if (promise <= 0 || (found == CANDIDATES && promise <= gain[found - 1]))
-					continue;
-				int32_t at = found < CANDIDATES ? found++ : found - 1;
-				for (; at > 0 && gain[at - 1] < promise; --at)
-					gain[at] = gain[at - 1], channel[at] = channel[at - 1], frequency[at] = frequency[at - 1];
-				gain[at] = promise, channel[at] = c, frequency[at] = k;
-			}
+				insert({std::fabs(slopes[k]) * size_, c, k}, steepest, &steep, steepest_);
 		}
+		for (int32_t i = 0; i < steep; ++i)
+		{
+			Candidate one = steepest[i];
+			one.gain -= bits_of_change(one.channel, one.frequency,
+									   slope_[one.channel * p_.stride + one.frequency] > 0 ? -1 : 1);
+			insert(one, best, &found, candidates_);
+		}
+		for (int32_t i = 0; i < found; ++i)
+			channel[i] = best[i].channel, frequency[i] = best[i].frequency;
 		return found;
+	}
+
+	// Keeps a candidate that gains something among the best so far, best first.
+	struct Candidate
+	{
+		float gain;
+		int32_t channel, frequency;
+	};
+	static void insert(const Candidate& one, Candidate* kept, int32_t* count, int32_t most)
+	{
+		if (one.gain <= 0 || (*count == most && one.gain <= kept[most - 1].gain))
+			return;
+		int32_t at = *count < most ? (*count)++ : most - 1;
+		for (; at > 0 && kept[at - 1].gain < one.gain; --at)
+			kept[at] = kept[at - 1];
+		kept[at] = one;
 	}
 
 	// The gradient of the excess by all coefficients of a channel (stride). Points are outside in few frames,
@@ -438,6 +466,8 @@ class Block
 
 	const Problem& p_;
 	const mocpack_KeysineSettings& s_;
+	const Constants& c_;
+	const int32_t candidates_, steepest_, around_;
 	bool multiplied_ = false; // moves with each other, which stay the same
 	float size_ = 1, price_ = 0;
 	int32_t step_ = 0;
@@ -476,18 +506,18 @@ size_t search_scratch(int32_t stride, int32_t channels, int32_t points)
 	return sizeof(float) * size_t(stride) * size_t(cells + 1 + 2 * channels) + 64;
 }
 
-Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings, const double* steps,
-				   int32_t* coefficients, void* scratch)
+Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
+				   const Constants& constants, const double* steps, int32_t* coefficients, void* scratch)
 {
 	const int32_t guess = problem.near->known_step(problem.t, problem.b);
 	const uint16_t* table = problem.near->step_table(problem.t, problem.b, guess);
-	Block block(problem, settings, scratch);
+	Block block(problem, settings, constants, scratch);
 	Found best = {1e30f, 0, -1};
 	bool inside = false;
 	int32_t first = settings.coarsest_step, last = settings.finest_step;
-	for (int32_t step = first; step < 62; ++step)
+	for (int32_t step = first; step < FINEST_STEP; ++step)
 	{
-		Found found = block.solve(step, float(steps[step]), best.cost);
+		Found found = block.solve(step, float(steps[step]), best.cost, step == first && first == last);
 		bool any = block.any();
 		found.cost = (any ? found.cost : block.displacement_price()) +
 					 share_bits(table, any ? step_symbol(step, guess) : 0);
@@ -501,10 +531,10 @@ Found search_block(const Problem& problem, const mocpack_KeysineSettings& settin
 						sizeof(int32_t) * size_t(problem.channels * problem.stride));
 		}
 		inside = inside || good;
-		if (inside && (step >= last || found.cost > 1.5f * best.cost + 10.0f || !any ||
+		if (inside && (step >= last || found.cost > block.hopeless(best.cost) || !any ||
 					   (settings.greedy && found.cost > best.cost)))
 			break;
-		if (step >= last + 16)
+		if (step >= last + int32_t(constants.finer_steps))
 			break;
 	}
 	return best;

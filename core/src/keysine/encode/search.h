@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "keysine/decode/symbols.h"
+#include "keysine/encode/constants.h"
 #include "keysine/encode/encode.h"
 
 namespace mocpack
@@ -38,6 +39,9 @@ struct Problem
 	RowSums* sums; // (C)
 };
 
+// Finer steps are for last resorts: indices above are not in the tables of the coder.
+const int32_t FINEST_STEP = STEPS - 2;
+
 struct Found
 {
 	float cost;
@@ -49,8 +53,8 @@ struct Found
 size_t search_scratch(int32_t stride, int32_t channels, int32_t points);
 
 // Finds coefficients (C, stride) for the best of the steps; `steps` are their sizes, by index.
-Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings, const double* steps,
-				   int32_t* coefficients, void* scratch);
+Found search_block(const Problem& problem, const mocpack_KeysineSettings& settings,
+				   const Constants& constants, const double* steps, int32_t* coefficients, void* scratch);
 
 } // namespace keysine
 } // namespace mocpack

@@ -5,24 +5,17 @@
 #include <cmath>
 
 #include "keysine/decode/plan.h"
+#include "keysine/encode/artifacts.h"
 
 namespace mocpack
 {
 namespace keysine
 {
 
-namespace
+double decoder_margin(double bound)
 {
-
-// Interpolates between two values, linearly in the logarithm of the step.
-double interpolate(double step, const double (&steps)[2], const double (&values)[2])
-{
-	const double low = std::log(steps[0]), high = std::log(steps[1]);
-	const double share = std::min(std::max((std::log(step) - low) / (high - low), 0.0), 1.0);
-	return values[0] + share * (values[1] - values[0]);
+	return std::min(DECODER_MARGIN, 0.02 * bound);
 }
-
-} // namespace
 
 mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, double bound,
 										 double jitter_factor, Strictness strictness)
@@ -32,15 +25,16 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	const double max_angle = task.target.max_angle;
 	mocpack_KeysineSettings s = {};
 	// so that rounding stays inside
-	s.bound = bound - std::max(5e-4 * bound, std::min(c.decoder_margin, 0.02 * bound));
+	s.bound = bound - std::max(c.rounding_margin * bound, decoder_margin(bound));
 	s.origin_share = 1.0;
+	s.max_origin_share = c.max_origin_share;
 	s.origin_falloff = c.origin_falloff;
 	s.shell_factor = 1.0;
 	s.key_share = c.key_share;
 	s.room = TYPICAL_RESIDUAL;
 	s.turn_price = c.turn_price;
 	s.angle_price = 1.0;
-	s.max_angle = c.angle_share * max_angle;
+	s.max_angle = (1 - c.rounding_margin) * max_angle;
 	s.world_angle = strictness.world_share * max_angle;
 	s.excess_penalty = float(c.excess_penalty);
 	// an even error is worth more, the tighter the bound
@@ -49,17 +43,19 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 			  (hinged ? c.hinge_quartic : 1.0));
 	s.rounding = float(hinged ? c.hinge_rounding : c.rounding);
 	s.jitter_penalty = float(jitter_factor * c.jitter_penalty);
-	s.jitter_from = float(std::min(1.0, 2 * c.jitter_hertz / task.clip.frame_rate));
-	s.sweeps = int32_t(c.sweeps[effort]);
+	s.jitter_from = float(std::min(1.0, 2 * JITTER_HERTZ / task.clip.frame_rate));
+	s.sweeps = effort * int32_t(c.sweeps);
 	s.repairs = int32_t(c.repairs);
-	s.coarsest_step = int32_t(c.coarsest_step[effort]);
-	s.finest_step = int32_t(c.finest_step[effort]);
+	// each effort tries one coarser step more, and two finer ones
+	s.coarsest_step = int32_t(c.first_step) - effort;
+	s.finest_step = int32_t(c.first_step) + 2 * effort;
 	s.greedy = 1;
-	s.split_tries = int32_t(c.split_tries[effort]);
-	s.weight_tries = int32_t(c.weight_tries[effort]);
+	s.split_tries = effort ? int32_t(c.split_tries) : 0;
+	s.weight_tries = effort ? int32_t(c.weight_tries[effort - 1]) : 0;
+	s.thorough = effort == MOCPACK_KEYSINE_BEST;
 	// where a group has few bytes, or hinges, sketches do not tell how to split it
 	const bool sketches_tell = bound <= c.loose_bound && !hinged;
-	s.exhaustive = effort == MOCPACK_KEYSINE_BEST || (!sketches_tell && s.split_tries > 0);
+	s.exhaustive = s.thorough || (!sketches_tell && s.split_tries > 0);
 	s.beam_width = 1;
 	return s;
 }
@@ -69,9 +65,7 @@ mocpack_KeysineSettings grid_settings(const EncodeTask& task)
 	const Constants& c = task.constants;
 	const int effort = task.target.effort;
 	mocpack_KeysineSettings s = bounded_settings(task, effort, task.target.max_error, 1.0, USUAL_STRICTNESS);
-	s.origin_share = c.grid_origin_share;
-	s.thorough = effort == MOCPACK_KEYSINE_BEST;
-	s.beam_width = int32_t(c.beam_width[effort]);
+	s.beam_width = int32_t(c.beam_width * std::pow(c.beam_ratio, effort));
 	s.grid_error_penalty = c.grid_error_penalty;
 	return s;
 }
@@ -81,19 +75,18 @@ mocpack_KeysineSettings free_settings(const EncodeTask& task, int effort, double
 	const Constants& c = task.constants;
 	mocpack_KeysineSettings s = bounded_settings(task, effort, step, 1.0, USUAL_STRICTNESS);
 	const bool searches = s.sweeps > 0;
-	// origins weigh by their descendants, bone ends a third
-	s.bound = std::sqrt(3.0) * step;
-	s.origin_share = std::sqrt(1.0 / 3.0);
+	// origins weigh by their descendants, bone ends less
+	s.bound = std::sqrt(c.free_origin_weight) * step;
+	s.origin_share = std::sqrt(1 / c.free_origin_weight);
 	s.origin_falloff = c.free_falloff;
-	s.shell_factor = interpolate(step, c.free_steps, c.free_shells);
+	s.shell_factor = c.free_shell;
 	s.key_share = 0;
-	s.key_price = interpolate(step, c.free_steps, c.free_key_prices);
-	s.turn_price = interpolate(step, c.free_steps, c.free_turn_prices);
+	s.key_price = c.free_key_price;
 	s.excess_penalty = s.quartic_penalty = 0;
-	s.squared_penalty = float(interpolate(step, c.free_steps, c.free_penalties));
-	s.rounding = float(interpolate(step, c.free_steps, c.free_roundings));
+	s.squared_penalty = float(c.free_penalty);
+	s.rounding = float(c.free_rounding);
 	s.repairs = 0;
-	s.sweeps = searches ? std::max(s.sweeps, int32_t(c.free_sweeps)) : 0;
+	s.sweeps *= 2; // nothing is repaired, so that descent finds more
 	s.greedy = !searches;
 	s.exhaustive = s.split_tries > 0; // sketches without a bound tell little
 	s.coarsest_step = int32_t(c.free_range[0]), s.finest_step = int32_t(c.free_range[1]);

@@ -1,1 +1,1 @@
-"""What people would take instead, measured through the same door."""
+"""Other codecs, measured in the same way as ours."""

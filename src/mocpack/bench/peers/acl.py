@@ -1,4 +1,4 @@
-"""ACL 2.1's measured figures on CMU clips, as points beside ours."""
+"""Measurements of ACL 2.1 on CMU clips, as reference points."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ TABLE = Path(__file__).with_name("acl-2.1-cmu.csv")
 
 
 def acl_rows(clips: set[str], table: Path = TABLE) -> list[dict[str, Any]]:
-    """Return ACL's rows (120 fps) of these clips, with the bench's names.
+    """Return the rows of ACL (120 fps) for these clips, with the column names of the bench.
 
-    Its largest error is over joints and 3 cm skin points, without bone ends, so it flatters ACL.
+    Its largest error covers joints and 3 cm skin points but no bone ends, which favors ACL.
     """
     with table.open(newline="") as file:
         return [

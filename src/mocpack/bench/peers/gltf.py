@@ -1,8 +1,8 @@
-"""glTF and its optimizers as codecs: what people would take instead for games and the web.
+"""glTF optimizers as codecs, the usual choice for games and the web.
 
 `gltfpack` and `gltf-transform` come from npm and run in node, from the folder `benchmarks/node`
 of a checkout (``make gltf-peers``) or the one that ``MOCPACK_NODE`` names. A payload is the .glb
-file that they write, so it holds the skeleton once more (about 3 kB for 31 joints).
+file that they write, so it contains the skeleton again (about 3 kB for 31 joints).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from mocpack.codec import Codec, Quality
 from mocpack.errors import CorruptionError, FormatError, UsageError
 from mocpack.io import glb, gltf, gltf_file
 
-EXTRA_TRANSLATION_BITS = 4  # as gltfpack's own defaults have it: 12 for rotations, 16 for these
+EXTRA_TRANSLATION_BITS = 4  # as in the defaults of gltfpack: 12 for rotations, 16 for translations
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Gltfpack(GltfPeer):
     Parameters
     ----------
     bits : int, 4..16
-        Of each component of a rotation; translations have four more.
+        Bits of each component of a rotation; translations have four more.
     """
 
     codec_id = "gltfpack"
-    quality: ClassVar[Quality] = Quality("bits", 4, 16, grows=-1, integer=True)
+    quality: ClassVar[Quality] = Quality("bits", 4, 16, error_sign=-1, integer=True)
     bits: int = 12
 
     def __post_init__(self) -> None:
@@ -76,12 +76,12 @@ class Gltfpack(GltfPeer):
 class GltfTransform(GltfPeer):
     """glTF-Transform: keys dropped within a tolerance, the rest compressed by meshoptimizer.
 
-    Where dropping keys makes the file larger, since each track then has times of its own, none is.
+    Dropping keys gives each track its own times. If that makes the file larger, all keys stay.
 
     Parameters
     ----------
     tolerance : float
-        Largest difference of a component at a key that is dropped.
+        Largest error of a component at a dropped key.
     level : str
         "medium" keeps float32; "high" rounds rotations to 16 bits and translations to 12.
     """
@@ -104,17 +104,17 @@ class GltfTransform(GltfPeer):
 
 
 def read_motion(data: bytes, header: ClipHeader) -> Clip:
-    """Return the motion of the nodes that bear the names of the header's joints."""
+    """Return the motion of the nodes that have the names of the header's joints."""
     try:
         document = gltf_file.parse(data)
         nodes, keys = gltf.parse_nodes(document), gltf.parse_channels(document, 0)
     except (FormatError, IndexError) as error:
         raise CorruptionError(f"glTF: {error}") from error
-    # glTF's times are float32: ask for the very ones that the keys have
+    # times in glTF are float32; these are exactly those of the keys
     times = (np.arange(header.frame_count) * header.frame_time).astype("<f4").astype(np.float64)
     missing = [name for name in header.skeleton.names if name not in nodes.names]
     if missing:
-        raise CorruptionError(f"glTF: there is no node {missing[0]!r}")
+        raise CorruptionError(f"glTF: node {missing[0]!r} is missing")
     joints = [nodes.names.index(name) for name in header.skeleton.names]
 
     def sampled(node: int, path: str) -> F64:
@@ -133,7 +133,7 @@ GLTF_PEERS: tuple[type[Codec], ...] = (Gltfpack, GltfTransform)
 
 
 def rewritten(data: bytes, request: dict[str, Any]) -> bytes:
-    """Return what a tool makes of a .glb file."""
+    """Return a .glb file as a tool rewrites it."""
     node = _node(_folder())
     with TemporaryDirectory(prefix="mocpack-gltf-") as folder:
         source, target = Path(folder) / "in.glb", Path(folder) / "out.glb"
@@ -150,16 +150,16 @@ def rewritten(data: bytes, request: dict[str, Any]) -> bytes:
 
 
 def _folder() -> Path:
-    """Return where the tools are, or say what is needed."""
+    """Return the folder of the tools."""
     folder = Path(os.environ.get("MOCPACK_NODE") or CHECKOUT / "benchmarks" / "node")
     if shutil.which("node") is None or not (folder / "node_modules").is_dir():
-        raise UsageError("needs node and the packages that `make gltf-peers` installs")
+        raise UsageError("this codec needs node and the packages that `make gltf-peers` installs")
     return folder
 
 
 @cache
 def _node(folder: Path) -> subprocess.Popen[str]:
-    """Return the process that serves the tools, started at first use; it ends with ours."""
+    """Return the process that runs the tools. It starts at first use and ends with this one."""
     process = subprocess.Popen(
         ["node", str(folder / "tools.mjs")],
         stdin=subprocess.PIPE,

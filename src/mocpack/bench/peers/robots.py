@@ -1,4 +1,4 @@
-"""What robot labs would write themselves: values rounded to a grid, differences, xz."""
+"""What robot labs write themselves: values rounded to a grid, differences, xz."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ ANGLE_STEPS = 2.0  # times those of root places (meters) and quaternions
 
 @dataclass(frozen=True)
 class RoundedXz(Codec):
-    """A robot's positions rounded, first or second differences, xz -9: whichever is smallest.
+    """A robot's positions, rounded, as differences, compressed by xz -9.
 
-    Steps are 1 : 1 : 2 for root meters, quaternions and angles. The smallest of first and second
-    differences, by frame and by column, in the narrowest whole numbers that hold them.
+    The steps of root positions, quaternions and angles are in the ratio 1 : 1 : 2. The payload is
+    the smallest of first and second differences, by frame and by column, in the narrowest integers.
     """
 
     codec_id = "rounded-xz"
@@ -36,7 +36,7 @@ class RoundedXz(Codec):
     def encode(self, clip: Clip) -> bytes:
         if clip.skeleton.hinges is None:
             raise UnsupportedClipError(
-                "rounded-xz packs robots' positions; this clip has no hinges"
+                "rounded-xz encodes motions of robots, but this clip has no hinges"
             )
         numbers = self._whole(clip)
         ways = []
@@ -63,7 +63,7 @@ class RoundedXz(Codec):
         return self._clip(rows, robot, header)
 
     def rounded(self, clip: Clip) -> Clip:
-        """Return what comes back of a clip, without the work of packing it."""
+        """Return the decoded clip without encoding it."""
         return self._clip(
             self._whole(clip), robot_from_metadata(clip.skeleton, clip.metadata), clip.header
         )
@@ -93,7 +93,7 @@ def _fits(numbers: npt.NDArray[np.int64], width: str) -> bool:
 
 
 def _unit(numbers: F64, robot: Robot) -> F64:
-    """Bring the quaternions of rows (T, nq) back to unit length."""
+    """Normalize the quaternions of rows (T, nq) in place."""
     at, rows = 3, dict(robot.hinges.rows_by_joint())
     starts = [at] if robot.floating is not False else []
     at = 7 * (robot.floating is not False)

@@ -1,9 +1,8 @@
-"""What people would take instead, through the same door: general compressors as codecs.
+"""General compressors as codecs, for comparison.
 
-They are yardsticks of the bench, not formats to keep files in: the registry does not know them.
-Each packs the matrix of degrees of freedom (`dofs.py`), but for `bvh-xz`, which packs the text,
-those of glTF (`gltf.py`) and of robots (`robots.py`). Install their libraries with
-``pip install 'mocpack[bench]'``.
+They are baselines of the bench, not file formats, so the registry does not list them. Each encodes
+the matrix of degrees of freedom (`dofs.py`), except `bvh-xz`, which encodes the text, and those of
+`gltf.py` and `robots.py`. ``pip install 'mocpack[bench]'`` installs their libraries.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def _library(name: str) -> Any:
 
 @dataclass(frozen=True)
 class MatrixPeer(Codec):
-    """A general compressor of the moving columns; the still ones are kept as float64."""
+    """A general compressor of the moving columns; constant columns are stored as float64."""
 
     bitstream_version = 1
 
@@ -93,7 +92,7 @@ class Float16Zstd(Float32Zstd):
 
 @dataclass(frozen=True)
 class Npz(MatrixPeer):
-    """What most datasets are: numpy's compressed archive of float32."""
+    """The format of most datasets: a compressed numpy archive of float32."""
 
     codec_id = "npz"
 
@@ -217,7 +216,7 @@ PEERS = {cls.codec_id: cls for cls in ALL}
 
 
 def parse_any_codec(spec: str) -> Codec:
-    """Build one of our codecs or a peer from its spec."""
+    """Build a codec, or a compressor of this table, from its spec."""
     codec_id, params = parse_assignments(spec)
     find: Callable[[str], type[Codec]] = codec_class if codec_id in codec_ids() else _peer
     return find(codec_id).from_params(params)
@@ -226,6 +225,7 @@ def parse_any_codec(spec: str) -> Codec:
 def _peer(codec_id: str) -> type[Codec]:
     if codec_id not in PEERS:
         raise UnknownCodecError(
-            f"no codec {codec_id!r}; installed: {', '.join(codec_ids())}; peers: {', '.join(PEERS)}"
+            f"unknown codec {codec_id!r}; installed: {', '.join(codec_ids())}; for comparison: "
+            f"{', '.join(PEERS)}"
         )
     return PEERS[codec_id]

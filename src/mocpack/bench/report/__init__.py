@@ -1,1 +1,1 @@
-"""Rows to curves, pictures and a page that needs nothing else."""
+"""Curves, plots and an HTML page from the rows of the bench."""

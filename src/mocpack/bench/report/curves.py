@@ -1,4 +1,4 @@
-"""Rate-distortion curves and the Bjøntegaard difference of two of them."""
+"""Rate-distortion curves and the Bjøntegaard difference between two of them."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def curves(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[tuple[str, st
 
 
 def bd_rate(anchor: Curve, other: Curve) -> float | None:
-    """Return how much larger `other` is than `anchor` at equal error, on average: 0.1 is 10 % more.
+    """Return how much larger `other` is than `anchor` at equal error, on average: 0.1 means 10 %.
 
     The mean difference of log rate over the range of log error that both cover, each curve
     interpolated by monotone cubics (Bjøntegaard 2001, with the interpolation of later practice).
-    None where the curves have too few points or share no range.
+    None if the curves have too few points or no common range.
     """
     a, b = _log_rate(anchor), _log_rate(other)
     if a is None or b is None:
@@ -56,7 +56,7 @@ def _log_rate(curve: Curve) -> tuple[Any, float, float] | None:
 
 
 def _lower_hull(points: list[tuple[float, float]]) -> Curve:
-    """Sort by rate and drop points that another beats in both rate and error."""
+    """Sort by rate and drop points that another point beats in both rate and error."""
     kept: list[tuple[float, float]] = []
     for rate, error in sorted(points):
         if not kept or error < kept[-1][1]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown_table(heading: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table; a heading that ends with a colon has its column flush right.
+    """Return a table; a heading that ends with a colon is right-aligned.
 
     >>> print(markdown_table(["clip", "kB:"], [["walk", 1.5]]))
     | clip | kB |

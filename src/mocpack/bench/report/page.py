@@ -229,8 +229,8 @@ def _bd_section(rows: Sequence[Row], anchor: str, labels: Mapping[str, str]) -> 
                 )
     if not lines:
         return (
-            f"<section id=bd>{title}<p>Nothing to show: a BD-rate needs three sizes of a clip by "
-            "the anchor and by another codec, whose errors overlap.</p></section>"
+            f"<p class='note whole'>No BD-rate against {html.escape(anchor)}: it needs three sizes "
+            "of a clip by the anchor and by another codec, whose errors overlap.</p>"
         )
     return (
         f"<section class=whole id=bd>{title}<p>Bytes more (+) or fewer (−) at "
@@ -259,7 +259,8 @@ def _cell(value: Any) -> str:
         return "<td>"
     if isinstance(value, str):
         wide = " class=long" if len(value) > 40 else ""
-        return f"<td{wide}>{html.escape(value)}"
+        words = re.sub("([_,:/=])", r"\1<wbr>", html.escape(value, quote=False))
+        return f"<td{wide}>{words}"  # long names wrap between their words
     text = f"{value:,}" if isinstance(value, int) else _number(value)
     return f'<td class=n data-v="{float(value)!r}">{text}'
 

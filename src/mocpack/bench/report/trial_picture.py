@@ -1,4 +1,4 @@
-"""Pictures of a search: every trial over two of its numbers, in a file or in the terminal."""
+"""A picture of a search: every trial over two of its numbers."""
 
 from __future__ import annotations
 
@@ -6,32 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack.arrays import F64
 from mocpack.codec import Goal, Trial
 from mocpack.optional_packages import require
-
-WIDTH, HEIGHT = 60, 16  # characters of a sketch
-SHADES = "█▓▒░·"  # from the least error to the largest
-BEST = "◆"
-
-
-def sketch_trials(trials: Sequence[Trial], best: Trial, axes: tuple[str, str]) -> str:
-    """Return the trials as text, the best one as ◆; darker is less error."""
-    x, y = (_numbers(trials, name) for name in axes)
-    columns, rows = _places(x, WIDTH), HEIGHT - 1 - _places(y, HEIGHT)
-    errors = np.log(np.maximum([t.error for t in trials], 1e-12))
-    shades = np.minimum(_places(errors, len(SHADES)), len(SHADES) - 1)
-    grid = [[" "] * WIDTH for _ in range(HEIGHT)]
-    for n in np.argsort(-errors, kind="stable"):
-        mark = BEST if trials[n] == best else SHADES[shades[n]]
-        if grid[rows[n]][columns[n]] != BEST:
-            grid[rows[n]][columns[n]] = mark
-    lines = ["│" + "".join(row).rstrip() for row in grid]
-    top, low = f"{axes[1]} {_short(np.nanmax(y))}", _short(np.nanmin(y))
-    ends = f"{_short(np.nanmin(x))} to {_short(np.nanmax(x))}"
-    return "\n".join([top, *lines, "└" + "─" * WIDTH, f"{low} · {axes[0]} {ends}"])
 
 
 def draw_trials(
@@ -68,16 +46,3 @@ def _numbers(trials: Sequence[Trial], name: str) -> F64:
     """Return one number of each trial: "size", "payload", "error", or a field of its codec."""
     owners = [t if name in ("size", "payload", "error") else t.codec for t in trials]
     return np.array([np.nan if getattr(o, name) is None else getattr(o, name) for o in owners])
-
-
-def _places(values: F64, count: int) -> npt.NDArray[np.int64]:
-    """Return where values stand on a line of `count` places; what is no number stands first."""
-    known = values[np.isfinite(values)]
-    if not len(known) or np.ptp(known) == 0:
-        return np.zeros(len(values), np.int64)
-    share = (np.nan_to_num(values, nan=known.min()) - known.min()) / np.ptp(known)
-    return np.asarray(np.round(share * (count - 1)), np.int64)
-
-
-def _short(value: float) -> str:
-    return f"{value:.4g}"

@@ -1,1 +1,1 @@
-"""Runs codecs on clips, each in a process of its own, and keeps the rows."""
+"""Measure codecs on clips in worker processes, and store the rows."""

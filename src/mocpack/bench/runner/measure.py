@@ -1,4 +1,4 @@
-"""One row of the bench: one clip, one codec, one target; sizes, errors, cost, or why it failed."""
+"""Measure one row of the bench: one clip, one codec, one target."""
 
 from __future__ import annotations
 
@@ -19,22 +19,21 @@ from mocpack.clip import AnyClip, Clip, measure_error
 from mocpack.codec import Codec
 from mocpack.codec_clip import drop_take_data
 from mocpack.errors import MocpackError, UsageError
-from mocpack.kinematics import end_positions
 from mocpack.metrics import compare
 
 T = TypeVar("T")
 Clock = Callable[[], float]
 
 SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
-REPEATS, PATIENCE = 5, 0.5  # runs at most; seconds after which one is enough
-SLOW = 5.0  # seconds after which a run needs no second one
-BINS = 240  # of the error over time that a row keeps
-MAP_BINS = 96  # of its map by joint and time
+REPEATS, PATIENCE = 5, 0.5  # maximum number of runs; seconds after which no further run starts
+SLOW = 5.0  # seconds; a slower first run is not repeated
+BINS = 240  # of the stored error over time
+MAP_BINS = 96  # of the stored error by joint and time
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What to measure: a codec's spec and a target, such as ("max_error", "1mm")."""
+    """A codec's spec and a target, such as ("max_error", "1mm")."""
 
     spec: str
     target: tuple[str, str] | None
@@ -45,7 +44,7 @@ class Setting:
 
 
 def parse_targets(text: str) -> list[tuple[str, str]]:
-    """Read ``max_error=1mm,5mm``, ``ratio=20,40`` or ``sweep``.
+    """Parse ``max_error=1mm,5mm``, ``ratio=20,40`` or ``sweep``.
 
     >>> parse_targets("ratio=20,40")
     [('ratio', '20'), ('ratio', '40')]
@@ -56,7 +55,7 @@ def parse_targets(text: str) -> list[tuple[str, str]]:
     name = name.replace("-", "_")
     if not equals or name not in ("max_error", "mean_error", "ratio", "size"):
         raise UsageError(
-            f"write a target as max_error=1mm,5mm, mean_error=…, ratio=20,40, size=… or sweep, "
+            f"--target must be like max_error=1mm,5mm, mean_error=…, ratio=20,40, size=… or sweep, "
             f"got {text!r}"
         )
     return [(name, value) for value in values.split(",")]
@@ -65,7 +64,7 @@ def parse_targets(text: str) -> list[tuple[str, str]]:
 def measure_row(
     clip: AnyClip, setting: Setting, *, name: str = "", source_bytes: int = 0, timed: bool = True
 ) -> dict[str, Any]:
-    """Return one row; a codec that fails gives a row that says why."""
+    """Return one row; if the codec fails, the row states the reason."""
     row: dict[str, Any] = {
         "clip": name,
         "codec": setting.spec,
@@ -77,7 +76,7 @@ def measure_row(
         row |= _measure(clip, setting, source_bytes, timed)
     except MocpackError as error:
         row["failure"] = str(error)
-    except Exception as error:  # the bench goes on whatever one codec does
+    except Exception as error:  # one codec must not stop the bench
         row["failure"] = f"{type(error).__name__}: {error}"
     return row
 
@@ -109,7 +108,7 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) ->
 
 
 def _speeds(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
-    if hasattr(codec, "threads"):  # speeds are of one thread
+    if hasattr(codec, "threads"):  # measured with one thread
         codec = replace(codec, threads=1)  # type: ignore[call-arg]
     cost, _ = measure_cost(codec, clip)
     for name in ("encode", "decode"):
@@ -122,7 +121,7 @@ def _speeds(codec: Codec, clip: AnyClip) -> dict[str, float | None]:
 def measure_cost(
     codec: Codec, clip: AnyClip, *, clock: Clock = time.perf_counter
 ) -> tuple[dict[str, float | None], bytes]:
-    """Return the time that encoding and decoding take, the memory of each, and the payload."""
+    """Return time and memory of encoding and decoding, and the payload."""
     clip = drop_take_data(clip) if isinstance(clip, Clip) else clip
     encoding, encode_mb, payload = _timed(lambda: codec.encode(clip), clock)
     decoding, decode_mb, _ = _timed(lambda: codec.decode(payload, clip.header), clock)
@@ -143,7 +142,7 @@ def _target(target: tuple[str, str] | None) -> dict[str, Any]:
 
 
 def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
-    """Return the three sizes that comparisons need, and the parts of the file."""
+    """Return the sizes for comparisons, and of the parts of the file."""
     with _api.Motion(data, codec=codec) as motion:
         sizes, layout = motion.sizes, motion.layout()
     shipped = int(getattr(codec, "shipped_model_bytes", 0))
@@ -159,12 +158,12 @@ def _sizes(data: bytes, codec: Codec) -> dict[str, int]:
 
 
 def _timed(work: Callable[[], T], clock: Clock) -> tuple[float, float | None, T]:
-    """Return the median time after a first run to warm up, its memory, and what came of it."""
+    """Return the median time after a warm-up run, the memory of that run, and its result."""
     results: list[T] = []
     started = clock()
     peak = peak_memory(lambda: results.append(work()))
     first = clock() - started
-    if first > SLOW:  # a warm-up is little beside it, and a second run as long
+    if first > SLOW:  # warming up changes little, and a second run would take as long
         return first, peak, results[0]
     times: list[float] = []
     while len(times) < REPEATS and sum(times) < PATIENCE:
@@ -175,7 +174,7 @@ def _timed(work: Callable[[], T], clock: Clock) -> tuple[float, float | None, T]
 
 
 def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
-    """Return what the report draws: error over time and by joint, the worst pose."""
+    """Return the data of the report's plots: error over time and by joint, the worst pose."""
     if not isinstance(clip, Clip) or not isinstance(decoded, Clip):
         return None
     error = measure_error(clip, decoded)
@@ -189,13 +188,13 @@ def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
         "error_map": _error_map(clip, decoded),
         "worst_frame": frame,
         "worst_joint": clip.skeleton.names[error.worst_joint],
-        "original_bones": _bones(clip.frames(frame, frame + 1)),
-        "decoded_bones": _bones(decoded.frames(frame, frame + 1)),
+        "original_bones": _bones(clip, frame),
+        "decoded_bones": _bones(decoded, frame),
     }
 
 
 def _error_map(clip: Clip, decoded: Clip) -> dict[str, Any]:
-    """Return the joints' errors over time as bytes (J, bins), 255 being the largest."""
+    """Return the errors of joints over time as bytes (J, bins); 255 is the largest."""
     distances = np.linalg.norm(clip.positions() - decoded.positions(), axis=-1)
     largest = float(distances.max())
     table = _largest_in_bins(distances, MAP_BINS).T * (255 / max(largest, 1e-12))
@@ -209,11 +208,7 @@ def _largest_in_bins(values: F64, bins: int) -> F64:
     return np.asarray(np.maximum.reduceat(values, edges[:-1], axis=0))
 
 
-def _bones(pose: Clip) -> list[list[float]]:
-    """Return the bones of a one-frame clip as x y z x y z, in meters to a tenth of a millimeter."""
-    positions, world = pose.world()
-    ends = end_positions(pose.skeleton, positions, world)[0]
-    places = positions[0]
-    pairs = [(places[p], places[j]) for j, p in enumerate(pose.skeleton.parents) if p >= 0]
-    pairs += [(places[j], ends[e]) for e, j in enumerate(pose.skeleton.end_site_joints)]
-    return [[round(float(v), 4) for v in (*a, *b)] for a, b in pairs]
+def _bones(clip: Clip, frame: int) -> list[list[float]]:
+    """Return the bones in a frame as x y z x y z, in meters to a tenth of a millimeter."""
+    rounded: list[list[float]] = clip.bones([frame])[0].reshape(-1, 6).round(4).tolist()
+    return rounded

@@ -1,4 +1,4 @@
-"""The most memory that a piece of work takes, where the system tells (Linux)."""
+"""Measure the peak memory of a function, on Linux."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ RESET_PEAK = "5"
 
 
 def peak_memory(work: Callable[[], object]) -> float | None:
-    """Do `work`; return how far the resident size rose above where it began, in MB.
+    """Call `work`; return how much the resident size grew at most, in MB.
 
-    None where the system does not let a process begin its peak again.
+    None if the system does not let a process reset its peak.
     """
     _give_back()
     try:
@@ -29,7 +29,7 @@ def peak_memory(work: Callable[[], object]) -> float | None:
 
 
 def _give_back() -> None:
-    """Return free memory to the system: work that found it lying there would seem to need none."""
+    """Return free memory to the system; otherwise work could reuse it and seem to need none."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
@@ -37,7 +37,7 @@ def _give_back() -> None:
 
 
 def _status(name: str) -> float:
-    """Return a size of this process, in MB."""
+    """Return a field of /proc/self/status in MB."""
     for line in STATUS.read_text(encoding="utf-8").splitlines():
         if line.startswith(name + ":"):
             return int(line.split()[1]) / 1000

@@ -1,4 +1,4 @@
-"""Runs the bench: every clip × every setting, in parallel, resumable, failures kept as rows."""
+"""Run the bench: measure every setting on every clip, in parallel; a later run continues."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from mocpack.workers import LostJob, run_each
 
 ROWS = "rows.jsonl"
 PACKAGE = Path(__file__).parents[2]
-FRONTS = ("bench", "cli", "testing")  # folders whose code changes no byte and no error, but for
+FRONTS = ("bench", "cli", "testing")  # folders whose code affects no size and no error, except
 DECISIVE = ("bench/runner/measure.py", "bench/peers/table.py", "bench/peers/gltf.py")
 Row = dict[str, Any]
 
 
 def find_clips(data: Sequence[Path]) -> list[Path]:
-    """Return the motion files that are named, or that lie in the named folders.
+    """Return the named motion files and those in the named folders.
 
-    Of a folder, .mocp files count only where it has no others: beside their sources they are what
-    some codec made of them.
+    The .mocp files of a folder count only if it has no other motion files, because next to their
+    sources they are compressed copies.
     """
     found: list[Path] = []
     for place in data:
@@ -55,7 +55,7 @@ def find_clips(data: Sequence[Path]) -> list[Path]:
         elif place.exists():
             found.append(place)
         else:
-            raise UsageError(f"there is no {place}")
+            raise UsageError(f"{place}: no such file or folder")
     if not found:
         raise UsageError(f"no motion files in {', '.join(map(str, data))}")
     return found
@@ -103,7 +103,7 @@ def run_bench(
 
 @dataclass(frozen=True)
 class Source:
-    """A clip to measure, by its file; `frames` such as ``1:`` says which of it."""
+    """A clip to measure: its file, and a range of frames such as ``1:``."""
 
     path: Path
     name: str
@@ -111,7 +111,7 @@ class Source:
     timed: bool
 
     def stamp(self) -> str:
-        """Return what must be the same for an earlier row of the clip to count."""
+        """Return a key of the clip's contents; a row with another key is measured again."""
         contents = zlib.crc32(self.path.read_bytes())
         return f"{self.name}|{contents:08x}|{self.frames or ''}|{self.timed}"
 
@@ -142,13 +142,13 @@ def _lost_row(source: Source, setting: Setting, lost: LostJob) -> Row:
 
 
 def clip_names(paths: Sequence[Path]) -> dict[Path, str]:
-    """Return a short name for each file: its stem, or what sets it apart from its namesakes."""
+    """Return a short name for each file: its stem, or folder and name if stems are equal."""
     stems = Counter(path.stem for path in paths)
     return {p: p.stem if stems[p.stem] == 1 else f"{p.parent.name}/{p.name}" for p in paths}
 
 
 def write_tables(rows: Sequence[Row], out: Path) -> None:
-    """Write ``bench.csv`` and ``bench.json``, the machine and versions in the head of each."""
+    """Write ``bench.csv`` and ``bench.json``; both start with machine and versions."""
     head = describe_machine()
     nested = ("detail", "worst", "setting")
     plain = [{k: v for k, v in row.items() if k not in nested} for row in rows]

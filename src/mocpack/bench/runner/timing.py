@@ -1,4 +1,4 @@
-"""Measuring time: the fastest of several runs, since a busy machine only ever adds to it."""
+"""Measure time: the fastest of several runs, because other work only makes a run slower."""
 
 from __future__ import annotations
 

@@ -49,11 +49,9 @@ def run(
 ) -> int:
     """Pack motion files into one archive with a catalog of its clips."""
     packing = PackOptions(*encoding.parse(), reading.to_arguments())
-    in_parts = resume or engine is not None
+    in_parts = resume or engine is not None or address is not None
     if add and in_parts:
         raise UsageError("--append cannot be combined with --resume or --engine")
-    if address is not None and engine is None:
-        raise UsageError("--address needs --engine ray")
     found = find_inputs(inputs, packing)
     files.check_not_input(output, found.files.values())
     ending, kept = archive.parse(), False

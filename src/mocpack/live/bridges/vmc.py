@@ -16,8 +16,8 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
-from mocpack.live.address import split_address
 from mocpack.live.client import Frame
+from mocpack.live.stage import split_address
 from mocpack.optional_packages import require
 from mocpack.skeleton import Skeleton
 

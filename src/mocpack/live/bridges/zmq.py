@@ -10,7 +10,6 @@ from typing import Any
 
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
-from mocpack.live.address import split_address
 from mocpack.live.bridges.messages import (
     format_frame,
     format_header,
@@ -19,6 +18,7 @@ from mocpack.live.bridges.messages import (
     read_header,
 )
 from mocpack.live.client import Frame
+from mocpack.live.stage import split_address
 from mocpack.optional_packages import require
 
 HEADER_INTERVAL_S = 1.0

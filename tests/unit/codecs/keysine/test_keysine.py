@@ -111,8 +111,8 @@ def test_constants_of_the_encoder_are_listed_and_can_be_changed_by_name():
     same = encode_natively(codec, clip, {"rounding": rows["rounding"][0]})
     assert same.payload == codec.encode(clip)
     assert encode_natively(codec, clip, {"rounding": 0.1}).payload != same.payload
-    with pytest.raises(ValueError, match=naming("sweeps 3 1")):
-        encode_natively(codec, clip, {"sweeps": 1.0})
+    with pytest.raises(ValueError, match=naming("weight_tries 2 1")):
+        encode_natively(codec, clip, {"weight_tries": 1.0})
     with pytest.raises(KeyError, match="softness"):
         encode_natively(codec, clip, {"softness": 1.0})
 

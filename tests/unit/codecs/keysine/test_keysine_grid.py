@@ -146,8 +146,8 @@ def test_groups_are_no_longer_than_a_block_may_be():
     ("mode", "layers", "named"),
     [
         (THOROUGH, 1, "head mode 4 0"),
-        (8, 1, "head mode 8 0"),
-        (GRID | 8, 1, "head mode 9 1"),
+        (8, 1, "head foot lock 1 0"),
+        (GRID | 8, 1, "head foot lock 1 0"),
         (GRID, 2, "head layers 2 1"),
     ],
 )

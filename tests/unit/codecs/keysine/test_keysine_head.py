@@ -10,6 +10,8 @@ from keysine_tracks import AXES_BITS, BASIS
 from mocpack.codecs.keysine import Keysine
 from mocpack.errors import FormatError
 from mocpack.testing.motions import walk
+from naming import naming
+from reference import keysine as reference
 from reference.keysine_head import read_head as read_slowly
 
 
@@ -68,6 +70,18 @@ def test_a_band_that_is_none_cannot_be_written():
     assert read_head(data, clip.header).predictors[0, 2] == 0
     with pytest.raises(ValueError, match="predictors"):
         rewritten(replace(head, predictors=table + np.int32([0, 0, 4, 0])), clip)
+
+
+def test_a_file_with_a_foot_lock_is_refused_by_that_name():
+    clip = walk(0.7)
+    payload = bytearray(Keysine(max_error=0.005).encode(clip))
+    # the mode is the lowest bits of the coder's first state, three bytes after the head's size
+    first = 1 + next(i for i, byte in enumerate(payload) if byte < 128)
+    payload[first + 2] |= 8
+    data = reference.fix_checksums(bytes(payload))
+    for decode in (Keysine().decode, reference.decode):
+        with pytest.raises(FormatError, match=naming("foot lock 1")):
+            decode(data, clip.header)
 
 
 def test_a_head_of_random_bytes_is_a_format_error():

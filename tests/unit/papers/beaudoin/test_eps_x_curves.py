@@ -38,6 +38,6 @@ def test_a_curve_turns_the_knob_of_the_codec(codec):
     clip = walk(0.5)
     found = curve("walk", clip, codec.codec_id, codec, (2, 8))
     assert [p.knob for p in found] == [2, 8]
-    grows = codec.quality.grows
-    assert (found[1].eps_x - found[0].eps_x) * grows > 0
+    sign = codec.quality.error_sign
+    assert (found[1].eps_x - found[0].eps_x) * sign > 0
     assert found[0].ratio == pytest.approx(4 * 30 * 66 / found[0].size)

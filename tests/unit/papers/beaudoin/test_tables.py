@@ -60,7 +60,7 @@ def test_a_curve_is_measured_by_the_reading_it_is_told():
 
 
 def test_bits_are_as_few_as_what_is_searched_for_allows():
-    centers = WaveletOpt(metric="eps_x_centre_cm", ratio=20)
+    centers = WaveletOpt(metric="eps_x_center_cm", ratio=20)
     few, all_ = (
         measure(centers.metric, RUNNING, c.decode(c.encode(RUNNING), RUNNING.header))
         for c in (centers, replace(centers, bits=16))

@@ -37,7 +37,7 @@ def test_every_representation_can_be_searched(rotation):
     assert measure("eps_x_cm", clip, found) < measure("eps_x_cm", clip, standard)
 
 
-@pytest.mark.parametrize("metric", ["rms_mm", "eps_x_centre_cm", "mean_mm"])
+@pytest.mark.parametrize("metric", ["rms_mm", "eps_x_center_cm", "mean_mm"])
 def test_the_metric_asked_for_is_the_one_that_falls(metric):
     clip = walk(0.4)
     standard = round_trip(Wavelet(ratio=8, bits=16), clip)[1]

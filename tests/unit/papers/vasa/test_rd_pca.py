@@ -122,7 +122,7 @@ def test_foot_skate_needs_feet_that_are_planted():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"ppca": False}, {"tpca": False}, {"ppca": False, "tpca": False}, {"centred": True}],
+    [{"ppca": False}, {"tpca": False}, {"ppca": False, "tpca": False}, {"centered": True}],
     ids=str,
 )
 def test_every_part_can_be_left_out(changes):
@@ -280,7 +280,7 @@ def test_the_layout_counts_every_byte_before_the_chunks():
 
 
 def test_the_decoder_needs_none_of_the_parameters():
-    payload = RdPca(lam=0.002, L=50, s=3, Q_l=2.0, centred=True).encode(CLIP)
+    payload = RdPca(lam=0.002, L=50, s=3, Q_l=2.0, centered=True).encode(CLIP)
     a = RdPca().decode(payload, CLIP.header)
     b = RdPca(lam=0.5, tpca=False).decode(payload, CLIP.header)
     np.testing.assert_array_equal(a.rotations, b.rotations)

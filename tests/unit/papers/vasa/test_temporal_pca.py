@@ -18,20 +18,20 @@ def smooth_chunk(rank, *, length=120, channels=12, seed=0):
 
 @pytest.mark.parametrize("rank", [1, 3])
 def test_a_chunk_of_few_movements_needs_as_many_trajectories(rank):
-    found = quantize(smooth_chunk(rank), s=1, Q_l=0.01, truncation=Truncation(8.0), centred=False)
+    found = quantize(smooth_chunk(rank), s=1, Q_l=0.01, truncation=Truncation(8.0), centered=False)
     assert len(found.exponents) == rank
 
 
 def test_what_comes_back_is_within_the_quantizers_noise():
     chunk = smooth_chunk(3)
-    found = quantize(chunk, s=4, Q_l=1.0, truncation=Truncation(8.0), centred=False)
+    found = quantize(chunk, s=4, Q_l=1.0, truncation=Truncation(8.0), centered=False)
     error = found.rebuilt(len(chunk), 1.0) - chunk
     assert np.sqrt((error**2).mean()) < 0.6
 
 
 def test_the_mean_of_all_channels_becomes_the_first_trajectory():
     chunk = smooth_chunk(2) + 500 * np.linspace(0, 1, 120)[:, np.newaxis]
-    found = quantize(chunk, s=2, Q_l=1.0, truncation=Truncation(8.0), centred=True)
+    found = quantize(chunk, s=2, Q_l=1.0, truncation=Truncation(8.0), centered=True)
     assert (found.coefficients[0] == 0).all()
     first = found.paths(120, 1.0)[:, 0]
     np.testing.assert_allclose(first, chunk.mean(axis=1), atol=1.0)
@@ -60,8 +60,8 @@ def test_truncation_by_magnitudes_counts_a_spread_trajectory_for_more_than_a_lon
 
 def test_truncation_by_magnitudes_of_a_chunk_keeps_its_promise():
     chunk = smooth_chunk(5)
-    found = quantize(chunk, s=1, Q_l=0.1, truncation=Truncation(0, share=0.05), centred=False)
-    whole = quantize(chunk, s=1, Q_l=0.1, truncation=Truncation(1e-6), centred=False)
+    found = quantize(chunk, s=1, Q_l=0.1, truncation=Truncation(0, share=0.05), centered=False)
+    whole = quantize(chunk, s=1, Q_l=0.1, truncation=Truncation(1e-6), centered=False)
     dropped = np.abs(whole.coefficients[len(found.exponents) :]).sum()
     assert dropped <= 0.05 * np.abs(whole.coefficients).sum()
 
@@ -73,6 +73,6 @@ def test_slow_movement_is_sampled_less_often_than_fast_movement():
 
 
 def test_a_chunk_that_does_not_move_has_no_trajectory():
-    found = quantize(np.zeros((7, 3)), s=None, Q_l=1.0, truncation=FINE, centred=False)
+    found = quantize(np.zeros((7, 3)), s=None, Q_l=1.0, truncation=FINE, centered=False)
     assert len(found.exponents) == 0
     np.testing.assert_array_equal(found.rebuilt(7, 1.0), np.zeros((7, 3)))

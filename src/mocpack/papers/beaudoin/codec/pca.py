@@ -41,7 +41,7 @@ class Pca(Codec):
     codec_id = "pca"
     bitstream_version = 1
     decoder_params = ()
-    quality: ClassVar[Quality] = Quality("components", 1, 1024, grows=-1, integer=True)
+    quality: ClassVar[Quality] = Quality("components", 1, 1024, error_sign=-1, integer=True)
 
     components: int = 20
 
@@ -89,8 +89,8 @@ class Pca(Codec):
 
 def principal_directions(signals: F64, count: int) -> F64:
     """Return at most `count` orthonormal directions (q, A) along which signals (A, T) vary most."""
-    centred = signals - signals.mean(1, keepdims=True)
-    directions = np.linalg.svd(centred, full_matrices=False)[0].T[:count]
+    centered = signals - signals.mean(1, keepdims=True)
+    directions = np.linalg.svd(centered, full_matrices=False)[0].T[:count]
     # a direction's sign is free; fixed, so that equal clips give equal bytes
     peaks = np.abs(directions).argmax(1) if directions.size else []
     signs = np.sign(directions[np.arange(len(directions)), peaks])

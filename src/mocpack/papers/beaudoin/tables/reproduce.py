@@ -62,7 +62,7 @@ KNOBS: dict[str, tuple[float, ...]] = {
     "wavelet-opt": (2, 3, 4.5, 7, 10, 15, 22, 33, 50),
 }
 FEW = (3, 7, 15, 30, 60)  # settings that reach from 0.2 to 0.8 cm
-CENTERS = "eps_x_centre_cm"
+CENTERS = "eps_x_center_cm"
 CHANNELS = "channels explain at most ×1.2"
 CODECS: dict[str, Codec] = {"pca": Pca(), "wavelet": Wavelet(), "wavelet-opt": WaveletOpt()}
 LITERAL: dict[str, Codec] = {

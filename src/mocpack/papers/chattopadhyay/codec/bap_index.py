@@ -80,7 +80,7 @@ class BapIndex(Codec):
     codec_id = "bap-index"
     bitstream_version = 1
     decoder_params: ClassVar[tuple[str, ...] | None] = ("FDF", "n_d", "b", "order")
-    quality: ClassVar[Quality] = Quality("FDF", 0, 4096, grows=-1, integer=True)
+    quality: ClassVar[Quality] = Quality("FDF", 0, 4096, error_sign=-1, integer=True)
     tuning_axes: ClassVar[tuple[str, str]] = ("FDF", "n_d")
 
     FDF: int = 6

@@ -21,7 +21,7 @@ from mocpack.rate import raw_size
 FIGURES = BapSparse(variant="literal")  # b = 8 and K = 0.1, as the captions say
 SHARES = (0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.9, 0.95, 1.0)  # values of f
 FIGURES_WHERE = "Figures 5–7"
-SHAPE = "DEF falls with FDF, hardly depends on n_d, ends at zero"
+SHAPE = "DEF falls with FDF, depends less on n_d, ends at zero"
 SURFACE = "T falls: fewer tables; T·DEF is rough"
 TREND = 0.5  # rank correlation from which on we speak of a general trend
 PRINTED_BEST = (41, 60)

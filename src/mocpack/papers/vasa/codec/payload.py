@@ -26,7 +26,7 @@ from mocpack.papers.vasa.codec.wide_planes import (
     split,
 )
 
-TPCA, CENTRED, STEPS, WIDE = 1, 2, 4, 8  # bits of the flags
+TPCA, CENTERED, STEPS, WIDE = 1, 2, 4, 8  # bits of the flags
 MAX_CHUNK_FRAMES = 4096
 MAX_EXPONENT = 400  # of weights and steps: nothing that decodes can overflow a float
 WEIGHT_STEPS = 4  # of a weight's exponent to a factor of two
@@ -41,7 +41,7 @@ class Model:
     Attributes
     ----------
     L : int
-    tpca, centred : bool
+    tpca, centered : bool
     Q_l, Q_g : float
     moving : array of bool, shape (C,)
     weights : array of int, shape (C,)
@@ -55,7 +55,7 @@ class Model:
 
     L: int
     tpca: bool
-    centred: bool
+    centered: bool
     Q_l: float
     Q_g: float
     moving: Mask
@@ -123,7 +123,7 @@ def pack(model: Model, chunks: Sequence[Trajectories | I64], *, trained: bool = 
     steps = (model.Q_l, model.Q_g) != (1.0, 1.0)
     head = FieldWriter()
     head.varint(model.L)
-    head.u8(TPCA * model.tpca | CENTRED * model.centred | STEPS * steps | WIDE * wide)
+    head.u8(TPCA * model.tpca | CENTERED * model.centered | STEPS * steps | WIDE * wide)
     if steps:
         head.f32(model.Q_l)
         head.f32(model.Q_g)
@@ -168,7 +168,7 @@ def read_head(read: Read, frame_count: int, columns: int, *, trained: bool = Tru
     moving, weights, means = _read_columns(fields, columns, trained=trained)
     exponents, poses = _read_poses(fields, int(moving.sum()), wide=wide, trained=trained)
     model = Model(
-        L, tpca, bool(flags & CENTRED), Q_l, Q_g, moving, weights, means, exponents, poses
+        L, tpca, bool(flags & CENTERED), Q_l, Q_g, moving, weights, means, exponents, poses
     )
     before = fields.at
     sizes = [fields.varint() for _ in range(-(-frame_count // L))]
@@ -180,7 +180,7 @@ def read_head(read: Read, frame_count: int, columns: int, *, trained: bool = Tru
 def _check_parameters(L: int, flags: int, Q_l: float, Q_g: float) -> None:
     if not L:
         raise CorruptionError(f"rd-pca head: chunks of {L} frames, 1 to {MAX_CHUNK_FRAMES} can be")
-    if flags > TPCA | CENTRED | STEPS | WIDE:
+    if flags > TPCA | CENTERED | STEPS | WIDE:
         raise CorruptionError(f"rd-pca head: flags {flags}, at most 15 can stand")
     for name, value in (("Q_l", Q_l), ("Q_g", Q_g)):
         if not 0 < value < 1e4:
@@ -207,17 +207,17 @@ def _read_chunk(data: bytes, head: RdPcaHead, length: int) -> F64:
         return values.astype(np.float64)
     fields = FieldReader(data, "rd-pca chunk")
     count, s = fields.varint(), fields.u8()
-    if not s or count > min(length, K) + model.centred:
+    if not s or count > min(length, K) + model.centered:
         raise CorruptionError(
             f"rd-pca chunk: {count} trajectories of every {s}th sample, "
-            f"at most {min(length, K) + model.centred} of at least every 1st can be"
+            f"at most {min(length, K) + model.centered} of at least every 1st can be"
         )
     knots = cobra.knot_count(length, s)
     classes = _layout(knots, K)
     plane = decode_numbers(fields.rest(), count, classes, start=start, wide=head.wide)
     found = _trajectories(plane, s, knots)
     _check_exponents(found.exponents, "step of a trajectory")
-    if model.centred and count:
+    if model.centered and count:
         found.coefficients[0] = 1
     return found.rebuilt(length, model.Q_l)
 

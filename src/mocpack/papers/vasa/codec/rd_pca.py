@@ -97,7 +97,7 @@ class RdPca(Codec):
         none, every column in the source's own unit.
     ppca, tpca : bool
         Whether pose PCA and temporal PCA take part.
-    centred : bool
+    centered : bool
         Subtract the mean of all channels in temporal PCA, as the paper does.
     pose_floor, trajectory_floor : float
         See `K` and `P`.
@@ -127,7 +127,7 @@ class RdPca(Codec):
     le: Equalization = "full"
     ppca: bool = True
     tpca: bool = True
-    centred: bool = False
+    centered: bool = False
     pose_floor: float = 0.15
     trajectory_floor: float = 8.0
     truncation: Truncated = "variance"
@@ -166,12 +166,12 @@ class RdPca(Codec):
         weights = _weight_exponents(matrix, felt / self.lam, self.L)
         weighted = matrix * 2.0 ** (weights / bitstream.WEIGHT_STEPS)
         means = np.round(weighted.mean(axis=0) / bitstream.mean_step(len(matrix)))
-        centred = (weighted - means * bitstream.mean_step(len(matrix)))[:, moving]
-        poses, exponents, exact = self._poses(centred, gram)
+        centered = (weighted - means * bitstream.mean_step(len(matrix)))[:, moving]
+        poses, exponents, exact = self._poses(centered, gram)
         model = bitstream.Model(
             self.L,
             self.tpca,
-            self.centred,
+            self.centered,
             float(np.float32(self.Q_l)),
             float(np.float32(self.Q_g)),
             moving,
@@ -181,7 +181,7 @@ class RdPca(Codec):
             poses,
         )
         basis = model.basis() if self.closed_loop or exact is None else exact
-        channels = _project(centred, basis, gram)
+        channels = _project(centered, basis, gram)
         return bitstream.pack(model, self._chunks(channels), trained=self.trained)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
@@ -221,18 +221,18 @@ class RdPca(Codec):
         found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
         return np.where(moving, found, known), None
 
-    def _poses(self, centred: F64, gram: F64 | None) -> tuple[I64 | None, I64, F64 | None]:
+    def _poses(self, centered: F64, gram: F64 | None) -> tuple[I64 | None, I64, F64 | None]:
         """Return the principal poses (K, N) of weighted columns (T, N), and their exponents.
 
         The last result are the poses before quantization.
         """
-        count = centred.shape[1]
+        count = centered.shape[1]
         if not self.ppca or not count:
             return None, np.zeros(0, np.int64), None
-        energies, poses = _principal_poses(centred, gram)
+        energies, poses = _principal_poses(centered, gram)
         # what cannot be told from rounding beside the largest may matter, so it stays
         unsure = ROUNDING * count * energies.max(initial=0.0)
-        least = len(centred) * self.pose_floor**2 + POSE_COST * count
+        least = len(centered) * self.pose_floor**2 + POSE_COST * count
         felt = int(np.count_nonzero(energies + unsure > least))
         K = min(self.K or felt, len(energies))
         exponents = cobra.importance_exponents(np.sqrt(energies[:K]), poses[:, :K])
@@ -252,7 +252,7 @@ class RdPca(Codec):
                 s=self.s,
                 Q_l=self.Q_l,
                 truncation=truncation,
-                centred=self.centred,
+                centered=self.centered,
                 closed_loop=self.closed_loop,
             )
             for part in parts
@@ -394,31 +394,31 @@ def _weight_exponents(matrix: F64, weights: F64, L: int) -> I64:
     return np.asarray(exponents - excess, np.int64)
 
 
-def _principal_poses(centred: F64, gram: F64 | None) -> tuple[F64, F64]:
+def _principal_poses(centered: F64, gram: F64 | None) -> tuple[F64, F64]:
     """Return energies, falling, and poses (N, n) of columns (T, N), orthonormal under `gram`."""
-    frames, columns = centred.shape
+    frames, columns = centered.shape
     metric = np.eye(columns) if gram is None else gram
     if frames < columns:
-        energies, sides = np.linalg.eigh(centred @ metric @ centred.T)
+        energies, sides = np.linalg.eigh(centered @ metric @ centered.T)
         energies, sides = energies[::-1], sides[:, ::-1]
         count = np.count_nonzero(energies > MIN_ENERGY * max(energies[0], MIN_ENERGY))
-        poses = centred.T @ sides[:, :count] / np.sqrt(energies[:count])
+        poses = centered.T @ sides[:, :count] / np.sqrt(energies[:count])
         return energies[:count], poses
     # a change that moves nothing has no energy, but its pose must not be infinite
     root = np.linalg.cholesky(metric + MIN_ENERGY * columns * np.eye(columns))
-    energies, axes = np.linalg.eigh(root.T @ (centred.T @ centred) @ root)
+    energies, axes = np.linalg.eigh(root.T @ (centered.T @ centered) @ root)
     return np.maximum(energies[::-1], 0), np.linalg.solve(root.T, axes[:, ::-1])
 
 
-def _project(centred: F64, basis: F64, gram: F64 | None) -> F64:
+def _project(centered: F64, basis: F64, gram: F64 | None) -> F64:
     """Return the channels (T, K) by which the quantized basis comes nearest to the columns."""
     felt = basis if gram is None else basis @ gram
     square = felt @ basis.T
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)
     firm = square + ridge * np.eye(len(square))
-    channels = np.zeros((len(centred), len(basis)))
+    channels = np.zeros((len(centered), len(basis)))
     for _ in range(REFINEMENTS):  # the ridge shrinks what it steadies; what is left is fitted again
-        left = centred - channels @ basis
+        left = centered - channels @ basis
         channels += np.linalg.solve(firm, felt @ left.T).T
     return channels
 

@@ -98,7 +98,7 @@ def quantize(
     s: int | None,
     Q_l: float,
     truncation: Truncation,
-    centred: bool,
+    centered: bool,
     closed_loop: bool = True,
 ) -> Trajectories:
     """Return the trajectories of a chunk (length, K), and its channels' coefficients of them.
@@ -110,7 +110,7 @@ def quantize(
     Q_l : float
         Step of a trajectory of importance 1, in units of ``1/√s``: at 1 a bit spent on a sample
         saves as much as a bit spent on a coefficient.
-    centred : bool
+    centered : bool
         Subtract the mean of all channels first; it becomes the first trajectory, whose
         coefficients are all 1 and stand as 0.
     closed_loop : bool
@@ -119,7 +119,7 @@ def quantize(
     length, channels = chunk.shape
     if s is None:
         s = best_stride(chunk, truncation)
-    mean = _quantized_mean(chunk, s, Q_l) if centred else None
+    mean = _quantized_mean(chunk, s, Q_l) if centered else None
     rest = chunk if mean is None else chunk - mean.paths(length, Q_l)
     axes, to_knots = cobra.knot_axes(length, s)
     paths, sizes, mixes = np.linalg.svd(axes.T @ rest, full_matrices=False)

@@ -77,7 +77,7 @@ PARTS: dict[str, dict[str, Any]] = {
 }
 MIN_LOSS = 1.1  # times the error from which on a part cannot be omitted
 LAMS = [0.0007 * 2**k for k in range(9)]  # meters
-LITERAL = RdPca(le="literal", centred=True)
+LITERAL = RdPca(le="literal", centered=True)
 STRICT = replace(LITERAL, closed_loop=False, trained=False)
 LAM_BRACKET, LAM_STEPS = (0.003, 0.3), 5  # meters; interpolations of λ between them
 SKTED_UNNAMED = "SkTED's constants unnamed"
@@ -88,7 +88,7 @@ PAGE_NOTES = (
     "Clips: CMU 15_04, 17_08, 17_10, 85_12. Table 1 has them in this order, first at the sizes "
     "beside Lin 2011, then beside Tournier 2009.",
     "The paper names no units: we read kB as 1000 bytes, ME in cm. Our sizes are whole files.",
-    "As printed: `rd-pca:le=literal,centred=true`, λ set for the size. Ours now: after "
+    "As printed: `rd-pca:le=literal,centered=true`, λ set for the size. Ours now: after "
     "`mocpack tune`.",
 )
 

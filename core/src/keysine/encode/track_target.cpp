@@ -1,5 +1,7 @@
 // The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
-#include "keysine/encode/aim.h"
+#include "keysine/encode/track_target.h"
+
+#include <cstring>
 
 #include "keysine/decode/limits.h"
 #include "keysine/decode/rotation.h"
@@ -14,10 +16,10 @@ namespace
 
 const Quat IDENTITY = {0, 0, 0, 1};
 
-Quat parent_rotation(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+Quat parent_rotation(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t)
 {
 	int32_t parent = plan.skeleton->parents[joint];
-	return parent < 0 ? IDENTITY : scene.decoded_rotation[scene.at(parent, t)];
+	return parent < 0 ? IDENTITY : pair.decoded_rotation[pair.at(parent, t)];
 }
 
 // Solves the symmetric positive system m x = r.
@@ -45,31 +47,23 @@ Vec3 small_turn(Quat from, Quat to)
 }
 
 // The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
-// since what is taken back is noise that costs bits.
-Quat compensated(const Rig& rig, const Scene& scene, int32_t joint, int32_t t, Quat faithful, double inertia)
+// since what is taken back is noise that costs bits. Solved in the joint's frame, where the points stand
+// still.
+Quat compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, Quat faithful,
+				 double inertia)
 {
-	Quat world = scene.rotation[scene.at(joint, t)];
-	Vec3 origin = scene.decoded_position[scene.at(joint, t)];
+	const Moments& moments = rig.moments[joint];
+	const size_t at = pair.at(joint, t);
+	const Quat world = pair.rotation[at], back = conjugate(world);
 	const double own = 2 * SHELL * SHELL + inertia;
-	double m[9] = {own, 0, 0, 0, own, 0, 0, 0, own};
-	Vec3 r = inertia * small_turn(world, faithful);
-	for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
-	{
-		const Point& point = rig.points[i];
-		if (point.weight == 0)
-			continue;
-		Vec3 v = rotate(world, point.offset);
-		double square = dot(v, v), w = point.weight;
-		r = r + w * cross(v, scene.place(i, t) - origin - v);
-		m[0] += w * (square - v.x * v.x), m[4] += w * (square - v.y * v.y), m[8] += w * (square - v.z * v.z);
-		m[1] -= w * v.x * v.y, m[2] -= w * v.x * v.z, m[5] -= w * v.y * v.z;
-	}
-	m[3] = m[1], m[6] = m[2], m[7] = m[5];
-	return multiply(about(solve(m, r)), world);
+	double m[9];
+	std::memcpy(m, moments.second, sizeof m);
+	m[0] += own, m[4] += own, m[8] += own;
+	Vec3 r = cross(moments.first, rotate(back, pair.position[at] - pair.decoded_position[at]));
+	if (inertia > 0)
+		r = r + inertia * rotate(back, small_turn(world, faithful));
+	return multiply(world, about(solve(m, r)));
 }
-
-const double FARTHEST = 1.0; // radians that a hinge is turned to take something back
-const double LEEWAY = 0.8;	 // of the largest angle, that a target may be turned from the source
 
 // The rotation on the way from one to another that is at most so many radians from the first.
 Quat near(Quat from, Quat to, double most)
@@ -79,9 +73,9 @@ Quat near(Quat from, Quat to, double most)
 	return angle > most ? multiply(exponential(most / angle * turn), from) : to;
 }
 
-double true_channel(const Track& track, const Scene& scene, int32_t c, int32_t t)
+double true_channel(const Track& track, const MotionPair& pair, int32_t c, int32_t t)
 {
-	double angle = scene.angles[size_t(track.hinge + c) * size_t(scene.count) + size_t(t)];
+	double angle = pair.angles[size_t(track.hinge + c) * size_t(pair.count) + size_t(t)];
 	Vec3 axis = load_vec(track.axes + 3 * c);
 	double from = track.kind == HINGE_TRACK ? track.angles[c] : 0.0;
 	return (angle - from) / std::sqrt(dot(axis, axis));
@@ -95,7 +89,7 @@ Quat hinge_turn(const Track& track, int32_t c, double channel)
 }
 
 // World and turns of a hinge where its channels are.
-void stand(const Track& track, Quat base, Aim* aim)
+void stand(const Track& track, Quat base, TrackTarget* aim)
 {
 	aim->world = base;
 	for (int32_t c = 0; c < track.channels; ++c)
@@ -131,12 +125,12 @@ struct Squares
 };
 
 // What remains below a hinge at its true angles, and what is paid to turn it away from them.
-Squares remaining(const Track& track, const Scene& scene, int32_t t, const Aim& aim, double price)
+Squares remaining(const Track& track, const MotionPair& pair, int32_t t, const TrackTarget& aim, double price)
 {
-	size_t at = scene.at(track.joint, t);
-	const Remainder& after = scene.after_turn[at];
-	Vec3 off = turn_between(scene.rotation[at], aim.world),
-		 moved = scene.decoded_position[at] - scene.position[at], moves[MAX_TURNS];
+	size_t at = pair.at(track.joint, t);
+	const Remainder& after = pair.after_turn[at];
+	Vec3 off = turn_between(pair.rotation[at], aim.world),
+		 moved = pair.decoded_position[at] - pair.position[at], moves[MAX_TURNS];
 	Squares squares = {track.channels};
 	for (int32_t c = 0; c < track.channels; ++c)
 		moves[c] = after.scaled(aim.turn[c]);
@@ -147,22 +141,22 @@ Squares remaining(const Track& track, const Scene& scene, int32_t t, const Aim& 
 }
 
 // Of the turns about its axes, those after which least remains once the joints below have done theirs.
-Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t t, bool compensate,
-			  const Leeway& leeway)
+TrackTarget target_hinge(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
+						 bool compensate, const Leeway& leeway)
 {
-	Aim aim;
-	Quat base = multiply(parent_rotation(plan, scene, track.joint, t), load_quat(track.base));
+	TrackTarget aim;
+	Quat base = multiply(parent_rotation(plan, pair, track.joint, t), load_quat(track.base));
 	for (int32_t c = 0; c < track.channels; ++c)
-		aim.channels[c] = true_channel(track, scene, c, t);
+		aim.channels[c] = true_channel(track, pair, c, t);
 	stand(track, base, &aim);
 	if (!compensate)
 		return aim;
 	double change[MAX_TURNS];
-	remaining(track, scene, t, aim, scene.turn_price[t]).least(change);
+	remaining(track, pair, t, aim, pair.turn_price[t]).least(change);
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
-		double most = (leeway.max_angle > 0 ? LEEWAY * leeway.max_angle : FARTHEST) / unit;
+		double most = (leeway.max_angle > 0 ? leeway.share * leeway.max_angle : leeway.max_turn) / unit;
 		aim.channels[c] += change[c] > most ? most : change[c] < -most ? -most : change[c];
 		aim.channels[c] = track.held(c, aim.channels[c]);
 	}
@@ -171,12 +165,12 @@ Aim aim_hinge(const Plan& plan, const Track& track, const Scene& scene, int32_t 
 }
 
 // The turn of a joint with three axes after which least remains once the hinges below have done theirs.
-Quat above_hinges(const Scene& scene, int32_t joint, int32_t t, Quat faithful, double price)
+Quat above_hinges(const MotionPair& pair, int32_t joint, int32_t t, Quat faithful, double price)
 {
-	size_t at = scene.at(joint, t);
-	const Remainder& after = scene.after_turn[at];
-	Vec3 off = turn_between(scene.rotation[at], faithful) +
-			   after.led(scene.decoded_position[at] - scene.position[at]);
+	size_t at = pair.at(joint, t);
+	const Remainder& after = pair.after_turn[at];
+	Vec3 off =
+		turn_between(pair.rotation[at], faithful) + after.led(pair.decoded_position[at] - pair.position[at]);
 	double m[9];
 	after.square(m);
 	Vec3 r = {-(m[0] * off.x + m[1] * off.y + m[2] * off.z), -(m[3] * off.x + m[4] * off.y + m[5] * off.z),
@@ -186,20 +180,20 @@ Quat above_hinges(const Scene& scene, int32_t joint, int32_t t, Quat faithful, d
 }
 
 // Of the ways along its axes, those that come nearest: true ones, and what takes back the errors above.
-void aim_slider(const Plan& plan, const Track& track, const Scene& scene, int32_t t, double* channels)
+void target_slider(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, double* channels)
 {
-	size_t at = scene.at(track.joint, t);
-	const Remainder& after = scene.after_place[at];
+	size_t at = pair.at(track.joint, t);
+	const Remainder& after = pair.after_place[at];
 	Vec3 place = load_vec(track.base), moves[MAX_SLIDES];
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		Vec3 axis = load_vec(track.axes + 3 * c);
-		channels[c] = true_channel(track, scene, c, t);
+		channels[c] = true_channel(track, pair, c, t);
 		place = place + channels[c] * axis;
-		moves[c] = after.scaled(shift_of(plan, track, scene, t, c));
+		moves[c] = after.scaled(shift_of(plan, track, pair, t, c));
 	}
-	Vec3 off = placed(plan, scene, track.joint, t, place) - scene.position[at];
-	off = after.scaled(off + after.led(turn_above(plan, scene, track.joint, t)));
+	Vec3 off = placed(plan, pair, track.joint, t, place) - pair.position[at];
+	off = after.scaled(off + after.led(turn_above(plan, pair, track.joint, t)));
 	double m[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, r[3] = {};
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
@@ -230,43 +224,44 @@ Vec3 turn_between(Quat from, Quat to)
 	return logarithm(multiply(to, conjugate(from)));
 }
 
-Quat faithful_world(const Plan& plan, const Track& track, const Scene& scene, int32_t t)
+Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t)
 {
-	Quat world = parent_rotation(plan, scene, track.joint, t);
+	Quat world = parent_rotation(plan, pair, track.joint, t);
 	if (track.kind != HINGE_TRACK)
-		return multiply(world, scene.local[scene.at(track.joint, t)]);
+		return multiply(world, pair.local[pair.at(track.joint, t)]);
 	world = multiply(world, load_quat(track.base));
 	for (int32_t c = 0; c < track.channels; ++c)
-		world = multiply(world, hinge_turn(track, c, true_channel(track, scene, c, t)));
+		world = multiply(world, hinge_turn(track, c, true_channel(track, pair, c, t)));
 	return world;
 }
 
-Vec3 turn_above(const Plan& plan, const Scene& scene, int32_t joint, int32_t t)
+Vec3 turn_above(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t)
 {
 	int32_t parent = plan.skeleton->parents[joint];
-	return parent < 0 ? Vec3{0, 0, 0}
-					  : turn_between(scene.rotation[scene.at(parent, t)],
-									 scene.decoded_rotation[scene.at(parent, t)]);
+	return parent < 0
+			   ? Vec3{0, 0, 0}
+			   : turn_between(pair.rotation[pair.at(parent, t)], pair.decoded_rotation[pair.at(parent, t)]);
 }
 
-Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
-				 const Scene& scene, int32_t t, bool compensate, const Leeway& leeway)
+TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
+							const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway)
 {
-	Aim aim;
+	TrackTarget aim;
 	if (track.kind == HINGE_TRACK)
-		return aim_hinge(plan, track, scene, t, compensate, leeway);
-	Quat above = parent_rotation(plan, scene, track.joint, t);
-	bool looks = leeway.inertia > 0 || leeway.max_angle > 0 || scene.first_hinged;
-	Quat faithful = looks ? faithful_world(plan, track, scene, t) : scene.rotation[scene.at(track.joint, t)];
+		return target_hinge(plan, track, pair, t, compensate, leeway);
+	Quat above = parent_rotation(plan, pair, track.joint, t);
+	bool looks = leeway.inertia > 0 || leeway.max_angle > 0 || pair.first_hinged;
+	Quat faithful = looks ? faithful_world(plan, track, pair, t) : pair.rotation[pair.at(track.joint, t)];
 	bool bounds_local = leeway.max_angle > 0 && !(leeway.world_angle > 0);
-	aim.world = !compensate ? bounds_local ? faithful : scene.rotation[scene.at(track.joint, t)]
-				: scene.first_hinged && scene.first_hinged[track.joint] >= 0
-					? above_hinges(scene, track.joint, t, faithful, scene.turn_price[t])
-					: compensated(rig, scene, track.joint, t, faithful, leeway.inertia);
+	aim.world = !compensate ? bounds_local ? faithful : pair.rotation[pair.at(track.joint, t)]
+				: pair.first_hinged && pair.first_hinged[track.joint] >= 0
+					? above_hinges(pair, track.joint, t, faithful, pair.turn_price[t])
+					: compensated(rig, pair, track.joint, t, faithful, leeway.inertia);
 	if (leeway.world_angle > 0 && compensate)
-		aim.world = near(scene.rotation[scene.at(track.joint, t)], aim.world, LEEWAY * leeway.world_angle);
+		aim.world =
+			near(pair.rotation[pair.at(track.joint, t)], aim.world, leeway.share * leeway.world_angle);
 	else if (leeway.max_angle > 0 && compensate)
-		aim.world = near(faithful, aim.world, LEEWAY * leeway.max_angle);
+		aim.world = near(faithful, aim.world, leeway.share * leeway.max_angle);
 	if (track.clamped_hinges)
 	{
 		Quat local = multiply(conjugate(above), aim.world);
@@ -275,7 +270,7 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	}
 	if (track.kind == QUATERNION_TRACK)
 	{
-		Quat q = multiply(conjugate(above), aim.world), like = scene.local[scene.at(track.joint, t)];
+		Quat q = multiply(conjugate(above), aim.world), like = pair.local[pair.at(track.joint, t)];
 		if (q.x * like.x + q.y * like.y + q.z * like.z + q.w * like.w < 0)
 			q = {-q.x, -q.y, -q.z, -q.w};
 		double unit = track.axes[0], scale = 2 * unit;
@@ -293,6 +288,7 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 	const double* w = inverse_axes;
 	double jacobian[9];
 	right_jacobian(v, jacobian);
+	const MatrixOf<double> world = as_matrix(aim.world);
 	for (int c = 0; c < 3; ++c)
 	{
 		const double* a = track.axes + 3 * c;
@@ -300,34 +296,35 @@ Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const dou
 		Vec3 turn = {jacobian[0] * a[0] + jacobian[1] * a[1] + jacobian[2] * a[2],
 					 jacobian[3] * a[0] + jacobian[4] * a[1] + jacobian[5] * a[2],
 					 jacobian[6] * a[0] + jacobian[7] * a[1] + jacobian[8] * a[2]};
-		aim.turn[c] = rotate(aim.world, turn);
+		aim.turn[c] = rotate(world, turn);
 	}
 	return aim;
 }
 
-Vec3 placed(const Plan& plan, const Scene& scene, int32_t joint, int32_t t, Vec3 local)
+Vec3 placed(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t, Vec3 local)
 {
 	int32_t parent = plan.skeleton->parents[joint];
 	if (parent < 0)
 		return local;
-	return scene.decoded_position[scene.at(parent, t)] +
-		   rotate(scene.decoded_rotation[scene.at(parent, t)], local);
+	return pair.decoded_position[pair.at(parent, t)] +
+		   rotate(pair.decoded_rotation[pair.at(parent, t)], local);
 }
 
-Vec3 shift_of(const Plan& plan, const Track& track, const Scene& scene, int32_t t, int32_t channel)
+Vec3 shift_of(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, int32_t channel)
 {
-	return rotate(parent_rotation(plan, scene, track.joint, t), load_vec(track.axes + 3 * channel));
+	return rotate(parent_rotation(plan, pair, track.joint, t), load_vec(track.axes + 3 * channel));
 }
 
-void aim_position(const Plan& plan, const Track& track, const Scene& scene, int32_t t, double* channels)
+void target_position(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
+					 double* channels)
 {
 	if (track.hinge >= 0)
-		return aim_slider(plan, track, scene, t, channels);
+		return target_slider(plan, track, pair, t, channels);
 	int32_t parent = plan.skeleton->parents[track.joint];
-	Vec3 place = scene.position[scene.at(track.joint, t)];
+	Vec3 place = pair.position[pair.at(track.joint, t)];
 	if (parent >= 0)
-		place = rotate(conjugate(scene.decoded_rotation[scene.at(parent, t)]),
-					   place - scene.decoded_position[scene.at(parent, t)]);
+		place = rotate(conjugate(pair.decoded_rotation[pair.at(parent, t)]),
+					   place - pair.decoded_position[pair.at(parent, t)]);
 	if (track.clamped_hinges)
 		clamp_places(*track.own, track.clamped_hinges, 1, &place);
 	channels[0] = (place.x - track.base[0]) / track.axes[0];

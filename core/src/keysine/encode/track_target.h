@@ -8,7 +8,7 @@ namespace keysine
 {
 
 // Source and decoded motion of `count` frames, joint by joint: positions and world rotations (J, count).
-struct Scene
+struct MotionPair
 {
 	int32_t count;
 	Vec3 *position, *decoded_position;
@@ -38,7 +38,7 @@ struct Scene
 };
 
 // Target of a rotation track in one frame, and how its points depend on it.
-struct Aim
+struct TrackTarget
 {
 	double channels[4]; // what to code
 	Quat world;			// of the joint, at the target
@@ -52,29 +52,32 @@ struct Leeway
 	double inertia;		// square meters that a squared radian stands for, away from the source's own rotation
 	double price;		// the same in squared allowances, where hinges are in play, at first
 	double world_angle; // radians between a joint's rotation in the world and the source's; 0: any
+	double share;		// of max_angle and world_angle, that a target may be turned
+	double max_turn;	// radians that a hinge is turned, where max_angle is 0
 };
 
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.
-Aim aim_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
-				 const Scene& scene, int32_t t, bool compensate, const Leeway& leeway);
+TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
+							const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway);
 
 // A rotation track's joint in the world if its own rotation is the source's, given what was decoded above.
-Quat faithful_world(const Plan& plan, const Track& track, const Scene& scene, int32_t t);
+Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t);
 
 // The turn (world rotation vector) by which one rotation differs from another.
 Vec3 turn_between(Quat from, Quat to);
 
 // The position track's target, in channels.
-void aim_position(const Plan& plan, const Track& track, const Scene& scene, int32_t t, double* channels);
+void target_position(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
+					 double* channels);
 
 // World translation of a unit of a position track's channel.
-Vec3 shift_of(const Plan& plan, const Track& track, const Scene& scene, int32_t t, int32_t channel);
+Vec3 shift_of(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t, int32_t channel);
 
 // The turn by which what was decoded above a joint is off.
-Vec3 turn_above(const Plan& plan, const Scene& scene, int32_t joint, int32_t t);
+Vec3 turn_above(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t);
 
 // Decoded position of a joint from its parent's and a local translation.
-Vec3 placed(const Plan& plan, const Scene& scene, int32_t joint, int32_t t, Vec3 local);
+Vec3 placed(const Plan& plan, const MotionPair& pair, int32_t joint, int32_t t, Vec3 local);
 
 // The inverse of a 3x3 matrix whose columns follow one another.
 void inverse(const double* m, double* out);

@@ -82,7 +82,8 @@ size_t mocpack_keysine_encoder_size(const mocpack_KeysineJob* job)
 {
 	size_t joints = job->skeleton->joint_count;
 	return sizeof(mocpack_KeysineEncoder) + plan_size(joints) + joints * 21 * sizeof(double) +
-		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * 16 + job->group_count + 12 * 64;
+		   rig_point_limit(*job->skeleton) * sizeof(Point) + joints * (16 + sizeof(Moments)) +
+		   job->group_count + 13 * 64;
 }
 
 mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, void* memory)
@@ -91,6 +92,9 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	mocpack_KeysineEncoder* e = arena.allocate<mocpack_KeysineEncoder>(1);
 	std::memset(static_cast<void*>(e), 0, sizeof(*e));
 	e->job = *job;
+	e->constants = Constants();
+	if (job->constants)
+		std::memcpy(static_cast<void*>(&e->constants), job->constants, sizeof e->constants);
 	e->grouping = {job->frame_count, job->group_count, job->first_frame_alone};
 	if (!e->grouping.valid())
 		return nullptr;
@@ -108,10 +112,13 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	for (size_t t = 0; t < e->plan.track_count; ++t)
 		e->hinged = e->hinged || e->plan.tracks[t].hinge >= 0 || e->plan.tracks[t].clamped_hinges;
 	double most = job->settings.max_angle, inertia = job->settings.turn_price * SHELL * SHELL;
-	e->leeway = {most, inertia,
+	e->leeway = {most,
+				 inertia,
 				 inertia / (job->settings.bound * job->settings.bound) +
 					 (most > 0 ? job->settings.angle_price / (most * most) : 0.0),
-				 job->settings.world_angle};
+				 job->settings.world_angle,
+				 e->constants.angle_leeway,
+				 e->constants.max_hinge_turn};
 	e->usable_splits = arena.allocate<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->grouping.longest_group() > size_t(MAX_BLOCK_FRAMES) << e->least_splits)

@@ -1,5 +1,5 @@
 // A payload that the encoder has just written, decoded by the format's own decoder and measured.
-#include "keysine/encode/own_payload.h"
+#include "keysine/encode/written_payload.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ bool are_near(const Buffer<double>& translations)
 
 } // namespace
 
-bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
+bool WrittenPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 {
 	const size_t joints = task->skeleton.joint_count, frames = task->motion.frames;
 	bytes_ = bytes;
@@ -54,17 +54,17 @@ bool OwnPayload::open(EncodeTask* task, const uint8_t* bytes, size_t size)
 	return decode_keys(task, layout_.layer_count);
 }
 
-Bytes OwnPayload::part(size_t part) const
+Bytes WrittenPayload::part(size_t part) const
 {
 	return {const_cast<uint8_t*>(bytes_) + offsets_[part], size_t(layout_.sizes[part])};
 }
 
-Bytes OwnPayload::group(size_t group) const
+Bytes WrittenPayload::group(size_t group) const
 {
 	return part(layout_.segment_count + group);
 }
 
-bool OwnPayload::decode_keys(EncodeTask* task, size_t layers)
+bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
 {
 	if (key_layers_ == layers)
 		return true;
@@ -99,7 +99,7 @@ bool OwnPayload::decode_keys(EncodeTask* task, size_t layers)
 	return !task->stopped();
 }
 
-bool OwnPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
+bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
 						DecodedMotion* motion)
 {
 	if (!decode_keys(task, layers ? layers : layout_.layer_count))

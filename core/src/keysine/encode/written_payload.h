@@ -16,7 +16,7 @@ struct DecodedMotion
 	Buffer<double> rotations, translations;
 };
 
-class OwnPayload
+class WrittenPayload
 {
   public:
 	// Reads the head and the keys. The bytes must outlive this; groups may be missing.

@@ -11,15 +11,7 @@ using namespace mocpack::keysine;
 namespace
 {
 
-const int ALL_WEIGHTS = 3; // tries from which on all are made
-const double NEAR_BEST = 1.005;
-// Roundings that are tried besides, where all is; where there are hinges, the first few always.
-const float OTHER_ROUNDINGS[] = {-0.1f, 0.1f, -0.2f, -0.05f, 0.05f, -0.15f};
-// Other shares of what may remain above hinges, and prices of taking it back.
-const HingeWay OTHER_HINGE_WAYS[] = {{1, 0.3}, {1, 3}, {1.5, 0.3}, {1.5, 1}, {0.7, 1}, {2.2, 1}};
-const int FEW_HINGE_WAYS = 2; // of all efforts but the longest, the first few: other prices save most
 const int MOST_KEPT_WAYS = 2; // for a block with hinges, from which its limbs are chosen
-const int FEW_ROUNDINGS = 2;  // of all efforts but the longest, the first few
 
 // A way to search a whole block, and what it cost.
 struct KeptWay
@@ -40,7 +32,7 @@ class GroupCoder
 		spare_ = arena->allocate<uint8_t>(group_bytes(*encoder));
 		kept_ = block_.lay_out_kept(arena), kept_limb_ = block_.lay_out_kept(arena);
 		for (KeptWay& kept : kept_ways_)
-			kept = {{0, 0, {1, 1}}, Race::NOTHING, block_.lay_out_hinges(arena)};
+			kept = {{0, 0, {1, 1}}, BitBudget::NOTHING, block_.lay_out_hinges(arena)};
 		spans_ = arena->allocate<Span>(plan_.skeleton->joint_count);
 		branches_ = arena->allocate<int32_t>(plan_.skeleton->joint_count);
 		spent_ = arena->allocate<double>(2 * plan_.track_count);
@@ -53,13 +45,13 @@ class GroupCoder
 		group_ = group, all_keys_ = keys, dst_ = dst, dst_size_ = dst_size;
 		length_of_group_ = e_.grouping.length(group);
 		least_ = e_.least_splits, most_ = e_.usable_splits[group];
-		while (most_ > least_ && size_t(4) << most_ > length_of_group_)
+		while (most_ > least_ && size_t(e_.constants.min_block_frames) << most_ > length_of_group_)
 			--most_;
 		best_cost_ = 1e300, best_size_ = 0;
 		span_count_ = find_spans(plan_, spans_, branches_);
 		block_.set_spans(spans_, span_count_);
 		const mocpack_KeysineSettings& s = e_.job.settings;
-		const bool tries_all = s.exhaustive && s.weight_tries >= ALL_WEIGHTS && s.excess_penalty > 0;
+		const bool tries_all = s.exhaustive && s.thorough && s.excess_penalty > 0;
 		if (tries_all)
 			find_all();
 		else
@@ -112,7 +104,7 @@ class GroupCoder
 	bool by_limb() const
 	{
 		const mocpack_KeysineSettings& s = e_.job.settings;
-		return e_.hinged && s.weight_tries && s.weight_tries < ALL_WEIGHTS && s.excess_penalty > 0;
+		return e_.hinged && s.weight_tries && !s.thorough && s.excess_penalty > 0;
 	}
 
 	// Every number of blocks; then with those that come near the smallest, every block in several ways.
@@ -121,7 +113,7 @@ class GroupCoder
 		double costs[MAX_SPLITS + 1];
 		for (int splits = least_; splits <= most_; ++splits)
 			attempt(splits, 0), costs[splits] = cost_;
-		double near = NEAR_BEST * best_cost_;
+		double near = e_.constants.near_best * best_cost_;
 		for (int splits = least_; splits <= most_; ++splits)
 			if (costs[splits] <= near)
 				attempt_by_block(splits);
@@ -163,12 +155,12 @@ class GroupCoder
 	{
 		if (!begin_attempt(splits))
 			return false;
-		Race race(plan_, symbols_, spent_);
-		block_.set_race(&race);
+		BitBudget budget(e_.constants, plan_, symbols_, spent_);
+		block_.set_budget(&budget);
 		bool found = true;
 		for (int32_t b = 0; b < symbols_.shape.blocks && found; ++b)
-			found = best_block(b, race);
-		block_.set_race(nullptr);
+			found = best_block(b, budget);
+		block_.set_budget(nullptr);
 		block_.set_way({0, 0, {1, 1}});
 		return found && finish_attempt();
 	}
@@ -191,9 +183,9 @@ class GroupCoder
 	}
 
 	// Finds the cheapest way to write a block: first the penalty, then the rounding. False if there is none.
-	bool best_block(int32_t b, Race& race)
+	bool best_block(int32_t b, BitBudget& budget)
 	{
-		double least = Race::NOTHING, errors = block_.errors(), least_errors = 0;
+		double least = BitBudget::NOTHING, errors = block_.errors(), least_errors = 0;
 		const Span whole = whole_span(plan_);
 		auto cheaper = [&](const Way& way)
 		{
@@ -202,33 +194,33 @@ class GroupCoder
 			block_.set_way(way);
 			block_.set_errors(errors);
 			// where hinges strain, a block is begun again, and none falls behind
-			race.begin(b, e_.hinged ? Race::NOTHING : least);
+			budget.begin(b, e_.hinged ? BitBudget::NOTHING : least);
 			bool found = block_.code(size_t(b));
-			race.end();
+			budget.end();
 			if (!found)
 				return false;
-			double cost = race.bits_of(whole, b) + block_.errors() - errors;
+			double cost = budget.bits_of(whole, b) + block_.errors() - errors;
 			keep_way(way, cost);
 			if (cost >= least)
 				return false;
 			least = cost, least_errors = block_.errors();
-			race.keep();
+			budget.keep();
 			block_.put_aside(kept_, whole, true);
 			return true;
 		};
 		for (KeptWay& kept : kept_ways_)
-			kept.cost = Race::NOTHING;
+			kept.cost = BitBudget::NOTHING;
 		if (!by_limb() || !cheaper(Way{0, 0, {1, 1}}))
 			best_way(cheaper);
 		block_.set_errors(least_errors);
-		if (least >= Race::NOTHING)
+		if (least >= BitBudget::NOTHING)
 			return false;
 		const bool limbs = e_.job.settings.excess_penalty > 0 && (span_count_ > 1 || spans_[0].limb);
 		for (const KeptWay& kept : kept_ways_)
 		{
-			if (!limbs || kept.cost >= Race::NOTHING)
+			if (!limbs || kept.cost >= BitBudget::NOTHING)
 				continue;
-			double cost = limb_by_limb(b, kept, race);
+			double cost = limb_by_limb(b, kept, budget);
 			if (cost >= least)
 				continue;
 			least = cost;
@@ -265,19 +257,21 @@ class GroupCoder
 					break;
 				best.doublings = side * k;
 			}
-		try_others(cheaper, &best, e_.hinged && most >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+		try_others(cheaper, &best);
 	}
 
 	// Other shares and prices of what hinges take back, then roundings, then penalties.
-	template <typename Try> void try_others(Try cheaper, Way* best, int few) const
+	template <typename Try> void try_others(Try cheaper, Way* best) const
 	{
-		int ways = by_limb() ? FEW_HINGE_WAYS : 100;
-		for (const HingeWay& hinges : OTHER_HINGE_WAYS)
-			if (e_.hinged && ways-- > 0 && cheaper(Way{best->doublings, best->rounding, hinges}))
+		const double price = e_.constants.hinge_price_ratio, slack = e_.constants.hinge_slack_ratio;
+		const HingeWay ways[] = {{1, 1 / price}, {1, price}, {slack, 1}, {1 / slack, 1}};
+		int left = !e_.hinged ? 0 : by_limb() ? 2 : 4; // other prices save most
+		for (const HingeWay& hinges : ways)
+			if (left-- > 0 && cheaper(Way{best->doublings, best->rounding, hinges}))
 				best->hinges = hinges;
-		int tried = 0;
-		for (float rounding : OTHER_ROUNDINGS)
-			if (tried++ < few && cheaper(Way{best->doublings, rounding, best->hinges}))
+		const float change = float(e_.constants.rounding_change);
+		for (float rounding : {-change, change})
+			if (cheaper(Way{best->doublings, rounding, best->hinges}))
 				best->rounding = rounding;
 		const int doublings = best->doublings;
 		for (int k = -1; k <= 1; k += 2)
@@ -287,62 +281,61 @@ class GroupCoder
 
 	// Limbs depend on nothing but what is above them and what predicts them: of each the cheapest of several
 	// ways, where all else is as in a way for the whole block. Returns the bits.
-	double limb_by_limb(int32_t b, const KeptWay& kept, Race& race)
+	double limb_by_limb(int32_t b, const KeptWay& kept, BitBudget& budget)
 	{
 		double total = 0;
 		for (size_t i = 0; i < span_count_; ++i)
 		{
 			// later limbs may be predicted from earlier ones, which have changed since
 			if (!block_.code_span(spans_[i], kept.way, &kept.hinges))
-				return Race::NOTHING;
-			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, race)
-														  : race.bits_of(spans_[i], b);
+				return BitBudget::NOTHING;
+			total += spans_[i].limb && !spans_[i].empty() ? best_limb(spans_[i], b, kept, budget)
+														  : budget.bits_of(spans_[i], b);
 		}
 		return total;
 	}
 
 	// Finds the cheapest way for a limb that stands as in the way for the whole block. Then, unless limbs are
 	// searched once, leaves the upper half as it is and searches the lower half, and so on. Returns the bits.
-	double best_limb(Span span, int32_t b, const KeptWay& kept, Race& race)
+	double best_limb(Span span, int32_t b, const KeptWay& kept, BitBudget& budget)
 	{
 		double total = 0;
 		Way way = kept.way;
 		for (;;)
 		{
-			double least = race.bits_of(span, b);
-			race.keep();
+			double least = budget.bits_of(span, b);
+			budget.keep();
 			block_.put_aside(kept_limb_, span, true);
 			auto cheaper = [&](const Way& other)
 			{
 				if (is_stopped(e_))
 					return false;
-				race.begin(b, least);
+				budget.begin(b, least);
 				bool found = block_.code_span(span, other);
-				race.end();
+				budget.end();
 				if (!found)
 					return false;
-				double cost = race.bits_of(span, b);
+				double cost = budget.bits_of(span, b);
 				if (cost >= least)
 					return false;
 				least = cost;
-				race.keep();
+				budget.keep();
 				block_.put_aside(kept_limb_, span, true);
 				return true;
 			};
-			try_others(cheaper, &way,
-					   e_.hinged && e_.job.settings.weight_tries >= ALL_WEIGHTS ? 100 : FEW_ROUNDINGS);
+			try_others(cheaper, &way);
 			block_.put_aside(kept_limb_, span, false);
 			Span upper = upper_half(plan_, span);
 			if (upper.empty() || by_limb())
 				return total + least;
-			total += race.bits_of(upper, b);
+			total += budget.bits_of(upper, b);
 			span.first_joint = upper.end_joint, span.first_track = upper.end_track;
 		}
 	}
 
 	bool begin_attempt(int splits)
 	{
-		cost_ = Race::NOTHING;
+		cost_ = BitBudget::NOTHING;
 		return block_.begin(group_, all_keys_, splits);
 	}
 
@@ -357,7 +350,7 @@ class GroupCoder
 	Span* spans_;
 	int32_t* branches_; // (J)
 	size_t span_count_ = 0;
-	double* spent_; // (2, tracks) of a race
+	double* spent_; // (2, tracks) of a budget
 	// of the present group
 	size_t group_ = 0, length_of_group_ = 0, dst_size_ = 0, best_size_ = 0;
 	const int32_t* all_keys_ = nullptr;

@@ -1,5 +1,6 @@
-// Tries to write a block, counted track by track, so that one that falls behind the cheapest ends early.
+// Counts the bits of a try track by track and ends it early once it needs many more than the cheapest one.
 #pragma once
+#include <algorithm>
 #include <cstring>
 
 #include "keysine/decode/head.h"
@@ -38,12 +39,13 @@ class BitCounter
 	double total = 0;
 };
 
-class Race
+class BitBudget
 {
   public:
 	// spent: (2, tracks) bits up to each, of the cheapest try and as they were counted last
-	Race(const Plan& plan, const GroupSymbols& symbols, double* spent)
-		: symbols_(counter_, plan, symbols.shape, symbols.rows), spent_(spent), tracks_(plan.track_count)
+	BitBudget(const Constants& constants, const Plan& plan, const GroupSymbols& symbols, double* spent)
+		: c_(constants), symbols_(counter_, plan, symbols.shape, symbols.rows), spent_(spent),
+		  tracks_(plan.track_count)
 	{
 	}
 
@@ -79,15 +81,13 @@ class Race
 		if (to_beat_ >= NOTHING)
 			return false;
 		symbols_.block(int32_t(t), b_);
-		double most = BEHIND * to_beat_ > LEAST_BEHIND ? BEHIND * to_beat_ : LEAST_BEHIND;
-		return counter_.total > spent_[t] + most;
+		return counter_.total > spent_[t] + std::max(c_.behind_share * to_beat_, c_.behind_bits);
 	}
 
 	static constexpr double NOTHING = 1e300; // to beat
 
   private:
-	static constexpr double BEHIND = 0.03, LEAST_BEHIND = 16; // of the bits to beat; bits
-
+	const Constants& c_;
 	BitCounter counter_;
 	CoefficientSymbols<BitCounter> symbols_;
 	double* spent_;
