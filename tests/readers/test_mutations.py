@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -130,18 +131,17 @@ def read_clips(data):
 
 def read_archive(data):
     """Return the kind of the trailer, and of each clip."""
-    places = []
+    indexes = []
     source = open_source(data)
-    kinds = [
-        kind_of(lambda: places.extend(place for _, place in read_trailer(source).index.places()))
-    ]
-    for place in places:
-        kinds.append("unsupported" if place.file else kind_of(lambda p=place: read_clip(source, p)))
+    kinds = [kind_of(lambda: indexes.append(read_trailer(source).index))]
+    for index in indexes:
+        for n, file in enumerate(index.columns[:, 1]):
+            kinds.append("unsupported" if file else kind_of(partial(read_entry, source, index, n)))
     return " ".join(kinds)
 
 
-def read_clip(source, place):
-    clip = ClipSource(source, place)
+def read_entry(source, index, number):
+    clip = ClipSource(source, index.place(number))
     mocpack.decode(clip.read(0, clip.size))
 
 

@@ -1,7 +1,7 @@
 """Add a clip to a glTF file as an animation; meshes, materials and everything else stay.
 
 Joints are matched to the nodes that they came from, or else to nodes of the same name. An animation
-with the clip's name is replaced; its arrays stay, because any extension may refer to them.
+with the clip's name is replaced and its data removed; others stay.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import base64
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import FormatError, UsageError
-from mocpack.io import glb, gltf, gltf_build, gltf_file
+from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.io import glb, gltf, gltf_build, gltf_file, meshopt
 from mocpack.io.gltf_build import Buffer
 from mocpack.io.gltf_file import Document, Object
 from mocpack.take_data import Track
@@ -29,6 +30,14 @@ IMAGE_TYPES = {
     ".webp": "image/webp",
 }
 CHECKED_LISTS = ("accessors", "animations", "bufferViews", "images", "meshes", "nodes", "skins")
+# Extensions that refer to views or accessors in places that this module does not know.
+UNSUPPORTED_EXTENSIONS = (
+    "EXT_structural_metadata",
+    "EXT_mesh_features",
+    "EXT_instance_features",
+    "MPEG_",
+    "AGI_",
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,9 @@ def write(
     name = str(clip.metadata.get("animation") or "motion")
     known = gltf.list_animations(document)
     others = [a for a, own in zip(document.items("animations"), known, strict=True) if own != name]
+    root["animations"] = others
+    if name in known:
+        root, body = _drop_unused(root, body)
     counts = {"view_count": len(root.get("bufferViews", []))}
     buffer = Buffer(body, accessor_count=len(root.get("accessors", [])), **counts)
     animation = _build_animation(clip, document, found, buffer)
@@ -216,3 +228,80 @@ def _inline_files(document: Document) -> tuple[Object, bytes]:
     root |= {"buffers": buffers} if buffers else {}
     root |= {"images": images} if images else {}
     return root, body
+
+
+def _drop_unused(root: Object, body: bytes) -> tuple[Object, bytes]:
+    """Remove arrays that only a replaced animation used, and their bytes."""
+    if any(
+        e.startswith(UNSUPPORTED_EXTENSIONS)
+        for e in root.get("extensionsUsed", [])
+        if isinstance(e, str)
+    ):
+        return root, body
+    try:
+        return _compact(root, body)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise CorruptionError(
+            f"the document refers to arrays that do not exist or have another form: {error}"[:200]
+        ) from error
+
+
+def _compact(root: Object, body: bytes) -> tuple[Object, bytes]:
+    root = {**root, "accessors": [dict(a) for a in root.get("accessors", [])]}
+    used = sorted({holder[key] for holder, key in _find_accessor_uses(root)})
+    moved = {old: new for new, old in enumerate(used)}
+    for holder, key in _find_accessor_uses(root):
+        holder[key] = moved[holder[key]]
+    root["accessors"] = [root["accessors"][old] for old in used]
+    used = sorted({holder[key] for holder, key in _find_view_uses(root)})
+    moved = {old: new for new, old in enumerate(used)}
+    for holder, key in _find_view_uses(root):
+        holder[key] = moved[holder[key]]
+    views = [root["bufferViews"][old] for old in used]
+    compacted = bytearray()
+    for place in (p for view in views for p in _find_byte_ranges(view)):
+        start, size = place.get("byteOffset", 0), place["byteLength"]
+        compacted += bytes(-len(compacted) % 8)
+        place["byteOffset"] = len(compacted)
+        compacted += body[start : start + size]
+    root["bufferViews"] = views
+    return root, bytes(compacted)
+
+
+def _find_accessor_uses(root: Object) -> Iterator[tuple[Any, Any]]:
+    """Yield (holder, key) for everything that refers to an accessor."""
+    for mesh in root.get("meshes", []):
+        for primitive in mesh.get("primitives", []):
+            for attributes in [primitive.get("attributes", {}), *primitive.get("targets", [])]:
+                yield from ((attributes, name) for name in attributes)
+            if "indices" in primitive:
+                yield primitive, "indices"
+    for skin in root.get("skins", []):
+        if "inverseBindMatrices" in skin:
+            yield skin, "inverseBindMatrices"
+    for animation in root.get("animations", []):
+        for sampler in animation.get("samplers", []):
+            yield from ((sampler, name) for name in ("input", "output") if name in sampler)
+    for node in root.get("nodes", []):
+        instances = node.get("extensions", {}).get("EXT_mesh_gpu_instancing", {})
+        yield from ((instances["attributes"], name) for name in instances.get("attributes", {}))
+
+
+def _find_view_uses(root: Object) -> Iterator[tuple[Any, Any]]:
+    """Yield (holder, key) for everything that refers to a buffer view."""
+    holders = [*root.get("accessors", []), *root.get("images", [])]
+    for accessor in root.get("accessors", []):
+        sparse = accessor.get("sparse", {})
+        holders += [sparse[part] for part in ("indices", "values") if part in sparse]
+    for mesh in root.get("meshes", []):
+        for primitive in mesh.get("primitives", []):
+            packed = primitive.get("extensions", {})
+            holders += [e for e in packed.values() if isinstance(e, dict)]
+    yield from ((holder, "bufferView") for holder in holders if "bufferView" in holder)
+
+
+def _find_byte_ranges(view: Object) -> Iterator[Object]:
+    """Yield the objects that locate a view's bytes in the first buffer."""
+    extensions = view.get("extensions", {})
+    packed = [extensions[e] for e in meshopt.EXTENSIONS if e in extensions]
+    yield from (place for place in [view, *packed] if place.get("buffer") == 0)
