@@ -99,8 +99,8 @@ bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
 	return !task->stopped();
 }
 
-bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers, const uint8_t* shifts,
-						DecodedMotion* motion)
+bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t layers,
+							const uint8_t* shifts, DecodedMotion* motion)
 {
 	if (!decode_keys(task, layers ? layers : layout_.layer_count))
 		return false;
