@@ -13,8 +13,8 @@ namespace
 {
 
 const char* const NAMES[JOINTS] = {"Hips", "Arm", "Hand", "LeftFoot"};
-const mocpack_KeysineTarget PLAIN = {0.005, 0, 0, 0,  MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_AUTO,
-									 1.0,	0, 1, 8.0};
+const mocpack_KeysineTarget PLAIN = {0.005, 0, 0, 0, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_AUTO,
+									 1.0,	0, 1};
 
 // Stops the encoder when it has been asked so often.
 struct Stopper
