@@ -63,7 +63,7 @@ struct Archive
 			put_sized(&body, index.names[n]);
 			put_varint(&body, 0); // kind
 			put_varint(&body, 1);
-			body.resize(body.size() + 8); // readers do not look at the identifier of the base
+			body.resize(body.size() + 4); // readers do not look at the identifier of the base
 			put_varint(&body, base_offset);
 			put_bytes(&body, kept.data(), kept.size());
 			put_chunk(&front, "CLIP", body);
