@@ -10,6 +10,7 @@ export type {
   Motion,
   OpenOptions,
   Preview,
+  RefinedFrames,
   Skeleton,
   TakeData,
   Track,

@@ -30,7 +30,7 @@ def load_server():
 
 @contextlib.contextmanager
 def serving(motion):
-    server = load_server().open_server(motion)
+    server = load_server().Server(motion)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
