@@ -133,10 +133,9 @@ describe("a file with layers over a slow connection", { skip: noFiles }, () => {
       server.ranges = [];
       server.allow(Infinity);
       assert.deepEqual(await motion.frames(0, count), all);
-      assert.deepEqual(
-        server.ranges.map(([start]) => start),
-        [hasRanges ? ends[0] + 10 : 0],
-      );
+      const [[start]] = server.ranges;
+      assert.equal(server.ranges.length, 1);
+      assert.ok(hasRanges ? start >= ends[0] : start === 0, `continues at ${start}`);
       motion.close();
     }
   });
@@ -189,7 +188,10 @@ describe("a file with layers over a slow connection", { skip: noFiles }, () => {
       await clip.stream.ready(0.25);
       const next = (type) =>
         new Promise((done) => clip.stream.addEventListener(type, done, { once: true }));
-      return { motion, clip, events, turns, next };
+      const loaded = async (layers) => {
+        while ((await next("loaded")).layers < layers);
+      };
+      return { motion, clip, events, turns, next, loaded };
     }
 
     async function close(found, frames) {
@@ -227,7 +229,7 @@ describe("a file with layers over a slow connection", { skip: noFiles }, () => {
     });
 
     it("keeps the coarse pose and reports an error if the connection breaks", async () => {
-      const { motion, clip, turns, next } = await shown();
+      const { motion, clip, turns, next, loaded } = await shown();
       const before = turns();
       const failed = next("error");
       server.allow(ends[0] + 10, { broken: true });
@@ -235,7 +237,7 @@ describe("a file with layers over a slow connection", { skip: noFiles }, () => {
       assert.deepEqual(turns(), before);
       assert.equal(clip.stream.layers, 1);
       assert.equal(clip.stream.stalled, false);
-      const final = next("loaded");
+      const final = loaded(3);
       server.allow(Infinity);
       await clip.stream.ready(0.25); // retries at once
       await final;

@@ -168,8 +168,8 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     this.failures.delete(number);
     const arrival = new Promise<void>((arrived) => {
       void this.load(number, arrived)
+        .finally(() => this.pending.delete(number)) // listeners of `error` may request it again
         .catch((error: unknown) => this.fail(number, error))
-        .finally(() => this.pending.delete(number))
         .finally(arrived);
     });
     this.pending.set(number, arrival);
