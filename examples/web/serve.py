@@ -101,7 +101,7 @@ def main() -> None:
 
 
 def encode_jump() -> bytes:
-    return mocpack.encode(mocpack.read(samples.JUMP), "keysine:layers=4", max_error="2mm")
+    return mocpack.encode(mocpack.read(samples.JUMP), "keysine:layers=8", max_error="2mm")
 
 
 if __name__ == "__main__":
