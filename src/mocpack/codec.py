@@ -103,7 +103,6 @@ class Codec(ABC):
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
-    oldest_bitstream: ClassVar[int] = 1  # earlier ones were never released
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Kinds of clips that it encodes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()

@@ -432,11 +432,6 @@ def _codec_class(reader: Reader) -> type[Codec]:
     """Return the codec class of a file; raise if it cannot read the file's version."""
     cls = codec_class(reader.codec_id)
     check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
-    if reader.bitstream_version < cls.oldest_bitstream:
-        raise UnsupportedVersionError(
-            f"{reader.codec_id} bitstream version must be {cls.oldest_bitstream} to "
-            f"{cls.bitstream_version}, got {reader.bitstream_version}, which was never released"
-        )
     if reader.header.kind not in cls.kinds:
         raise CorruptionError(
             f"codec {reader.codec_id} cannot hold {reader.header.kind} clips (file is corrupt)"

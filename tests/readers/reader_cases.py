@@ -80,7 +80,7 @@ def head(**given):
     own = {
         "kind": read.u8(),
         "frames": read.varint(),
-        "time": read.f64(),
+        "time": short_number(read),
         "codec": read.sized(),
         "bitstream": read.varint(),
         "params": read.sized(),
@@ -90,10 +90,21 @@ def head(**given):
     return changed(b"HEAD", lambda _: head_body(**(own | given)))
 
 
+def short_number(read):
+    form = read.u8()
+    if form == 255:
+        return read.f64()
+    if form > 31:
+        return 1 / (form - 31)
+    whole, power = read.signed(), 10 ** (form % 16)
+    return whole / power if form < 16 else power / whole
+
+
 def head_body(kind, frames, time, codec, bitstream, params, flags, rest):
     out = FieldWriter()
     out.u8(kind)
     out.varint(frames)
+    out.u8(255)
     out.f64(time)
     out.sized(codec)
     out.varint(bitstream)
@@ -286,6 +297,32 @@ def scale_cases():
     for size in (0, 1, 3, len(body) - 1):
         yield Case(f"scales cut after {size} bytes", with_scales(body=body[:size]), "truncated")
     yield Case("two chunks of scales", built([*chunks(with_scales())[:-1] * 2]), "corrupt")
+
+
+def rest_cases():
+    """Yield files whose REST chunk is hostile: one rotation, or the fields of several."""
+    skeleton = mocpack.Skeleton(("root",), (-1,), np.zeros((1, 3)), rest=np.eye(4)[:1])
+    turns = np.tile([0.0, 0.0, 0.0, 1.0], (4, 1, 1))
+    file = packed(mocpack.Clip.build(skeleton, turns, np.zeros((4, 1, 3))))
+
+    def rotation(omitted, others, mask=1, more=b""):
+        out = FieldWriter()
+        out.u8(omitted)
+        for value in others:
+            out.signed(value)
+        body = bytes([mask]) + deflate(out.bytes() + more)
+        return changed(b"REST", lambda _: body, file)
+
+    half = 2**30
+    yield Case("a rest rotation", rotation(7, (half, half, half)))
+    yield Case("a rest rotation of three components", rotation(8, (0, 0, 0)), "corrupt")
+    yield Case("a rest rotation longer than 1", rotation(3, (2 * half - 1,) * 3), "corrupt")
+    yield Case("a component of a rest rotation above 1", rotation(3, (2 * half, 0, 0)), "corrupt")
+    yield Case("a huge component of a rest rotation", rotation(3, (2**62, 0, 0)), "corrupt")
+    yield Case("a rest rotation too few", rotation(3, (0, 0)), "truncated")
+    yield Case("a rest rotation too many", rotation(3, (0, 0, 0), more=bytes(2)), "corrupt")
+    yield Case("rest rotations without bytes", changed(b"REST", lambda _: b"\1", file), "truncated")
+    yield Case("no mask of rest rotations", changed(b"REST", lambda _: b"", file), "truncated")
 
 
 @cache
@@ -648,6 +685,7 @@ def all_cases():
     cases = [
         *good_cases(),
         *take_cases(),
+        *rest_cases(),
         *hinge_cases(),
         *raw_cases(),
         *lossless_cases(),

@@ -107,7 +107,7 @@ def read_file(data):
 
 def read_head(read):
     assert read.u8() == 0  # a skeletal clip
-    head = {"frames": read.varint(), "frame_time": read.number("d"), "codec": read.sized().decode()}
+    head = {"frames": read.varint(), "frame_time": read.short(), "codec": read.sized().decode()}
     head["bitstream"] = read.varint()
     head["parameters"] = json.loads(read.sized() or b"{}")
     flags = read.u8()
@@ -194,7 +194,12 @@ def whole_numbers(read, rows, columns):
 def read_rest(read, found):
     has = bits(read.raw(-(-found["joints"] // 8)), found["joints"])
     rest = np.tile([0.0, 0, 0, 1], (found["joints"], 1))
-    rest[has] = numbers(read, sum(has), 4)
+    fields = Bytes(inflated(read.rest()))
+    omitted = list(fields.raw(sum(has)))
+    for joint, which in zip(np.flatnonzero(has), omitted, strict=True):
+        others = [fields.signed() for _ in range(3)]
+        omitted_one = (2**62 - sum(n * n for n in others)) ** 0.5 * (1 if which < 4 else -1)
+        rest[joint] = np.insert(np.array(others, float), which % 4, omitted_one) / 2**31
     return rest
 
 

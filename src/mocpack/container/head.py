@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mocpack.coding.fields import FieldWriter
+from mocpack.container.numbers import pack_short
 from mocpack.json_object import pack_object
 
 KINDS = ("skeleton", "vertices")
@@ -55,7 +56,7 @@ def pack_head(head: Head) -> bytes:
     out = FieldWriter()
     out.u8(KINDS.index(head.kind))
     out.varint(head.frame_count)
-    out.f64(head.frame_time)
+    pack_short(out, head.frame_time)
     out.sized(head.codec_id.encode("ascii"))
     out.varint(head.bitstream_version)
     needed = {k: v for k, v in head.params.items() if k in head.needed}

@@ -65,7 +65,9 @@ class Keysine(Codec):
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
     lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
     angles: ClassVar[tuple[str, ...]] = ("max_angle",)
-    encoder_params: ClassVar[frozenset[str]] = frozenset({"effort", "threads"})
+    encoder_params: ClassVar[frozenset[str]] = frozenset(
+        {"effort", "threads", "max_error", "max_angle"}  # files declare both bounds
+    )
 
     max_error: float = 1e-3
     mean_error: float | None = None
