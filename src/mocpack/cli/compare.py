@@ -12,8 +12,7 @@ from mocpack.cli import files, options
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_error, print_json
-from mocpack.container import Errors
-from mocpack.errors import FormatError
+from mocpack.container import Errors, is_packed
 from mocpack.metrics import compare
 from mocpack.units import format_angle, format_length, to_degrees, to_millimeters
 
@@ -28,7 +27,6 @@ def run(
     ] = None,
     *,
     source_options: SourceOptions,
-    clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     papers: Annotated[
         bool,
@@ -41,8 +39,14 @@ def run(
     Exits with 1 if a .mocp file exceeds the error that it declares.
     """
     reading = source_options.to_arguments(memory_limit=memory_limit)
-    before = files.read_clip(original, frames=frames, **reading)
-    data = files.read_input(packed)
+    (first, inside), (data, clip) = _api.read_versions(
+        [original, packed],
+        reading.pop("clip", None),
+        allow_outside=source_options.allow_outside,
+        read=files.read_input,
+    )
+    before = files.parse_clip(first, original, clip=inside, **reading)
+    before = before if frames is None else files.cut_frames(before, frames)
     after = files.parse_clip(data, packed, clip=clip, **reading)
     comparison = run_with_progress(f"comparing {packed}", lambda: compare(before, after))
     errors = _read_declared(data, clip)
@@ -83,8 +87,7 @@ def _describe_broken_bound(path: str, declared: float, largest: float) -> str:
 
 def _read_declared(data: bytes, clip: str | None) -> Errors:
     """Return the error bounds that a .mocp file declares; other files declare none."""
-    try:
-        with _api.Motion(data, clip=clip) as motion:
-            return motion.errors
-    except FormatError:
+    if not is_packed(data):
         return Errors()
+    with _api.Motion(data, clip=clip) as motion:
+        return motion.errors

@@ -26,6 +26,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError, name_errors
+from mocpack.io.choice import list_names
 from mocpack.presets import body_size
 from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
@@ -56,7 +57,6 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Aim for this file size, like 20kB.")] = None,
     reading: Reading,
-    animation: options.Animation = None,
     find_hinges: options.FindHinges = False,
     frames: options.Frames = None,
     jobs: options.Workers = 1,
@@ -71,7 +71,7 @@ def run(
         inputs, MOTION_EXTENSIONS if reading.robot is None else ROBOT_MOTION_EXTENSIONS
     )
     outputs = output_paths(sources, output, ".mocp")
-    given = reading.to_arguments(clip=animation, frames=frames, find_hinges=find_hinges)
+    given = reading.to_arguments(frames=frames, find_hinges=find_hinges)
     settings = {"spec": spec, "target": target, **given}
     work = [
         Job(source.path, (goal,), settings, force)
@@ -104,11 +104,12 @@ def _compress(
 ) -> dict[str, Any]:
     """Compress one file and return its numbers for the table and ``--json``."""
     files.check_output(goal, force=force, sources=[source])
-    contents = files.read_input(source)
+    name = reading.pop("clip", None)
+    contents, left = files.read_input(source, name)
     allowed = {"allow_outside": reading.get("allow_outside", False)}
-    inside = [] if "clip" in reading else files.list_clips(contents, source, **allowed)
+    inside = [] if name is not None else files.list_clips(contents, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
-    clip = files.parse_clip(contents, source, **reading)
+    clip = files.parse_clip(contents, source, clip=left, **reading)
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
@@ -201,8 +202,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             names = ", ".join(row["full_turns_dropped"])
             notes.append(f"{row['input']}: dropped full turns before the first frame of {names}")
         if row.get("others_inside"):
-            others = ", ".join(row["others_inside"])
-            notes.append(f"{row['input']} also contains {others}; choose with --animation")
+            others = list_names(row["others_inside"])
+            notes.append(f"{row['input']} also contains {others}; choose with --clip")
     table.caption = escape("\n".join(notes))
     table.caption_justify = "left"
     return table

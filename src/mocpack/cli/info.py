@@ -70,10 +70,10 @@ def _choose_table(row: dict[str, Any]) -> Table:
 def _file_facts(
     path: str, clip: str | None, *, allow_outside: bool, energy: EnergyOptions
 ) -> dict[str, Any]:
-    if is_archive_name(path):
+    if _api.is_archive_name(path):
         _reject_energy(path, energy, "an archive")
-        return _archive_facts(path)
-    data = files.read_input(path)
+        return _archive_facts(path, clip)
+    data, _ = files.read_input(path)
     if not is_packed(data) and not path.endswith(PACKED_EXTENSIONS):
         _reject_energy(path, energy, "a motion file of another format")
         return _foreign_file_facts(data, path, clip, allow_outside)
@@ -96,15 +96,13 @@ def _reject_energy(path: str, energy: EnergyOptions, kind: str) -> None:
         raise UsageError(f"{path}: --energy needs a .mocp file of one clip, got {kind}")
 
 
-def is_archive_name(path: str) -> bool:
-    return path.endswith(".mocps")
-
-
-def _archive_facts(path: str) -> dict[str, Any]:
-    """Return the facts in the trailer of an archive, without reading any clip."""
+def _archive_facts(path: str, clip: str | None) -> dict[str, Any]:
+    """Return the facts in the trailer of an archive, or those of one clip."""
     from mocpack.corpora.reading import open_corpus
 
     with open_corpus(path) as found:
+        if clip is not None:
+            return _clip_facts(found[clip])
         index = found.index
         return {
             "archive": True,

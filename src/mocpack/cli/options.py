@@ -79,13 +79,12 @@ SkeletonFile = Annotated[
     str | None,
     typer.Option("--skeleton", help="Read the skeleton of an .amc file from this .asf file."),
 ]
-ClipName = Annotated[str | None, typer.Option("--clip", help="Choose a clip of a scene by name.")]
-Animation = Annotated[
+ClipName = Annotated[
     str | None,
     typer.Option(
-        "--animation",
         "--clip",
-        help="Choose an animation, subject or clip of the file by name, or by number from 0.",
+        help="Choose a motion of a file by name, or by number from 0: an animation, a take, a "
+        "subject, or a clip of a scene or an archive.",
     ),
 ]
 Fps = Annotated[
