@@ -1,4 +1,4 @@
-// Reads frame times, playback settings and gaps.
+// Reads frame times, playback settings, gaps and bounds of single joints.
 #include <cmath>
 
 #include "reader/chunks.h"
@@ -91,6 +91,55 @@ size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
 }
 
 } // namespace
+
+namespace
+{
+
+// Reads bounds that some joints share.
+mocpack_JointBounds read_bounds(Fields* in, bool has_angles)
+{
+	mocpack_JointBounds found = {double(in->f32()), 0, -1, -1};
+	in->check(found.max_error > 0 && found.max_error < 1e39, ": a bound must be a length in meters");
+	found.measured_error = measured_of(in->u16());
+	const double angle = has_angles ? double(in->f32()) : 0;
+	in->check(angle >= 0 && angle < 1e39, ": a bound must be an angle in radians");
+	const double measured = has_angles ? measured_of(in->u16()) : 0;
+	if (angle > 0)
+		found.max_angle = angle, found.measured_angle = measured;
+	return found;
+}
+
+} // namespace
+
+bool read_joint_bounds(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk bnds", error);
+	const size_t joints = motion->info.joint_count;
+	mocpack_JointBounds* bounds = motion->memory.allocate_array<mocpack_JointBounds>(joints);
+	if (!bounds)
+		return no_memory(error, "bounds of joints");
+	const uint8_t flags = in.u8();
+	in.check(flags <= 1, ": unknown flags");
+	const uint64_t count = in.varint(joints);
+	in.check(count > 0, ": there must be bounds");
+	for (uint64_t i = 0; i < count && in.good(); ++i)
+	{
+		const mocpack_JointBounds own = read_bounds(&in, flags & 1);
+		const uint64_t members = i ? in.varint(joints) : joints;
+		in.check(members > 0, ": bounds without joints");
+		for (uint64_t m = 0, joint = 0; m < members && in.good(); ++m)
+		{
+			const uint64_t step = i ? in.varint(joints) : m > 0;
+			joint += step;
+			in.check(joint < joints && (!m || step), ": a joint index is out of range or repeated");
+			if (in.good())
+				bounds[joint] = own;
+		}
+	}
+	in.end();
+	motion->info.joint_bounds = bounds;
+	return in.good();
+}
 
 bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
