@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class Errors:
     p99: float | None = None
     declared_angle: float | None = None
     max_angle: float | None = None
-    joints: JointErrors | None = None
+    joints: JointErrors | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)

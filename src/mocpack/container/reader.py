@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -72,7 +73,7 @@ class Reader:
         needed = _parse_object(file.needed)
         self.params = {**_parse_object(file.params), **needed}
         self.needed = frozenset(needed)
-        self.errors = Errors(*file.errors, _joint_errors(file))
+        self.errors = replace(Errors(*file.errors), joints=_joint_errors(file))
         self.header = _build_header(file)
         offset, size, missing, checksum = file.payload
         self.payload = Payload(source, offset, size, missing, checksum, limit)

@@ -303,6 +303,7 @@ def measure(
     joints = None
     if bounds.joints is not None:
         assert isinstance(clip, Clip)
+        assert isinstance(decoded, Clip)
         joints = _measure_joints(clip, decoded, bounds.joints)
         largest = float(joints.max.max())
     elif isinstance(clip, Clip) and isinstance(decoded, Clip):
@@ -320,7 +321,7 @@ def measure(
         from mocpack.metrics.angles import largest_angle
 
         angle = largest_angle(clip, decoded)
-    return Errors(bounds.max_error, largest, mean, rms, p99, bounds.max_angle, angle, joints)
+    return Errors(bounds.max_error, largest, mean, rms, p99, bounds.max_angle, angle, joints=joints)
 
 
 def _measure_joints(clip: Clip, decoded: Clip, bounds: JointBounds) -> JointErrors:
@@ -348,9 +349,7 @@ def _joint_errors_between(clip: Clip, decoded: Clip) -> F64:
 
     windows = zip(_windows(clip), _windows(decoded), strict=True)
     at_frames = np.concatenate([SkeletonPair(a, b).displacements for a, b in windows])
-    return _errors_between(
-        clip, decoded, at_frames, lambda a, b: SkeletonPair(a, b).displacements
-    )
+    return _errors_between(clip, decoded, at_frames, lambda a, b: SkeletonPair(a, b).displacements)
 
 
 def _errors_between(
@@ -455,9 +454,7 @@ def _encode_within_error(prepared: PreparedClip, codec: Codec, target: Target) -
                     _search_quality(
                         prepared,
                         start,
-                        lambda made: max(
-                            _log_excess(error(made), bound), _angle_log_excess(made)
-                        ),
+                        lambda made: max(_log_excess(error(made), bound), _angle_log_excess(made)),
                         finest=False,
                         bounds_of=lambda changed: (changed, bounds),
                     )
@@ -516,6 +513,7 @@ def _with_bounds(prepared: PreparedClip, codec: Codec, bounds: Bounds, share: fl
     if not codec.keeps_joint_bounds:
         raise UsageError(f"{codec.codec_id} does not support joint_errors")
     # the codec's skeleton has one more joint if there are several roots
+    assert isinstance(prepared.codec_clip, Clip)
     added = len(prepared.codec_clip.skeleton) - len(bounds.joints.errors)
     errors, angles = bounds.joints.errors, bounds.joints.angles
     return codec.with_bounds(
@@ -640,8 +638,9 @@ def _search_quality(
     """Return the best file whose `excess` over the target is at most 0.
 
     With `finest`, the finest setting (for a size target), else the smallest file (for an error
-    target). `bounds_of` returns the codec and the bounds of a setting. If no setting meets the target, the nearest one. A setting that cannot encode the clip
-    misses the target; if all are such, a `BoundError` is raised.
+    target). If no setting meets the target, the nearest one. A setting that cannot encode the clip
+    misses the target; if all are such, a `BoundError` is raised. `bounds_of` returns the codec and
+    the bounds of a setting.
     """
     parameter = codec.quality
     assert parameter is not None
