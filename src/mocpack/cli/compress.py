@@ -148,7 +148,8 @@ def _describe_target(codec: Codec, target: Target, declared: float | None) -> st
     if "preset" in target:
         bound = format_length(declared or 0.0)
         angle = f" and {target['max_angle']}" if "max_angle" in target else ""
-        return f"preset {target['preset']}, maximum error {bound}{angle}{joints}, with {codec.codec_id}"
+        within = f"maximum error {bound}{angle}{joints}"
+        return f"preset {target['preset']}, {within}, with {codec.codec_id}"
     others = ("effort", "joint_errors")
     given = [f"{name} {value}" for name, value in target.items() if name not in others]
     if given or joints:

@@ -517,7 +517,7 @@ def _with_bounds(prepared: PreparedClip, codec: Codec, bounds: Bounds, share: fl
     added = len(prepared.codec_clip.skeleton) - len(bounds.joints.errors)
     errors, angles = bounds.joints.errors, bounds.joints.angles
     return codec.with_bounds(
-        max_error=bound,
+        max_error=share * bounds.joints.default_error,
         joint_errors=(errors.max(),) * added + tuple(share * errors),
         joint_angles=(0.0,) * added + tuple(angles),
     )

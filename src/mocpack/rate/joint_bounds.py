@@ -26,12 +26,14 @@ class JointBounds:
 
     errors: F64
     angles: F64
+    default_error: float = 0.0  # meters, of joints without a bound of their own
 
     def with_defaults(self, max_error: float, max_angle: float | None) -> JointBounds:
         """Return the bounds of all joints; an angle of 0 means that it has no bound."""
         return JointBounds(
             np.where(self.errors > 0, self.errors, max_error),
             np.where(self.angles > 0, self.angles, max_angle or 0.0),
+            max_error,
         )
 
     @property
