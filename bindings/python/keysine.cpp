@@ -23,8 +23,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 									 int effort, int mode, double group_seconds, double block_seconds,
 									 int layers, const std::vector<double>& joint_errors,
 									 const std::vector<double>& joint_angles, size_t threads,
-									 nb::object progress,
-									 const std::optional<std::vector<double>>& constants)
+									 nb::object progress, const std::optional<std::vector<double>>& constants)
 {
 	skeleton.check_motion(rotations, translations);
 	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
@@ -142,8 +141,7 @@ void register_keysine(nb::module_& m)
 		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "names"_a, "rotations"_a, "translations"_a,
 		  "frame_rate"_a, "max_error"_a, "mean_error"_a, "step"_a, "max_angle"_a, "effort"_a, "mode"_a,
-		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "joint_errors"_a,
-		  "joint_angles"_a, "threads"_a, "progress"_a.none() = nb::none(),
-		  "constants"_a.none() = nb::none());
+		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "joint_errors"_a, "joint_angles"_a, "threads"_a,
+		  "progress"_a.none() = nb::none(), "constants"_a.none() = nb::none());
 	m.def("keysine_constants", &keysine_constants);
 }

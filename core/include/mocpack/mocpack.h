@@ -231,11 +231,11 @@ extern "C"
 		uint32_t bitstream_version; // version of the codec's payload
 		mocpack_Text parameters;	// encoder parameters, a JSON object; may be empty
 		mocpack_Text metadata;		// a valid JSON object in UTF-8; may be empty
-		double declared_error;		// meters, error bound of every point; negative: none. If joints have bounds
-									// of their own, the largest
-		int is_measured;			// whether the encoder measured these errors:
-		double measured_max;		// meters, the guaranteed error; all four are rounded up by at most 0.07 %
-		double measured_mean;		// of joint centers
+		double declared_error; // meters, error bound of every point; negative: none. If joints have bounds
+							   // of their own, the largest
+		int is_measured;	   // whether the encoder measured these errors:
+		double measured_max;   // meters, the guaranteed error; all four are rounded up by at most 0.07 %
+		double measured_mean;  // of joint centers
 		double measured_rms;
 		double measured_p99;
 		double declared_angle_error; // radians, error bound of hinge angles and of local rotations; negative:

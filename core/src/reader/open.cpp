@@ -285,9 +285,9 @@ struct Opening
 			motion->memory.release(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
-		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales,
-								   &chunks.rest, &chunks.time, &chunks.meta, &chunks.play, &chunks.gaps,
-								   &chunks.bounds})
+		for (const Chunk* chunk :
+			 {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales, &chunks.rest, &chunks.time,
+			  &chunks.meta, &chunks.play, &chunks.gaps, &chunks.bounds})
 			release_chunk(*chunk);
 	}
 

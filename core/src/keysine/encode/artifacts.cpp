@@ -218,8 +218,7 @@ bool ArtifactMeter::measure(EncodeTask* task, const DecodedMotion& decoded, Arti
 		if (count)
 			artifacts->skates[size_t(feet_[f])] =
 				sum / double(count) /
-				(source_speed_[f] +
-				 FREE_SKATE * bound * task->joint_bounds.share(size_t(feet_[f])) * rate);
+				(source_speed_[f] + FREE_SKATE * bound * task->joint_bounds.share(size_t(feet_[f])) * rate);
 	}
 	return true;
 }

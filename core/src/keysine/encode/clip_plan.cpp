@@ -312,7 +312,8 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 		return false;
 	plan->unit = stated_unit(size);
 	// fine enough that what is still does not matter at any limb's end
-	const double grid = c.still_share * size * task->joint_bounds.least_share() / std::max(reach_, 1.0) / std::sqrt(double(s.joint_count));
+	const double grid = c.still_share * size * task->joint_bounds.least_share() / std::max(reach_, 1.0) /
+						std::sqrt(double(s.joint_count));
 	plan->fine_bits = uint32_t(std::min(std::max(std::ceil(-std::log2(grid)), 0.0), MAX_FINE_BITS));
 	int32_t* table = plan->table.data();
 	const double fine = plan->fine();

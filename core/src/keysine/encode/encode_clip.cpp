@@ -104,11 +104,10 @@ bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& targ
 		   target.mean_error >= 0 && target.step >= 0 && target.max_angle >= 0 &&
 		   (bounded || (target.max_angle == 0 && target.mode != MOCPACK_KEYSINE_GRID &&
 						!target.joint_errors && !target.joint_angles)) &&
-		   are_valid(target, clip.skeleton->joint_count) &&
-		   target.effort >= MOCPACK_KEYSINE_FAST && target.effort <= MOCPACK_KEYSINE_BEST &&
-		   target.mode >= MOCPACK_KEYSINE_AUTO && target.mode <= MOCPACK_KEYSINE_GRID &&
-		   target.group_seconds > 0 && target.block_seconds >= 0 && target.layers >= 1 &&
-		   target.layers <= MOCPACK_KEYSINE_MAX_LAYERS;
+		   are_valid(target, clip.skeleton->joint_count) && target.effort >= MOCPACK_KEYSINE_FAST &&
+		   target.effort <= MOCPACK_KEYSINE_BEST && target.mode >= MOCPACK_KEYSINE_AUTO &&
+		   target.mode <= MOCPACK_KEYSINE_GRID && target.group_seconds > 0 && target.block_seconds >= 0 &&
+		   target.layers >= 1 && target.layers <= MOCPACK_KEYSINE_MAX_LAYERS;
 }
 
 bool prepare(EncodeTask* task, Buffer<double>* angles)

@@ -71,8 +71,7 @@ void JointBounds::set_angles(const Constants& constants, mocpack_KeysineTarget* 
 	for (size_t j = 0; j < angles_.size(); ++j)
 	{
 		const double own = angle_allowances_[j];
-		angle_prices_[j] =
-			own > 0 ? 1 / (own * own) - (usual > 0 ? 1 / (usual * usual) : 0.0) : 0.0;
+		angle_prices_[j] = own > 0 ? 1 / (own * own) - (usual > 0 ? 1 / (usual * usual) : 0.0) : 0.0;
 	}
 }
 

@@ -28,12 +28,12 @@ struct Moments
 
 struct Rig
 {
-	Point* points;		  // grouped by the joint that carries them
-	Moments* moments;	  // (J)
-	int32_t* first;		  // (J + 1)
-	double* allowance;	  // (J) of each joint's origin, meters
-	int32_t most;		  // points of the joint with most
-	const double* shares; // (J) of the bound, null: all of it
+	Point* points;							  // grouped by the joint that carries them
+	Moments* moments;						  // (J)
+	int32_t* first;							  // (J + 1)
+	double* allowance;						  // (J) of each joint's origin, meters
+	int32_t most;							  // points of the joint with most
+	const double* shares;					  // (J) of the bound, null: all of it
 	const mocpack_KeysineJointLimits* limits; // null: the same for all joints
 
 	// Squared allowances that a squared radian away from the source costs a joint besides the usual price.

@@ -255,10 +255,11 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 	bool looks = leeway.inertia > 0 || max_angle > 0 || pair.first_hinged;
 	Quat faithful = looks ? faithful_world(plan, track, pair, t) : pair.rotation[pair.at(track.joint, t)];
 	bool bounds_local = max_angle > 0 && !(leeway.world_angle > 0);
-	aim.world = !compensate ? bounds_local ? faithful : pair.rotation[pair.at(track.joint, t)]
-				: pair.first_hinged && pair.first_hinged[track.joint] >= 0
-					? above_hinges(pair, track.joint, t, faithful, pair.turn_price[t] + rig.angle_price(track.joint))
-					: compensated(rig, pair, track.joint, t, faithful, leeway.inertia);
+	aim.world =
+		!compensate ? bounds_local ? faithful : pair.rotation[pair.at(track.joint, t)]
+		: pair.first_hinged && pair.first_hinged[track.joint] >= 0
+			? above_hinges(pair, track.joint, t, faithful, pair.turn_price[t] + rig.angle_price(track.joint))
+			: compensated(rig, pair, track.joint, t, faithful, leeway.inertia);
 	if (leeway.world_angle > 0 && compensate)
 		aim.world =
 			near(pair.rotation[pair.at(track.joint, t)], aim.world, leeway.share * leeway.world_angle);

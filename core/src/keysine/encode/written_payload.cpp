@@ -196,8 +196,7 @@ bool largest_angles(EncodeTask* task, const DecodedMotion& decoded, Buffer<doubl
 		for (size_t t = 0; t < frames; ++t)
 		{
 			const double apart = angles[t * s.hinge_count + h] - source[t * s.hinge_count + h];
-			(*largest)[j] =
-				std::max((*largest)[j], std::fabs(apart - turn * std::nearbyint(apart / turn)));
+			(*largest)[j] = std::max((*largest)[j], std::fabs(apart - turn * std::nearbyint(apart / turn)));
 		}
 	}
 	for (size_t j = 0; j < joints; ++j)
