@@ -25,11 +25,11 @@ export interface Header extends Pick<
   | "declaredError"
   | "measured"
   | "angleErrors"
-  | "jointBounds"
   | "metadata"
 > {
   skeleton: Skeleton;
   takeData: TakeData;
+  jointBounds: JointBounds[] | null;
   layers: Layer[];
   /** Layers that are complete; fewer than there are in a truncated file. */
   wholeLayers: number;

@@ -92,25 +92,6 @@ size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
 
 } // namespace
 
-namespace
-{
-
-// Reads bounds that some joints share.
-mocpack_JointBounds read_bounds(Fields* in, bool has_angles)
-{
-	mocpack_JointBounds found = {double(in->f32()), 0, -1, -1};
-	in->check(found.max_error > 0 && found.max_error < 1e39, ": a bound must be a length in meters");
-	found.measured_error = measured_of(in->u16());
-	const double angle = has_angles ? double(in->f32()) : 0;
-	in->check(angle >= 0 && angle < 1e39, ": a bound must be an angle in radians");
-	const double measured = has_angles ? measured_of(in->u16()) : 0;
-	if (angle > 0)
-		found.max_angle = angle, found.measured_angle = measured;
-	return found;
-}
-
-} // namespace
-
 bool read_joint_bounds(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk bnds", error);
@@ -119,23 +100,30 @@ bool read_joint_bounds(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error
 	if (!bounds)
 		return no_memory(error, "bounds of joints");
 	const uint8_t flags = in.u8();
-	in.check(flags <= 1, ": unknown flags");
-	const uint64_t count = in.varint(joints);
-	in.check(count > 0, ": there must be bounds");
-	for (uint64_t i = 0; i < count && in.good(); ++i)
+	const size_t count = size_t(in.varint(joints));
+	bool right = flags <= 1 && count;
+	for (size_t i = 0; i < count && in.good(); ++i)
 	{
-		const mocpack_JointBounds own = read_bounds(&in, flags & 1);
-		const uint64_t members = i ? in.varint(joints) : joints;
-		in.check(members > 0, ": bounds without joints");
-		for (uint64_t m = 0, joint = 0; m < members && in.good(); ++m)
+		// a bound and its measured error, of lengths and of angles
+		double own[4] = {0, 0, 0, 0};
+		for (int kind = 0; kind <= (flags & 1); ++kind)
+			own[2 * kind] = double(in.f32()), own[2 * kind + 1] = measured_of(in.u16());
+		right = right && own[0] > 0 && own[0] < 1e39 && own[2] >= 0 && own[2] < 1e39;
+		if (own[2] == 0)
+			own[2] = own[3] = -1;
+		const size_t members = i ? size_t(in.varint(joints)) : joints;
+		right = right && members;
+		size_t joint = 0;
+		for (size_t m = 0; m < members && in.good(); ++m)
 		{
-			const uint64_t step = i ? in.varint(joints) : m > 0;
+			const size_t step = i ? size_t(in.varint(joints)) : m > 0;
 			joint += step;
-			in.check(joint < joints && (!m || step), ": a joint index is out of range or repeated");
-			if (in.good())
-				bounds[joint] = own;
+			right = right && joint < joints && (!m || step);
+			if (right)
+				bounds[joint] = {own[0], own[1], own[2], own[3]};
 		}
 	}
+	in.check(right, ": a bound or a joint index is out of range");
 	in.end();
 	motion->info.joint_bounds = bounds;
 	return in.good();
