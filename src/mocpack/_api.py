@@ -46,6 +46,7 @@ from mocpack.io.choice import MAX_POSES, check_fps, match_clip
 from mocpack.motion import Motion as Motion
 from mocpack.motion import select_clip
 from mocpack.presets import preset_bound
+from mocpack.rate.joint_bounds import JointErrors, parse_joint_errors
 from mocpack.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
 from mocpack.source import Openable, open_source
 from mocpack.units import (
@@ -235,6 +236,7 @@ def encode(
     preset: str | None = None,
     effort: str | None = None,
     max_angle: str | Angle | None = None,
+    joint_errors: JointErrors | None = None,
 ) -> bytes:
     """Compress a clip to the bytes of a .mocp file.
 
@@ -263,6 +265,11 @@ def encode(
         Maximum error of every hinge angle, and of the local rotation of every other joint: text
         with a unit ("0.3deg", "5mrad"), or `mocpack.deg(0.3)`. It can be combined with `max_error`
         or a preset. Alone, the codec's own `max_error` applies as well.
+    joint_errors : mapping of str to str, Length or Angle, optional
+        Bounds of the joints that match a pattern, in place of `max_error`, or with an angle in
+        place of `max_angle`: ``{"*Finger*": "5mm", "Head": "0.5mm", "left_knee": "0.1deg"}``.
+        Patterns match names of joints and hinges as `fnmatch.fnmatchcase` does; later ones
+        replace earlier ones. Pairs instead of a mapping can give one pattern both kinds of bound.
 
     Raises
     ------
@@ -279,6 +286,7 @@ def encode(
         preset=preset,
         effort=effort,
         max_angle=max_angle,
+        joint_errors=joint_errors,
     ).data
 
 
@@ -290,6 +298,7 @@ class TargetOptions(TypedDict, total=False):
     ratio: float | None
     size: str | int | None
     max_angle: str | Angle | None
+    joint_errors: JointErrors | None
 
 
 class EncodingOptions(TargetOptions, total=False):
@@ -321,10 +330,13 @@ def encode_measured(
     check_kind(codec, clip.header.kind)
     check_coordinates(clip)
     if preset is not None:
-        angle = target_options.pop("max_angle", None)
+        beside: TargetOptions = {
+            "max_angle": target_options.pop("max_angle", None),
+            "joint_errors": target_options.pop("joint_errors", None),
+        }
         if any(value is not None for value in target_options.values()):
             raise UsageError(f"preset {preset!r} cannot be combined with another target")
-        target_options = {"max_error": preset_bound(preset, clip), "max_angle": angle}
+        target_options = {"max_error": preset_bound(preset, clip), **beside}
     target = parse_target(**target_options)
     try:
         return rate.encode_to_target(clip, codec, target, effort=effort)
@@ -347,6 +359,7 @@ def parse_target(**target_options: Unpack[TargetOptions]) -> rate.Target:
         target_options.get("ratio"),
         None if size is None else parse_size(size),
         None if max_angle is None else parse_angle_argument("max_angle", max_angle),
+        parse_joint_errors(target_options.get("joint_errors")),
     )
 
 

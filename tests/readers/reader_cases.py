@@ -596,6 +596,43 @@ def hostile_cases():
     yield Case("keysine: other frames than blocks", head(frames=2), "corrupt")
 
 
+def joint_bound_cases():
+    length, angle = struct.pack("<fH", 0.002, 30_000), struct.pack("<fH", 0.01, 20_000)
+
+    def body(flags, *groups):
+        return bytes([flags, len(groups)]) + b"".join(groups)
+
+    def with_bounds(body):
+        return built([*chunks(FILE)[:-1], (b"bnds", body), chunks(FILE)[-1]])
+
+    joints = len(CLIP.skeleton)
+    feet = struct.pack("<fH", 0.02, 31_000) + bytes([2, 3, 1])
+    yield Case("bounds of joints", with_bounds(body(0, length, feet)))
+    yield Case("bounds of joints and angles", with_bounds(body(1, length + angle)))
+    yield Case("one bound of all joints", with_bounds(body(0, length)))
+    for value in (0.0, -1.0, math.nan, math.inf):
+        bad = struct.pack("<fH", value, 30_000)
+        yield Case(f"a joint's bound of {value}", with_bounds(body(0, bad)), "corrupt")
+    for value in (-1.0, math.nan, math.inf):
+        bad = length + struct.pack("<fH", value, 30_000)
+        yield Case(f"a joint's angle bound of {value}", with_bounds(body(1, bad)), "corrupt")
+    wrong = {
+        "no bounds": body(0),
+        "unknown flags": body(2, length),
+        "bounds without joints": body(0, length, length + b"\0"),
+        "a joint that is none": body(0, length, length + bytes([1, joints])),
+        "a joint twice": body(0, length, length + bytes([2, 1, 0])),
+        "more joints than there are": body(0, length, length + bytes([joints + 1])),
+        "more bounds than joints": bytes([0, joints + 1]) + length,
+        "bytes too many": body(0, length) + b"x",
+    }
+    for name, bounds in wrong.items():
+        yield Case(f"bounds of joints: {name}", with_bounds(bounds), "corrupt")
+    for size in (0, 1, 4, 9, 13):
+        cut = body(0, length, feet)[:size]
+        yield Case(f"bounds of joints cut at {size}", with_bounds(cut), "truncated")
+
+
 def memory_cases():
     still = packed(at_rest(20_000), "keysine:max_error=1mm,effort=fast,group_seconds=1000")
     yield Case("a small file of a long clip", still, "memory", limit=2_000_000)
@@ -692,6 +729,7 @@ def all_cases():
         *new_cases(),
         *cut_cases(),
         *hostile_cases(),
+        *joint_bound_cases(),
         *memory_cases(),
         *json_cases(),
     ]

@@ -75,12 +75,6 @@ mocpack_Text read_parameters(Fields* in)
 	return {reinterpret_cast<const char*>(text), text ? size : 0};
 }
 
-// Code e stands for 2^(e / 1024) picometers, or 1e-12 radians; 0 stands for 0.
-double measured_of(uint16_t code)
-{
-	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
-}
-
 void read_errors(Fields* in, uint8_t flags, mocpack_Info* info)
 {
 	info->declared_error = flags & 1 ? double(in->f32()) : -1.0;
@@ -105,6 +99,11 @@ bool is_ascii(const uint8_t* text, size_t size)
 }
 
 } // namespace
+
+double measured_of(uint16_t code)
+{
+	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
+}
 
 bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory)
 {

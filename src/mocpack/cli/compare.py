@@ -9,9 +9,11 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.joint_bounds import find_broken_joint, joint_bound_facts
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_error, print_json
+from mocpack.clip import Clip
 from mocpack.container import Errors, is_packed
 from mocpack.metrics import compare
 from mocpack.units import format_angle, format_length, to_degrees, to_millimeters
@@ -52,7 +54,12 @@ def run(
     errors = _read_declared(data, clip)
     declared, angle = errors.declared, errors.declared_angle
     broken = None
-    if declared is not None and not comparison.is_within(declared):
+    joints = errors.joints
+    if joints is not None and isinstance(before, Clip) and isinstance(after, Clip):
+        broken = find_broken_joint(packed, before, after, joints)
+    if broken is not None:
+        pass
+    elif declared is not None and not comparison.is_within(declared):
         broken = _describe_broken_bound(
             packed, declared, (comparison["max_error_mm"] or 0.0) / 1000
         )
@@ -67,10 +74,14 @@ def run(
         bound = {
             "declared_mm": to_millimeters(declared),
             "declared_angle_deg": to_degrees(angle),
+            "joint_bounds": joint_bound_facts(after.header, errors),
         }
         print_json([pair | bound | comparison.to_dict()])
     else:
         verdict = comparison.verdict(declared, angle)
+        if joints is not None:
+            kept = "Every joint is" if broken is None else "NOT every joint is"
+            verdict += f" {kept} within its own bound."
         files.stdout().print(f"{verdict}\n\n{comparison.table(papers=papers)}")
     if broken is not None:
         print_error(broken)

@@ -19,6 +19,7 @@ from mocpack.cli.inputs import (
     find_sources,
     output_paths,
 )
+from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
 from mocpack.cli.notes import describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
@@ -135,6 +136,7 @@ def _compress(
         "preset": target.get("preset"),
         "bound_mm": _scale(errors.declared, 1000),
         "max_error_mm": _scale(errors.max, 1000),
+        "joint_bounds": joint_bound_facts(clip.header, errors),
         "mean_error_mm": _scale(errors.mean, 1000),
         "angle_bound_deg": _scale(errors.declared_angle, 180 / math.pi),
         "max_angle_deg": _scale(errors.max_angle, 180 / math.pi),
@@ -143,13 +145,16 @@ def _compress(
 
 def _describe_target(codec: Codec, target: Target, declared: float | None) -> str:
     """Describe the target, or the codec's own parameters if there is no target."""
+    joints = "".join(f", {name} {bound}" for name, bound in target.get("joint_errors", ()))
     if "preset" in target:
         bound = format_length(declared or 0.0)
         angle = f" and {target['max_angle']}" if "max_angle" in target else ""
-        return f"preset {target['preset']}, maximum error {bound}{angle}, with {codec.codec_id}"
-    given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
-    if given:
-        return f"{' and '.join(given)}, with {codec.codec_id}"
+        within = f"maximum error {bound}{angle}{joints}"
+        return f"preset {target['preset']}, {within}, with {codec.codec_id}"
+    others = ("effort", "joint_errors")
+    given = [f"{name} {value}" for name, value in target.items() if name not in others]
+    if given or joints:
+        return f"{' and '.join(given) or 'default'}{joints}, with {codec.codec_id}"
     if declared is not None:
         return f"max_error {format_length(declared)}, the default of {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
@@ -194,6 +199,9 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         notes.append(f"guessed length unit: {', '.join(guesses)}; use --unit to set it")
     notes += join_notes(rows)
     for row in rows:
+        for group in row.get("joint_bounds", ()):
+            text = describe_joint_bounds(group, sum(len(g["joints"]) for g in row["joint_bounds"]))
+            notes.append(f"{row['input']}: joint error bound {text}")
         if row.get("warning"):
             notes.append(f"{row['input']}: {row['warning']}")
         if row.get("hinges_found"):

@@ -19,6 +19,7 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
+from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
 from mocpack.cli.notes import describe_assumptions, join_notes, stand_in_note
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
@@ -252,6 +253,7 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
             "declared": to_degrees(errors.declared_angle),
             "max": to_degrees(errors.max_angle),
         },
+        "joint_bounds": joint_bound_facts(header, errors),
         "cut": _truncation_facts(motion, layout) if motion.is_truncated else None,
         "groups": layout.groups,
         "layers": _layer_facts(layers),
@@ -386,6 +388,9 @@ def _table(facts: dict[str, Any]) -> Table:
         declared, largest = (math.radians(facts["angle_deg"][k]) for k in ("declared", "max"))
         table.add_row("angle error bound", format_angle(declared))
         table.add_row("  maximum angle error", format_angle(largest))
+    for group in facts["joint_bounds"]:
+        text = describe_joint_bounds(group, facts["joints"])
+        table.add_row("joint error bound", escape(text))
     return table
 
 
