@@ -203,6 +203,7 @@ const Field INFO_FIELDS[] = {
 	INFO(scales),
 	INFO(scaled_count),
 	INFO(scaled_joints),
+	INFO(joint_bounds),
 };
 const Field TRACK_FIELDS[] = {
 	TRACK(name),	   TRACK(unit),		  TRACK(kind),	TRACK(has_times),  TRACK(count),
@@ -217,6 +218,7 @@ static_assert(sizeof(mocpack_Hinge) == 56 && offsetof(mocpack_Hinge, joint) == 8
 static_assert(offsetof(mocpack_Error, offset) == 8 && offsetof(mocpack_Error, message) == 24 &&
 				  offsetof(mocpack_Poses, translations) == 4 && offsetof(mocpack_Poses, scales) == 32,
 			  "layout of mocpack_Error and mocpack_Poses");
+static_assert(sizeof(mocpack_JointBounds) == 32, "layout of mocpack_JointBounds");
 
 const size_t MAX_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
 
