@@ -240,10 +240,10 @@ bool ShiftSearch::squared_errors(const uint8_t* shifts, float* found)
 }
 
 /* The shifts (2, tracks) of least distortion + price · bits, at most those of `limits`; returns their
- * bits. What all layers take more than one counts as bits, too, by this weight. */
-double ShiftSearch::cheapest(double price, double growth_weight, const double* distortions,
-							 const uint8_t* limits, uint8_t* shifts)
+ * bits. What all layers take more than one counts as bits, too, by a weight. */
+double ShiftSearch::cheapest(double price, const double* distortions, const uint8_t* limits, uint8_t* shifts)
 {
+	const double growth_weight = task_.constants.layer_growth_weight;
 	double bits = 0;
 	for (size_t i = 0; i < 2 * tracks_; ++i)
 	{
@@ -284,11 +284,8 @@ bool ShiftSearch::best_shifts(double goal, const uint8_t* limits, uint8_t* shift
 			distortions[i] = double(sum);
 		}
 		double low = -100, high = 60; // powers of two
-		double growth_weight = task_.constants.layer_growth_weight;
 		auto bits_at = [&](double power)
-		{ return cheapest(std::exp2(power), growth_weight, distortions.data(), limits, tried.data()); };
-		if (bits_at(high) > goal) // which only the coarsest shifts reach
-			growth_weight = 0;
+		{ return cheapest(std::exp2(power), distortions.data(), limits, tried.data()); };
 		for (int i = 0; i < 40; ++i)
 		{
 			const double middle = 0.5 * (low + high);

@@ -46,8 +46,7 @@ class ShiftSearch
 	bool add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t>* from);
 	bool measure_distortions();
 	bool squared_errors(const uint8_t* shifts, float* found);
-	double cheapest(double price, double growth_weight, const double* distortions, const uint8_t* limits,
-					uint8_t* shifts);
+	double cheapest(double price, const double* distortions, const uint8_t* limits, uint8_t* shifts);
 
 	EncodeTask& task_;
 	WrittenPayload& own_;
