@@ -62,14 +62,20 @@ class Motion:
         partial: bool = False,
         codec: Codec | None = None,
         clip: str | None = None,
-        memory_limit: str | int | None = DEFAULT_LIMIT,
+        memory_limit: str | int | MemoryLimit | None = DEFAULT_LIMIT,
+        like: Motion | None = None,
     ) -> None:
         self._limit = MemoryLimit.parse(memory_limit)
         self._source = open_source(source)
         self._options = partial, codec
         try:
             self._source = select_clip(self._source, clip)
-            self._reader = Reader(self._source, partial=partial, memory_limit=self._limit.max_bytes)
+            self._reader = Reader(
+                self._source,
+                partial=partial,
+                memory_limit=self._limit.max_bytes,
+                like=None if like is None else like._reader,
+            )
             # the caller can pass a codec that is not registered
             self._class = _codec_class(self._reader) if codec is None else type(codec)
             if self._reader.needed:
@@ -225,7 +231,8 @@ class Motion:
     def decoder(self) -> Decoder:
         """The decoder of the payload; it returns the codec's clip without take data."""
         reader, codec = self._reader, self._options[1]
-        if codec is None and self._class.needed_params().isdisjoint(reader.params):
+        used = self._class.needed_params()
+        if codec is None and (not used or used.isdisjoint(reader.params)):
             codec = _default_codec(self._class)  # the stored parameters matter only to the encoder
         return (codec or self.codec).open(reader.payload, self.codec_header)
 

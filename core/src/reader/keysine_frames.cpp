@@ -111,11 +111,16 @@ void KeysineFrames::lay_out(Arena* arena)
 	}
 }
 
-bool KeysineFrames::fetch(mocpack_Error* error)
+size_t KeysineFrames::memory_size()
 {
 	Arena counting(nullptr);
 	lay_out(&counting);
-	memory_size_ = counting.used() + ALIGNMENT;
+	return counting.used() + ALIGNMENT;
+}
+
+bool KeysineFrames::fetch(mocpack_Error* error)
+{
+	memory_size_ = memory_size();
 	memory_ = work_.allocator.allocate(work_.allocator.user, memory_size_);
 	if (!memory_)
 		return no_memory(error, "keysine frames");

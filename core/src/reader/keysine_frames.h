@@ -37,6 +37,9 @@ class KeysineFrames
 	KeysineFrames(const KeysineFrames&) = delete;
 	KeysineFrames& operator=(const KeysineFrames&) = delete;
 
+	// Returns the bytes that `fetch` allocates.
+	size_t memory_size();
+
 	// Allocates memory and reads the bytes of the frames, neighboring bytes at once. Only this function calls
 	// the source.
 	bool fetch(mocpack_Error* error);

@@ -53,29 +53,40 @@ class Reader:
     header : ClipHeader or VertexHeader
     codec_id : str
     bitstream_version : int
-    params : dict
-        The stored parameters.
-    needed : frozenset of str
-        Parameters that decoding needs.
-    errors : Errors
     payload : Payload
     """
 
     def __init__(
-        self, source: Source, *, partial: bool = False, memory_limit: int | None = None
+        self,
+        source: Source,
+        *,
+        partial: bool = False,
+        memory_limit: int | None = None,
+        like: Reader | None = None,
     ) -> None:
+        """Open a file; a skeleton and metadata that equal those of `like` are not parsed again."""
         limit = None if memory_limit is None else max(memory_limit, MIN_OPEN_BYTES)
-        self._file = file = _core.File(source, partial, limit)
+        self._file = file = _core.File(source, partial, limit, None if like is None else like._file)
         self._source = source
         self.codec_id = file.codec_id
         self.bitstream_version = file.bitstream_version
-        needed = _parse_object(file.needed)
-        self.params = {**_parse_object(file.params), **needed}
-        self.needed = frozenset(needed)
-        self.errors = Errors(*file.errors)
-        self.header = _build_header(file)
-        offset, size, missing, checksum = file.payload
-        self.payload = Payload(source, offset, size, missing, checksum, limit)
+        self.header = _build_header(file, None if like is None else like.header)
+        self.payload = Payload(source, *file.payload, limit)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """Parameters that decoding needs."""
+        return frozenset(_parse_object(self._file.needed))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The stored parameters."""
+        return {**_parse_object(self._file.params), **_parse_object(self._file.needed)}
+
+    @property
+    def errors(self) -> Errors:
+        """The error bounds and measured errors."""
+        return Errors(*self._file.errors)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -200,12 +211,15 @@ def _build_hinges(rows: list[Any]) -> Hinges | None:
     return Hinges(joints, np.array(axes), np.array(limits), np.array(slides), names)
 
 
-def _build_header(file: _core.File) -> AnyHeader:
-    metadata = _parse_object(file.metadata)
+def _build_header(file: _core.File, like: Any) -> AnyHeader:
+    metadata: Any = like.metadata if file.shares_metadata else _parse_object(file.metadata)
     if file.is_vertices:
         vertices, faces = file.mesh()
         return VertexHeader(vertices, faces, file.frame_count, file.frame_time, metadata)
-    skeleton, translated, unit = read_skeleton(*file.skeleton_chunks())
+    if file.shares_skeleton:
+        skeleton, translated, unit = like.skeleton, like.translated_joints, like.unit
+    else:
+        skeleton, translated, unit = read_skeleton(*file.skeleton_chunks())
     start, loop, up, left_handed, interpolated = file.playback
     header: ClipHeader = build_unchecked(
         ClipHeader,
@@ -215,7 +229,7 @@ def _build_header(file: _core.File) -> AnyHeader:
             "frame_time": file.frame_time,
             "translated_joints": translated,
             "unit": unit,
-            "metadata": MappingProxyType(metadata),
+            "metadata": metadata if file.shares_metadata else MappingProxyType(metadata),
             "scaled_joints": file.scaled_joints,
             "start_time": start,
             "loop": loop,

@@ -87,7 +87,7 @@ class Corpus:
     """
 
     def __init__(self, files: _Files, memory_limit: str | int | None = DEFAULT_LIMIT) -> None:
-        self._files, self._limit = files, MemoryLimit.parse(memory_limit).max_bytes
+        self._files, self._limit = files, MemoryLimit.parse(memory_limit)
         try:
             trailer = read_trailer(files.source(0))
         except FormatError as error:
@@ -98,9 +98,10 @@ class Corpus:
         self._table_bytes, self._table = trailer.table, None
         self.trailer_size = files.source(0).size - trailer.start
         self._motions: OrderedDict[int, Motion] = OrderedDict()
+        self._alike: dict[bytes, Motion] = {}  # a clip by the chunks that it shares with others
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Corpus, (self._files, self._limit)
+        return Corpus, (self._files, self._limit.max_bytes)
 
     def __repr__(self) -> str:
         hours = float((self.index.frame_counts * self.index.frame_times).sum()) / 3600
@@ -135,6 +136,7 @@ class Corpus:
     def close(self) -> None:
         """Close the files; clips of this corpus can no longer be read."""
         self._motions.clear()
+        self._alike.clear()
         self._files.close()
 
     @property
@@ -228,7 +230,10 @@ class Corpus:
             with name_errors(f"clip {self.names[index]!r}", FormatError):
                 whole = _is_read_whole(place)
                 source = read_clip_file(file, place) if whole else ClipSource(file, place)
-                found = Motion(source, memory_limit=self._limit)
+                like = self._alike.get(place.base)
+                found = Motion(source, memory_limit=self._limit, like=like)
+            if like is None and len(self._alike) < MAX_OPEN_CLIPS:
+                self._alike[place.base] = found
             self._motions[index] = found
             while len(self._motions) > MAX_OPEN_CLIPS:
                 with suppress(KeyError):  # another thread removed it first
