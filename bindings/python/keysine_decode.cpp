@@ -2,6 +2,7 @@
 // errors; the core does the rest.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "keysine/train/train.h"
@@ -64,6 +65,22 @@ class Payload
 			partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0, limit, &error);
 		if (!motion)
 			source.raise(error);
+	}
+
+	// Another file with the skeleton and codec of `like`; has no motion if it differs.
+	Payload(const Skeleton& skeleton_, nb::bytes file, const mocpack_Motion& like, uint64_t memory_limit)
+		: skeleton(skeleton_), source(file), limit(memory_limit),
+		  motion(mocpack::open_keysine_alike(skeleton.view, source.bytes, like, limit))
+	{
+	}
+
+	// Opens another file of which windows can be written like those of `like`; null if it needs more care.
+	static std::unique_ptr<Payload> open_alike(const Skeleton& skeleton, nb::bytes file, nb::handle like,
+											   std::optional<uint64_t> memory_limit)
+	{
+		auto found = std::make_unique<Payload>(skeleton, file, parsed_file(like),
+											   memory_limit.value_or(UINT64_MAX));
+		return found->motion ? std::move(found) : nullptr;
 	}
 
 	~Payload()
@@ -271,6 +288,10 @@ void register_keysine_decode(nb::module_& m)
 			 "skeleton"_a, "frame_count"_a, "source"_a, "offset"_a = 0, "size"_a.none() = nb::none(),
 			 "missing"_a = 0, "partial"_a = false, "memory_limit"_a.none() = nb::none(),
 			 nb::keep_alive<1, 2>())
+		.def_static("open_alike", &Payload::open_alike, "skeleton"_a, "file"_a, "like"_a,
+					"memory_limit"_a.none() = nb::none(), nb::keep_alive<0, 1>(),
+					nb::sig("def open_alike(skeleton: Skeleton, file: bytes, like: File, memory_limit: int | "
+							"None = None) -> KeysinePayload | None"))
 		.def_prop_ro("head_size", [](const Payload& p) { return p.file().layout.head_size; })
 		.def_prop_ro("group_count", [](const Payload& p) { return p.file().layout.group_count; })
 		.def_prop_ro("groups_per_segment",

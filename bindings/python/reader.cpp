@@ -292,10 +292,6 @@ class File
 	PythonSource source;
 	OwnedMotion owned;
 
-	const mocpack_Motion& motion() const
-	{
-		return *owned.motion;
-	}
 	const mocpack_Info& info() const
 	{
 		return owned.motion->info;
@@ -325,6 +321,10 @@ class File
 			  error);
 	}
 
+	const mocpack_Motion& motion() const
+	{
+		return *owned.motion;
+	}
 	// Whether skeleton and metadata equal those of `like`. They were then not parsed.
 	bool shares_skeleton() const
 	{
@@ -594,6 +594,11 @@ nb::object scene_clips(nb::handle given)
 }
 
 } // namespace
+
+const mocpack_Motion& parsed_file(nb::handle file)
+{
+	return nb::cast<const File&>(file).motion();
+}
 
 void register_reader(nb::module_& m)
 {

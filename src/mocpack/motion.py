@@ -10,8 +10,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from mocpack._core import WindowPlan
-from mocpack.arrays import F32, F64
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codec_clip import codec_header, restore_take_data
@@ -83,7 +82,6 @@ class Motion:
         except BaseException:
             self._source.close()
             raise
-        self._writer: WindowWriter | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._source, *self._options, self._limit.max_bytes)
@@ -302,12 +300,19 @@ class Motion:
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
 
-    def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        """Write features of frames `start` to `stop` to `out`; see `WindowWriter.write`."""
-        if self._writer is None:
-            plain = self._has_own_arrays
-            self._writer = self.decoder.window_writer() if plain else ArrayWindows(self.arrays)
-        self._writer.write(plan, start, stop, out)
+    @cached_property
+    def window_writer(self) -> WindowWriter:
+        """The writer of windows of this file."""
+        return self.decoder.window_writer() if self._has_own_arrays else ArrayWindows(self.arrays)
+
+    def open_alike(self, file: bytes) -> WindowWriter | None:
+        """Return the writer of windows of another file with the same skeleton and codec.
+
+        It costs less than opening the other file. None if the files differ in more than motion.
+        """
+        if not self._has_own_arrays:
+            return None
+        return self.decoder.open_alike(file, self._reader.parsed)
 
     @cached_property
     def _has_own_arrays(self) -> bool:

@@ -54,6 +54,8 @@ class Reader:
     codec_id : str
     bitstream_version : int
     payload : Payload
+    parsed : _core.File
+        What the core has parsed.
     """
 
     def __init__(
@@ -66,7 +68,9 @@ class Reader:
     ) -> None:
         """Open a file; a skeleton and metadata that equal those of `like` are not parsed again."""
         limit = None if memory_limit is None else max(memory_limit, MIN_OPEN_BYTES)
-        self._file = file = _core.File(source, partial, limit, None if like is None else like._file)
+        self.parsed = file = _core.File(
+            source, partial, limit, None if like is None else like.parsed
+        )
         self._source = source
         self.codec_id = file.codec_id
         self.bitstream_version = file.bitstream_version
@@ -76,23 +80,23 @@ class Reader:
     @property
     def needed(self) -> frozenset[str]:
         """Parameters that decoding needs."""
-        return frozenset(_parse_object(self._file.needed))
+        return frozenset(_parse_object(self.parsed.needed))
 
     @property
     def params(self) -> dict[str, Any]:
         """The stored parameters."""
-        return {**_parse_object(self._file.params), **_parse_object(self._file.needed)}
+        return {**_parse_object(self.parsed.params), **_parse_object(self.parsed.needed)}
 
     @property
     def errors(self) -> Errors:
         """The error bounds and measured errors."""
-        return Errors(*self._file.errors)
+        return Errors(*self.parsed.errors)
 
     @property
     def sizes(self) -> dict[str, int]:
         """Bytes by part of the file, including chunk headers."""
         found = {"file": self._source.size, "head": 0} | dict.fromkeys(PART_OF_CHUNK.values(), 0)
-        for tag, size in self._file.chunk_sizes():
+        for tag, size in self.parsed.chunk_sizes():
             if tag == "DATA":
                 found["payload"] = self.payload.size
                 found["head"] += size - self.payload.size - self.payload.missing_bytes
@@ -103,20 +107,20 @@ class Reader:
     @property
     def chunks(self) -> list[Chunk]:
         """The take data as chunks."""
-        found: list[Chunk] = self._file.take_chunks()
+        found: list[Chunk] = self.parsed.take_chunks()
         return found
 
     @cached_property
     def track_heads(self) -> list[TrackHead]:
         """Name, kind and size of each track, without reading its values."""
-        return [track_head(found) for found in self._file.track_heads()]
+        return [track_head(found) for found in self.parsed.track_heads()]
 
     @cached_property
     def take_data(self) -> TakeData:
         """The data of the take besides its poses."""
-        if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
+        if not isinstance(self.header, ClipHeader) or not self.parsed.has_take_data:
             return NO_TAKE_DATA
-        file, valid = self._file, self._file.valid()
+        file, valid = self.parsed, self.parsed.valid()
         try:
             return TakeData(
                 file.moving_scales(),
@@ -129,7 +133,7 @@ class Reader:
 
     def take_data_memory(self) -> int:
         """Return the memory in bytes that reading `take_data` may use."""
-        if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
+        if not isinstance(self.header, ClipHeader) or not self.parsed.has_take_data:
             return 0
         frames, joints = self.header.frame_count, len(self.header.skeleton)
         numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads)
@@ -137,8 +141,8 @@ class Reader:
         return BYTES_PER_NUMBER * numbers + frames * joints
 
     def _read_track(self, index: int, head: TrackHead) -> Track:
-        values, times = self._file.track(index)
-        words = self._file.track_words(index) if head.kind == "label" else ()
+        values, times = self.parsed.track(index)
+        words = self.parsed.track_words(index) if head.kind == "label" else ()
         shown, start = (times, 0.0) if head.has_times else (None, head.start)
         samples = track_values(head.kind, values, words)
         return Track(head.kind, samples, head.frame_time, start, shown, head.bound, head.unit)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
+from mocpack.clip import Clip
 from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import open_payload
 from mocpack.cores import core_count
@@ -51,6 +51,10 @@ class KeysineDecoder(Decoder):
 
     def window_writer(self) -> WindowWriter:
         return self.native
+
+    def open_alike(self, file: bytes, like: _core.File) -> WindowWriter | None:
+        skeleton = self.header.skeleton.native(self.header.translated_joints)
+        return _core.KeysinePayload.open_alike(skeleton, file, like, self.payload.memory_limit)
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         return self.native.ranges(start, stop)
