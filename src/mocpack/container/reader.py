@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from mocpack import _core
 from mocpack.codec import Payload
 from mocpack.container.file import FileContents
-from mocpack.container.head import Errors
+from mocpack.container.head import Errors, JointErrors
 from mocpack.container.skel import CHANNELS
 from mocpack.container.take_chunks import Chunk
 from mocpack.container.track import TrackHead, track_head, track_values
@@ -90,7 +91,7 @@ class Reader:
     @property
     def errors(self) -> Errors:
         """The error bounds and measured errors."""
-        return Errors(*self.parsed.errors)
+        return replace(Errors(*self.parsed.errors), joints=_joint_errors(self.parsed))
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -213,6 +214,11 @@ def _build_hinges(rows: list[Any]) -> Hinges | None:
         return None
     joints, axes, limits, slides, names = zip(*rows, strict=True)
     return Hinges(joints, np.array(axes), np.array(limits), np.array(slides), names)
+
+
+def _joint_errors(file: _core.File) -> JointErrors | None:
+    bounds = file.joint_bounds()
+    return None if bounds is None else JointErrors(*np.maximum(bounds, 0).T)
 
 
 def _build_header(file: _core.File, like: Any) -> AnyHeader:
