@@ -25,11 +25,6 @@ def largest_angle(original: Clip, decoded: Clip) -> float:
     return float(angle_errors(original, decoded).max(initial=0.0))
 
 
-def mean_angle(original: Clip, decoded: Clip) -> float:
-    """Return the mean angle error."""
-    return float(angle_errors(original, decoded).mean())
-
-
 def rate_errors(original: Clip, decoded: Clip, order: int) -> F64 | None:
     """Return the error (T - order, N) of angular velocity (order 1) or acceleration (order 2).
 
