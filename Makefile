@@ -263,7 +263,7 @@ pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, f
 	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
 
 papers: $(READY)  ## docs/papers.md and .csv: every figure of the five papers beside ours (half an hour; report/ keeps finished papers)
-	@$(BIN)/mocpack bench --papers --out report
+	@$(BIN)/python benchmarks/papers_page.py --out report
 	@cp report/papers.md report/papers.csv docs
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)

@@ -106,6 +106,3 @@ def _unit(numbers: F64, robot: Robot) -> F64:
         part = numbers[:, start : start + 4]
         numbers[:, start : start + 4] = part / np.linalg.norm(part, axis=1, keepdims=True)
     return numbers
-
-
-ROBOT_PEERS: tuple[type[Codec], ...] = (RoundedXz,)
