@@ -250,8 +250,11 @@ site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link tha
 pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
 	@$(BIN)/python tools/viewer_pictures.py docs/pictures
 
-golden: $(READY)  ## write the golden files of CODEC that do not exist yet
-	@PYTHONPATH=tests/support $(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
+golden: $(READY)  ## write the golden files that do not exist yet
+	@PYTHONPATH=tests/support:tests/readers $(BIN)/python tests/golden/make.py
+
+golden-archive: $(BIN)/python  ## build/mocpack-golden-0.1.tar for people who write other decoders; its SHA-256 goes to docs/promise.md
+	@$(BIN)/python tools/golden_archive.py
 
 sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on purpose
 	@$(BIN)/python tests/regression/sizes.py

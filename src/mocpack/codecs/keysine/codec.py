@@ -60,6 +60,7 @@ class Keysine(Codec):
 
     codec_id = "keysine"
     bitstream_version = 1
+    is_frozen = True
     decoder_params = ()
     keeps_bounds = True
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
