@@ -17,6 +17,7 @@ import pytest
 from format_file import decode_file, read_archive, read_scene, scan_archive, world_points
 
 import mocpack
+from golden_arrays import points, pose_arrays, skeleton_arrays
 from mocpack.container import ClipSource, read_trailer, scene_parts
 from mocpack.errors import UnknownCodecError, UnsupportedVersionError
 from mocpack.registry import BUILTIN, codec_class
@@ -149,6 +150,13 @@ def test_the_reader_from_the_docs_restores_the_files_of_scenes_and_archives(arch
     assert scan_archive((archive / "archive/file.mocps").read_bytes()) == files("archive")
 
 
+@pytest.mark.parametrize("file", FILES, ids=str)
+def test_python_decodes_the_stored_arrays(archive, file):
+    clip, expected = mocpack.read(archive / file / "file.mocp"), stored(file)
+    found = pose_arrays(clip) | skeleton_arrays(clip)
+    check(found | ({} if file in MESHES else {"points": points(clip)}), expected, file)
+
+
 def test_python_restores_the_files_of_scenes_and_archives(archive):
     parts = scene_parts(open_source((archive / "scene/file.mocp").read_bytes()))
     for name, file in contents("scene").items():
@@ -156,7 +164,7 @@ def test_python_restores_the_files_of_scenes_and_archives(archive):
     with mocpack.open_corpus(archive / "shards/file.mocps") as shards:
         for name, file in contents("shards").items():
             check(poses_of(shards[name].clip()), stored(file), file)
-    source = open_source(archive / "archive/file.mocps")
+    source = open_source((archive / "archive/file.mocps").read_bytes())
     index = read_trailer(source).index
     assert list(index.names) == list(contents("archive"))
     for n, file in enumerate(contents("archive").values()):
