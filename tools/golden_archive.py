@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests/golden"
 PAGE = ROOT / "docs/promise.md"
 NAME = "mocpack-golden-0.1"
-FOLDERS = ("archive", "keysine", "lossless", "raw", "refused", "scene", "shards")
+FOLDERS = ("archive", "keysine", "lossless", "raw", "refused", "scene", "shards", "tables")
 MAX_BYTES = 5_000_000
 LINE = re.compile(r"^`mocpack-golden-\S+\.tar`: .*$", re.MULTILINE)
 

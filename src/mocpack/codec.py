@@ -105,7 +105,7 @@ class Codec(ABC):
     bitstream_version: ClassVar[int]
     oldest_bitstream: ClassVar[int] = 1  # earlier ones were never released
     is_frozen: ClassVar[bool] = False
-    """Whether every later release reads its files; otherwise it is experimental (docs/promise.md)."""
+    """Whether every later release reads its files (docs/promise.md); experimental otherwise."""
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Kinds of clips that it encodes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()

@@ -73,7 +73,7 @@ MOTIONS = {
     "posed": posed,
     "markers": markers,
     "mesh": vertex_wave,
-    "robot": lambda: hinged_motion(hinged_skeleton(3), 3),
+    "robot": lambda: hinged_motion(hinged_skeleton(2), 2),
     "jump": lambda: mocpack.read(JUMP).frames(0, 130),
     "asf": hinged_asf,
     "noise": lambda: hard_clips()["noise"],
@@ -233,7 +233,8 @@ def write_refused():
 
 def write_tables():
     """Write the trained tables of keysine, under the names of docs/codecs/keysine.md."""
-    save(HERE / "keysine/tables.npz", tables())
+    (HERE / "tables").mkdir()
+    save(HERE / "tables/keysine.npz", tables())
 
 
 def write_contents(folder, clips):
@@ -245,7 +246,7 @@ def main():
     for spec, motion in settings():
         if write(spec, motion):
             print(folder_of(spec, motion).relative_to(HERE))
-    if not (HERE / "keysine/tables.npz").exists():
+    if not (HERE / "tables/keysine.npz").exists():
         write_tables()
     for make, *folders in (
         (write_scene, "scene"),

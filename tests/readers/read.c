@@ -3,8 +3,8 @@
 // bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE... writes the frames of each
 // file as float64, read dump32 WHAT FILE... as float32, after their count as uint64: WHAT is local, world,
 // keys, or a time; scales, then scales alone. read tracks ACCESS FILE prints every track: its name, kind,
-// then times, values and words. read hinges FILE prints every hinge, then the angles of all frames. read clips
-// FILE... prints the status and the sentence of each archive and its first clip.
+// then times, values and words. read hinges FILE prints every hinge, then the angles of all frames. read
+// clips FILE... prints the status and the sentence of each archive and its first clip.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>

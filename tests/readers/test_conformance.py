@@ -125,7 +125,7 @@ def test_another_archive_than_the_stated_one_is_noticed(monkeypatch):
 def test_the_archive_has_every_frozen_codec_and_its_tables(archive):
     frozen = {codec for codec in BUILTIN if codec_class(codec).is_frozen}
     assert frozen == set(FOLDERS) <= set(builder().FOLDERS)
-    with np.load(archive / "keysine/tables.npz") as found:
+    with np.load(archive / "tables/keysine.npz") as found:
         assert {name: array.tolist() for name, array in found.items()} == {
             name: array.tolist() for name, array in tables().items()
         }
