@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 CHANGELOG_HEADING = re.compile(r"^## (\S+) - \d{4}-\d{2}-\d{2}$", re.MULTILINE)
-BITSTREAM = re.compile(r"^    (?:bitstream_version|oldest_bitstream) = (\d+)$", re.MULTILINE)
+BITSTREAM = re.compile(r"^    bitstream_version = (\d+)$", re.MULTILINE)
 LIVE_MAGIC = re.compile(r"\bml[hv]([2-9])\b")
 Check = Callable[[Path], str]
 """Takes the checkout; returns what is wrong, or nothing."""

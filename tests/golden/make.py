@@ -36,6 +36,7 @@ from takes import FEATURES, asf_clip, coded_tracks, markers, take
 HERE = Path(__file__).parent
 METADATA = {"scene": 4, "notes": [1, 2.5e3, None, {"naïve": "\U0001f600"}], "rights": "CC0"}
 SHARD_BYTES = 4000
+JOINT_BOUNDS = {"hand": "9mm", "knee": "0.5deg"}
 
 
 def posed():
@@ -80,6 +81,7 @@ MOTIONS = {
     "one-frame": lambda: hard_clips()["one frame"],
     "still": still,
     "metadata": described,
+    "joint-bounds": lambda: take(["rest"]),
     "tracks": lambda: walk(0.2).replace(tracks=coded_tracks()),
     "take": take,
 } | {f"take-{feature}": partial(take, [feature]) for feature in FEATURES}
@@ -89,7 +91,7 @@ TAKES = ["take", *(f"take-{feature}" for feature in FEATURES)]
 FROZEN = {
     "raw": ["", "markers", "mesh", "asf", "tracks", "metadata", *TAKES],
     "lossless": ["", "markers", "mesh", "asf", "jump", "noise", "take", "still"],
-    "keysine": ["", "posed", "markers", "robot", "one-frame", "still", *TAKES],
+    "keysine": ["", "posed", "markers", "robot", "one-frame", "still", "joint-bounds", *TAKES],
     "keysine:effort=fast": [""],
     "keysine:effort=best": [""],
     "keysine:mean_error=1mm": [""],
@@ -159,7 +161,8 @@ def write(spec, motion):
     source = source_of(spec, motion)
     folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
-        file.write_bytes(mocpack.encode(source, codec))
+        bounds = JOINT_BOUNDS if motion == "joint-bounds" else None
+        file.write_bytes(mocpack.encode(source, codec, joint_errors=bounds))
         params = json.dumps(codec.params(), indent=1, sort_keys=True)
         (folder / "codec.json").write_text(params + "\n")
     data = file.read_bytes()

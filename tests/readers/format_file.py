@@ -232,6 +232,8 @@ def decode_file(data):
             hinges, rest, skeleton.offsets, local, places, translated
         ).angles
     found["points"] = world_points(skeleton, local, places, translated, scales)
+    if head["bnds"] is not None:
+        found["joint_errors"] = np.array(head["bnds"])
     if head["declared"] is not None:
         found["declared_error"] = np.array(head["declared"])
     return found

@@ -31,6 +31,9 @@ def file_arrays(data: bytes, source: AnyClip) -> Arrays:
         found |= exact_arrays(Reader(open_source(data)), motion.codec_header, clip)
     if clip.header.metadata:
         found["metadata"] = np.array(json.dumps(dict(clip.header.metadata), sort_keys=True))
+    if errors.joints is not None:
+        joints = errors.joints
+        found["joint_errors"] = np.stack([joints.declared, joints.declared_angle], axis=1)
     if errors.declared is not None:
         found["declared_error"] = np.array(errors.declared)
         found["source_points"] = points(source).astype(np.float32)

@@ -1,8 +1,9 @@
 """The reader written from docs/format.md, against what mocpack writes and reads."""
 
+import numpy as np
 import pytest
 from format_file import read_scene
-from format_page import SEEN, check
+from format_page import SEEN, check, read_file
 
 import mocpack
 from mocpack.testing import walk
@@ -25,6 +26,19 @@ def test_the_page_reads_the_files_of_other_codecs(codec):
 def test_the_page_reads_markers():
     clip = markers(60)
     check(clip, mocpack.encode(clip, max_error="1mm"))
+
+
+def test_the_page_reads_bounds_of_joints():
+    clip = take(frames=40)
+    first, last = clip.skeleton.names[0], clip.skeleton.names[-1]
+    own = [(last, "9mm"), (first, "0.5deg")]
+    data = mocpack.encode(clip, "keysine:effort=fast", max_error="2mm", joint_errors=own)
+    with mocpack.open(data) as motion:
+        joints = motion.errors.joints
+    found = np.array(read_file(data)["bnds"])
+    np.testing.assert_array_equal(found[:, 0], joints.declared)
+    np.testing.assert_array_equal(found[:, 1], joints.declared_angle)
+    check(clip, data)
 
 
 def test_the_page_reads_tracks_of_every_coder():

@@ -122,7 +122,7 @@ FAULTS = {
         "## 0.1.0 - 2026-11-18\n### Renamed before the first release\n",
         "CHANGELOG.md",
     ),
-    "bitstreams": ("src/mocpack/codecs/raw.py", "    oldest_bitstream = 2\n", "raw.py"),
+    "bitstreams": ("src/mocpack/codecs/raw.py", "    bitstream_version = 2\n", "raw.py"),
 }
 
 
