@@ -47,7 +47,8 @@ const uint64_t SPAN_BYTES = 1 << 20; // maximum size of a decoded group of sever
 
 bool is_same(const Chunk& a, const Chunk& b)
 {
-	return a.found == b.found && a.size == b.size && (!a.size || !std::memcmp(a.body, b.body, size_t(a.size)));
+	return a.found == b.found && a.size == b.size &&
+		   (!a.size || !std::memcmp(a.body, b.body, size_t(a.size)));
 }
 
 struct Opening
@@ -327,8 +328,7 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 		(given.allocator && (!given.allocator->allocate || !given.allocator->release)) ||
 		given.flags > (MOCPACK_OPEN_ALLOW_TRUNCATED | MOCPACK_OPEN_SKIP_CHECKSUM))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "mocpack_open: invalid options (wrong struct_size, allocator or flags), or `motion` is "
-				  "null";
+			   << "mocpack_open: invalid options (wrong struct_size, allocator or flags), or null";
 	*motion = nullptr;
 	Memory memory(given.allocator ? *given.allocator : default_allocator(),
 				  given.memory_limit ? given.memory_limit : DEFAULT_LIMIT);

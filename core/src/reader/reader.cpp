@@ -221,8 +221,7 @@ mocpack_Status mocpack_reader_open(const mocpack_Motion* motion, const mocpack_R
 	*reader = nullptr;
 	if (!are_options_valid(*motion, o))
 		return ErrorMessage(error, MOCPACK_BAD_ARGUMENT)
-			   << "mocpack_reader_open: invalid options (struct_size, joint index or executor), or an option "
-				  "that a small build does not support";
+			   << "mocpack_reader_open: invalid options (wrong struct_size, joint index or executor)";
 	size_t size = reader_size(*motion, o);
 	const mocpack_Allocator& allocator = motion->memory.allocator();
 	uint64_t most = o.memory ? o.memory_size : motion->memory.left();
