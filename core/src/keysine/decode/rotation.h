@@ -21,6 +21,7 @@ inline void matrix_of(Quat q, double* m)
 // Computes the inverse square root of a symmetric positive matrix by Jacobi rotations.
 inline void inverse_square_root(const double* m, double* root)
 {
+	const double negligible = 1e-16; // part of the diagonal, which rounding hides
 	double a[9], v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 	for (int i = 0; i < 9; ++i)
 		a[i] = m[i];
@@ -29,7 +30,7 @@ inline void inverse_square_root(const double* m, double* root)
 			for (int q = p + 1; q < 3; ++q)
 			{
 				double apq = a[3 * p + q];
-				if (std::fabs(apq) <= 1e-300)
+				if (std::fabs(apq) <= negligible * (a[4 * p] + a[4 * q]))
 					continue;
 				double theta = 0.5 * (a[4 * q] - a[4 * p]) / apq;
 				double t = (theta < 0 ? -1.0 : 1.0) / (std::fabs(theta) + std::sqrt(theta * theta + 1.0));
