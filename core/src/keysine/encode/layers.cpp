@@ -15,6 +15,7 @@ namespace
 
 const int TRIES = 5;			 // until the layers end where they should
 const double END_MARGIN = 0.995; // of the share of the file at which a layer should end
+const double NEAR_END = 0.98;	 // of this share, from which an end is near enough
 
 // Chooses the shifts of all layers and codes the payload again.
 class LayerSplit
@@ -53,18 +54,21 @@ class LayerSplit
 				return true;
 			if (!write(&made, ends))
 				return false;
+			bool is_near = true;
 			double off = 0; // an end too late is worse than all ends too early
 			for (size_t l = 0; l + 1 < layers_; ++l)
 			{
 				const double goal = double(l + 1) / double(wanted),
 							 end = double(ends[l]) / double(made.size());
 				off += end > goal ? 1 + end - goal : goal - end;
-				aims[l] *= END_MARGIN * goal / end;
+				if (end <= goal && end >= NEAR_END * goal)
+					continue;
+				aims[l] *= END_MARGIN * goal / end, is_near = false;
 			}
 			if (off < least)
 				best = std::move(made), least = off;
-			if (layers_ < wanted)
-				break; // a layer that would change nothing was left out
+			if (layers_ < wanted || is_near)
+				break; // a layer that would change nothing was left out, or all end where they should
 		}
 		*payload = std::move(best);
 		return true;
