@@ -1,4 +1,4 @@
-// The small build, for browsers: without float32, world space and tasks, and optimized for size.
+// The small build, for browsers: without scenes, float32, world space and tasks, and optimized for size.
 #pragma once
 
 namespace mocpack

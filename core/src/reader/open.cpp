@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <new>
 
+#include "common/small_build.h"
 #include "reader/chunks.h"
 #include "reader/json.h"
 
@@ -363,6 +364,8 @@ mocpack_Status open_bytes(const Bytes& bytes, const mocpack_OpenOptions* options
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
 	error->status = MOCPACK_OK;
+	if (SMALL_BUILD) // JavaScript finds the clips of a scene
+		return open_clip(bytes, options, false, motion, error);
 	if (!is_scene(bytes, error))
 		return error->status == MOCPACK_OK ? open_clip(bytes, options, false, motion, error) : error->status;
 	mocpack_Scene* scene = nullptr;
