@@ -103,6 +103,8 @@ class Codec(ABC):
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
+    is_frozen: ClassVar[bool] = False
+    """Whether every later release reads its files (docs/promise.md); experimental otherwise."""
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Kinds of clips that it encodes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()

@@ -157,7 +157,7 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 	mocpack_Text parameters = read_parameters(&in);
 	uint8_t flags = in.u8();
 	if (in.good() && flags > 15)
-		in.fail(MOCPACK_UNSUPPORTED) << ": unknown flags " << uint64_t(flags)
+		in.fail(MOCPACK_UNSUPPORTED) << ": unknown flags " << uint64_t(flags & ~15)
 									 << "; use a newer version of mocpack";
 	read_errors(&in, flags, &info);
 	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};
