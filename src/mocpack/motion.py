@@ -75,7 +75,7 @@ class Motion:
         self._options = partial, codec
         try:
             self._source = select_clip(self._source, clip)
-            self._reader = Reader(
+            self._reader: Reader = Reader(
                 self._source,
                 partial=partial,
                 memory_limit=self._limit.max_bytes,

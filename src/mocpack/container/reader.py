@@ -69,13 +69,13 @@ class Reader:
     ) -> None:
         """Open a file; a skeleton and metadata that equal those of `like` are not parsed again."""
         limit = None if memory_limit is None else max(memory_limit, MIN_OPEN_BYTES)
-        self.parsed = file = _core.File(
-            source, partial, limit, None if like is None else like.parsed
-        )
+        known = None if like is None else like.parsed
+        self.parsed: _core.File = _core.File(source, partial, limit, known)
+        file = self.parsed
         self._source = source
         self.codec_id = file.codec_id
         self.bitstream_version = file.bitstream_version
-        self.header = _build_header(file, None if like is None else like.header)
+        self.header: AnyHeader = _build_header(file, None if like is None else like.header)
         self.payload = Payload(source, *file.payload, limit)
 
     @property
