@@ -1,7 +1,7 @@
 /** Copies the description of an open file from the reader's memory. */
 
 import { MocpackError } from "./error.js";
-import type { Hinge, Layer, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
+import type { Hinge, JointBounds, Layer, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
 
 /** Exports that describe a file; the order of numbers is that of bindings/wasm/boundary.cpp. */
 export interface HeaderExports {
@@ -10,9 +10,7 @@ export interface HeaderExports {
   describe_track(index: number): number;
   valid_mask(first: number, stop: number, out: number): number;
   key_frame(key: number): number;
-  rotations(): number;
-  translations(): number;
-  scales(): number;
+  last_poses(): number;
 }
 
 export interface Header extends Pick<
@@ -29,6 +27,7 @@ export interface Header extends Pick<
 > {
   skeleton: Skeleton;
   takeData: TakeData;
+  jointBounds: JointBounds[] | null;
   layers: Layer[];
   /** Layers that are complete; fewer than there are in a truncated file. */
   wholeLayers: number;
@@ -83,6 +82,7 @@ const NUMBERS = [
   "scalesAt",
   "scaled",
   "scaledAt",
+  "boundsAt",
   "maxFrames",
 ] as const;
 const TRACK_NUMBERS = [
@@ -120,6 +120,7 @@ export function readHeader(core: HeaderExports, memoryLimit: number): Header {
       found.declaredAngle < 0
         ? null
         : { declared: found.declaredAngle, measured: found.measuredAngle },
+    jointBounds: found.boundsAt ? readJointBounds(core, found.boundsAt, found.joints) : null,
     sizes: {
       file: fileBytes,
       payload: fileBytes - skeletonBytes - metadataBytes,
@@ -144,6 +145,15 @@ function readLayers(core: HeaderExports, at: number, count: number): Layer[] {
       maxError: view.getFloat64(own + 8, true) || null,
       meanError: view.getFloat64(own + 16, true) || null,
     };
+  });
+}
+
+/** Reads `mocpack_JointBounds`, four doubles per joint. */
+function readJointBounds(core: HeaderExports, at: number, joints: number): JointBounds[] {
+  const numbers = doublesAt(core, at, 4 * joints);
+  return Array.from({ length: joints }, (_, j) => {
+    const [maxError, measuredError, declared, measured] = numbers.subarray(4 * j);
+    return { maxError, measuredError, angle: declared < 0 ? null : { declared, measured } };
   });
 }
 
@@ -212,7 +222,7 @@ function readValidMask(
         `memoryLimit = ${memoryLimit}`,
     );
   const valid = new Uint8Array(needed);
-  const room = core.rotations(); // the pose buffer is large enough
+  const [room] = addressesAt(core, core.last_poses(), 1); // the pose buffer is large enough
   for (let at = 0; at < frameCount; at += maxFrames) {
     const stop = Math.min(at + maxFrames, frameCount);
     core.valid_mask(at, stop, room);
@@ -257,11 +267,20 @@ function integersAt(core: HeaderExports, at: number, count: number): Int32Array 
   return count ? new Int32Array(core.memory.buffer, at, count).slice() : new Int32Array(0);
 }
 
+/** Reads pointers, and other 32-bit numbers. */
+export function addressesAt(
+  core: Pick<HeaderExports, "memory">,
+  at: number,
+  count: number,
+): Uint32Array {
+  return new Uint32Array(core.memory.buffer, at, count);
+}
+
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Reads the text whose address and size are stored at `at`. */
 export function textAt(core: Pick<HeaderExports, "memory">, at: number): string {
-  const [bytes, size] = new Uint32Array(core.memory.buffer, at, 2);
+  const [bytes, size] = addressesAt(core, at, 2);
   return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
 }
 

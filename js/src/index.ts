@@ -3,6 +3,7 @@
 export { MocpackError, type ErrorKind } from "./error.js";
 export type {
   Hinge,
+  JointBounds,
   Frames,
   AngleErrors,
   Layer,
@@ -10,6 +11,7 @@ export type {
   Motion,
   OpenOptions,
   Preview,
+  RefinedFrames,
   Skeleton,
   TakeData,
   Track,

@@ -94,6 +94,12 @@ export interface Frames {
   scales?: Float64Array;
 }
 
+/** Frames decoded from the quality layers that have arrived. */
+export interface RefinedFrames extends Frames {
+  /** Number of layers decoded; `motion.layers.length` in the final frames. */
+  layers: number;
+}
+
 /** Key poses: the first frame of each group, and the last frame of the clip. */
 export interface Preview {
   /** count: frame index of each pose. */
@@ -131,6 +137,14 @@ export interface AngleErrors {
   measured: number;
 }
 
+/** Bounds of one joint, meters; measured errors are the largest ones of all joints with the same bounds. */
+export interface JointBounds {
+  maxError: number;
+  measuredError: number;
+  /** Null if the joint has no bound on its angle. */
+  angle: AngleErrors | null;
+}
+
 /** An open clip. Its description is available at once, its frames on request. */
 export interface Motion {
   readonly skeleton: Skeleton;
@@ -142,11 +156,13 @@ export interface Motion {
   readonly parameters: Record<string, unknown>;
   /** Bytes of the file and its parts; `payload` is everything except skeleton and metadata. */
   readonly sizes: { file: number; payload: number; skeleton: number; metadata: number };
-  /** Error bound of the file, meters. */
+  /** Error bound of the file, meters; if joints have bounds of their own, the largest of them. */
   readonly declaredError: number | null;
   readonly measured: MeasuredErrors | null;
   /** Set if the file bounds angles as well. */
   readonly angleErrors: AngleErrors | null;
+  /** J: the bounds of each joint; null if all joints have the same. */
+  readonly jointBounds?: readonly JointBounds[] | null;
   readonly metadata: unknown;
   /** Times, gaps and tracks of a .mocp file. */
   readonly takeData?: TakeData;
@@ -154,6 +170,11 @@ export interface Motion {
   readonly layers?: readonly Layer[];
   /** Reads frames start … stop - 1. */
   frames(start: number, stop: number): Promise<Frames>;
+  /**
+   * Yields frames start … stop - 1 as soon as their first quality layer has arrived, and again with each
+   * finer layer. Files of one layer yield once.
+   */
+  refine?(start: number, stop: number): AsyncGenerator<RefinedFrames, void>;
   /** Reads the pose at a time in seconds on the clip's clock, interpolated with slerp, clamped to the clip. */
   sample(seconds: number): Promise<Frames>;
   /** Reads a track of a .mocp file by name. */

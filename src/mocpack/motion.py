@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
 import numpy as np
 
-from mocpack._core import WindowPlan
-from mocpack.arrays import F32, F64
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codec_clip import codec_header, restore_take_data
@@ -22,6 +23,9 @@ from mocpack.container import (
     Reader,
     TrackHead,
     check_version,
+    is_archive,
+    read_clip_file,
+    read_trailer,
     scene_parts,
 )
 from mocpack.display import summarize
@@ -42,8 +46,9 @@ from mocpack.header import (
     slice_take_data,
     time_to_frame,
 )
+from mocpack.io.choice import find_index
 from mocpack.registry import codec_class
-from mocpack.source import Openable, Source, open_source
+from mocpack.source import BytesSource, Openable, PathSource, Source, open_source
 from mocpack.take_data import TakeData
 from mocpack.units import format_angle, format_length
 
@@ -62,14 +67,20 @@ class Motion:
         partial: bool = False,
         codec: Codec | None = None,
         clip: str | None = None,
-        memory_limit: str | int | None = DEFAULT_LIMIT,
+        memory_limit: str | int | MemoryLimit | None = DEFAULT_LIMIT,
+        like: Motion | None = None,
     ) -> None:
         self._limit = MemoryLimit.parse(memory_limit)
         self._source = open_source(source)
         self._options = partial, codec
         try:
             self._source = select_clip(self._source, clip)
-            self._reader = Reader(self._source, partial=partial, memory_limit=self._limit.max_bytes)
+            self._reader = Reader(
+                self._source,
+                partial=partial,
+                memory_limit=self._limit.max_bytes,
+                like=None if like is None else like._reader,
+            )
             # the caller can pass a codec that is not registered
             self._class = _codec_class(self._reader) if codec is None else type(codec)
             if self._reader.needed:
@@ -77,7 +88,6 @@ class Motion:
         except BaseException:
             self._source.close()
             raise
-        self._writer: WindowWriter | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._source, *self._options, self._limit.max_bytes)
@@ -225,7 +235,8 @@ class Motion:
     def decoder(self) -> Decoder:
         """The decoder of the payload; it returns the codec's clip without take data."""
         reader, codec = self._reader, self._options[1]
-        if codec is None and self._class.needed_params().isdisjoint(reader.params):
+        used = self._class.needed_params()
+        if codec is None and (not used or used.isdisjoint(reader.params)):
             codec = _default_codec(self._class)  # the stored parameters matter only to the encoder
         return (codec or self.codec).open(reader.payload, self.codec_header)
 
@@ -295,12 +306,19 @@ class Motion:
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
 
-    def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        """Write features of frames `start` to `stop` to `out`; see `WindowWriter.write`."""
-        if self._writer is None:
-            plain = self._has_own_arrays
-            self._writer = self.decoder.window_writer() if plain else ArrayWindows(self.arrays)
-        self._writer.write(plan, start, stop, out)
+    @cached_property
+    def window_writer(self) -> WindowWriter:
+        """The writer of windows of this file."""
+        return self.decoder.window_writer() if self._has_own_arrays else ArrayWindows(self.arrays)
+
+    def open_alike(self, file: bytes) -> WindowWriter | None:
+        """Return the writer of windows of another file with the same skeleton and codec.
+
+        It costs less than opening the other file. None if the files differ in more than motion.
+        """
+        if not self._has_own_arrays:
+            return None
+        return self.decoder.open_alike(file, self._reader.parsed)
 
     @cached_property
     def _has_own_arrays(self) -> bool:
@@ -405,18 +423,29 @@ def _restore(
 
 
 def select_clip(source: Source, name: str | None) -> Source:
-    """Return the source of one clip: the file itself, or a clip of a scene."""
+    """Return the source of one clip: the file itself, or a clip of a scene or an archive."""
     parts = scene_parts(source)
-    if parts is None:
-        if name is not None:
-            raise SceneError(f"the file is a single clip, not a scene; it has no clip {name!r}")
-        return source
-    if name is None and len(parts) == 1:
-        return next(iter(parts.values()))
-    if name not in parts:
-        hint = "name one" if name is None else f"it has no clip {name!r}"
-        raise SceneError(f"the file is a scene of {', '.join(map(repr, parts))}; {hint}")
-    return parts[name]
+    if parts is not None:
+        return list(parts.values())[find_index(list(parts), name, required=True)]
+    if is_archive(source):
+        return _read_archived_clip(source, name)
+    if name is not None:
+        raise SceneError(f"the file is a single clip, so there is none to choose: {name!r:.80}")
+    return source
+
+
+def _read_archived_clip(source: Source, name: str | None) -> Source:
+    """Return one clip of an archive, read as a whole, and close the archive."""
+    index = read_trailer(source).index
+    place = index.place(find_index(index.names, name, required=True))
+    file = source
+    if place.file:
+        shard = index.files[place.file - 1][0]
+        if not isinstance(source, PathSource):
+            raise UsageError(f"the clip is in the file {shard!r}; open the archive by its path")
+        file = open_source(Path(source.path).with_name(shard))
+    with closing(source), closing(file):
+        return BytesSource(read_clip_file(file, place))
 
 
 def _reopen(source: Source, partial: bool, codec: Codec | None, limit: int | None) -> Motion:
@@ -432,11 +461,6 @@ def _codec_class(reader: Reader) -> type[Codec]:
     """Return the codec class of a file; raise if it cannot read the file's version."""
     cls = codec_class(reader.codec_id)
     check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
-    if reader.bitstream_version < cls.oldest_bitstream:
-        raise UnsupportedVersionError(
-            f"{reader.codec_id} bitstream version must be {cls.oldest_bitstream} to "
-            f"{cls.bitstream_version}, got {reader.bitstream_version}, which was never released"
-        )
     if reader.header.kind not in cls.kinds:
         raise CorruptionError(
             f"codec {reader.codec_id} cannot hold {reader.header.kind} clips (file is corrupt)"

@@ -25,6 +25,15 @@ def largest_angle(original: Clip, decoded: Clip) -> float:
     return float(angle_errors(original, decoded).max(initial=0.0))
 
 
+def joint_angles(original: Clip, decoded: Clip) -> F64:
+    """Return the largest angle error (J,) of each joint."""
+    hinges, largest = original.skeleton.hinges, np.zeros(len(original.skeleton))
+    turning = [] if hinges is None else [hinges.joints[h] for h in np.flatnonzero(~hinges.slides)]
+    joints = [*turning, *_free_joints(original)]
+    np.maximum.at(largest, joints, angle_errors(original, decoded).max(axis=0))
+    return largest
+
+
 def rate_errors(original: Clip, decoded: Clip, order: int) -> F64 | None:
     """Return the error (T - order, N) of angular velocity (order 1) or acceleration (order 2).
 

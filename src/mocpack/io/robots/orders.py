@@ -15,11 +15,11 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
+from mocpack.io.choice import list_names
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
     build_clip,
-    list_names,
     match_columns_by_count,
     match_columns_by_name,
     parse_quaternions,
