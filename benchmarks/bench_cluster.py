@@ -44,7 +44,7 @@ from mocpack.corpora.parts import join, pack_parts
 from mocpack.corpora.planning import PackPlan
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-# ray lets whatever else a machine does go before its workers, our own command included
+# ray gives its workers a lower priority than all other processes, our own command included
 os.environ.setdefault("RAY_worker_niceness", "0")
 HAS_RAY = find_spec("ray") is not None
 PACKING = PackOptions(target={"max_error": "1mm", "effort": "fast"})
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def stretches(folder: Path, count: int, frames: int, suffix: str) -> dict[str, Path]:
-    """Write so many stretches of real clips, of so many frames; return them by clips' names.
+    """Write a number of segments of real clips; return them by clip name.
 
     Packed ones (.mocp) are copies of sixteen: an archive takes them as they are.
     """
@@ -243,7 +243,7 @@ def memory(folder: Path, given: argparse.Namespace) -> None:
             plan = PackPlan.make(files, PACKING)
             pack_parts(plan.parts, place, partial(_reporting, engine, measured, peaks))
             largest = long if "long" in files else mocpack.read(files["s000/t00"])
-            # a clip as it stands in memory: its quaternions, and the channels that it came in
+            # a clip in memory: its quaternions, and the channels of its source
             channels = sum(map(len, largest.skeleton.channels))
             held = 8 * largest.frame_count * (channels + 4 * len(largest.skeleton))
             print(
@@ -283,7 +283,7 @@ def _drive(
 
 def kills(folder: Path, given: argparse.Namespace) -> None:
     chance = random.Random(given.seed)
-    # so many that the run is not over before the last kill, however much the others cost
+    # enough clips that the run does not end before the last kill
     stretches(folder / "in", 2 * KILLS * PARTS_BETWEEN, 400, ".bvh")
     words = [sys.executable, "-m", "mocpack", "corpus", "pack", "in", "-o", "calm.mocps", *HOW]
     subprocess.run(words, cwd=folder, check=True, stdout=subprocess.DEVNULL)

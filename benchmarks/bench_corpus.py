@@ -302,7 +302,7 @@ def checked(found: Windows, number: int) -> float:
 
 
 def wrong(found: Windows, expected: np.ndarray, count: int, seed: int) -> int:
-    """Return how many of so many reads fail or give other numbers."""
+    """Return how many reads fail or return wrong numbers."""
     faults = 0
     for number in np.random.default_rng(seed).integers(len(found), size=count):
         try:

@@ -3,11 +3,12 @@
     python benchmarks/bench_keysine.py [means] [wavelet] [eps] [bounds] [acl] [efforts] [without]
         [speed] [joints] [layers] [grid] [promise]
 
-Without words, all of them. `promise` (`promise.py`) takes hours, and goes on where it stopped.
+Without arguments, all parts run. `promise` (`promise.py`) takes hours and continues where it
+stopped.
 Sizes are payload bytes (file - skeleton - metadata) with random access on, the whole file beside
 them; the T-pose frame that the conversion added is dropped, except against ACL, whose figures have
-it. Beside each size stand mean error, velocity error, SkTED, speed of planted feet, E15, E30, and
-how far the motion jitters and skates (above 1 is too much). Speed is processor time, best of
+it. Each line prints the size, mean error, velocity error, SkTED, speed of planted feet, E15, E30,
+and how far the motion jitters and skates (above 1 is too much). Speed is processor time, best of
 several; zlib's inflate in the same run compares machines.
 """
 
@@ -71,7 +72,7 @@ def row(label, clip, codec):
 
 
 def beside(clip, codec, payload):
-    """Return what stands beside every size."""
+    """Return the metrics that are printed next to every size."""
     back = codec.decode(payload, clip.header)
     found = {key: value or 0.0 for key, value in compare(clip, back).values.items()}
     error = found["max_error_mm"] / 1000

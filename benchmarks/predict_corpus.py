@@ -6,8 +6,8 @@
 Rates are measured on the spot: every fourth clip of `cmu` and `cmu-train` of the folder that
 MOCPACK_DATA names (without it, of `cmu` that comes with the repository) is planned, packed and
 joined by one process, and what a frame and a clip cost is fitted to them. Then all of these clips
-are packed by the command, with -j processes, and what that took stands beside what was predicted.
-`--page` writes both tables into docs/cluster.md.
+are packed by the command, with -j processes, and the script prints the measured cost next to the
+predicted one. `--page` writes both tables into docs/cluster.md.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Prediction:
     parts: int
 
     def clock(self, cores: int) -> float:
-        """Return the seconds by the clock on so many cores; on the average the last part waits."""
+        """Return the wall time in seconds; on average half of the last part runs alone."""
         return self.shared / cores + self.alone + self.shared / self.parts / 2
 
 

@@ -4,7 +4,7 @@
 
 Each clip of cmu, asfamc, bandai and dog (the last two are in the folder that MOCPACK_DATA names) at
 10, 1 and 0.1 mm, `fast` and `default`, and `best` on every tenth clip. Rows go to
-results/promise.csv as they are made; a run that was stopped goes on where it was, and rows made by
+results/promise.csv as they are made; an interrupted run continues where it stopped, and rows of
 another state of the codec are made again. Ends with 1 if a bound is broken or a clip refused, and
 says which files jitter or skate.
 """

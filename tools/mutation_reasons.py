@@ -11,7 +11,7 @@ from mutation_operators import Mutant
 class Allowed:
     """A source line, what mutants of it become (empty: any text), and why that is allowed.
 
-    `near` stands in the two lines before or after, where a file has the same line several times.
+    `near` is text of the two lines before or after, for files that repeat the same line.
     """
 
     path: str

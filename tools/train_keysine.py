@@ -45,8 +45,8 @@ Settings = dict[str, Any]  # of a codec
 Tables = dict[str, Array]  # by their names in the core
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
-# Bounds and plain steps in millimeters, and block lengths in seconds if they are fixed.
-# by the encoder: statistics must know those that are rarely taken, too
+# Bounds and plain steps in millimeters, and block lengths in seconds if they are fixed. The encoder
+# seldom chooses some block lengths, but the statistics must include them.
 SETTINGS = tuple(
     {name: value / 1000, "block_seconds": seconds}
     for name, value, seconds in (
@@ -57,16 +57,16 @@ SETTINGS = tuple(
         ("max_error", 1, 0.125),
     )
 )
-# of the clips' frames, one in so many is taken, and at most so many: other rates than theirs
+# (stride, maximum number of frames) for each frame rate: every stride-th frame of a clip.
 RATES = ((1, 481), (2, 361), (4, 301), (5, 201))
 # Bounds in meters of time grids, one per rate.
 GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
-# one clip in so many is also encoded with the hinges that it has, and as a robot would move
+# Every HINGED_EVERY-th clip is also encoded with its detected hinges, and as chains of hinges.
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
-WHOLE = 4096  # shares of a table
-# so that the tables themselves pack well: bits that count, of all shares but the largest and of
-# weights, and what weights of families are multiples of
+WHOLE = 4096  # sum of the shares of a table
+# Significant bits of shares (except the largest) and of weights, and the grid of the families'
+# weights. Coarse numbers make the tables themselves compress well.
 SHARE_BITS, WEIGHT_BITS, FAMILY_GRID = 4, 5, 16
 FAMILIES, BANDS, SYMBOLS, ESCAPE = 10, 16, 32, 31
 BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
@@ -77,7 +77,7 @@ NEIGHBORS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what th
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
-AXES_BITS = 12  # turns of axes are multiples of 2^-12 radians
+AXES_BITS = 12  # rotations of axes are multiples of 2^-12 radians
 HEAD_NUMBERS = (
     *("mean", "still", "key_step", "origin", "place", "size", "count"),
     *("channel", "source", "band", "factor"),
@@ -85,7 +85,7 @@ HEAD_NUMBERS = (
     *(f"scale{c}" for c in range(4)),
     *(f"turn{precision}" for precision in range(1, AXES_BITS + 1)),
 )
-DIRECT = ("band", "precision", "scale")  # which are their own symbols
+DIRECT = ("band", "precision", "scale")  # numbers that are coded as their own symbols
 KIND_TABLES, KINDS = 8, 8
 # Grids: number of predictor inputs, and classes; the first classes code the side of the prediction.
 GRID_INPUTS, GRID_CLASSES, GRID_SIDED, GRID_FRACTIONS = 6, 17, 8, 4
@@ -168,8 +168,7 @@ def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
 def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
     """Return the symbols of a clip by plain rounding, without any table.
 
-    How many bytes they take depends on the tables, so that sizes are left out, and a number of
-    symbols stands for the bytes of the whole.
+    Their size in bytes depends on the tables, so it is left out; the number of symbols replaces it.
     """
     clips = [stretch(path, *RATES[index % len(RATES)])]
     unit = float(UNIT_STEP), float(UNIT_STEP)
@@ -701,7 +700,7 @@ def shares(counts: Array, *, allowed: Array | None = None) -> Array:
 
 
 def brief(numbers: Array, bits: int = WEIGHT_BITS) -> Array:
-    """Return whole numbers of which only so many of the highest bits are other than zero."""
+    """Return whole numbers with only their highest `bits` bits nonzero."""
     grid = 2.0 ** np.maximum(0, np.frexp(np.round(numbers))[1] - bits)
     return (grid * np.round(numbers / grid)).astype(int)
 
@@ -894,7 +893,9 @@ def _braced(table: Array) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--clips", type=int, default=1000, help="the first so many of cmu-train")
+    parser.add_argument(
+        "--clips", type=int, default=1000, help="use the first N clips of cmu-train"
+    )
     parser.add_argument("--jobs", type=int, default=None, help="processes; by default one a core")
     parser.add_argument("--round", type=int, default=None, help="this one alone; builds no core")
     given = parser.parse_args()

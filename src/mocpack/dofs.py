@@ -83,7 +83,7 @@ def moving_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
 def select_coded_dofs(matrix: F64) -> npt.NDArray[np.bool_]:
     """Return which columns to code: those that move, and always the first.
 
-    The payload of a still clip then still grows with its frames, so decoders can check the frame
+    The payload of a motionless clip then grows with its frames, so decoders can check the frame
     count against the size of the payload.
     """
     moving = moving_dofs(matrix)

@@ -182,8 +182,11 @@ def _check_rows(hinges: Hinges) -> None:
             raise InvalidClipError(f"expected hinge {what} of shape {shape}, got {array.shape}")
     if len(hinges.names) != count:
         raise InvalidClipError(f"expected names of {count} hinges, got {len(hinges.names)}")
-    if not np.abs(np.linalg.norm(hinges.axes, axis=1) - 1).max() < UNIT_TOLERANCE:
-        raise InvalidClipError("hinge axes must be unit vectors")
+    lengths = np.linalg.norm(hinges.axes, axis=1)
+    for h in np.flatnonzero(~(np.abs(lengths - 1) < UNIT_TOLERANCE)):
+        raise InvalidClipError(
+            f"hinge axes must be unit vectors, got length {lengths[h]:.6g} of {hinges.names[h]!r}"
+        )
     lowest, highest = hinges.limits.T
     for h in np.flatnonzero(~(lowest <= highest) | (lowest == np.inf) | (highest == -np.inf)):
         raise InvalidClipError(

@@ -97,7 +97,7 @@ def failed_words(rows: Sequence[Row], codec: str) -> str:
 def rate_distortion(rows: Sequence[Row], metric: str, label: str) -> Figure:
     """Bits per frame against an error, both logarithmic; clips thin, their geometric mean bold.
 
-    What has no error at all stands on no such axis: a dotted line marks its size. Codecs that
+    A codec without any error has no point on these axes: a dotted line marks its size. Codecs that
     failed everywhere are named without a curve.
     """
     figure = new_figure(7.5, 5)

@@ -1,4 +1,4 @@
-"""What the rows say, in sentences that stand at the top of a report: no more than was measured."""
+"""Summarize the rows in sentences for the top of a report."""
 
 from __future__ import annotations
 

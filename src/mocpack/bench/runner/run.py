@@ -195,7 +195,7 @@ def _append(path: Path, key: str, row: Row) -> None:
 def fingerprint() -> str:
     """Return a hash of the code that decides what a row holds: all of the package but its fronts.
 
-    A row of an earlier run counts as long as this is the same, whatever else was committed.
+    A row of an earlier run is reused as long as this hash is the same.
     """
     digest = sha256()
     for path in sorted(p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".so", ".pyd")):

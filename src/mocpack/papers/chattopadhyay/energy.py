@@ -78,8 +78,8 @@ def largest_size(
     """
     if joules < sleeping * duration:
         raise BoundError(
-            f"a card that sleeps through {duration:.4g} s of motion takes "
-            f"{1000 * sleeping * duration:.4g} mJ; {1000 * joules:.4g} mJ is less"
+            f"energy must be at least {1000 * sleeping * duration:.4g} mJ, which a sleeping card "
+            f"needs for {duration:.4g} s of motion, got {1000 * joules:.4g} mJ"
         )
     seconds = joules / receiving
     if seconds < duration:  # then there is time to sleep

@@ -33,7 +33,7 @@ from mocpack.registry import non_default_params
 
 FALLOFF = 0.5  # seconds to either side of a handle that its change reaches
 LIKENESS = 0.3
-PLANTED = 30.0  # how much more than others a joint minds being moved that stands on the ground
+PLANTED = 30.0  # cost of moving a joint that is on the ground; that of others is 1
 ROUNDING = 2.5e-4  # meters: an edited file is written so fine that handles stay where they are
 
 
@@ -171,18 +171,18 @@ class EditableSpline:
         contacts: bool = True,
         likeness: float = LIKENESS,
     ) -> Edit:
-        """Bring joints where handles want them, and say what else moved.
+        """Move joints to their handle targets, and report how far other joints moved.
 
         Parameters
         ----------
         falloff : float, seconds
             How far to either side of a handle its change reaches.
         keep : mapping from joints to weights, optional
-            How much some joints mind being moved; others 1. Of no use for vertices.
+            Cost of moving some joints; that of others is 1. Not used for vertices.
         contacts : bool
-            Whether joints that stand on the ground at a handle's time mind it much more.
+            Whether moving joints that are on the ground at a handle's time costs much more.
         likeness : float
-            How much a change is minded that the motion's own components cannot express. 0: only the
+            Cost of a change that the motion's own components cannot express. 0: only the
             limb moves; 10: the body moves as it does elsewhere in the motion.
         """
         if not pulls:
@@ -256,7 +256,7 @@ class EditableSpline:
     def _weights(
         self, times: Sequence[float], keep: Mapping[str | int, float], *, contacts: bool
     ) -> list[F64]:
-        """Return how much each joint minds being moved at each of the times."""
+        """Return the cost of moving each joint at each of the times."""
         if not isinstance(self.header, ClipHeader):
             return [np.zeros(0) for _ in times]
         usual = np.ones(len(self.header.skeleton))

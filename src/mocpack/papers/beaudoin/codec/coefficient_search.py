@@ -1,4 +1,4 @@
-"""How many coefficients each signal deserves, their total being given (Beaudoin et al. 2007, §5).
+"""Search how to divide a number of coefficients among signals (Beaudoin et al. 2007, §5).
 
 `random_descent` is the paper's Algorithm 1: take some coefficients from a random signal, give them
 to the one that gains most, and take smaller steps once nothing gains any more. `directed_descent`

@@ -40,7 +40,7 @@ class Rounded:
     first : array, shape (P,)
         First coefficient of each place, in steps, of any size.
     numbers : array of int, shape (S, n)
-        All others, in steps, within ±32255; 0 where `first` stands.
+        All others, in steps, within ±32255; 0 in the places of `first`.
     """
 
     is_place: Mask

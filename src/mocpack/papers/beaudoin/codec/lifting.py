@@ -3,8 +3,8 @@
 One level splits a signal into even and odd samples, predicts each odd one by the cubic through
 the four nearest even ones (one-sided near the ends) and keeps the difference, the detail; then an
 update adds a share of the details to the even samples, which makes the coarse signal a fair
-average. Levels repeat down to one sample. Coefficients stand from the widest basis function to
-the narrowest: the coarse sample, then each level's details, coarsest level first.
+average. Levels repeat down to one sample. Coefficients are ordered from the widest basis function
+to the narrowest: the coarse sample, then each level's details, coarsest level first.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class PositionError:
     weights : array, shape (J + E,)
         How much each joint and each end site counts.
     stride : int
-        Look at every so many frames only.
+        Evaluate every `stride`-th frame only.
     """
 
     def __init__(self, clip: Clip, plan: SignalPlan, weights: F64, *, stride: int = 1) -> None:

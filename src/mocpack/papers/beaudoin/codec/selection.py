@@ -1,4 +1,4 @@
-"""Which wavelet coefficients to keep: so many of each signal, the strongest first."""
+"""Select wavelet coefficients: a number of each signal, the strongest first."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Ranking:
     strengths : array, shape (S, n)
         What each adds to its signal: magnitude times the norm of its basis function.
     order : array of int, shape (S, n)
-        Where the strongest coefficient of each signal stands, the next, and so on.
+        Indices of the coefficients of each signal, the strongest first.
     update : str
         Update step of the wavelet.
     """

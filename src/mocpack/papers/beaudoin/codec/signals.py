@@ -3,7 +3,7 @@
 Of each joint that translates, x, y and z of its place in the parent's frame, in meters; then its
 rotation: Euler angles in radians about the skeleton's own axes, outermost first ("euler"), the
 four components of its quaternion ("quaternion"), or its rotation vector ("rotvec"). A joint without
-rotation channels has no rotation signals. Where a signal stands follows from the header alone.
+rotation channels has no rotation signals. The order of signals follows from the header alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sparse signals as 16-bit words: a value, a run of zeros, or the end of a signal.
 
-Word 0 ends a signal: what is left of it is zero. Words 1 to 1023 stand for so many zeros. Words
-1025 to 65535 stand for the values -32255 to 32255, zero being 33280. So one signal can be read
+Word 0 ends a signal: the rest of it is zero. Words 1 to 1023 are runs of that many zeros. Words
+1025 to 65535 are the values -32255 to 32255; 33280 is zero. So one signal can be read
 without the ones before it: its words begin after as many zero words as there are signals before.
 """
 

@@ -133,7 +133,7 @@ class BapIndex(Codec):
         return Columns(matrix, still, moving, order)
 
     def row_layout(self, columns: int) -> RowLayout:
-        """Return how rows of so many moving channels lie; without an indexed one, no tables."""
+        """Return the layout of rows of `columns` moving channels; tables only if one is indexed."""
         fixed = min(self.FDF, columns)
         bits = self.b if fixed < columns else 0
         return RowLayout(fixed, bits, self.n_d, columns, first_masked=columns)

@@ -1,8 +1,7 @@
 """The matrix that body animation parameters are coded from: channels that move, and levels.
 
-Angles are in degrees and lengths in the unit of the CMU skeletons (1/0.45 inch) whatever the
-source's unit is, because the method puts numbers of both kinds into one table: so they stand to
-each other as they do in the paper.
+Angles are in degrees and lengths in the unit of the CMU skeletons (1/0.45 inch), for every source.
+The method puts numbers of both kinds into one table, so their ratio must be that of the paper.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Columns:
     moving : array of bool, shape (C,)
         Which columns move; the first counts as moving always.
     order : array of int, shape (m,)
-        Which of the moving columns stands at each place of `matrix`.
+        Index of the moving column in each column of `matrix`.
     """
 
     matrix: F64

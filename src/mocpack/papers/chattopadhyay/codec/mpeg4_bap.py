@@ -42,7 +42,7 @@ class Mpeg4Bap(Codec):
     intra : int
         Frames from one I frame to the next, counted among those kept; 0 for the first alone.
     keep : int
-        Frame dropping: only every so many frames are stored, and the last.
+        Frame dropping: every `keep`-th frame is stored, and the last.
     fill : {"linear", "hold"}
         What the decoder shows in place of dropped frames: a straight line, or the frame before.
     K : float

@@ -1,8 +1,8 @@
 """One line per number that Chattopadhyay, Bhandarkar and Li (2007) print in their tables.
 
 A motion is taken from its AMC file if there is one, else from its BVH, which has 74 moving columns
-instead of 62. Sizes of a BVH are not scaled to 62 columns: what the paper's formula gives for 62
-stands beside the real payload, as a formula.
+instead of 62. Sizes of a BVH are not scaled to 62 columns. A line prints the result of the
+paper's formula for 62 columns next to the real payload.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def choose_sources(made: Sequence[Made]) -> list[Made]:
 
 
 def energies(mpeg4: float, sparsed: float, motion: Motion) -> Iterator[tuple[float, float]]:
-    """Return the card's millijoules for two sizes, at each bandwidth."""
+    """Yield the energy in mJ of receiving two sizes, at each bandwidth."""
     seconds = motion.frames / energy.PAPER_FRAME_RATE
     for text in BANDWIDTHS:
         bandwidth = parse_bandwidth(text, kilo=energy.PAPER_KILO)

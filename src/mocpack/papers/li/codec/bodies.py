@@ -111,7 +111,7 @@ class Bodies:
         return positions[:, self.joints], world[:, self.joints]
 
     def place(self, b: int, positions: F64, world: F64, slides: F64) -> F64:
-        """Return where body `b` sits (T, 3), its parent's position and rotation being known.
+        """Return the position (T, 3) of body `b`, from those of its parent.
 
         `slides` (T, K, 3) are the translations of what slides.
         """

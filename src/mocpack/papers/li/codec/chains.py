@@ -47,7 +47,7 @@ def _run(bodies: Bodies, children: list[list[int]], reach: list[float], start: i
 
 
 def _next(bodies: Bodies, children: list[list[int]], reach: list[float], b: int) -> int | None:
-    """Return the body with which a chain through `b` goes on; None at a branching or an end."""
+    """Return the body that continues a chain through `b`; None at a branch or an end."""
     limbs = [c for c in children[b] if reach[c] > TWIG * reach[0]]
     onward = limbs if limbs else children[b]
     if len(onward) != 1 or not _joined(bodies, b, onward[0]):

@@ -62,7 +62,7 @@ class ColumnCodec(Codec):
 
     @abstractmethod
     def plane_rows(self, frames: int) -> int:
-        """Return how many rows the plane of so many frames has."""
+        """Return the number of rows of the plane for a number of frames."""
 
     @abstractmethod
     def restored(self, first: I64, plane: I32, moving: Mask, frames: int) -> F64:

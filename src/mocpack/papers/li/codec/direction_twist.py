@@ -64,7 +64,7 @@ def choose_frame(world: F64, axes: F64) -> AngleFrame:
 def to_angles(world: F64, frame: AngleFrame) -> F64:
     """Return polar angle, azimuth and twist (T, B, 3) of world rotations (T, B, 4).
 
-    All three are continuous in time; `from_angles` inverts it to rounding, whatever the motion.
+    All three are continuous in time. `from_angles` inverts them up to rounding, for any motion.
     """
     angles = np.empty((*world.shape[:2], 3))
     angles[..., :2] = _spherical(rotations.rotate(world, frame.axes), frame.poles)

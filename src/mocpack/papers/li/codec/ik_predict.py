@@ -53,7 +53,7 @@ class IkPredict(Codec):
     twist_scale : float
         How much coarser yet twist is, where it moves no joint.
     k : float
-        How much of the last change of a bone's direction is expected to go on: 1 keeps its
+        How much of the last change of a bone's direction is expected to continue: 1 keeps its
         acceleration smallest, 0 its velocity; the paper prints 2.
     memory : float, optional
         How slowly expectations follow: 0 takes the last change alone, as in the paper, more a
@@ -71,7 +71,7 @@ class IkPredict(Codec):
     compensate : bool
         Whether a bone is aimed at the true place of its far end from its decoded near end.
     extrapolate : bool
-        Whether ends of chains, translations and twist are expected to go on as they did, or to
+        Whether ends of chains, translations and twist are expected to keep their speed, or to
         stay, as in the paper.
     weights : str
         Factors of the steps of some joints' bones, ``LeftForeArm=0.5;Head=2``.

@@ -119,7 +119,7 @@ def _read_frames(read: FieldReader, frame_count: int) -> I64:
 
 
 def _interpolate(frames: I64, changes: npt.NDArray[np.int32], frame_count: int) -> F64:
-    """Return every frame's difference to the first, shape (T, moving channels)."""
+    """Return the difference of every frame from the first, shape (T, moving channels)."""
     rest = np.cumsum(changes, axis=0, dtype=np.int64)
     keys = np.concatenate([np.zeros((1, rest.shape[1])), rest])
     if len(frames) == 1:

@@ -1,7 +1,7 @@
 """Empirical entropy: the bits that an ideal coder of order zero would spend, for comparison only.
 
-What papers quote in place of a file size. It leaves out the cost of the statistics themselves, so
-real bytes stand beside it wherever it is printed.
+Papers quote it in place of a file size. It leaves out the cost of the statistics themselves, so
+our tables print real bytes next to it.
 """
 
 from __future__ import annotations

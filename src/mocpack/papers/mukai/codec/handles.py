@@ -58,11 +58,11 @@ def pose_change(
     ----------
     row : array, shape (M,)
     keep : array, shape (J,)
-        How much each joint minds being moved.
+        Cost of moving each joint.
     basis : array, shape (L, M)
         The motion's components.
     likeness : float
-        How much a change is minded that they cannot express.
+        Cost of a change that they cannot express.
     """
     outside = np.eye(len(row)) - np.linalg.pinv(basis) @ basis if len(basis) else np.eye(len(row))
     quiet = SMALL**2 * np.eye(len(row)) + likeness**2 * outside

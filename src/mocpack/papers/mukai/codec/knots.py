@@ -24,7 +24,7 @@ from mocpack.papers.mukai.codec.descent import descend
 MAX_CMA_KNOTS = 400  # its covariance grows with the square, its patience with more
 FIRST_SPREAD = 0.3  # of an even span: the standard deviation CMA-ES starts with
 GENERATIONS = 300
-JUMPS = 12  # at most so many knots leave a valley that descent does not lead out of
+JUMPS = 12  # maximum number of knots that are moved out of a local minimum
 JUMPING = range(8, 101)  # inner knots: fewer find their place by descent, more take too long
 JUMP_ROUNDS = 40
 JUMP_GAIN = 1e-3  # of the error; less ends the jumps

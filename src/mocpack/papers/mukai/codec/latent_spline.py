@@ -143,7 +143,7 @@ class LatentSpline(Codec):
         count = self.control_points
         if count > most:
             raise UnsupportedClipError(
-                f"{count} control points are more than the clip's {len(points)} frames can hold"
+                f"control_points must be at most the number of frames, {len(points)}, got {count}"
             )
         if not count:
             count = latent.control_count(points, degree, target=target, most=most)
@@ -172,7 +172,7 @@ class LatentSplineDecoder(Decoder):
 
 
 def knots_on_grid(knots: F64, degree: int, frames: int) -> F64:
-    """Return the knots as a file of so many frames holds them."""
+    """Return the knots as a file of `frames` frames holds them."""
     return _clamped_from_grid(_grid(knots, degree, frames), degree, frames)
 
 

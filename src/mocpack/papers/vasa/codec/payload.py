@@ -50,7 +50,7 @@ class Model:
         Of the weighted columns, in steps of `mean_step`.
     pose_exponents : array of int, shape (K,)
     poses : array of int, shape (K, N), or None
-        Principal poses in steps; None stands for the columns themselves.
+        Principal poses in steps; None means the columns themselves.
     """
 
     L: int
@@ -157,7 +157,7 @@ def _choose_start(known: U8, trained: bool) -> U8:
 
 
 def read_head(read: Read, frame_count: int, columns: int, *, trained: bool = True) -> RdPcaHead:
-    """Read the head of a payload that holds so many frames and degrees of freedom."""
+    """Read the head of a payload with `frame_count` frames and `columns` degrees of freedom."""
     length = int.from_bytes(read(0, HEAD_LENGTH), "little")
     fields = FieldReader(read(HEAD_LENGTH, length), "rd-pca head")
     L = fields.varint(MAX_CHUNK_FRAMES)
@@ -179,9 +179,11 @@ def read_head(read: Read, frame_count: int, columns: int, *, trained: bool = Tru
 
 def _check_parameters(L: int, flags: int, Q_l: float, Q_g: float) -> None:
     if not L:
-        raise CorruptionError(f"rd-pca head: chunks of {L} frames, 1 to {MAX_CHUNK_FRAMES} can be")
+        raise CorruptionError(
+            f"rd-pca head: chunks must have 1 to {MAX_CHUNK_FRAMES} frames, got {L}"
+        )
     if flags > TPCA | CENTERED | STEPS | WIDE:
-        raise CorruptionError(f"rd-pca head: flags {flags}, at most 15 can stand")
+        raise CorruptionError(f"rd-pca head: flags must be at most 15, got {flags}")
     for name, value in (("Q_l", Q_l), ("Q_g", Q_g)):
         if not 0 < value < 1e4:
             raise CorruptionError(f"rd-pca head: {name} is {value}, must be between 0 and 10000")
@@ -302,7 +304,7 @@ def _check_exponents(exponents: I64, what: str) -> None:
     largest = int(np.abs(exponents).max(initial=0))
     if largest > MAX_EXPONENT:
         raise CorruptionError(
-            f"rd-pca: the {what} has exponent {largest}, at most {MAX_EXPONENT} can stand"
+            f"rd-pca: exponent of the {what} must be at most {MAX_EXPONENT}, got {largest}"
         )
 
 

@@ -112,7 +112,7 @@ def quantize(
         saves as much as a bit spent on a coefficient.
     centered : bool
         Subtract the mean of all channels first; it becomes the first trajectory, whose
-        coefficients are all 1 and stand as 0.
+        coefficients are all 1 and stored as 0.
     closed_loop : bool
         Fit the coefficients to the quantized trajectories.
     """

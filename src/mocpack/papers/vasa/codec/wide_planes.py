@@ -40,7 +40,7 @@ def decode_numbers(data: bytes, rows: int, classes: I64, *, start: U8, wide: boo
     plane = join(*np.split(parts.astype(np.int64), 2, axis=1))
     largest = int(np.abs(plane).max(initial=0))
     if largest > WIDEST:
-        raise CorruptionError(f"rd-pca: a number is {largest}, at most 2^50 can stand")
+        raise CorruptionError(f"rd-pca: a number must be at most 2^50, got {largest}")
     return plane
 
 

@@ -28,7 +28,7 @@ from mocpack.tuning import tune
 
 @dataclass(frozen=True)
 class Printed:
-    """A row of Table 1: another method's size and error, and the paper's own; kB, cm."""
+    """A row of Table 1: size in kB and error in cm of another method, and of the paper's own."""
 
     clip: str
     metric: str
