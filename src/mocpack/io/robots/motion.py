@@ -12,11 +12,11 @@ from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.io.robots.model import UP, Robot
+from mocpack.texts import list_names
 
 ORDERS = ("xyzw", "wxyz")
 MAX_NORM_ERROR = 1e-2  # of a quaternion; files round it to few decimals
 MIN_UPRIGHT, MAX_LYING = 0.9, 0.3  # height of the root's own z axis
-MAX_NAMES_LISTED = 40  # in an error
 NAME_SUFFIXES = ("_joint", "_dof", "_pos", "_position", ".pos")
 
 
@@ -208,13 +208,3 @@ def _strip_suffixes(name: str) -> str:
     while name.endswith(NAME_SUFFIXES):  # left_knee_joint_dof has two
         name = name[: -max(len(s) for s in NAME_SUFFIXES if name.endswith(s))]
     return name
-
-
-def list_names(names: Sequence[str]) -> str:
-    """Return names for an error message, at most `MAX_NAMES_LISTED`."""
-    words = ", ".join(name[:60] for name in names[:MAX_NAMES_LISTED])
-    return (
-        words
-        if len(names) <= MAX_NAMES_LISTED
-        else f"{words} and {len(names) - MAX_NAMES_LISTED} more"
-    )

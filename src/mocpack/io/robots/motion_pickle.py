@@ -26,7 +26,6 @@ from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
     build_clip,
-    list_names,
     match_columns_by_name,
     parse_quaternions,
     to_angles,
@@ -39,6 +38,7 @@ from mocpack.io.robots.orders import (
     match_columns_by_order,
 )
 from mocpack.io.robots.restricted_pickle import to_array
+from mocpack.texts import list_names
 
 DEFAULT_ORDER = "xyzw"
 DEFAULT_FPS = 30.0

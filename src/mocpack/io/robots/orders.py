@@ -19,12 +19,12 @@ from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
     build_clip,
-    list_names,
     match_columns_by_count,
     match_columns_by_name,
     parse_quaternions,
     to_angles,
 )
+from mocpack.texts import list_names
 
 MAX_BODY_OFFSET_M = 0.01  # of a body from where the angles put it
 MAX_PROBE_FRAMES = 16
