@@ -10,7 +10,7 @@ import typer
 from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.progress import run_with_progress
-from mocpack.cli.reading import SourceOptions
+from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.container import Errors
 from mocpack.errors import FormatError
@@ -27,7 +27,7 @@ def run(
         str | None, typer.Option(help="Use only these frames of the original, like 1:.")
     ] = None,
     *,
-    source_options: SourceOptions,
+    source_options: Reading,
     clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     papers: Annotated[

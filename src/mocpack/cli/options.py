@@ -46,6 +46,13 @@ MaxError = Annotated[
     typer.Option(help="Limit the maximum error, like 2mm; keysine keeps 1mm by default."),
 ]
 MeanError = Annotated[str | None, typer.Option(help="Aim for this mean error, like 2mm.")]
+MaxAngle = Annotated[
+    str | None,
+    typer.Option(
+        help="Limit the error of hinge angles and joint rotations, like 0.3deg or 5mrad; alone or "
+        "together with --max-error."
+    ),
+]
 Lossless = Annotated[bool, typer.Option("--lossless", help="Keep every number exactly.")]
 Effort = Annotated[
     str, typer.Option(help="Choose fast, default or best.", autocompletion=complete_from(EFFORTS))
@@ -54,7 +61,9 @@ OwnEffort = Annotated[
     str | None,
     typer.Option(
         "--effort",
-        help="Choose fast, default or best; without it, the codec decides.",
+        help="Choose fast, default or best; without it, the codec decides. fast takes about a "
+        "sixth of the time of default for files 7 to 22 % larger, best 6 to 10 times as long for 2 "
+        "to 6 % smaller ones.",
         autocompletion=complete_from(EFFORTS),
     ),
 ]
@@ -74,6 +83,9 @@ Unit = Annotated[
 ]
 Frames = Annotated[
     str | None, typer.Option(help="Use only these frames, like 1: or 10:200; the first is 0.")
+]
+PackFrames = Annotated[
+    str, typer.Option("--frames", help="Keep only these frames of every file; 1: drops a T-pose.")
 ]
 SkeletonFile = Annotated[
     str | None,

@@ -13,6 +13,7 @@ import typer
 
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar, run_with_progress
+from mocpack.cli.reading import Reading
 from mocpack.errors import UsageError
 from mocpack.units import format_size, parse_frame_range
 from mocpack.viewing.export import export_page
@@ -51,9 +52,8 @@ def run(
         str | None, typer.Option(help="Use only these frames of the original, like 1:.")
     ] = None,
     clip: options.ClipName = None,
-    unit: options.Unit = None,
-    skeleton: options.SkeletonFile = None,
-    allow_outside: options.AllowOutside = False,
+    *,
+    reading: Reading,
     port: Annotated[
         int,
         typer.Option(
@@ -99,8 +99,8 @@ def run(
     part = None if frames is None else parse_frame_range(frames)
     selection = Selection(())
     if file is not None:
-        reading = {"unit": unit, "skeleton": skeleton, "allow_outside": allow_outside}
-        selection = select(file, original, others or [], frames=part, clip=clip, **reading)
+        given = reading.to_arguments(clip=clip)
+        selection = select(file, original, others or [], frames=part, **given)
     elif outputs:
         raise UsageError(f"name the motion file to write to {outputs[0]}")
     start = _initial_state(selection, layout, theme, frame)

@@ -155,7 +155,7 @@ def select(
     clip : str, optional
         Clip name in scenes: of `file`, `others`, and of the original if it is a scene.
     reading
-        Arguments of `open_motion`: `unit`, `skeleton`, `allow_outside`.
+        Arguments of `mocpack.read` for files of other formats: `unit`, `robot`, …
     """
     shown = [open_motion(path, **reading, clip=clip) for path in (file, *others)]
     for other in shown[1:]:
@@ -177,6 +177,7 @@ def open_motion(
     name = Path(path).name
     data = read_file_bytes(path)  # read once, because it may be a pipe
     packed = is_packed(data)
+    reading = {} if packed else reading  # for other formats; a .mocp file knows its own
     inside = _api.clip_names(data) if packed else []
     if len(inside) > 1 and clip is None:
         return _show_scene(name, data, path)
