@@ -5,15 +5,15 @@
     … --other OTHER/src speed amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
-retargeted to Unitree's G1 and H1, 30 frames/s (for research that is not commercial, so that
-they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
-3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
-same largest displacement. `efforts` packs the middle SPEED_FRAMES frames of each within 1 mm,
-without and with three bounds on angles, at every effort on one thread, and prints bytes per frame,
-the largest error of an angle and processor time. `speed` prints frames per second of the encoder on one core, by
-processor time, and payload bytes, at 1 and 5 mm, of the middle SPEED_FRAMES frames of each clip;
-with `--other`, also those of another version, in turns. `amc` packs the clips of `asfamc/` (62
-degrees of freedom) with the hinges of their skeletons and without, and by another version of
+retargeted to Unitree's G1 and H1, 30 frames/s (for research that is not commercial, so that they do
+not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and 3 cm
+shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the same
+largest displacement. `efforts` packs the middle SPEED_FRAMES frames of each within 1 mm, without
+and with three bounds on angles, at every effort on one thread, and prints bytes per frame, the
+largest error of an angle and processor time. `speed` prints frames per second of the encoder on one
+core, by processor time, and payload bytes, at 1 and 5 mm, of the middle SPEED_FRAMES frames of each
+clip; with `--other`, also those of another version, in turns. `amc` packs the clips of `asfamc/`
+(62 degrees of freedom) with the hinges of their skeletons and without, and by another version of
 mocpack, whose `src` folder with its built core `--other` names. `mujoco` compares exported tracking
 files with MuJoCo's kinematics. `windows` reads random 2-s windows of positions, one process,
 against LeRobotDataset on the same clips (`make lerobot` installs it in an environment of its own).

@@ -21,21 +21,34 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 									 Rotations rotations, Translations translations, double frame_rate,
 									 double max_error, double mean_error, double step, double max_angle,
 									 int effort, int mode, double group_seconds, double block_seconds,
-									 int layers, size_t threads, nb::object progress,
-									 const std::optional<std::vector<double>>& constants)
+									 int layers, const std::vector<double>& joint_errors,
+									 const std::vector<double>& joint_angles, size_t threads,
+									 nb::object progress, const std::optional<std::vector<double>>& constants)
 {
 	skeleton.check_motion(rotations, translations);
 	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
 	if (!frames || names.size() != joints || !(frame_rate > 0) || effort < 0 ||
-		effort > MOCPACK_KEYSINE_BEST || (constants && constants->size() != mocpack_keysine_constant_count()))
-		throw nb::value_error("frames, names, frame rate, effort or constants do not fit");
+		effort > MOCPACK_KEYSINE_BEST || (joint_errors.size() && joint_errors.size() != joints) ||
+		(joint_angles.size() && joint_angles.size() != joints) ||
+		(constants && constants->size() != mocpack_keysine_constant_count()))
+		throw nb::value_error("frames, names, frame rate, effort, joint bounds or constants do not fit");
 	std::vector<const char*> texts;
 	for (const std::string& name : names)
 		texts.push_back(name.c_str());
 	const mocpack_KeysineClip clip = {&skeleton.view,	   texts.data(), rotations.data(),
 									  translations.data(), frames,		 frame_rate};
-	const mocpack_KeysineTarget target = {max_error, mean_error,	step,		   max_angle, effort,
-										  mode,		 group_seconds, block_seconds, layers};
+	auto given = [](const std::vector<double>& bounds) { return bounds.empty() ? nullptr : bounds.data(); };
+	const mocpack_KeysineTarget target = {max_error,
+										  mean_error,
+										  step,
+										  max_angle,
+										  effort,
+										  mode,
+										  group_seconds,
+										  block_seconds,
+										  layers,
+										  given(joint_errors),
+										  given(joint_angles)};
 	Work work(progress, threads);
 	mocpack_KeysineEncoded made;
 	mocpack_Status status;
@@ -128,7 +141,7 @@ void register_keysine(nb::module_& m)
 		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "names"_a, "rotations"_a, "translations"_a,
 		  "frame_rate"_a, "max_error"_a, "mean_error"_a, "step"_a, "max_angle"_a, "effort"_a, "mode"_a,
-		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "threads"_a, "progress"_a.none() = nb::none(),
-		  "constants"_a.none() = nb::none());
+		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "joint_errors"_a, "joint_angles"_a, "threads"_a,
+		  "progress"_a.none() = nb::none(), "constants"_a.none() = nb::none());
 	m.def("keysine_constants", &keysine_constants);
 }

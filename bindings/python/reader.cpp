@@ -367,6 +367,13 @@ class File
 							  stated(i.declared_angle_error, i.declared_angle_error >= 0),
 							  stated(i.measured_angle_error, i.measured_angle_error >= 0));
 	}
+	// The bounds of each joint (J, 4): error bound, measured error, angle bound, measured angle; negative for
+	// none. None if all joints have the same.
+	nb::object joint_bounds() const
+	{
+		const mocpack_JointBounds* all = info().joint_bounds;
+		return all ? to_array(&all->max_error, {info().joint_count, size_t(4)}) : nb::none();
+	}
 	// Bodies of the skeleton's chunks: SKEL, REST, HING and SCAL.
 	nb::tuple skeleton_chunks() const
 	{
@@ -607,6 +614,7 @@ void register_reader(nb::module_& m)
 		.def_prop_ro("payload", &File::payload)
 		.def("skeleton_chunks", &File::skeleton_chunks,
 			 nb::sig("def skeleton_chunks(self) -> tuple[bytes, bytes | None, bytes | None, bytes | None]"))
+		.def("joint_bounds", &File::joint_bounds, nb::sig("def joint_bounds(self) -> typing.Any"))
 		.def("mesh", &File::mesh, nb::sig("def mesh(self) -> tuple[int, typing.Any]"))
 		.def("times", &File::times, nb::sig("def times(self) -> typing.Any"))
 		.def("moving_scales", &File::moving_scales, nb::sig("def moving_scales(self) -> typing.Any"))

@@ -196,6 +196,7 @@ const Field INFO_FIELDS[] = {
 	INFO(scales),
 	INFO(scaled_count),
 	INFO(scaled_joints),
+	INFO(joint_bounds),
 };
 const Field TRACK_FIELDS[] = {
 	TRACK(name),	   TRACK(unit),		  TRACK(kind),	TRACK(has_times),  TRACK(count),
@@ -207,6 +208,7 @@ static_assert(sizeof(mocpack_Hinge) == 56 && offsetof(mocpack_Hinge, joint) == 8
 				  offsetof(mocpack_Hinge, slides) == 12 && offsetof(mocpack_Hinge, axis) == 16 &&
 				  offsetof(mocpack_Hinge, upper_limit) == 48,
 			  "layout of mocpack_Hinge");
+static_assert(sizeof(mocpack_JointBounds) == 32, "layout of mocpack_JointBounds");
 
 const size_t MAX_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
 

@@ -1,7 +1,7 @@
 /** Copies the description of an open file from the reader's memory. */
 
 import { MocpackError } from "./error.js";
-import type { Hinge, Layer, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
+import type { Hinge, JointBounds, Layer, Motion, Skeleton, TakeData, TrackInfo } from "./types.js";
 
 /** Exports that describe a file; the order of numbers is that of bindings/wasm/boundary.cpp. */
 export interface HeaderExports {
@@ -29,6 +29,7 @@ export interface Header extends Pick<
 > {
   skeleton: Skeleton;
   takeData: TakeData;
+  jointBounds: JointBounds[] | null;
   layers: Layer[];
   /** Layers that are complete; fewer than there are in a truncated file. */
   wholeLayers: number;
@@ -83,6 +84,7 @@ const NUMBERS = [
   "scalesAt",
   "scaled",
   "scaledAt",
+  "boundsAt",
   "maxFrames",
 ] as const;
 const TRACK_NUMBERS = [
@@ -120,6 +122,7 @@ export function readHeader(core: HeaderExports, memoryLimit: number): Header {
       found.declaredAngle < 0
         ? null
         : { declared: found.declaredAngle, measured: found.measuredAngle },
+    jointBounds: found.boundsAt ? readJointBounds(core, found.boundsAt, found.joints) : null,
     sizes: {
       file: fileBytes,
       payload: fileBytes - skeletonBytes - metadataBytes,
@@ -144,6 +147,15 @@ function readLayers(core: HeaderExports, at: number, count: number): Layer[] {
       maxError: view.getFloat64(own + 8, true) || null,
       meanError: view.getFloat64(own + 16, true) || null,
     };
+  });
+}
+
+/** Reads `mocpack_JointBounds`, four doubles per joint. */
+function readJointBounds(core: HeaderExports, at: number, joints: number): JointBounds[] {
+  const numbers = doublesAt(core, at, 4 * joints);
+  return Array.from({ length: joints }, (_, j) => {
+    const [maxError, measuredError, declared, measured] = numbers.subarray(4 * j);
+    return { maxError, measuredError, angle: declared < 0 ? null : { declared, measured } };
   });
 }
 

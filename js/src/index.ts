@@ -3,6 +3,7 @@
 export { MocpackError, type ErrorKind } from "./error.js";
 export type {
   Hinge,
+  JointBounds,
   Frames,
   AngleErrors,
   Layer,

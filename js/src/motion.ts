@@ -20,6 +20,7 @@ export class FileMotion implements Motion {
   readonly declaredError;
   readonly measured;
   readonly angleErrors;
+  readonly jointBounds;
   readonly metadata;
   readonly takeData;
   readonly layers;
@@ -40,6 +41,7 @@ export class FileMotion implements Motion {
     this.declaredError = header.declaredError;
     this.measured = header.measured;
     this.angleErrors = header.angleErrors;
+    this.jointBounds = header.jointBounds;
     this.metadata = header.metadata;
     this.takeData = header.takeData;
     this.layers = header.layers;

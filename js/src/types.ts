@@ -131,6 +131,14 @@ export interface AngleErrors {
   measured: number;
 }
 
+/** Bounds of one joint, meters; measured errors are the largest ones of all joints with the same bounds. */
+export interface JointBounds {
+  maxError: number;
+  measuredError: number;
+  /** Null if the joint has no bound on its angle. */
+  angle: AngleErrors | null;
+}
+
 /** An open clip. Its description is available at once, its frames on request. */
 export interface Motion {
   readonly skeleton: Skeleton;
@@ -142,11 +150,13 @@ export interface Motion {
   readonly parameters: Record<string, unknown>;
   /** Bytes of the file and its parts; `payload` is everything except skeleton and metadata. */
   readonly sizes: { file: number; payload: number; skeleton: number; metadata: number };
-  /** Error bound of the file, meters. */
+  /** Error bound of the file, meters; if joints have bounds of their own, the largest of them. */
   readonly declaredError: number | null;
   readonly measured: MeasuredErrors | null;
   /** Set if the file bounds angles as well. */
   readonly angleErrors: AngleErrors | null;
+  /** J: the bounds of each joint; null if all joints have the same. */
+  readonly jointBounds?: readonly JointBounds[] | null;
   readonly metadata: unknown;
   /** Times, gaps and tracks of a .mocp file. */
   readonly takeData?: TakeData;

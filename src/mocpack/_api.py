@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack, overload
 
@@ -13,8 +15,10 @@ from mocpack.codec import Codec
 from mocpack.container import (
     DEFAULT_LIMIT,
     MemoryLimit,
+    is_archive,
     is_packed,
     pack_scene,
+    read_trailer,
     scene_parts,
 )
 from mocpack.errors import (
@@ -38,10 +42,11 @@ from mocpack.io import (
     write_scene_bytes,
 )
 from mocpack.io.atomic import write_atomically
-from mocpack.io.choice import MAX_POSES, check_fps
+from mocpack.io.choice import MAX_POSES, check_fps, match_clip
 from mocpack.motion import Motion as Motion
 from mocpack.motion import select_clip
 from mocpack.presets import preset_bound
+from mocpack.rate.joint_bounds import JointErrors, parse_joint_errors
 from mocpack.registry import AUTO_CODEC, BUILTIN, EXACT_CODEC, codec_class, parse_codec
 from mocpack.source import Openable, open_source
 from mocpack.units import (
@@ -98,8 +103,8 @@ def read(
     skeleton : path, optional
         The .asf file of an .amc file. By default mocpack looks for it in the same folder.
     clip : str, optional
-        Name of the clip to read from a scene with several clips. For other formats, such as glTF,
-        name of the animation; the first by default.
+        Which motion to read from a file with several: its name, or its number from 0 as a string.
+        By default the first animation, take or subject; scenes and archives (.mocps) need a name.
     memory_limit : str or int, optional
         For .mocp files, as in `open`.
     allow_outside : bool
@@ -113,8 +118,9 @@ def read(
         read arrays from a pickle (nothing else in it is executed).
     """
     check_path("path", path)
+    data, clip = read_input(path, clip)
     found = read_contents(
-        read_file_bytes(path),
+        data,
         path,
         unit=unit,
         skeleton=skeleton,
@@ -159,9 +165,7 @@ def read_data(
     data = bytes(data)
     if is_packed(data) or Path(name).suffix == ".mocp":
         fps = options.pop("fps", None)
-        given = [option for option, value in options.items() if value is not None]
-        if given:
-            raise UsageError(f"{name}: .mocp files do not support the options {', '.join(given)}")
+        _refuse_options(name, ".mocp files do not support", options)
         with name_errors(name, FormatError, MemoryLimitError, UsageError):
             found = decode(data, clip=clip, memory_limit=memory_limit)
             return found if fps is None else _resample(found, fps)
@@ -193,17 +197,32 @@ def write(
     dialect: str | None = None,
     into: str | Path | None = None,
     allow_outside: bool = False,
+    **encoding: Unpack[EncodingOptions],
 ) -> None:
     """Write a clip atomically, in the format of the path's extension.
 
-    An .amc file gets an .asf file in the same folder. `dialect` selects the layout that a training
-    program expects: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv"; or "amass" for
-    SMPL-H and SMPL-X bodies. `into` names a glTF file of a character; the output is that file with
-    the clip added as an animation. `allow_outside` lets it refer to files outside its folder.
+    A .mocp file takes the options of `encode` (`encoding`), such as ``max_error="1mm"``, and has
+    its defaults. An .amc file gets an .asf file in the same folder. `dialect` selects the layout
+    that a training program expects: "mjlab", "beyondmimic", "gmr", "protomotions", "qpos" or "csv";
+    or "amass" for SMPL-H and SMPL-X bodies. `into` names a glTF file of a character; the output is
+    that file with the clip added as an animation. `allow_outside` lets it refer to files outside
+    its folder.
     """
     check_clip("clip", clip)
     check_path("path", path)
-    write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
+    if Path(path).suffix.lower() != ".mocp":
+        _refuse_options(path, "only .mocp files support", encoding)
+        write_file(clip, path, dialect=dialect, into=into, allow_outside=allow_outside)
+        return
+    _refuse_options(path, ".mocp files do not support", {"dialect": dialect, "into": into})
+    write_atomically(encode(clip, **encoding), path)
+
+
+def _refuse_options(path: str | Path, why: str, options: Mapping[str, Any]) -> None:
+    """Raise `UsageError` if an option is given that a file does not take."""
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise UsageError(f"{path}: {why} {', '.join(given)}")
 
 
 def encode(
@@ -217,6 +236,7 @@ def encode(
     preset: str | None = None,
     effort: str | None = None,
     max_angle: str | Angle | None = None,
+    joint_errors: JointErrors | None = None,
 ) -> bytes:
     """Compress a clip to the bytes of a .mocp file.
 
@@ -245,6 +265,11 @@ def encode(
         Maximum error of every hinge angle, and of the local rotation of every other joint: text
         with a unit ("0.3deg", "5mrad"), or `mocpack.deg(0.3)`. It can be combined with `max_error`
         or a preset. Alone, the codec's own `max_error` applies as well.
+    joint_errors : mapping of str to str, Length or Angle, optional
+        Bounds of the joints that match a pattern, in place of `max_error`, or with an angle in
+        place of `max_angle`: ``{"*Finger*": "5mm", "Head": "0.5mm", "left_knee": "0.1deg"}``.
+        Patterns match names of joints and hinges as `fnmatch.fnmatchcase` does; later ones
+        replace earlier ones. Pairs instead of a mapping can give one pattern both kinds of bound.
 
     Raises
     ------
@@ -261,6 +286,7 @@ def encode(
         preset=preset,
         effort=effort,
         max_angle=max_angle,
+        joint_errors=joint_errors,
     ).data
 
 
@@ -272,6 +298,15 @@ class TargetOptions(TypedDict, total=False):
     ratio: float | None
     size: str | int | None
     max_angle: str | Angle | None
+    joint_errors: JointErrors | None
+
+
+class EncodingOptions(TargetOptions, total=False):
+    """All options of `encode`."""
+
+    codec: Codec | str
+    preset: str | None
+    effort: str | None
 
 
 def encode_measured(
@@ -295,10 +330,13 @@ def encode_measured(
     check_kind(codec, clip.header.kind)
     check_coordinates(clip)
     if preset is not None:
-        angle = target_options.pop("max_angle", None)
+        beside: TargetOptions = {
+            "max_angle": target_options.pop("max_angle", None),
+            "joint_errors": target_options.pop("joint_errors", None),
+        }
         if any(value is not None for value in target_options.values()):
             raise UsageError(f"preset {preset!r} cannot be combined with another target")
-        target_options = {"max_error": preset_bound(preset, clip), "max_angle": angle}
+        target_options = {"max_error": preset_bound(preset, clip), **beside}
     target = parse_target(**target_options)
     try:
         return rate.encode_to_target(clip, codec, target, effort=effort)
@@ -321,6 +359,7 @@ def parse_target(**target_options: Unpack[TargetOptions]) -> rate.Target:
         target_options.get("ratio"),
         None if size is None else parse_size(size),
         None if max_angle is None else parse_angle_argument("max_angle", max_angle),
+        parse_joint_errors(target_options.get("joint_errors")),
     )
 
 
@@ -339,9 +378,8 @@ def read_scene(
     check_path("path", path)
     data = read_file_bytes(path)
     if not is_packed(data):
-        read_external = external_file_reader(path, allow_outside=allow_outside)
+        names = list_clips(data, path, allow_outside=allow_outside)
         reading["allow_outside"] = allow_outside
-        names = list_clips_in_bytes(data, name=str(path), read_external=read_external)
         if not names:
             return {Path(path).stem: read_contents(data, path, **reading)}
         return {name: read_contents(data, path, clip=name, **reading) for name in names}
@@ -358,8 +396,7 @@ def write_scene(clips: Mapping[str, AnyClip], path: str | Path, **target: Any) -
     check_path("path", path)
     extension = Path(path).suffix
     if supports_scenes(extension):
-        if target:
-            raise UsageError(f"{path}: only .mocp files support {', '.join(target)}")
+        _refuse_options(path, "only .mocp files support", target)
         write_atomically(write_scene_bytes(clips, extension), path)
     else:
         write_atomically(encode_scene(clips, **target), path)
@@ -403,18 +440,75 @@ def decode_scene(
 
 
 def clip_names(source: Openable) -> list[str]:
-    """Return the clip names of a scene; an empty list for a file with a single clip."""
-    opened = open_source(source)
-    try:
-        return list(scene_parts(opened) or ())
-    finally:
-        opened.close()
+    """Return the names of the motions in a file, which `clip` chooses from.
+
+    They are the clips of a scene or an archive (.mocps), the animations of a glTF or USD, the takes
+    of an FBX, the subjects of a C3D. The list is empty if the file holds one motion without a name.
+    """
+    with closing(open_source(source)) as opened:
+        if is_archive(opened):
+            return list(read_trailer(opened).index.names)
+        if is_packed(opened.read(0, min(opened.size, 8))):
+            return list(scene_parts(opened) or ())
+        data = opened.read(0, opened.size)
+    return list_clips(data, Path(source) if isinstance(source, str | os.PathLike) else None)
 
 
-def extract_clip(data: bytes, name: str | None = None) -> bytes:
-    """Return one clip of a scene as a .mocp file; a single-clip file is returned as it is."""
-    source = select_clip(open_source(data), name)
-    return source.read(0, source.size)
+def list_clips(data: bytes, path: str | Path | None, *, allow_outside: bool = False) -> list[str]:
+    """Return `clip_names` of a file's bytes; `path` locates the files that it refers to."""
+    if is_packed(data):
+        return clip_names(data)
+    if path is None:
+        return list_clips_in_bytes(data)
+    read_external = external_file_reader(path, allow_outside=allow_outside)
+    return list_clips_in_bytes(data, name=str(path), read_external=read_external)
+
+
+def read_input(path: str | Path, clip: str | None) -> tuple[bytes, str | None]:
+    """Return the bytes of a file, and the clip to choose in them.
+
+    Of an archive, only the .mocp file of the clip is read, which leaves no choice.
+    """
+    if not is_archive_name(path):
+        return read_file_bytes(path), clip
+    with name_errors(path):
+        return extract_clip(path, clip), None
+
+
+def is_archive_name(path: str | Path) -> bool:
+    """Return whether a path has the extension of archives."""
+    return str(path).endswith(".mocps")
+
+
+def extract_clip(source: Openable, name: str | None = None) -> bytes:
+    """Return one clip of a scene or an archive as a .mocp file; other .mocp files as they are."""
+    with closing(select_clip(open_source(source), name)) as found:
+        return found.read(0, found.size)
+
+
+def read_versions(
+    paths: Sequence[str],
+    clip: str | None,
+    *,
+    allow_outside: bool = False,
+    read: Callable[[str, str | None], tuple[bytes, str | None]] = read_input,
+) -> list[tuple[bytes, str | None]]:
+    """Read files that hold the same motion: the bytes of each, and the clip to choose in them.
+
+    A clip is chosen in those files that hold several; it is an error if none does.
+    """
+    found, unused = [], []
+    for path in paths:
+        data, left = read(path, clip)
+        if left is not None:
+            known = list_clips(data, path, allow_outside=allow_outside)
+            with name_errors(path):
+                left = match_clip(known, left)
+            unused += [path] * (left is None)
+        found.append((data, left))
+    if len(unused) == len(paths):
+        raise SceneError(f"{', '.join(unused)}: one motion, so there is none to choose: {clip!r}")
+    return found
 
 
 def decode(
@@ -424,7 +518,7 @@ def decode(
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> Clip:
-    """Decode the bytes of a .mocp file, or one named clip of a scene.
+    """Decode the bytes of a .mocp file, or one named clip of a scene or an archive.
 
     The result is a `VertexClip` if the file contains a vertex animation.
 
@@ -442,7 +536,7 @@ def open(
     clip: str | None = None,
     memory_limit: str | int | None = DEFAULT_LIMIT,
 ) -> Motion:
-    """Open a .mocp file for random access; use it as a context manager.
+    """Open a .mocp file or a clip of an archive for random access; use it as a context manager.
 
     Parameters
     ----------
@@ -453,7 +547,8 @@ def open(
         Open a truncated file too. It plays the layers that are complete (`Motion.layers`); the
         first one must be. Otherwise a truncated file is a `TruncatedError`.
     clip : str, optional
-        Name of the clip; required for a scene with several clips.
+        Name of the clip in a scene or an archive (.mocps); required if there are several. For many
+        clips of an archive use `open_corpus`, which keeps it open.
     memory_limit : str or int, optional
         Maximum memory of any one call, in bytes or as "2GB"; None for no limit. A call that needs
         more raises `MemoryLimitError` before it allocates. By default 1 GB.

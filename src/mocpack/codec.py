@@ -103,7 +103,6 @@ class Codec(ABC):
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
-    oldest_bitstream: ClassVar[int] = 1  # earlier ones were never released
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Kinds of clips that it encodes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()
@@ -121,6 +120,8 @@ class Codec(ABC):
     """The parameter that trades size for error; `rate` searches it to meet a target."""
     keeps_bounds: ClassVar[bool] = False
     """Whether the encoder meets error bounds without a search; see `with_bounds`."""
+    keeps_joint_bounds: ClassVar[bool] = False
+    """Whether `with_bounds` also takes the bounds of each joint."""
     tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
     """Axes of the plot of tuning trials: two fields of the codec, or "size" and "error"."""
 
@@ -189,8 +190,14 @@ class Codec(ABC):
         max_error: float | None = None,
         mean_error: float | None = None,
         max_angle: float | None = None,
+        joint_errors: tuple[float, ...] | None = None,
+        joint_angles: tuple[float, ...] | None = None,
     ) -> Codec:
-        """Return the codec with these error bounds, in meters and radians."""
+        """Return the codec with these error bounds, in meters and radians.
+
+        `joint_errors` and `joint_angles` (0: none) hold the bounds of each joint, for codecs with
+        `keeps_joint_bounds`.
+        """
         raise UsageError(f"{self.codec_id} does not support error bounds")
 
     def with_effort(self, effort: str) -> Codec:

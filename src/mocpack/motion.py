@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -22,6 +24,9 @@ from mocpack.container import (
     Reader,
     TrackHead,
     check_version,
+    is_archive,
+    read_clip_file,
+    read_trailer,
     scene_parts,
 )
 from mocpack.display import summarize
@@ -42,8 +47,9 @@ from mocpack.header import (
     slice_take_data,
     time_to_frame,
 )
+from mocpack.io.choice import find_index
 from mocpack.registry import codec_class
-from mocpack.source import Openable, Source, open_source
+from mocpack.source import BytesSource, Openable, PathSource, Source, open_source
 from mocpack.take_data import TakeData
 from mocpack.units import format_angle, format_length
 
@@ -405,18 +411,29 @@ def _restore(
 
 
 def select_clip(source: Source, name: str | None) -> Source:
-    """Return the source of one clip: the file itself, or a clip of a scene."""
+    """Return the source of one clip: the file itself, or a clip of a scene or an archive."""
     parts = scene_parts(source)
-    if parts is None:
-        if name is not None:
-            raise SceneError(f"the file is a single clip, not a scene; it has no clip {name!r}")
-        return source
-    if name is None and len(parts) == 1:
-        return next(iter(parts.values()))
-    if name not in parts:
-        hint = "name one" if name is None else f"it has no clip {name!r}"
-        raise SceneError(f"the file is a scene of {', '.join(map(repr, parts))}; {hint}")
-    return parts[name]
+    if parts is not None:
+        return list(parts.values())[find_index(list(parts), name, required=True)]
+    if is_archive(source):
+        return _read_archived_clip(source, name)
+    if name is not None:
+        raise SceneError(f"the file is a single clip, so there is none to choose: {name!r:.80}")
+    return source
+
+
+def _read_archived_clip(source: Source, name: str | None) -> Source:
+    """Return one clip of an archive, read as a whole, and close the archive."""
+    index = read_trailer(source).index
+    place = index.place(find_index(index.names, name, required=True))
+    file = source
+    if place.file:
+        shard = index.files[place.file - 1][0]
+        if not isinstance(source, PathSource):
+            raise UsageError(f"the clip is in the file {shard!r}; open the archive by its path")
+        file = open_source(Path(source.path).with_name(shard))
+    with closing(source), closing(file):
+        return BytesSource(read_clip_file(file, place))
 
 
 def _reopen(source: Source, partial: bool, codec: Codec | None, limit: int | None) -> Motion:
@@ -432,11 +449,6 @@ def _codec_class(reader: Reader) -> type[Codec]:
     """Return the codec class of a file; raise if it cannot read the file's version."""
     cls = codec_class(reader.codec_id)
     check_version(f"{reader.codec_id} bitstream", reader.bitstream_version, cls.bitstream_version)
-    if reader.bitstream_version < cls.oldest_bitstream:
-        raise UnsupportedVersionError(
-            f"{reader.codec_id} bitstream version must be {cls.oldest_bitstream} to "
-            f"{cls.bitstream_version}, got {reader.bitstream_version}, which was never released"
-        )
     if reader.header.kind not in cls.kinds:
         raise CorruptionError(
             f"codec {reader.codec_id} cannot hold {reader.header.kind} clips (file is corrupt)"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from mocpack.arrays import F64
+from mocpack.arrays import F64, I64
 
 IDENTITY: F64 = np.array([0.0, 0.0, 0.0, 1.0])
 IDENTITY.setflags(write=False)
 POLE_TOLERANCE = 1e-12  # components of a unit quaternion below this are rounding
+GRID = 2**31  # of rest rotations
 _AXES = {"X": 0, "Y": 1, "Z": 2}
 
 
@@ -42,6 +43,46 @@ def rotate(q: F64, v: F64) -> F64:
     xyz, w = q[..., :3], q[..., 3:]
     t = 2.0 * cross(xyz, v)
     return v + w * t + cross(xyz, t)
+
+
+def to_grid(q: F64) -> tuple[I64, I64]:
+    """Return unit quaternions (N, 4) as integers, which `from_grid` turns back into quaternions.
+
+    Returns
+    -------
+    omitted : array, shape (N,)
+        The component that follows from the others, plus 4 if it is negative.
+    others : array, shape (N, 3)
+        The other components in units of 1 / GRID, in order.
+    """
+    largest = np.abs(q).argmax(-1)
+    omitted, others = _omit(normalize(q), largest)
+    # a quaternion on the grid stays what it is, even if rounding has changed its largest component
+    for component in (0, 1, 2, 3, largest):
+        choice = _omit(q, np.broadcast_to(component, len(q)))
+        exact = (from_grid(*choice) == q).all(-1)
+        omitted, others = (
+            np.where(exact, choice[0], omitted),
+            np.where(exact[:, np.newaxis], choice[1], others),
+        )
+    return omitted, others
+
+
+def from_grid(omitted: I64, others: I64) -> F64:
+    """Return the unit quaternions (N, 4) that integers of `to_grid` stand for."""
+    q = np.zeros((len(omitted), 4))
+    kept = np.arange(4) != omitted[:, np.newaxis] % 4
+    q[kept] = (others / GRID).ravel()
+    square = np.maximum(GRID**2 - (others * others).sum(-1), 0)  # exact, equal on every machine
+    q[~kept] = np.where(omitted < 4, 1, -1) * np.sqrt(square) / GRID
+    return q
+
+
+def _omit(q: F64, component: I64) -> tuple[I64, I64]:
+    omitted = component[:, np.newaxis]
+    negative = np.take_along_axis(q, omitted, 1)[:, 0] < 0
+    others = q[np.arange(4) != omitted].reshape(-1, 3)
+    return component + 4 * negative, np.rint(others * GRID).astype(np.int64)
 
 
 def cross(a: F64, b: F64) -> F64:

@@ -91,8 +91,8 @@ class Skeleton(FrozenValue):
         Frame of each joint's rotation channels (ASF's ``axis``), as a rotation from the rest
         frame; a joint's rotation is ``axis * channels * axis⁻¹``. The default is the identity.
     rest : array, shape (J, 4), optional
-        Local rotation of each joint at rest, as in glTF, FBX and USD. Rotations of a clip already
-        include it. The default is the identity.
+        Local rotation of each joint at rest, as in glTF, FBX and USD, rounded to the 1e-9 radians
+        that files store. Rotations of a clip already include it. The default is the identity.
     scales : array, shape (J, 3), optional
         Constant scale of each joint along its own axes; it applies to the whole subtree
         (`docs/conventions.md`). The default is 1.
@@ -134,6 +134,8 @@ class Skeleton(FrozenValue):
         freeze(self, "channels", tuple(tuple(map(str, c)) for c in channels))
         _check_joints(self)
         _check_arrays(self)
+        if self.has_rest:
+            freeze(self, "rest", freeze_array(rotations.from_grid(*rotations.to_grid(self.rest))))
 
     @classmethod
     def from_point_names(cls, names: Sequence[str]) -> Skeleton:

@@ -70,7 +70,7 @@ class PathSource(Source):
     """A file by its path. When unpickled in another process, it is opened again."""
 
     def __init__(self, path: str) -> None:
-        self._path = str(Path(path).absolute())
+        self.path = str(Path(path).absolute())
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115, PTH123 - closed by close
         self._read = _positional_reader(self._file)
         self.size = os.fstat(self._file.fileno()).st_size
@@ -85,7 +85,7 @@ class PathSource(Source):
         self._file.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopen, (self._path, self.size)
+        return _reopen, (self.path, self.size)
 
 
 class PartSource(Source):

@@ -1,8 +1,6 @@
-"""Check and shorten strings for files, and list names in messages."""
+"""Check and shorten strings for storage in files."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from mocpack.errors import InvalidClipError
 
@@ -28,13 +26,3 @@ def shorten_text(text: str, max_bytes: int) -> str:
     ('H', 'Hü')
     """
     return text.encode("utf-8", "replace")[:max_bytes].decode(errors="ignore")
-
-
-def list_names(names: Sequence[str], limit: int = 40) -> str:
-    """Return names for a message, at most `limit`.
-
-    >>> list_names(["walk", "run", "jump"], 2)
-    'walk, run and 1 more'
-    """
-    words = ", ".join(name[:60] for name in names[:limit])
-    return words if len(names) <= limit else f"{words} and {len(names) - limit} more"

@@ -117,6 +117,18 @@ def parse_angle_argument(name: str, value: Any) -> float:
     return parse_angle(value)
 
 
+def parse_length_or_angle(name: str, value: Any) -> Length | Angle:
+    """Return an argument in meters or radians, as its unit says.
+
+    >>> parse_length_or_angle("bound", "1mm"), parse_length_or_angle("bound", "2rad")
+    (Length(0.001), Angle(2.0))
+    """
+    match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    if isinstance(value, Angle) or (match is not None and match.group(2) in ANGLES):
+        return Angle(parse_angle(value))
+    return Length(parse_length_argument(name, value))
+
+
 def parse_angle(value: str | float) -> float:
     """Return an angle in radians from a number of radians or text with a unit.
 

@@ -399,8 +399,8 @@ def test_decompress_takes_one_clip_of_a_scene(scene):
     result = run("decompress", "two.mocp", "--clip", "anna", "-o", "anna.bvh", folder=scene)
     assert result.returncode == 0, result.stderr
     assert mocpack.read(scene / "anna.bvh").frame_count == 18
-    refused(run("decompress", "two.mocp", folder=scene), "two.mocp 'anna' 'ben'")
-    refused(run("info", "two.mocp", "--clip", "carl", folder=scene), "two.mocp 'anna' 'ben' 'carl'")
+    refused(run("decompress", "two.mocp", folder=scene), "two.mocp anna ben")
+    refused(run("info", "two.mocp", "--clip", "carl", folder=scene), "two.mocp anna ben 'carl'")
 
 
 def test_info_shows_the_take_data(folder):

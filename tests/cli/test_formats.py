@@ -33,10 +33,10 @@ def made(folder):
 
 
 def test_an_animation_is_converted_by_name(folder):
-    done = run("convert", "Fox.glb", "--animation", "Walk", "-o", "walk.bvh", folder=folder)
+    done = run("convert", "Fox.glb", "--clip", "Walk", "-o", "walk.bvh", folder=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert mocpack.read(folder / "walk.bvh").frame_count == 18
-    assert run("convert", "Fox.glb", "--animation", "Run", folder=folder).returncode == 0
+    assert run("convert", "Fox.glb", "--clip", "Run", folder=folder).returncode == 0
     assert mocpack.read(folder / "Fox-Run.mocp").metadata["animation"] == "Run"
 
 
@@ -62,8 +62,8 @@ def test_each_makes_a_file_of_every_animation(folder):
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["--animation", "Jump"], "'Jump' Survey Walk Run"),
-        (["--animation", "Walk", "--each"], "--each --animation"),
+        (["--clip", "Jump"], "'Jump' Survey Walk Run"),
+        (["--clip", "Walk", "--each"], "--each --clip"),
         (["b.bvh", "-o", "c.bvh"], "c.bvh"),
         (["--fps", "-1"], "Fox.glb -1.0"),
     ],
@@ -79,7 +79,7 @@ def test_compress_names_the_other_motions_of_a_file(folder):
     done = run("compress", "Fox.glb", "--unit", "cm", "--effort", "fast", folder=folder)
     assert done.returncode == 0
     assert names(done.stdout, "Walk, Run")
-    words = ("--animation", "Walk", "--fps", 30, "--unit", "cm", "-o", "w.mocp")
+    words = ("--clip", "Walk", "--fps", 30, "--unit", "cm", "-o", "w.mocp")
     assert run("compress", "Fox.glb", *words, folder=folder).returncode == 0
     assert mocpack.read(folder / "w.mocp").frame_rate == 30
 
@@ -129,7 +129,7 @@ def test_unsupported_formats_come_with_advice(folder):
 
 
 def test_a_report_names_losses_in_one_line(folder):
-    done = run("convert", "Fox.glb", "run.bvh", "--animation", "Run", "--report", folder=folder)
+    done = run("convert", "Fox.glb", "run.bvh", "--clip", "Run", "--report", folder=folder)
     assert done.returncode == 0
     (line,) = done.stdout.splitlines()
     assert line.startswith("Fox.glb → run.bvh: ")
@@ -147,7 +147,7 @@ def test_a_report_to_standard_output_is_rejected(folder):
 
 
 def test_a_motion_is_added_to_a_character(folder):
-    run("convert", "Fox.glb", "run.mocp", "--animation", "Run", folder=folder)
+    run("convert", "Fox.glb", "run.mocp", "--clip", "Run", folder=folder)
     done = run("convert", "run.mocp", "new.glb", "--into", "Fox.glb", "--report", folder=folder)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("run.mocp → new.glb: ")

@@ -362,7 +362,7 @@ def test_without_a_relay_the_error_is_printed_and_the_connection_retried(words, 
 
 HOSTILE_TEXT = ["", "{", "[" * 2000, '{"ping": NaN}', '{"ping": 1e999}', '{"join": "\\ud800"}']
 HOSTILE_TEXT += ['{"a":' * 500, json.dumps({"ping": 10**40}), '"\\udfff\\udfff"', "\x00" * 60]
-HOSTILE_BYTES = [b"", b"\x00", b"mlh2", b"mlh2" + bytes(60), b"\xff" * 300, b"{}", b"\x21" * 40]
+HOSTILE_BYTES = [b"", b"\x00", b"mlh1", b"mlh1" + bytes(60), b"\xff" * 300, b"{}", b"\x21" * 40]
 HOSTILE_REQUESTS = [
     "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
     "GET /\udc80 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",

@@ -61,7 +61,7 @@ def test_golden_parameters_still_build_the_codec(folder):
 @pytest.mark.parametrize("codec_id", sorted(set(codec_ids()) & BUILTIN.keys()))
 def test_every_codec_has_a_golden_file_of_its_bitstream(codec_id):
     kind = codec_class(codec_id)
-    for v in range(kind.oldest_bitstream, kind.bitstream_version + 1):
+    for v in range(1, kind.bitstream_version + 1):
         for name in ("file.mocp", "decoded.npz", "codec.json"):
             assert (HERE / codec_id / f"v{v}" / name).exists(), f"make golden CODEC={codec_id}"
 

@@ -87,7 +87,7 @@ def test_a_leap_in_numbers_costs_node_nothing(package, tmp_path):
     assert 0 < len(report["missing"]) <= 63
 
 
-@pytest.mark.parametrize("hello", [b"", b"mlh2", b"mlh2junk", b"MOCP" * 10])
+@pytest.mark.parametrize("hello", [b"", b"mlh1", b"mlh1junk", b"MOCP" * 10])
 def test_what_is_no_hello_is_an_error_of_the_package(package, tmp_path, hello):
     done = in_node(package, tmp_path, hello, [])
     assert done.returncode == 1

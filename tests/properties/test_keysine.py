@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from mocpack.clip import measure_error
 from mocpack.codecs.keysine import Keysine
+from mocpack.errors import BoundError
+from mocpack.metrics.angles import joint_angles
 from strategies import motions
 
 EXAMPLES = int(os.environ.get("MOCPACK_PROMISES", "100"))
@@ -36,6 +38,36 @@ def test_the_bound_holds_whatever_moves(kind, clip, data):
 @given(motions(), st.floats(2e-5, 5e-3), EFFORTS)
 def test_the_bound_holds_on_a_grid_in_time_whatever_moves(clip, bound, effort):
     assert error_of(Keysine(max_error=bound, mode="grid", effort=effort), clip) <= bound
+
+
+@settings(max_examples=max(1, EXAMPLES // 3))
+@given(motions(), st.data(), st.sampled_from(["auto", "auto", "transform", "grid"]))
+def test_the_bounds_of_single_joints_hold_whatever_moves(clip, data, mode):
+    def drawn(values):
+        return tuple(data.draw(st.lists(values, min_size=joints, max_size=joints)))
+
+    joints, bound = len(clip.skeleton), data.draw(st.floats(1e-4, 20e-3))
+    errors = drawn(st.sampled_from([bound * share for share in (1, 1, 0.02, 0.3, 4, 50)]))
+    angles = drawn(st.sampled_from([0.0, 0.0, 0.02, 0.002])) if data.draw(st.booleans()) else None
+    layers = 1 if mode == "grid" else data.draw(st.sampled_from([1, 1, 3]))
+    codec = Keysine(
+        max_error=bound,
+        effort=data.draw(EFFORTS),
+        mode=mode,
+        layers=layers,
+        joint_errors=errors,
+        joint_angles=angles,
+    )
+    try:
+        decoded = codec.decode(codec.encode(clip), clip.header)
+    except BoundError:
+        # far from the source's rotations, no bound on angles can be kept beside one on positions
+        assert angles is not None
+        return
+    assert (measure_error(clip, decoded).joints <= errors).all()
+    if angles is not None:
+        limits = np.where(np.array(angles) > 0, angles, np.inf)
+        assert (joint_angles(clip, decoded) <= limits).all()
 
 
 @settings(max_examples=max(1, EXAMPLES // 5))

@@ -80,7 +80,7 @@ def head(**given):
     own = {
         "kind": read.u8(),
         "frames": read.varint(),
-        "time": read.f64(),
+        "time": short_number(read),
         "codec": read.sized(),
         "bitstream": read.varint(),
         "params": read.sized(),
@@ -90,10 +90,21 @@ def head(**given):
     return changed(b"HEAD", lambda _: head_body(**(own | given)))
 
 
+def short_number(read):
+    form = read.u8()
+    if form == 255:
+        return read.f64()
+    if form > 31:
+        return 1 / (form - 31)
+    whole, power = read.signed(), 10 ** (form % 16)
+    return whole / power if form < 16 else power / whole
+
+
 def head_body(kind, frames, time, codec, bitstream, params, flags, rest):
     out = FieldWriter()
     out.u8(kind)
     out.varint(frames)
+    out.u8(255)
     out.f64(time)
     out.sized(codec)
     out.varint(bitstream)
@@ -286,6 +297,32 @@ def scale_cases():
     for size in (0, 1, 3, len(body) - 1):
         yield Case(f"scales cut after {size} bytes", with_scales(body=body[:size]), "truncated")
     yield Case("two chunks of scales", built([*chunks(with_scales())[:-1] * 2]), "corrupt")
+
+
+def rest_cases():
+    """Yield files whose REST chunk is hostile: one rotation, or the fields of several."""
+    skeleton = mocpack.Skeleton(("root",), (-1,), np.zeros((1, 3)), rest=np.eye(4)[:1])
+    turns = np.tile([0.0, 0.0, 0.0, 1.0], (4, 1, 1))
+    file = packed(mocpack.Clip.build(skeleton, turns, np.zeros((4, 1, 3))))
+
+    def rotation(omitted, others, mask=1, more=b""):
+        out = FieldWriter()
+        out.u8(omitted)
+        for value in others:
+            out.signed(value)
+        body = bytes([mask]) + deflate(out.bytes() + more)
+        return changed(b"REST", lambda _: body, file)
+
+    half = 2**30
+    yield Case("a rest rotation", rotation(7, (half, half, half)))
+    yield Case("a rest rotation of three components", rotation(8, (0, 0, 0)), "corrupt")
+    yield Case("a rest rotation longer than 1", rotation(3, (2 * half - 1,) * 3), "corrupt")
+    yield Case("a component of a rest rotation above 1", rotation(3, (2 * half, 0, 0)), "corrupt")
+    yield Case("a huge component of a rest rotation", rotation(3, (2**62, 0, 0)), "corrupt")
+    yield Case("a rest rotation too few", rotation(3, (0, 0)), "truncated")
+    yield Case("a rest rotation too many", rotation(3, (0, 0, 0), more=bytes(2)), "corrupt")
+    yield Case("rest rotations without bytes", changed(b"REST", lambda _: b"\1", file), "truncated")
+    yield Case("no mask of rest rotations", changed(b"REST", lambda _: b"", file), "truncated")
 
 
 @cache
@@ -559,6 +596,43 @@ def hostile_cases():
     yield Case("keysine: other frames than blocks", head(frames=2), "corrupt")
 
 
+def joint_bound_cases():
+    length, angle = struct.pack("<fH", 0.002, 30_000), struct.pack("<fH", 0.01, 20_000)
+
+    def body(flags, *groups):
+        return bytes([flags, len(groups)]) + b"".join(groups)
+
+    def with_bounds(body):
+        return built([*chunks(FILE)[:-1], (b"bnds", body), chunks(FILE)[-1]])
+
+    joints = len(CLIP.skeleton)
+    feet = struct.pack("<fH", 0.02, 31_000) + bytes([2, 3, 1])
+    yield Case("bounds of joints", with_bounds(body(0, length, feet)))
+    yield Case("bounds of joints and angles", with_bounds(body(1, length + angle)))
+    yield Case("one bound of all joints", with_bounds(body(0, length)))
+    for value in (0.0, -1.0, math.nan, math.inf):
+        bad = struct.pack("<fH", value, 30_000)
+        yield Case(f"a joint's bound of {value}", with_bounds(body(0, bad)), "corrupt")
+    for value in (-1.0, math.nan, math.inf):
+        bad = length + struct.pack("<fH", value, 30_000)
+        yield Case(f"a joint's angle bound of {value}", with_bounds(body(1, bad)), "corrupt")
+    wrong = {
+        "no bounds": body(0),
+        "unknown flags": body(2, length),
+        "bounds without joints": body(0, length, length + b"\0"),
+        "a joint that is none": body(0, length, length + bytes([1, joints])),
+        "a joint twice": body(0, length, length + bytes([2, 1, 0])),
+        "more joints than there are": body(0, length, length + bytes([joints + 1])),
+        "more bounds than joints": bytes([0, joints + 1]) + length,
+        "bytes too many": body(0, length) + b"x",
+    }
+    for name, bounds in wrong.items():
+        yield Case(f"bounds of joints: {name}", with_bounds(bounds), "corrupt")
+    for size in (0, 1, 4, 9, 13):
+        cut = body(0, length, feet)[:size]
+        yield Case(f"bounds of joints cut at {size}", with_bounds(cut), "truncated")
+
+
 def memory_cases():
     still = packed(at_rest(20_000), "keysine:max_error=1mm,effort=fast,group_seconds=1000")
     yield Case("a small file of a long clip", still, "memory", limit=2_000_000)
@@ -648,12 +722,14 @@ def all_cases():
     cases = [
         *good_cases(),
         *take_cases(),
+        *rest_cases(),
         *hinge_cases(),
         *raw_cases(),
         *lossless_cases(),
         *new_cases(),
         *cut_cases(),
         *hostile_cases(),
+        *joint_bound_cases(),
         *memory_cases(),
         *json_cases(),
     ]

@@ -92,7 +92,7 @@ def read_file(data):
     tags = [tag for tag, _ in chunks]
     assert tags[0] == "HEAD"
     assert tags[-1] == "DATA"
-    order = ["HEAD", "SKEL", "REST", "HING", "SCAL", "TIME", "meta", "play", "vald", "trak"]
+    order = ["HEAD", "SKEL", "REST", "HING", "SCAL", "TIME", "meta", "play", "vald", "trak", "bnds"]
     assert [order.index(tag) for tag in tags[:-1] if tag != "fill"] == sorted(
         order.index(tag) for tag in tags[:-1] if tag != "fill"
     )
@@ -107,7 +107,7 @@ def read_file(data):
 
 def read_head(read):
     assert read.u8() == 0  # a skeletal clip
-    head = {"frames": read.varint(), "frame_time": read.number("d"), "codec": read.sized().decode()}
+    head = {"frames": read.varint(), "frame_time": read.short(), "codec": read.sized().decode()}
     head["bitstream"] = read.varint()
     head["parameters"] = json.loads(read.sized() or b"{}")
     flags = read.u8()
@@ -194,7 +194,12 @@ def whole_numbers(read, rows, columns):
 def read_rest(read, found):
     has = bits(read.raw(-(-found["joints"] // 8)), found["joints"])
     rest = np.tile([0.0, 0, 0, 1], (found["joints"], 1))
-    rest[has] = numbers(read, sum(has), 4)
+    fields = Bytes(inflated(read.rest()))
+    omitted = list(fields.raw(sum(has)))
+    for joint, which in zip(np.flatnonzero(has), omitted, strict=True):
+        others = [fields.signed() for _ in range(3)]
+        omitted_one = (2**62 - sum(n * n for n in others)) ** 0.5 * (1 if which < 4 else -1)
+        rest[joint] = np.insert(np.array(others, float), which % 4, omitted_one) / 2**31
     return rest
 
 
@@ -300,7 +305,27 @@ def bits(data, count):
     return [bool(data[j // 8] >> j % 8 & 1) for j in range(count)]
 
 
+def read_joint_bounds(read, found):
+    """The bound of each joint in meters, then that of its angle in radians, 0 for none."""
+    angles, groups = read.u8(), read.varint()
+    bounds = [None] * found["joints"]
+    for group in range(groups):
+        own = [read.number("f"), read.number("H")] + [0.0, 0] * (not angles)
+        own += [read.number("f"), read.number("H")] if angles else []
+        joints, at = range(found["joints"]), 0
+        if group:
+            joints = []
+            for _ in range(read.varint()):
+                at += read.varint()
+                joints.append(at)
+        for joint in joints:
+            bounds[joint] = own[0], own[2]
+    assert not read.rest()
+    return bounds
+
+
 READERS = {
+    "bnds": read_joint_bounds,
     "REST": read_rest,
     "SCAL": read_scales,
     "TIME": read_times,
@@ -370,6 +395,19 @@ def test_the_page_reads_the_files_of_other_codecs(codec):
 def test_the_page_reads_markers():
     clip = markers(60)
     check(clip, mocpack.encode(clip, max_error="1mm"))
+
+
+def test_the_page_reads_bounds_of_joints():
+    clip = take(frames=40)
+    first, last = clip.skeleton.names[0], clip.skeleton.names[-1]
+    own = [(last, "9mm"), (first, "0.5deg")]
+    data = mocpack.encode(clip, "keysine:effort=fast", max_error="2mm", joint_errors=own)
+    with mocpack.open(data) as motion:
+        joints = motion.errors.joints
+    found = np.array(read_file(data)["bnds"])
+    np.testing.assert_array_equal(found[:, 0], joints.declared)
+    np.testing.assert_array_equal(found[:, 1], joints.declared_angle)
+    check(clip, data)
 
 
 def test_the_page_reads_tracks_of_every_coder():

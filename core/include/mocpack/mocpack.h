@@ -198,6 +198,14 @@ extern "C"
 		double mean_error; // meters, of joint centers
 	} mocpack_Layer;
 
+	// The bounds of one joint: of its center, its shell points and its bone ends. Measured errors are the
+	// largest ones of all joints with the same bounds, rounded up.
+	typedef struct mocpack_JointBounds
+	{
+		double max_error, measured_error; // meters
+		double max_angle, measured_angle; // radians, of its hinges or its local rotation; negative: no bound
+	} mocpack_JointBounds;
+
 	// Everything known about an open file. Pointers are valid until it is closed. Later versions only add
 	// fields at the end.
 	typedef struct mocpack_Info
@@ -223,10 +231,11 @@ extern "C"
 		uint32_t bitstream_version; // version of the codec's payload
 		mocpack_Text parameters;	// encoder parameters, a JSON object; may be empty
 		mocpack_Text metadata;		// a valid JSON object in UTF-8; may be empty
-		double declared_error;		// meters, error bound of every point; negative: none
-		int is_measured;			// whether the encoder measured these errors:
-		double measured_max;		// meters, the guaranteed error; all four are rounded up by at most 0.07 %
-		double measured_mean;		// of joint centers
+		double declared_error; // meters, error bound of every point; negative: none. If joints have bounds
+							   // of their own, the largest
+		int is_measured;	   // whether the encoder measured these errors:
+		double measured_max;   // meters, the guaranteed error; all four are rounded up by at most 0.07 %
+		double measured_mean;  // of joint centers
 		double measured_rms;
 		double measured_p99;
 		double declared_angle_error; // radians, error bound of hinge angles and of local rotations; negative:
@@ -258,6 +267,8 @@ extern "C"
 		const double* scales;		  // (J, 3) constant scales along each joint's own axes; null: all 1
 		size_t scaled_count;		  // number of joints with a scale per frame, see mocpack_Poses
 		const int32_t* scaled_joints; // (S) increasing
+
+		const mocpack_JointBounds* joint_bounds; // (J) null: all joints have the bounds declared above
 	} mocpack_Info;
 
 	MOCPACK_API const mocpack_Info* mocpack_info(const mocpack_Motion* motion);

@@ -17,7 +17,7 @@ namespace live
 namespace
 {
 
-const uint8_t MAGIC[4] = {'m', 'l', 'v', '2'};
+const uint8_t MAGIC[4] = {'m', 'l', 'v', '1'};
 const double MIN_LENGTH_M = 1e-6;		 // a shorter bone has no direction
 const double ROTATION_STEP_RATIO = 0.36; // step as a ratio of the bound
 const double TWIST_STEP_RATIO = 0.35;

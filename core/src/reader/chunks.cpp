@@ -85,7 +85,7 @@ Chunk* place_of(const uint8_t* tag, Chunks* chunks)
 	} PLACES[] = {{"HEAD", &Chunks::head},	 {"SKEL", &Chunks::skeleton}, {"REST", &Chunks::rest},
 				  {"HING", &Chunks::hinges}, {"SCAL", &Chunks::scales},	  {"TIME", &Chunks::time},
 				  {"meta", &Chunks::meta},	 {"play", &Chunks::play},	  {"vald", &Chunks::gaps},
-				  {"MESH", &Chunks::mesh},	 {"DATA", &Chunks::data}};
+				  {"bnds", &Chunks::bounds}, {"MESH", &Chunks::mesh},	  {"DATA", &Chunks::data}};
 	for (const auto& one : PLACES)
 		if (is_tag(tag, one.tag))
 			return &(chunks->*one.place);

@@ -25,7 +25,7 @@ struct Chunk
 
 struct Chunks
 {
-	Chunk head, skeleton, rest, hinges, scales, time, meta, play, gaps, mesh, data;
+	Chunk head, skeleton, rest, hinges, scales, time, meta, play, gaps, bounds, mesh, data;
 	Chunk* tracks;
 	size_t track_count;
 	uint64_t missing; // bytes missing from the motion data
@@ -78,6 +78,9 @@ inline bool no_memory(mocpack_Error* error, const char* what)
 // Copies a text and terminates it with a zero; false if out of memory.
 bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory);
 
+// Returns a measured error: code e stands for 2^(e / 1024) picometers, or 1e-12 radians; 0 stands for 0.
+double measured_of(uint16_t code);
+
 // Writes the quaternion (x, y, z, w) of a channel frame given as degrees about z, y and x.
 void write_axis_frame(const double* degrees, double* frame);
 
@@ -96,6 +99,7 @@ bool read_metadata(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* er
 bool read_start(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_times(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_play(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
+bool read_joint_bounds(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error);
 bool read_tracks(const Chunks& chunks, mocpack_Motion* motion, mocpack_Error* error);
 

@@ -104,6 +104,7 @@ struct Opening
 		return (!chunks.scales.found || read_moving_scales(chunks.scales, motion, error)) &&
 			   (!chunks.time.found || read_times(chunks.time, motion, error)) &&
 			   (!chunks.gaps.found || read_gaps(chunks.gaps, motion, error)) &&
+			   (!chunks.bounds.found || read_joint_bounds(chunks.bounds, motion, error)) &&
 			   read_tracks(chunks, motion, error);
 	}
 
@@ -284,8 +285,9 @@ struct Opening
 			motion->memory.release(const_cast<Chunk*>(chunk));
 			chunk = next;
 		}
-		for (const Chunk* chunk : {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales,
-								   &chunks.rest, &chunks.time, &chunks.meta, &chunks.play, &chunks.gaps})
+		for (const Chunk* chunk :
+			 {&chunks.head, &chunks.skeleton, &chunks.hinges, &chunks.scales, &chunks.rest, &chunks.time,
+			  &chunks.meta, &chunks.play, &chunks.gaps, &chunks.bounds})
 			release_chunk(*chunk);
 	}
 

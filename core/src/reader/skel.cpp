@@ -18,7 +18,9 @@ const size_t MAX_JOINTS = 65535, MAX_NAME_BYTES = 255, MAX_PARAMETER_BYTES = 655
 const size_t MAX_SKELETON_BYTES = 1 << 24; // after inflation
 const double PI = 3.14159265358979323846;
 const double MAX_POINT_M = 1e6;
-const double REST_TOLERANCE = 1.1e-5; // of the length of a rest rotation
+const double AXES_TOLERANCE = 1.1e-5;		// of the length of a quaternion
+const int64_t REST_UNIT = int64_t(1) << 31; // of the components of rest rotations
+const uint64_t MAX_REST_BYTES = 1 + 3 * 5;	// of a rest rotation
 const double UNITS[] = {1.0, 0.01, 0.001, 0.0254, 0.0254 / 0.45};
 const uint8_t OTHER_UNIT = 255, AS_FLOATS = 255, POINT_DIGITS = 9, CHANNELS = ChannelLayout::MOST;
 
@@ -73,12 +75,6 @@ mocpack_Text read_parameters(Fields* in)
 	return {reinterpret_cast<const char*>(text), text ? size : 0};
 }
 
-// Code e stands for 2^(e / 1024) picometers, or 1e-12 radians; 0 stands for 0.
-double measured_of(uint16_t code)
-{
-	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
-}
-
 void read_errors(Fields* in, uint8_t flags, mocpack_Info* info)
 {
 	info->declared_error = flags & 1 ? double(in->f32()) : -1.0;
@@ -103,6 +99,11 @@ bool is_ascii(const uint8_t* text, size_t size)
 }
 
 } // namespace
+
+double measured_of(uint16_t code)
+{
+	return code ? 1e-12 * std::pow(2.0, code / 1024.0) : 0.0;
+}
 
 bool copy_text(const void* bytes, size_t size, mocpack_Text* text, Memory* memory)
 {
@@ -148,7 +149,7 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 	uint8_t kind = in.u8();
 	in.check(kind <= 1, ": unknown kind of clip");
 	info.frame_count = in.varint();
-	info.frame_time = in.f64();
+	info.frame_time = in.short_number();
 	size_t codec_size = size_t(in.varint(MAX_CODEC_NAME_BYTES));
 	const uint8_t* codec = in.raw(codec_size);
 	in.check(codec && is_ascii(codec, codec_size), ": the codec name is not ASCII");
@@ -350,7 +351,7 @@ struct SkeletonReader : ChunkReader
 				frames[4 * j + c] = in.f64();
 				square += frames[4 * j + c] * frames[4 * j + c];
 			}
-			in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE, ": axes must be unit quaternions");
+			in.check(std::fabs(std::sqrt(square) - 1) <= AXES_TOLERANCE, ": axes must be unit quaternions");
 		}
 		motion->channel_frames = frames;
 		if (kind != 2)
@@ -397,6 +398,28 @@ bool read_skeleton_chunks(const Chunks& chunks, mocpack_Motion* motion, mocpack_
 		   (!chunks.scales.found || read_scaled_joints(chunks.scales, motion, error));
 }
 
+// Reads the three stored components of a unit quaternion. The other one follows from their squares, which are
+// integers, so it is the same on every machine.
+static void read_rest_rotation(uint8_t omitted, Fields* in, double* q)
+{
+	in->check(omitted < 8, ": the omitted component of a rest rotation must be 0 to 7");
+	int64_t square = REST_UNIT * REST_UNIT;
+	for (int c = 0; c < 4; ++c)
+	{
+		if (c == omitted % 4)
+			continue;
+		const int64_t whole = in->zigzag();
+		in->check(whole > -REST_UNIT && whole < REST_UNIT, ": a component of a rest rotation exceeds 1");
+		if (!in->good())
+			return;
+		q[c] = double(whole) / double(REST_UNIT);
+		square -= whole * whole;
+	}
+	in->check(square >= 0, ": rest rotations must be unit quaternions");
+	if (in->good())
+		q[omitted % 4] = (omitted < 4 ? 1 : -1) * std::sqrt(double(square)) / double(REST_UNIT);
+}
+
 bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {
 	Fields in = fields_of(chunk, "chunk REST", error);
@@ -406,26 +429,25 @@ bool read_rest(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 	for (size_t j = 0; bits && j < joints; ++j)
 		count += bits[j / 8] >> j % 8 & 1;
 	double* rest = memory.allocate_array<double>(4 * uint64_t(joints));
-	double* numbers = memory.allocate_array<double>(4 * uint64_t(count) + 1);
-	if (!rest || !numbers)
+	if (!rest)
 		return no_memory(error, "rest rotations");
-	if (!in.good() || !read_numbers(&in, count, 4, numbers, &memory))
+	size_t size = 0;
+	uint8_t* inflated = in.good() ? inflate_fields(&in, MAX_REST_BYTES * count, &memory, &size) : nullptr;
+	if (!inflated)
 		return false;
-	const double* next = numbers;
+	Fields numbers = in.part(inflated, size);
+	const uint8_t* omitted = numbers.raw(count);
 	for (size_t j = 0; j < joints; ++j)
 	{
-		rest[4 * j + 3] = 1;
-		if (!(bits[j / 8] >> j % 8 & 1))
-			continue;
-		double square = 0;
-		for (int c = 0; c < 4; ++c, ++next)
-			rest[4 * j + c] = *next, square += *next * *next;
-		in.check(std::fabs(std::sqrt(square) - 1) <= REST_TOLERANCE,
-				 ": rest rotations must be unit quaternions");
+		double* q = rest + 4 * j;
+		q[3] = 1;
+		if (numbers.good() && bits[j / 8] >> j % 8 & 1)
+			read_rest_rotation(*omitted++, &numbers, q);
 	}
-	memory.release(numbers);
+	numbers.end();
+	memory.release(inflated);
 	motion->info.rest_rotations = rest;
-	return in.good();
+	return numbers.good();
 }
 
 } // namespace mocpack

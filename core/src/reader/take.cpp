@@ -1,4 +1,4 @@
-// Reads frame times, playback settings and gaps.
+// Reads frame times, playback settings, gaps and bounds of single joints.
 #include <cmath>
 
 #include "reader/chunks.h"
@@ -91,6 +91,43 @@ size_t read_changes(Fields* in, const mocpack_Info& info, Gaps* gaps)
 }
 
 } // namespace
+
+bool read_joint_bounds(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
+{
+	Fields in = fields_of(chunk, "chunk bnds", error);
+	const size_t joints = motion->info.joint_count;
+	mocpack_JointBounds* bounds = motion->memory.allocate_array<mocpack_JointBounds>(joints);
+	if (!bounds)
+		return no_memory(error, "bounds of joints");
+	const uint8_t flags = in.u8();
+	const size_t count = size_t(in.varint(joints));
+	bool right = flags <= 1 && count;
+	for (size_t i = 0; i < count && in.good(); ++i)
+	{
+		// a bound and its measured error, of lengths and of angles
+		double own[4] = {0, 0, 0, 0};
+		for (int kind = 0; kind <= (flags & 1); ++kind)
+			own[2 * kind] = double(in.f32()), own[2 * kind + 1] = measured_of(in.u16());
+		right = right && own[0] > 0 && own[0] < 1e39 && own[2] >= 0 && own[2] < 1e39;
+		if (own[2] == 0)
+			own[2] = own[3] = -1;
+		const size_t members = i ? size_t(in.varint(joints)) : joints;
+		right = right && members;
+		size_t joint = 0;
+		for (size_t m = 0; m < members && in.good(); ++m)
+		{
+			const size_t step = i ? size_t(in.varint(joints)) : m > 0;
+			joint += step;
+			right = right && joint < joints && (!m || step);
+			if (right)
+				bounds[joint] = {own[0], own[1], own[2], own[3]};
+		}
+	}
+	in.check(right, ": a bound or a joint index is out of range");
+	in.end();
+	motion->info.joint_bounds = bounds;
+	return in.good();
+}
 
 bool read_gaps(const Chunk& chunk, mocpack_Motion* motion, mocpack_Error* error)
 {

@@ -3,8 +3,8 @@
 import { MocpackError } from "../error.js";
 import type { Skeleton } from "../types.js";
 
-const MAGIC = "mlh2";
-const MODEL = "mlv2";
+const MAGIC = "mlh1";
+const MODEL = "mlv1";
 const MAX_HELLO_BYTES = 1 << 20; // inflated
 const MAX_JOINTS = 1024;
 const ROOT = 0xffff;
@@ -25,7 +25,7 @@ export function isHello(data: Uint8Array): boolean {
 }
 
 export async function readHello(data: Uint8Array): Promise<Hello> {
-  if (!isHello(data)) throw new MocpackError("format", "hello: it must start with mlh2");
+  if (!isHello(data)) throw new MocpackError("format", "hello: it must start with mlh1");
   const inflated = await inflate(data.slice(4));
   try {
     return readInflated(inflated);
@@ -45,7 +45,7 @@ function readInflated(inflated: Uint8Array): Hello {
   if (inflated.length - at < size) throw new MocpackError("truncated", "hello: it ends too early");
   const model = inflated.slice(at, at + size);
   if (![...MODEL].every((letter, i) => model[i] === letter.charCodeAt(0)))
-    throw new MocpackError("unsupported", "hello: its version is not mlv2");
+    throw new MocpackError("unsupported", "hello: its version is not mlv1");
   return { ...readModel(new DataView(model.buffer)), model };
 }
 

@@ -9,11 +9,12 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
+from mocpack.cli.joint_bounds import find_broken_joint, joint_bound_facts
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
-from mocpack.container import Errors
-from mocpack.errors import FormatError
+from mocpack.clip import Clip
+from mocpack.container import Errors, is_packed
 from mocpack.metrics import compare
 from mocpack.units import format_angle, format_length, to_degrees, to_millimeters
 
@@ -28,7 +29,6 @@ def run(
     ] = None,
     *,
     source_options: Reading,
-    clip: options.ClipName = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     papers: Annotated[
         bool,
@@ -41,14 +41,25 @@ def run(
     Exits with 1 if a .mocp file exceeds the error that it declares.
     """
     reading = source_options.to_arguments(memory_limit=memory_limit)
-    before = files.read_clip(original, frames=frames, **reading)
-    data = files.read_input(packed)
+    (first, inside), (data, clip) = _api.read_versions(
+        [original, packed],
+        reading.pop("clip", None),
+        allow_outside=source_options.allow_outside,
+        read=files.read_input,
+    )
+    before = files.parse_clip(first, original, clip=inside, **reading)
+    before = before if frames is None else files.cut_frames(before, frames)
     after = files.parse_clip(data, packed, clip=clip, **reading)
     comparison = run_with_progress(f"comparing {packed}", lambda: compare(before, after))
     errors = _read_declared(data, clip)
     declared, angle = errors.declared, errors.declared_angle
     broken = None
-    if declared is not None and not comparison.is_within(declared):
+    joints = errors.joints
+    if joints is not None and isinstance(before, Clip) and isinstance(after, Clip):
+        broken = find_broken_joint(packed, before, after, joints)
+    if broken is not None:
+        pass
+    elif declared is not None and not comparison.is_within(declared):
         broken = _describe_broken_bound(
             packed, declared, (comparison["max_error_mm"] or 0.0) / 1000
         )
@@ -63,10 +74,14 @@ def run(
         bound = {
             "declared_mm": to_millimeters(declared),
             "declared_angle_deg": to_degrees(angle),
+            "joint_bounds": joint_bound_facts(after.header, errors),
         }
         print_json([pair | bound | comparison.to_dict()])
     else:
         verdict = comparison.verdict(declared, angle)
+        if joints is not None:
+            kept = "Every joint is" if broken is None else "NOT every joint is"
+            verdict += f" {kept} within its own bound."
         files.stdout().print(f"{verdict}\n\n{comparison.table(papers=papers)}")
     if broken is not None:
         print_error(broken)
@@ -83,8 +98,7 @@ def _describe_broken_bound(path: str, declared: float, largest: float) -> str:
 
 def _read_declared(data: bytes, clip: str | None) -> Errors:
     """Return the error bounds that a .mocp file declares; other files declare none."""
-    try:
-        with _api.Motion(data, clip=clip) as motion:
-            return motion.errors
-    except FormatError:
+    if not is_packed(data):
         return Errors()
+    with _api.Motion(data, clip=clip) as motion:
+        return motion.errors

@@ -19,6 +19,7 @@ from mocpack.cli.inputs import (
     find_sources,
     output_paths,
 )
+from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
 from mocpack.cli.notes import describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_table
@@ -26,6 +27,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, VertexClip
 from mocpack.codec import Codec
 from mocpack.errors import MocpackError, name_errors
+from mocpack.io.choice import list_names
 from mocpack.presets import body_size
 from mocpack.registry import AUTO_CODEC
 from mocpack.units import format_angle, format_length, format_size
@@ -49,7 +51,6 @@ def run(
     ] = None,
     size: Annotated[str | None, typer.Option(help="Aim for this file size, like 20kB.")] = None,
     reading: Reading,
-    animation: options.Animation = None,
     find_hinges: options.FindHinges = False,
     frames: options.Frames = None,
     jobs: options.Workers = 1,
@@ -64,7 +65,7 @@ def run(
         inputs, MOTION_EXTENSIONS if reading.robot is None else ROBOT_MOTION_EXTENSIONS
     )
     outputs = output_paths(sources, output, ".mocp")
-    given = reading.to_arguments(clip=animation, frames=frames, find_hinges=find_hinges)
+    given = reading.to_arguments(frames=frames, find_hinges=find_hinges)
     settings = {"spec": spec, "target": target, **given}
     work = [
         Job(source.path, (goal,), settings, force)
@@ -97,11 +98,12 @@ def _compress(
 ) -> dict[str, Any]:
     """Compress one file and return its numbers for the table and ``--json``."""
     files.check_output(goal, force=force, sources=[source])
-    contents = files.read_input(source)
+    name = reading.pop("clip", None)
+    contents, left = files.read_input(source, name)
     allowed = {"allow_outside": reading.get("allow_outside", False)}
-    inside = [] if "clip" in reading else files.list_clips(contents, source, **allowed)
+    inside = [] if name is not None else files.list_clips(contents, source, **allowed)
     frames, find_hinges = reading.pop("frames", None), reading.pop("find_hinges", False)
-    clip = files.parse_clip(contents, source, **reading)
+    clip = files.parse_clip(contents, source, clip=left, **reading)
     clip = clip if frames is None else files.cut_frames(clip, frames)
     if find_hinges and isinstance(clip, Clip):
         clip = clip.with_hinges(detect=True)
@@ -127,6 +129,7 @@ def _compress(
         "preset": target.get("preset"),
         "bound_mm": _scale(errors.declared, 1000),
         "max_error_mm": _scale(errors.max, 1000),
+        "joint_bounds": joint_bound_facts(clip.header, errors),
         "mean_error_mm": _scale(errors.mean, 1000),
         "angle_bound_deg": _scale(errors.declared_angle, 180 / math.pi),
         "max_angle_deg": _scale(errors.max_angle, 180 / math.pi),
@@ -135,13 +138,16 @@ def _compress(
 
 def _describe_target(codec: Codec, target: Target, declared: float | None) -> str:
     """Describe the target, or the codec's own parameters if there is no target."""
+    joints = "".join(f", {name} {bound}" for name, bound in target.get("joint_errors", ()))
     if "preset" in target:
         bound = format_length(declared or 0.0)
         angle = f" and {target['max_angle']}" if "max_angle" in target else ""
-        return f"preset {target['preset']}, maximum error {bound}{angle}, with {codec.codec_id}"
-    given = [f"{name} {value}" for name, value in target.items() if name != "effort"]
-    if given:
-        return f"{' and '.join(given)}, with {codec.codec_id}"
+        within = f"maximum error {bound}{angle}{joints}"
+        return f"preset {target['preset']}, {within}, with {codec.codec_id}"
+    others = ("effort", "joint_errors")
+    given = [f"{name} {value}" for name, value in target.items() if name not in others]
+    if given or joints:
+        return f"{' and '.join(given) or 'default'}{joints}, with {codec.codec_id}"
     if declared is not None:
         return f"max_error {format_length(declared)}, the default of {codec.codec_id}"
     own = ", ".join(f"{name}={value}" for name, value in codec.params().items())
@@ -183,6 +189,9 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
     notes += join_notes(rows)
     for row in rows:
+        for group in row.get("joint_bounds", ()):
+            text = describe_joint_bounds(group, sum(len(g["joints"]) for g in row["joint_bounds"]))
+            notes.append(f"{row['input']}: joint error bound {text}")
         if row.get("warning"):
             notes.append(f"{row['input']}: {row['warning']}")
         if row.get("hinges_found"):
@@ -191,8 +200,8 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             names = ", ".join(row["full_turns_dropped"])
             notes.append(f"{row['input']}: dropped full turns before the first frame of {names}")
         if row.get("others_inside"):
-            others = ", ".join(row["others_inside"])
-            notes.append(f"{row['input']} also contains {others}; choose with --animation")
+            others = list_names(row["others_inside"])
+            notes.append(f"{row['input']} also contains {others}; choose with --clip")
     table.caption = escape("\n".join(notes))
     table.caption_justify = "left"
     return table

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +16,10 @@ from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import printable
 from mocpack.clip import AnyClip, Clip
+from mocpack.container import is_packed
 from mocpack.errors import MocpackError, UsageError
-from mocpack.io import files_to_write, supports_scenes
+from mocpack.io import count_ignored, external_file_reader, files_to_write, supports_scenes
+from mocpack.io.choice import list_names
 from mocpack.io.conversion_report import describe
 from mocpack.io.text import make_unique
 from mocpack.units import m
@@ -38,10 +39,9 @@ def run(
     ] = None,
     *,
     reading: Reading,
-    animation: options.Animation = None,
     each: Annotated[
         bool,
-        typer.Option("--each", help="Write every animation or subject to a file of its own."),
+        typer.Option("--each", help="Write every motion of the file to a file of its own."),
     ] = False,
     frames: options.Frames = None,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
@@ -63,27 +63,24 @@ def run(
         )
     if target is not None and output is not None:
         raise UsageError(f"name one output, got {target} and -o {output}")
-    if each and animation is not None:
-        raise UsageError("--each writes all animations and --animation one; give only one of them")
-    data = files.read_input(source)
-    robot, allow_outside = reading.robot, reading.allow_outside
+    if each and reading.clip is not None:
+        raise UsageError("--each writes all motions and --clip one; give only one of them")
+    data, left = files.read_input(source, reading.clip)
+    allow_outside = reading.allow_outside
     motions = files.list_clips(data, source, allow_outside=allow_outside)
-    outputs = _output_paths(source, target or output, motions, animation, each=each)
+    outputs = _output_paths(source, target or output, motions, reading.clip, each=each)
     for path in [p for output in outputs.values() for p in files_to_write(output)]:
         files.check_output(str(path), force=force, in_new_folder=each, sources=[source])
     lines: list[str] = []
-    ignored = files.describe_ignored(data, source, allow_outside=allow_outside) if report else []
-    ignored = [", ".join(ignored)] if ignored else []
+    ignored = _count_ignored(data, source, into, allow_outside) if report else {}
 
     def read(name: str | None) -> AnyClip:
-        clip = files.parse_clip(
-            data, source, clip=name, memory_limit=memory_limit, **reading.to_arguments()
-        )
+        chosen = {"clip": left if name == reading.clip else name, "memory_limit": memory_limit}
+        clip = files.parse_clip(data, source, **(reading.to_arguments() | chosen))
         if bake_scales and isinstance(clip, Clip):
             clip = clip.bake_scales()
         return clip if frames is None else files.cut_frames(clip, frames)
 
-    write = partial(_write, force=force, make_folder=each, into=into, allow_outside=allow_outside)
     # Formats that support scenes get all motions in one file.
     scene_path = outputs.get(None) if len(motions) > 1 and not each else None
     scene_path = scene_path if scene_path and supports_scenes(Path(scene_path).suffix) else None
@@ -96,25 +93,24 @@ def run(
         for name, path in outputs.items():
             with progress.stage():
                 clip = read(name)
-                write(clip, path)
+                if each:
+                    Path(path).parent.mkdir(parents=True, exist_ok=True)
+                _api.write(clip, path, into=into, allow_outside=allow_outside)
                 if report:
-                    line = _describe_loss(
-                        clip, source, path, robot=robot, into=into, allow_outside=allow_outside
-                    )
-                    lines.append("; not converted: ".join([line, *ignored]))
+                    lines.append(_describe_loss(clip, source, path, ignored, into, reading))
 
     run_with_progress(f"converting {source}", convert)
     if report and scene_path is not None:
         for name in motions:
             back, guessed = read_back(read(name), scene_path, {"clip": name})
-            losses = describe(read(name), back, guessed)
+            losses = describe(read(name), back, guessed, ignored)
             lines.append(f"{Path(source).name} → {Path(scene_path).name}, {name}: {losses}")
     for line in lines:
         files.stdout().print(printable(line), markup=False, highlight=False, soft_wrap=True)
-    if animation is None and not each and len(motions) > 1 and scene_path is None:
+    if reading.clip is None and not each and len(motions) > 1 and scene_path is None:
         files.stderr().print(
-            f"{source} contains {len(motions)} motions: {', '.join(motions)}; converted "
-            f"{motions[0]} (choose another with --animation NAME, or all with --each)",
+            f"{source} contains {len(motions)} motions: {list_names(motions)}; converted "
+            f"{motions[0]} (choose another with --clip NAME, or all with --each)",
             markup=False,
             highlight=False,
             soft_wrap=True,
@@ -123,21 +119,17 @@ def run(
 
 
 def _output_paths(
-    source: str, target: str | None, motions: list[str], animation: str | None, *, each: bool
+    source: str, target: str | None, motions: list[str], clip: str | None, *, each: bool
 ) -> dict[str | None, str]:
     """Return the output path of each motion by name; None stands for the only or first one."""
     if target is None and source == files.PIPE:
         raise UsageError("name an output with -o, because standard input has no file name")
     into = target is not None and (Path(target).is_dir() or target.endswith(("/", os.sep)))
     if not each or not motions:
-        stem = (
-            Path(source).stem
-            if animation is None
-            else f"{Path(source).stem}-{_safe_file_name(animation)}"
-        )
+        stem = Path(source).stem + ("" if clip is None else f"-{_safe_file_name(clip)}")
         if target is None:
-            return {animation: str(Path(source).with_name(f"{stem}.mocp"))}
-        return {animation: str(Path(target) / f"{stem}.mocp") if into else target}
+            return {clip: str(Path(source).with_name(f"{stem}.mocp"))}
+        return {clip: str(Path(target) / f"{stem}.mocp") if into else target}
     titles = unique_file_names(motions)
     if into or target is None:
         folder = Path(source).with_suffix("") if target is None else Path(target)
@@ -166,27 +158,41 @@ def _safe_file_name(name: str) -> str:
     return f"_{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
+def _count_ignored(
+    data: bytes, source: str, into: str | None, allow_outside: bool
+) -> dict[str, int]:
+    """Count the meshes, materials and so on of the source that the output does not contain."""
+    if is_packed(data):
+        return {}
+    if source == files.PIPE:
+        return count_ignored(data, name=source)
+    if into is not None and Path(into).samefile(source):
+        return {}  # the output is a copy of the source
+    read_external = external_file_reader(source, allow_outside=allow_outside)
+    return count_ignored(data, name=source, read_external=read_external)
+
+
 def _describe_loss(
     clip: AnyClip,
     source: str,
     target: str,
-    *,
-    robot: str | None,
+    ignored: Mapping[str, int],
     into: str | None,
-    allow_outside: bool,
+    options: Reading,
 ) -> str:
     """Return a line that describes what the written file contains of a clip and what it lost."""
     names = f"{Path(source).name} → {Path(target).name}"
     reading: dict[str, Any] = {}
-    if robot is not None and Path(target).suffix == ".csv":
-        reading = {"robot": robot, "fps": clip.frame_rate, "allow_outside": allow_outside}
+    if options.robot is not None and Path(target).suffix == ".csv":
+        reading = {"robot": options.robot, "fps": clip.frame_rate}
+        reading["allow_outside"] = options.allow_outside
     if into is not None:
         reading = {"clip": str(clip.metadata.get("animation") or "motion")}
     try:
         back, guessed = read_back(clip, target, reading)
     except MocpackError as error:
         return f"{names}: the output cannot be read back, so its losses are unknown ({error})"
-    return f"{names}: {describe(clip, back, guessed)}"
+    return f"{names}: {describe(clip, back, guessed, ignored)}"
 
 
 def read_back(clip: AnyClip, target: str, reading: dict[str, Any]) -> tuple[AnyClip, str | None]:
@@ -198,20 +204,3 @@ def read_back(clip: AnyClip, target: str, reading: dict[str, Any]) -> tuple[AnyC
     if guessed is None:
         return back, None
     return _api.read(target, unit=m(clip.unit), **reading), str(guessed)
-
-
-def _write(
-    clip: Any,
-    target: str,
-    *,
-    force: bool,
-    make_folder: bool,
-    into: str | None,
-    allow_outside: bool,
-) -> None:
-    if make_folder:
-        Path(target).parent.mkdir(parents=True, exist_ok=True)
-    if Path(target).suffix == ".mocp" and into is None:
-        files.write_output(_api.encode(clip), target, force=force)
-    else:
-        _api.write(clip, target, into=into, allow_outside=allow_outside)

@@ -28,7 +28,7 @@ from mocpack.io import files_to_write, find_dialect, supported_extensions, write
 def run(
     inputs: Annotated[
         list[str],
-        typer.Argument(help=".mocp files, folders or patterns; - reads standard input."),
+        typer.Argument(help=".mocp and .mocps files, folders or patterns; - is standard input."),
     ],
     output: options.Output = None,
     to: Annotated[
@@ -119,9 +119,9 @@ def _decompress(
         )
     for path in _output_files(output, suffix):
         files.check_output(path, force=force, sources=[source])
-    data = files.read_input(source)
+    data, left = files.read_input(source, reading["clip"])
     with name_errors(source):
-        clip = _api.decode(data, **reading)
+        clip = _api.decode(data, **(reading | {"clip": left}))
     if bake_scales and isinstance(clip, Clip):
         clip = clip.bake_scales()
     with warnings.catch_warnings(record=True) as caught:

@@ -13,8 +13,8 @@ from mocpack.cli import files, options
 from mocpack.cli.reading import SourceOptions
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
-from mocpack.container import unpack
-from mocpack.errors import FormatError, UsageError
+from mocpack.container import is_packed, unpack
+from mocpack.errors import FormatError, UsageError, name_errors
 from mocpack.io import files_to_write, supported_extensions
 from mocpack.papers.mukai.editing import (
     FALLOFF,
@@ -108,17 +108,20 @@ def run(
     return 0
 
 
-def _open_spline(source: str, **reading: Any) -> EditableSpline:
+def _open_spline(source: str, *, clip: str | None = None, **reading: Any) -> EditableSpline:
     """Open a latent-spline file, or convert another motion to one."""
-    data = files.read_input(source)
+    data, clip = files.read_input(source, clip)
+    if is_packed(data):
+        with name_errors(source):
+            data, clip = _api.extract_clip(data, clip), None
     try:
         ours = unpack(data).codec_id == SPLINE_CODEC
     except FormatError:
         ours = False
     if ours:
         return open_spline(data)
-    clip = files.parse_clip(data, source, **reading)
-    return open_spline(_api.encode(clip, CONVERSION_CODEC))
+    found = files.parse_clip(data, source, clip=clip, **reading)
+    return open_spline(_api.encode(found, CONVERSION_CODEC))
 
 
 def _parse_handles(

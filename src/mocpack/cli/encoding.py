@@ -23,14 +23,15 @@ class Encoding:
     max_error: options.MaxError = None
     mean_error: options.MeanError = None
     max_angle: options.MaxAngle = None
+    joint_error: options.JointError = None
     lossless: options.Lossless = False
     effort: options.OwnEffort = None
 
     def parse(self, *, ratio: float | None = None, size: str | None = None) -> tuple[str, Target]:
         """Return the codec and the target, and check both before any file is read.
 
-        At most one target may be given, with or without `max_angle`. Without a target, the codec
-        uses its own parameters.
+        At most one target may be given, with or without `max_angle` and joint errors. Without a
+        target, the codec uses its own parameters.
         """
         given = {
             "preset": self.preset,
@@ -47,6 +48,8 @@ class Encoding:
             raise UsageError(f"give at most one target, got {' and '.join(names)}")
         if self.max_angle is not None:
             target["max_angle"] = self.max_angle
+        if self.joint_error:
+            target["joint_errors"] = [_split_joint_error(text) for text in self.joint_error]
         _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})
         if self.effort is not None:
             target["effort"] = self.effort
@@ -54,3 +57,11 @@ class Encoding:
             return "lossless", target
         parse_codec(self.codec)
         return self.codec, target
+
+
+def _split_joint_error(text: str) -> tuple[str, str]:
+    """Return pattern and bound; the pattern may contain = itself."""
+    pattern, found, bound = text.rpartition("=")
+    if not found or not pattern:
+        raise UsageError(f"--joint-error must be like '*Finger*=5mm', got {text!r}")
+    return pattern, bound

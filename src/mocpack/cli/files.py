@@ -2,37 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mocpack import _api, io
+from mocpack import _api
 from mocpack.cli.terminal import stderr as stderr
 from mocpack.cli.terminal import stdin_bytes, stdout_bytes
 from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, is_packed
 from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
-from mocpack.io import external_file_reader, list_clips_in_bytes, read_file_bytes, read_stream
+from mocpack.io import list_clips_in_bytes, read_stream
 from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
 from mocpack.units import parse_frame_range
 
 PIPE = "-"
 
 
-def read_input(path: str) -> bytes:
-    """Return the bytes of a file, or of standard input for ``-``."""
+def read_input(path: str, clip: str | None = None) -> tuple[bytes, str | None]:
+    """Return `_api.read_input` of a file, or of standard input for ``-``."""
     if path == PIPE:
-        return read_stream(stdin_bytes(), "standard input")
-    return read_file_bytes(path)
+        return read_stream(stdin_bytes(), "standard input"), clip
+    return _api.read_input(path, clip)
 
 
-def read_clip(path: str, *, frames: str | None = None, **reading: Any) -> AnyClip:
+def read_clip(
+    path: str, *, frames: str | None = None, clip: str | None = None, **reading: Any
+) -> AnyClip:
     """Read a motion file, or standard input for ``-``, and keep only ``frames`` such as ``1:``."""
-    clip = parse_clip(read_input(path), path, **reading)
-    return clip if frames is None else cut_frames(clip, frames)
+    data, clip = read_input(path, clip)
+    found = parse_clip(data, path, clip=clip, **reading)
+    return found if frames is None else cut_frames(found, frames)
 
 
 def parse_clip(
@@ -63,20 +66,9 @@ def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[s
             return _api.clip_names(data)
         except FormatError:
             return []  # reading the file reports the error
-    name = "standard input" if path == PIPE else path
-    return list_clips_in_bytes(data, name=name, read_external=_external(path, allow_outside))
-
-
-def describe_ignored(data: bytes, path: str, *, allow_outside: bool = False) -> list[str]:
-    """Describe what the bytes of `path` contain in addition to the motion."""
-    if is_packed(data) or path.endswith(".mocp"):
-        return []
-    return io.describe_ignored(data, name=path, read_external=_external(path, allow_outside))
-
-
-def _external(path: str, allow_outside: bool) -> Callable[[str], bytes] | None:
-    """Return the reader of the files that `path` refers to; None for standard input."""
-    return None if path == PIPE else external_file_reader(path, allow_outside=allow_outside)
+    if path == PIPE:
+        return list_clips_in_bytes(data, name="standard input")
+    return _api.list_clips(data, path, allow_outside=allow_outside)
 
 
 def cut_frames(clip: AnyClip, frames: str) -> AnyClip:

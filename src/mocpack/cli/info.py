@@ -19,6 +19,7 @@ from mocpack.cli import files, options
 from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
+from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
 from mocpack.cli.notes import describe_archive, describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
@@ -38,7 +39,6 @@ def run(
             help=".mocp files, folders or patterns, or other motion files; - reads standard input."
         ),
     ],
-    clip: options.ClipName = None,
     *,
     reading: Reading,
     energy_options: EnergyOptions,
@@ -47,8 +47,8 @@ def run(
     """Show the skeleton, frames, codec, sizes and errors of motion files."""
     energy_options.check()
     found = [source.path for source in find_sources(paths, PACKED_EXTENSIONS)]
-    given = reading.to_arguments()
-    read_facts = partial(_file_facts, clip=clip, reading=given, energy=energy_options)
+    given = reading.to_arguments(clip=None)
+    read_facts = partial(_file_facts, clip=reading.clip, reading=given, energy=energy_options)
     rows, code = collect_rows(read_facts, found)
     if as_json:
         print_json(rows)
@@ -72,10 +72,10 @@ def _choose_table(row: dict[str, Any]) -> Table:
 def _file_facts(
     path: str, clip: str | None, *, reading: dict[str, Any], energy: EnergyOptions
 ) -> dict[str, Any]:
-    if is_archive_name(path):
+    if _api.is_archive_name(path):
         _reject_energy(path, energy, "an archive")
-        return _archive_facts(path)
-    data = files.read_input(path)
+        return _archive_facts(path, clip)
+    data, _ = files.read_input(path)
     if not is_packed(data) and not path.endswith(PACKED_EXTENSIONS):
         _reject_energy(path, energy, "a motion file of another format")
         return _foreign_file_facts(data, path, clip, reading)
@@ -98,15 +98,13 @@ def _reject_energy(path: str, energy: EnergyOptions, kind: str) -> None:
         raise UsageError(f"{path}: --energy needs a .mocp file of one clip, got {kind}")
 
 
-def is_archive_name(path: str) -> bool:
-    return path.endswith(".mocps")
-
-
-def _archive_facts(path: str) -> dict[str, Any]:
-    """Return the facts in the trailer of an archive, without reading any clip."""
+def _archive_facts(path: str, clip: str | None) -> dict[str, Any]:
+    """Return the facts in the trailer of an archive, or those of one clip."""
     from mocpack.corpora.reading import open_corpus
 
     with open_corpus(path) as found:
+        if clip is not None:
+            return _clip_facts(found[clip])
         index = found.index
         return {
             "archive": True,
@@ -257,6 +255,7 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
             "declared": to_degrees(errors.declared_angle),
             "max": to_degrees(errors.max_angle),
         },
+        "joint_bounds": joint_bound_facts(header, errors),
         "cut": _truncation_facts(motion, layout) if motion.is_truncated else None,
         "groups": layout.groups,
         "layers": _layer_facts(layers),
@@ -391,6 +390,9 @@ def _table(facts: dict[str, Any]) -> Table:
         declared, largest = (math.radians(facts["angle_deg"][k]) for k in ("declared", "max"))
         table.add_row("angle error bound", format_angle(declared))
         table.add_row("  maximum angle error", format_angle(largest))
+    for group in facts["joint_bounds"]:
+        text = describe_joint_bounds(group, facts["joints"])
+        table.add_row("joint error bound", escape(text))
     return table
 
 

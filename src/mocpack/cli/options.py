@@ -45,6 +45,14 @@ MaxError = Annotated[
     str | None,
     typer.Option(help="Limit the maximum error, like 2mm; keysine keeps 1mm by default."),
 ]
+JointError = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN=BOUND",
+        help="Give the joints that match a pattern their own bound, like '*Finger*=5mm' or, for "
+        "angles, left_knee=0.1deg; may be repeated, and later patterns win.",
+    ),
+]
 MeanError = Annotated[str | None, typer.Option(help="Aim for this mean error, like 2mm.")]
 MaxAngle = Annotated[
     str | None,
@@ -91,13 +99,12 @@ SkeletonFile = Annotated[
     str | None,
     typer.Option("--skeleton", help="Read the skeleton of an .amc file from this .asf file."),
 ]
-ClipName = Annotated[str | None, typer.Option("--clip", help="Choose a clip of a scene by name.")]
-Animation = Annotated[
+ClipName = Annotated[
     str | None,
     typer.Option(
-        "--animation",
         "--clip",
-        help="Choose an animation, subject or clip of the file by name, or by number from 0.",
+        help="Choose a motion of a file by name, or by number from 0: an animation, a take, a "
+        "subject, or a clip of a scene or an archive.",
     ),
 ]
 Fps = Annotated[

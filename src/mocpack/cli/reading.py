@@ -10,8 +10,12 @@ from mocpack.cli import options
 
 @dataclass(frozen=True)
 class SourceOptions:
-    """What a motion file may lack or refer to, one option per field, named as in `mocpack.read`."""
+    """What to read of a motion file, and what it may lack or refer to.
 
+    One option per field, named as in `mocpack.read`.
+    """
+
+    clip: options.ClipName = None
     unit: options.Unit = None
     skeleton: options.SkeletonFile = None
     allow_outside: options.AllowOutside = False

@@ -64,10 +64,10 @@ def run(
     """Compress several motions on one clock into one .mocp file."""
     spec, target = encoding.parse()
     must_encode = bool(target) or spec != AUTO_CODEC
-    parts = _find_parts(inputs, allow_outside=source_options.allow_outside)
+    parts = _find_parts(inputs, source_options)
     files.check_output(output, force=force, sources=[part.path for part in parts])
     starts = _parse_starts(start or [], [part.name for part in parts])
-    reading = source_options.to_arguments(fps=fps)
+    reading = source_options.to_arguments(fps=fps, clip=None)
 
     def encode() -> dict[str, bytes]:
         progress.expect(len(parts))
@@ -90,21 +90,28 @@ def run(
     return 0
 
 
-def _find_parts(words: list[str], *, allow_outside: bool) -> list[Part]:
+def _find_parts(words: list[str], options: SourceOptions) -> list[Part]:
     """Return the clips that the arguments name. A file may contain several."""
-    found: list[Part] = []
+    named: list[tuple[str, str]] = []
     for word in words:
         name, equals, path = word.partition("=")
-        named = bool(equals and name and path) and not Path(word).exists()
-        for source in find_sources([path if named else word], MOTION_EXTENSIONS | {".mocp"}):
-            data = files.read_input(source.path)
-            title = name if named else Path(source.path).stem
-            inside = files.list_clips(data, source.path, allow_outside=allow_outside)
-            if len(inside) > 1:
-                prefix = f"{name}-" if named else ""
-                found += [Part(prefix + one, source.path, one, data) for one in inside]
-            else:
-                found.append(Part(title, source.path, inside[0] if inside else None, data))
+        has_name = bool(equals and name and path) and not Path(word).exists()
+        sources = find_sources([path if has_name else word], MOTION_EXTENSIONS | {".mocp"})
+        named += [(name * has_name, source.path) for source in sources]
+    outside = options.allow_outside
+    contents = _api.read_versions(
+        [path for _, path in named], options.clip, allow_outside=outside, read=files.read_input
+    )
+    found: list[Part] = []
+    for (name, path), (data, chosen) in zip(named, contents, strict=True):
+        inside = [chosen] if chosen else files.list_clips(data, path, allow_outside=outside)
+        if len(inside) > 1:
+            prefix = f"{name}-" if name else ""
+            found += [Part(prefix + one, path, one, data) for one in inside]
+        else:
+            clip = options.clip if _api.is_archive_name(path) else chosen
+            title = name or clip or Path(path).stem
+            found.append(Part(title, path, inside[0] if inside else None, data))
     first: dict[str, Part] = {}
     for part in found:
         other = first.setdefault(part.name, part)

@@ -31,7 +31,7 @@ MAX_TABLE_ROWS = 12
 
 def run(
     codec: Annotated[str, typer.Argument(help="Codec to tune, like rd-pca or rd-pca:s=6.")],
-    clip: Annotated[str, typer.Argument(help="Motion file; - reads standard input.")],
+    source: Annotated[str, typer.Argument(help="Motion file; - reads standard input.")],
     size: Annotated[str | None, typer.Option(help="Limit the file size, like 17kB.")] = None,
     size_fraction: Annotated[
         float | None,
@@ -81,9 +81,9 @@ def run(
     if effort not in _api.EFFORTS:
         raise UsageError(f"--effort must be one of {', '.join(_api.EFFORTS)}, got {effort!r}")
     if output is not None:
-        files.check_output(output, force=force, sources=[clip])
+        files.check_output(output, force=force, sources=[source])
     start = parse_codec(codec)
-    motion = files.read_clip(clip, frames=frames, **reading.to_arguments())
+    motion = files.read_clip(source, frames=frames, **reading.to_arguments())
     _api.check_kind(start, motion.header.kind)
     card = _parse_card(motion, bandwidth, energy)
     goal = Goal(metric, _size_limit(motion, size, size_fraction, card), error, product)

@@ -51,7 +51,6 @@ def run(
     frames: Annotated[
         str | None, typer.Option(help="Use only these frames of the original, like 1:.")
     ] = None,
-    clip: options.ClipName = None,
     *,
     reading: Reading,
     port: Annotated[
@@ -99,8 +98,7 @@ def run(
     part = None if frames is None else parse_frame_range(frames)
     selection = Selection(())
     if file is not None:
-        given = reading.to_arguments(clip=clip)
-        selection = select(file, original, others or [], frames=part, **given)
+        selection = select(file, original, others or [], frames=part, **reading.to_arguments())
     elif outputs:
         raise UsageError(f"name the motion file to write to {outputs[0]}")
     start = _initial_state(selection, layout, theme, frame)

@@ -33,7 +33,7 @@ from mocpack.container.chunks import (
     is_packed,
 )
 from mocpack.container.file import FileContents, pack
-from mocpack.container.head import Errors
+from mocpack.container.head import Errors, JointErrors
 from mocpack.container.limit import DEFAULT_LIMIT, MemoryLimit
 from mocpack.container.reader import Reader, read_skeleton, scene_parts, unpack
 from mocpack.container.scene import pack_scene
@@ -55,6 +55,7 @@ __all__ = [
     "Errors",
     "FileContents",
     "Index",
+    "JointErrors",
     "MemoryLimit",
     "Reader",
     "StoredClip",

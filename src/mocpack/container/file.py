@@ -11,7 +11,7 @@ import numpy as np
 from mocpack.clip import AnyHeader, ClipHeader, VertexHeader
 from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.container.chunks import FORMAT_VERSION, MAGIC, pack_chunk
-from mocpack.container.head import Errors, Head, pack_head
+from mocpack.container.head import Errors, Head, pack_head, pack_joint_bounds
 from mocpack.container.skel import pack_skeleton
 from mocpack.container.take_chunks import REQUIRED, Chunk, pack_take_data
 from mocpack.container.track import read_track_head
@@ -71,6 +71,8 @@ def pack(packed: FileContents) -> bytes:
         text = pack_object(header.metadata, "metadata", MAX_METADATA)
         parts.append(pack_chunk(b"meta", deflate(text)))
     parts += [pack_chunk(tag.encode(), body) for tag, body in chunks if tag not in REQUIRED]
+    if packed.errors.joints is not None:
+        parts.append(pack_chunk(b"bnds", pack_joint_bounds(packed.errors.joints)))
     parts.append(pack_chunk(b"DATA", packed.payload))
     missing = max(_bytes_needed(header), _bytes_for_tracks(chunks)) - sum(map(len, parts))
     if missing > 0:

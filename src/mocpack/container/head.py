@@ -3,15 +3,54 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from mocpack.arrays import F64
 from mocpack.coding.fields import FieldWriter
+from mocpack.container.numbers import pack_short
 from mocpack.json_object import pack_object
 
 KINDS = ("skeleton", "vertices")
 HAS_DECLARED, HAS_MEASURED, HAS_NEEDED, HAS_ANGLE = 1, 2, 4, 8
 MAX_PARAMS = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class JointErrors:
+    """The bounds and measured errors of each joint, shape (J,) each, in meters and radians.
+
+    Attributes
+    ----------
+    declared, max : array
+        The error bound of each joint and its largest error. In a file, joints with the same bounds
+        share the largest error of all of them.
+    declared_angle, max_angle : array
+        The same of angles; a bound of 0 for joints without one.
+    """
+
+    declared: F64
+    max: F64
+    declared_angle: F64
+    max_angle: F64
+
+    @property
+    def worst(self) -> int:
+        """The joint that uses most of its bound on errors."""
+        return int((self.max / self.declared).argmax())
+
+    def groups(self) -> list[tuple[float, float, float, float, list[int]]]:
+        """Return bound, error, angle bound, angle error and joints of all that share bounds."""
+        bounds = np.stack([self.declared, self.declared_angle], axis=1)
+        distinct, group_of = np.unique(bounds, axis=0, return_inverse=True)
+        found = []
+        for group, (bound, angle) in enumerate(distinct):
+            joints = np.flatnonzero(group_of.ravel() == group)
+            errors = float(self.max[joints].max()), float(self.max_angle[joints].max())
+            found.append((float(bound), errors[0], float(angle), errors[1], joints.tolist()))
+        return sorted(found, key=lambda one: -len(one[-1]))
 
 
 @dataclass(frozen=True)
@@ -27,6 +66,8 @@ class Errors:
         square and 99th percentile over joint centers. Stored to 0.07 %, rounded up.
     declared_angle, max_angle : float or None
         The bound on joint angle errors and the measured maximum; both or none.
+    joints : JointErrors or None
+        The bounds of each joint if they differ; `declared` is then the largest of them.
     """
 
     declared: float | None = None
@@ -36,6 +77,7 @@ class Errors:
     p99: float | None = None
     declared_angle: float | None = None
     max_angle: float | None = None
+    joints: JointErrors | None = field(default=None, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -55,7 +97,7 @@ def pack_head(head: Head) -> bytes:
     out = FieldWriter()
     out.u8(KINDS.index(head.kind))
     out.varint(head.frame_count)
-    out.f64(head.frame_time)
+    pack_short(out, head.frame_time)
     out.sized(head.codec_id.encode("ascii"))
     out.varint(head.bitstream_version)
     needed = {k: v for k, v in head.params.items() if k in head.needed}
@@ -86,6 +128,24 @@ def _pack_errors(out: FieldWriter, errors: Errors, flags: int) -> None:
     if errors.declared_angle is not None:
         out.f32(errors.declared_angle)
         out.u16(_to_log(errors.max_angle or 0.0))
+
+
+def pack_joint_bounds(joints: JointErrors) -> bytes:
+    """Return the `bnds` chunk; bounds are in order of how many joints have them."""
+    out = FieldWriter()
+    has_angles = bool(joints.declared_angle.any())
+    groups = joints.groups()
+    out.u8(has_angles)
+    out.varint(len(groups))
+    for i, (bound, error, angle, angle_error, members) in enumerate(groups):
+        out.f32(bound)
+        out.u16(_to_log(error))
+        if has_angles:
+            out.f32(angle)
+            out.u16(_to_log(angle_error))
+        if i:
+            out.indices(members)
+    return out.bytes()
 
 
 def _to_log(size: float) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from mocpack import _core
 from mocpack.codec import Payload
 from mocpack.container.file import FileContents
-from mocpack.container.head import Errors
+from mocpack.container.head import Errors, JointErrors
 from mocpack.container.skel import CHANNELS
 from mocpack.container.take_chunks import Chunk
 from mocpack.container.track import TrackHead, track_head, track_values
@@ -72,7 +73,7 @@ class Reader:
         needed = _parse_object(file.needed)
         self.params = {**_parse_object(file.params), **needed}
         self.needed = frozenset(needed)
-        self.errors = Errors(*file.errors)
+        self.errors = replace(Errors(*file.errors), joints=_joint_errors(file))
         self.header = _build_header(file)
         offset, size, missing, checksum = file.payload
         self.payload = Payload(source, offset, size, missing, checksum, limit)
@@ -198,6 +199,11 @@ def _build_hinges(rows: list[Any]) -> Hinges | None:
         return None
     joints, axes, limits, slides, names = zip(*rows, strict=True)
     return Hinges(joints, np.array(axes), np.array(limits), np.array(slides), names)
+
+
+def _joint_errors(file: _core.File) -> JointErrors | None:
+    bounds = file.joint_bounds()
+    return None if bounds is None else JointErrors(*np.maximum(bounds, 0).T)
 
 
 def _build_header(file: _core.File) -> AnyHeader:

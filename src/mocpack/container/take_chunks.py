@@ -6,12 +6,12 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.clip import ClipHeader
-from mocpack.coding.fields import FieldWriter
+from mocpack.coding.fields import FieldWriter, deflate
 from mocpack.container.hinge import pack_hinges
 from mocpack.container.numbers import pack_numbers
 from mocpack.container.runs import pack_valid
 from mocpack.container.track import pack_track
-from mocpack.rotations import IDENTITY
+from mocpack.rotations import IDENTITY, to_grid
 from mocpack.space import HANDEDNESS, UP_AXES
 from mocpack.take_data import TakeData
 
@@ -48,10 +48,15 @@ def pack_take_data(header: ClipHeader, take_data: TakeData, scale_step: float = 
 
 def pack_rest(rest: F64) -> bytes:
     """Return the REST chunk: the rest rotation of each joint."""
-    turned = (rest != IDENTITY).any(1)
+    rotated = (rest != IDENTITY).any(1)
+    omitted, others = to_grid(rest[rotated])
+    fields = FieldWriter()
+    fields.raw(omitted.astype(np.uint8).tobytes())
+    for value in others.ravel().tolist():
+        fields.signed(value)
     out = FieldWriter()
-    out.mask(turned)
-    out.raw(pack_numbers(np.ascontiguousarray(rest[turned]), simple=True))
+    out.mask(rotated)
+    out.raw(deflate(fields.bytes()))
     return out.bytes()
 
 

@@ -27,6 +27,7 @@ from mocpack.container import (
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
 from mocpack.errors import FormatError, UsageError, name_errors
+from mocpack.io.choice import find_index
 from mocpack.motion import Motion
 from mocpack.source import Source, open_source
 from mocpack.units import parse_size
@@ -196,9 +197,9 @@ class Corpus:
     def clip_index(self, key: int | str) -> int:
         """Return the index of a clip, from its name or from an index that may be negative."""
         if isinstance(key, str):
-            if key not in self.index.clip_indices:
-                raise UsageError(f"{self._files.name} has no clip {key!r}")
-            return self.index.clip_indices[key]
+            with name_errors(self._files.name):
+                known = self.index.clip_indices
+                return known[key] if key in known else find_index(self.names, key)
         index = int(key)
         if not -len(self) <= index < len(self):
             raise IndexError(f"clip {index} of an archive of {len(self)}")

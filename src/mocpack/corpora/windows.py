@@ -24,9 +24,9 @@ from mocpack.corpora.features import (
 )
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import ShortClipWarning, UsageError, name_errors
+from mocpack.io.choice import list_names
 from mocpack.io.humanml3d import FRAME_RATE
 from mocpack.mirroring import MAX_ASYMMETRY
-from mocpack.texts import list_names
 from mocpack.units import parse_size
 
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times

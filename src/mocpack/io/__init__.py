@@ -8,7 +8,7 @@ from mocpack.io.external_files import (
     read_external_file,
 )
 from mocpack.io.reading import (
-    describe_ignored,
+    count_ignored,
     files_to_read,
     find_companions,
     list_clips_in_bytes,
@@ -31,7 +31,7 @@ from mocpack.io.writing import (
 
 __all__ = [
     "check_inside_folder",
-    "describe_ignored",
+    "count_ignored",
     "external_file_reader",
     "files_to_read",
     "files_to_write",

@@ -10,7 +10,8 @@ of arrays.
 
 A reader defines `open_file(package, data, request)`, which returns an argument for the other two
 functions, or a dict that is the response; `names(opened)`, the motions that move and those that do
-not; and `poses(opened, number, request, blocks)`. A reader without a package defines
+not; `count_ignored(opened)`, the numbers of meshes, materials and so on, which clips do not hold;
+and `poses(opened, number, request, blocks)`. A reader without a package defines
 `respond(data, blocks)`.
 """
 
@@ -88,6 +89,8 @@ def _respond(
         return opened
     names, still = reader.names(opened)
     response: dict[str, Any] = {"motions": names, "still": still}
+    if not request["read"]:
+        response["ignored"] = reader.count_ignored(opened)
     number = _choose_motion(names, request.get("clip"))
     if request["read"] and number is not None:
         response |= {"number": number, **reader.poses(opened, number, request, blocks)}

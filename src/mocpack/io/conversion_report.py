@@ -5,7 +5,8 @@ The comparison needs no knowledge about any format.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
@@ -56,13 +57,20 @@ def max_displacement(clip: AnyClip, back: AnyClip) -> float | None:
     return float(distances.max(initial=0.0))
 
 
-def describe(clip: AnyClip, back: AnyClip, guessed: str | None = None) -> str:
+def describe(
+    clip: AnyClip,
+    back: AnyClip,
+    guessed: str | None = None,
+    ignored: Mapping[str, int] = MappingProxyType({}),
+) -> str:
     """Return a line with what was lost and how far joints or vertices moved.
 
     `guessed` is the unit that readers will guess, if the file names none and the guess is wrong.
+    `ignored` counts what the source has in addition to the clip, such as meshes.
     """
     lost, moved = list_losses(clip, back), max_displacement(clip, back)
     lost += [f"unit (readers guess {guessed})"] if guessed else []
+    lost += [_format_count(count, word, []) for word, count in ignored.items()]
     words = f"lost: {', '.join(lost)}" if lost else "nothing is lost"
     if moved is None:
         return f"{words}; positions cannot be compared"
@@ -150,5 +158,6 @@ def _format_count(count: int, what: str, names: Sequence[str]) -> str:
     """
     shown = [name[:40] for name in names[:MAX_NAMES_SHOWN] if name]
     listed = ", ".join(shown) + (", …" if len(names) > MAX_NAMES_SHOWN else "")
-    words = f"{count} {what}{'s' * (count > 1)}"
+    plural = "es" if what.endswith("sh") else "s"
+    words = f"{count} {what}{plural * (count > 1)}"
     return f"{words} ({listed})" if shown else words

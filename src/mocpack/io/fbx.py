@@ -61,6 +61,12 @@ def list_clips(data: bytes) -> list[str]:
     return motion_names(run_reader(UFBX, data, read=False)[0], "take")
 
 
+def count_ignored(data: bytes) -> dict[str, int]:
+    """Count the content of a file that clips do not hold."""
+    found: dict[str, int] = run_reader(UFBX, data, read=False)[0]["ignored"]
+    return found
+
+
 def read(
     data: bytes,
     *,

@@ -27,6 +27,12 @@ AXES = {
     "Up": (("", 1), ("Sign", 1)),
     "Front": (("", 2), ("Sign", 1)),
 }
+IGNORED = {
+    "mesh": "meshes",
+    "blend shape": "blend_channels",
+    "material": "materials",
+    "picture": "videos",
+}
 # Node properties that affect its pose.
 POSE_PROPERTIES = {
     "Lcl Translation",
@@ -71,6 +77,11 @@ def open_file(ufbx: Any, data: bytes, request: dict[str, Any]) -> FbxFile:
 def names(opened: FbxFile) -> tuple[list[str], list[str]]:
     """Return the names of takes that move joints, and of those that do not."""
     return [take.name for take in opened.takes], [take.name for take in opened.still]
+
+
+def count_ignored(opened: FbxFile) -> dict[str, int]:
+    """Count the content of the file that clips do not hold."""
+    return {word: len(_keep_alive(getattr(opened.scene, name))) for word, name in IGNORED.items()}
 
 
 def poses(

@@ -17,7 +17,7 @@ from mocpack.clip import Clip
 from mocpack.io import gltf_build
 from mocpack.io.bvh_fit import list_children
 from mocpack.io.gltf_build import Buffer
-from mocpack.io.gltf_file import MAGIC, Object
+from mocpack.io.gltf_file import FIGURE, GENERATOR, MAGIC, Object
 from mocpack.rotations import IDENTITY
 from mocpack.skeleton import Skeleton
 
@@ -57,12 +57,12 @@ def build(clip: Clip, *, figure: bool = True) -> tuple[Object, bytes]:
         top = len(nodes)
         nodes.append({"name": "origin", "children": roots, "extras": {"mocpack": ORIGIN_MARK}})
     shown = [top]
-    document: Object = {"asset": {"version": "2.0", "generator": "mocpack"}, "scene": 0}
+    document: Object = {"asset": {"version": "2.0", "generator": GENERATOR}, "scene": 0}
     if figure:
         shown.append(len(nodes))
-        nodes.append({"name": "figure", "mesh": 0, "skin": 0})
+        nodes.append({"name": FIGURE, "mesh": 0, "skin": 0})
         document["meshes"] = [
-            {"name": "figure", "primitives": [_build_figure(clip.skeleton, buffer)]}
+            {"name": FIGURE, "primitives": [_build_figure(clip.skeleton, buffer)]}
         ]
     document |= {
         "scenes": [{"nodes": shown}],

@@ -18,7 +18,7 @@ from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, FormatError, InvalidClipError, name_errors
 from mocpack.io import gltf_file, gltf_keys
 from mocpack.io.choice import MAX_POSES, find_index
-from mocpack.io.gltf_file import Document, Object
+from mocpack.io.gltf_file import FIGURE, GENERATOR, Document, Object
 from mocpack.io.gltf_keys import Keys
 from mocpack.io.keyed_frames import weight_tracks
 from mocpack.io.text import make_unique
@@ -31,13 +31,8 @@ MIN_MOVEMENT_M = 1e-6  # smaller deviations from the rest position are ignored
 # Fields of a node that is only the end of a bone.
 END_SITE_FIELDS = {"name", "translation", "rotation", "scale", "extras"}
 ORIGIN_FIELDS = {"name", "children", "extras"}
-# (list in the document, singular, plural) of content other than motion.
-IGNORED_CONTENT = (
-    ("meshes", "mesh", "meshes"),
-    ("materials", "material", "materials"),
-    ("images", "picture", "pictures"),
-    ("cameras", "camera", "cameras"),
-)
+# Content other than motion, and its list in the document.
+IGNORED_CONTENT = {"material": "materials", "picture": "images", "camera": "cameras"}
 ORIGIN_MARK = "origin"  # value of extras.mocpack in nodes that mocpack added
 VRM = "VRMC_vrm_animation"
 
@@ -97,11 +92,27 @@ def read(
         return _read(document, number, known[number], 1.0 if unit is None else unit, fps)
 
 
-def describe_ignored(data: bytes, read_external: Callable[[str], bytes] | None = None) -> list[str]:
-    """Describe the content of a file that clips do not hold."""
+def count_ignored(
+    data: bytes, read_external: Callable[[str], bytes] | None = None
+) -> dict[str, int]:
+    """Count the content of a file that clips do not hold."""
     document = gltf_file.parse(data, read_external)
-    counted = [(len(document.items(name)), word, words) for name, word, words in IGNORED_CONTENT]
-    return [f"{n} {words if n > 1 else word}" for n, word, words in counted if n]
+    meshes = document.items("meshes")
+    if document.root["asset"].get("generator") == GENERATOR:
+        meshes = [mesh for mesh in meshes if mesh.get("name") != FIGURE]
+    return {
+        "mesh": len(meshes),
+        "blend shape": sum(map(_count_morph_targets, meshes)),
+        **{word: len(document.items(name)) for word, name in IGNORED_CONTENT.items()},
+    }
+
+
+def _count_morph_targets(mesh: Object) -> int:
+    """Return the morph targets of a mesh, which all its primitives have."""
+    parts = mesh.get("primitives")
+    first = parts[0] if isinstance(parts, list) and parts else None
+    targets = first.get("targets") if isinstance(first, dict) else None
+    return len(targets) if isinstance(targets, list) else 0
 
 
 def find_joint_nodes(document: Document) -> list[int]:

@@ -31,6 +31,7 @@ from mocpack.io import meshopt
 Object = dict[str, Any]
 
 MAGIC, VERSION = b"glTF", 2
+GENERATOR, FIGURE = "mocpack", "figure"  # in files that mocpack writes; the bones as a mesh
 JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}

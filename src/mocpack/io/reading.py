@@ -142,16 +142,16 @@ def list_clips_in_bytes(
         return chosen.list_clips(data, **_external_option(chosen, read_external))
 
 
-def describe_ignored(
+def count_ignored(
     data: bytes, *, name: str = "input", read_external: Callable[[str], bytes] | None = None
-) -> list[str]:
-    """Describe the content of a motion file that is not motion, if its reader can."""
+) -> dict[str, int]:
+    """Count the meshes, materials, blend shapes and so on of a motion file, by singular noun."""
     chosen = find_format(data, name)
-    return (
-        []
-        if chosen.describe_ignored is None
-        else chosen.describe_ignored(data, **_external_option(chosen, read_external))
-    )
+    if chosen.count_ignored is None:
+        return {}
+    with name_errors(name):
+        found = chosen.count_ignored(data, **_external_option(chosen, read_external))
+    return {word: count for word, count in found.items() if count}
 
 
 def list_external_files(

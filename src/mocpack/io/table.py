@@ -40,8 +40,8 @@ class Format:
         Returns the paths of the external files that a file refers to.
     list_clips : callable, optional
         Returns the names of the clips in a file, if it may hold several.
-    describe_ignored : callable, optional
-        Describes the content of a file that its reader ignores.
+    count_ignored : callable, optional
+        Counts the content of a file that its reader ignores, such as meshes.
     dialects : tuple of str
         Names for `--as`, if that chooses the writer instead of the extension.
     needs : str
@@ -64,7 +64,7 @@ class Format:
     find_skeleton: Callable[..., Path] | None = None
     list_external_files: Callable[..., list[str]] | None = None
     list_clips: Callable[..., list[str]] | None = None
-    describe_ignored: Callable[..., list[str]] | None = None
+    count_ignored: Callable[..., dict[str, int]] | None = None
     dialects: tuple[str, ...] = ()
     needs: str = ""
     options: tuple[str, ...] = ()
@@ -154,7 +154,7 @@ FORMATS = (
             holds=("roots", "scales", "times"),
             list_external_files=lazy_function("gltf_file", "list_external_files"),
             list_clips=lazy_function("gltf", "list_clips"),
-            describe_ignored=lazy_function("gltf", "describe_ignored"),
+            count_ignored=lazy_function("gltf", "count_ignored"),
             options=("clip", "fps", "read_external"),
         )
         for name, endings, probe, writer in (
@@ -217,6 +217,7 @@ FORMATS = (
         probes.is_fbx,
         lazy_function("fbx"),
         list_clips=lazy_function("fbx", "list_clips"),
+        count_ignored=lazy_function("fbx", "count_ignored"),
         needs="mocpack[fbx]",
         options=("clip", "fps"),
     ),
@@ -231,6 +232,7 @@ FORMATS = (
             holds=("roots", "scales", "times"),
             list_external_files=lazy_function("usd", "list_external_files"),
             list_clips=lazy_function("usd", "list_clips"),
+            count_ignored=lazy_function("usd", "count_ignored"),
             options=("clip", "fps", "read_external"),
         )
         for name, endings, probe, writer in (

@@ -61,6 +61,14 @@ def list_external_files(
     return list(dict.fromkeys(opened))
 
 
+def count_ignored(
+    data: bytes, read_external: Callable[[str], bytes] | None = None
+) -> dict[str, int]:
+    """Count the content of a file that clips do not hold."""
+    found: dict[str, int] = _run_usd_reader(data, read_external, read=False)[0]["ignored"]
+    return found
+
+
 def read(
     data: bytes,
     *,

@@ -10,12 +10,14 @@ type, numbers].
 from __future__ import annotations
 
 import os
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 CHANNELS = {"translations": ("f4", 3), "rotations": ("f4", 4), "scales": ("f2", 3)}
 MAX_SAMPLES = 1 << 22
+IGNORED = {"mesh": "Mesh", "blend shape": "BlendShape", "material": "Material", "camera": "Camera"}
 # The main file is stored this many folders deep, so that paths with as many ".." stay inside.
 MAX_PARENT_FOLDERS = 32
 MAIN_STEM = "mocpack-main"  # name of the main file without extension
@@ -44,6 +46,15 @@ def names(opened: Any) -> tuple[list[str], list[str]]:
     """Return the names of animations that change, and of those that do not."""
     _, moving, still, _ = opened
     return [prim.GetName() for prim in moving], [prim.GetName() for prim in still]
+
+
+def count_ignored(opened: Any) -> dict[str, int]:
+    """Count the content of the file that clips do not hold."""
+    from pxr import Usd
+
+    prims = opened[0].Traverse(Usd.TraverseInstanceProxies())
+    counts = Counter(prim.GetTypeName() for prim in prims)
+    return {word: counts[name] for word, name in IGNORED.items()}
 
 
 def poses(opened: Any, number: int, request: dict[str, Any], blocks: list[bytes]) -> dict[str, Any]:

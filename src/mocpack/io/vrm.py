@@ -15,7 +15,7 @@ from mocpack.clip import Clip
 from mocpack.errors import UnsupportedClipError
 from mocpack.io import glb, gltf_build
 from mocpack.io.gltf_build import Buffer
-from mocpack.io.gltf_file import Object
+from mocpack.io.gltf_file import GENERATOR, Object
 from mocpack.skeleton import Skeleton
 
 EXTENSION, VERSION = "VRMC_vrm_animation", "1.0"
@@ -74,7 +74,7 @@ def write(clip: Clip) -> bytes:
             for group, own in (("preset", True), ("custom", False))
         }
     document: Object = {
-        "asset": {"version": "2.0", "generator": "mocpack"},
+        "asset": {"version": "2.0", "generator": GENERATOR},
         "extensionsUsed": [EXTENSION],
         "extensions": {EXTENSION: extension},
         "scene": 0,

@@ -27,8 +27,8 @@ from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
 from mocpack.source import BytesSource
 from mocpack.take_data import TakeData
 
-MAGIC = b"mlh2"
-MODEL = b"mlv2"
+MAGIC = b"mlh1"
+MODEL = b"mlv1"
 ROOT = 0xFFFF
 MAX_JOINTS = 1024
 MAX_HELLO_BYTES = 1 << 20  # bytes, inflated

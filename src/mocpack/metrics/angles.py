@@ -25,6 +25,15 @@ def largest_angle(original: Clip, decoded: Clip) -> float:
     return float(angle_errors(original, decoded).max(initial=0.0))
 
 
+def joint_angles(original: Clip, decoded: Clip) -> F64:
+    """Return the largest angle error (J,) of each joint."""
+    hinges, largest = original.skeleton.hinges, np.zeros(len(original.skeleton))
+    turning = [] if hinges is None else [hinges.joints[h] for h in np.flatnonzero(~hinges.slides)]
+    joints = [*turning, *_free_joints(original)]
+    np.maximum.at(largest, joints, angle_errors(original, decoded).max(axis=0))
+    return largest
+
+
 def mean_angle(original: Clip, decoded: Clip) -> float:
     """Return the mean angle error."""
     return float(angle_errors(original, decoded).mean())

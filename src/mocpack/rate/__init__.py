@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,24 @@ from mocpack.codec import (
     Encoded,
 )
 from mocpack.codec_clip import drop_take_data, restore_take_data
-from mocpack.container import Chunk, Errors, FileContents, Reader, pack, pack_take_data
+from mocpack.container import (
+    Chunk,
+    Errors,
+    FileContents,
+    JointErrors,
+    Reader,
+    pack,
+    pack_take_data,
+)
 from mocpack.dofs import moving_dofs, to_dofs
 from mocpack.errors import BoundError, UsageError
 from mocpack.kinematics import SHELL_RADIUS_M, MotionError
+from mocpack.rate.joint_bounds import JointBounds, Patterns, match_joints
 from mocpack.rate.root_search import TARGET_TOLERANCE, ParameterScale, search_root
 from mocpack.registry import non_default_params
 from mocpack.source import BytesSource
 from mocpack.take_data import WIDTHS, TakeData
-from mocpack.units import format_angles, format_lengths, format_sizes
+from mocpack.units import Length, format_angles, format_lengths, format_sizes
 
 WINDOW_FRAMES = 4096  # measured at once
 MIN_BOUND_USE = 0.9  # retry a scaled clip if it uses less of its bound than this
@@ -58,6 +67,9 @@ class Target:
         Size of float32 of the moving channels, divided by the file size.
     size : int, bytes
         Maximum size of the whole file.
+    joint_errors : tuple of (pattern, Length or Angle)
+        Bounds of the joints whose names match, in place of `max_error` and `max_angle`; later ones
+        replace earlier ones. With `ratio` or `size`, the search bounds the other joints.
     """
 
     max_error: float | None = None
@@ -65,6 +77,7 @@ class Target:
     ratio: float | None = None
     size: int | None = None
     max_angle: float | None = None
+    joint_errors: Patterns = ()
 
     def __post_init__(self) -> None:
         if self.ratio is not None and (not is_finite(self.ratio) or self.ratio <= 0):
@@ -76,12 +89,44 @@ class Target:
             raise UsageError(f"give one target, got {' and '.join(given)}")
         if self.max_angle and given and given != ["max_error"]:
             raise UsageError(f"max_angle can be combined with max_error only, got {given[0]}")
+        if self.joint_errors and self.mean_error:
+            raise UsageError("joint_errors bound the largest error: give max_error, not mean_error")
 
     def __bool__(self) -> bool:
-        return any((self.max_error, self.mean_error, self.ratio, self.size, self.max_angle))
+        return any(getattr(self, one.name) for one in fields(self))
+
+    def bounds(self, clip: AnyClip) -> Bounds:
+        """Return the error bounds of a file with this target; `max_error` must be set."""
+        if not self.joint_errors:
+            return Bounds(self.max_error, self.max_angle)
+        assert isinstance(clip, Clip)
+        assert self.max_error is not None
+        own = match_joints(self.joint_errors, clip.skeleton)
+        joints = own.with_defaults(self.max_error, self.max_angle)
+        angle = float(joints.angles.max()) if joints.angles.all() else None
+        return Bounds(float(joints.errors.max()), angle, None if joints.is_uniform else joints)
 
 
-NO_TARGET = Target()
+@dataclass(frozen=True)
+class Bounds:
+    """The error bounds of a file.
+
+    Attributes
+    ----------
+    max_error : float or None
+        In meters, of all joints.
+    max_angle : float or None
+        In radians, of all joints; None if a joint has none.
+    joints : JointBounds or None
+        The bounds of each joint, if they differ.
+    """
+
+    max_error: float | None = None
+    max_angle: float | None = None
+    joints: JointBounds | None = None
+
+
+NO_BOUNDS = Bounds()
 
 
 @dataclass(frozen=True)
@@ -172,10 +217,12 @@ def encode_to_target(
     """
     if effort is not None:
         codec = codec.with_effort(effort)
+    if target.joint_errors and isinstance(clip, VertexClip):
+        raise UsageError("joint_errors apply to skeletons, got a vertex animation")
     promised = codec.error_bound
-    prepared = prepare_clip(
-        clip, target.max_error or target.mean_error or (None if target else promised)
-    )
+    scale_bound = target.max_error or target.mean_error or (None if target else promised)
+    lengths = [float(bound) for _, bound in target.joint_errors if isinstance(bound, Length)]
+    prepared = prepare_clip(clip, min([scale_bound, *lengths]) if scale_bound else None)
     if not target and promised and (prepared.changes_lengths or prepared.is_interpolated):
         # the codec bounds the error of its own clip; the file must bound that of the original
         return _encode_within_error(prepared, codec, Target(max_error=promised))
@@ -183,11 +230,13 @@ def encode_to_target(
         return attempt(prepared, codec)
     if target.max_angle and isinstance(clip, VertexClip):
         raise UsageError("max_angle applies to skeletons, got a vertex animation")
-    if target.max_angle:
+    if target.max_angle or (target.joint_errors and not target.size and not target.ratio):
         target = effective_bounds(codec, target)
+        if target.joint_errors and not target.max_error:
+            raise UsageError(f"joint_errors with codec {codec.codec_id} need max_error as well")
     if target.max_error or target.mean_error or target.max_angle:
         return _encode_within_error(prepared, codec, target)
-    return _encode_within_size(prepared, codec, _size_limit(clip, target))
+    return _encode_within_size(prepared, codec, target)
 
 
 def effective_bounds(codec: Codec, target: Target) -> Target:
@@ -199,20 +248,17 @@ def effective_bounds(codec: Codec, target: Target) -> Target:
 def attempt(
     prepared: PreparedClip | AnyClip,
     codec: Codec,
-    *,
-    declared: float | None = None,
-    declared_angle: float | None = None,
+    bounds: Bounds = NO_BOUNDS,
 ) -> Attempt:
     """Encode a clip, decode the result, measure it, and pack the file."""
     prepared = prepared if isinstance(prepared, PreparedClip) else prepare_clip(prepared)
     with progress.stage():
         made = round_trip(prepared, codec)
-    if declared is None and not (prepared.changes_lengths or prepared.is_interpolated):
-        declared = codec.error_bound
-    if declared_angle is None:
-        declared_angle = codec.angle_bound
+    if bounds.joints is None:
+        own = None if prepared.changes_lengths or prepared.is_interpolated else codec.error_bound
+        bounds = Bounds(bounds.max_error or own, bounds.max_angle or codec.angle_bound)
     known = None if prepared.changes_lengths else made.error
-    errors = measure(prepared.clip, made.decoded, declared, declared_angle, known)
+    errors = measure(prepared.clip, made.decoded, bounds, known)
     data = pack_file(prepared, codec, made.payload, errors)
     return Attempt(data, errors, codec, len(made.payload))
 
@@ -244,17 +290,23 @@ def pack_file(prepared: PreparedClip, codec: Codec, payload: bytes, errors: Erro
 def measure(
     clip: AnyClip,
     decoded: AnyClip,
-    declared: float | None = None,
-    declared_angle: float | None = None,
+    bounds: Bounds = NO_BOUNDS,
     known: MotionError | None = None,
 ) -> Errors:
     """Measure the errors of `decoded`: maximum, mean, RMS and 99th percentile.
 
-    For interpolated clips, the maximum includes poses between frames. The angle error is measured
-    if a bound is declared. `known` is the error at frames, if the encoder has measured it.
+    For interpolated clips, the maximum includes poses between frames. Angles, and the errors of
+    each joint, are measured if they have bounds. `known` is the error at frames, if the encoder has
+    measured it.
     """
     distances = _distances(clip, decoded)
-    if isinstance(clip, Clip) and isinstance(decoded, Clip):
+    joints = None
+    if bounds.joints is not None:
+        assert isinstance(clip, Clip)
+        assert isinstance(decoded, Clip)
+        joints = _measure_joints(clip, decoded, bounds.joints)
+        largest = float(joints.max.max())
+    elif isinstance(clip, Clip) and isinstance(decoded, Clip):
         promised = measure_error(clip, decoded) if known is None else known
         largest = promised.max
         if clip.header.interpolated:
@@ -264,38 +316,68 @@ def measure(
     mean, rms = float(distances.mean()), float(np.sqrt(np.mean(distances**2)))
     p99 = float(np.percentile(distances, 99, overwrite_input=True))
     angle = None
-    if declared_angle is not None and isinstance(clip, Clip) and isinstance(decoded, Clip):
+    if bounds.max_angle is not None and isinstance(clip, Clip) and isinstance(decoded, Clip):
         # imported here, so that reading files does not load the metrics
         from mocpack.metrics.angles import largest_angle
 
         angle = largest_angle(clip, decoded)
-    return Errors(declared, largest, mean, rms, p99, declared_angle, angle)
+    return Errors(bounds.max_error, largest, mean, rms, p99, bounds.max_angle, angle, joints=joints)
+
+
+def _measure_joints(clip: Clip, decoded: Clip, bounds: JointBounds) -> JointErrors:
+    """Measure the errors of each joint, for interpolated clips also between frames."""
+    from mocpack.metrics.angles import joint_angles
+
+    largest = measure_error(clip, decoded).joints
+    if clip.header.interpolated:
+        largest = np.maximum(largest, _joint_errors_between(clip, decoded))
+    return JointErrors(bounds.errors, largest, bounds.angles, joint_angles(clip, decoded))
 
 
 def _error_between(clip: Clip, decoded: Clip, at_frames: F64) -> float:
     """Return the largest error of interpolated poses between frames.
 
-    `at_frames` (T,) is the error of each frame. One sample per gap is enough if joints rotate
-    little.
+    `at_frames` (T,) is the error of each frame.
+    """
+    found = _errors_between(clip, decoded, at_frames, lambda a, b: measure_error(a, b).frames)
+    return float(found.max(initial=0.0))
+
+
+def _joint_errors_between(clip: Clip, decoded: Clip) -> F64:
+    """Return the largest error (J,) of each joint in interpolated poses between frames."""
+    from mocpack.metrics.pair import SkeletonPair
+
+    windows = zip(_windows(clip), _windows(decoded), strict=True)
+    at_frames = np.concatenate([SkeletonPair(a, b).displacements for a, b in windows])
+    return _errors_between(clip, decoded, at_frames, lambda a, b: SkeletonPair(a, b).displacements)
+
+
+def _errors_between(
+    clip: Clip, decoded: Clip, at_frames: F64, errors_of: Callable[[Clip, Clip], F64]
+) -> F64:
+    """Return the maximum over time of errors between frames.
+
+    `at_frames` (T, …) are the errors of each frame, as `errors_of` returns them. One sample per gap
+    is enough if joints rotate little.
     """
     turned = np.abs((clip.rotations[1:] * clip.rotations[:-1]).sum(-1))
     parts = MAX_SAMPLES_BETWEEN if turned.min(initial=1.0) < MIN_SMALL_TURN_COSINE else 2
-    largest, start = 0.0, 0
+    largest, start = np.zeros(at_frames.shape[1:]), 0
     for window, made in zip(_windows(clip, overlap=1), _windows(decoded, overlap=1), strict=True):
         gaps = window.frame_count - 1
         if gaps < 1:
             continue
         ends = at_frames[start : start + gaps + 1]
         start += gaps
-        gap = np.empty((gaps, parts + 1))
+        gap = np.empty((gaps, parts + 1, *at_frames.shape[1:]))
         gap[:, 0], gap[:, -1] = ends[:-1], ends[1:]
         for part in range(1, parts):
             at = np.arange(gaps) + part / parts
-            gap[:, part] = measure_error(window.poses_at(at), made.poses_at(at)).frames
+            gap[:, part] = errors_of(window.poses_at(at), made.poses_at(at))
         inside = gap[:, 1:-1]
         # a parabola exceeds three of its points by at most an eighth of the second difference
         bend = np.maximum(2 * inside - gap[:, :-2] - gap[:, 2:], 0)
-        largest = max(largest, float((inside + bend / 8).max()))
+        largest = np.maximum(largest, (inside + bend / 8).max(axis=(0, 1)))
     return largest
 
 
@@ -349,15 +431,19 @@ def moving_channels(clip: AnyClip) -> int:
 
 
 def _encode_within_error(prepared: PreparedClip, codec: Codec, target: Target) -> Attempt:
-    bound = target.max_error or target.mean_error or math.inf
+    bounds = target.bounds(prepared.clip)
+    bound = bounds.max_error or target.mean_error or math.inf
 
     def error(made: Attempt) -> float:
+        joints = made.errors.joints
+        if joints is not None:  # the largest share that a joint uses of its bound
+            return bound * float((joints.max / joints.declared).max())
         found = made.errors.mean if target.mean_error else made.errors.max
         assert found is not None
         return found
 
     if codec.keeps_bounds:
-        best = _encode_with_bounds(prepared, codec, target, error)
+        best = _encode_with_bounds(prepared, codec, bounds, target.mean_error, error)
     elif codec.quality is not None:
         starts = codec.alternatives()
         progress.expect(len(starts))
@@ -368,24 +454,29 @@ def _encode_within_error(prepared: PreparedClip, codec: Codec, target: Target) -
                     _search_quality(
                         prepared,
                         start,
-                        lambda made: max(
-                            _log_excess(error(made), bound), _angle_log_excess(made, target)
-                        ),
+                        lambda made: max(_log_excess(error(made), bound), _angle_log_excess(made)),
                         finest=False,
-                        target=target,
+                        bounds_of=lambda changed: (changed, bounds),
                     )
                 )
-        best = min(made, key=lambda one: (_excess(one, error(one), bound, target), _size(one)))
+        best = min(made, key=lambda one: (_excess(one, error(one), bound), _size(one)))
     else:
-        best = attempt(prepared, codec, declared=target.max_error, declared_angle=target.max_angle)
+        best = attempt(prepared, codec, bounds)
     if not error(best) <= bound:
+        where = ""
         wanted, found = format_lengths(bound, error(best))
+        if best.errors.joints is not None and isinstance(prepared.clip, Clip):
+            joint = best.errors.joints.worst
+            where = f"joint {prepared.clip.skeleton.names[joint]!r} of "
+            wanted, found = format_lengths(
+                float(best.errors.joints.declared[joint]), float(best.errors.joints.max[joint])
+            )
         raise BoundError(
-            f"{codec.codec_id} cannot encode this clip within {wanted}; "
+            f"{codec.codec_id} cannot encode {where}this clip within {wanted}; "
             f"the smallest error is {found}"
         )
-    if _angle_log_excess(best, target) > 0:
-        wanted, found = format_angles(target.max_angle or 0.0, best.errors.max_angle or 0.0)
+    if _angle_log_excess(best) > 0:
+        wanted, found = format_angles(*_worst_angle(best.errors))
         raise BoundError(
             f"{codec.codec_id} cannot encode this clip's angles within {wanted}; "
             f"the smallest error is {found}"
@@ -393,40 +484,67 @@ def _encode_within_error(prepared: PreparedClip, codec: Codec, target: Target) -
     return best
 
 
-def _angle_log_excess(made: Attempt, target: Target) -> float:
+def _worst_angle(errors: Errors) -> tuple[float, float]:
+    """Return the bound and the error of the angle that uses most of its bound."""
+    if errors.joints is None:
+        return errors.declared_angle or math.inf, errors.max_angle or 0.0
+    bounds, found = errors.joints.declared_angle, errors.joints.max_angle
+    bounds = np.where(bounds > 0, bounds, math.inf)
+    worst = int((found / bounds).argmax())
+    return float(bounds[worst]), float(found[worst])
+
+
+def _angle_log_excess(made: Attempt) -> float:
     """Return the logarithm of the angle error over its bound; at most 0 within it."""
-    if target.max_angle is None:
-        return -math.inf
-    assert made.errors.max_angle is not None
-    return _log_excess(made.errors.max_angle, target.max_angle)
+    bound, found = _worst_angle(made.errors)
+    return _log_excess(found, bound)
 
 
-def _excess(made: Attempt, error: float, bound: float, target: Target) -> float:
+def _excess(made: Attempt, error: float, bound: float) -> float:
     """Return how far the errors of a file exceed their bounds; 0 within them."""
-    return max(0.0, error - bound, _angle_log_excess(made, target))
+    return max(0.0, error - bound, _angle_log_excess(made))
+
+
+def _with_bounds(prepared: PreparedClip, codec: Codec, bounds: Bounds, share: float = 1.0) -> Codec:
+    """Return the codec that keeps these bounds, or a share of those on lengths."""
+    bound = None if bounds.max_error is None else share * bounds.max_error
+    if bounds.joints is None:
+        return codec.with_bounds(max_error=bound, max_angle=bounds.max_angle)
+    if not codec.keeps_joint_bounds:
+        raise UsageError(f"{codec.codec_id} does not support joint_errors")
+    # the codec's skeleton has one more joint if there are several roots
+    assert isinstance(prepared.codec_clip, Clip)
+    added = len(prepared.codec_clip.skeleton) - len(bounds.joints.errors)
+    errors, angles = bounds.joints.errors, bounds.joints.angles
+    return codec.with_bounds(
+        max_error=share * bounds.joints.default_error,
+        joint_errors=(errors.max(),) * added + tuple(share * errors),
+        joint_angles=(0.0,) * added + tuple(angles),
+    )
 
 
 def _encode_with_bounds(
-    prepared: PreparedClip, codec: Codec, target: Target, error: Callable[[Attempt], float]
+    prepared: PreparedClip,
+    codec: Codec,
+    bounds: Bounds,
+    mean_error: float | None,
+    error: Callable[[Attempt], float],
 ) -> Attempt:
     """Encode with a codec that bounds its own error.
 
     The codec's bound is adjusted in several tries if scales change lengths, or if the bound also
     applies between frames.
     """
-    bound = target.max_error or target.mean_error
+    bound = bounds.max_error or mean_error
     assert bound is not None
     tried: list[tuple[float, Attempt]] = []
 
     def encode_with(aim: float) -> float:
-        setting = codec.with_bounds(
-            max_error=aim if target.max_error else None,
-            mean_error=aim if target.mean_error else None,
-            max_angle=target.max_angle,
-        )
-        made = attempt(
-            prepared, setting, declared=target.max_error, declared_angle=target.max_angle
-        )
+        if mean_error:
+            setting = codec.with_bounds(mean_error=aim)
+        else:
+            setting = _with_bounds(prepared, codec, bounds, aim / bound)
+        made = attempt(prepared, setting, bounds)
         tried.append((aim, made))
         return error(made)
 
@@ -459,12 +577,32 @@ def _scale_step(clip: Clip, bound: float) -> float:
     return 2 * SCALE_ERROR_SHARE * bound * typical / (reach * int(below.max()))
 
 
-def _encode_within_size(prepared: PreparedClip, codec: Codec, limit: int) -> Attempt:
+def _encode_within_size(prepared: PreparedClip, codec: Codec, target: Target) -> Attempt:
+    limit = _size_limit(prepared.clip, target)
     if codec.keeps_bounds:
         codec = codec.with_bounds()
+    if target.joint_errors and not codec.keeps_joint_bounds:
+        raise UsageError(f"{codec.codec_id} does not support joint_errors with a size or ratio")
+    if target.joint_errors and (prepared.changes_lengths or prepared.is_interpolated):
+        raise UsageError(
+            "joint_errors with a size or ratio need a clip with one root, without scales and "
+            "without motion between frames: give max_error"
+        )
+
+    def bounds_of(changed: Codec) -> tuple[Codec, Bounds]:
+        if not target.joint_errors:
+            return changed, NO_BOUNDS
+        own = Target(max_error=changed.error_bound, joint_errors=target.joint_errors)
+        bounds = own.bounds(prepared.clip)
+        return _with_bounds(prepared, changed, bounds), bounds
+
     if codec.quality is not None:
         best = _search_quality(
-            prepared, codec, lambda made: _log_excess(len(made.data), limit), finest=True
+            prepared,
+            codec,
+            lambda made: _log_excess(len(made.data), limit),
+            finest=True,
+            bounds_of=bounds_of,
         )
     else:
         best = attempt(prepared, codec)
@@ -495,13 +633,14 @@ def _search_quality(
     excess: Callable[[Attempt], float],
     *,
     finest: bool,
-    target: Target = NO_TARGET,
+    bounds_of: Callable[[Codec], tuple[Codec, Bounds]],
 ) -> Attempt:
     """Return the best file whose `excess` over the target is at most 0.
 
     With `finest`, the finest setting (for a size target), else the smallest file (for an error
     target). If no setting meets the target, the nearest one. A setting that cannot encode the clip
-    misses the target; if all are such, a `BoundError` is raised.
+    misses the target; if all are such, a `BoundError` is raised. `bounds_of` returns the codec and
+    the bounds of a setting.
     """
     parameter = codec.quality
     assert parameter is not None
@@ -515,9 +654,7 @@ def _search_quality(
             setting = int(value) if parameter.integer else value
             changed = replace(codec, **{parameter.field: setting})
             try:
-                tried[value] = attempt(
-                    prepared, changed, declared=target.max_error, declared_angle=target.max_angle
-                )
+                tried[value] = attempt(prepared, *bounds_of(changed))
             except BoundError as error:
                 tried[value] = error
         return tried[value]

@@ -11,9 +11,10 @@ from typing import Any
 from mocpack import _api, rate
 from mocpack.clip import AnyClip, Clip
 from mocpack.container import Errors, is_packed
-from mocpack.errors import FormatError, SceneError, UnsupportedClipError, UsageError
-from mocpack.io import external_file_reader, read_file_bytes
+from mocpack.errors import FormatError, UnsupportedClipError, UsageError, name_errors
+from mocpack.io import count_ignored, external_file_reader
 from mocpack.io.gltf_skin import read_skin
+from mocpack.io.table import find_format
 from mocpack.metrics.pair import pair_clips
 from mocpack.scene import merge_clips
 from mocpack.skeleton import Skeleton
@@ -153,48 +154,56 @@ def select(
     others : sequence of str
         More versions of the same clip.
     clip : str, optional
-        Clip name in scenes: of `file`, `others`, and of the original if it is a scene.
+        Which motion to show of those files that hold several.
     reading
         Arguments of `mocpack.read` for files of other formats: `unit`, `robot`, …
     """
-    shown = [open_motion(path, **reading, clip=clip) for path in (file, *others)]
+    paths = [file, *others] + ([] if original is None else [original])
+    contents = _api.read_versions(paths, clip, allow_outside=reading.get("allow_outside", False))
+    shown = [
+        _show_motion(path, clip, *found, **reading)
+        for path, found in zip(paths, contents, strict=True)
+    ]
+    source = None if original is None else shown.pop()
     for other in shown[1:]:
         _check_same(shown[0], other)
     order = sorted(range(len(shown)), key=lambda i: -shown[i].size["file"])
     versions = tuple(shown[i] for i in order)
-    source = None
-    if original is not None:
-        source = open_motion(original, **reading, clip=clip if _is_scene(original) else None)
+    if source is not None:
         source = source if frames is None else _cut_frames(source, frames)
         _check_same(source, shown[0])
     return Selection(versions, order.index(0), source)
 
 
-def open_motion(
-    path: str, *, clip: str | None = None, allow_outside: bool = False, **reading: Any
-) -> ShownMotion:
+def open_motion(path: str, *, clip: str | None = None, **reading: Any) -> ShownMotion:
     """Read and decode a motion file of any format; of a scene, all clips or the named one."""
-    name = Path(path).name
-    data = read_file_bytes(path)  # read once, because it may be a pipe
-    packed = is_packed(data)
-    reading = {} if packed else reading  # for other formats; a .mocp file knows its own
-    inside = _api.clip_names(data) if packed else []
-    if len(inside) > 1 and clip is None:
+    return _show_motion(path, clip, *_api.read_input(path, clip), **reading)
+
+
+def _show_motion(
+    path: str,
+    wanted: str | None,
+    data: bytes,
+    clip: str | None,
+    *,
+    allow_outside: bool = False,
+    **reading: Any,
+) -> ShownMotion:
+    """Return a motion from what `_api.read_input` returned for the clip `wanted` of `path`."""
+    name, read_external = Path(path).name, external_file_reader(path, allow_outside=allow_outside)
+    chosen = wanted if _api.is_archive_name(path) else clip
+    title = f"{name}, {chosen}" if chosen else name
+    if not is_packed(data):
+        reading |= {"clip": clip, "allow_outside": allow_outside}
+        read = _api.read_contents(data, path, **reading)
+        return replace(show_source(name, read, data, read_external), name=title)
+    if clip is None and len(_api.clip_names(data)) > 1:
         return _show_scene(name, data, path)
-    if packed and (inside or clip is not None):
-        data = _clip_file(data, path, clip)
-        name = name if clip is None else f"{name}, {clip}"
-        clip = None
-    reading |= {"clip": clip, "allow_outside": allow_outside}
-    read = _api.read_contents(data, path, **reading)
-    found = _require_skeleton(read, path)
-    try:
-        with _api.Motion(data) as motion:
-            return _show_packed(name, data, found, motion)
-    except FormatError:
-        # not a .mocp file; reading it above would have raised for a damaged one
-        read_external = external_file_reader(path, allow_outside=allow_outside)
-        return show_source(name, read, data, read_external)
+    with name_errors(path):
+        data = _api.extract_clip(data, clip)
+    found = _require_skeleton(_api.read_contents(data, path), path)
+    with _api.Motion(data) as motion:
+        return _show_packed(title, data, found, motion)
 
 
 def show_source(
@@ -211,21 +220,21 @@ def show_source(
 def _read_skin(
     name: str, clip: AnyClip, data: bytes, read_external: Callable[[str], bytes] | None
 ) -> tuple[bytes | None, str]:
-    """Return the mesh of a glTF file, or the reason why it is not shown."""
-    if Path(name).suffix.lower() not in MESH_FILES or not isinstance(clip, Clip):
+    """Return the mesh of a glTF file, or the reason why a mesh is not shown."""
+    if not isinstance(clip, Clip):
         return None, ""
     try:
-        skin = read_skin(data, clip, read_external)
+        if Path(name).suffix.lower() in MESH_FILES:
+            skin = read_skin(data, clip, read_external)
+            return None if skin is None else skin_to_bytes(skin), ""
+        meshes = count_ignored(data, name=name, read_external=read_external).get("mesh", 0)
     except FormatError as error:
         return None, f"{name}: cannot show its mesh: {error}"
-    return None if skin is None else skin_to_bytes(skin), ""
-
-
-def _clip_file(data: bytes, path: str, clip: str | None) -> bytes:
-    try:
-        return _api.extract_clip(data, clip)
-    except SceneError as error:
-        raise SceneError(f"{path}: {error}") from error
+    if not meshes:
+        return None, ""
+    missing = "mesh" if meshes == 1 else f"{meshes} meshes"
+    kind = find_format(data, name).name
+    return None, f"{name} is shown without its {missing}; mocpack reads only the motion of {kind}."
 
 
 def _show_scene(name: str, data: bytes, path: str) -> ShownMotion:
@@ -255,10 +264,6 @@ def _show_packed(name: str, data: bytes, clip: Clip, motion: _api.Motion) -> Sho
     }
     decodable = data if codec == "keysine" else None
     return ShownMotion(name, clip, decodable, codec, size, motion.errors)
-
-
-def _is_scene(path: str) -> bool:
-    return path.endswith(".mocp") and len(_api.clip_names(path)) > 1
 
 
 def _no_parts(size: int) -> dict[str, int]:

@@ -29,7 +29,7 @@ from fbx_file import (
 )
 from mocpack import rotations, space
 from mocpack.errors import CorruptionError, FormatError, MissingExtraError, MocpackError, UsageError
-from mocpack.io import child, fbx, list_clips_in_bytes, read_bytes
+from mocpack.io import child, count_ignored, fbx, list_clips_in_bytes, read_bytes
 from naming import naming
 
 pytest.importorskip("ufbx")
@@ -277,6 +277,11 @@ def test_weights_of_blend_shapes_are_tracks():
     track = read_bytes(data).tracks["Smile"]
     np.testing.assert_allclose(track.values, SECOND, atol=1e-6)
     assert track.bound == 1e-4
+
+
+def test_meshes_and_blend_shapes_that_a_clip_does_not_hold_are_counted():
+    assert count_ignored(binary(smiling())) == {"mesh": 1, "blend shape": 1}
+    assert count_ignored(binary(swinging())) == {}
 
 
 def smiling():

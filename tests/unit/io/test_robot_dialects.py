@@ -196,7 +196,7 @@ def test_asap_pickles_of_joblib_are_read_by_name(clip, robot_file):
             back = mocpack.read_data(buffer.getvalue(), name="m.pkl", **given)
             np.testing.assert_allclose(back.angles, clip.angles, atol=1e-9)
             assert back.frame_rate == pytest.approx(50)
-    with pytest.raises(UsageError, match=naming("m.pkl 2 --animation a b")):
+    with pytest.raises(UsageError, match=naming("m.pkl 2 --clip a b")):
         mocpack.read_data(buffer.getvalue(), name="m.pkl", robot=robot_file, allow_pickle=True)
 
 

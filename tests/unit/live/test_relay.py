@@ -166,9 +166,9 @@ def test_packets_that_are_damaged_are_not_passed_on():
 @pytest.mark.parametrize(
     ("messages", "reason"),
     [
-        ([b"mlh2junk"], "deflate"),
+        ([b"mlh1junk"], "deflate"),
         ([b"x" * 70_000], ""),
-        (["hello"] * 3 + [b"mlh2"], ""),
+        (["hello"] * 3 + [b"mlh1"], ""),
     ],
 )
 def test_a_hostile_performer_is_disconnected(messages, reason):

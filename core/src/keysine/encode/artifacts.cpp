@@ -197,7 +197,10 @@ bool ArtifactMeter::measure(EncodeTask* task, const DecodedMotion& decoded, Arti
 		double energy;
 		if (!jitter_energy(task, positions, &energy))
 			return false;
-		const double free = double(joints) * (FREE_JITTER * bound) * (FREE_JITTER * bound);
+		double squares = 0; // of the joints' shares of the bound
+		for (size_t j = 0; j < joints; ++j)
+			squares += task->joint_bounds.share(j) * task->joint_bounds.share(j);
+		const double free = squares * (FREE_JITTER * bound) * (FREE_JITTER * bound);
 		artifacts->jitter = energy / (JITTER_RATIO * source_energy_ + free);
 	}
 	for (size_t f = 0; f < foot_count_; ++f)
@@ -214,7 +217,8 @@ bool ArtifactMeter::measure(EncodeTask* task, const DecodedMotion& decoded, Arti
 			}
 		if (count)
 			artifacts->skates[size_t(feet_[f])] =
-				sum / double(count) / (source_speed_[f] + FREE_SKATE * bound * rate);
+				sum / double(count) /
+				(source_speed_[f] + FREE_SKATE * bound * task->joint_bounds.share(size_t(feet_[f])) * rate);
 	}
 	return true;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "keysine/decode/rotation.h"
+#include "keysine/encode/joint_bounds.h"
 #include "keysine/encode/squares.h"
 
 namespace mocpack
@@ -213,7 +214,8 @@ bool BlockCoder::track(size_t t)
 	bool inside = search_inside(track, step);
 	const bool has_targets =
 		track.kind != POSITION_TRACK && track.kind != HINGE_TRACK && !is_near_hinge(e_, track);
-	if (inside && *step > int32_t(e_.constants.hard_step) && has_targets && !sketch_ && !budget_ &&
+	const int32_t hard_step = step_for(e_.job.limits, size_t(track.joint), int32_t(e_.constants.hard_step));
+	if (inside && *step > hard_step && has_targets && !sketch_ && !budget_ &&
 		e_.job.settings.excess_penalty > 0)
 		inside = search_elsewhere(track, step);
 	return (inside || rounded(track, step)) && finish(track, *step);
@@ -253,7 +255,8 @@ bool BlockCoder::search_elsewhere(const Track& track, int32_t* step)
 
 bool BlockCoder::roughly(const Track& track, int32_t* step)
 {
-	*step = UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves);
+	*step = step_for(e_.job.limits, size_t(track.joint),
+					 UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves));
 	for (int32_t c = 0; c < track.channels; ++c)
 		round_channel(track, c, e_.steps[*step]);
 	settle(track, *step);
@@ -297,8 +300,9 @@ void BlockCoder::note(const Track& track, int32_t step)
 
 bool BlockCoder::rounded(const Track& track, int32_t* step)
 {
-	const int32_t uncompensated = UNIT_STEP + 2 * int32_t(e_.constants.compensated_octaves);
-	for (*step = UNIT_STEP; *step < FINEST_STEP; ++*step)
+	const int32_t first = step_for(e_.job.limits, size_t(track.joint), UNIT_STEP),
+				  uncompensated = first + 2 * int32_t(e_.constants.compensated_octaves);
+	for (*step = first; *step < FINEST_STEP; ++*step)
 	{
 		if (*step == uncompensated && !is_near_hinge(e_, track))
 			prepare(track, Target::SOURCE);
@@ -450,6 +454,8 @@ int32_t BlockCoder::searched(const Track& track, double scale)
 	mocpack_KeysineSettings settings = e_.job.settings;
 	settings.quartic_penalty *= weight_;
 	settings.rounding += rounding_;
+	settings.coarsest_step = step_for(e_.job.limits, size_t(track.joint), settings.coarsest_step);
+	settings.finest_step = step_for(e_.job.limits, size_t(track.joint), settings.finest_step);
 	if (sketch_ && settings.excess_penalty > 0)
 		settings.sweeps = 0, settings.greedy = 1, ++settings.coarsest_step;
 	else if (sketch_)

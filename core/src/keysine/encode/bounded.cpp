@@ -80,7 +80,7 @@ void BoundedEncoder::encode_strictly(bool grid_failed, Encoding* best)
 	Encoding grid;
 	if (!grid_failed && task_.target.mode == MOCPACK_KEYSINE_AUTO && fits_grid())
 		encode_first(GRID, int(c_.max_encodes), &grid);
-	const bool by_angle = task_.target.max_angle > 0;
+	const bool by_angle = task_.joint_bounds.least_angle(task_.target.max_angle) > 0;
 	for (int i = 0; i < int(c_.strict_levels) && !task_.stopped(); ++i)
 	{
 		// a limit of rotations in the world may do by itself
@@ -125,19 +125,22 @@ void BoundedEncoder::remove_artifacts(Encoding* best)
 bool BoundedEncoder::attempt(Method method, const RetryPolicy& policy, Encoding* made)
 {
 	const mocpack_KeysineTarget& target = task_.target;
-	const double limit = target.max_error - 0.5 * decoder_margin(target.max_error);
 	Draft draft;
 	task_.progress.begin(1);
 	bool good = method == GRID ? draft_grid(policy, &draft) : draft_transform(policy, &draft);
 	good = good && write_and_decode(&task_, draft, made);
 	task_.progress.end();
-	good = good && largest_error(&task_, 0, made->decoded) <= limit &&
-		   (!(target.max_angle > 0) || largest_angle(&task_, made->decoded) <= target.max_angle) &&
+	good = good && keeps_bounds(&task_, made->decoded) &&
 		   (target.effort == MOCPACK_KEYSINE_FAST || meter_.measure(&task_, made->decoded, &made->artifacts));
 	if (good && !task_.stopped())
 		return true;
 	*made = Encoding();
 	return false;
+}
+
+const double* BoundedEncoder::shares_of(const RetryPolicy& policy) const
+{
+	return policy.shares.size() ? policy.shares.data() : task_.joint_bounds.shares();
 }
 
 bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
@@ -151,7 +154,7 @@ bool BoundedEncoder::draft_transform(const RetryPolicy& policy, Draft* draft)
 		bounded_settings(task_, task_.target.effort, bound, policy.jitter_ratio, strictness_),
 		{},
 		predictors_,
-		policy.shares.data(),
+		shares_of(policy),
 		false,
 		false};
 	return statistics_.make_plan(&task_, bound, UNIT_STEP, int(c_.axes_precision), &plan) &&
@@ -164,7 +167,7 @@ bool BoundedEncoder::draft_grid(const RetryPolicy& policy, Draft* draft)
 {
 	ClipPlan plan;
 	const double step = c_.grid_step * std::pow(c_.grid_step_ratio, policy.grid_level);
-	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {}, nullptr, policy.shares.data(),
+	DraftRequest request = {task_.motion, &plan, grid_settings(task_), {}, nullptr, shares_of(policy),
 							true,		  false};
 	return statistics_.make_plan(&task_, step * task_.target.max_error, UNIT_STEP, AXES_BITS, &plan) &&
 		   cut_motion(&task_, task_.motion, MOCPACK_KEYSINE_MAX_BLOCK_FRAMES, &request.groups) &&
@@ -222,7 +225,7 @@ bool find_predictors(EncodeTask* task, const ClipPlan& plan, mocpack_KeysineSett
 			return false;
 		part.angles = angles.data();
 	}
-	DraftRequest request = {part, &plan, settings, {}, nullptr, nullptr, false, true};
+	DraftRequest request = {part, &plan, settings, {}, nullptr, task->joint_bounds.shares(), false, true};
 	Observation seen;
 	Draft draft;
 	const double repeats = double(whole) / double(part.frames);

@@ -50,6 +50,7 @@ class BoundedEncoder
 	void encode_first(Method method, int levels, Encoding* made);
 	void remove_artifacts(Encoding* best);
 	bool attempt(Method method, const RetryPolicy& policy, Encoding* made);
+	const double* shares_of(const RetryPolicy& policy) const;
 	bool draft_transform(const RetryPolicy& policy, Draft* draft);
 	bool draft_grid(const RetryPolicy& policy, Draft* draft);
 

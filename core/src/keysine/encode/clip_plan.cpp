@@ -312,7 +312,8 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 		return false;
 	plan->unit = stated_unit(size);
 	// fine enough that what is still does not matter at any limb's end
-	const double grid = c.still_share * size / std::max(reach_, 1.0) / std::sqrt(double(s.joint_count));
+	const double grid = c.still_share * size * task->joint_bounds.least_share() / std::max(reach_, 1.0) /
+						std::sqrt(double(s.joint_count));
 	plan->fine_bits = uint32_t(std::min(std::max(std::ceil(-std::log2(grid)), 0.0), MAX_FINE_BITS));
 	int32_t* table = plan->table.data();
 	const double fine = plan->fine();
@@ -344,10 +345,11 @@ bool ClipStatistics::make_plan(EncodeTask* task, double size, int32_t key_step, 
 	for (size_t j = 0; j < s.joint_count; ++j)
 	{
 		int32_t* row = table + PLAN_COLUMNS * j;
+		const int32_t own_step = step_for(task->joint_bounds.limits(), j, key_step);
 		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			row[ROTATION_KEY_STEP] = key_step;
+			row[ROTATION_KEY_STEP] = own_step;
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
-			row[TRANSLATION_KEY_STEP] = key_step;
+			row[TRANSLATION_KEY_STEP] = own_step;
 	}
 	if (!axes_.is_measured() && !measure_axes(task))
 		return false;
@@ -413,7 +415,7 @@ void ClipStatistics::choose_hinges(const EncodeTask& task, double unit, double f
 {
 	const mocpack_Skeleton& s = task.skeleton;
 	const Constants& c = task.constants;
-	const double leaving = std::max(fine, c.still_share * unit);
+	const double leaving = std::max(fine, c.still_share * unit * task.joint_bounds.least_share());
 	// to clamp a source that rounds may not cost more of the bound than to write what is still
 	const double excess = std::min(MAX_EXCESS, fine * std::sqrt(double(s.joint_count)));
 	for (size_t h = 0, own = 0; h < s.hinge_count;)

@@ -179,9 +179,9 @@ void fill_costs(const Plan& plan, const Rig& rig, const mocpack_KeysineSettings&
 		if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 			pair.after_turn[pair.at(j, t)] = remainder_of(costs, 3, over_square(settings.bound));
 		if (row[ROTATION_KIND] == HINGE_ROTATION)
-			take_out_hinges(plan, hinges, pair, j, t, true, turn_price, costs);
+			take_out_hinges(plan, hinges, pair, j, t, true, turn_price + rig.angle_price(j), costs);
 		else if (row[ROTATION_KIND] >= VECTOR_ROTATION)
-			costs.eliminate(3, turn_price +
+			costs.eliminate(3, turn_price + rig.angle_price(j) +
 								   free_price(hinges, clamped_hinges, hinges.slides, hinges.turns, pair, t));
 		if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
 			pair.after_place[pair.at(j, t)] = remainder_of(costs, 0, over_square(settings.bound));

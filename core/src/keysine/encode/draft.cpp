@@ -70,6 +70,7 @@ class Drafting
 								  draft_.predictors.data(),
 								  draft_.predictor_count,
 								  request_.shares,
+								  task_.joint_bounds.limits(),
 								  request_.settings,
 								  reinterpret_cast<const double*>(&task_.constants),
 								  request_.on_grid ? draft_.grid_steps.data() : nullptr,
@@ -98,11 +99,12 @@ class Drafting
 		for (size_t j = 0; j < s.joint_count; ++j)
 		{
 			const int32_t* row = request_.plan->table.data() + PLAN_COLUMNS * j;
+			const int32_t unit = step_for(task_.joint_bounds.limits(), j, UNIT_STEP);
 			if (row[TRANSLATION_KIND] >= MOVING_TRANSLATION)
-				draft_.grid_steps[tracks++] = uint8_t(UNIT_STEP);
+				draft_.grid_steps[tracks++] = uint8_t(unit);
 			if (row[ROTATION_KIND] >= VECTOR_ROTATION)
 				draft_.grid_steps[tracks++] =
-					uint8_t(UNIT_STEP - 2 * (row[ROTATION_KIND] == QUATERNION_ROTATION));
+					uint8_t(std::max(unit - 2 * (row[ROTATION_KIND] == QUATERNION_ROTATION), 0));
 		}
 		return true;
 	}

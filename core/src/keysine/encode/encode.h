@@ -52,6 +52,16 @@ extern "C"
 		double grid_error_penalty; // for using up a whole allowance
 	} mocpack_KeysineSettings;
 
+	// Limits of single joints, (J) each.
+	typedef struct mocpack_KeysineJointLimits
+	{
+		const double* shares;		  // of the allowances, for the points of a joint
+		const double* track_shares;	  // the smallest share of a joint and its descendants
+		const int32_t* coarser_steps; // by how many indices the steps of its tracks are coarser than usual
+		const double* max_angles;	  // radians, in place of the settings' max_angle
+		const double* angle_prices;	  // squared allowances per squared radian, beside the settings' prices
+	} mocpack_KeysineJointLimits;
+
 	// A clip to encode. Arrays must outlive the encoder; `table` (J, 14) receives refined key steps.
 	typedef struct mocpack_KeysineJob
 	{
@@ -68,6 +78,7 @@ extern "C"
 		const int32_t* predictors; // (predictor_count, 4): channel, source, band, factor
 		size_t predictor_count;
 		const double* shares; // (J) of the allowances, for what hangs on each joint; null: all
+		const mocpack_KeysineJointLimits* limits; // null: all joints have those of the settings
 		mocpack_KeysineSettings settings;
 		const double* constants; // as for mocpack_keysine_encode_clip; null: the usual ones
 		// A grid in time in place of sine series: steps (tracks), null for none; initial scales (channels).

@@ -85,6 +85,16 @@ bool is_length(double meters)
 	return meters > 0 && meters < 1e300;
 }
 
+// Whether bounds of single joints are lengths and angles.
+bool are_valid(const mocpack_KeysineTarget& target, size_t joints)
+{
+	for (size_t j = 0; j < joints; ++j)
+		if ((target.joint_errors && !is_length(target.joint_errors[j])) ||
+			(target.joint_angles && !(target.joint_angles[j] >= 0)))
+			return false;
+	return true;
+}
+
 // Whether a call makes sense; arrays are trusted.
 bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& target,
 			  const mocpack_KeysineWork& work)
@@ -92,16 +102,19 @@ bool is_valid(const mocpack_KeysineClip& clip, const mocpack_KeysineTarget& targ
 	const bool bounded = !(target.mean_error > 0) && !(target.step > 0);
 	return clip.frame_count > 0 && clip.frame_rate > 0 && work.workers > 0 && is_length(target.max_error) &&
 		   target.mean_error >= 0 && target.step >= 0 && target.max_angle >= 0 &&
-		   (bounded || (target.max_angle == 0 && target.mode != MOCPACK_KEYSINE_GRID)) &&
-		   target.effort >= MOCPACK_KEYSINE_FAST && target.effort <= MOCPACK_KEYSINE_BEST &&
-		   target.mode >= MOCPACK_KEYSINE_AUTO && target.mode <= MOCPACK_KEYSINE_GRID &&
-		   target.group_seconds > 0 && target.block_seconds >= 0 && target.layers >= 1 &&
-		   target.layers <= MOCPACK_KEYSINE_MAX_LAYERS;
+		   (bounded || (target.max_angle == 0 && target.mode != MOCPACK_KEYSINE_GRID &&
+						!target.joint_errors && !target.joint_angles)) &&
+		   are_valid(target, clip.skeleton->joint_count) && target.effort >= MOCPACK_KEYSINE_FAST &&
+		   target.effort <= MOCPACK_KEYSINE_BEST && target.mode >= MOCPACK_KEYSINE_AUTO &&
+		   target.mode <= MOCPACK_KEYSINE_GRID && target.group_seconds > 0 && target.block_seconds >= 0 &&
+		   target.layers >= 1 && target.layers <= MOCPACK_KEYSINE_MAX_LAYERS;
 }
 
 bool prepare(EncodeTask* task, Buffer<double>* angles)
 {
 	const mocpack_KeysineClip& clip = task->clip;
+	if (!task->joint_bounds.set(task->skeleton, task->constants, task->work.allocator, &task->target))
+		return task->stop(MOCPACK_NO_MEMORY);
 	if (!unwrapped_angles(task, clip.rotations, clip.translations, clip.frame_count, angles))
 		return false;
 	task->motion = {clip.rotations, clip.translations, angles->data(), clip.frame_count};

@@ -48,6 +48,9 @@ extern "C"
 		double group_seconds; // a seek point at least this often
 		double block_seconds; // distance of key poses; 0: chosen by group
 		int32_t layers;		  // parts of the file that refine one another, at most
+		// (J) bounds of single joints, for their centers, shell points and bone ends; null: as above
+		const double* joint_errors; // meters, in place of max_error
+		const double* joint_angles; // radians, in place of max_angle; 0: none
 	} mocpack_KeysineTarget;
 
 	// How the encoder gets memory and threads, and tells how far it is.

@@ -118,13 +118,14 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 					 (most > 0 ? job->settings.angle_price / (most * most) : 0.0),
 				 job->settings.world_angle,
 				 e->constants.angle_leeway,
-				 e->constants.max_hinge_turn};
+				 e->constants.max_hinge_turn,
+				 job->limits ? job->limits->max_angles : nullptr};
 	e->usable_splits = arena.allocate<uint8_t>(job->group_count);
 	std::memset(e->usable_splits, job->splits, job->group_count);
 	while (e->grouping.longest_group() > size_t(MAX_BLOCK_FRAMES) << e->least_splits)
 		++e->least_splits;
 	fill_bits(&e->bits);
-	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares);
+	build_rig(&e->rig, &arena, e->plan, job->settings, job->shares, job->limits);
 	list_hinged(e, &arena);
 	for (int32_t i = 0; i < STEPS; ++i)
 		e->steps[i] = step_of(job->unit, i);

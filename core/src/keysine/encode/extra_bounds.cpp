@@ -92,7 +92,7 @@ int32_t extra_bound_count(const mocpack_KeysineEncoder& e, const Track& track)
 {
 	if (track.kind == POSITION_TRACK)
 		return e.hinged;
-	int32_t count = e.job.settings.max_angle <= 0 ? 0 : track.kind == HINGE_TRACK ? track.channels : 1;
+	int32_t count = e.leeway.angle(track.joint) <= 0 ? 0 : track.kind == HINGE_TRACK ? track.channels : 1;
 	count += e.job.settings.world_angle > 0 && track.kind != HINGE_TRACK;
 	if (e.hinged && !bounded(e))
 		return count + 1;
@@ -117,7 +117,7 @@ void set_extra_bounds(const mocpack_KeysineEncoder& e, const MotionPair& pair, c
 							 extra_bounds->moves[c] = scale * after.scaled(aim.turn[c]);
 						 ++extra_bounds;
 					 });
-	double most = e.job.settings.max_angle;
+	double most = e.leeway.angle(track.joint);
 	if (most > 0 && track.kind != HINGE_TRACK)
 	{
 		extra_bounds->start = 1.0 / most * turn_between(faithful_world(e.plan, track, pair, t), aim.world);
@@ -160,7 +160,7 @@ double extra_bound_excess(const mocpack_KeysineEncoder& e, const MotionPair& pai
 						  int32_t t, const double* values)
 {
 	size_t at = pair.at(track.joint, t);
-	double worst = 0, most = e.job.settings.max_angle;
+	double worst = 0, most = e.leeway.angle(track.joint);
 	Vec3 shift = moved(pair, track.joint, t);
 	if (e.hinged && track.kind == POSITION_TRACK)
 	{
@@ -185,25 +185,29 @@ double extra_bound_excess(const mocpack_KeysineEncoder& e, const MotionPair& pai
 		double slid = track.hinge >= 0 ? slid_excess(e.plan, e.rig, pair, track.joint, t) : 0.0;
 		return slid > worst ? slid : worst;
 	}
-	if (!(most > 0))
-		return worst;
 	if (track.kind == HINGE_TRACK)
 	{
-		for (int32_t c = 0; c < track.channels; ++c)
+		for (int32_t c = 0; c < track.channels && most > 0; ++c)
 		{
 			double off = hinge_error(pair, track, c, t, values[c]) / most;
 			worst = off * off > worst ? off * off : worst;
 		}
 		return worst;
 	}
-	Vec3 turn = turn_between(faithful_world(e.plan, track, pair, t), pair.decoded_rotation[at]);
-	double square = dot(turn, turn) / (most * most), world = e.job.settings.world_angle;
-	worst = square > worst ? square : worst;
-	if (!(world > 0))
-		return worst;
-	turn = turn_between(pair.rotation[at], pair.decoded_rotation[at]);
-	square = dot(turn, turn) / (world * world);
-	return square > worst ? square : worst;
+	const double world = e.job.settings.world_angle;
+	if (most > 0)
+	{
+		Vec3 turn = turn_between(faithful_world(e.plan, track, pair, t), pair.decoded_rotation[at]);
+		double square = dot(turn, turn) / (most * most);
+		worst = square > worst ? square : worst;
+	}
+	if (world > 0)
+	{
+		Vec3 turn = turn_between(pair.rotation[at], pair.decoded_rotation[at]);
+		double square = dot(turn, turn) / (world * world);
+		worst = square > worst ? square : worst;
+	}
+	return worst;
 }
 
 } // namespace keysine

@@ -22,7 +22,8 @@ bool next_policy(EncodeTask* task, int tried, const Artifacts& artifacts, RetryP
 		{
 			if (!task->take(&policy->shares, task->skeleton.joint_count))
 				return false;
-			std::fill(policy->shares.data(), policy->shares.data() + policy->shares.size(), 1.0);
+			for (size_t k = 0; k < policy->shares.size(); ++k)
+				policy->shares[k] = task->joint_bounds.share(k);
 		}
 		policy->shares[j] *= std::pow(c.foot_margin, tried) / artifacts.skates[j];
 	}

@@ -17,7 +17,8 @@ struct RetryPolicy
 	int level = 0;			 // all joints aim at bound_ratio^level of the bound
 	double jitter_ratio = 1; // penalty of jitter, over the usual one
 	int grid_level = 0;		 // a grid's step is grid_step_ratio^grid_level of the first one
-	Buffer<double> shares;	 // (J) of the bound, for feet that skated; empty: all have all
+	Buffer<double>
+		shares; // (J) of the bound, less for feet that skated; empty: those of the joints' own bounds
 };
 
 // Makes of a policy the one to try after these artifacts. tried: encodes so far.

@@ -62,6 +62,13 @@ void visit_points(const Plan& plan, const double* allowance, double most, double
 namespace
 {
 
+// The share of a joint's origin: all that hangs on a joint moves with it.
+double origin_share(const double* shares, const mocpack_KeysineJointLimits* limits, size_t joint)
+{
+	double share = shares ? shares[joint] : 1.0;
+	return limits && limits->track_shares[joint] < share ? limits->track_shares[joint] : share;
+}
+
 Moments moments_of(const Point* point, const Point* end)
 {
 	Moments found = {};
@@ -85,7 +92,7 @@ size_t rig_point_limit(const mocpack_Skeleton& skeleton)
 }
 
 void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSettings& settings,
-			   const double* shares)
+			   const double* shares, const mocpack_KeysineJointLimits* limits)
 {
 	double bound = settings.bound, shell = settings.shell_factor;
 	size_t joints = plan.skeleton->joint_count;
@@ -93,7 +100,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 	rig->moments = arena->allocate<Moments>(joints);
 	rig->first = arena->allocate<int32_t>(joints + 1);
 	rig->allowance = arena->allocate<double>(joints);
-	rig->shares = shares;
+	rig->shares = shares, rig->limits = limits;
 	if (!rig->points)
 		return;
 	for (size_t j = 0; j <= joints; ++j)
@@ -103,7 +110,7 @@ void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSe
 		double share =
 			settings.origin_share * std::pow(double(plan.descendants[j]), -settings.origin_falloff);
 		rig->allowance[j] = bound * (share < settings.max_origin_share ? share : settings.max_origin_share) *
-							(shares ? shares[j] : 1.0);
+							origin_share(rig->shares, limits, j);
 	}
 	// what hangs from a joint can be no nearer to its place than fine steps and the joint's own origin let it
 	for (size_t j = joints; j-- > 1;)

@@ -28,18 +28,25 @@ struct Moments
 
 struct Rig
 {
-	Point* points;		  // grouped by the joint that carries them
-	Moments* moments;	  // (J)
-	int32_t* first;		  // (J + 1)
-	double* allowance;	  // (J) of each joint's origin, meters
-	int32_t most;		  // points of the joint with most
-	const double* shares; // (J) of the bound, null: all of it
+	Point* points;							  // grouped by the joint that carries them
+	Moments* moments;						  // (J)
+	int32_t* first;							  // (J + 1)
+	double* allowance;						  // (J) of each joint's origin, meters
+	int32_t most;							  // points of the joint with most
+	const double* shares;					  // (J) of the bound, null: all of it
+	const mocpack_KeysineJointLimits* limits; // null: the same for all joints
+
+	// Squared allowances that a squared radian away from the source costs a joint besides the usual price.
+	double angle_price(int32_t joint) const
+	{
+		return limits ? limits->angle_prices[joint] : 0.0;
+	}
 };
 
 // Lays out and fills the rig of a plan; over an empty arena only counts.
 // shares: (J) of the allowances that the settings give, for the points of each joint; null: all of them.
 void build_rig(Rig* rig, Arena* arena, const Plan& plan, const mocpack_KeysineSettings& settings,
-			   const double* shares);
+			   const double* shares, const mocpack_KeysineJointLimits* limits);
 
 size_t rig_point_limit(const mocpack_Skeleton& skeleton);
 

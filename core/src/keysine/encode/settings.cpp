@@ -17,6 +17,11 @@ double decoder_margin(double bound)
 	return std::min(DECODER_MARGIN, 0.02 * bound);
 }
 
+double allowance_within(const Constants& c, double bound)
+{
+	return bound - std::max(c.rounding_margin * bound, decoder_margin(bound));
+}
+
 mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, double bound,
 										 double jitter_factor, Strictness strictness)
 {
@@ -24,8 +29,7 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	const bool hinged = task.is_hinged();
 	const double max_angle = task.target.max_angle;
 	mocpack_KeysineSettings s = {};
-	// so that rounding stays inside
-	s.bound = bound - std::max(c.rounding_margin * bound, decoder_margin(bound));
+	s.bound = allowance_within(c, bound);
 	s.origin_share = 1.0;
 	s.max_origin_share = c.max_origin_share;
 	s.origin_falloff = c.origin_falloff;
@@ -35,7 +39,7 @@ mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, dou
 	s.turn_price = c.turn_price;
 	s.angle_price = 1.0;
 	s.max_angle = (1 - c.rounding_margin) * max_angle;
-	s.world_angle = strictness.world_share * max_angle;
+	s.world_angle = strictness.world_share * task.joint_bounds.least_angle(max_angle);
 	s.excess_penalty = float(c.excess_penalty);
 	// an even error is worth more, the tighter the bound
 	s.quartic_penalty =

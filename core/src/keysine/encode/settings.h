@@ -20,6 +20,8 @@ const Strictness USUAL_STRICTNESS = {1.0, 0.0};
 // Meters that the arithmetic of a conforming decoder may move a point: docs/codecs/keysine.md, Tolerance.
 const double DECODER_MARGIN = 1e-6;
 double decoder_margin(double bound);
+// What the search may use of a bound, so that rounding stays inside.
+double allowance_within(const Constants& constants, double bound);
 
 // Aims at a bound on the largest error, in meters.
 mocpack_KeysineSettings bounded_settings(const EncodeTask& task, int effort, double bound,

@@ -6,6 +6,7 @@
 #include "keysine/encode/constants.h"
 #include "keysine/encode/encode.h"
 #include "keysine/encode/encode_clip.h"
+#include "keysine/encode/joint_bounds.h"
 
 namespace mocpack
 {
@@ -55,6 +56,7 @@ class EncodeTask
 	mocpack_KeysineTarget target;
 	const mocpack_KeysineWork& work;
 	Constants constants;
+	JointBounds joint_bounds;
 	Motion motion = {};
 	Progress progress;
 

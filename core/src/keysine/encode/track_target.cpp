@@ -141,8 +141,8 @@ Squares remaining(const Track& track, const MotionPair& pair, int32_t t, const T
 }
 
 // Of the turns about its axes, those after which least remains once the joints below have done theirs.
-TrackTarget target_hinge(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t,
-						 bool compensate, const Leeway& leeway)
+TrackTarget target_hinge(const Plan& plan, const Rig& rig, const Track& track, const MotionPair& pair,
+						 int32_t t, bool compensate, const Leeway& leeway)
 {
 	TrackTarget aim;
 	Quat base = multiply(parent_rotation(plan, pair, track.joint, t), load_quat(track.base));
@@ -152,11 +152,12 @@ TrackTarget target_hinge(const Plan& plan, const Track& track, const MotionPair&
 	if (!compensate)
 		return aim;
 	double change[MAX_TURNS];
-	remaining(track, pair, t, aim, pair.turn_price[t]).least(change);
+	remaining(track, pair, t, aim, pair.turn_price[t] + rig.angle_price(track.joint)).least(change);
+	const double max_angle = leeway.angle(track.joint);
 	for (int32_t c = 0; c < track.channels; ++c)
 	{
 		double unit = std::sqrt(dot(aim.turn[c], aim.turn[c]));
-		double most = (leeway.max_angle > 0 ? leeway.share * leeway.max_angle : leeway.max_turn) / unit;
+		double most = (max_angle > 0 ? leeway.share * max_angle : leeway.max_turn) / unit;
 		aim.channels[c] += change[c] > most ? most : change[c] < -most ? -most : change[c];
 		aim.channels[c] = track.held(c, aim.channels[c]);
 	}
@@ -248,20 +249,22 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 {
 	TrackTarget aim;
 	if (track.kind == HINGE_TRACK)
-		return target_hinge(plan, track, pair, t, compensate, leeway);
+		return target_hinge(plan, rig, track, pair, t, compensate, leeway);
 	Quat above = parent_rotation(plan, pair, track.joint, t);
-	bool looks = leeway.inertia > 0 || leeway.max_angle > 0 || pair.first_hinged;
+	const double max_angle = leeway.angle(track.joint);
+	bool looks = leeway.inertia > 0 || max_angle > 0 || pair.first_hinged;
 	Quat faithful = looks ? faithful_world(plan, track, pair, t) : pair.rotation[pair.at(track.joint, t)];
-	bool bounds_local = leeway.max_angle > 0 && !(leeway.world_angle > 0);
-	aim.world = !compensate ? bounds_local ? faithful : pair.rotation[pair.at(track.joint, t)]
-				: pair.first_hinged && pair.first_hinged[track.joint] >= 0
-					? above_hinges(pair, track.joint, t, faithful, pair.turn_price[t])
-					: compensated(rig, pair, track.joint, t, faithful, leeway.inertia);
+	bool bounds_local = max_angle > 0 && !(leeway.world_angle > 0);
+	aim.world =
+		!compensate ? bounds_local ? faithful : pair.rotation[pair.at(track.joint, t)]
+		: pair.first_hinged && pair.first_hinged[track.joint] >= 0
+			? above_hinges(pair, track.joint, t, faithful, pair.turn_price[t] + rig.angle_price(track.joint))
+			: compensated(rig, pair, track.joint, t, faithful, leeway.inertia);
 	if (leeway.world_angle > 0 && compensate)
 		aim.world =
 			near(pair.rotation[pair.at(track.joint, t)], aim.world, leeway.share * leeway.world_angle);
-	else if (leeway.max_angle > 0 && compensate)
-		aim.world = near(faithful, aim.world, leeway.share * leeway.max_angle);
+	else if (max_angle > 0 && compensate)
+		aim.world = near(faithful, aim.world, leeway.share * max_angle);
 	if (track.clamped_hinges)
 	{
 		Quat local = multiply(conjugate(above), aim.world);

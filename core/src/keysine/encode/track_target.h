@@ -54,6 +54,12 @@ struct Leeway
 	double world_angle; // radians between a joint's rotation in the world and the source's; 0: any
 	double share;		// of max_angle and world_angle, that a target may be turned
 	double max_turn;	// radians that a hinge is turned, where max_angle is 0
+	const double* max_angles; // (J) in place of max_angle; null: the same for all joints
+
+	double angle(int32_t joint) const
+	{
+		return max_angles ? max_angles[joint] : max_angle;
+	}
 };
 
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "keysine/decode/plan.h"
+#include "keysine/encode/settings.h"
 #include "math/hinge_angles.h"
 #include "math/quaternion.h"
 #include "math/quaternions.h"
@@ -149,7 +150,8 @@ bool WrittenPayload::decode(EncodeTask* task, size_t first, size_t count, size_t
 	return true;
 }
 
-mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded)
+mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded,
+							   double* joint_max)
 {
 	const mocpack_Skeleton& s = task->skeleton;
 	mocpack_ClipErrors errors = {};
@@ -158,7 +160,7 @@ mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMoti
 		mocpack_clip_errors(&s, task->motion.rotations + 4 * s.joint_count * first,
 							task->motion.translations + 3 * s.translated_count * first,
 							decoded.rotations.data(), decoded.translations.data(), decoded.frames, SHELL,
-							scratch.data(), &errors, nullptr, nullptr);
+							scratch.data(), &errors, nullptr, joint_max);
 	return errors;
 }
 
@@ -167,17 +169,20 @@ double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decode
 	return clip_errors(task, first, decoded).promised_max;
 }
 
-double largest_angle(EncodeTask* task, const DecodedMotion& decoded)
+namespace
+{
+
+// The largest errors (J) of the angles of joints: of their hinges, or of the local rotation of other joints.
+bool largest_angles(EncodeTask* task, const DecodedMotion& decoded, Buffer<double>* largest)
 {
 	const mocpack_Skeleton& s = task->skeleton;
 	const size_t joints = s.joint_count, frames = decoded.frames;
 	const double turn = 6.28318530717958647692; // radians
-	double largest = 0;
 	Buffer<double> angles, source;
 	Buffer<bool> is_hinged;
 	if (!task->take(&angles, frames * s.hinge_count) || !task->take(&source, frames * s.hinge_count) ||
-		!task->take(&is_hinged, joints))
-		return 0;
+		!task->take(&is_hinged, joints) || !task->take(largest, joints))
+		return false;
 	mocpack_compute_hinge_angles(&s, decoded.rotations.data(), decoded.translations.data(), frames,
 								 angles.data());
 	mocpack_compute_hinge_angles(&s, task->motion.rotations, task->motion.translations, frames,
@@ -186,11 +191,12 @@ double largest_angle(EncodeTask* task, const DecodedMotion& decoded)
 	{
 		if (s.hinge_slides[h])
 			continue;
-		is_hinged[size_t(s.hinge_joints[h])] = true;
+		const size_t j = size_t(s.hinge_joints[h]);
+		is_hinged[j] = true;
 		for (size_t t = 0; t < frames; ++t)
 		{
 			const double apart = angles[t * s.hinge_count + h] - source[t * s.hinge_count + h];
-			largest = std::max(largest, std::fabs(apart - turn * std::nearbyint(apart / turn)));
+			(*largest)[j] = std::max((*largest)[j], std::fabs(apart - turn * std::nearbyint(apart / turn)));
 		}
 	}
 	for (size_t j = 0; j < joints; ++j)
@@ -200,9 +206,39 @@ double largest_angle(EncodeTask* task, const DecodedMotion& decoded)
 			const Quat apart = multiply(conjugate(load_quat(task->motion.rotations + at)),
 										load_quat(decoded.rotations.data() + at));
 			const double sine = std::sqrt(apart.x * apart.x + apart.y * apart.y + apart.z * apart.z);
-			largest = std::max(largest, 2 * std::atan2(sine, std::fabs(apart.w)));
+			(*largest)[j] = std::max((*largest)[j], 2 * std::atan2(sine, std::fabs(apart.w)));
 		}
-	return largest;
+	return true;
+}
+
+} // namespace
+
+bool keeps_bounds(EncodeTask* task, const DecodedMotion& decoded)
+{
+	const mocpack_KeysineTarget& target = task->target;
+	const JointBounds& bounds = task->joint_bounds;
+	const size_t joints = task->skeleton.joint_count;
+	Buffer<double> largest;
+	if (!task->take(&largest, joints))
+		return false;
+	clip_errors(task, 0, decoded, largest.data());
+	for (size_t j = 0; j < joints; ++j)
+	{
+		const double bound = bounds.max_error(j, target.max_error);
+		if (!(largest[j] <= bound - 0.5 * decoder_margin(bound)))
+			return false;
+	}
+	if (!(bounds.least_angle(target.max_angle) > 0))
+		return true;
+	if (!largest_angles(task, decoded, &largest))
+		return false;
+	for (size_t j = 0; j < joints; ++j)
+	{
+		const double bound = bounds.max_angle(j, target.max_angle);
+		if (bound > 0 && !(largest[j] <= bound))
+			return false;
+	}
+	return true;
 }
 
 } // namespace keysine

@@ -65,14 +65,15 @@ class WrittenPayload
 	size_t key_layers_ = 0;	 // that the keys were decoded with
 };
 
-// Errors of a decoded motion against the clip's frames from `first` on.
-mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded);
+// Errors of a decoded motion against the clip's frames from `first` on; joint_max (J): the largest ones.
+mocpack_ClipErrors clip_errors(EncodeTask* task, size_t first, const DecodedMotion& decoded,
+							   double* joint_max = nullptr);
 
 // The largest displacement of them, in meters.
 double largest_error(EncodeTask* task, size_t first, const DecodedMotion& decoded);
 
-// The largest error of a hinge's angle, and of the local rotation of every other joint, in radians.
-double largest_angle(EncodeTask* task, const DecodedMotion& decoded);
+// Whether a decoded motion of all frames keeps the bounds of every joint, with half of the decoder's margin.
+bool keeps_bounds(EncodeTask* task, const DecodedMotion& decoded);
 
 } // namespace keysine
 } // namespace mocpack

@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -22,7 +21,7 @@ from mocpack.live.client import Frame, send_frames
 from mocpack.live.sources import ClipSource, LineSource, Source, open_source
 from mocpack.live.udp import send_frames_udp
 from mocpack.live.udp_stage import is_stage, send_frames_udp_stage
-from mocpack.units import parse_bandwidth, parse_frame_range, parse_length_argument
+from mocpack.units import parse_bandwidth, parse_length_argument
 
 
 def run(
@@ -78,15 +77,9 @@ def _open(
         return LineSource(sys.stdin)
     if "://" in source:
         return open_source(source)
-    if source.endswith(".mocp"):
-        clip = mocpack.decode(Path(source).read_bytes())
-    else:
-        clip = mocpack.read(source, **reading)
+    clip = files.read_clip(source, frames=frames, **reading)
     if not isinstance(clip, mocpack.Clip):
         raise UsageError(f"{source}: live streams need a skeleton, got a vertex animation")
-    if frames is not None:
-        start, stop, _ = parse_frame_range(frames).indices(clip.frame_count)
-        clip = clip.frames(start, stop)
     return ClipSource(clip, speed, loop=loop)
 
 

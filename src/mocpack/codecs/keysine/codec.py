@@ -18,7 +18,7 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Encoded, Payload, Quality, as_payload, verify_own_payload
 from mocpack.codecs.keysine.decoding import KeysineDecoder, thread_count
 from mocpack.codecs.keysine.payload import MAX_GRID_CHANNELS, MAX_LAYERS
-from mocpack.errors import BoundError
+from mocpack.errors import BoundError, UsageError
 from mocpack.units import format_angle, format_length, parse_angle, parse_length
 
 # in the order of mocpack_KeysineEffort and mocpack_KeysineMode
@@ -56,16 +56,22 @@ class Keysine(Codec):
         coarser error. Fewer are made if a layer would change nothing.
     threads : int
         Threads of encoder and decoder; 0: as many as it may use cores, for long clips.
+    joint_errors, joint_angles : tuple of float, optional
+        The bounds of each joint, in place of `max_error` and `max_angle`: meters and radians, an
+        angle of 0 for none. `mocpack.encode` makes them from patterns of names.
     """
 
     codec_id = "keysine"
     bitstream_version = 1
     decoder_params = ()
     keeps_bounds = True
+    keeps_joint_bounds = True
     quality: ClassVar[Quality] = Quality("max_error", 1e-5, 1.0)
     lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
     angles: ClassVar[tuple[str, ...]] = ("max_angle",)
-    encoder_params: ClassVar[frozenset[str]] = frozenset({"effort", "threads"})
+    encoder_params: ClassVar[frozenset[str]] = frozenset(
+        {"effort", "threads", "max_error", "max_angle", "joint_errors", "joint_angles"}
+    )
 
     max_error: float = 1e-3
     mean_error: float | None = None
@@ -77,6 +83,8 @@ class Keysine(Codec):
     layers: int = 1
     threads: int = 0
     max_angle: float | None = None
+    joint_errors: tuple[float, ...] | None = None
+    joint_angles: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_error", parse_length(self.max_error))
@@ -87,6 +95,7 @@ class Keysine(Codec):
             object.__setattr__(self, "max_angle", parse_angle(self.max_angle))
             if self.mean_error is not None or self.step is not None:
                 raise ValueError("max_angle is kept beside max_error, not mean_error or step")
+        self._check_joint_bounds()
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
         if self.mode not in MODES:
@@ -104,6 +113,14 @@ class Keysine(Codec):
         if not 0 <= self.threads <= 256:
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
+    def _check_joint_bounds(self) -> None:
+        for name, least in (("joint_errors", 1e-300), ("joint_angles", 0.0)):
+            bounds = getattr(self, name)
+            if bounds is not None and not all(least <= bound < 1e6 for bound in bounds):
+                raise ValueError(f"{name} must be positive and below 1e6, got {bounds}")
+            if bounds is not None and (self.mean_error is not None or self.step is not None):
+                raise ValueError(f"{name} are kept beside max_error, not mean_error or step")
+
     @property
     def error_bound(self) -> float | None:
         """`max_error`, where it is what the encoder keeps."""
@@ -115,10 +132,20 @@ class Keysine(Codec):
         max_error: float | None = None,
         mean_error: float | None = None,
         max_angle: float | None = None,
+        joint_errors: tuple[float, ...] | None = None,
+        joint_angles: tuple[float, ...] | None = None,
     ) -> Self:
         """Return the codec that keeps these bounds; without one on the error, its own."""
         bound = self.max_error if max_error is None else max_error
-        return replace(self, max_error=bound, mean_error=mean_error, max_angle=max_angle, step=None)
+        return replace(
+            self,
+            max_error=bound,
+            mean_error=mean_error,
+            max_angle=max_angle,
+            step=None,
+            joint_errors=joint_errors,
+            joint_angles=joint_angles,
+        )
 
     @property
     def angle_bound(self) -> float | None:
@@ -156,6 +183,13 @@ def encode_natively(
     BoundError
         If nothing keeps the target.
     """
+    for name in ("joint_errors", "joint_angles"):
+        bounds = getattr(codec, name)
+        if bounds is not None and len(bounds) != len(clip.skeleton):
+            raise UsageError(
+                f"keysine: {name} must have one bound for each of the {len(clip.skeleton)} joints, "
+                f"got {len(bounds)}"
+            )
     channels = 4 * len(clip.skeleton) + 3 * len(clip.translated_joints)
     if codec.mode == "grid" and channels > MAX_GRID_CHANNELS:
         raise BoundError(f"mode grid is for clips of at most {MAX_GRID_CHANNELS} channels")
@@ -174,6 +208,8 @@ def encode_natively(
         group_seconds=codec.group_seconds,
         block_seconds=codec.block_seconds or 0.0,
         layers=codec.layers,
+        joint_errors=codec.joint_errors or (),
+        joint_angles=codec.joint_angles or (),
         threads=thread_count(codec.threads, clip.frame_count),
         progress=progress.reporter(),
         constants=None if constants is None else _listed(constants),
@@ -201,5 +237,7 @@ def _missed(codec: Keysine) -> str:
         return f"a step of {format_length(codec.step)} is too fine for this clip"
     if codec.mean_error is not None:
         return f"keysine cannot keep this clip's mean within {format_length(codec.mean_error)}"
+    if codec.joint_errors is not None:
+        return "keysine cannot keep the bounds of this clip's joints"
     angles = f" and its angles within {format_angle(codec.max_angle)}" if codec.max_angle else ""
     return f"keysine cannot keep this clip within {format_length(codec.max_error)}{angles}"

@@ -11,8 +11,8 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError, InvalidClipError, UsageError
+from mocpack.io.choice import list_names
 from mocpack.io.robots.model import UP, Robot
-from mocpack.texts import list_names
 
 ORDERS = ("xyzw", "wxyz")
 MAX_NORM_ERROR = 1e-2  # of a quaternion; files round it to few decimals

@@ -20,7 +20,8 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
-from mocpack.errors import CorruptionError, FormatError, UsageError
+from mocpack.errors import CorruptionError, FormatError, SceneError
+from mocpack.io.choice import find_index, list_names
 from mocpack.io.robots import restricted_pickle
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
@@ -38,7 +39,6 @@ from mocpack.io.robots.orders import (
     match_columns_by_order,
 )
 from mocpack.io.robots.restricted_pickle import to_array
-from mocpack.texts import list_names
 
 DEFAULT_ORDER = "xyzw"
 DEFAULT_FPS = 30.0
@@ -88,22 +88,15 @@ def _choose_motion(found: Any, clip: str | None) -> Mapping[str, Any]:
     """Return the only motion of a pickle, or the one with this name or index."""
     if not isinstance(found, Mapping):
         raise CorruptionError(f"a pickled motion must be a dict, got {type(found).__name__}")
-    if any(name in found for name in ANGLE_KEYS):
+    if _is_motion(found):
+        if clip is not None:
+            raise SceneError(f"the pickle holds one motion, so there is none to choose: {clip!r}")
         return found
     inside = {str(k): v for k, v in found.items() if isinstance(v, Mapping) and _is_motion(v)}
     if not inside:
         keys = list_names([str(key) for key in found])
         raise CorruptionError(f"expected a motion (dof_pos or dof), but the pickle has: {keys}")
-    if clip is None and len(inside) == 1:
-        return next(iter(inside.values()))
-    if clip is not None and clip in inside:
-        return inside[clip]
-    if clip is not None and clip.isdecimal() and int(clip) < len(inside):
-        return list(inside.values())[int(clip)]
-    raise UsageError(
-        f"the pickle has {len(inside)} motions; choose one with --animation, by name or "
-        f"by index from 0: {list_names(list(inside))}"
-    )
+    return list(inside.values())[find_index(list(inside), clip, "motion", required=True)]
 
 
 def _is_motion(value: Mapping[str, Any]) -> bool:

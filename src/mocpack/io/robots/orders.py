@@ -15,6 +15,7 @@ from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import Clip
 from mocpack.errors import CorruptionError
+from mocpack.io.choice import list_names
 from mocpack.io.robots.kinematics import robot_motion
 from mocpack.io.robots.model import Robot
 from mocpack.io.robots.motion import (
@@ -24,7 +25,6 @@ from mocpack.io.robots.motion import (
     parse_quaternions,
     to_angles,
 )
-from mocpack.texts import list_names
 
 MAX_BODY_OFFSET_M = 0.01  # of a body from where the angles put it
 MAX_PROBE_FRAMES = 16

@@ -237,8 +237,7 @@ class BapSparse(BapIndex):
     """
 
     codec_id = "bap-sparse"
-    bitstream_version = 2
-    oldest_bitstream = 2
+    bitstream_version = 1
     decoder_params = ("FDF", "n_d", "b", "order", "indexed", "sparse_fixed", "K", "reading")
 
     K: float = 0.1

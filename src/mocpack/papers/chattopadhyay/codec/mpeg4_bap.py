@@ -55,8 +55,7 @@ class Mpeg4Bap(Codec):
     """
 
     codec_id = "mpeg4-bap"
-    bitstream_version = 2
-    oldest_bitstream = 2
+    bitstream_version = 1
     decoder_params = ("quant", "intra", "keep", "fill", "lossless")
     quality: ClassVar[Quality] = Quality("quant", 1 / 128, 512.0)
 

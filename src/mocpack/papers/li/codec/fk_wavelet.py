@@ -97,8 +97,7 @@ class FkWavelet(Codec):
     """
 
     codec_id = "fk-wavelet"
-    bitstream_version = 2
-    oldest_bitstream = 2
+    bitstream_version = 1
     decoder_params = (
         "step",
         "twist_scale",

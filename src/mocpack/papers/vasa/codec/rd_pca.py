@@ -110,8 +110,7 @@ class RdPca(Codec):
     """
 
     codec_id = "rd-pca"
-    bitstream_version = 2
-    oldest_bitstream = 2
+    bitstream_version = 1
     quality: ClassVar[Quality] = Quality("lam", 1e-9, 1.0)
     decoder_params = ("trained",)
     tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")

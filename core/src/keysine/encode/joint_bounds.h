@@ -1,0 +1,70 @@
+// Bounds of single joints, as shares of the one bound that the search works with.
+#pragma once
+#include "common/buffer.h"
+#include "keysine/encode/constants.h"
+#include "keysine/encode/encode.h"
+#include "keysine/encode/encode_clip.h"
+
+namespace mocpack
+{
+namespace keysine
+{
+
+class JointBounds
+{
+  public:
+	/* Takes over the target's bounds of joints, if there are any. Afterwards, the target has the median of
+	 * the joints' error bounds as max_error, and as max_angle the loosest bound on angles, 0 if a joint has
+	 * none. False if there is no memory. */
+	bool set(const mocpack_Skeleton& skeleton, const Constants& constants, const mocpack_Allocator& allocator,
+			 mocpack_KeysineTarget* target);
+
+	// What the encoder of groups needs; null if all joints have the same bounds.
+	const mocpack_KeysineJointLimits* limits() const
+	{
+		return limits_.shares ? &limits_ : nullptr;
+	}
+	// (J) of the allowances; null: all have all.
+	const double* shares() const
+	{
+		return limits_.shares;
+	}
+	double share(size_t joint) const
+	{
+		return limits_.shares ? limits_.shares[joint] : 1.0;
+	}
+	// The smallest share, at most 1.
+	double least_share() const
+	{
+		return least_share_;
+	}
+	// The bounds of a joint in meters and radians; 0: no bound on its angle.
+	double max_error(size_t joint, double otherwise) const
+	{
+		return errors_.size() ? errors_[joint] : otherwise;
+	}
+	double max_angle(size_t joint, double otherwise) const
+	{
+		return angles_.size() ? angles_[joint] : otherwise;
+	}
+	// The tightest bound on an angle; 0: none.
+	double least_angle(double otherwise) const
+	{
+		return angles_.size() ? least_angle_ : otherwise;
+	}
+
+  private:
+	void set_angles(const Constants& constants, mocpack_KeysineTarget* target);
+
+	Buffer<double> errors_, angles_; // (J) as the target states them
+	Buffer<double> shares_, track_shares_, angle_allowances_, angle_prices_;
+	Buffer<int32_t> coarser_steps_;
+	double least_share_ = 1, least_angle_ = 0;
+	mocpack_KeysineJointLimits limits_ = {};
+};
+
+// The index of a step of a joint's tracks, by that of the step that is usual.
+int32_t step_for(const mocpack_KeysineJointLimits* limits, size_t joint, int32_t usual);
+
+} // namespace keysine
+} // namespace mocpack
