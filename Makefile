@@ -29,7 +29,7 @@ CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
 ZIG := $(CURDIR)/$(BIN)/python -m ziglang
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
-.PHONY: help setup demo check library amalgamation test test-data test-datasets lint format golden sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
+.PHONY: help setup demo check library amalgamation test test-data test-datasets lint format golden golden-archive conformance release-check sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
   sdist wheel wheel-abi3 cross site test-core coverage coverage-python coverage-core test-node test-blender lerobot test-lerobot test-torch test-s3 test-ray stores test-stores test-webtransport test-newest test-oldest clean
 
 help:  ## this list
@@ -250,8 +250,17 @@ site: .venv/.group-docs  ## the pages of docs/ as a site, build/site; a link tha
 pictures: $(READY) viewer  ## the pictures of the viewer in README and docs
 	@$(BIN)/python tools/viewer_pictures.py docs/pictures
 
-golden: $(READY)  ## write the golden files of CODEC that do not exist yet
-	@PYTHONPATH=tests/support $(BIN)/python tests/golden/make.py $(CODEC) $(MOTION)
+golden: $(READY)  ## write the golden files that do not exist yet
+	@PYTHONPATH=tests/support:tests/readers $(BIN)/python tests/golden/make.py
+
+conformance: $(READY) library js  ## the golden archive in Python, C, JavaScript and the reader written from the docs
+	@$(BIN)/python -m pytest -q tests/readers/test_conformance.py
+
+release-check: $(READY)  ## everything that must hold before a tag, in one table (ONLY=versions,golden for some of it)
+	@$(BIN)/python tools/release_check.py $(if $(ONLY),--only $(ONLY))
+
+golden-archive: $(BIN)/python  ## build/mocpack-golden-0.1.tar for people who write other decoders; its SHA-256 goes to docs/promise.md
+	@$(BIN)/python tools/golden_archive.py
 
 sizes: $(READY)  ## rewrite the table of sizes that the tests compare with, on purpose
 	@$(BIN)/python tests/regression/sizes.py
@@ -263,7 +272,7 @@ pages: $(READY)  ## docs/benchmarks.md, docs/growth.md and the README's table, f
 	@$(BIN)/python benchmarks/headline.py page && $(BIN)/python benchmarks/growth.py page
 
 papers: $(READY)  ## docs/papers.md and .csv: every figure of the five papers beside ours (half an hour; report/ keeps finished papers)
-	@$(BIN)/mocpack bench --papers --out report
+	@$(BIN)/python benchmarks/papers_page.py --out report
 	@cp report/papers.md report/papers.csv docs
 
 gltf-peers:  ## the glTF tools from npm that the bench compares with (58 MB in benchmarks/node)

@@ -24,7 +24,6 @@ import mocpack
 import progressive
 import promise as held
 from mocpack.bench.datasets import collection, load_clip
-from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.bench.runner.timing import fastest
 from mocpack.clip import Clip
 from mocpack.codecs.keysine import Keysine
@@ -51,6 +50,7 @@ EPS = (
 BOUNDS = (20, 10, 5, 2, 1)  # mm
 WAVELET_CLIPS = ("17_10", "17_08", "85_12", "49_02")
 WAVELET_MEANS = (10, 1, 0.3)  # mm
+ACL = Path(__file__).parent / "results" / "acl-2.1-cmu.csv"
 ACL_PRECISIONS = (1, 0.1, 0.01)  # cm
 LONG = 72_000  # frames: ten minutes
 STRETCH = 400  # frames

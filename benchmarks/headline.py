@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 
 from mocpack.bench.datasets import collection, require_clip
-from mocpack.bench.peers.acl import TABLE as ACL
 from mocpack.bench.runner.measure import Setting
 from mocpack.bench.runner.run import describe_machine, run_bench
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 SIZES, SPEEDS = RESULTS / "cmu.csv", RESULTS / "speed.csv"
+ACL = RESULTS / "acl-2.1-cmu.csv"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 README = HERE.parent / "README.md"
 MARKS = "<!-- {name}: begin -->", "<!-- {name}: end -->"

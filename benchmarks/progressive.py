@@ -2,7 +2,7 @@
 
 For each clip, the file in four layers is cut at 25, 50 and 75 % of its payload. Direct coding at
 the same bytes is interpolated from files of one layer with larger bounds. `fk-wavelet` is coded
-with a step of half the bound and cut to the same bytes.
+once per clip, with a step of half the bound, and its file is cut to the same bytes.
 """
 
 import csv
@@ -107,15 +107,17 @@ def measure(
 def describe(found: list[Cut]) -> str:
     """Return the figures of several clips."""
     ratios = np.array([[c / d for c, d in zip(f.cut, f.direct, strict=True)] for f in found])
-    ahead = [all(c < w for c, w in zip(f.cut, f.wavelet, strict=True)) for f in found]
+    ahead = np.sum([[c < w for c, w in zip(f.cut, f.wavelet, strict=True)] for f in found], axis=0)
     mean = np.exp(np.log(ratios).mean(axis=0))
     larger = np.array([f.overhead for f in found])
     whole = sum(f.layered for f in found) / sum(f.single for f in found) - 1
     return (
         f"{len(found)} clips: mean error over direct coding "
         + " / ".join(f"{r:.2f}" for r in mean)
-        + f"; ahead of fk-wavelet at every cut on {sum(ahead)}; larger than one layer by "
-        f"{100 * larger.mean():.1f} % (mean; {100 * larger.min():.1f} to {100 * larger.max():.1f}; "
+        + "; ahead of fk-wavelet on "
+        + " / ".join(map(str, ahead))
+        + f"; larger than one layer by {100 * larger.mean():.1f} % "
+        f"(mean; {100 * larger.min():.1f} to {100 * larger.max():.1f}; "
         f"all bytes {100 * whole:.1f})"
     )
 

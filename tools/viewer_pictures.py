@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +27,7 @@ from mocpack.viewing.motions import Selection, select
 EXAMPLE = Path(__file__).parents[1] / "examples/web/serve.py"
 FOX = Path(__file__).parents[1] / "tests/samples/Fox.glb"
 BOUNDS = ("20mm", "5mm", "1mm")
+LAYERS_TIME = 1.2  # seconds
 ANIMATION_SIZE, ANIMATION_RATE = (720, 400), 12  # pixels; frames per second
 # name: width, height, initial state of the page
 PICTURES = {
@@ -55,6 +57,7 @@ def main(folder: Path) -> None:
         _write_animation(selection, Path(scratch) / "view.html", folder / "viewer.webp")
         _write_mesh_picture(Path(scratch), folder / "viewer-mesh.png")
     _write_example_picture(folder / "web-example.png")
+    _write_layers_picture(folder / "web-layers.png")
 
 
 def _write_mesh_picture(scratch: Path, path: Path) -> None:
@@ -101,13 +104,17 @@ def _write_animation(selection: Selection, page: Path, path: Path) -> None:
     print(f"{path}: {path.stat().st_size} bytes")
 
 
-def _write_example_picture(path: Path) -> None:
+def _load_server() -> Any:
     found = importlib.util.spec_from_file_location("serve", EXAMPLE)
     assert found is not None
     assert found.loader is not None
     serve = importlib.util.module_from_spec(found)
     found.loader.exec_module(serve)
-    server = serve.open_server(_api.encode(_api.read(JUMP), max_error="2mm"))
+    return serve
+
+
+def _write_example_picture(path: Path) -> None:
+    server = _load_server().Server(_api.encode(_api.read(JUMP), max_error="2mm"))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     with Browser(900, 560) as browser:
         browser.call("Page.navigate", url=server.url)
@@ -117,6 +124,43 @@ def _write_example_picture(path: Path) -> None:
         browser.evaluate("example.show(1.1)")
         path.write_bytes(_reduce_colors(browser.screenshot()))
     server.shutdown()
+    print(f"{path}: {path.stat().st_size} bytes")
+
+
+def _write_layers_picture(path: Path) -> None:
+    """Write the example page after the first layer, after the third, and after the whole file."""
+    serve = _load_server()
+    motion = serve.encode_jump()
+    layers = _api.open(motion).layers
+    panels = []
+    for count in (1, 3, len(layers)):
+        end = layers[count - 1].end
+
+        class Cut(serve.Server):  # type: ignore[misc, name-defined]
+            """Sends the first layers, then nothing."""
+
+            def wait_for(self, at: int, end: int = end) -> int:
+                return end if at < end else threading.Event().wait() or end
+
+        server = Cut(motion)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with Browser(430, 420) as browser:
+            browser.call("Page.navigate", url=server.url)
+            while not browser.evaluate("!!window.example"):
+                pass
+            browser.evaluate("example.ready")
+            browser.evaluate(f"example.show({LAYERS_TIME})")
+            while browser.evaluate("example.state().layers") != count:
+                pass
+            browser.evaluate(f"example.show({LAYERS_TIME})")
+            label = f"{end} of {len(motion)} bytes"
+            browser.evaluate(f"document.getElementById('facts').textContent = '{label}'")
+            browser.wait_for_drawing()
+            panels.append(np.asarray(Image.open(io.BytesIO(browser.screenshot())).convert("RGB")))
+        server.shutdown()
+    out = io.BytesIO()
+    Image.fromarray(np.concatenate(panels, axis=1)).save(out, "PNG")
+    path.write_bytes(_reduce_colors(out.getvalue()))
     print(f"{path}: {path.stat().st_size} bytes")
 
 

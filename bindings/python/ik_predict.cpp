@@ -10,7 +10,6 @@
 #include <tuple>
 #include <vector>
 
-#include "coding/planes.h"
 #include "common/skeleton.h"
 #include "papers/li/ik_predict.h"
 
@@ -22,54 +21,6 @@ using Numbers = Array<double, nb::ndim<1>>;
 using Points = Array<double, nb::shape<-1, 3>>;
 using Turns = Array<double, nb::shape<-1, 4>>;
 using Rows = Array<int32_t, nb::ndim<2>>;
-
-// Codes a plane row by row and keeps its statistics.
-struct RowCoder
-{
-	std::vector<uint16_t> classes;
-	std::vector<int32_t> rows; // the last three
-	std::vector<uint8_t> models, buffer;
-	size_t class_count = 1;
-
-	void open(std::vector<uint16_t> kinds)
-	{
-		classes = std::move(kinds);
-		for (uint16_t kind : classes)
-			class_count = kind >= class_count ? kind + size_t(1) : class_count;
-		models.resize(mocpack_planes_models_size(class_count));
-		buffer.resize(mocpack_planes_bound(1, classes.size()));
-		reset();
-	}
-
-	void reset()
-	{
-		rows.assign(3 * classes.size(), 0);
-		mocpack_planes_reset(models.data(), class_count);
-	}
-
-	int32_t* last()
-	{
-		return rows.data() + 2 * classes.size();
-	}
-
-	size_t encode()
-	{
-		size_t size = mocpack_planes_encode_row(buffer.data(), buffer.size(), rows.data(), classes.size(),
-												classes.data(), models.data());
-		return size;
-	}
-
-	mocpack_Status decode(const uint8_t* src, size_t size)
-	{
-		return mocpack_planes_decode_row(rows.data(), classes.size(), classes.data(), models.data(), src,
-										 size);
-	}
-
-	void advance()
-	{
-		memmove(rows.data(), rows.data() + classes.size(), 2 * classes.size() * sizeof(int32_t));
-	}
-};
 
 struct IkStream
 {
@@ -85,8 +36,9 @@ struct IkStream
 	bool twist;
 	mocpack_Limbs limbs;
 	std::vector<double> state;
-	RowCoder places, twists;
-	std::vector<uint8_t> packet;
+	std::vector<uint16_t>
+		place_classes;		 // of the columns of a row: 0 directions, 1 twists, 2 translations, 3 ends
+	size_t other_twists = 0; // that place nothing
 
 	IkStream(size_t joint_count_, size_t translated_count, Indices joints_, Indices parents_, Turns frames_,
 			 Points attachments_, Indices slides_, Points axes_, Numbers lengths_, Numbers direction_steps_,
@@ -123,7 +75,7 @@ struct IkStream
 				 int(extrapolate)};
 		check();
 		state.assign(mocpack_ik_state_size(&limbs), 0.0);
-		open_coders();
+		count_columns();
 	}
 
 	// The kernels do not check these indices, so they are checked here.
@@ -158,10 +110,9 @@ struct IkStream
 				"invalid IK stream: arrays of bodies have different lengths or invalid indices");
 	}
 
-	// Classes: 0 directions, 1 twists, 2 translations, 3 ends of chains.
-	void open_coders()
+	void count_columns()
 	{
-		std::vector<uint16_t> placing, twisting;
+		std::vector<uint16_t>& placing = place_classes;
 		const int32_t* at = order.data();
 		for (size_t g = 0; g < segment_sizes.size(); at += segment_sizes.data()[g++])
 		{
@@ -177,11 +128,9 @@ struct IkStream
 				if (twist_places.data()[at[j]])
 					placing.push_back(1);
 				else if (twist)
-					twisting.push_back(0);
+					++other_twists;
 			}
 		}
-		places.open(placing);
-		twists.open(twisting);
 	}
 
 	void reset(Turns world, Points translations)
@@ -189,13 +138,11 @@ struct IkStream
 		if (world.shape(0) != limbs.body_count || translations.shape(0) != limbs.translated_count)
 			throw nb::value_error("world (B, 4) and translations (M, 3) do not match the stream");
 		mocpack_ik_reset(&limbs, state.data(), world.data(), translations.data());
-		places.reset();
-		twists.reset();
 	}
 
 	std::tuple<NewArray<int32_t, 2>, NewArray<int32_t, 2>> encode(Rotations rotations, Translations moves)
 	{
-		size_t frames_ = rotations.shape(0), width = places.classes.size(), extra = twists.classes.size();
+		size_t frames_ = rotations.shape(0), width = place_classes.size(), extra = other_twists;
 		if (rotations.shape(1) != joint_count || moves.shape(1) != limbs.translated_count ||
 			moves.shape(0) != frames_)
 			throw nb::value_error("rotations (T, J, 4) and translations (T, M, 3) do not match the stream");
@@ -219,7 +166,7 @@ struct IkStream
 	// Returns world rotations (T, B, 4) and translations (T, M, 3); `twisting` is optional.
 	std::tuple<NewArray<double, 3>, NewArray<double, 3>> decode(Rows placing, std::optional<Rows> twisting)
 	{
-		size_t frames_ = placing.shape(0), width = places.classes.size(), extra = twists.classes.size();
+		size_t frames_ = placing.shape(0), width = place_classes.size(), extra = other_twists;
 		size_t bodies = limbs.body_count, moving = limbs.translated_count;
 		if (placing.shape(1) != width ||
 			(twisting && (twisting->shape(0) != frames_ || twisting->shape(1) != extra)))
@@ -239,63 +186,6 @@ struct IkStream
 		return {world, moves};
 	}
 
-	// Encodes one frame: `start`, the size of the placement data as a varint, that data, then the other
-	// twists.
-	nb::bytes encode_frame(uint8_t start, Turns rotations, Points translations)
-	{
-		if (rotations.shape(0) != joint_count || translations.shape(0) != limbs.translated_count)
-			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not match the stream");
-		mocpack_Status status = mocpack_ik_encode(&limbs, state.data(), rotations.data(), translations.data(),
-												  places.last(), twist ? twists.last() : nullptr);
-		if (status != MOCPACK_OK)
-			throw nb::value_error("the step is too small for the speed of this motion");
-		size_t size = places.encode(), extra = twist ? twists.encode() : 0;
-		places.advance();
-		twists.advance();
-		packet.assign(1, start);
-		for (size_t rest = size;
-			 packet.push_back(uint8_t(rest > 127 ? (rest & 127) | 128 : rest)), rest > 127;)
-			rest >>= 7;
-		packet.insert(packet.end(), places.buffer.data(), places.buffer.data() + size);
-		packet.insert(packet.end(), twists.buffer.data(), twists.buffer.data() + extra);
-		return nb::bytes(packet.data(), packet.size());
-	}
-
-	// Decodes bytes of encode_frame. The twists may be truncated, or skipped with `with_twist` false. Returns
-	// whether they were decoded.
-	bool decode_frame(nb::bytes data, bool with_twist)
-	{
-		const uint8_t* at = static_cast<const uint8_t*>(data.data());
-		const uint8_t* end = at + data.size();
-		size_t size = 0;
-		int shift = 0;
-		for (at = at < end ? at + 1 : at; at < end && shift < 28; shift += 7)
-		{
-			size |= size_t(*at & 127) << shift;
-			if (*at++ < 128)
-				break;
-		}
-		if (shift == 28 || size_t(end - at) < size)
-			check_status(MOCPACK_TRUNCATED, "a frame");
-		check_status(places.decode(at, size), "a frame");
-		at += size;
-		with_twist = with_twist && twist && at < end;
-		if (with_twist)
-			check_status(twists.decode(at, size_t(end - at)), "the twist of a frame");
-		mocpack_ik_decode(&limbs, state.data(), places.last(), with_twist ? twists.last() : nullptr);
-		places.advance();
-		twists.advance();
-		return with_twist;
-	}
-
-	// Writes the last decoded frame to rotations (J, 4) and translations (M, 3).
-	void pose(MutableArray<double, nb::shape<-1, 4>> rotations, MutableArray<double, nb::shape<-1, 3>> moves)
-	{
-		if (rotations.shape(0) != joint_count || moves.shape(0) != limbs.translated_count)
-			throw nb::value_error("rotations (J, 4) and translations (M, 3) do not match the stream");
-		mocpack_ik_pose(&limbs, state.data(), rotations.data(), moves.data());
-	}
-
 	// Returns the last decoded world rotations (B, 4) and translations (M, 3), equal in encoder and decoder.
 	std::tuple<NewArray<double, 2>, NewArray<double, 2>> decoded() const
 	{
@@ -309,14 +199,14 @@ struct IkStream
 
 	NewArray<uint16_t, 1> classes() const
 	{
-		auto kinds = new_array<uint16_t, 1>({places.classes.size()});
-		memcpy(kinds.data(), places.classes.data(), places.classes.size() * sizeof(uint16_t));
+		auto kinds = new_array<uint16_t, 1>({place_classes.size()});
+		memcpy(kinds.data(), place_classes.data(), place_classes.size() * sizeof(uint16_t));
 		return kinds;
 	}
 
 	size_t twist_count() const
 	{
-		return twists.classes.size();
+		return other_twists;
 	}
 };
 
@@ -335,9 +225,6 @@ void register_ik_predict(nb::module_& m)
 		.def("reset", &IkStream::reset, "world"_a, "translations"_a)
 		.def("encode", &IkStream::encode, "rotations"_a, "translations"_a)
 		.def("decode", &IkStream::decode, "places"_a, "twists"_a.none())
-		.def("encode_frame", &IkStream::encode_frame, "start"_a, "rotations"_a, "translations"_a)
-		.def("decode_frame", &IkStream::decode_frame, "data"_a, "with_twist"_a)
-		.def("pose", &IkStream::pose, "rotations"_a, "translations"_a)
 		.def("decoded", &IkStream::decoded)
 		.def("classes", &IkStream::classes)
 		.def("twist_count", &IkStream::twist_count);

@@ -132,8 +132,6 @@ void register_keysine(nb::module_& m)
 	m.attr("KEYSINE_MOST_UNIT") = MOCPACK_KEYSINE_MAX_UNIT;
 	m.attr("KEYSINE_STEPS") = int(MOCPACK_KEYSINE_STEPS);
 	m.attr("KEYSINE_UNIT_STEP") = int(MOCPACK_KEYSINE_UNIT_STEP);
-	m.attr("KEYSINE_LONGEST_BLOCK") = int(MOCPACK_KEYSINE_MAX_BLOCK_FRAMES);
-	m.attr("KEYSINE_MOST_SPLITS") = int(MOCPACK_KEYSINE_MAX_SPLITS);
 	m.attr("KEYSINE_MOST_LAYERS") = int(MOCPACK_KEYSINE_MAX_LAYERS);
 	m.attr("KEYSINE_MOST_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MAX_GRID_CHANNELS);
 	m.def("keysine_encode_head", &keysine_encode_head, "skeleton"_a, "mode"_a, "fine_bits"_a, "tempo"_a,

@@ -2,6 +2,7 @@
 // errors; the core does the rest.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "keysine/train/train.h"
@@ -45,6 +46,7 @@ class Payload
 {
 	const Skeleton& skeleton;
 	PythonSource source;
+	const uint64_t limit;
 	mocpack_Motion* motion;
 	std::shared_ptr<const Keys> kept = std::make_shared<Keys>(); // changed only with the GIL
 
@@ -52,7 +54,7 @@ class Payload
 	Payload(const Skeleton& skeleton_, size_t frames, nb::handle given, uint64_t offset,
 			std::optional<uint64_t> size, uint64_t missing, bool partial,
 			std::optional<uint64_t> memory_limit)
-		: skeleton(skeleton_), source(given)
+		: skeleton(skeleton_), source(given), limit(memory_limit.value_or(UINT64_MAX))
 	{
 		const uint64_t there = source.bytes.source.size;
 		if (offset > there || (size && *size > there - offset) || frames < 1)
@@ -60,9 +62,25 @@ class Payload
 		mocpack_Error error = {};
 		motion = mocpack::open_keysine_payload(
 			skeleton.view, frames, source.bytes, {offset, size.value_or(there - offset), missing, 0},
-			partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0, memory_limit.value_or(UINT64_MAX), &error);
+			partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0, limit, &error);
 		if (!motion)
 			source.raise(error);
+	}
+
+	// Another file with the skeleton and codec of `like`; has no motion if it differs.
+	Payload(const Skeleton& skeleton_, nb::bytes file, const mocpack_Motion& like, uint64_t memory_limit)
+		: skeleton(skeleton_), source(file), limit(memory_limit),
+		  motion(mocpack::open_keysine_alike(skeleton.view, source.bytes, like, limit))
+	{
+	}
+
+	// Opens another file of which windows can be written like those of `like`; null if it needs more care.
+	static std::unique_ptr<Payload> open_alike(const Skeleton& skeleton, nb::bytes file, nb::handle like,
+											   std::optional<uint64_t> memory_limit)
+	{
+		auto found = std::make_unique<Payload>(skeleton, file, parsed_file(like),
+											   memory_limit.value_or(UINT64_MAX));
+		return found->motion ? std::move(found) : nullptr;
 	}
 
 	~Payload()
@@ -86,6 +104,18 @@ class Payload
 		for (size_t i = 0; i < pairs.size(); ++i)
 			pairs[i] = {found[i].offset - motion->payload.offset, found[i].size};
 		return pairs;
+	}
+
+	// Bytes that decoding frames start … stop - 1 takes besides the arrays that it returns; without frames,
+	// those that opening took.
+	uint64_t memory_needed(size_t start, size_t stop, size_t threads) const
+	{
+		const uint64_t head = limit - motion->memory.left();
+		if (start == stop)
+			return head;
+		check_frames(start, stop);
+		Work work(nb::none(), threads);
+		return head + KeysineFrames(*motion, start, stop, work.view, {mocpack::NO_GROUP, nullptr}).memory_size();
 	}
 
 	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named.
@@ -258,19 +288,22 @@ void register_keysine_decode(nb::module_& m)
 			 "skeleton"_a, "frame_count"_a, "source"_a, "offset"_a = 0, "size"_a.none() = nb::none(),
 			 "missing"_a = 0, "partial"_a = false, "memory_limit"_a.none() = nb::none(),
 			 nb::keep_alive<1, 2>())
+		.def_static("open_alike", &Payload::open_alike, "skeleton"_a, "file"_a, "like"_a,
+					"memory_limit"_a.none() = nb::none(), nb::keep_alive<0, 1>(),
+					nb::sig("def open_alike(skeleton: Skeleton, file: bytes, like: File, memory_limit: int | "
+							"None = None) -> KeysinePayload | None"))
 		.def_prop_ro("head_size", [](const Payload& p) { return p.file().layout.head_size; })
 		.def_prop_ro("group_count", [](const Payload& p) { return p.file().layout.group_count; })
 		.def_prop_ro("groups_per_segment",
 					 [](const Payload& p) { return p.file().layout.groups_per_segment; })
-		.def_prop_ro("segment_count", [](const Payload& p) { return p.file().layout.segment_count; })
 		.def_prop_ro("layer_count", [](const Payload& p) { return p.file().layout.layer_count; })
-		.def_prop_ro("longest_group", [](const Payload& p) { return p.file().longest_group; })
 		.def_prop_ro("part_count", [](const Payload& p) { return p.file().layout.part_count; })
 		.def_prop_ro("layers", &layers_of, nb::sig("def layers(self) -> list[tuple[int, float, float]]"))
 		.def("head_fields", &head_fields, nb::sig("def head_fields(self) -> dict[str, Any]"))
 		.def("ranges", &Payload::ranges, "start"_a, "stop"_a)
 		.def("decode", &Payload::decode, "start"_a, "stop"_a, "joints"_a.none() = nb::none(), "threads"_a = 1,
 			 "settled"_a = true)
+		.def("memory_needed", &Payload::memory_needed, "start"_a, "stop"_a, "threads"_a = 1)
 		.def("poses", &Payload::poses)
 		.def("write", &Payload::write, "plan"_a, "start"_a, "stop"_a, "out"_a)
 		.def("symbols", &Payload::symbols, "group"_a);

@@ -28,3 +28,6 @@ class PythonSource
 	// Raises the exception of the Python object's read method, if any, else the core's error.
 	[[noreturn]] void raise(const mocpack_Error& error);
 };
+
+// Returns what a `File` of reader.cpp has parsed.
+const mocpack_Motion& parsed_file(nb::handle file);

@@ -292,10 +292,6 @@ class File
 	PythonSource source;
 	OwnedMotion owned;
 
-	const mocpack_Motion& motion() const
-	{
-		return *owned.motion;
-	}
 	const mocpack_Info& info() const
 	{
 		return owned.motion->info;
@@ -313,15 +309,31 @@ class File
 	}
 
   public:
-	File(nb::handle given, bool partial, std::optional<uint64_t> memory_limit) : source(given)
+	File(nb::handle given, bool partial, std::optional<uint64_t> memory_limit, const File* like)
+		: source(given)
 	{
 		mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
 		options.memory_limit = memory_limit ? std::max<uint64_t>(*memory_limit, 1) : UINT64_MAX;
 		options.flags = partial ? uint32_t(MOCPACK_OPEN_ALLOW_TRUNCATED) : 0;
 		mocpack_Error error = {};
-		check(mocpack::open_clip(source.bytes, &options, true, &owned.motion, &error), error);
+		check(mocpack::open_clip(source.bytes, &options, true, &owned.motion, &error,
+								 like ? like->owned.motion : nullptr),
+			  error);
 	}
 
+	const mocpack_Motion& motion() const
+	{
+		return *owned.motion;
+	}
+	// Whether skeleton and metadata equal those of `like`. They were then not parsed.
+	bool shares_skeleton() const
+	{
+		return motion().shares_skeleton;
+	}
+	bool shares_metadata() const
+	{
+		return motion().shares_metadata;
+	}
 	bool is_vertices() const
 	{
 		return motion().is_vertices;
@@ -590,13 +602,20 @@ nb::object scene_clips(nb::handle given)
 
 } // namespace
 
+const mocpack_Motion& parsed_file(nb::handle file)
+{
+	return nb::cast<const File&>(file).motion();
+}
+
 void register_reader(nb::module_& m)
 {
 	nb::class_<File>(m, "File")
-		.def(nb::init<nb::handle, bool, std::optional<uint64_t>>(), "source"_a, "partial"_a = false,
-			 "memory_limit"_a.none() = nb::none(),
+		.def(nb::init<nb::handle, bool, std::optional<uint64_t>, const File*>(), "source"_a,
+			 "partial"_a = false, "memory_limit"_a.none() = nb::none(), "like"_a.none() = nb::none(),
 			 nb::sig("def __init__(self, source: object, partial: bool = False, memory_limit: int | None = "
-					 "None) -> None"))
+					 "None, like: File | None = None) -> None"))
+		.def_prop_ro("shares_skeleton", &File::shares_skeleton)
+		.def_prop_ro("shares_metadata", &File::shares_metadata)
 		.def_prop_ro("is_vertices", &File::is_vertices)
 		.def_prop_ro("frame_count", &File::frame_count)
 		.def_prop_ro("frame_time", &File::frame_time)

@@ -10,6 +10,7 @@
 #include "mocpack/mocpack.h"
 #include "reader/error_message.h"
 #include "reader/inflate.h"
+#include "reader/reader.h"
 
 #define EXPORT(name) extern "C" __attribute__((export_name(#name)))
 
@@ -34,10 +35,16 @@ mocpack_Reader* reader;
 mocpack_Error fault;
 uint64_t heap_end; // end of the allocated memory
 mocpack_Poses poses;
-size_t max_frames;					 // per call
-double *track_room, *track_times_at; // samples of the last track
-mocpack_Text* track_texts;
-size_t track_room_size, track_texts_size, track_word_count;
+size_t max_frames; // per call
+size_t track_room_size, track_texts_size;
+
+// Samples of the last track: values (count, width), times (count) and the texts of labels.
+struct
+{
+	double *values, *times;
+	mocpack_Text* texts;
+	size_t text_count;
+} samples;
 
 uint64_t heap_start()
 {
@@ -203,11 +210,14 @@ const Field TRACK_FIELDS[] = {
 	TRACK(frame_time), TRACK(start_time), TRACK(bound), TRACK(chunk_size),
 };
 
-// header.ts relies on these offsets
+// header.ts and decoder.ts rely on these offsets
 static_assert(sizeof(mocpack_Hinge) == 56 && offsetof(mocpack_Hinge, joint) == 8 &&
 				  offsetof(mocpack_Hinge, slides) == 12 && offsetof(mocpack_Hinge, axis) == 16 &&
 				  offsetof(mocpack_Hinge, upper_limit) == 48,
 			  "layout of mocpack_Hinge");
+static_assert(offsetof(mocpack_Error, offset) == 8 && offsetof(mocpack_Error, message) == 24 &&
+				  offsetof(mocpack_Poses, translations) == 4 && offsetof(mocpack_Poses, scales) == 32,
+			  "layout of mocpack_Error and mocpack_Poses");
 static_assert(sizeof(mocpack_JointBounds) == 32, "layout of mocpack_JointBounds");
 
 const size_t MAX_NUMBERS = sizeof INFO_FIELDS / sizeof *INFO_FIELDS + 1;
@@ -251,21 +261,10 @@ EXPORT(image_size) const void* image_size()
 	return &__heap_base;
 }
 
-/* Returns the last error message, zero-terminated. */
-EXPORT(message) const char* message()
+/* Returns the last error: its message, or the byte range that is needed after MOCPACK_NEEDS_BYTES. */
+EXPORT(last_error) const mocpack_Error* last_error()
 {
-	return fault.message;
-}
-
-/* Return the byte range that is needed after MOCPACK_NEEDS_BYTES. */
-EXPORT(needed_offset) double needed_offset()
-{
-	return double(fault.offset);
-}
-
-EXPORT(needed_size) double needed_size()
-{
-	return double(fault.size);
+	return &fault;
 }
 
 /* Inflates a raw deflate stream to at most `most` bytes and returns their number or a negative status. Writes
@@ -310,56 +309,40 @@ EXPORT(describe_track) const double* describe_track(uint32_t index)
 					  sizeof TRACK_FIELDS / sizeof *TRACK_FIELDS);
 }
 
-/* Reads a track. Afterwards track_values (count, width), track_times (count) and, for labels, track_words
- * (addresses and sizes of texts) are valid until the next call. */
+/* Reads a track. Its samples are valid until the next call. */
 EXPORT(read_track) int32_t read_track(uint32_t index)
 {
 	const size_t WIDTHS[] = {1, 1, 1, 3, 4};
 	const mocpack_Track& track = mocpack_info(motion)->tracks[index];
 	const uint64_t count = track.count, width = WIDTHS[track.kind];
 	const uint64_t size = 8 * count * (width + 1), most = UINT32_MAX / 2;
-	release(nullptr, track_texts, track_texts_size);
-	release(nullptr, track_room, track_room_size);
-	track_room = nullptr, track_texts = nullptr;
-	track_room_size = track_texts_size = 0, track_word_count = 0;
+	release(nullptr, samples.texts, track_texts_size);
+	release(nullptr, samples.values, track_room_size);
+	samples = {};
+	track_room_size = track_texts_size = 0;
 	fault.message[0] = 0;
 	void* room = count < most && size < most ? take(nullptr, size_t(size)) : nullptr;
 	if (!room)
 		return MOCPACK_NO_MEMORY;
-	track_room = static_cast<double*>(room), track_room_size = size_t(size);
-	track_times_at = track_room + size_t(count * width);
-	mocpack_Status status = mocpack_track_values(motion, index, track_room, track_times_at, &fault);
+	samples.values = static_cast<double*>(room), track_room_size = size_t(size);
+	samples.times = samples.values + size_t(count * width);
+	mocpack_Status status = mocpack_track_values(motion, index, samples.values, samples.times, &fault);
 	size_t text_size = 0;
 	if (status != MOCPACK_OK || track.kind != MOCPACK_TRACK_LABEL ||
-		(status = mocpack_track_labels(motion, index, &track_word_count, &text_size, nullptr, nullptr,
+		(status = mocpack_track_labels(motion, index, &samples.text_count, &text_size, nullptr, nullptr,
 									   &fault)) != MOCPACK_OK)
 		return status;
-	track_texts_size = track_word_count * sizeof(mocpack_Text) + text_size;
-	track_texts = static_cast<mocpack_Text*>(take(nullptr, track_texts_size));
-	if (!track_texts)
+	track_texts_size = samples.text_count * sizeof(mocpack_Text) + text_size;
+	samples.texts = static_cast<mocpack_Text*>(take(nullptr, track_texts_size));
+	if (!samples.texts)
 		return MOCPACK_NO_MEMORY;
-	return mocpack_track_labels(motion, index, &track_word_count, &text_size, track_texts,
-								reinterpret_cast<char*>(track_texts + track_word_count), &fault);
+	return mocpack_track_labels(motion, index, &samples.text_count, &text_size, samples.texts,
+								reinterpret_cast<char*>(samples.texts + samples.text_count), &fault);
 }
 
-EXPORT(track_values) const void* track_values()
+EXPORT(track_samples) const void* track_samples()
 {
-	return track_room;
-}
-
-EXPORT(track_times) const void* track_times()
-{
-	return track_times_at;
-}
-
-EXPORT(track_words) const void* track_words()
-{
-	return track_texts;
-}
-
-EXPORT(track_word_count) uint32_t word_count()
-{
-	return uint32_t(track_word_count);
+	return &samples;
 }
 
 /* Writes which joints were captured in frames first … stop - 1, (frames, J). */
@@ -388,9 +371,13 @@ EXPORT(byte_ranges) uint32_t byte_ranges(uint32_t first, uint32_t stop, uint32_t
 	return uint32_t(count);
 }
 
-/* Decodes frames first … stop - 1, at most the number that `describe` returns. */
-EXPORT(read_frames) int32_t read_frames(uint32_t first, uint32_t stop)
+/* Decodes frames first … stop - 1, at most the number that `describe` returns, with this many layers. */
+EXPORT(read_frames) int32_t read_frames(uint32_t first, uint32_t stop, uint32_t layers)
 {
+	if (reader->layers != layers)
+		for (size_t i = 0; i < reader->slot_count; ++i)
+			reader->slots[i].group = mocpack::NO_GROUP;
+	reader->layers = layers;
 	return mocpack_frames(reader, first, stop, &poses, &fault);
 }
 
@@ -400,18 +387,8 @@ EXPORT(read_keys) int32_t read_keys(uint32_t first, uint32_t stop)
 	return mocpack_preview(reader, first, stop, &poses, &fault);
 }
 
-/* Return the poses of the last call: (T, J, 4), (T, J, 3), and scales (T, J, 3), null if there are none. */
-EXPORT(rotations) const void* rotations()
+/* Returns the poses of the last call: (T, J, 4), (T, J, 3), and scales (T, J, 3), null if there are none. */
+EXPORT(last_poses) const mocpack_Poses* last_poses()
 {
-	return poses.rotations;
-}
-
-EXPORT(translations) const void* translations()
-{
-	return poses.translations;
-}
-
-EXPORT(scales) const void* scales()
-{
-	return poses.scales;
+	return &poses;
 }

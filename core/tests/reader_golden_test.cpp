@@ -194,9 +194,14 @@ int main(int argc, char** argv)
 	for (const auto& path : golden_files(all))
 	{
 		Bytes file = read_whole(path);
+		uint64_t frames = 0;
+		if (path.parent_path().filename() == "v1-mesh")
+		{
+			check(read_some(file, &frames) == MOCPACK_UNSUPPORTED, "a vertex animation is refused");
+			continue;
+		}
 		if (tracks_of(file).empty())
 			file = with_tracks(file, tracks);
-		uint64_t frames = 0;
 		check(read_some(file, &frames) == MOCPACK_OK && frames > 0, "a golden file is read");
 		++files;
 		size_t calls = 0;

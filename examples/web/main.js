@@ -124,8 +124,13 @@ function drawTrack() {
   });
   part("track").replaceChildren(...buffered, part("played"));
   part("played").style.left = share(action.time);
+  const { layers } = shown.motion;
+  const quality =
+    layers?.length > 1
+      ? ` · layer ${clip.stream.layers} of ${layers.length}`
+      : "";
   part("clock").textContent =
-    `${action.time.toFixed(1)} of ${clip.duration.toFixed(1)} s`;
+    `${action.time.toFixed(1)} of ${clip.duration.toFixed(1)} s${quality}`;
 }
 
 function resize() {
@@ -164,6 +169,7 @@ globalThis.example = {
   state: () => ({
     seconds: shown.action.time,
     stalled: shown.clip.stream.stalled,
+    layers: shown.clip.stream.layers,
     buffered: shown.clip.stream.buffered,
     ...shown.clip.userData,
   }),

@@ -1,11 +1,15 @@
-"""Serve the example page: python examples/web/serve.py [FILE.mocp], after `make js`.
+"""Serve the example page, after `make js`.
+
+    python examples/web/serve.py [FILE.mocp] [--rate BYTES_PER_SECOND]
 
 Byte ranges are answered, which Python's own server does not do: the motion plays as it arrives.
+With a low rate, a file with quality layers appears coarse and is refined.
 """
 
+import argparse
 import http.server
 import re
-import sys
+import time
 from pathlib import Path
 
 import mocpack
@@ -43,28 +47,61 @@ class Handler(http.server.SimpleHTTPRequestHandler):
         self.send_header("Content-Type", "application/octet-stream")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body)
+        at = start
+        while at < start + len(body):
+            end = min(start + len(body), self.server.wait_for(at))
+            if end <= at:  # the connection breaks
+                self.close_connection = True
+                return
+            self.wfile.write(data[at:end])
+            at = end
 
     def log_message(self, *args):
         pass
 
 
-def open_server(motion: bytes, port: int = 0) -> http.server.ThreadingHTTPServer:
-    """Return a server that only this machine can reach; `serve_forever` runs it."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    server.daemon_threads = True
-    server.motion = motion
-    server.url = f"http://127.0.0.1:{server.server_port}{PAGE}"
-    return server
+class Server(http.server.ThreadingHTTPServer):
+    """A server that only this machine can reach; `serve_forever` runs it."""
+
+    daemon_threads = True
+
+    def __init__(self, motion: bytes, port: int = 0):
+        super().__init__(("127.0.0.1", port), Handler)
+        self.motion = motion
+        self.url = f"http://127.0.0.1:{self.server_port}{PAGE}"
+
+    def wait_for(self, at: int) -> int:
+        """Wait until byte `at` of the motion may be sent; return the end of the bytes that may."""
+        return len(self.motion)
+
+
+class SlowServer(Server):
+    """Sends the motion at a rate in bytes per second, counted from the first request."""
+
+    def __init__(self, motion: bytes, port: int, rate: float):
+        super().__init__(motion, port)
+        self.rate = rate
+        self.start = 0.0
+
+    def wait_for(self, at: int) -> int:
+        self.start = self.start or time.monotonic()
+        time.sleep(max(0.0, self.start + at / self.rate - time.monotonic()))
+        return at + max(1, int(self.rate / 20))
 
 
 def main() -> None:
-    given = sys.argv[1:]
-    jump = mocpack.read(samples.JUMP)
-    motion = Path(given[0]).read_bytes() if given else mocpack.encode(jump, max_error="2mm")
-    with open_server(motion, 8000) as server:
+    parser = argparse.ArgumentParser(description="Serve the example page.")
+    parser.add_argument("file", nargs="?", type=Path, help="a .mocp file; a jump by default")
+    parser.add_argument("--rate", type=float, help="bytes of the motion per second")
+    given = parser.parse_args()
+    motion = given.file.read_bytes() if given.file else encode_jump()
+    with SlowServer(motion, 8000, given.rate) if given.rate else Server(motion, 8000) as server:
         print(f"{server.url}  (Ctrl-C ends it)")
         server.serve_forever()
+
+
+def encode_jump() -> bytes:
+    return mocpack.encode(mocpack.read(samples.JUMP), "keysine:layers=8", max_error="2mm")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import { inflate } from "./decoder.js";
 import { crc32 } from "./crc32.js";
 import { MocpackError } from "./error.js";
 import { decoderModule, openBytes, openSource, type Source } from "./open.js";
-import { checkRange, concatenate, type ByteSource } from "./source.js";
+import { checkRange, concatenate, concatenateAll, type ByteSource } from "./source.js";
 import type { Motion, OpenOptions } from "./types.js";
 
 const FOOTER = 24; // bytes
@@ -117,16 +117,34 @@ class ClipSource implements ByteSource {
 
   async read(start: number, size: number): Promise<Uint8Array> {
     checkRange(this, start, size);
+    const parts = this.parts(start, size).map((part) =>
+      part instanceof Uint8Array ? part : this.stored(...part),
+    );
+    return concatenate(await Promise.all(parts));
+  }
+
+  peek(start: number, size: number): Uint8Array | null {
+    const { front, offset } = this.place;
+    const parts = this.parts(start, size).map((part) => {
+      if (part instanceof Uint8Array) return part;
+      const [from, count] = part;
+      if (from + count <= front.length) return front.subarray(from, from + count);
+      return this.bytes.peek(offset + from, count);
+    });
+    return concatenateAll(parts);
+  }
+
+  /** Splits a range into shared bytes and start and size of stored ones. */
+  private parts(start: number, size: number): (Uint8Array | [number, number])[] {
     const { at, base } = this.place;
     const after = at + base.length;
     const stop = start + size;
-    if (start >= after) return this.stored(start - base.length, size);
-    const parts = [
-      start < at ? await this.stored(start, Math.min(stop, at) - start) : new Uint8Array(0),
-      base.subarray(Math.max(start, at) - at, Math.max(0, stop - at)),
-      stop > after ? await this.stored(at, stop - after) : new Uint8Array(0),
-    ];
-    return concatenate(parts);
+    if (start >= after) return [[start - base.length, size]];
+    const parts: (Uint8Array | [number, number])[] = [];
+    if (start < at) parts.push([start, Math.min(stop, at) - start]);
+    parts.push(base.subarray(Math.max(start, at) - at, Math.max(0, stop - at)));
+    if (stop > after) parts.push([at, stop - after]);
+    return parts;
   }
 
   /** Does nothing: the archive stays open. */

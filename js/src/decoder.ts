@@ -2,6 +2,7 @@
 
 import { MocpackError, type ErrorKind } from "./error.js";
 import {
+  addressesAt,
   doublesAt,
   readHeader,
   textAt,
@@ -17,19 +18,14 @@ interface Exports extends HeaderExports {
   _initialize(): void;
   image_size(): number;
   allocate(size: number): number;
-  message(): number;
-  needed_offset(): number;
-  needed_size(): number;
+  last_error(): number;
   open_bytes(bytes: number, size: number, memoryLimit: number): number;
   open_source(size: number, memoryLimit: number): number;
   byte_ranges(first: number, stop: number, layers: number, out: number): number;
-  read_frames(first: number, stop: number): number;
+  read_frames(first: number, stop: number, layers: number): number;
   read_keys(first: number, stop: number): number;
   read_track(index: number): number;
-  track_values(): number;
-  track_times(): number;
-  track_words(): number;
-  track_word_count(): number;
+  track_samples(): number;
   inflate_bytes(bytes: number, size: number, most: number, out: number): number;
 }
 
@@ -51,8 +47,9 @@ export interface Decoded {
 
 interface Running {
   core: Exports;
-  /** Fetched bytes that the reader can read, if the file is not in its memory. */
+  /** Fetched bytes that the reader can read, beside those that `source` has, if the file is not in its memory. */
   parts: Part[];
+  source: ByteSource | undefined;
 }
 
 const [NEEDS_BYTES, NO_MEMORY] = [-8, -3];
@@ -64,9 +61,7 @@ const KINDS: Record<number, ErrorKind> = {
   [-6]: "unsupported",
 };
 const TOO_LARGE = "the file needs more memory than memoryLimit or than WebAssembly can allocate";
-const START = 16_384; // bytes fetched first to open a file
 const MAX_RANGES = 64;
-const ALL_LAYERS = 0;
 export const KEYS_ONLY = 0xffffffff;
 
 /** Decodes one file in its own instance, whose memory is freed with the file. */
@@ -106,18 +101,20 @@ export class Decoder {
   }
 
   /** Fetches the bytes that frames first … stop - 1 need with this many layers. */
-  async fetch(first: number, stop: number, layers = ALL_LAYERS): Promise<Part[]> {
-    const ranges = this.guarded(({ core }) => {
-      const numbers = new Float64Array(core.memory.buffer, core.rotations(), 2 * MAX_RANGES);
-      const count = core.byte_ranges(first, stop, layers, numbers.byteOffset);
-      return Array.from({ length: count }, (_, i) => numbers.slice(2 * i, 2 * i + 2));
-    });
+  async fetch(first: number, stop: number, layers: number): Promise<Part[]> {
+    const ranges = this.ranges(first, stop, layers);
     return Promise.all(ranges.map(([at, size]) => part(this.source, at, size)));
   }
 
-  /** Decodes frames first … stop - 1, at most header.maxFrames; null if bytes are missing. */
-  frames(first: number, stop: number, parts: Part[]): Decoded | null {
-    return this.poses((core) => core.read_frames(first, stop), stop - first, parts);
+  /** Returns whether those bytes have already arrived. */
+  hasArrived(first: number, stop: number, layers: number): boolean {
+    const ranges = this.ranges(first, stop, layers);
+    return ranges.every(([at, size]) => this.source.peek(at, size));
+  }
+
+  /** Decodes frames first … stop - 1, at most header.maxFrames, with this many layers; null if bytes are missing. */
+  frames(first: number, stop: number, layers: number, parts: Part[]): Decoded | null {
+    return this.poses((core) => core.read_frames(first, stop, layers), stop - first, parts);
   }
 
   /** Decodes key poses first … stop - 1, at most header.maxFrames; null if bytes are missing. */
@@ -139,6 +136,16 @@ export class Decoder {
     this.running = undefined;
   }
 
+  /** Returns offset and size of each byte range of frames first … stop - 1 with this many layers. */
+  private ranges(first: number, stop: number, layers: number): Float64Array[] {
+    return this.guarded(({ core }) => {
+      const [room] = addressesAt(core, core.last_poses(), 1); // the pose buffer is large enough
+      const numbers = new Float64Array(core.memory.buffer, room, 2 * MAX_RANGES);
+      const count = core.byte_ranges(first, stop, layers, numbers.byteOffset);
+      return Array.from({ length: count }, (_, i) => numbers.slice(2 * i, 2 * i + 2));
+    });
+  }
+
   /** Returns a track, or the byte range that is still needed. */
   private readTrack(
     running: Running,
@@ -152,14 +159,13 @@ export class Decoder {
     running.parts = parts;
     const status = core.read_track(index);
     running.parts = [];
-    if (status === NEEDS_BYTES) return { start: core.needed_offset(), size: core.needed_size() };
+    if (status === NEEDS_BYTES) return neededRange(core);
     if (status < 0) throw failure(core, status);
-    const words = Array.from({ length: core.track_word_count() }, (_, word) =>
-      textAt(core, core.track_words() + 8 * word),
-    );
-    const values = doublesAt(core, core.track_values(), size);
-    const labels = head.kind === "label" ? Array.from(values, (word) => words[word]) : [];
-    return { ...head, times: doublesAt(core, core.track_times(), head.count), values, labels };
+    const [valuesAt, timesAt, textsAt, textCount] = addressesAt(core, core.track_samples(), 4);
+    const texts = Array.from({ length: textCount }, (_, i) => textAt(core, textsAt + 8 * i));
+    const values = doublesAt(core, valuesAt, size);
+    const labels = head.kind === "label" ? Array.from(values, (text) => texts[text]) : [];
+    return { ...head, times: doublesAt(core, timesAt, head.count), values, labels };
   }
 
   private poses(read: (core: Exports) => number, count: number, parts: Part[]): Decoded | null {
@@ -172,12 +178,13 @@ export class Decoder {
       if (status < 0) throw failure(core, status);
       const joints = this.header.skeleton.parents.length;
       const { buffer } = core.memory;
+      const [rotations, translations] = addressesAt(core, core.last_poses(), 2);
       const decoded: Decoded = {
-        rotations: new Float64Array(buffer, core.rotations(), 4 * count * joints),
-        translations: new Float64Array(buffer, core.translations(), 3 * count * joints),
+        rotations: new Float64Array(buffer, rotations, 4 * count * joints),
+        translations: new Float64Array(buffer, translations, 3 * count * joints),
       };
-      if (core.scales())
-        decoded.scales = new Float64Array(buffer, core.scales(), 3 * count * joints);
+      const [scales] = addressesAt(core, core.last_poses() + 32, 1);
+      if (scales) decoded.scales = new Float64Array(buffer, scales, 3 * count * joints);
       return decoded;
     });
   }
@@ -224,7 +231,7 @@ async function start(
   source: ByteSource,
   memoryLimit: number,
 ): Promise<Running> {
-  const running = await instantiate(module);
+  const running = await instantiate(module, source);
   // 0 would select the reader's default limit
   const limit = Math.min(Math.max(1, Math.floor(memoryLimit)), 2 ** 32);
   const status = source.whole
@@ -247,11 +254,11 @@ async function openBytes(core: Exports, source: ByteSource, limit: number): Prom
 /** Tries to open the file, fetching the bytes it asks for until it succeeds. */
 async function openSource(running: Running, source: ByteSource, limit: number): Promise<number> {
   const { core, parts } = running;
-  parts.push(await part(source, 0, Math.min(START, source.size)));
   for (;;) {
     const status = catchTraps(() => core.open_source(source.size, limit));
     if (status !== NEEDS_BYTES) return status;
-    parts.push(await part(source, core.needed_offset(), core.needed_size()));
+    const { start, size } = neededRange(core);
+    parts.push(await part(source, start, size));
   }
 }
 
@@ -271,8 +278,14 @@ function decoderFailure(cause: unknown): MocpackError {
   return new MocpackError("corrupt", "the decoder crashed on this file", { cause });
 }
 
+/** Returns the byte range that the reader needs next. */
+function neededRange(core: Exports): { start: number; size: number } {
+  const view = new DataView(core.memory.buffer, core.last_error());
+  return { start: Number(view.getBigUint64(8, true)), size: Number(view.getBigUint64(16, true)) };
+}
+
 function failure(core: Exports, status: number): MocpackError {
-  const bytes = new Uint8Array(core.memory.buffer, core.message());
+  const bytes = new Uint8Array(core.memory.buffer, core.last_error() + 24);
   const message = new TextDecoder().decode(bytes.subarray(0, bytes.indexOf(0)));
   return new MocpackError(KINDS[status] ?? "corrupt", message || TOO_LARGE);
 }
@@ -280,8 +293,8 @@ function failure(core: Exports, status: number): MocpackError {
 /** Memory after initialization, which unpacks tables; later instances copy it. */
 const images = new WeakMap<WebAssembly.Module, Uint8Array>();
 
-async function instantiate(module: WebAssembly.Module): Promise<Running> {
-  const running: Running = { core: undefined as unknown as Exports, parts: [] };
+async function instantiate(module: WebAssembly.Module, source?: ByteSource): Promise<Running> {
+  const running: Running = { core: undefined as unknown as Exports, parts: [], source };
   const read = (offset: number, size: number, address: number): number =>
     readParts(running, offset, size, address);
   const instance = await WebAssembly.instantiate(module, { env: { read } });
@@ -297,14 +310,20 @@ async function instantiate(module: WebAssembly.Module): Promise<Running> {
   return running;
 }
 
-function readParts({ core, parts }: Running, offset: number, size: number, to: number): number {
-  for (const { start, bytes } of parts)
-    if (offset >= start && offset + size <= start + bytes.length) {
-      const found = bytes.subarray(offset - start, offset - start + size);
-      new Uint8Array(core.memory.buffer).set(found, to >>> 0);
-      return 0;
-    }
-  return NEEDS_BYTES;
+function readParts(
+  { core, parts, source }: Running,
+  offset: number,
+  size: number,
+  to: number,
+): number {
+  const part = parts.find(
+    ({ start, bytes }) => offset >= start && offset + size <= start + bytes.length,
+  );
+  const at = offset - (part?.start ?? 0);
+  const found = part ? part.bytes.subarray(at, at + size) : source?.peek(offset, size);
+  if (!found) return NEEDS_BYTES;
+  new Uint8Array(core.memory.buffer).set(found, to >>> 0);
+  return 0;
 }
 
 const compiled = new Map<string, Promise<WebAssembly.Module>>();

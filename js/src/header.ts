@@ -10,9 +10,7 @@ export interface HeaderExports {
   describe_track(index: number): number;
   valid_mask(first: number, stop: number, out: number): number;
   key_frame(key: number): number;
-  rotations(): number;
-  translations(): number;
-  scales(): number;
+  last_poses(): number;
 }
 
 export interface Header extends Pick<
@@ -224,7 +222,7 @@ function readValidMask(
         `memoryLimit = ${memoryLimit}`,
     );
   const valid = new Uint8Array(needed);
-  const room = core.rotations(); // the pose buffer is large enough
+  const [room] = addressesAt(core, core.last_poses(), 1); // the pose buffer is large enough
   for (let at = 0; at < frameCount; at += maxFrames) {
     const stop = Math.min(at + maxFrames, frameCount);
     core.valid_mask(at, stop, room);
@@ -269,11 +267,20 @@ function integersAt(core: HeaderExports, at: number, count: number): Int32Array 
   return count ? new Int32Array(core.memory.buffer, at, count).slice() : new Int32Array(0);
 }
 
+/** Reads pointers, and other 32-bit numbers. */
+export function addressesAt(
+  core: Pick<HeaderExports, "memory">,
+  at: number,
+  count: number,
+): Uint32Array {
+  return new Uint32Array(core.memory.buffer, at, count);
+}
+
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Reads the text whose address and size are stored at `at`. */
 export function textAt(core: Pick<HeaderExports, "memory">, at: number): string {
-  const [bytes, size] = new Uint32Array(core.memory.buffer, at, 2);
+  const [bytes, size] = addressesAt(core, at, 2);
   return utf8.decode(new Uint8Array(core.memory.buffer, bytes, size));
 }
 

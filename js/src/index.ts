@@ -11,6 +11,7 @@ export type {
   Motion,
   OpenOptions,
   Preview,
+  RefinedFrames,
   Skeleton,
   TakeData,
   Track,

@@ -4,7 +4,7 @@ import { KEYS_ONLY, type Decoded, type Decoder, type Part } from "./decoder.js";
 import { MocpackError } from "./error.js";
 import { interpolateFrames, locate, locateAmong } from "./sampling.js";
 import type { ByteSource } from "./source.js";
-import type { Frames, Motion, Preview, Track } from "./types.js";
+import type { Frames, Motion, Preview, RefinedFrames, Track } from "./types.js";
 
 const MAX_SLICE_MS = 12; // decode this long before yielding to the event loop
 const FRAME_BYTES = 56; // rotation and translation of one joint
@@ -24,6 +24,7 @@ export class FileMotion implements Motion {
   readonly metadata;
   readonly takeData;
   readonly layers;
+  private readonly finest: number;
   private closed = false;
 
   constructor(
@@ -45,17 +46,21 @@ export class FileMotion implements Motion {
     this.metadata = header.metadata;
     this.takeData = header.takeData;
     this.layers = header.layers;
+    this.finest = Math.max(1, header.layers.length);
   }
 
-  async frames(start: number, stop: number): Promise<Frames> {
-    this.check(start, stop);
-    const out = { start, ...this.room(stop - start) };
-    await this.decode(start, stop, out, {
-      end: (at) => this.groupEnd(at),
-      fetch: (at) => this.decoder.fetch(at, stop),
-      read: (at, end, parts) => this.decoder.frames(at, end, parts),
-    });
-    return out;
+  frames(start: number, stop: number): Promise<Frames> {
+    return this.decodeLayers(start, stop, this.finest);
+  }
+
+  async *refine(start: number, stop: number): AsyncGenerator<RefinedFrames, void> {
+    for (let layers = 1; layers <= this.finest; ++layers) {
+      this.check(start, stop);
+      await this.decoder.ready();
+      // skip a layer if the next one has arrived as well
+      if (layers < this.finest && this.decoder.hasArrived(start, stop, layers + 1)) continue;
+      yield { ...(await this.decodeLayers(start, stop, layers)), layers };
+    }
   }
 
   async sample(seconds: number): Promise<Frames> {
@@ -95,6 +100,17 @@ export class FileMotion implements Motion {
     this.closed = true;
     this.decoder.close();
     this.source.close();
+  }
+
+  private async decodeLayers(start: number, stop: number, layers: number): Promise<Frames> {
+    this.check(start, stop);
+    const out = { start, ...this.room(stop - start) };
+    await this.decode(start, stop, out, {
+      end: (at) => this.groupEnd(at),
+      fetch: (at) => this.decoder.fetch(at, stop, layers),
+      read: (at, end, parts) => this.decoder.frames(at, end, layers, parts),
+    });
+    return out;
   }
 
   /** Fills `out` with poses first … stop - 1, fetching bytes when the decoder needs them. */

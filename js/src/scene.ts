@@ -86,6 +86,10 @@ class PartSource implements ByteSource {
     return this.bytes.read(this.start + start, size);
   }
 
+  peek(start: number, size: number): Uint8Array | null {
+    return this.bytes.peek(this.start + start, size);
+  }
+
   close(): void {
     this.bytes.close();
   }
@@ -93,8 +97,13 @@ class PartSource implements ByteSource {
 
 /** A view of the same bytes whose `close` does nothing. */
 function shared(bytes: ByteSource): ByteSource {
-  const { size, whole } = bytes;
-  return { size, whole, read: (start, count) => bytes.read(start, count), close: () => undefined };
+  return {
+    size: bytes.size,
+    whole: bytes.whole,
+    read: (start, size) => bytes.read(start, size),
+    peek: (start, size) => bytes.peek(start, size),
+    close: () => undefined,
+  };
 }
 
 async function isScene(bytes: ByteSource): Promise<boolean> {

@@ -8,6 +8,8 @@ export interface ByteSource {
   readonly whole: boolean;
   /** Reads bytes start … start + size - 1. The caller must not modify them. */
   read(start: number, size: number): Promise<Uint8Array>;
+  /** Returns the same bytes if they have already arrived; otherwise null. */
+  peek(start: number, size: number): Uint8Array | null;
   close(): void;
 }
 
@@ -22,6 +24,10 @@ export class BufferSource implements ByteSource {
 
   async read(start: number, size: number): Promise<Uint8Array> {
     checkRange(this, start, size);
+    return this.peek(start, size);
+  }
+
+  peek(start: number, size: number): Uint8Array {
     return this.bytes.subarray(start, start + size);
   }
 
@@ -45,4 +51,9 @@ export function concatenate(parts: Uint8Array[]): Uint8Array {
     at += part.length;
   }
   return bytes;
+}
+
+/** Joins byte arrays into one; null if one is missing. */
+export function concatenateAll(parts: (Uint8Array | null | undefined)[]): Uint8Array | null {
+  return parts.every((part) => part instanceof Uint8Array) ? concatenate(parts) : null;
 }

@@ -94,6 +94,12 @@ export interface Frames {
   scales?: Float64Array;
 }
 
+/** Frames decoded from the quality layers that have arrived. */
+export interface RefinedFrames extends Frames {
+  /** Number of layers decoded; `motion.layers.length` in the final frames. */
+  layers: number;
+}
+
 /** Key poses: the first frame of each group, and the last frame of the clip. */
 export interface Preview {
   /** count: frame index of each pose. */
@@ -164,6 +170,11 @@ export interface Motion {
   readonly layers?: readonly Layer[];
   /** Reads frames start … stop - 1. */
   frames(start: number, stop: number): Promise<Frames>;
+  /**
+   * Yields frames start … stop - 1 as soon as their first quality layer has arrived, and again with each
+   * finer layer. Files of one layer yield once.
+   */
+  refine?(start: number, stop: number): AsyncGenerator<RefinedFrames, void>;
   /** Reads the pose at a time in seconds on the clip's clock, interpolated with slerp, clamped to the clip. */
   sample(seconds: number): Promise<Frames>;
   /** Reads a track of a .mocp file by name. */

@@ -1,7 +1,8 @@
 // Reads many files for a comparison with other readers: node compare.mjs LIST, which names a
 // file per line. Prints a JSON array: for a .mocp file its kind ("ok" or that of its error), for a .mocps archive the
 // kind of its trailer and that of each clip. The frames of each good file go to the path with ".js" after it, as
-// float64: rotations, then translations, then times and values of each track; its metadata to ".js.json".
+// float64: rotations, then translations, then times and values of each track; its metadata to ".js.json". The clips of
+// a scene or an archive go to such paths with their numbers before ".js".
 import { readFile, writeFile } from "node:fs/promises";
 
 import { MocpackError, open, openArchive, openScene } from "../dist/node.js";
@@ -33,19 +34,23 @@ async function readFrames(motion, out, tracks = false) {
   motion.close();
 }
 
-/** Reads every clip of a file; writes the numbers of a single clip to `out`. */
-async function readClips(bytes, out) {
+/** Reads every clip of a file and writes its numbers. */
+async function readClips(bytes, path) {
   const scene = await openScene(bytes);
-  for (const name of scene.clipNames)
-    await readFrames(await scene.open(name), scene.clipNames.length > 1 ? null : out, true);
+  for (const [clip, name] of scene.clipNames.entries()) {
+    const out = scene.clipNames.length > 1 ? `${path}.${clip}.js` : `${path}.js`;
+    await readFrames(await scene.open(name), out, true);
+  }
 }
 
-async function compareArchive(bytes) {
+async function compareArchive(bytes, path) {
   const kinds = [];
   let archive;
   kinds.push(await kindOf(async () => (archive = await openArchive(bytes))));
   for (let clip = 0; archive && clip < archive.clips.length; ++clip)
-    kinds.push(await kindOf(async () => readFrames(await archive.open(clip))));
+    kinds.push(
+      await kindOf(async () => readFrames(await archive.open(clip), `${path}.${clip}.js`)),
+    );
   archive?.close();
   return kinds.join(" ");
 }
@@ -55,8 +60,8 @@ for (const path of (await readFile(process.argv[2], "utf8")).trim().split("\n"))
   const bytes = new Uint8Array(await readFile(path));
   found.push(
     path.endsWith(".mocps")
-      ? await compareArchive(bytes)
-      : await kindOf(() => readClips(bytes, `${path}.js`)),
+      ? await compareArchive(bytes, path)
+      : await kindOf(() => readClips(bytes, path)),
   );
 }
 console.log(JSON.stringify(found));

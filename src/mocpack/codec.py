@@ -103,6 +103,8 @@ class Codec(ABC):
 
     codec_id: ClassVar[str]
     bitstream_version: ClassVar[int]
+    is_frozen: ClassVar[bool] = False
+    """Whether every later release reads its files (docs/promise.md); experimental otherwise."""
     kinds: ClassVar[tuple[str, ...]] = ("skeleton",)
     """Kinds of clips that it encodes: "skeleton" (`Clip`), "vertices" (`VertexClip`)."""
     lengths: ClassVar[tuple[str, ...]] = ()
@@ -360,6 +362,14 @@ class Decoder:
     def window_writer(self) -> WindowWriter:
         """Return a writer of windows of this payload."""
         return ArrayWindows(self.arrays)
+
+    def open_alike(self, file: bytes, like: _core.File) -> WindowWriter | None:
+        """Return the writer of windows of another file with the skeleton and codec of `like`.
+
+        `like` is the file of this payload. None if the files differ in more than motion, and from
+        the base class.
+        """
+        return None
 
     def sample(self, at: float) -> Any:
         """Return the pose at a frame index, which may be fractional, as a one-frame clip."""

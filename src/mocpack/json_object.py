@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any
 
 from mocpack.errors import InvalidClipError
 
 MAX_METADATA = 1 << 24  # bytes, as text
+END_NUMBER = 10**308  # numbers are smaller in magnitude, so that float64 holds them
 MAX_NESTING = 100  # of objects and arrays, including the outermost
 
 
@@ -52,10 +52,8 @@ def _check_value(value: Any, where: str, level: int) -> None:
                 place = json.dumps(key[:40])
             _check_value(item, f"{where}[{place}]", level + 1)
     elif isinstance(value, int | float):
-        if not _is_finite(value):
-            raise InvalidClipError(
-                f"{where} must be a finite float64, got {_describe_number(value)}"
-            )
+        if not -END_NUMBER < value < END_NUMBER:
+            raise InvalidClipError(f"{where} must be below 1e308, got {_describe_number(value)}")
     elif value is not None:
         raise InvalidClipError(
             f"{where} must be text, a number, true, false, null, a list or an object, "
@@ -68,13 +66,6 @@ def _check_string(text: str, where: str) -> None:
         text.encode()
     except UnicodeEncodeError:
         raise InvalidClipError(f"{where} must be valid Unicode, got a lone surrogate") from None
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond float64
-        return False
 
 
 def _describe_number(value: float) -> str:

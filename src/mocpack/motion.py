@@ -12,8 +12,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from mocpack._core import WindowPlan
-from mocpack.arrays import F32, F64
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip, AnyHeader, Clip, ClipHeader
 from mocpack.codec import ArrayWindows, Codec, Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codec_clip import codec_header, restore_take_data
@@ -68,14 +67,20 @@ class Motion:
         partial: bool = False,
         codec: Codec | None = None,
         clip: str | None = None,
-        memory_limit: str | int | None = DEFAULT_LIMIT,
+        memory_limit: str | int | MemoryLimit | None = DEFAULT_LIMIT,
+        like: Motion | None = None,
     ) -> None:
         self._limit = MemoryLimit.parse(memory_limit)
         self._source = open_source(source)
         self._options = partial, codec
         try:
             self._source = select_clip(self._source, clip)
-            self._reader = Reader(self._source, partial=partial, memory_limit=self._limit.max_bytes)
+            self._reader = Reader(
+                self._source,
+                partial=partial,
+                memory_limit=self._limit.max_bytes,
+                like=None if like is None else like._reader,
+            )
             # the caller can pass a codec that is not registered
             self._class = _codec_class(self._reader) if codec is None else type(codec)
             if self._reader.needed:
@@ -83,7 +88,6 @@ class Motion:
         except BaseException:
             self._source.close()
             raise
-        self._writer: WindowWriter | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (self._source, *self._options, self._limit.max_bytes)
@@ -231,7 +235,8 @@ class Motion:
     def decoder(self) -> Decoder:
         """The decoder of the payload; it returns the codec's clip without take data."""
         reader, codec = self._reader, self._options[1]
-        if codec is None and self._class.needed_params().isdisjoint(reader.params):
+        used = self._class.needed_params()
+        if codec is None and (not used or used.isdisjoint(reader.params)):
             codec = _default_codec(self._class)  # the stored parameters matter only to the encoder
         return (codec or self.codec).open(reader.payload, self.codec_header)
 
@@ -301,12 +306,19 @@ class Motion:
         part = self.frames(start, stop)
         return np.asarray(part.rotations), np.asarray(part.translations)
 
-    def write_window(self, plan: WindowPlan, start: int, stop: int, out: F32) -> None:
-        """Write features of frames `start` to `stop` to `out`; see `WindowWriter.write`."""
-        if self._writer is None:
-            plain = self._has_own_arrays
-            self._writer = self.decoder.window_writer() if plain else ArrayWindows(self.arrays)
-        self._writer.write(plan, start, stop, out)
+    @cached_property
+    def window_writer(self) -> WindowWriter:
+        """The writer of windows of this file."""
+        return self.decoder.window_writer() if self._has_own_arrays else ArrayWindows(self.arrays)
+
+    def open_alike(self, file: bytes) -> WindowWriter | None:
+        """Return the writer of windows of another file with the same skeleton and codec.
+
+        It costs less than opening the other file. None if the files differ in more than motion.
+        """
+        if not self._has_own_arrays:
+            return None
+        return self.decoder.open_alike(file, self._reader.parsed)
 
     @cached_property
     def _has_own_arrays(self) -> bool:

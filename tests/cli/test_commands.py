@@ -244,14 +244,6 @@ def test_a_paper_whose_clips_are_all_missing_is_an_error(folder):
     assert result.stdout == b""
 
 
-def test_papers_that_cannot_be_reproduced_are_named_and_exit_with_1(folder):
-    (folder / "clips").mkdir()
-    result = run("bench", "--papers", "--data", "clips", folder=folder)
-    assert result.returncode == 1
-    assert names(result.stderr.decode(), "Váša Brunnett 2014")
-    assert (folder / "report" / "papers.md").exists()
-
-
 def test_a_variable_that_names_no_folder_is_an_error(folder, monkeypatch):
     monkeypatch.setenv("MOCPACK_DATA", str(folder / "nowhere"))
     refused(run("bench", "--paper", "003", folder=folder), "MOCPACK_DATA /nowhere")

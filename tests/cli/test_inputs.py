@@ -5,6 +5,7 @@ import os
 import re
 import sys
 
+import numpy as np
 import pytest
 from command_line import run_text as run
 
@@ -281,3 +282,15 @@ def on_a_terminal(*words, folder, **variables):
     os.close(ours)
     assert process.wait(60) == 0
     return text.decode("utf-8", "replace")
+
+
+def test_the_statistics_of_humanml3d_are_skipped_and_said_so(tmp_path):
+    (tmp_path / "set").mkdir()
+    mocpack.write(walk(0.2), tmp_path / "set/walk.bvh")
+    for name in ("Mean.npy", "Std.npy"):
+        np.save(tmp_path / "set" / name, np.zeros(263))
+    made = run("corpus", "pack", "set", "-o", "set.mocps", "--effort", "fast", folder=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert names(made.stderr, "set/Mean.npy set/Std.npy")
+    alone = run("info", "set/Mean.npy", folder=tmp_path)
+    assert alone.returncode == 2

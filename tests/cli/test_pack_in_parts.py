@@ -1,7 +1,9 @@
 """``corpus pack`` and ``cluster``: many jobs, interrupted runs, URLs."""
 
 import json
+import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -25,6 +27,26 @@ def killed(event, words):
     if event == "open" and str(words[0]).endswith("poison.bvh"):
         if multiprocessing.parent_process() is not None:
             os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(killed)
+"""
+
+# the process that the command starts in ends at its n-th change of the files below its folder
+KILLED_AT_CHANGE = """
+import multiprocessing, os, signal, sys
+
+left = int(os.environ["KILLED_AT"])
+
+def killed(event, words):
+    global left
+    writes = event == "open" and isinstance(words[2], int) and words[2] & (os.O_WRONLY | os.O_RDWR)
+    if not writes and event not in ("os.mkdir", "os.rename", "os.remove", "os.rmdir"):
+        return
+    if "__pycache__" in str(words[0]) or str(words[0]).startswith("/dev"):
+        return
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
 
 sys.addaudithook(killed)
 """
@@ -156,6 +178,30 @@ def test_a_killed_run_resumes_and_leaves_no_parts(folder):
     assert done.returncode == 0, done.stderr
     assert same(folder, "killed.mocps")
     assert [path.name for path in folder.glob("*killed.mocps?*")] == [".killed.mocps.packed"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes: needs a POSIX system")
+def test_a_run_that_is_killed_at_any_change_of_files_resumes(folder, tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(KILLED_AT_CHANGE)
+    words = ["corpus", "pack", str(folder / "takes"), "-o", "out.mocps", *HOW, "--resume"]
+    for change in range(1, 100):
+        # each run finds what the runs before it left
+        process = start(
+            [sys.executable, "-m", "mocpack", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path), "KILLED_AT": str(change)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        if process.wait() != -signal.SIGKILL:
+            break
+        if (tmp_path / "out.mocps").exists():  # complete, or not there
+            assert (tmp_path / "out.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
+    assert process.returncode == 0
+    assert change > 5
+    assert (tmp_path / "out.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
+    assert not (tmp_path / "out.mocps.parts").exists()
 
 
 @pytest.fixture

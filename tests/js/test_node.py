@@ -76,6 +76,11 @@ def files(package, tmp_path_factory):
     (folder / "long.mocp").write_bytes(long)
     layers = mocpack.encode(clips["walk"], "keysine:max_error=1mm,effort=fast,layers=3")
     (folder / "layers.mocp").write_bytes(layers)
+    for number, layer in enumerate(mocpack.open(layers).layers, 1):
+        with mocpack.open(layers[: layer.end], partial=True) as cut:
+            (folder / f"layers-{number}.rotations").write_bytes(cut.clip().rotations.tobytes())
+    layers = mocpack.encode(walk(60.0), "keysine:max_error=0.1mm,effort=fast,layers=4")
+    (folder / "long_layers.mocp").write_bytes(layers)
     (folder / "lossless.mocp").write_bytes(mocpack.encode(walk(0.2), "lossless"))
     (folder / "wavelet.mocp").write_bytes(mocpack.encode(walk(0.2), "wavelet"))
     (folder / "raw.mocp").write_bytes(mocpack.encode(walk(20.0), "raw"))
@@ -102,7 +107,9 @@ def files(package, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["open", "range", "bvh", "three", "worker", "damaged", "archive"])
+@pytest.mark.parametrize(
+    "name", ["open", "range", "layers", "bvh", "three", "worker", "damaged", "archive"]
+)
 def test_node_finds_no_fault(package, files, name):
     found = subprocess.run(
         ["node", "--test", str(package / f"test/{name}.test.mjs")],

@@ -2,7 +2,8 @@
 // per line. Prints a line for each: the status of opening it and decoding its frames, then the status of its
 // tracks; for a .mocps archive the status of its trailer, then that of each clip. The numbers of each good
 // file go to the path with ".c" after it, as float64: frames (T, J, 7), scales (T, J, 3) if joints have some,
-// angles (T, H), then times and values of each track.
+// angles (T, H), then times and values of each track. The .mocp files of an archive go to such a path, one
+// after another.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,7 +118,7 @@ static void compare_file(const char* path, Bytes bytes)
 	mocpack_scene_close(scene);
 }
 
-static mocpack_Status compare_clip(const mocpack_Archive* archive, size_t clip)
+static mocpack_Status compare_clip(const mocpack_Archive* archive, size_t clip, FILE* out)
 {
 	const mocpack_ArchiveClip* entry = mocpack_archive_clip_info(archive, clip);
 	if (entry->shard)
@@ -126,7 +127,10 @@ static mocpack_Status compare_clip(const mocpack_Archive* archive, size_t clip)
 	mocpack_Motion* motion = NULL;
 	mocpack_Status status = mocpack_archive_read_clip(archive, clip, 0, (size_t)entry->size, file);
 	if (status == MOCPACK_OK)
+	{
+		fwrite(file, 1, (size_t)entry->size, out);
 		status = mocpack_open(file, (size_t)entry->size, NULL, &motion, NULL);
+	}
 	if (status == MOCPACK_OK)
 		status = write_frames(motion, NULL);
 	mocpack_close(motion);
@@ -134,15 +138,19 @@ static mocpack_Status compare_clip(const mocpack_Archive* archive, size_t clip)
 	return status;
 }
 
-static void compare_archive(Bytes bytes)
+static void compare_archive(const char* path, Bytes bytes)
 {
+	char restored[4096];
+	snprintf(restored, sizeof restored, "%s.c", path);
+	FILE* out = fopen(restored, "wb");
 	mocpack_Source source = {&bytes, bytes.size, read_bytes};
 	mocpack_Archive* archive = NULL;
 	mocpack_Status status = mocpack_archive_open(&source, NULL, &archive, NULL);
 	printf("%s", mocpack_status_name(status));
 	for (size_t clip = 0; status == MOCPACK_OK && clip < mocpack_archive_clip_count(archive); ++clip)
-		printf(" %s", mocpack_status_name(compare_clip(archive, clip)));
+		printf(" %s", mocpack_status_name(compare_clip(archive, clip, out)));
 	putchar('\n');
+	fclose(out);
 	mocpack_archive_close(archive);
 }
 
@@ -158,7 +166,7 @@ int main(int argc, char** argv)
 		Bytes bytes = read_whole(path);
 		size_t length = strlen(path);
 		if (length > 6 && !strcmp(path + length - 6, ".mocps"))
-			compare_archive(bytes);
+			compare_archive(path, bytes);
 		else
 			compare_file(path, bytes);
 		free(bytes.at);

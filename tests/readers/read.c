@@ -3,7 +3,8 @@
 // bytes at first). read metadata FILE prints its metadata. read dump WHAT FILE... writes the frames of each
 // file as float64, read dump32 WHAT FILE... as float32, after their count as uint64: WHAT is local, world,
 // keys, or a time; scales, then scales alone. read tracks ACCESS FILE prints every track: its name, kind,
-// then times, values and words. read hinges FILE prints every hinge, then the angles of all frames.
+// then times, values and words. read hinges FILE prints every hinge, then the angles of all frames. read
+// clips FILE... prints the status and the sentence of each archive and its first clip.
 #include <mocpack/mocpack.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,8 +282,30 @@ static void print_hinges(const char* path)
 	free(bytes.at);
 }
 
+static void print_archive(const char* path)
+{
+	Bytes bytes = whole_file(path);
+	mocpack_Source source = {&bytes, bytes.size, read_bytes};
+	mocpack_Archive* archive = NULL;
+	mocpack_Motion* motion = NULL;
+	mocpack_Error error = {0};
+	mocpack_Status status = mocpack_archive_open(&source, NULL, &archive, &error);
+	if (status == MOCPACK_OK)
+		status = mocpack_archive_open_clip(archive, 0, NULL, &motion, &error);
+	printf("%s %s\n", mocpack_status_name(status), error.message);
+	mocpack_close(motion);
+	mocpack_archive_close(archive);
+	free(bytes.at);
+}
+
 int main(int argc, char** argv)
 {
+	if (argc >= 3 && !strcmp(argv[1], "clips"))
+	{
+		for (int i = 2; i < argc; ++i)
+			print_archive(argv[i]);
+		return 0;
+	}
 	if (argc == 4 && !strcmp(argv[1], "tracks"))
 	{
 		print_tracks(argv[2], argv[3]);

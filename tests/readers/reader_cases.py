@@ -22,11 +22,9 @@ from mocpack.codecs.lossless.relations import channel_columns, motion_columns
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.container.numbers import DECIMALS, pack_numbers
 from mocpack.container.skel import DICTIONARY
-from mocpack.dofs import from_channels
-from mocpack.rotations import from_rotvec
 from mocpack.testing import hard_clips, walk
 from mocpack.testing.motions import vertex_wave
-from takes import markers, take
+from takes import asf_clip, markers, take
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CLIP = walk(0.5)
@@ -189,7 +187,8 @@ def good_cases():
         codec, version = path.parts[-3:-1]
         if codec in ("keysine", "lossless", "raw"):
             data = path.read_bytes()
-            yield Case(f"golden {codec} {version}", data)
+            native = "unsupported" if version.endswith("-mesh") else None
+            yield Case(f"golden {codec} {version}", data, native_kind=native)
 
 
 def take_cases():
@@ -502,21 +501,6 @@ def lossless_file(good, matrix, kind):
     return changed(b"DATA", lambda _: out.bytes(), good)
 
 
-def asf_clip():
-    """Return a clip whose joints have channels in frames of their own, as ASF has them."""
-    turns = from_rotvec(np.array([[0.1, 0.4, -0.3], [0.0, 0.2, 1.0], [-0.5, 0.3, 0.1]]))
-    skeleton = mocpack.Skeleton(
-        ("root", "knee", "toe"),
-        (-1, 0, 1),
-        0.3 * np.eye(3),
-        channels=(("tx", "tz", "ty", "rx", "ry", "rz"), ("tz", "rz", "ry"), ("rx",)),
-        axes=turns,
-    )
-    numbers = np.random.default_rng(4).uniform(-40, 40, (30, 10))
-    header = mocpack.clip.ClipHeader(skeleton, 30, 1 / 30, (0, 1), 0.01)
-    return from_channels(numbers, header)
-
-
 def far_away(data):
     """Return a raw file whose root is 1e9 meters away in the last frame."""
     payload = dict(chunks(data))[b"DATA"]
@@ -648,13 +632,12 @@ def nested(levels):
     return b'{"a":' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
 
 
-OVERFLOWING = 2**1024 - 2**970  # the smallest whole number that float64 rounds to infinity
 GOOD_JSON = {
     "nothing": b"{}",
-    "the largest number": b'{"a":1.7976931348623157e308,"b":-1.7976931348623158e+308}',
-    "the largest whole number": b'{"a":%d}' % (OVERFLOWING - 1),
+    "the largest number": b'{"a":9.999999999999999e307,"b":-9.999999999999999e+307}',
+    "the largest whole number": b'{"a":%d}' % (10**308 - 1),
     "a large whole number": b'{"a":123456789012345678901234567890}',
-    "the largest number with its point elsewhere": b'{"a":0.00017976931348623157E312}',
+    "the largest number with its point elsewhere": b'{"a":0.00099999999999999999E311}',
     "numbers that round to zero": b'{"a":1e-999,"b":0e999,"c":-0.0,"d":0.000e5000}',
     "a key twice": b'{"a":1,"a":2}',
     "both halves of a pair": rb'{"a":"\ud83d\ude00","\uD83D\uDE00":"\u0000\b\/"}',
@@ -669,8 +652,8 @@ BAD_JSON = {
     "1e999": b'{"a":1e999}',
     "-1e999": b'{"a":[-1E+999]}',
     "1e99999999999999999999": b'{"a":1e99999999999999999999}',
-    "a number that rounds to infinity": b'{"a":1.7976931348623159e308}',
-    "a whole number that rounds to infinity": b'{"a":%d}' % OVERFLOWING,
+    "a number of 1e308": b'{"a":-1.0e308}',
+    "a whole number of 309 digits": b'{"a":%d}' % (10**308),
     "a whole number of 5000 digits": b'{"a":' + b"7" * 5000 + b"}",
     "the first half of a pair": rb'{"a":"\ud800"}',
     "the second half of a pair": rb'{"a":"x\udc00"}',

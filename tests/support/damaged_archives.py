@@ -52,9 +52,25 @@ def with_index(data: bytes, start: int, index: bytes) -> bytes:
 
     The trailer begins at `start`; a catalogue is left out.
     """
-    whole = data[:start] + pack_chunk(b"INDX", deflate(index))
-    said = start.to_bytes(8, "little") + (len(whole) + FOOTER_BYTES).to_bytes(8, "little") + b"\x01"
-    return whole + said + zlib.crc32(said).to_bytes(4, "little") + b"SOM"
+    return _with_footer(data[:start] + pack_chunk(b"INDX", deflate(index)), start)
+
+
+def with_version(data: bytes, version: int) -> bytes:
+    """Return an archive of another version."""
+    start, _ = read_footer(data[-FOOTER_BYTES:])
+    return _with_footer(data[:4] + bytes([version]) + data[5:-FOOTER_BYTES], start, version)
+
+
+def with_chunk(data: bytes, tag: bytes) -> bytes:
+    """Return an archive whose trailer begins with another chunk."""
+    start, _ = read_footer(data[-FOOTER_BYTES:])
+    return _with_footer(data[:start] + pack_chunk(tag, b"x") + data[start:-FOOTER_BYTES], start)
+
+
+def _with_footer(data: bytes, start: int, version: int = 1) -> bytes:
+    said = start.to_bytes(8, "little") + (len(data) + FOOTER_BYTES).to_bytes(8, "little")
+    said += bytes([version])
+    return data + said + zlib.crc32(said).to_bytes(4, "little") + b"SOM"
 
 
 def with_kind(data: bytes, clip: int, kind: int) -> bytes:

@@ -9,7 +9,8 @@ import numpy as np
 
 from mocpack import rotations
 from mocpack.arrays import F64
-from mocpack.clip import Clip
+from mocpack.clip import Clip, ClipHeader
+from mocpack.dofs import from_channels
 from mocpack.hinges import Hinges, joint_positions, joint_rotations
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
 from mocpack.take_data import Track
@@ -110,6 +111,48 @@ def tracks(frames: int, rng: np.random.Generator) -> dict[str, Track]:
         "": Track("label", ["stand", "step", "stand"], times=np.array([0.0, 0.125, 0.3])),
         "none": Track("scalar", np.zeros(0)),
     }
+
+
+def coded_tracks() -> dict[str, Track]:
+    """Return tracks that take every form of numbers and nearly every coder."""
+    rng = np.random.default_rng(0)
+    time = np.arange(400) / 60
+    smooth = np.sin(3 * time) + 0.01 * rng.standard_normal(400)
+    spin = rotations.from_rotvec(np.stack([0 * time, 4 * time, 0.1 * np.sin(time)], 1))
+    around = rotations.from_rotvec(0.2 * rng.standard_normal((400, 3)))
+    away = rotations.multiply(rotations.from_rotvec(np.array([3.1, 0, 0])), around)
+    return {
+        "smooth": Track("scalar", smooth, bound=1e-4),
+        "coarse": Track("scalar", smooth, bound=0.1),
+        "decimals": Track("scalar", np.round(smooth, 2)),
+        "floats": Track("scalar", smooth.astype(np.float32)),
+        "doubles": Track("vec3", rng.standard_normal((50, 3))),
+        "noise": Track("vec3", rng.uniform(-1, 1, (400, 3)), bound=0.003),
+        "jitter": Track("scalar", 0.01 + 1e-3 * rng.standard_normal(400), bound=0.01),
+        "still": Track("scalar", np.full(400, 0.25), bound=0.01),
+        "still decimals": Track("scalar", np.full(400, 0.25)),
+        "nothing": Track("vec3", np.zeros((40, 3)), bound=0.01),
+        "weight": Track("scalar", np.clip(smooth, 0, 1), bound=0.001),
+        "held": Track("scalar", np.round(smooth, 1), bound=0.02),
+        "line": Track("scalar", (time**2)[:40], bound=1e-5),
+        "decimal noise": Track("scalar", np.round(rng.uniform(-1, 1, 400), 3)),
+        "spin": Track("quaternion", spin, 1 / 60, bound=0.002),
+        "upside down": Track("quaternion", away, 1 / 60, bound=0.002),
+    }
+
+
+def asf_clip() -> Clip:
+    """Return a clip whose joints have channels in frames of their own, as ASF has them."""
+    turns = rotations.from_rotvec(np.array([[0.1, 0.4, -0.3], [0.0, 0.2, 1.0], [-0.5, 0.3, 0.1]]))
+    skeleton = Skeleton(
+        ("root", "knee", "toe"),
+        (-1, 0, 1),
+        0.3 * np.eye(3),
+        channels=(("tx", "tz", "ty", "rx", "ry", "rz"), ("tz", "rz", "ry"), ("rx",)),
+        axes=turns,
+    )
+    numbers = np.random.default_rng(4).uniform(-40, 40, (30, 10))
+    return from_channels(numbers, ClipHeader(skeleton, 30, 1 / 30, (0, 1), 0.01))
 
 
 def _skeleton(features: Collection[str], rng: np.random.Generator) -> Skeleton:

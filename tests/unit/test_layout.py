@@ -32,7 +32,7 @@ SHARED = {
 """Which families, and whether the container, use each module of `coding/`."""
 
 LOOKED_UP = re.compile(
-    r"mocpack\.(__main__|torch|zarr|cli\.\w+(\.\w+)?|codecs\.(raw|lossless\.codec)|io\.(\w+|robots\.\w+)"
+    r"mocpack\.(__main__|torch|zarr|robots|cli\.\w+(\.\w+)?|codecs\.(raw|lossless\.codec)|io\.(\w+|robots\.\w+)"
     r"|papers\.\w+\.tables\.reproduce)"
 )
 """Modules that no other imports: entry points, and commands, codecs and formats, found by name."""

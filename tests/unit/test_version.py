@@ -31,6 +31,19 @@ def test_the_npm_package_and_its_lock_have_the_version_of_the_source():
     assert lock["version"] == lock["packages"][""]["version"] == package["version"]
 
 
+def test_the_header_of_libmocpack_has_the_version_of_the_source():
+    """CMake takes its version from there; it has no development versions."""
+    header = (ROOT / "core/include/mocpack/mocpack.h").read_text(encoding="utf-8")
+    parts = re.findall(r"#define MOCPACK_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header)
+    assert ".".join(parts) == re.match(r"\d+\.\d+\.\d+", mocpack.__version__).group()
+
+
+def test_the_viewer_has_the_version_of_the_header():
+    """It is never published by itself."""
+    package = json.loads((ROOT / "viewer/package.json").read_text(encoding="utf-8"))
+    assert package["version"] == re.match(r"\d+\.\d+\.\d+", mocpack.__version__).group()
+
+
 def test_the_citation_has_the_version_of_the_source():
     text = (ROOT / "CITATION.cff").read_text()
     assert re.search(r"^version: (.+)$", text, re.MULTILINE).group(1) == mocpack.__version__

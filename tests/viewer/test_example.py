@@ -28,9 +28,12 @@ def load_server():
     return module
 
 
-@contextlib.contextmanager
 def serving(motion):
-    server = load_server().open_server(motion)
+    return running(load_server().Server(motion))
+
+
+@contextlib.contextmanager
+def running(server):
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     try:
@@ -42,8 +45,8 @@ def serving(motion):
 
 
 @contextlib.contextmanager
-def looking(browser, url):
-    """Open the page in a browser; fail on any error in its console."""
+def looking(browser, url, allowed="GPU stall"):
+    """Open the page in a browser; fail on any error in its console without the text `allowed`."""
     context = browser.new_context(viewport={"width": 720, "height": 480})
     tab = context.new_page()
     tab.set_default_timeout(1000 * PATIENCE)
@@ -57,7 +60,7 @@ def looking(browser, url):
     until(tab, "!!window.example")
     yield tab
     context.close()
-    assert [text for text in errors if "GPU stall" not in text] == []
+    assert [text for text in errors if "GPU stall" not in text and allowed not in text] == []
 
 
 @pytest.fixture(scope="module")

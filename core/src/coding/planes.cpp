@@ -199,7 +199,8 @@ size_t mocpack_planes_decode_truncated(int32_t* values, size_t rows, size_t colu
 									   size_t class_count, void* models, const uint8_t* src, size_t src_size)
 {
 	PlaneModels* m = static_cast<PlaneModels*>(models);
-	mocpack_planes_reset(models, class_count);
+	for (size_t c = 0; c < class_count; ++c)
+		m[c] = PlaneModels();
 	RangeDecoder coder(src, src_size);
 	DecodeBit bit{coder};
 	for (size_t r = 0; r < rows; ++r)
@@ -210,34 +211,4 @@ size_t mocpack_planes_decode_truncated(int32_t* values, size_t rows, size_t colu
 			return r;
 	}
 	return rows;
-}
-
-void mocpack_planes_reset(void* models, size_t class_count)
-{
-	for (size_t c = 0; c < class_count; ++c)
-		static_cast<PlaneModels*>(models)[c] = PlaneModels();
-}
-
-size_t mocpack_planes_encode_row(uint8_t* dst, size_t dst_size, const int32_t* rows, size_t columns,
-								 const uint16_t* classes, void* models)
-{
-	PlaneModels* m = static_cast<PlaneModels*>(models);
-	RangeEncoder coder(dst, dst_size);
-	EncodeBit bit{coder};
-	for (size_t c = 0; c < columns; ++c)
-		code_value(bit, m[classes[c]], context_at(rows, columns, 2, c), rows[2 * columns + c]);
-	return coder.finish();
-}
-
-mocpack_Status mocpack_planes_decode_row(int32_t* rows, size_t columns, const uint16_t* classes, void* models,
-										 const uint8_t* src, size_t src_size)
-{
-	PlaneModels* m = static_cast<PlaneModels*>(models);
-	RangeDecoder coder(src, src_size);
-	DecodeBit bit{coder};
-	for (size_t c = 0; c < columns; ++c)
-		rows[2 * columns + c] = code_value(bit, m[classes[c]], context_at(rows, columns, 2, c), 0);
-	if (coder.exhausted())
-		return MOCPACK_TRUNCATED;
-	return coder.all_read() ? MOCPACK_OK : MOCPACK_CORRUPT;
 }

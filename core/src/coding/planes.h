@@ -37,16 +37,6 @@ extern "C"
 										   const uint16_t* classes, size_t class_count, void* models,
 										   const uint8_t* src, size_t src_size);
 
-	/* Codes a plane row by row: the last of three rows (3, columns), given the two above.
-	 *
-	 * Reset models, of mocpack_planes_models_size(class_count) bytes, before the first row. They keep the
-	 * statistics between rows. Each row is coded separately. */
-	void mocpack_planes_reset(void* models, size_t class_count);
-	size_t mocpack_planes_encode_row(uint8_t* dst, size_t dst_size, const int32_t* rows, size_t columns,
-									 const uint16_t* classes, void* models);
-	mocpack_Status mocpack_planes_decode_row(int32_t* rows, size_t columns, const uint16_t* classes,
-											 void* models, const uint8_t* src, size_t src_size);
-
 #ifdef __cplusplus
 }
 #endif

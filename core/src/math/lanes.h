@@ -39,6 +39,16 @@ inline LaneVec spread(Vec3 v)
 	return {spread(v.x), spread(v.y), spread(v.z)};
 }
 
+// The same for templates over the number type, which may also be double.
+template <typename N> Vec3Of<N> all_lanes(Vec3 v)
+{
+	return {N{} + v.x, N{} + v.y, N{} + v.z};
+}
+template <typename N> QuatOf<N> all_lanes(Quat q)
+{
+	return {N{} + q.x, N{} + q.y, N{} + q.z, N{} + q.w};
+}
+
 // Loads one number from each of several arrays.
 inline Lanes gather(const double* const from[lane_count], size_t at)
 {
@@ -56,6 +66,23 @@ inline LaneVec gather_vec(const double* const from[lane_count], size_t at)
 inline LaneQuat gather_quat(const double* const from[lane_count], size_t at)
 {
 	return {gather(from, at), gather(from, at + 1), gather(from, at + 2), gather(from, at + 3)};
+}
+
+// Loads element t and those that follow; past the end, the last one is repeated.
+inline LaneVec load_lanes(const Vec3* from, size_t t, size_t count)
+{
+	const double* at[lane_count];
+	for (size_t l = 0; l < lane_count; ++l)
+		at[l] = &from[t + l < count ? t + l : count - 1].x;
+	return gather_vec(at, 0);
+}
+
+inline LaneQuat load_lanes(const Quat* from, size_t t, size_t count)
+{
+	const double* at[lane_count];
+	for (size_t l = 0; l < lane_count; ++l)
+		at[l] = &from[t + l < count ? t + l : count - 1].x;
+	return gather_quat(at, 0);
 }
 
 inline Lanes square_root(Lanes a)

@@ -95,9 +95,10 @@ template <typename N> inline MatrixOf<N> as_matrix(QuatOf<N> q)
 	N x = q.x + q.x, y = q.y + q.y, z = q.z + q.z;
 	N xx = x * q.x, yy = y * q.y, zz = z * q.z, xy = x * q.y, xz = x * q.z, yz = y * q.z;
 	N wx = x * q.w, wy = y * q.w, wz = z * q.w;
-	return {{N(1) - yy - zz, xy + wz, xz - wy},
-			{xy - wz, N(1) - xx - zz, yz + wx},
-			{xz + wy, yz - wx, N(1) - xx - yy}};
+	const N one = N{} + 1.0;
+	return {{one - yy - zz, xy + wz, xz - wy},
+			{xy - wz, one - xx - zz, yz + wx},
+			{xz + wy, yz - wx, one - xx - yy}};
 }
 
 template <typename N> inline Vec3Of<N> rotate(const MatrixOf<N>& m, Vec3Of<N> v)

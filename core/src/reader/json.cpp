@@ -28,12 +28,7 @@ namespace
 
 const int MAX_LEVELS = 100; // of nested objects and arrays, including the outermost
 
-// The smallest integer that float64 rounds to infinity, 2^1024 - 2^970.
-const char OVERFLOWS[] = "17976931348623158079372897140530341507993413271003782693617377898044496829276475"
-						 "09466490179775872070963302864166928879109465555478519404026306574886715058206819"
-						 "08902000708383676273854845817711531764475730270069855571366959622842914819860834"
-						 "936475292719074168444365510704342711559699508093042880177904174497792";
-const int64_t OVERFLOW_EXPONENT = 308; // the power of ten of its first digit
+const int64_t END_EXPONENT = 308; // numbers are smaller than ten to this power
 const int64_t MAX_EXPONENT = 1000000000;
 
 bool is_digit(uint8_t letter)
@@ -222,7 +217,7 @@ class Json
 		int64_t exponent = 0;
 		if (at_ < end_ && (*at_ | 32) == 'e' && !read_exponent(&exponent))
 			return false;
-		return is_finite(start, point, stop, exponent);
+		return is_in_range(start, point, stop, exponent);
 	}
 
 	bool read_exponent(int64_t* exponent)
@@ -240,8 +235,8 @@ class Json
 		return true;
 	}
 
-	// Whether float64 can hold a number of these digits: `point` is where the whole ones end.
-	static bool is_finite(const uint8_t* start, const uint8_t* point, const uint8_t* stop, int64_t exponent)
+	// Whether a number of these digits is small enough: `point` is where the whole ones end.
+	static bool is_in_range(const uint8_t* start, const uint8_t* point, const uint8_t* stop, int64_t exponent)
 	{
 		const uint8_t* first = start;
 		while (first < stop && (*first == '0' || *first == '.'))
@@ -249,17 +244,7 @@ class Json
 		if (first == stop)
 			return true;
 		exponent += first < point ? point - first - 1 : point - first;
-		if (exponent != OVERFLOW_EXPONENT)
-			return exponent < OVERFLOW_EXPONENT;
-		for (const char* limit = OVERFLOWS; *limit; ++limit)
-		{
-			if (first < stop && *first == '.')
-				++first;
-			uint8_t digit = first < stop ? *first++ : uint8_t('0');
-			if (digit != uint8_t(*limit))
-				return digit < uint8_t(*limit);
-		}
-		return false;
+		return exponent < END_EXPONENT;
 	}
 };
 

@@ -48,6 +48,28 @@ mocpack_Motion* open_keysine_payload(const mocpack_Skeleton& skeleton, uint64_t 
 	return nullptr;
 }
 
+mocpack_Motion* open_keysine_alike(const mocpack_Skeleton& skeleton, const Bytes& bytes,
+								   const mocpack_Motion& like, uint64_t memory_limit)
+{
+	mocpack_OpenOptions options = MOCPACK_OPEN_OPTIONS;
+	options.memory_limit = memory_limit;
+	mocpack_Motion* motion = nullptr;
+	mocpack_Error error = {};
+	if (open_clip(bytes, &options, true, &motion, &error, &like) != MOCPACK_OK)
+		return nullptr;
+	const mocpack_Info &own = motion->info, &other = like.info;
+	motion->codec = KEYSINE;
+	motion->tree = skeleton;
+	const uint64_t numbers_per_frame = 4 * skeleton.joint_count + 3 * skeleton.translated_count;
+	if (motion->shares_skeleton && !own.times && !motion->needed.size &&
+		own.frame_count <= memory_limit / (2 * sizeof(double) * numbers_per_frame) &&
+		own.bitstream_version == other.bitstream_version && own.codec.size == other.codec.size &&
+		!std::memcmp(own.codec.bytes, other.codec.bytes, own.codec.size) && open_keysine(motion, 0, &error))
+		return motion;
+	mocpack_close(motion);
+	return nullptr;
+}
+
 bool select_joints(const mocpack_Skeleton& skeleton, const int32_t* joints, size_t joint_count,
 				   int32_t* rotations, int32_t* translations, mocpack_KeysineColumns* columns)
 {
@@ -111,11 +133,16 @@ void KeysineFrames::lay_out(Arena* arena)
 	}
 }
 
-bool KeysineFrames::fetch(mocpack_Error* error)
+size_t KeysineFrames::memory_size()
 {
 	Arena counting(nullptr);
 	lay_out(&counting);
-	memory_size_ = counting.used() + ALIGNMENT;
+	return counting.used() + ALIGNMENT;
+}
+
+bool KeysineFrames::fetch(mocpack_Error* error)
+{
+	memory_size_ = memory_size();
 	memory_ = work_.allocator.allocate(work_.allocator.user, memory_size_);
 	if (!memory_)
 		return no_memory(error, "keysine frames");

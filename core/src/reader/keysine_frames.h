@@ -14,6 +14,12 @@ mocpack_Motion* open_keysine_payload(const mocpack_Skeleton& skeleton, uint64_t 
 									 const Bytes& bytes, const PayloadPlace& place, uint32_t flags,
 									 uint64_t memory_limit, mocpack_Error* error);
 
+// Opens the file of a clip that has the skeleton, codec and bitstream of `like`, which open_clip opened without
+// its payload. `skeleton` is the codec's. Returns null for any other file, for one with uneven frame times, and
+// for one whose decoded frames may exceed the memory limit.
+mocpack_Motion* open_keysine_alike(const mocpack_Skeleton& skeleton, const Bytes& bytes,
+								   const mocpack_Motion& like, uint64_t memory_limit);
+
 // Selects joints, in the order of the skeleton: `rotations` (J) and `translations` (M) receive their columns.
 // Returns false if a joint does not exist.
 bool select_joints(const mocpack_Skeleton& skeleton, const int32_t* joints, size_t joint_count,
@@ -36,6 +42,9 @@ class KeysineFrames
 	~KeysineFrames();
 	KeysineFrames(const KeysineFrames&) = delete;
 	KeysineFrames& operator=(const KeysineFrames&) = delete;
+
+	// Returns the bytes that `fetch` allocates.
+	size_t memory_size();
 
 	// Allocates memory and reads the bytes of the frames, neighboring bytes at once. Only this function calls
 	// the source.

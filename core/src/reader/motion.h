@@ -108,11 +108,13 @@ struct mocpack_Motion
 	mocpack::Bytes bytes;
 	mocpack_Info info;
 	mocpack::PayloadPlace payload;
-	// The next four fields are for files opened without their payload.
+	// The next six fields are for files opened without their payload.
 	bool is_vertices;
 	mocpack::Mesh mesh;
 	mocpack_Text needed;		   // parameters that a decoder must know
 	const mocpack::Chunks* chunks; // including their bodies
+	bool shares_skeleton;		   // with the clip that open_clip was given; only joints were counted
+	bool shares_metadata;
 	mocpack::Gaps gaps;
 	mocpack::RotationChannels* channels; // (J)
 	double* channel_frames;				 // (J, 4) frames in which channels rotate; null: none

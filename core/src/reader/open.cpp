@@ -45,10 +45,16 @@ const size_t CODEC_COUNT = sizeof CODECS / sizeof *CODECS;
 const double SPAN_SECONDS = 1;		 // length of a group, for codecs without groups
 const uint64_t SPAN_BYTES = 1 << 20; // maximum size of a decoded group of several frames
 
+bool is_same(const Chunk& a, const Chunk& b)
+{
+	return a.found == b.found && a.size == b.size && (!a.size || !std::memcmp(a.body, b.body, size_t(a.size)));
+}
+
 struct Opening
 {
 	mocpack_Motion* motion;
 	mocpack_Error* error;
+	const mocpack_Motion* like; // opened before, without its payload; null: none
 	Chunks chunks;
 	mocpack_Text needed;
 
@@ -66,7 +72,8 @@ struct Opening
 		const Chunk& data = chunks.data;
 		motion->payload = {data.offset, data.size, chunks.missing, data.checksum};
 		info.missing_size = chunks.missing;
-		if (chunks.meta.found && !read_metadata(chunks.meta, motion, error))
+		motion->shares_metadata = like && chunks.meta.found && is_same(chunks.meta, like->chunks->meta);
+		if (chunks.meta.found && !motion->shares_metadata && !read_metadata(chunks.meta, motion, error))
 			return false;
 		if (motion->is_vertices)
 			return header_alone ? read_vertices() : reject_vertices();
@@ -93,9 +100,18 @@ struct Opening
 			fail(MOCPACK_CORRUPT, 0) << "the SKEL chunk is missing";
 			return false;
 		}
-		return read_skeleton_chunks(chunks, motion, error) &&
+		motion->shares_skeleton = like && shares_skeleton(*like->chunks);
+		if (motion->shares_skeleton)
+			motion->info.joint_count = like->info.joint_count;
+		return (motion->shares_skeleton || read_skeleton_chunks(chunks, motion, error)) &&
 			   (!chunks.time.found || read_start(chunks.time, motion, error)) &&
 			   (!chunks.play.found || read_play(chunks.play, motion, error));
+	}
+
+	bool shares_skeleton(const Chunks& others) const
+	{
+		return !chunks.scales.found && !others.scales.found && is_same(chunks.skeleton, others.skeleton) &&
+			   is_same(chunks.rest, others.rest) && is_same(chunks.hinges, others.hinges);
 	}
 
 	// Reads everything that changes over time except the poses.
@@ -301,7 +317,7 @@ struct Opening
 } // namespace
 
 mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, bool header_alone,
-						 mocpack_Motion** motion, mocpack_Error* error)
+						 mocpack_Motion** motion, mocpack_Error* error, const mocpack_Motion* like)
 {
 	mocpack_Error ignored;
 	error = error ? error : &ignored;
@@ -321,7 +337,7 @@ mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options,
 		return ErrorMessage(error, MOCPACK_NO_MEMORY) << "out of memory";
 	mocpack_Motion* made = new (place) mocpack_Motion(memory);
 	made->bytes = bytes;
-	Opening opening = {made, error, {}, {nullptr, 0}};
+	Opening opening = {made, error, like, {}, {nullptr, 0}};
 	bool good = opening.run(given.flags, header_alone);
 	if (good && header_alone)
 		good = opening.keep_chunks();

@@ -157,7 +157,7 @@ bool read_head(const Chunks& chunks, mocpack_Motion* motion, mocpack_Text* neede
 	mocpack_Text parameters = read_parameters(&in);
 	uint8_t flags = in.u8();
 	if (in.good() && flags > 15)
-		in.fail(MOCPACK_UNSUPPORTED) << ": unknown flags " << uint64_t(flags)
+		in.fail(MOCPACK_UNSUPPORTED) << ": unknown flags " << uint64_t(flags & ~15)
 									 << "; use a newer version of mocpack";
 	read_errors(&in, flags, &info);
 	*needed = flags & 4 ? read_parameters(&in) : mocpack_Text{nullptr, 0};
@@ -402,20 +402,20 @@ bool read_skeleton_chunks(const Chunks& chunks, mocpack_Motion* motion, mocpack_
 // integers, so it is the same on every machine.
 static void read_rest_rotation(uint8_t omitted, Fields* in, double* q)
 {
-	in->check(omitted < 8, ": the omitted component of a rest rotation must be 0 to 7");
+	bool valid = omitted < 8;
 	int64_t square = REST_UNIT * REST_UNIT;
 	for (int c = 0; c < 4; ++c)
 	{
 		if (c == omitted % 4)
 			continue;
 		const int64_t whole = in->zigzag();
-		in->check(whole > -REST_UNIT && whole < REST_UNIT, ": a component of a rest rotation exceeds 1");
-		if (!in->good())
-			return;
+		if (whole <= -REST_UNIT || whole >= REST_UNIT)
+			valid = false;
+		else
+			square -= whole * whole;
 		q[c] = double(whole) / double(REST_UNIT);
-		square -= whole * whole;
 	}
-	in->check(square >= 0, ": rest rotations must be unit quaternions");
+	in->check(valid && square >= 0, ": rest rotations must be unit quaternions");
 	if (in->good())
 		q[omitted % 4] = (omitted < 4 ? 1 : -1) * std::sqrt(double(square)) / double(REST_UNIT);
 }

@@ -18,8 +18,8 @@ export interface LoadedMotion {
 type Failed = (error: unknown) => void;
 
 /**
- * `load` calls back when the first pose has arrived; the rest arrives during playback. Later failures
- * are `error` events of `clip.stream`.
+ * `load` calls back when the first pose has arrived; the rest arrives during playback. Files with quality
+ * layers play coarsely at first. Later failures are `error` events of `clip.stream`.
  */
 export class MocpackLoader extends Loader<LoadedMotion> {
   private wasm: WasmSource | undefined;

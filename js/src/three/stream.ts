@@ -3,7 +3,7 @@
 import { EventDispatcher } from "three";
 
 import { MocpackError } from "../error.js";
-import type { Frames, Motion } from "../types.js";
+import type { Frames, Motion, RefinedFrames } from "../types.js";
 import type { Channels } from "./channels.js";
 import { durationOf, frameAt } from "./times.js";
 
@@ -15,9 +15,9 @@ export interface StreamOptions {
 }
 
 export interface StreamEvents {
-  /** Frames from `start` to `stop`, in seconds, have arrived. */
-  loaded: { start: number; stop: number };
-  /** Frames failed to load; the previous pose stays. */
+  /** Frames from `start` to `stop`, in seconds, have arrived, or have been refined to this many quality layers. */
+  loaded: { start: number; stop: number; layers: number };
+  /** Frames failed to load or to be refined; the previous pose stays. */
   error: { error: unknown };
 }
 
@@ -25,6 +25,8 @@ export interface StreamEvents {
 interface Window {
   first: number;
   rows: Float32Array;
+  /** Quality layers of the rows. */
+  layers: number;
 }
 
 interface Failure {
@@ -40,12 +42,15 @@ const RETRY_AFTER_MS = 2000; // after a failed request
 /**
  * Provides poses synchronously: `seek` to a time, then read the two rows around it.
  *
- * If frames have not arrived yet, the last pose stays and `stalled` is true.
+ * If frames have not arrived yet, the last pose stays and `stalled` is true. Frames of a file with quality
+ * layers are coarse at first.
  */
 export class MotionStream extends EventDispatcher<StreamEvents> {
   readonly duration: number;
   /** Whether the pose at the last sought time is not loaded yet. */
   stalled = false;
+  /** Quality layers of the last sought pose; `motion.layers.length` if it is final. */
+  layers = 0;
   /** Decoded rows; the rows before and after the sought time start at `low` and `high`. */
   rows: Float32Array;
   low = 0;
@@ -54,13 +59,20 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
 
   /** Least recently used first. */
   private readonly windows = new Map<number, Window>();
+  /** Windows that are being loaded, and when their first frames have arrived. */
   private readonly pending = new Map<number, Promise<void>>();
+  /** Windows at and after the sought time. */
+  private near = new Set<number>();
   private readonly failures = new Map<number, Failure>();
   private readonly windowFrames: number;
   private readonly windowCount: number;
   private readonly ahead: number;
   private readonly most: number;
+  /** Quality layers of final frames. */
+  private readonly finest: number;
   private sought = NaN;
+  /** Whether a window has changed since the last `seek`. */
+  private refined = false;
   private closed = false;
 
   /** `first` contains the motion's first frame. */
@@ -79,6 +91,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     const second = Math.round(WINDOW_SECONDS / motion.frameTime);
     this.windowFrames = Math.max(1, Math.min(second, Math.floor(MAX_WINDOW_BYTES / frameBytes)));
     this.windowCount = Math.max(1, Math.ceil((motion.frameCount - 1) / this.windowFrames));
+    this.finest = Math.max(1, motion.layers?.length ?? 1);
     this.duration = durationOf(motion);
     const windowSeconds = this.windowFrames * motion.frameTime;
     this.ahead = Math.min(Math.ceil(prefetchSeconds / windowSeconds), this.windowCount - 1);
@@ -91,7 +104,8 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
 
   /** Sets `rows`, `low`, `high` and `fraction` for a time in seconds, and prefetches the next frames. */
   seek(seconds: number): void {
-    if (seconds === this.sought && !this.stalled) return;
+    if (seconds === this.sought && !this.stalled && !this.refined) return;
+    this.refined = false;
     const backwards = seconds < this.sought && this.sought - seconds < 0.5 * this.duration;
     this.sought = seconds;
     const { frame, fraction } = frameAt(this.motion, seconds);
@@ -104,11 +118,13 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
       this.low = (frame - window.first) * width;
       this.high = Math.min(this.low + width, this.rows.length - width);
       this.fraction = fraction;
+      this.layers = window.layers;
     }
     const near = Array.from({ length: this.ahead + 1 }, (_, i) => {
       const next = backwards ? number - i + this.windowCount : number + i;
       return next % this.windowCount;
     });
+    this.near = new Set(near);
     for (const next of near) this.request(next);
     // windows that are played next are evicted last
     for (const next of near.reverse()) this.touch(next);
@@ -121,7 +137,7 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     this.request(number);
     await this.pending.get(number);
     const failure = this.failures.get(number);
-    if (failure) throw failure.error;
+    if (failure && !this.windows.has(number)) throw failure.error;
     if (this.closed) throw new Error("the stream is closed");
   }
 
@@ -145,36 +161,53 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
   }
 
   private request(number: number): void {
-    if (this.closed || this.windows.has(number) || this.pending.has(number)) return;
+    const isFinal = this.windows.get(number)?.layers === this.finest;
+    if (this.closed || isFinal || this.pending.has(number)) return;
     const failure = this.failures.get(number);
     if (failure && failure.again > performance.now()) return;
     this.failures.delete(number);
-    const work = this.load(number).catch((error: unknown) => this.fail(number, error));
-    this.pending.set(
-      number,
-      work.finally(() => this.pending.delete(number)),
-    );
+    const arrival = new Promise<void>((arrived) => {
+      void this.load(number, arrived)
+        .finally(() => this.pending.delete(number)) // listeners of `error` may request it again
+        .catch((error: unknown) => this.fail(number, error))
+        .finally(arrived);
+    });
+    this.pending.set(number, arrival);
   }
 
-  private async load(number: number): Promise<void> {
+  /** Loads a window and refines it while it is near. */
+  private async load(number: number, arrived: () => void): Promise<void> {
     const first = number * this.windowFrames;
     const stop = Math.min(first + this.windowFrames + 1, this.motion.frameCount);
-    const frames = await this.motion.frames(first, stop);
-    if (this.closed) return;
-    const rows = new Float32Array(frames.count * this.channels.width);
-    for (let t = 0; t < frames.count; ++t)
-      this.channels.row(frames, t, rows, t * this.channels.width);
-    this.keep(number, { first, rows });
-    const [start, end] = this.secondsOf(number);
-    this.dispatchEvent({ type: "loaded", start, stop: end });
+    for await (const frames of refinements(this.motion, first, stop)) {
+      if (this.closed) return;
+      this.keep(number, { first, rows: this.rowsOf(frames), layers: frames.layers });
+      arrived();
+      if (frames.layers === this.finest) return;
+      // other windows get their first frames before this one gets finer
+      await Promise.all(this.pending.values());
+      if (this.closed || !this.near.has(number)) return;
+    }
+  }
+
+  private rowsOf(frames: Frames): Float32Array {
+    const { width } = this.channels;
+    const rows = new Float32Array(frames.count * width);
+    for (let t = 0; t < frames.count; ++t) this.channels.row(frames, t, rows, t * width);
+    return rows;
   }
 
   private keep(number: number, window: Window): void {
+    const { layers } = window;
+    if ((this.windows.get(number)?.layers ?? 0) >= layers) return;
     this.windows.set(number, window);
+    this.refined = true;
     for (const oldest of this.windows.keys()) {
       if (this.windows.size <= this.most) break;
       this.windows.delete(oldest);
     }
+    const [start, stop] = this.secondsOf(number);
+    this.dispatchEvent({ type: "loaded", start, stop, layers });
   }
 
   private touch(number: number): void {
@@ -206,4 +239,14 @@ export class MotionStream extends EventDispatcher<StreamEvents> {
     };
     return [at(number * this.windowFrames), at((number + 1) * this.windowFrames)];
   }
+}
+
+/** Yields frames as their quality layers arrive; once if the motion has no layers. */
+export async function* refinements(
+  motion: Motion,
+  start: number,
+  stop: number,
+): AsyncGenerator<RefinedFrames, void> {
+  if (motion.refine) yield* motion.refine(start, stop);
+  else yield { ...(await motion.frames(start, stop)), layers: 1 };
 }

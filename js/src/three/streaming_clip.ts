@@ -14,7 +14,7 @@ import {
 import type { Frames, Motion } from "../types.js";
 import { channelsOf, sizeOf, type BindOptions, type Channel } from "./channels.js";
 import { unmatchedNames } from "./clip.js";
-import { MotionStream, type StreamOptions } from "./stream.js";
+import { MotionStream, refinements, type StreamOptions } from "./stream.js";
 
 export interface StreamingClipOptions extends BindOptions, StreamOptions {
   /** Name of the clip. */
@@ -48,7 +48,7 @@ export class StreamingClip extends AnimationClip {
 /**
  * Creates a clip that plays in any `AnimationMixer` while its frames download, in bounded memory.
  *
- * Resolves when the first frame is loaded. `clip.stream` has the buffer state and error events;
+ * Resolves when the first frame is loaded. Files with quality layers start coarse and refine as bytes arrive. `clip.stream` has the buffer state and error events;
  * `clip.userData` lists unmatched joints and bones.
  */
 export async function toStreamingClip(
@@ -56,7 +56,9 @@ export async function toStreamingClip(
   options: StreamingClipOptions = {},
 ): Promise<StreamingClip> {
   const channels = channelsOf(motion, options);
-  return streamingClip(motion, await motion.frames(0, 1), channels, options);
+  for await (const first of refinements(motion, 0, 1))
+    return streamingClip(motion, first, channels, options);
+  throw new Error("the motion has no frames");
 }
 
 function streamingClip(

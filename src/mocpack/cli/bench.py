@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from mocpack.bench.datasets import collection
-from mocpack.bench.papers import PAPERS, find_paper
+from mocpack.bench.papers import find_paper
 from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.measure import Setting, parse_targets
 from mocpack.bench.runner.run import (
@@ -63,23 +63,11 @@ def run(
         str | None,
         typer.Option(help="Reproduce a paper: 000 to 004, or its first author, like beaudoin."),
     ] = None,
-    all_papers: Annotated[
-        bool,
-        typer.Option(
-            "--papers",
-            help="Reproduce all papers that the folder does not contain yet, and write one page.",
-        ),
-    ] = False,
 ) -> int:
     """Measure codecs on clips and write a report, or reproduce a paper."""
-    if paper or all_papers:
+    if paper:
         with add_path_to_errors(out, keep=True):
-            folder = _paper_folder(data)
-            return (
-                _reproduce_paper(paper, folder, out)
-                if paper
-                else _reproduce_all_papers(folder, out)
-            )
+            return _reproduce_paper(paper, _paper_folder(data), out)
     if not codec:
         raise UsageError(
             "name at least one --codec (mocpack codecs lists them), or a paper with --paper"
@@ -123,13 +111,11 @@ def _write_results(
     rows: list[Row], clips: list[Path], out: Path, anchor: str | None, metrics: list[str]
 ) -> int:
     """Write the tables and the report, and print the measurements that failed."""
-    from mocpack.bench.peers.acl import acl_rows
     from mocpack.bench.report.page import write_report
 
     write_tables(rows, out)
-    reference = acl_rows({p.stem for p in clips})
     head = {**describe_machine(), "clips": ", ".join(clip_names(clips).values())}
-    report = write_report(rows, out, head, anchor=anchor, reference=reference, metrics=metrics)
+    report = write_report(rows, out, head, anchor=anchor, metrics=metrics)
     failed = [r for r in rows if r["failure"]]
     console = files.stdout()
     console.print(
@@ -155,29 +141,9 @@ def _paper_folder(data: list[Path] | None) -> Path | None:
 def _reproduce_paper(name: str, data: Path | None, out: Path) -> int:
     from mocpack.bench.papers.page import SUMMARY, reproduce
 
-    _require_paper_packages()
+    for package in ("scipy", "cma"):
+        require(package, extra="papers", purpose="reproducing a paper")
     summary = reproduce(find_paper(name), data, out)
     files.stdout().print(summary, markup=False, soft_wrap=True)
     files.stdout().print(f"wrote {out / SUMMARY}")
     return 0
-
-
-def _require_paper_packages() -> None:
-    for package in ("scipy", "cma"):
-        require(package, extra="papers", purpose="reproducing a paper")
-
-
-def _reproduce_all_papers(data: Path | None, out: Path) -> int:
-    from mocpack.bench.papers.page import ALL_LINES, reproduce_all, write_page
-
-    _require_paper_packages()
-    out.mkdir(parents=True, exist_ok=True)
-    made = reproduce_all(PAPERS, data, out, on_progress=files.stderr().print)
-    page = write_page(made, out)
-    files.stdout().print(f"wrote {page} and {out / ALL_LINES}")
-    failed = [one for one in made if one.failure]
-    for one in failed:
-        files.stderr().print(
-            f"{one.paper.authors} {one.paper.year} was not reproduced: {one.failure}"
-        )
-    return 1 if failed else 0

@@ -32,12 +32,14 @@ def run(
         return 0
     console = files.stdout()
     for row in rows:
-        default = "  (default)" if row["codec"] == DEFAULT_CODEC else ""
-        console.print(Text.assemble((row["codec"], "bold"), f"{default}  {row['about']}"))
+        note = "" if row["is_frozen"] else "  (experimental)"
+        note = "  (default)" if row["codec"] == DEFAULT_CODEC else note
+        console.print(Text.assemble((row["codec"], "bold"), f"{note}  {row['about']}"))
         for name, param in row["params"].items():
             kind = f"  ({param['type']})" if param["type"] else ""
             console.print(Text(f"    {name} = {param['default']}{kind}"))
             console.print(Text(_indent_paragraph(param["about"], console.width)))
+    console.print("Later releases may not read files of experimental codecs.")
     console.print("Set parameters after the name: --codec keysine:effort=best,layers=3")
     return 0
 
@@ -51,6 +53,7 @@ def _describe(codec_id: str) -> dict[str, Any]:
         "about": about.split("\n")[0],
         "kinds": list(cls.kinds),
         "bitstream_version": cls.bitstream_version,
+        "is_frozen": cls.is_frozen,
         "params": {
             f.name: {
                 "default": _to_json_value(f.default),

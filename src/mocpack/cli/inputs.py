@@ -9,6 +9,7 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from mocpack.cli.files import PIPE
+from mocpack.cli.terminal import print_error
 from mocpack.errors import UsageError
 from mocpack.io import supported_extensions
 
@@ -16,6 +17,7 @@ PACKED_EXTENSIONS = (".mocp",)
 # Extensions of the files that a folder stands for. Skeleton files contain no motion. Tables and
 # pickles can contain anything, so they count only with --robot.
 ROBOT_MOTION_EXTENSIONS = set(supported_extensions()) - {".asf"}
+STATISTICS = {"Mean.npy", "Std.npy"}  # of HumanML3D's features, beside its motions
 MOTION_EXTENSIONS = ROBOT_MOTION_EXTENSIONS - {".csv", ".pkl", ".pickle", ".pt", ".motion"}
 
 
@@ -50,6 +52,15 @@ def find_sources(words: Sequence[str], suffixes: Collection[str]) -> list[Source
         for source in _find_sources(word, suffixes):
             found.setdefault(os.path.realpath(source.path) if word != PIPE else PIPE, source)
     return list(found.values())
+
+
+def is_motion(path: str, name: str, suffixes: Collection[str]) -> bool:
+    """Return whether a file of a folder is one that the folder stands for; report statistics."""
+    if Path(name).suffix.lower() not in suffixes or name.startswith("."):
+        return False
+    if name in STATISTICS:
+        print_error(f"skipped {path}: statistics of HumanML3D, not a motion")
+    return name not in STATISTICS
 
 
 def output_paths(sources: Sequence[Source], output: str | None, suffix: str) -> list[str]:
@@ -100,8 +111,8 @@ def _find_in_folder(folder: str, suffixes: Collection[str]) -> list[Source]:
     for place, inside, names in os.walk(folder):
         inside[:] = sorted(name for name in inside if not name.startswith("."))
         for name in sorted(names):
-            if Path(name).suffix.lower() in suffixes and not name.startswith("."):
-                path = Path(place) / name
+            path = Path(place) / name
+            if is_motion(str(path), name, suffixes):
                 if path.exists() and not path.is_file():
                     continue  # reading a named pipe or a device could block
                 found.append(Source(str(path), str(path.relative_to(folder)), in_folder=True))

@@ -70,8 +70,8 @@ OwnEffort = Annotated[
     typer.Option(
         "--effort",
         help="Choose fast, default or best; without it, the codec decides. fast takes about a "
-        "sixth of the time of default for files 7 to 22 % larger, best 6 to 10 times as long for 2 "
-        "to 6 % smaller ones.",
+        "tenth of the time of default for files about 20 % larger, best about 8 times as long for "
+        "5 % smaller ones.",
         autocompletion=complete_from(EFFORTS),
     ),
 ]

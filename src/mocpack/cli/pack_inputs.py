@@ -6,7 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from mocpack.cli.inputs import MOTION_EXTENSIONS, ROBOT_MOTION_EXTENSIONS, Source, find_sources
+from mocpack.cli.inputs import (
+    MOTION_EXTENSIONS,
+    ROBOT_MOTION_EXTENSIONS,
+    Source,
+    find_sources,
+    is_motion,
+)
 from mocpack.corpora import storage
 from mocpack.corpora.packing import PackOptions
 from mocpack.corpora.planning import PackPlan
@@ -70,7 +76,7 @@ def _find_at_url(url: str, listed: Sequence[FileInfo], suffixes: set[str]) -> li
         name = storage.base_name(one.path)
         if one.path == folder or not one.path.startswith(f"{folder}/"):
             found.append(Source(one.path, str(name)))
-        elif name.suffix.lower() in suffixes and not name.name.startswith("."):
+        elif is_motion(one.path, name.name, suffixes):
             found.append(Source(one.path, one.path[len(folder) + 1 :], in_folder=True))
     if not found:
         raise UsageError(f"{url}: no motion file found")

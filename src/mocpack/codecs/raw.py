@@ -26,6 +26,7 @@ class Raw(Codec):
 
     codec_id = "raw"
     bitstream_version = 1
+    is_frozen = True
     decoder_params = ()
     decode_memory = 4.0
     kinds = ("skeleton", "vertices")

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ COLUMNS = ("base", "file", "offset", "size", "at", "front", "frames", "frame_tim
 FILE, COPY = 0, 1  # kinds of clips: its own file; the same bytes as another clip
 
 
-@dataclass(frozen=True)
-class ClipLocation:
+class ClipLocation(NamedTuple):
     """Where a clip is stored, and how to assemble its file."""
 
     base: bytes
@@ -36,9 +36,7 @@ class ClipLocation:
     offset: int
     size: int
     at: int
-    front: bytes
-    frames: int
-    frame_time: float
+    front: bytes = b""
 
     @property
     def file_size(self) -> int:
@@ -81,7 +79,7 @@ class Index:
 
     @cached_property
     def _front_ends(self) -> I64:
-        return np.concatenate([[0], np.cumsum(self.columns[:, 5])])
+        return np.cumsum(self.columns[:, 5])
 
     def places(self) -> Iterator[tuple[str, ClipLocation]]:
         """Yield name and location of all clips."""
@@ -90,17 +88,14 @@ class Index:
 
     def place(self, index: int) -> ClipLocation:
         """Return the location of a clip; raise if its kind is unknown."""
-        base, file, offset, size, at, _, frames, _, kind = map(int, self.columns[index])
+        base, file, offset, size, at, front, _, _, kind = self.columns[index].tolist()
         if kind not in (FILE, COPY):
             raise UnsupportedVersionError(
                 f"clip {self.names[index]!r} is of kind {kind}; a newer mocpack can read it"
             )
-        first, last = map(int, self._front_ends[index : index + 2])
         shared = self.bases[base - 1] if base else b""
-        seconds = float(self.frame_times[index])
-        return ClipLocation(
-            shared, file, offset, size, at, self.fronts[first:last], frames, seconds
-        )
+        end = int(self._front_ends[index]) if front else 0
+        return ClipLocation(shared, file, offset, size, at, self.fronts[end - front : end])
 
     @property
     def skeleton_count(self) -> int:

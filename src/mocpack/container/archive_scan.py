@@ -14,7 +14,7 @@ from mocpack.errors import CorruptionError, FormatError
 from mocpack.source import Source
 
 READ_BYTES = 1 << 20  # per read
-NO_PLACE = ClipLocation(b"", 0, 0, 0, 0, b"", 0, 0.0)
+NO_PLACE = ClipLocation(b"", 0, 0, 0, 0)
 MAX_CLIP_BASES = 16  # writers use at most two
 MAX_CLIP_FIELDS_BYTES = 2 * MAX_NAME_BYTES + MAX_CLIP_BASES * BASE_ID_BYTES + 32
 
@@ -81,7 +81,7 @@ def _read_clip_fields(
     if at > size:
         raise CorruptionError(f"CLIP chunk: base offset {at} exceeds its {size} bytes")
     base = b"".join(bases.get(identity, b"") for identity in shared)
-    place = ClipLocation(base, 0, body + read.at, size, at, b"", 0, 0.0)
+    place = ClipLocation(base, 0, body + read.at, size, at)
     is_complete = all(identity in bases for identity in shared)
     return ScannedClip(name, place, None if is_complete else "its skeleton is missing or damaged")
 

@@ -21,8 +21,10 @@ class MemoryLimit:
     max_bytes: int | None = DEFAULT_LIMIT
 
     @classmethod
-    def parse(cls, limit: str | int | None) -> MemoryLimit:
-        """Parse "2GB", a number of bytes, or "none"."""
+    def parse(cls, limit: str | int | MemoryLimit | None) -> MemoryLimit:
+        """Parse "2GB", a number of bytes, or "none"; a limit is returned as it is."""
+        if isinstance(limit, MemoryLimit):
+            return limit
         if limit is None or (isinstance(limit, str) and limit == "none"):
             return cls(None)
         return cls(parse_size(limit))

@@ -54,35 +54,50 @@ class Reader:
     header : ClipHeader or VertexHeader
     codec_id : str
     bitstream_version : int
-    params : dict
-        The stored parameters.
-    needed : frozenset of str
-        Parameters that decoding needs.
-    errors : Errors
     payload : Payload
+    parsed : _core.File
+        What the core has parsed.
     """
 
     def __init__(
-        self, source: Source, *, partial: bool = False, memory_limit: int | None = None
+        self,
+        source: Source,
+        *,
+        partial: bool = False,
+        memory_limit: int | None = None,
+        like: Reader | None = None,
     ) -> None:
+        """Open a file; a skeleton and metadata that equal those of `like` are not parsed again."""
         limit = None if memory_limit is None else max(memory_limit, MIN_OPEN_BYTES)
-        self._file = file = _core.File(source, partial, limit)
+        self.parsed = file = _core.File(
+            source, partial, limit, None if like is None else like.parsed
+        )
         self._source = source
         self.codec_id = file.codec_id
         self.bitstream_version = file.bitstream_version
-        needed = _parse_object(file.needed)
-        self.params = {**_parse_object(file.params), **needed}
-        self.needed = frozenset(needed)
-        self.errors = replace(Errors(*file.errors), joints=_joint_errors(file))
-        self.header = _build_header(file)
-        offset, size, missing, checksum = file.payload
-        self.payload = Payload(source, offset, size, missing, checksum, limit)
+        self.header = _build_header(file, None if like is None else like.header)
+        self.payload = Payload(source, *file.payload, limit)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """Parameters that decoding needs."""
+        return frozenset(_parse_object(self.parsed.needed))
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The stored parameters."""
+        return {**_parse_object(self.parsed.params), **_parse_object(self.parsed.needed)}
+
+    @property
+    def errors(self) -> Errors:
+        """The error bounds and measured errors."""
+        return replace(Errors(*self.parsed.errors), joints=_joint_errors(self.parsed))
 
     @property
     def sizes(self) -> dict[str, int]:
         """Bytes by part of the file, including chunk headers."""
         found = {"file": self._source.size, "head": 0} | dict.fromkeys(PART_OF_CHUNK.values(), 0)
-        for tag, size in self._file.chunk_sizes():
+        for tag, size in self.parsed.chunk_sizes():
             if tag == "DATA":
                 found["payload"] = self.payload.size
                 found["head"] += size - self.payload.size - self.payload.missing_bytes
@@ -93,20 +108,20 @@ class Reader:
     @property
     def chunks(self) -> list[Chunk]:
         """The take data as chunks."""
-        found: list[Chunk] = self._file.take_chunks()
+        found: list[Chunk] = self.parsed.take_chunks()
         return found
 
     @cached_property
     def track_heads(self) -> list[TrackHead]:
         """Name, kind and size of each track, without reading its values."""
-        return [track_head(found) for found in self._file.track_heads()]
+        return [track_head(found) for found in self.parsed.track_heads()]
 
     @cached_property
     def take_data(self) -> TakeData:
         """The data of the take besides its poses."""
-        if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
+        if not isinstance(self.header, ClipHeader) or not self.parsed.has_take_data:
             return NO_TAKE_DATA
-        file, valid = self._file, self._file.valid()
+        file, valid = self.parsed, self.parsed.valid()
         try:
             return TakeData(
                 file.moving_scales(),
@@ -119,7 +134,7 @@ class Reader:
 
     def take_data_memory(self) -> int:
         """Return the memory in bytes that reading `take_data` may use."""
-        if not isinstance(self.header, ClipHeader) or not self._file.has_take_data:
+        if not isinstance(self.header, ClipHeader) or not self.parsed.has_take_data:
             return 0
         frames, joints = self.header.frame_count, len(self.header.skeleton)
         numbers = sum(head.count * WIDTHS[head.kind] for head in self.track_heads)
@@ -127,8 +142,8 @@ class Reader:
         return BYTES_PER_NUMBER * numbers + frames * joints
 
     def _read_track(self, index: int, head: TrackHead) -> Track:
-        values, times = self._file.track(index)
-        words = self._file.track_words(index) if head.kind == "label" else ()
+        values, times = self.parsed.track(index)
+        words = self.parsed.track_words(index) if head.kind == "label" else ()
         shown, start = (times, 0.0) if head.has_times else (None, head.start)
         samples = track_values(head.kind, values, words)
         return Track(head.kind, samples, head.frame_time, start, shown, head.bound, head.unit)
@@ -206,12 +221,15 @@ def _joint_errors(file: _core.File) -> JointErrors | None:
     return None if bounds is None else JointErrors(*np.maximum(bounds, 0).T)
 
 
-def _build_header(file: _core.File) -> AnyHeader:
-    metadata = _parse_object(file.metadata)
+def _build_header(file: _core.File, like: Any) -> AnyHeader:
+    metadata: Any = like.metadata if file.shares_metadata else _parse_object(file.metadata)
     if file.is_vertices:
         vertices, faces = file.mesh()
         return VertexHeader(vertices, faces, file.frame_count, file.frame_time, metadata)
-    skeleton, translated, unit = read_skeleton(*file.skeleton_chunks())
+    if file.shares_skeleton:
+        skeleton, translated, unit = like.skeleton, like.translated_joints, like.unit
+    else:
+        skeleton, translated, unit = read_skeleton(*file.skeleton_chunks())
     start, loop, up, left_handed, interpolated = file.playback
     header: ClipHeader = build_unchecked(
         ClipHeader,
@@ -221,7 +239,7 @@ def _build_header(file: _core.File) -> AnyHeader:
             "frame_time": file.frame_time,
             "translated_joints": translated,
             "unit": unit,
-            "metadata": MappingProxyType(metadata),
+            "metadata": metadata if file.shares_metadata else MappingProxyType(metadata),
             "scaled_joints": file.scaled_joints,
             "start_time": start,
             "loop": loop,

@@ -26,7 +26,6 @@ from mocpack.arrays import F32, I64
 from mocpack.corpora.features import STORED_FEATURES, window_plan
 from mocpack.corpora.reading import Corpus
 from mocpack.errors import UsageError
-from mocpack.motion import Motion
 
 BLOCK_FRAMES = 1024  # float32 rows of any width then fill whole pages of 4096 bytes
 PAGE_BYTES = 4096
@@ -84,7 +83,7 @@ class DecodedCache:
         blocks = self._clips.get(clip) or self._open_blocks(clip)
         while (missing := blocks.write(plan, start, stop, out)) >= 0:
             if not self._fill_block(clip, missing):
-                self._corpus.motion(clip).write_window(plan, start, stop, out)
+                self._corpus.window_writer(clip).write(plan, start, stop, out)
                 return
 
     def _open_blocks(self, clip: int) -> _core.RowBlocks:
@@ -104,7 +103,7 @@ class DecodedCache:
         frames = int(self._corpus.index.frame_counts[clip])
         start, stop = block * BLOCK_FRAMES, min(frames, (block + 1) * BLOCK_FRAMES)
         self._corpus.prefetch([(clip, start, stop)])
-        rows = decode_rows(self._corpus.motion(clip), start, stop)
+        rows = decode_rows(self._corpus, clip, start, stop)
         number = int(self._first_blocks[clip]) + block
         width = int(self._widths[clip])
         with self._lock():
@@ -181,11 +180,11 @@ class DecodedCache:
                 fcntl.flock(self._handle, fcntl.LOCK_UN)
 
 
-def decode_rows(motion: Motion, start: int, stop: int) -> F32:
-    """Decode frames to rows (T, 4 J + 3 M): rotations, then translations."""
-    plan = window_plan(motion.header, STORED_FEATURES)
+def decode_rows(corpus: Corpus, clip: int, start: int, stop: int) -> F32:
+    """Decode frames of a clip to rows (T, 4 J + 3 M): rotations, then translations."""
+    plan = window_plan(corpus.motion(clip).header, STORED_FEATURES)
     rows = np.empty((stop - start, plan.width), np.float32)
-    motion.write_window(plan, start, stop, rows)
+    corpus.window_writer(clip).write(plan, start, stop, rows)
     return rows
 
 

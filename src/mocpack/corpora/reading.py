@@ -7,11 +7,12 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
 from mocpack.arguments import check_path
+from mocpack.codec import ArrayWindows, WindowWriter
 from mocpack.container import (
     DEFAULT_LIMIT,
     FILE,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 MAX_OPEN_CLIPS = 2048  # keeps headers and skeletons in memory
 MAX_WHOLE_CLIP_BYTES = 1 << 16  # clips up to this size are read by one request
 DEFAULT_CACHE_SIZE = "256MB"
+Opened = TypeVar("Opened")
 
 
 def open_corpus(
@@ -87,7 +89,7 @@ class Corpus:
     """
 
     def __init__(self, files: _Files, memory_limit: str | int | None = DEFAULT_LIMIT) -> None:
-        self._files, self._limit = files, MemoryLimit.parse(memory_limit).max_bytes
+        self._files, self._limit = files, MemoryLimit.parse(memory_limit)
         try:
             trailer = read_trailer(files.source(0))
         except FormatError as error:
@@ -98,9 +100,11 @@ class Corpus:
         self._table_bytes, self._table = trailer.table, None
         self.trailer_size = files.source(0).size - trailer.start
         self._motions: OrderedDict[int, Motion] = OrderedDict()
+        self._writers: OrderedDict[int, WindowWriter] = OrderedDict()
+        self._alike: dict[bytes, Motion] = {}  # a clip by the chunks that it shares with others
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Corpus, (self._files, self._limit)
+        return Corpus, (self._files, self._limit.max_bytes)
 
     def __repr__(self) -> str:
         hours = float((self.index.frame_counts * self.index.frame_times).sum()) / 3600
@@ -135,6 +139,8 @@ class Corpus:
     def close(self) -> None:
         """Close the files; clips of this corpus can no longer be read."""
         self._motions.clear()
+        self._writers.clear()
+        self._alike.clear()
         self._files.close()
 
     @property
@@ -221,12 +227,36 @@ class Corpus:
             with name_errors(f"clip {self.names[index]!r}", FormatError):
                 whole = _is_read_whole(place)
                 source = read_clip_file(file, place) if whole else ClipSource(file, place)
-                found = Motion(source, memory_limit=self._limit)
-            self._motions[index] = found
-            while len(self._motions) > MAX_OPEN_CLIPS:
-                with suppress(KeyError):  # another thread removed it first
-                    self._motions.popitem(last=False)
+                like = self._alike.get(place.base)
+                found = Motion(source, memory_limit=self._limit, like=like)
+            if like is None and len(self._alike) < MAX_OPEN_CLIPS:
+                self._alike[place.base] = found
+            _keep(self._motions, index, found)
         return found
+
+    def window_writer(self, index: int) -> WindowWriter:
+        """Return the writer of windows of a clip, whose frames must be evenly spaced.
+
+        Clips that differ only in their motion share everything else.
+        """
+        found = self._writers.get(index)
+        if found is not None:
+            return found
+        place = self.index.place(index)
+        like = self._alike.get(place.base)
+        if like is not None and index not in self._motions and _is_read_whole(place):
+            found = like.open_alike(read_clip_file(self._files.source(place.file), place))
+        if found is None:
+            motion = self.motion(index)
+            if motion.take_data.times is not None:
+                raise UsageError(
+                    f"clip {self.names[index]!r} has uneven frame times; resample it before "
+                    "packing, or exclude it with where="
+                )
+            found = motion.window_writer
+            if place.base in self._alike and not isinstance(found, ArrayWindows):
+                self._alike[place.base] = motion  # the one before it may have another codec
+        return _keep(self._writers, index, found)
 
     def read(self, key: int | str) -> bytes:
         """Return the .mocp file of a clip, byte for byte as it was packed."""
@@ -277,6 +307,15 @@ class Corpus:
         names = catalog.import_arrow().array([prefix + name for name in self.names])
         place = table.column_names.index(catalog.CLIP_COLUMN)
         return table.set_column(place, catalog.CLIP_COLUMN, names)
+
+
+def _keep(opened: OrderedDict[int, Opened], index: int, one: Opened) -> Opened:
+    """Add what was opened, and remove the oldest beyond MAX_OPEN_CLIPS."""
+    opened[index] = one
+    while len(opened) > MAX_OPEN_CLIPS:
+        with suppress(KeyError):  # another thread removed it first
+            opened.popitem(last=False)
+    return one
 
 
 def _is_read_whole(place: ClipLocation) -> bool:

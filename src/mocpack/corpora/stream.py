@@ -114,7 +114,7 @@ class Stream:
         clip = windows.clips[clip_position]
         stop = max(windows.stop_frame(index) for index in numbers)
         windows.corpus.prefetch([(clip, 0, stop)])
-        rows = decode_rows(windows.corpus.motion(clip), 0, stop)
+        rows = decode_rows(windows.corpus, clip, 0, stop)
         found = {}
         for index in numbers:
             # separate arrays, so that the memory of a yielded window is freed

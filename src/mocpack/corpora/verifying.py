@@ -28,9 +28,9 @@ def _find_fault(corpus: Corpus, index: int, decode: bool) -> str | None:
             return "the trailer's copy of its head differs from the clip"
         with Motion(data, memory_limit=None) as motion:
             motion.verify_checksum()
-            header = motion.header
-            if (header.frame_count, header.frame_time) != (place.frames, place.frame_time):
-                wrong = f"{place.frames} frames of {place.frame_time} s"
+            frames, seconds = corpus.index.frame_counts[index], corpus.index.frame_times[index]
+            if (motion.frame_count, motion.header.frame_time) != (frames, seconds):
+                wrong = f"{frames} frames of {seconds} s"
                 return f"its head differs from the trailer, which says {wrong}"
             if decode:
                 motion.clip()

@@ -125,7 +125,7 @@ class Windows:
         self._reach, self._step, self._stride = (
             values.tolist() for values in (stop_frame, self._steps, self._strides)
         )
-        self._clear_window_plans()
+        self._window_plans: dict[tuple[int, float], WindowPlans] = {}
         self._clip_features: clip_features.ClipFeatures | None = None
         self.columns = self._check_skeletons()
         # the mirror images of all clips follow the clips
@@ -135,9 +135,7 @@ class Windows:
         self.cache = self._open_cache(cache)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        native = ("_window_plans", "_skeletons")
-        state = {name: value for name, value in vars(self).items() if name not in native}
-        return _restore, (state,)
+        return _restore, (vars(self) | {"_window_plans": {}},)
 
     def __len__(self) -> int:
         return int(self._ends[-1])
@@ -187,7 +185,7 @@ class Windows:
             return out
         if self.corpus.is_remote:
             self.corpus.prefetch([(clip, start, stop)])
-        self.corpus.motion(clip).write_window(plan, start, stop, out)
+        self.corpus.window_writer(clip).write(plan, start, stop, out)
         return out
 
     def locate(self, index: int) -> tuple[int, int, bool]:
@@ -245,7 +243,7 @@ class Windows:
                 self.cache.write_window(clip, first, frames, plan, positions)
             else:
                 self.corpus.prefetch([(clip, first, frames)])
-                self.corpus.motion(clip).write_window(plan, first, frames, positions)
+                self.corpus.window_writer(clip).write(plan, first, frames, positions)
 
         assert self._clip_features is not None
         step = self._step[clip_position]
@@ -259,26 +257,16 @@ class Windows:
         return int(min(start + self._reach[clip_position], self._frames[clip_position]))
 
     def _get_window_plans(self, clip_position: int) -> WindowPlans:
-        """Return the plans of a clip, plain and mirrored; check that its frame times are even."""
-        found = self._window_plans[clip_position]
-        if found is None:
-            self._check_times(self.clips[clip_position])
-            found = self._window_plans[clip_position] = self._build_window_plans(
-                self._bases[clip_position], self._step[clip_position]
-            )
-        return found
-
-    def _build_window_plans(self, base: int, step: float) -> WindowPlans:
-        """Return the plans for clips of one skeleton and frame rate."""
-        key = base, step
-        if key not in self._skeletons:
-            header = self.corpus.motion(self.clips[self._bases.index(base)]).header
-            is_mirrored = self._mirror and base not in self._asymmetric
-            self._skeletons[key] = tuple(
-                self._window_plan(header, mirror=mirror, step=step)
+        """Return the plans of a clip, plain and mirrored: those of its skeleton and frame rate."""
+        key = self._bases[clip_position], self._step[clip_position]
+        if key not in self._window_plans:
+            header = self.corpus.motion(self.clips[clip_position]).header
+            is_mirrored = self._mirror and key[0] not in self._asymmetric
+            self._window_plans[key] = tuple(
+                self._window_plan(header, mirror=mirror, step=key[1])
                 for mirror in ((False, True) if is_mirrored else (False,))
             )
-        return self._skeletons[key]
+        return self._window_plans[key]
 
     def _window_plan(self, header: ClipHeader, **options: Any) -> _core.WindowPlan:
         return window_plan(
@@ -368,18 +356,6 @@ class Windows:
             return {clip_features.NAME: slice(0, self._clip_features.width)}
         return feature_columns(header, self.features)
 
-    def _check_times(self, clip: int) -> None:
-        """Raise if the frames of a clip are not evenly spaced."""
-        if self.corpus.motion(clip).take_data.times is not None:
-            raise UsageError(
-                f"clip {self.corpus.names[clip]!r} has uneven frame times; resample it before "
-                "packing, or exclude it with where="
-            )
-
-    def _clear_window_plans(self) -> None:
-        self._window_plans: list[WindowPlans | None] = [None] * len(self.clips)
-        self._skeletons: dict[tuple[int, float], WindowPlans] = {}
-
     def _open_cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):
             return cache
@@ -402,5 +378,4 @@ def _check_positive(**given: float) -> None:
 def _restore(state: dict[str, Any]) -> Windows:
     made = Windows.__new__(Windows)
     vars(made).update(state)
-    made._clear_window_plans()
     return made

@@ -34,11 +34,6 @@ def joint_angles(original: Clip, decoded: Clip) -> F64:
     return largest
 
 
-def mean_angle(original: Clip, decoded: Clip) -> float:
-    """Return the mean angle error."""
-    return float(angle_errors(original, decoded).mean())
-
-
 def rate_errors(original: Clip, decoded: Clip, order: int) -> F64 | None:
     """Return the error (T - order, N) of angular velocity (order 1) or acceleration (order 2).
 

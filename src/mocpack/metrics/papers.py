@@ -1,4 +1,7 @@
-"""The metrics of the five papers, each by its formula. Units are meters and radians."""
+"""The metrics of the five papers, each by its formula. Units are meters and radians.
+
+ME (Váša and Brunnett 2014, eq. 9) and E_position (Li 2008, eq. 26) are the mean of all distances.
+"""
 
 from __future__ import annotations
 
@@ -64,11 +67,6 @@ def e_d(original: F64, decoded: F64) -> float | None:
     return float(100 * np.sqrt(np.sum((original - decoded) ** 2) / movement))
 
 
-def mean_error(lengths: F64) -> float:
-    """Return ME: the mean of joint distances (T, J) (Váša and Brunnett 2014, eq. 9)."""
-    return float(lengths.mean())
-
-
 def sk_ted(
     original: F64, decoded: F64, *, d: float = TED_DISTANCE_M, window: int = TED_WINDOW_FRAMES
 ) -> float | None:
@@ -99,11 +97,6 @@ def windowed_mean(values: F64, window: int) -> F64:
     frames = np.arange(count)
     first, last = np.maximum(frames - window, 0), np.minimum(frames + window + 1, count)
     return np.asarray((sums[last] - sums[first]) / (last - first)[:, np.newaxis])
-
-
-def e_position(lengths: F64) -> float:
-    """Return the mean over joints of the mean over frames of distances (T, J) (Li 2008, eq. 26)."""
-    return float(lengths.mean(0).mean())
 
 
 def e_angle(skeleton: Skeleton, original: F64, decoded: F64) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mocpack.arrays import F64
 from mocpack.clip import AnyClip
 from mocpack.errors import UsageError
 from mocpack.metrics import (
@@ -15,13 +16,12 @@ from mocpack.metrics import (
     contacts,
     papers,
     position,
-    rotation,
     spectrum,
     take_data,
-    velocity,
 )
 from mocpack.metrics.comparison import Comparison, Row, worst_frames, worst_joints
 from mocpack.metrics.pair import AnyPair, SkeletonPair, pair_clips
+from mocpack.rotations import angle_between
 
 MM, CM = 1e3, 1e2  # per meter
 ORIGINAL, DECODED = 0, 1  # in a pair
@@ -76,17 +76,17 @@ METRICS = (
     Metric("mean_mm", "mean joint error", "mm", "",
            lambda p: MM * position.mean(p.distances), BOTH),
     Metric("rotation_deg_max", "largest world rotation error", "deg", "",
-           lambda p: _world_degrees(p, rotation.largest)),
+           lambda p: _world_degrees(p, position.largest)),
     Metric("rotation_deg_mean", "mean world rotation error", "deg", "",
-           lambda p: _world_degrees(p, rotation.mean)),
+           lambda p: _world_degrees(p, position.mean)),
     Metric("local_rotation_deg_max", "largest local rotation error", "deg", "",
-           lambda p: _local_degrees(p, rotation.largest)),
+           lambda p: _local_degrees(p, position.largest)),
     Metric("local_rotation_deg_mean", "mean local rotation error", "deg", "",
-           lambda p: _local_degrees(p, rotation.mean)),
+           lambda p: _local_degrees(p, position.mean)),
     Metric("angle_deg_max", "largest error of a hinge angle or joint rotation", "deg", "",
            lambda p: _degrees(angles.largest_angle(p.original, p.decoded))),
     Metric("angle_deg_mean", "mean error of hinge angles and joint rotations", "deg", "",
-           lambda p: _degrees(angles.mean_angle(p.original, p.decoded))),
+           lambda p: _degrees(position.mean(angles.angle_errors(p.original, p.decoded)))),
     Metric("angle_velocity_rms_deg_s", "RMS error of angular velocity", "deg/s", "",
            lambda p: _angle_rate(p, 1, position.rms)),
     Metric("angle_velocity_max_deg_s", "largest error of angular velocity", "deg/s", "",
@@ -96,9 +96,9 @@ METRICS = (
     Metric("angle_acceleration_max_deg_s2", "largest error of angular acceleration", "deg/s²", "",
            lambda p: _angle_rate(p, 2, position.largest)),
     Metric("velocity_cm_s", "mean velocity error", "cm/s", "",
-           lambda p: _velocity(p, velocity.mean), BOTH),
+           lambda p: _velocity(p, position.mean), BOTH),
     Metric("velocity_max_cm_s", "largest velocity error", "cm/s", "",
-           lambda p: _velocity(p, velocity.largest), BOTH),
+           lambda p: _velocity(p, position.largest), BOTH),
     Metric("foot_skate_cm_s", "speed of planted feet", "cm/s", "",
            lambda p: _skate(p, DECODED)),
     Metric("foot_skate_source_cm_s", "speed of planted feet in the source", "cm/s", "",
@@ -124,11 +124,11 @@ METRICS = (
     Metric("e_d_dofs", "E_D of degrees of freedom", "%", "Mukai; Karni and Gotsman 2004",
            lambda p: None if p.dofs is None else papers.e_d(*p.dofs)),
     Metric("me_cm", "ME, mean joint error", "cm", "Váša and Brunnett 2014",
-           lambda p: CM * papers.mean_error(p.distances)),
+           lambda p: CM * position.mean(p.distances)),
     Metric("sk_ted", "SkTED, change of speed", "", "Váša and Brunnett 2014",
            lambda p: papers.sk_ted(*p.points)),
     Metric("e_position_cm", "E_position", "cm", "Li et al. 2008",
-           lambda p: CM * papers.e_position(p.distances)),
+           lambda p: CM * position.mean(p.distances)),
     Metric("e_angle_deg", "E_angle", "deg", "Li et al. 2008",
            lambda p: _e_angle(p)),
     Metric("scale_max", "largest error of a scale", "", "",
@@ -205,8 +205,10 @@ def _e_angle(p: SkeletonPair) -> float | None:
     return _scaled(papers.e_angle(p.skeleton, *p.dofs), np.degrees(1.0))
 
 
-def _velocity(p: AnyPair, statistic: Callable[[Any, Any, float], float | None]) -> float | None:
-    return _scaled(statistic(*p.points, p.frame_rate), CM)
+def _velocity(p: AnyPair, statistic: Callable[[F64], float]) -> float | None:
+    """Return a statistic of |v - v̂| over points and pairs of frames; None for a single frame."""
+    a, b = (np.diff(points, axis=0) * p.frame_rate for points in p.points)
+    return CM * statistic(position.distances(a, b)) if len(a) else None
 
 
 def _skate(p: SkeletonPair, which: int) -> float | None:
@@ -227,9 +229,9 @@ def _angle_rate(p: SkeletonPair, order: int, statistic: Callable[[Any], float]) 
     return None if errors is None else _degrees(statistic(errors))
 
 
-def _world_degrees(p: SkeletonPair, statistic: Callable[[Any, Any], float]) -> float:
-    return float(np.degrees(statistic(p.worlds[0][1], p.worlds[1][1])))
+def _world_degrees(p: SkeletonPair, statistic: Callable[[F64], float]) -> float:
+    return _degrees(statistic(angle_between(p.worlds[0][1], p.worlds[1][1])))
 
 
-def _local_degrees(p: SkeletonPair, statistic: Callable[[Any, Any], float]) -> float:
-    return float(np.degrees(statistic(p.original.rotations, p.decoded.rotations)))
+def _local_degrees(p: SkeletonPair, statistic: Callable[[F64], float]) -> float:
+    return _degrees(statistic(angle_between(p.original.rotations, p.decoded.rotations)))

@@ -43,19 +43,19 @@ def decode(payload: bytes, header: ClipHeader, *, layers: int | None = None) -> 
 
     head, plan = read_head(read, header)
     wanted = head.layer_count if layers is None else layers
-    edges = _read_edges(read, head, plan, max(wanted, 1))
+    edges = read_edges(read, head, plan, max(wanted, 1))
     curves = np.empty((header.frame_count, plan.channel_count))
     starts = [head.key_frame(g, header.frame_count) for g in range(head.group_count + 1)]
     for segment in range(head.segment_count):
         for bundle in head.bundles_of(segment):
-            groups = _read_bundle(read, head, plan, edges, starts, bundle, wanted)
+            groups = read_bundle(read, head, plan, edges, starts, bundle, wanted)
             for g in bundle:
                 start, stop = starts[g : g + 2]
                 ends, part = edges[-1][g : g + 2], head.part_at(0, "group", g)
                 if stop - start == 1 or not wanted:
                     curves[start:stop] = _lines(plan, ends, stop - start)
                 elif head.grid:
-                    rows = GridRows(_body(read(*part)), plan, header.skeleton, head.grid)
+                    rows = GridRows(part_body(read(*part)), plan, header.skeleton, head.grid)
                     curves[start:stop] = grid_curves(
                         rows, plan, head.unit, head.grid.steps, ends[0], stop - start
                     )
@@ -65,26 +65,26 @@ def decode(payload: bytes, header: ClipHeader, *, layers: int | None = None) -> 
     return motion(plan, curves, header)
 
 
-def _read_edges(read: Read, head: PayloadHead, plan: Plan, layers: int) -> list[I64]:
+def read_edges(read: Read, head: PayloadHead, plan: Plan, layers: int) -> list[I64]:
     """Return the keys at the ends of groups (groups + 1, channels) as each layer has them."""
     found = [np.zeros((head.group_count + 1, plan.channel_count), np.int64) for _ in range(layers)]
     shifts = KeyShifts(head, plan)
     for segment in range(head.segment_count):
         first = segment * head.groups_per_segment
         count = min(head.groups_per_segment, head.group_count - first) + 1
-        coder = TableReader(_body(read(*head.part_at(0, "keys", segment))))
+        coder = TableReader(part_body(read(*head.part_at(0, "keys", segment))))
         keys = shifts.middles(KeySymbols(coder, plan).sequence(count), 0)
         coder.finish()
         for layer in range(layers):
             if layer:
-                coder = TableReader(_body(read(*head.part_at(layer, "keys", segment))))
+                coder = TableReader(part_body(read(*head.part_at(layer, "keys", segment))))
                 keys = shifts.refine(coder, keys, layer)
                 coder.finish()
             found[layer][first : first + count] = keys
     return found
 
 
-def _read_bundle(
+def read_bundle(
     read: Read,
     head: PayloadHead,
     plan: Plan,
@@ -99,7 +99,7 @@ def _read_bundle(
     if head.grid or not layers or not moving:
         return {}
     for g in moving:
-        coder = TableReader(_body(read(*head.part_at(0, "group", g))))
+        coder = TableReader(part_body(read(*head.part_at(0, "group", g))))
         coarse = shifts.coarse(edges[0][g : g + 2], 0)
         group = read_group(coder, plan, coarse, starts[g + 1] - starts[g], head.tempo)
         group.keys = shifts.middles(group.keys, 0)
@@ -107,7 +107,7 @@ def _read_bundle(
         coder.finish()
         groups[g] = group
     for layer in range(1, layers):
-        coder = TableReader(_body(read(*head.part_at(layer, "group", bundle[0]))))
+        coder = TableReader(part_body(read(*head.part_at(layer, "group", bundle[0]))))
         before, after = _shifts(head, plan, layer - 1), _shifts(head, plan, layer)
         for g in moving:
             group = groups[g]
@@ -153,7 +153,7 @@ def fix_checksums(payload: bytes) -> bytes:
     return bytes(out[: len(payload)])
 
 
-def _body(part: bytes) -> bytes:
+def part_body(part: bytes) -> bytes:
     if len(part) < 2 or checksum(part[2:]) != part[:2]:
         raise CorruptionError("keysine payload: a checksum is wrong")
     return part[2:]

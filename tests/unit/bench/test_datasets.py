@@ -7,7 +7,6 @@ from mocpack.bench import datasets
 from mocpack.bench.papers import PAPERS
 from mocpack.bench.papers.measuring import load_frames
 from mocpack.bench.papers.page import reproduce
-from mocpack.bench.peers.acl import acl_rows
 from mocpack.errors import UsageError
 from mocpack.papers.chattopadhyay.tables import motions as bap_motions
 from mocpack.testing.motions import vertex_wave, walk
@@ -122,10 +121,3 @@ def test_frame_counts_are_the_papers():
         with mocpack.open(datasets.require_clip(f"cmu/{name}")) as motion:
             assert motion.frame_count == frames + 1  # and the T-pose
     assert load_frames(datasets.require_clip("cmu/09_01")).frame_count == 148
-
-
-def test_acls_figures_come_with_the_package():
-    rows = acl_rows({"02_03", "05_02", "no such clip"})
-    assert len(rows) == 6
-    assert {row["codec"] for row in rows} == {"ACL 2.1"}
-    assert min(row["bytes"] for row in rows if row["clip"] == "02_03") == 5454

@@ -11,9 +11,10 @@ import pytest
 
 import mocpack
 from mocpack import _core, rotations
+from mocpack.clip import Clip
 from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
-from mocpack.errors import ShortClipWarning, UsageError
+from mocpack.errors import FormatError, ShortClipWarning, UsageError
 from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
 from mocpack.robots import read_robot, robot_motion
@@ -564,3 +565,56 @@ def test_a_bvh_of_77_joints_with_fingers_packs_within_its_bound_and_gives_window
         assert apart.max() <= 1.001e-3
         # joints that never leave their offset cost nothing, though the file repeats them
         assert corpus["soma"].sizes["payload"] < 120 * 40
+
+
+def test_clips_that_share_a_skeleton_give_the_windows_of_their_own_files(tmp_path):
+    clips = {f"walk{n}": walk(1.0, seed=n) for n in range(3)}
+    clips["long"] = walk(2.0, seed=4)
+    named = walk(1.0, seed=5)
+    clips["named"] = replace(named, header=replace(named.header, metadata={"take": "one"}))
+    clips["other"] = walk(1.0, seed=6).joints(["Head", "LeftToe"])
+    files = {}
+    for name, clip in clips.items():
+        for codec in ("keysine", "lossless"):
+            path = tmp_path / f"{name}-{codec}.mocp"
+            target = {"max_error": "5mm", "effort": "fast"} if codec == "keysine" else {}
+            path.write_bytes(mocpack.encode(clip, codec, **target))
+            files[path.stem] = path
+    pack(files, tmp_path / "all.mocps")
+    with open_corpus(tmp_path / "all.mocps") as corpus:
+        for name in ("walk0-lossless", "walk0-keysine", *corpus.names, *corpus.names):
+            index = corpus.clip_index(name)
+            with mocpack.open(files[name]) as single:
+                plan = window_plan(single.header, STORED_FEATURES)
+                found, expected = np.zeros((2, 40, plan.width), np.float32)
+                single.window_writer.write(plan, 3, 43, expected)
+            corpus.window_writer(index).write(plan, 3, 43, found)
+            np.testing.assert_array_equal(found, expected)
+            if "walk0" not in name and "other" not in name and "keysine" in name:
+                assert index not in corpus._motions  # opened without a Motion of its own
+            assert corpus.window_writer(index) is corpus.window_writer(index)
+
+
+def test_a_shared_skeleton_hides_neither_damage_nor_uneven_times(tmp_path):
+    clips = [walk(1.0, seed=n) for n in range(3)]
+    times = np.cumsum(np.linspace(0.9, 1.1, len(clips[1])) * clips[1].frame_time)
+    uneven = clips[1]
+    clips[1] = Clip.build(
+        uneven.skeleton, uneven.rotations, uneven.translations, times=times - times[0]
+    )
+    files = {f"{n}": tmp_path / f"{n}.mocp" for n in range(3)}
+    for clip, path in zip(clips, files.values(), strict=True):
+        path.write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))
+    pack(files, tmp_path / "all.mocps")
+    data = bytearray((tmp_path / "all.mocps").read_bytes())
+    with open_corpus(tmp_path / "all.mocps") as corpus:
+        place = corpus.index.place(2)
+        whole = corpus.read(2)
+    data[place.offset + whole.index(b"DATA") - len(place.base) + 12] ^= 255  # in keysine's head
+    (tmp_path / "damaged.mocps").write_bytes(data)
+    with open_corpus(tmp_path / "damaged.mocps") as corpus:
+        corpus.motion(0)
+        with pytest.raises(UsageError, match=naming("1 times")):
+            corpus.window_writer(1)
+        with pytest.raises(FormatError):
+            corpus.window_writer(2)

@@ -36,7 +36,7 @@ def test_hinges_count_by_their_angle_and_other_joints_by_their_turn(pair):
     np.testing.assert_allclose(errors[:, 0], 0.01 * np.arange(5) ** 2, atol=1e-12)
     np.testing.assert_allclose(errors[:, 1], 0.03 * np.arange(5), atol=1e-9)
     assert angles.largest_angle(*pair) == pytest.approx(0.16)
-    assert angles.mean_angle(*pair) == pytest.approx((0.3 + 0.3) / 10)
+    assert angles.angle_errors(*pair).mean() == pytest.approx((0.3 + 0.3) / 10)
 
 
 def test_velocity_and_acceleration_are_differences_of_the_error(pair):

@@ -1,4 +1,4 @@
-// Derivative of rotation vectors, and small symmetric matrices.
+// Rotation matrices, and roots of small symmetric matrices.
 #pragma once
 #include "math/rotation_vector.h"
 
@@ -18,37 +18,10 @@ inline void matrix_of(Quat q, double* m)
 	m[8] = 1 - 2 * (q.x * q.x + q.y * q.y);
 }
 
-// Writes the right Jacobian J of the exponential at v, by rows: exp(v + d) ≈ exp(v) exp(J d).
-inline void right_jacobian(Vec3 v, double* j)
-{
-	double square = dot(v, v), a, b;
-	if (square < 1.0)
-	{
-		// series of (1 - cos x) / x² and (x - sin x) / x³, accurate to 1e-9; multiplies by reciprocals, since
-		// divisions are slow
-		a = 0.5 -
-			square * (1 / 24.0) *
-				(1 - square * (1 / 30.0) *
-						 (1 - square * (1 / 56.0) * (1 - square * (1 / 90.0) * (1 - square * (1 / 132.0)))));
-		b = 1 / 6.0 - square * (1 / 120.0) *
-						  (1 - square * (1 / 42.0) * (1 - square * (1 / 72.0) * (1 - square * (1 / 110.0))));
-	}
-	else
-	{
-		double angle = std::sqrt(square);
-		a = (1 - std::cos(angle)) / square;
-		b = (angle - std::sin(angle)) / (square * angle);
-	}
-	double k[9] = {0, -v.z, v.y, v.z, 0, -v.x, -v.y, v.x, 0};
-	double vv[3] = {v.x, v.y, v.z};
-	for (int r = 0; r < 3; ++r)
-		for (int c = 0; c < 3; ++c)
-			j[3 * r + c] = (r == c ? 1.0 - b * square : 0.0) - a * k[3 * r + c] + b * vv[r] * vv[c];
-}
-
 // Computes the inverse square root of a symmetric positive matrix by Jacobi rotations.
 inline void inverse_square_root(const double* m, double* root)
 {
+	const double negligible = 1e-16; // part of the diagonal, which rounding hides
 	double a[9], v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 	for (int i = 0; i < 9; ++i)
 		a[i] = m[i];
@@ -57,7 +30,7 @@ inline void inverse_square_root(const double* m, double* root)
 			for (int q = p + 1; q < 3; ++q)
 			{
 				double apq = a[3 * p + q];
-				if (std::fabs(apq) <= 1e-300)
+				if (std::fabs(apq) <= negligible * (a[4 * p] + a[4 * q]))
 					continue;
 				double theta = 0.5 * (a[4 * q] - a[4 * p]) / apq;
 				double t = (theta < 0 ? -1.0 : 1.0) / (std::fabs(theta) + std::sqrt(theta * theta + 1.0));

@@ -400,13 +400,15 @@ template <typename Coder> class CoefficientSymbols
 			return false;
 		rows_.extents[(track.first_channel + c) * shape_.blocks + b] = int16_t(reach);
 		sums_.predict_level(near, reach);
+		Coder coder = coder_; // nothing points to the copy, so that it stays in registers
 		for (int32_t k = 1; k <= reach; ++k)
 		{
 			int symbol =
-				coder_.symbol(table_of(near, own, k, reach), SYMBOLS, symbol_of(magnitude(values[k]), FINE));
+				coder.symbol(table_of(near, own, k, reach), SYMBOLS, symbol_of(magnitude(values[k]), FINE));
 			symbols_[k] = uint8_t(symbol);
 			own[k] = level_of(symbol);
 		}
+		coder_ = coder;
 		return finish_row(values, reach);
 	}
 

@@ -3,9 +3,7 @@
 
 #include <cmath>
 
-#include "keysine/decode/rotation.h"
 #include "keysine/encode/joint_bounds.h"
-#include "keysine/encode/squares.h"
 
 namespace mocpack
 {
@@ -330,110 +328,6 @@ void BlockCoder::round_channel(const Track& track, int32_t c, double size)
 	}
 }
 
-void BlockCoder::prepare(const Track& track, Target target)
-{
-	int32_t first = rig_.first[track.joint];
-	points_ = rig_points(e_, track) + extra_bound_count(e_, track);
-	clear_ends(start_, 3 * points_);
-	clear_ends(moves_, 3 * points_ * track.channels);
-	for (int32_t t = 0; t < n_; ++t)
-		if (track.kind == POSITION_TRACK)
-			prepare_position(track, t);
-		else
-			prepare_rotation(track, first, t, target);
-	strained_here_ = false;
-	if (is_near_hinge(e_, track) && e_.job.settings.excess_penalty > 0)
-		find_strains(rig_points(e_, track));
-	for (int32_t c = 0; c < track.channels; ++c)
-		prepare_channel(track, c);
-}
-
-void BlockCoder::clear_ends(float* rows, int32_t count) const
-{
-	for (int32_t r = 0; r < count; ++r)
-		for (int32_t t = n_; t < width_; ++t)
-			rows[r * width_ + t] = 0;
-}
-
-void BlockCoder::prepare_position(const Track& track, int32_t t)
-{
-	double channels[3];
-	target_position(plan_, track, pair_, t, channels);
-	int32_t first = rig_points(e_, track);
-	double scale = 1.0 / rig_.allowance[track.joint];
-	Vec3 local = load_vec(track.base);
-	for (int32_t c = 0; c < track.channels; ++c)
-	{
-		aims_[c * stride_ + t] = channels[c];
-		if (!first)
-			continue;
-		// what moves freely has one coordinate for each channel
-		Vec3 axis = load_vec(track.axes + 3 * c);
-		local = local + channels[c] * axis;
-		put(moves_ + 3 * c * points_ * width_ + t,
-			scale * (track.hinge < 0 ? axis : shift_of(plan_, track, pair_, t, c)));
-	}
-	if (first)
-		put(start_ + t, track.hinge < 0 ? Vec3{0, 0, 0}
-										: scale * (placed(plan_, pair_, track.joint, t, local) -
-												   pair_.position[pair_.at(track.joint, t)]));
-	set_extra_bounds(e_, pair_, track, t, channels, extra_bounds_);
-	put_extra_bounds(track, t);
-}
-
-void BlockCoder::put_extra_bounds(const Track& track, int32_t t)
-{
-	const ExtraBound* extra_bounds = extra_bounds_;
-	int32_t first = rig_points(e_, track);
-	for (int32_t i = first; i < points_; ++i, ++extra_bounds)
-	{
-		put(start_ + 3 * i * width_ + t, extra_bounds->start);
-		for (int32_t c = 0; c < track.channels; ++c)
-			put(moves_ + 3 * (c * points_ + i) * width_ + t, extra_bounds->moves[c]);
-	}
-}
-
-void BlockCoder::prepare_rotation(const Track& track, int32_t first, int32_t t, Target target)
-{
-	Leeway leeway = e_.leeway;
-	if (target == Target::NEAREST)
-		leeway.inertia = 0;
-	const double* inverse_axes = e_.inverse_axes + 9 * (&track - plan_.tracks);
-	TrackTarget aim =
-		target_rotation(plan_, rig_, track, inverse_axes, pair_, t, target != Target::SOURCE, leeway);
-	Vec3 origin = pair_.decoded_position[pair_.at(track.joint, t)];
-	const MatrixOf<double> world = as_matrix(aim.world);
-	for (int32_t c = 0; c < track.channels; ++c)
-		aims_[c * stride_ + t] = aim.channels[c];
-	set_extra_bounds(e_, pair_, track, t, aim, extra_bounds_);
-	put_extra_bounds(track, t);
-	for (int32_t i = 0, count = rig_points(e_, track); i < count; ++i)
-	{
-		const Point& point = rig_.points[first + i];
-		const Vec3 arm = rotate(world, point.offset);
-		double scale = 1.0 / point.allowance;
-		put(start_ + 3 * i * width_ + t, scale * (origin + arm - pair_.place(first + i, t)));
-		for (int32_t c = 0; c < track.channels; ++c)
-			put(moves_ + 3 * (c * points_ + i) * width_ + t, scale * cross(aim.turn[c], arm));
-	}
-}
-
-void BlockCoder::prepare_channel(const Track& track, int32_t c)
-{
-	float rest[MAX_BLOCK_FRAMES + 8] = {};
-	int32_t channel = track.first_channel + c;
-	series_block().predict_series(channel, n_, next_predictor_);
-	const double* predicted = series_ + channel * stride_;
-	block_values(ahead_ + c * stride_, sines_, length_, 0, length_, 0, 0, predicted, extents_[channel]);
-	for (int32_t k = 0; k <= n_ && seen_wanted_; ++k)
-		predicted_[c][k] = k && k <= extents_[channel] ? predicted[k] : 0.0;
-	for (int32_t t = 0; t < n_; ++t)
-		rest[t] = float(aims_[c * stride_ + t] - line(track, c, t + 1) - ahead_[c * stride_ + t + 1]);
-	for (int32_t k = 0; k < width_; ++k)
-		wanted_[c * width_ + k] = k < n_ ? inner_product(waves_ + k * width_, rest, width_) : 0.0f;
-	add_wave(start_, moves_ + 3 * c * points_ * width_, rest, -1.0f, width_, points_);
-}
-
 int32_t BlockCoder::searched(const Track& track, double scale)
 {
 	int32_t size = 3 * points_ * width_;
@@ -503,9 +397,12 @@ double BlockCoder::settle(const Track& track, int32_t step)
 	track_rotations(track, curve_ + 1, stride_, n_, turns_);
 	int32_t parent = plan_.skeleton->parents[track.joint];
 	for (int32_t t = 0; t < n_; ++t)
-	{
 		pair_.decoded_rotation[pair_.at(track.joint, t)] =
 			parent < 0 ? turns_[t] : multiply(pair_.decoded_rotation[pair_.at(parent, t)], turns_[t]);
+	if (e_.job.settings.excess_penalty > 0 && !extra_bound_count(e_, track))
+		return worst_point(rig_, pair_, track.joint);
+	for (int32_t t = 0; t < n_; ++t)
+	{
 		double u = worst_point(rig_, pair_, track.joint, t, &sum_);
 		worst = u > worst ? u : worst;
 		worst = with_extra_bounds(track, t, worst);

@@ -166,11 +166,16 @@ class BlockCoder
 	void prepare_position(const Track& track, int32_t t);
 	// After the points of the rig.
 	void put_extra_bounds(const Track& track, int32_t t);
-	void prepare_rotation(const Track& track, int32_t first, int32_t t, Target target);
-	void put(float* at, Vec3 v) const
+	void prepare_rotation(const Track& track, int32_t t, Target target);
+	// The same of frame t and those that follow, as many as there are lanes, for a track that turns freely.
+	void prepare_free_rotations(const Track& track, int32_t t, Target target);
+	// The points of the rig where a rotation's target is.
+	template <typename N> void put_points(const Track& track, int32_t t, const TrackTargetOf<N>& aim);
+	const double* inverse_axes(const Track& track) const
 	{
-		at[0] = float(v.x), at[width_] = float(v.y), at[2 * width_] = float(v.z);
+		return e_.inverse_axes + 9 * (&track - plan_.tracks);
 	}
+	template <typename N> void put_vector(float* at, Vec3Of<N> v) const;
 	// The wanted coefficients of a channel, and the displacements while it has none.
 	void prepare_channel(const Track& track, int32_t c);
 	int32_t searched(const Track& track, double scale);

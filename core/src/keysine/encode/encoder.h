@@ -95,6 +95,9 @@ void turn_still(const Plan& plan, const MotionPair& pair, int32_t joint);
 // them to `sum`, if there is one.
 double worst_point(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, double* sum = nullptr);
 
+// The largest of all frames.
+double worst_point(const Rig& rig, const MotionPair& pair, int32_t joint);
+
 // The same of a joint's own origin.
 double origin_excess(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t);
 

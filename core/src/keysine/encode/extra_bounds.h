@@ -43,6 +43,12 @@ int32_t rig_points(const mocpack_KeysineEncoder& encoder, const Track& track);
 
 int32_t extra_bound_count(const mocpack_KeysineEncoder& encoder, const Track& track);
 
+// Whether a track has three axes, and nothing but points bounds it.
+inline bool turns_freely(const mocpack_KeysineEncoder& encoder, const Track& track)
+{
+	return track.kind == VECTOR_TRACK && !track.clamped_hinges && !extra_bound_count(encoder, track);
+}
+
 // The extra_bounds of a rotation or a position track around its target in frame t.
 void set_extra_bounds(const mocpack_KeysineEncoder& encoder, const MotionPair& pair, const Track& track,
 					  int32_t t, const TrackTarget& aim, ExtraBound* extra_bounds);

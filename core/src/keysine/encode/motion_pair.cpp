@@ -140,6 +140,27 @@ double worst_point(const Rig& rig, const MotionPair& pair, int32_t joint, int32_
 	return worst;
 }
 
+double worst_point(const Rig& rig, const MotionPair& pair, int32_t joint)
+{
+	Lanes worst = {};
+	for (int32_t t = 0; t < pair.count; t += int32_t(lane_count))
+	{
+		const LaneVec origin = pair.load<Lanes>(pair.decoded_position, joint, t);
+		const MatrixOf<Lanes> world = as_matrix(pair.load<Lanes>(pair.decoded_rotation, joint, t));
+		for (int32_t i = rig.first[joint]; i < rig.first[joint + 1]; ++i)
+		{
+			const Point& point = rig.points[i];
+			const LaneVec d =
+				origin + rotate(world, spread(point.offset)) - pair.load<Lanes>(pair.places, i, t);
+			worst = larger(dot(d, d) / spread(point.allowance * point.allowance), worst);
+		}
+	}
+	double most = 0;
+	for (size_t l = 0; l < lane_count; ++l)
+		most = worst[l] > most ? worst[l] : most;
+	return most;
+}
+
 double origin_excess(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t)
 {
 	Vec3 d = pair.decoded_position[pair.at(joint, t)] - pair.position[pair.at(joint, t)];

@@ -1,10 +1,12 @@
 // The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
 #include "keysine/encode/track_target.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "keysine/decode/limits.h"
-#include "keysine/decode/rotation.h"
+#include "keysine/encode/jacobian.h"
+#include "math/rotation_vector.h"
 
 namespace mocpack
 {
@@ -22,47 +24,106 @@ Quat parent_rotation(const Plan& plan, const MotionPair& pair, int32_t joint, in
 	return parent < 0 ? IDENTITY : pair.decoded_rotation[pair.at(parent, t)];
 }
 
+// What follows computes with double, or with lanes of frames.
+double root_of(double a)
+{
+	return std::sqrt(a);
+}
+Lanes root_of(Lanes a)
+{
+	return square_root(a);
+}
+
+// Two, with the sign of a number.
+double signed_two(double a)
+{
+	return a < 0 ? -2.0 : 2.0;
+}
+Lanes signed_two(Lanes a)
+{
+	Lanes found;
+	for (size_t l = 0; l < lane_count; ++l)
+		found[l] = signed_two(a[l]);
+	return found;
+}
+
+LaneVec logarithm(LaneQuat q)
+{
+	LaneVec found;
+	for (size_t l = 0; l < lane_count; ++l)
+	{
+		const Vec3 v = mocpack::logarithm(Quat{q.x[l], q.y[l], q.z[l], q.w[l]});
+		found.x[l] = v.x, found.y[l] = v.y, found.z[l] = v.z;
+	}
+	return found;
+}
+using mocpack::logarithm;
+
 // Solves the symmetric positive system m x = r.
-Vec3 solve(const double* m, Vec3 r)
+template <typename N> Vec3Of<N> solve(const double* m, Vec3Of<N> r)
 {
 	Vec3 a = {m[0], m[1], m[2]}, b = {m[3], m[4], m[5]}, c = {m[6], m[7], m[8]};
 	Vec3 bc = cross(b, c), ca = cross(c, a), ab = cross(a, b);
-	double scale = 1.0 / dot(a, bc);
+	N scale = N{} + 1.0 / dot(a, bc);
 	// rows are columns, so Cramer's rule is a sum of cross products
-	return scale * (r.x * bc + r.y * ca + r.z * ab);
+	return scale * (r.x * all_lanes<N>(bc) + r.y * all_lanes<N>(ca) + r.z * all_lanes<N>(ab));
 }
 
 // A turn by a small vector, exact to its second power: what it is found by is no better.
-Quat about(Vec3 v)
+template <typename N> QuatOf<N> about(Vec3Of<N> v)
 {
-	double scale = 1.0 / std::sqrt(4.0 + dot(v, v));
+	N scale = (N{} + 1.0) / root_of(dot(v, v) + 4.0);
 	return {scale * v.x, scale * v.y, scale * v.z, 2.0 * scale};
 }
 
 // The turn between two rotations that are near one another, as exact.
-Vec3 small_turn(Quat from, Quat to)
+template <typename N> Vec3Of<N> small_turn(QuatOf<N> from, QuatOf<N> to)
 {
-	Quat q = multiply(to, conjugate(from));
-	return (q.w < 0 ? -2.0 : 2.0) * Vec3{q.x, q.y, q.z};
+	QuatOf<N> q = multiply(to, conjugate(from));
+	return signed_two(q.w) * Vec3Of<N>{q.x, q.y, q.z};
 }
 
 // The turn after which the points lie nearest to their places, around the decoded origin; not all the way,
 // since what is taken back is noise that costs bits. Solved in the joint's frame, where the points stand
 // still.
-Quat compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, Quat faithful,
-				 double inertia)
+template <typename N>
+QuatOf<N> compensated(const Rig& rig, const MotionPair& pair, int32_t joint, int32_t t, QuatOf<N> faithful,
+					  double inertia)
 {
 	const Moments& moments = rig.moments[joint];
-	const size_t at = pair.at(joint, t);
-	const Quat world = pair.rotation[at], back = conjugate(world);
+	const QuatOf<N> world = pair.load<N>(pair.rotation, joint, t), back = conjugate(world);
 	const double own = 2 * SHELL * SHELL + inertia;
 	double m[9];
 	std::memcpy(m, moments.second, sizeof m);
 	m[0] += own, m[4] += own, m[8] += own;
-	Vec3 r = cross(moments.first, rotate(back, pair.position[at] - pair.decoded_position[at]));
+	const Vec3Of<N> off =
+		pair.load<N>(pair.position, joint, t) - pair.load<N>(pair.decoded_position, joint, t);
+	Vec3Of<N> r = cross(all_lanes<N>(moments.first), rotate(back, off));
 	if (inertia > 0)
-		r = r + inertia * rotate(back, small_turn(world, faithful));
+		r = r + (N{} + inertia) * rotate(back, small_turn(world, faithful));
 	return multiply(world, about(solve(m, r)));
+}
+
+// The channels of a track with three axes where its joint stands, below a joint that stands at `above`.
+template <typename N>
+void set_vector_channels(const Track& track, const double* inverse_axes, QuatOf<N> above,
+						 TrackTargetOf<N>* aim)
+{
+	const QuatOf<N> base = multiply(above, all_lanes<N>(load_quat(track.base)));
+	const Vec3Of<N> v = logarithm(multiply(conjugate(base), aim->world));
+	const double* w = inverse_axes;
+	N jacobian[9];
+	right_jacobian(v, jacobian);
+	const MatrixOf<N> world = as_matrix(aim->world);
+	for (int c = 0; c < 3; ++c)
+	{
+		const double* a = track.axes + 3 * c;
+		aim->channels[c] = w[c] * v.x + w[3 + c] * v.y + w[6 + c] * v.z;
+		const Vec3Of<N> turn = {jacobian[0] * a[0] + jacobian[1] * a[1] + jacobian[2] * a[2],
+								jacobian[3] * a[0] + jacobian[4] * a[1] + jacobian[5] * a[2],
+								jacobian[6] * a[0] + jacobian[7] * a[1] + jacobian[8] * a[2]};
+		aim->turn[c] = rotate(world, turn);
+	}
 }
 
 // The rotation on the way from one to another that is at most so many radians from the first.
@@ -286,21 +347,22 @@ TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track
 		aim.turn[3] = rotate(above, scale * Vec3{-q.x, -q.y, -q.z});
 		return aim;
 	}
-	Quat base = multiply(above, load_quat(track.base));
-	Vec3 v = logarithm(multiply(conjugate(base), aim.world));
-	const double* w = inverse_axes;
-	double jacobian[9];
-	right_jacobian(v, jacobian);
-	const MatrixOf<double> world = as_matrix(aim.world);
-	for (int c = 0; c < 3; ++c)
-	{
-		const double* a = track.axes + 3 * c;
-		aim.channels[c] = w[c] * v.x + w[3 + c] * v.y + w[6 + c] * v.z;
-		Vec3 turn = {jacobian[0] * a[0] + jacobian[1] * a[1] + jacobian[2] * a[2],
-					 jacobian[3] * a[0] + jacobian[4] * a[1] + jacobian[5] * a[2],
-					 jacobian[6] * a[0] + jacobian[7] * a[1] + jacobian[8] * a[2]};
-		aim.turn[c] = rotate(world, turn);
-	}
+	set_vector_channels<double>(track, inverse_axes, above, &aim);
+	return aim;
+}
+
+TrackTargetOf<Lanes> target_free_rotations(const Plan& plan, const Rig& rig, const Track& track,
+										   const double* inverse_axes, const MotionPair& pair, int32_t t,
+										   bool compensate, double inertia)
+{
+	TrackTargetOf<Lanes> aim;
+	const int32_t joint = track.joint, parent = plan.skeleton->parents[joint];
+	const LaneQuat above =
+		parent < 0 ? all_lanes<Lanes>(IDENTITY) : pair.load<Lanes>(pair.decoded_rotation, parent, t);
+	aim.world = compensate ? compensated(rig, pair, joint, t,
+										 multiply(above, pair.load<Lanes>(pair.local, joint, t)), inertia)
+						   : pair.load<Lanes>(pair.rotation, joint, t);
+	set_vector_channels<Lanes>(track, inverse_axes, above, &aim);
 	return aim;
 }
 

@@ -1,6 +1,9 @@
 // The closed loop of `keysine`: where a track should go in a frame, given what was decoded above it.
 #pragma once
+#include <type_traits>
+
 #include "keysine/encode/cost_to_go.h"
+#include "math/lanes.h"
 
 namespace mocpack
 {
@@ -35,15 +38,27 @@ struct MotionPair
 	{
 		return places[size_t(point) * size_t(count) + size_t(t)];
 	}
+
+	// Of rows such as `position`: what a joint, or a point of `places`, has in frame t; or by lanes in frame
+	// t and those that follow.
+	template <typename N, typename Row> auto load(const Row* rows, int32_t row, int32_t t) const
+	{
+		const Row* own = rows + size_t(row) * size_t(count);
+		if constexpr (std::is_same<N, Lanes>::value)
+			return load_lanes(own, size_t(t), size_t(count));
+		else
+			return own[t];
+	}
 };
 
-// Target of a rotation track in one frame, and how its points depend on it.
-struct TrackTarget
+// Target of a rotation track in one frame, or in several by lanes, and how its points depend on it.
+template <typename N> struct TrackTargetOf
 {
-	double channels[4]; // what to code
-	Quat world;			// of the joint, at the target
-	Vec3 turn[4];		// world rotation vector of a unit of each channel
+	N channels[4];	   // what to code
+	QuatOf<N> world;   // of the joint, at the target
+	Vec3Of<N> turn[4]; // world rotation vector of a unit of each channel
 };
+using TrackTarget = TrackTargetOf<double>;
 
 // How far rotations may be turned to take back errors above, and at what price.
 struct Leeway
@@ -65,6 +80,12 @@ struct Leeway
 // The rotation track's target: with `compensate`, turned so that what it carries lands nearest to its place.
 TrackTarget target_rotation(const Plan& plan, const Rig& rig, const Track& track, const double* inverse_axes,
 							const MotionPair& pair, int32_t t, bool compensate, const Leeway& leeway);
+
+// What target_rotation finds for a track with three axes that nothing but points bounds, in frame t and those
+// that follow.
+TrackTargetOf<Lanes> target_free_rotations(const Plan& plan, const Rig& rig, const Track& track,
+										   const double* inverse_axes, const MotionPair& pair, int32_t t,
+										   bool compensate, double inertia);
 
 // A rotation track's joint in the world if its own rotation is the source's, given what was decoded above.
 Quat faithful_world(const Plan& plan, const Track& track, const MotionPair& pair, int32_t t);

@@ -2,7 +2,7 @@
 
 They are baselines of the bench, not file formats, so the registry does not list them. Each encodes
 the matrix of degrees of freedom (`dofs.py`), except `bvh-xz`, which encodes the text, and those of
-`gltf.py` and `robots.py`. ``pip install 'mocpack[bench]'`` installs their libraries.
+`gltf.py`. ``pip install 'mocpack[bench]'`` installs their libraries.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import numpy as np
 
 from mocpack.arrays import F64
 from mocpack.bench.peers.gltf import GLTF_PEERS
-from mocpack.bench.peers.robots import ROBOT_PEERS
 from mocpack.clip import Clip, ClipHeader
 from mocpack.codec import Codec, Quality
 from mocpack.dofs import from_dofs, moving_dofs, to_dofs
@@ -210,7 +209,6 @@ ALL: tuple[type[Codec], ...] = (
     Blosc2,
     BvhXz,
     *GLTF_PEERS,
-    *ROBOT_PEERS,
 )
 PEERS = {cls.codec_id: cls for cls in ALL}
 

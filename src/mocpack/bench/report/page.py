@@ -67,14 +67,13 @@ def write_report(
     head: Mapping[str, str],
     *,
     anchor: str | None = None,
-    reference: Sequence[Row] = (),
     metrics: Sequence[str] = DRAWN,
 ) -> Path:
     """Write ``report.html``, and each plot as SVG and PNG, to `out`; BD-rates as ``bd.csv`` too."""
     labels = {key: metric_label(key) for key in metrics}
     sections: list[str] = []
     missing: dict[str, list[str]] = {}
-    for name, (title, figure) in make_figures(rows, labels, reference).items():
+    for name, (title, figure) in make_figures(rows, labels).items():
         if isinstance(figure, str):
             missing.setdefault(figure, []).append(title)
             continue
@@ -132,13 +131,13 @@ def metric_label(key: str) -> str:
 
 
 def make_figures(
-    rows: Sequence[Row], labels: Mapping[str, str], reference: Sequence[Row] = ()
+    rows: Sequence[Row], labels: Mapping[str, str]
 ) -> dict[str, tuple[str, Figure | str]]:
     """Return every picture by file name, with its title; in place of one, why it is not there."""
     good = [r for r in rows if r.get("failure") is None]
     figures: dict[str, tuple[str, Figure | str]] = {}
     for metric, label in labels.items():
-        curve: Figure | str = plots.rate_distortion(rows, metric, label, reference=reference)
+        curve: Figure | str = plots.rate_distortion(rows, metric, label)
         if not any((r.get(metric) or 0) > plots.EXACT for r in good):
             curve = _why_not(good, "no row has this error above rounding")
         figures[f"rd_{metric}"] = f"Rate against {label}", curve

@@ -94,9 +94,7 @@ def failed_words(rows: Sequence[Row], codec: str) -> str:
     return f" (failed {failed} of {len(mine)})" if failed else ""
 
 
-def rate_distortion(
-    rows: Sequence[Row], metric: str, label: str, *, reference: Sequence[Row] = ()
-) -> Figure:
+def rate_distortion(rows: Sequence[Row], metric: str, label: str) -> Figure:
     """Bits per frame against an error, both logarithmic; clips thin, their geometric mean bold.
 
     What has no error at all stands on no such axis: a dotted line marks its size. Codecs that
@@ -120,11 +118,6 @@ def rate_distortion(
         else:
             size = float(np.exp(np.mean(np.log(exact))))
             axes.axvline(size, color=color, linestyle=":", label=f"{name}: no error")
-    if reference:
-        x = [r["bits_per_frame"] for r in reference]
-        y = [r[metric] for r in reference if r.get(metric) is not None]
-        if len(y) == len(x):
-            axes.scatter(x, y, marker="x", color="#777777", label="ACL 2.1")
     axes.set(xscale="log", yscale="log", xlabel="bits per frame, whole file", ylabel=label)
     for axis in (axes.xaxis, axes.yaxis):
         plain_numbers(axis, logarithmic=True)

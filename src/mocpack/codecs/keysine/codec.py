@@ -63,6 +63,7 @@ class Keysine(Codec):
 
     codec_id = "keysine"
     bitstream_version = 1
+    is_frozen = True
     decoder_params = ()
     keeps_bounds = True
     keeps_joint_bounds = True

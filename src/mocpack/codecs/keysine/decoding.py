@@ -10,19 +10,12 @@ import numpy as np
 
 from mocpack import _core
 from mocpack.arrays import F64
-from mocpack.clip import Clip, ClipHeader
+from mocpack.clip import Clip
 from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
-from mocpack.codecs.keysine.payload import (
-    MAX_BLOCK_FRAMES,
-    MAX_GRID_CHANNELS,
-    MAX_SPLITS,
-    open_payload,
-)
+from mocpack.codecs.keysine.payload import open_payload
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
 
-PART, PLANNED = 96, 1024  # bytes for each part of a payload, and for each joint's plan
-GRID_CHANNEL = 20_000  # bytes of a channel's predictors
 LONG_CLIP = 2000  # frames from which all cores at hand are used
 
 
@@ -59,18 +52,21 @@ class KeysineDecoder(Decoder):
     def window_writer(self) -> WindowWriter:
         return self.native
 
+    def open_alike(self, file: bytes, like: _core.File) -> WindowWriter | None:
+        skeleton = self.header.skeleton.native(self.header.translated_joints)
+        return _core.KeysinePayload.open_alike(skeleton, file, like, self.payload.memory_limit)
+
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         return self.native.ranges(start, stop)
 
     def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
-        frames = min(stop - start + 2 * self.native.longest_group, self.header.frame_count)
-        threads = self._threads(frames)
-        return decoding_memory(self.native, self.header, (start, stop), joints, threads)
+        part = self.header if joints is None else self.header.joints(joints)
+        working = self.native.memory_needed(start, stop, self._threads(stop - start))
+        return working + array_bytes(part, stop - start)
 
     def preview_memory(self) -> int:
-        return index_memory(self.native, self.header) + array_bytes(
-            self.header, self.native.group_count + 1
-        )
+        working = self.native.memory_needed(0, self.header.frame_count)
+        return working + array_bytes(self.header, self.native.group_count + 1)
 
     def layout(self) -> PayloadLayout:
         native = self.native
@@ -110,39 +106,3 @@ class KeysineDecoder(Decoder):
 
     def _threads(self, frame_count: int) -> int:
         return thread_count(getattr(self.codec, "threads", 0), frame_count)
-
-
-def index_memory(native: _core.KeysinePayload, header: ClipHeader) -> int:
-    """Return about how many bytes a head takes that was read."""
-    return PART * native.part_count + PLANNED * len(header.skeleton)
-
-
-def decoding_memory(
-    native: _core.KeysinePayload,
-    header: ClipHeader,
-    frames: tuple[int, int],
-    joints: Sequence[int] | None,
-    threads: int,
-) -> int:
-    """Return about how many bytes decoding frames takes; without frames, opening alone.
-
-    These are the symbols of each group, its keys and its curves, by thread; and the motion.
-    """
-    start, stop = frames
-    if start == stop:
-        return index_memory(native, header)
-    longest = native.longest_group + 8  # the core rounds rows up
-    blocks, block = min(longest, 1 << MAX_SPLITS), min(longest, MAX_BLOCK_FRAMES + 8)
-    channels = 4 * len(header.skeleton) + 3 * len(header.translated_joints)
-    # integers and levels of every coefficient, with margins for as many blocks as there may be
-    symbols = channels * (5 * (longest + 16 * blocks) + 8 * blocks + 8 * block) + 16 * block**2
-    may_be_grid = longest <= MAX_BLOCK_FRAMES + 8 and native.layer_count == 1
-    grid = GRID_CHANNEL * min(channels, MAX_GRID_CHANNELS) if may_be_grid else 0
-    groups = min((stop - start) // max(1, native.longest_group) + 2, max(1, native.group_count))
-    segments = min(groups // native.groups_per_segment + 2, native.segment_count)
-    kept = min(segments * native.groups_per_segment, native.group_count)
-    keys = 4 * channels * (kept + 1) * (1 + threads / segments)
-    part = header if joints is None else header.joints(joints)
-    motion = array_bytes(part, stop - start)
-    working = min(threads, groups) * (symbols + grid)
-    return int(2 * index_memory(native, header) + keys + motion + working)

@@ -6,8 +6,6 @@ from mocpack import _core
 from mocpack.clip import ClipHeader
 from mocpack.codec import Payload, as_payload
 
-MAX_BLOCK_FRAMES = _core.KEYSINE_LONGEST_BLOCK
-MAX_SPLITS = _core.KEYSINE_MOST_SPLITS  # a group has at most 2^MAX_SPLITS blocks
 MAX_LAYERS = _core.KEYSINE_MOST_LAYERS
 MAX_GRID_CHANNELS = _core.KEYSINE_MOST_GRID_CHANNELS
 

@@ -57,6 +57,7 @@ class Lossless(Codec):
 
     codec_id = "lossless"
     bitstream_version = 1
+    is_frozen = True
     decoder_params = ()
     decode_memory = 9.0
     kinds = ("skeleton", "vertices")

@@ -26,7 +26,7 @@ from mocpack.container import FileContents, pack, unpack
 from mocpack.errors import UsageError
 from mocpack.metrics.contacts import find_planted
 from mocpack.papers.mukai.codec import bspline, handles
-from mocpack.papers.mukai.codec.latent import Band, SplineModel
+from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.latent_spline import LatentSpline, read_payload, write_payload
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm
 from mocpack.registry import non_default_params
@@ -117,60 +117,45 @@ class EditableSpline:
     rounding: float
 
     @property
-    def band_count(self) -> int:
-        """Groups of components with control points of their own."""
-        return len(self.model.bands)
-
-    @property
     def duration(self) -> float:
         """Seconds from the first frame to the last."""
         return (self.header.frame_count - 1) * self.header.frame_time
 
-    def controls(self, band: int = 0) -> F64:
-        """Return the control points (K, L) of a band, in the space of components."""
-        return self._band(band).controls
+    def controls(self) -> F64:
+        """Return the control points (K, L), in the space of components."""
+        return self.model.controls
 
-    def knots(self, band: int = 0) -> F64:
-        """Return the inner knots of a band, as times in 0..1."""
-        return bspline.inner_knots(self._band(band).knots, self.model.degree)
+    def knots(self) -> F64:
+        """Return the inner knots, as times in 0..1."""
+        return bspline.inner_knots(self.model.knots, self.model.degree)
 
-    def control_times(self, band: int = 0) -> F64:
-        """Return when each control point of a band matters most, in seconds."""
-        knots, degree = self._band(band).knots, self.model.degree
-        count = len(self._band(band).controls)
-        means = np.array([knots[k + 1 : k + degree + 1].mean() for k in range(count)])
-        return means * max(self.header.frame_count - 1, 1) * self.header.frame_time
+    def with_controls(self, controls: npt.ArrayLike) -> EditableSpline:
+        """Return the motion with other control points (K, L)."""
+        points, shape = np.array(controls, np.float64), self.model.controls.shape
+        if points.shape != shape or not np.isfinite(points).all():
+            raise UsageError(f"expected finite control points of shape {shape}, got {points.shape}")
+        return replace(self, model=replace(self.model, controls=points))
 
-    def with_controls(self, controls: npt.ArrayLike, *, band: int = 0) -> EditableSpline:
-        """Return the motion with other control points (K, L) in a band."""
-        old = self._band(band)
-        points = np.array(controls, np.float64)
-        if points.shape != old.controls.shape or not np.isfinite(points).all():
-            raise UsageError(
-                f"expected finite control points of shape {old.controls.shape}, got {points.shape}"
-            )
-        return self._with_band(band, replace(old, controls=points))
-
-    def with_knots(self, knots: npt.ArrayLike, *, band: int = 0) -> EditableSpline:
-        """Return the motion with other inner knots in a band, increasing within 0..1."""
-        inner, old = np.array(knots, np.float64), self.knots(band)
+    def with_knots(self, knots: npt.ArrayLike) -> EditableSpline:
+        """Return the motion with other inner knots, increasing within 0..1."""
+        inner, old = np.array(knots, np.float64), self.knots()
         if inner.shape != old.shape or not ((inner >= 0) & (inner <= 1)).all():
             raise UsageError(f"expected {len(old)} knots within 0..1, got {inner.shape}")
         if (np.diff(inner) < 0).any():
             raise UsageError("knots must not decrease")
         clamped = bspline.clamped(inner, self.model.degree)
-        return self._with_band(band, replace(self._band(band), knots=clamped))
+        return replace(self, model=replace(self.model, knots=clamped))
 
-    def moved(self, *, control: int, by: npt.ArrayLike, band: int = 0) -> EditableSpline:
-        """Return the motion with one control point of a band moved by a vector (L,)."""
-        points = self.controls(band).copy()
+    def moved(self, *, control: int, by: npt.ArrayLike) -> EditableSpline:
+        """Return the motion with one control point moved by a vector (L,)."""
+        points = self.controls().copy()
         if not 0 <= control < len(points):
             raise UsageError(f"control must be in 0..{len(points) - 1}, got {control}")
         move = np.asarray(by, np.float64)
         if move.shape != (points.shape[1],):
             raise UsageError(f"by must be {points.shape[1]} numbers, got shape {move.shape}")
         points[control] += move
-        return self.with_controls(points, band=band)
+        return self.with_controls(points)
 
     def place(self, joint: str | int, time: float) -> F64:
         """Return where a joint (or vertex) is at a time in seconds: (3,), meters."""
@@ -347,16 +332,6 @@ class EditableSpline:
             replace(self.header, frame_count=len(rows)), turned, places
         ).world()
 
-    def _band(self, band: int) -> Band:
-        if not 0 <= band < self.band_count:
-            raise UsageError(f"band must be in 0..{self.band_count - 1}, got {band}")
-        return self.model.bands[band]
-
-    def _with_band(self, index: int, band: Band) -> EditableSpline:
-        bands = [*self.model.bands]
-        bands[index] = band
-        return replace(self, model=replace(self.model, bands=tuple(bands)))
-
 
 def open_spline(source: bytes | str | Path) -> EditableSpline:
     """Open the bytes or the path of a `latent-spline` file for editing."""
@@ -371,6 +346,6 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
     if packed.chunks or several:
         raise UsageError("this take holds more than poses (tracks, scales, …), which editing loses")
     form, model = read_payload(packed.payload, packed.header)
-    if not model.bands:
+    if not len(model.basis):
         raise UsageError("this motion stands still; it has no handles")
     return EditableSpline(packed.header, codec, form, model, codec.tolerance)

@@ -1,6 +1,7 @@
 """One page of all papers, from the results that their folders keep."""
 
 import csv
+import importlib.util
 import json
 import sys
 from types import ModuleType
@@ -8,8 +9,9 @@ from types import ModuleType
 import pytest
 
 import mocpack
+from mocpack.bench.datasets import CHECKOUT
 from mocpack.bench.papers import Paper
-from mocpack.bench.papers.page import reproduce, reproduce_all, write_page
+from mocpack.bench.papers.page import reproduce
 from mocpack.bench.papers.verdicts import Results, Timing, compare, judge_claim
 from mocpack.errors import UsageError
 from mocpack.testing import walk
@@ -40,6 +42,16 @@ def stand_in(number, calls):
     return module
 
 
+@pytest.fixture(scope="module")
+def script():
+    path = CHECKOUT / "benchmarks" / "papers_page.py"
+    spec = importlib.util.spec_from_file_location("benchmarks_papers_page", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # its dataclass looks itself up there
+    spec.loader.exec_module(module)
+    return module
+
+
 @pytest.fixture
 def papers(tmp_path, monkeypatch):
     """Return two papers, the calls of their modules, and a folder with one of their two clips."""
@@ -58,27 +70,28 @@ def papers(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def page(papers, tmp_path):
+def page(script, papers, tmp_path):
     both, _, data = papers
-    return write_page(reproduce_all(both, data, tmp_path, on_progress=lambda _: None), tmp_path)
+    made = script.reproduce_all(both, data, tmp_path, on_progress=lambda _: None)
+    return script.write_page(made, tmp_path)
 
 
-def test_a_finished_paper_is_not_made_again_and_one_that_failed_is(papers, tmp_path):
+def test_a_finished_paper_is_not_made_again_and_one_that_failed_is(script, papers, tmp_path):
     both, calls, data = papers
     said = []
     for _ in range(2):
-        reproduce_all(both, data, tmp_path, on_progress=said.append)
+        script.reproduce_all(both, data, tmp_path, on_progress=said.append)
     assert calls == [(number, ["cmu/walk"]) for number in ("900", "901", "901")]
     assert any(names(line, "Nobody 1900 1 2") for line in said)
 
 
-def test_the_page_is_made_from_kept_results_without_measuring(papers, page, tmp_path):
+def test_the_page_is_made_from_kept_results_without_measuring(script, papers, page, tmp_path):
     both, calls, data = papers
     text, done = page.read_text(), len(calls)
     page.unlink()
-    made = reproduce_all(both[:1], data, tmp_path, on_progress=lambda _: None)
+    made = script.reproduce_all(both[:1], data, tmp_path, on_progress=lambda _: None)
     assert len(calls) == done
-    assert "- Clips of 900." in write_page(made, tmp_path).read_text()
+    assert "- Clips of 900." in script.write_page(made, tmp_path).read_text()
     assert "- Clips of 900." in text
 
 
@@ -125,3 +138,13 @@ def test_a_missing_clip_that_a_paper_requires_is_an_error(papers, tmp_path, monk
     with pytest.raises(UsageError, match=naming("cmu/run.bvh")):
         reproduce(both[0], data, tmp_path / "one")
     assert calls == []
+
+
+def test_papers_that_cannot_be_reproduced_are_named_and_the_exit_code_is_1(
+    script, tmp_path, capsys
+):
+    (tmp_path / "clips").mkdir()
+    words = ["--data", str(tmp_path / "clips"), "--out", str(tmp_path / "report")]
+    assert script.main(words) == 1
+    assert names(capsys.readouterr().err, "Váša Brunnett 2014")
+    assert (tmp_path / "report" / "papers.md").exists()

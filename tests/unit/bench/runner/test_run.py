@@ -4,11 +4,9 @@ import csv
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import mocpack
-import robots
 from mocpack.bench.datasets import COMMITTED
 from mocpack.bench.peers.table import PEERS, parse_any_codec
 from mocpack.bench.runner import run as bench_run
@@ -16,7 +14,6 @@ from mocpack.bench.runner.measure import Setting, measure_row, parse_targets
 from mocpack.bench.runner.run import find_clips, run_bench, write_tables
 from mocpack.clip import measure_error
 from mocpack.errors import UnknownCodecError, UsageError
-from mocpack.robots import read_robot
 from mocpack.testing import walk
 from mocpack.workers import LostJob
 from naming import names, naming
@@ -150,18 +147,9 @@ def test_an_unknown_codec_names_ours_and_the_peers():
         parse_any_codec("nope")
 
 
-def robot_clip(folder):
-    (folder / "robot.urdf").write_text(robots.urdf(2))
-    robot = read_robot(folder / "robot.urdf")
-    angles = robots.angles_for(len(robot.hinges))
-    root = np.zeros((len(angles), 3)), np.tile([0.0, 0.0, 0.0, 1.0], (len(angles), 1))
-    others = {"up": "z", "frame_rate": 30, "metadata": robot.metadata()}
-    return mocpack.Clip.from_angles(robot.skeleton, angles, *root, **others)
-
-
 @pytest.mark.parametrize("name", PEERS)
-def test_peers_give_the_motion_back_within_what_they_promise(name, tmp_path):
-    clip = robot_clip(tmp_path) if name == "rounded-xz" else walk(0.5)
+def test_peers_give_the_motion_back_within_what_they_promise(name):
+    clip = walk(0.5)
     codec = parse_any_codec(name)
     try:
         payload = codec.encode(clip)

@@ -25,7 +25,7 @@ def opened(clip, **params):
 def window(motion, start, stop, features=PLAIN, **options):
     plan = window_plan(motion.header, features, **options)
     out = np.full((stop - start, plan.width), np.nan, np.float32)
-    motion.write_window(plan, start, stop, out)
+    motion.window_writer.write(plan, start, stop, out)
     return out
 
 
@@ -138,13 +138,13 @@ def test_frames_that_are_not_there_are_refused(made):
         plan = window_plan(motion.header, PLAIN)
         out = np.empty((3, plan.width), np.float32)
         with pytest.raises(ValueError, match=naming("frames")):
-            motion.write_window(plan, start, stop, out)
+            motion.window_writer.write(plan, start, stop, out)
 
 
 def test_a_plan_of_another_skeleton_is_refused(made):
     plan = window_plan(walk(1.0).joints([0, 1]).header, PLAIN)
     with pytest.raises(ValueError, match=naming("skeleton")):
-        made["transform"].write_window(plan, 0, 3, np.empty((3, plan.width), np.float32))
+        made["transform"].window_writer.write(plan, 0, 3, np.empty((3, plan.width), np.float32))
 
 
 def test_damaged_groups_are_corrupt_and_short_reads_truncated(made):

@@ -193,7 +193,7 @@ def test_limits_hold_in_windows_of_single_precision():
     with mocpack.open(mocpack.encode(clip, codec)) as motion:
         plan = window_plan(motion.header, ("quaternion", "translations"))
         out = np.empty((clip.frame_count, plan.width), np.float32)
-        motion.write_window(plan, 0, clip.frame_count, out)
+        motion.window_writer.write(plan, 0, clip.frame_count, out)
     turns = out[:, : 4 * len(clip.skeleton)].reshape(clip.frame_count, -1, 4).astype(np.float64)
     places = out[:, 4 * len(clip.skeleton) :].reshape(clip.frame_count, -1, 3).astype(np.float64)
     assert past(mocpack.Clip(clip.header, rotations.normalize(turns), places)) <= 2e-6

@@ -4,7 +4,6 @@ import pytest
 from mocpack.errors import CorruptionError, FormatError
 from mocpack.papers.beaudoin.codec.coefficients import (
     decode_coefficients,
-    decode_some,
     encode_coefficients,
     round_coefficients,
 )
@@ -48,15 +47,6 @@ def test_a_root_far_away_does_not_coarsen_the_steps():
     assert rounded.coefficients()[0, 0] == pytest.approx(8000.125, abs=1e-4)
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_one_signal_equals_its_row_of_all(packed):
-    data = encode_coefficients(round_coefficients(sparse(), 16, is_place=PLACES), packed=packed)
-    rows = decode_coefficients(data, PLACES, 300, packed=packed)
-    for i in range(4):
-        one = decode_some(data, PLACES, 300, np.array([i]), packed=packed)
-        np.testing.assert_array_equal(one[0], rows[i])
-
-
 def test_all_zero_coefficients_survive():
     rounded = round_coefficients(np.zeros((4, 5)), 16, is_place=PLACES)
     data = encode_coefficients(rounded, packed=False)
@@ -91,5 +81,3 @@ def test_a_step_per_signal_rounds_small_signals_more_finely_and_comes_back(packe
     data = encode_coefficients(own, packed=packed, step_per_signal=True)
     back = decode_coefficients(data, PLACES, 300, packed=packed, step_per_signal=True)
     np.testing.assert_allclose(back, own.coefficients(), rtol=1e-6)
-    some = decode_some(data, PLACES, 300, np.array([0, 3]), packed=packed, step_per_signal=True)
-    np.testing.assert_array_equal(some, back[[0, 3]])

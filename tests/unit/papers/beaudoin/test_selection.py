@@ -35,11 +35,9 @@ def test_what_lies_between_two_ranks_is_the_difference_of_two_truncations():
     np.testing.assert_allclose(step[0], (many - few)[1], atol=1e-12)
 
 
-def test_each_signal_gets_the_same_or_all_share_one_budget():
+def test_all_signals_share_one_budget():
     ranking = rank(two_signals(), "4-4")
     both = np.ones(2, bool)
-    alike = choose_counts(ranking, both, np.ones(2), 8, selection="per-signal")
-    np.testing.assert_array_equal(alike, [5, 5])
     together = choose_counts(ranking, both, np.ones(2), 8)
     assert together.sum() == 10
     assert together[1] > together[0]

@@ -4,16 +4,15 @@ import pytest
 from mocpack import rotations
 from mocpack.clip import Clip
 from mocpack.dofs import to_dofs
-from mocpack.errors import UnsupportedClipError, UsageError
+from mocpack.errors import UnsupportedClipError
 from mocpack.papers.beaudoin.codec.signals import (
+    ANGLE,
     ROTATIONS,
     bone_reach,
     from_signals,
     layout,
     moving,
     ranking_weights,
-    signal_index,
-    signal_names,
     to_signals,
     unwrapped_rotvec,
 )
@@ -34,25 +33,6 @@ def test_signals_bring_every_clip_back(name, rotation):
     np.testing.assert_array_equal(back.translations, clip.translations)
 
 
-def test_names_say_joint_axis_and_form():
-    clip = walk(0.1)
-    assert signal_names(layout(clip.header, "euler"))[:7] == [
-        *("Hips.Xposition", "Hips.Yposition", "Hips.Zposition"),
-        *("Hips.Zrotation", "Hips.Yrotation", "Hips.Xrotation"),
-        "Spine.Zrotation",
-    ]
-    quaternion = signal_names(layout(clip.header, "quaternion"))
-    assert quaternion[3:7] == [f"Hips.{axis}quaternion" for axis in "XYZW"]
-    assert signal_names(layout(clip.header, "rotvec"))[3] == "Hips.Xrotvec"
-
-
-def test_an_unknown_signal_is_answered_with_those_there_are():
-    plan = layout(walk(0.1).header, "euler")
-    assert signal_index(plan, "Spine.Zrotation") == 6
-    with pytest.raises(UsageError, match=naming("'Nose.Zrotation' Hips.Xposition")):
-        signal_index(plan, "Nose.Zrotation")
-
-
 def test_euler_signals_are_the_degrees_of_freedom():
     clip = walk(0.3)
     plan = layout(clip.header, "euler")
@@ -67,7 +47,9 @@ def test_asf_angles_stand_outermost_first():
         np.tile(rotations.IDENTITY, (2, 2, 1)),
         np.zeros((2, 3)),
     )
-    assert signal_names(layout(clip.header, "euler"))[3:] == ["arm.Zrotation", "arm.Xrotation"]
+    plan = layout(clip.header, "euler")
+    assert plan.joints[3:].tolist() == [1, 1]
+    assert plan.kinds[3:].tolist() == [ANGLE + 2, ANGLE]  # z, then x
 
 
 def test_rotation_vectors_go_on_past_a_full_turn():
@@ -106,15 +88,17 @@ def test_reach_is_the_longest_bone_that_a_joint_drives():
     np.testing.assert_allclose(weights[-4:], 0.2)  # twice the reach: components are half angles
 
 
-def test_signals_that_move_nothing_of_weight_are_told():
+def test_only_the_signals_above_a_weighted_joint_move_it():
     clip = walk(0.1)
     plan = layout(clip.header, "euler")
     weights = np.zeros(len(clip.skeleton) + 5)
     weights[clip.skeleton.index("LeftForeArm")] = 1.0
-    names = {n for n, m in zip(signal_names(plan), plan.moves(weights), strict=True) if m}
-    assert "LeftArm.Zrotation" in names
-    assert "Hips.Xposition" in names
-    assert not names & {"LeftForeArm.Zrotation", "RightArm.Zrotation", "LeftHand.Xrotation"}
+    places, turns = (
+        {clip.skeleton.names[j] for j in plan.joints[plan.moves(weights) & kind]}
+        for kind in (plan.is_place, ~plan.is_place)
+    )
+    assert places == {"Hips"}
+    assert turns == {"Hips", "Spine", "Chest", "LeftShoulder", "LeftArm"}
 
 
 @pytest.mark.parametrize("rotation", ["quaternion", "rotvec"])

@@ -1,14 +1,13 @@
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 import pytest
 
 import mocpack
 from mocpack.bench.datasets import COMMITTED, load_clip
-from mocpack.errors import CorruptionError, FormatError, MemoryLimitError, UsageError
+from mocpack.errors import UsageError
 from mocpack.metrics import measure
-from mocpack.papers.beaudoin.codec.signals import ROTATIONS, layout, to_signals
+from mocpack.papers.beaudoin.codec.signals import ROTATIONS
 from mocpack.papers.beaudoin.codec.wavelet import Wavelet
 from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
 from mocpack.testing import hard_clips, turn, walk
@@ -38,15 +37,6 @@ def test_a_higher_ratio_costs_less_and_errs_more():
     assert errors == sorted(errors)
 
 
-def test_choosing_among_all_signals_beats_the_same_number_of_each():
-    clip = walk(2.0)
-    errors = [
-        measure("eps_x_cm", clip, round_trip(Wavelet(ratio=10, selection=s), clip)[1])
-        for s in ("joint", "per-signal")
-    ]
-    assert errors[0] < errors[1]
-
-
 def test_fewer_bits_are_smaller_and_auto_costs_two_percent_of_error():
     clip = walk(2.0)
     full, auto = (round_trip(Wavelet(ratio=8, bits=bits), clip) for bits in (16, "auto"))
@@ -55,34 +45,8 @@ def test_fewer_bits_are_smaller_and_auto_costs_two_percent_of_error():
     assert errors[1] < 1.021 * errors[0]
 
 
-@pytest.mark.parametrize("deflate", [True, False])
-def test_one_signal_decodes_without_the_others(deflate):
-    clip = walk(1.0)
-    codec = Wavelet(ratio=6, deflate=deflate)
-    payload = codec.encode(clip)
-    plan = layout(clip.header, "euler")
-    expected = to_signals(codec.decode(payload, clip.header), plan)
-    one = codec.decode_signal(payload, clip.header, "LeftLeg.Xrotation")
-    names = [
-        f"{n}.{c}"
-        for n, cs in zip(clip.skeleton.names, clip.skeleton.channels, strict=True)
-        for c in cs
-    ]
-    np.testing.assert_allclose(one, expected[names.index("LeftLeg.Xrotation")], atol=1e-9)
-
-
-def test_one_signal_decodes_though_the_rest_is_destroyed():
-    clip = walk(1.0)
-    codec = Wavelet(ratio=6, deflate=False)
-    payload = codec.encode(clip)
-    expected = codec.decode_signal(payload, clip.header, "Hips.Yposition")
-    wrecked = payload[:-300] + b"\x00\x04" * 150  # words without meaning over the last signals
-    found = codec.decode_signal(wrecked, clip.header, "Hips.Yposition")
-    np.testing.assert_array_equal(found, expected)
-
-
 @pytest.mark.parametrize("codec", [Wavelet(), WaveletOpt(ratio=8), Wavelet(deflate=False)], ids=str)
-@pytest.mark.parametrize("rotation", ["euler", "quaternion", "rotvec"])
+@pytest.mark.parametrize("rotation", ROTATIONS)
 def test_some_joints_of_a_real_clip_are_as_in_the_whole(codec, rotation):
     clip = load_clip("cmu/09_01", COMMITTED).frames(1, 61)
     codec = replace(codec, rotation=rotation)
@@ -95,57 +59,6 @@ def test_some_joints_of_a_real_clip_are_as_in_the_whole(codec, rotation):
     assert part.skeleton.names == expected.skeleton.names
     np.testing.assert_allclose(part.rotations, expected.rotations, atol=1e-12)
     np.testing.assert_allclose(part.translations, expected.translations, atol=1e-12)
-
-
-def test_frames_of_one_joint_decode_no_word_of_the_others():
-    clip = walk(1.0)
-    codec = Wavelet(ratio=6, deflate=False)
-    payload = codec.encode(clip)
-    hips = [clip.skeleton.index("Hips")]
-    expected = codec.decode_joints(payload, clip.header, hips)
-    wrecked = payload[:-300] + b"\x00\x04" * 150  # words without meaning over the last signals
-    np.testing.assert_array_equal(
-        codec.decode_joints(wrecked, clip.header, hips).rotations, expected.rotations
-    )
-    with pytest.raises(CorruptionError):
-        codec.decode(wrecked, clip.header)
-
-
-def test_open_files_decode_the_joints_that_are_asked_for_and_once():
-    data = mocpack.encode(walk(1.0), Wavelet())
-    with (
-        mock.patch.object(
-            Wavelet, "decode_joints", autospec=True, side_effect=Wavelet.decode_joints
-        ) as some,
-        mocpack.open(data) as motion,
-    ):
-        for start in range(0, 50, 10):
-            motion.frames(start, start + 10, joints=["LeftHand"])
-        motion.frames(0, 10, joints=["Head"])
-    assert some.call_count == 2
-
-
-def test_some_joints_need_less_memory_than_all():
-    data = mocpack.encode(walk(20.0), Wavelet())
-    with mocpack.open(data, memory_limit="4MB") as motion:
-        assert motion.frames(0, 5, joints=["Hips"]).frame_count == 5
-        with pytest.raises(MemoryLimitError):
-            motion.frames(0, 5)
-
-
-@pytest.mark.parametrize("cut", [0, 4, 9, 40])
-def test_joints_of_a_cut_payload_are_a_format_error(cut):
-    clip = walk(0.5)
-    payload = Wavelet().encode(clip)[:cut]
-    with pytest.raises(FormatError):
-        Wavelet().decode_joints(payload, clip.header, [0])
-
-
-def test_an_unknown_signal_is_a_usage_error():
-    clip = walk(0.3)
-    codec = Wavelet()
-    with pytest.raises(UsageError, match=naming("'Tail' Hips.Xposition")):
-        codec.decode_signal(codec.encode(clip), clip.header, "Tail")
 
 
 def test_several_full_turns_stay_continuous():
@@ -167,7 +80,6 @@ def test_a_still_clip_costs_no_more_for_more_frames():
     [
         ("wavelet:ratio=0.5", "ratio 1 0.5"),
         ("wavelet:rotation=matrix", "rotation euler quaternion rotvec 'matrix'"),
-        ("wavelet:selection=best", "selection joint per-signal 'best'"),
         ("wavelet:update=2-2", "update none 4-2 4-4 '2-2'"),
         ("wavelet:bits=20", "bits 4..16 20"),
     ],

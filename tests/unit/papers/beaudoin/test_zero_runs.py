@@ -6,7 +6,6 @@ import pytest
 from mocpack.errors import CorruptionError, FormatError, TruncatedError
 from mocpack.papers.beaudoin.codec.zero_runs import (
     LARGEST,
-    decode_some,
     decode_words,
     encode_words,
     join_bytes,
@@ -35,22 +34,6 @@ def test_words_come_back(density):
     values = rng.integers(-LARGEST, LARGEST + 1, (7, 1500)) * (rng.random((7, 1500)) < density)
     data = encode_words(values)
     np.testing.assert_array_equal(decode_words(data, 7, 1500), values)
-
-
-def test_one_signal_is_read_by_itself():
-    values = np.array([[1, 0, 3], [0, 0, 0], [0, -2, 0], [9, 9, 9]])
-    data = encode_words(values)
-    for i in range(4):
-        np.testing.assert_array_equal(decode_some(data, np.array([i]), 3), values[[i]])
-    np.testing.assert_array_equal(decode_some(data, np.array([0, 2]), 3), values[[0, 2]])
-
-
-def test_one_signal_is_read_though_its_neighbors_are_broken():
-    whole = encode_words(np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]]))
-    broken = words(1000, 1000, 33281, 0) + whole[8:16] + words(1024, 1024, 1024, 0)
-    np.testing.assert_array_equal(decode_some(broken, np.array([1]), 3), [[4, 5, 6]])
-    with pytest.raises(CorruptionError):
-        decode_words(broken, 3, 3)
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,9 @@ import numpy as np
 import pytest
 
 from mocpack import Clip, Skeleton, rotations
-from mocpack.errors import UsageError
-from mocpack.papers.li.codec.bodies import find_bodies, find_still, unknown_still
-from mocpack.papers.li.codec.chains import find_chains, named_chains
+from mocpack.papers.li.codec.bodies import find_bodies, find_still
+from mocpack.papers.li.codec.chains import find_chains
 from mocpack.testing import hard_clips, walk
-from naming import naming
 
 
 def bodies_of(clip):
@@ -55,11 +53,6 @@ def test_bodies_sit_where_forward_kinematics_puts_them(name):
         np.testing.assert_allclose(found, positions[:, b], atol=1e-9)
 
 
-def test_before_the_first_frame_only_joints_without_channels_are_still():
-    clip = hard_clips()["joints with fewer axes"]
-    assert np.flatnonzero(unknown_still(clip.header).joints).tolist() == [3]
-
-
 def test_twist_counts_where_it_moves_a_joint():
     clip = walk(0.5)
     bodies = bodies_of(clip)
@@ -75,26 +68,3 @@ def test_arms_legs_trunk_and_head_are_found():
     assert ["LeftShoulder", "LeftArm", "LeftForeArm", "LeftHand"] in found
     assert ["RightUpLeg", "RightLeg", "RightFoot"] in found
     assert ["Neck", "Head"] in found
-
-
-def test_chains_can_be_named():
-    clip = walk(0.5)
-    bodies = bodies_of(clip)
-    chains = named_chains("LeftArm-LeftForeArm;Spine-Chest", clip.skeleton, bodies)
-    assert names(clip, bodies, chains) == [["LeftArm", "LeftForeArm"], ["Spine", "Chest"]]
-    assert named_chains("none", clip.skeleton, bodies) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("LeftArm", "first-last 'LeftArm'"),
-        ("LeftArm-RightHand", "'LeftArm' 'RightHand'"),
-        ("LeftArm-Nose", "'Nose' Hips"),
-        ("LeftArm-LeftHand;LeftArm-LeftForeArm", "chains 'LeftArm-LeftHand;LeftArm-LeftForeArm'"),
-    ],
-)
-def test_chains_that_do_not_exist_are_refused(text, named):
-    clip = walk(0.5)
-    with pytest.raises(UsageError, match=naming(named)):
-        named_chains(text, clip.skeleton, bodies_of(clip))

@@ -8,8 +8,7 @@ from mocpack.bench.datasets import load_clip
 from mocpack.clip import measure_error
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.coding.planes import encode_plane
-from mocpack.container import pack, unpack
-from mocpack.errors import CorruptionError, TruncatedError, UnsupportedVersionError, UsageError
+from mocpack.errors import CorruptionError, TruncatedError, UsageError
 from mocpack.papers.li.codec.bit_planes import (
     coarse,
     middle,
@@ -259,13 +258,6 @@ def test_texts_that_make_no_sense_are_refused(params, named):
 def test_impossible_parameters_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         FkWavelet(**wrong)
-
-
-def test_a_bitstream_that_was_never_released_is_refused_by_its_number():
-    packed = unpack(encode(WALK, FkWavelet()))
-    old = pack(replace(packed, bitstream_version=1))
-    with pytest.raises(UnsupportedVersionError, match=naming("fk-wavelet bitstream 1 2")):
-        decode(old)
 
 
 def bends(clip, names):

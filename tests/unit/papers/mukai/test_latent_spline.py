@@ -9,11 +9,7 @@ from mocpack.bench.datasets import load_clip
 from mocpack.clip import Clip, measure_error
 from mocpack.errors import UnsupportedClipError
 from mocpack.papers.mukai.codec import bspline, geodesic
-from mocpack.papers.mukai.codec.latent import (
-    bands_of,
-    component_count,
-    control_count_by_criterion,
-)
+from mocpack.papers.mukai.codec.latent import component_count
 from mocpack.papers.mukai.codec.latent_spline import LatentSpline, knots_on_grid
 from mocpack.testing import still, turn, walk
 from mocpack.testing.motions import vertex_wave
@@ -48,15 +44,13 @@ def test_captured_motion_keeps_the_tolerance_at_the_knots_that_are_written():
 
 def test_control_points_are_fitted_at_the_knots_that_are_written():
     rows = RNG.normal(size=(50, 4)).cumsum(axis=0)
-    model = LatentSpline(tolerance=0.01, bands=2).fit(rows)
-    for band in model.bands:
-        np.testing.assert_array_equal(band.knots, knots_on_grid(band.knots, 3, 50))
-        at = bspline.inner_knots(band.knots, 3) * 49 * 32
-        np.testing.assert_allclose(at, np.rint(at), atol=1e-6)
+    model = LatentSpline(tolerance=0.01).fit(rows)
+    np.testing.assert_array_equal(model.knots, knots_on_grid(model.knots, 3, 50))
+    at = bspline.inner_knots(model.knots, 3) * 49 * 32
+    np.testing.assert_allclose(at, np.rint(at), atol=1e-6)
     scores = (rows - model.mean) @ model.basis.T
-    first = model.bands[0]
-    expected, _ = bspline.fit(first.knots, 3, scores[:, : first.controls.shape[1]].copy())
-    np.testing.assert_allclose(first.controls, expected, atol=1e-9)
+    expected, _ = bspline.fit(model.knots, 3, scores)
+    np.testing.assert_allclose(model.controls, expected, atol=1e-9)
 
 
 def test_several_full_turns_make_no_jump():
@@ -119,20 +113,6 @@ def test_components_are_counted_as_each_rule_says():
     assert component_count(energies, select="floor", amount=1.0) == 2
     assert component_count(energies, select="tolerance", amount=1.1) == 2
     assert component_count(np.zeros(3), select="tolerance", amount=1.0) == 0
-
-
-def test_criteria_prefer_few_handles_for_a_line_and_more_for_a_wave():
-    t = np.linspace(0, 1, 200)[:, np.newaxis]
-    noise = 0.01 * np.random.default_rng(0).normal(size=t.shape)
-    for criterion in ("aic", "bic"):
-        line = control_count_by_criterion(t + noise, 3, criterion=criterion, most=60)
-        wave = control_count_by_criterion(np.sin(40 * t) + noise, 3, criterion=criterion, most=60)
-        assert line < 10 < wave < 60
-
-
-def test_bands_part_where_energies_fall():
-    assert bands_of(np.array([100.0, 90.0, 1.0, 0.9]), 4) == [slice(0, 2), slice(2, 4)]
-    assert bands_of(np.array([100.0, 1e-9]), 1) == [slice(0, 2)]
 
 
 def test_the_intrinsic_mean_of_turns_about_one_axis_is_their_mean_angle():

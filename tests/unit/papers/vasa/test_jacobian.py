@@ -5,8 +5,9 @@ import pytest
 
 from mocpack import Clip, Skeleton
 from mocpack.dofs import from_dofs, to_dofs
-from mocpack.papers.vasa.codec.jacobian import displacement_gram, position_jacobian
+from mocpack.papers.vasa.codec.jacobian import displacement_gram
 from mocpack.testing import hard_clips, walk
+from reference.jacobian import position_jacobian
 
 CLIPS = {name: clip for name, clip in hard_clips().items() if len(clip.skeleton) < 50}
 

@@ -8,18 +8,15 @@ the evaluations and seldom ends worse.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
-from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError
-from mocpack.papers.beaudoin.codec.selection import Analysis, Counts, Ranking, check_choice
+from mocpack.papers.beaudoin.codec.selection import Analysis, Counts, check_choice
 
 Method = Literal["fast", "exact"]
 METHODS: tuple[Method, ...] = ("fast", "exact")
@@ -39,22 +36,11 @@ class Outcome:
     iterations: int
 
 
-class Judge(Protocol):
-    """Says how bad it is to give some coefficients to each signal in turn."""
-
-    def errors(self, counts: Counts, donor: int, size: int) -> F64:
-        """Return the error (S,) of `counts` when each signal alone gets `size` more.
-
-        `donor` is where they came from; infinite for signals that are not worth trying.
-        """
-        ...
-
-
 def random_descent(
     start: Counts,
     movable: Mask,
     length: int,
-    judge: Judge,
+    error: CountedError,
     *,
     seed: int,
     patience: int = PATIENCE,
@@ -78,8 +64,8 @@ def random_descent(
         donor = int(random.choice(np.flatnonzero(movable & (counts > 0))))
         size = min(step, int(counts[donor]))
         counts[donor] -= size
-        errors = judge.errors(counts, donor, size)
-        receiver = _best_receiver(errors, donor, movable & (counts + size <= length))
+        now, changes = error.with_more(counts, size)
+        receiver = _best_receiver(now + changes, donor, movable & (counts + size <= length))
         counts[receiver] += size
         iterations += 1
         failures = failures + 1 if receiver == donor else 0
@@ -169,8 +155,7 @@ def position_search(
     start, movable = found.standard_counts(ratio), found.moving & found.plan.moves(weights)
     if method == "fast":
         return directed_descent(start, movable, clip.frame_count, error)
-    judge = PositionJudge(error)
-    return random_descent(start, movable, clip.frame_count, judge, seed=seed, patience=patience)
+    return random_descent(start, movable, clip.frame_count, error, seed=seed, patience=patience)
 
 
 def frame_stride(frames: int, method: Method) -> int:
@@ -187,54 +172,3 @@ def check_search(method: str, seed: int, patience: int) -> None:
         raise ValueError(f"seed must be at least 0, got {seed}")
     if patience < 1:
         raise ValueError(f"patience must be at least 1, got {patience}")
-
-
-@dataclass(frozen=True, eq=False)
-class PositionJudge:
-    """Judges by the squared position error, every receiver exactly."""
-
-    error: CountedError
-
-    def errors(self, counts: Counts, donor: int, size: int) -> F64:
-        base, changes = self.error.with_more(counts, size)
-        return np.asarray(base + changes)
-
-
-@dataclass(frozen=True, eq=False)
-class MetricJudge:
-    """Judges by any metric: rebuilds the motion for each receiver worth trying.
-
-    Attributes
-    ----------
-    ranking : Ranking
-    measure : callable
-        From signals (S, n) to the error.
-    receivers : array of int
-        Signals that may get more.
-    screen : Judge, optional
-        Cheap judge that says which receivers are most promising; without it all are tried.
-    tried : int
-        How many of them to try.
-    """
-
-    ranking: Ranking
-    measure: Callable[[F64], float]
-    receivers: npt.NDArray[np.intp]
-    screen: Judge | None = None
-    tried: int = 3
-
-    def errors(self, counts: Counts, donor: int, size: int) -> F64:
-        base = lifting.inverse(self.ranking.strongest(counts), update=self.ranking.update)
-        out = np.full(len(counts), np.inf)
-        for j in {donor, *self._promising(counts, donor, size)}:
-            low = counts[[j]]
-            changed = base.copy()
-            changed[j] += self.ranking.between(np.array([j]), low, low + size)[0]
-            out[j] = self.measure(changed)
-        return out
-
-    def _promising(self, counts: Counts, donor: int, size: int) -> list[int]:
-        if self.screen is None:
-            return list(map(int, self.receivers))
-        guess = self.screen.errors(counts, donor, size)[self.receivers]
-        return list(map(int, self.receivers[np.argsort(guess, kind="stable")[: self.tried]]))

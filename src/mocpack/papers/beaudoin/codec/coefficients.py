@@ -11,12 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack.arrays import F64, I32, Mask
 from mocpack.coding.fields import FieldReader, FieldWriter, deflate, inflate
 from mocpack.errors import CorruptionError
-from mocpack.papers.beaudoin.codec import zero_runs
 from mocpack.papers.beaudoin.codec.zero_runs import (
     LARGEST,
     decode_words,
@@ -95,29 +93,10 @@ def decode_coefficients(
 ) -> F64:
     """Return the coefficients (S, length) that `encode_coefficients` wrote."""
     steps, first, rest = _read_fields(data, is_place, step_per_signal)
-    words = _words(rest, len(is_place), length, packed=packed)
-    numbers = decode_words(words, len(is_place), length)
+    if packed:
+        rest = join_bytes(inflate(rest, 2 * len(is_place) * (length + 1), what="coefficients"))
+    numbers = decode_words(rest, len(is_place), length)
     return Rounded(is_place, steps, first, numbers).coefficients()
-
-
-def decode_some(
-    data: bytes,
-    is_place: Mask,
-    length: int,
-    wanted: npt.NDArray[np.intp],
-    *,
-    packed: bool,
-    step_per_signal: bool = False,
-) -> F64:
-    """Return the coefficients (W, length) of the signals `wanted`, in rising order.
-
-    The words of no other are decoded.
-    """
-    steps, first, rest = _read_fields(data, is_place, step_per_signal)
-    words = _words(rest, len(is_place), length, packed=packed)
-    numbers = zero_runs.decode_some(words, wanted, length)
-    own = first[(np.cumsum(is_place) - 1)[wanted[is_place[wanted]]]]
-    return Rounded(is_place[wanted], steps[wanted], own, numbers).coefficients()
 
 
 def _step_groups(is_place: Mask, step_per_signal: bool) -> list[Mask]:
@@ -150,9 +129,3 @@ def _read_fields(data: bytes, is_place: Mask, step_per_signal: bool) -> tuple[F6
             f"coefficients: first value of a place must be within ±{WIDEST_PLACE} steps"
         )
     return steps, np.array(first, np.float64), read.rest()
-
-
-def _words(data: bytes, signals: int, length: int, *, packed: bool) -> bytes:
-    if not packed:
-        return data
-    return join_bytes(inflate(data, 2 * signals * (length + 1), what="coefficients"))

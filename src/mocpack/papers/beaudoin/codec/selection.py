@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +24,6 @@ from mocpack.papers.beaudoin.codec.signals import (
 )
 
 Counts = npt.NDArray[np.int64]
-
-Selection = Literal["joint", "per-signal"]
-SELECTIONS: tuple[Selection, ...] = ("joint", "per-signal")
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,9 +88,9 @@ class Analysis:
     moving: Mask
     weights: F64
 
-    def standard_counts(self, ratio: float, selection: Selection = "joint") -> Counts:
+    def standard_counts(self, ratio: float) -> Counts:
         """Return how many coefficients (S,) the standard method keeps of each signal."""
-        return choose_counts(self.ranking, self.moving, self.weights, ratio, selection=selection)
+        return choose_counts(self.ranking, self.moving, self.weights, ratio)
 
 
 def analyze(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
@@ -129,15 +125,8 @@ def rank(signals: F64, update: Update) -> Ranking:
     return Ranking(coefficients, strengths, order, update)
 
 
-def choose_counts(
-    ranking: Ranking,
-    moving: Mask,
-    weights: F64,
-    ratio: float,
-    *,
-    selection: Selection = "joint",
-) -> Counts:
-    """Return how many coefficients (S,) to keep of each signal.
+def choose_counts(ranking: Ranking, moving: Mask, weights: F64, ratio: float) -> Counts:
+    """Return how many coefficients (S,) to keep of each signal: the strongest of all together.
 
     Parameters
     ----------
@@ -146,17 +135,12 @@ def choose_counts(
         constant and keeps its first coefficient, unless that is zero.
     weights : array, shape (S,)
         Factor that makes the strengths of different signals comparable.
-    selection : {"joint", "per-signal"}
-        The strongest of all signals together, or the same number of each.
     """
     length = ranking.shape[1]
-    still = np.where(ranking.coefficients[:, 0] != 0, 1, 0)
-    if selection == "per-signal":
-        return np.where(moving, int(length / ratio), still)
     budget = int(moving.sum() * length / ratio)
     strengths = ranking.strengths[moving] * weights[moving, np.newaxis]
     kept = strongest(strengths, budget)
-    counts = still.copy()
+    counts = np.where(ranking.coefficients[:, 0] != 0, 1, 0)
     counts[moving] = kept.sum(1)
     return counts
 

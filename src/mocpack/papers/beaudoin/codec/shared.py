@@ -1,17 +1,21 @@
-"""What the wavelet codecs have in common: parameters and decoding."""
+"""What the wavelet codecs have in common: parameters, coefficients as bytes, and decoding.
+
+They differ in how many coefficients of each signal they keep.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
-from mocpack.arrays import F64
+from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip, ClipHeader
-from mocpack.codec import Codec, Decoder, Payload, Quality, as_payload
+from mocpack.codec import Codec, Quality
 from mocpack.errors import CorruptionError, InvalidClipError
-from mocpack.header import array_bytes
 from mocpack.metrics.quadratic import point_weights
+from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.coefficient_search import (
     PATIENCE,
     Method,
@@ -19,13 +23,16 @@ from mocpack.papers.beaudoin.codec.coefficient_search import (
     check_search,
     position_search,
 )
+from mocpack.papers.beaudoin.codec.coefficients import (
+    decode_coefficients,
+    encode_coefficients,
+    round_coefficients,
+)
 from mocpack.papers.beaudoin.codec.lifting import Update
-from mocpack.papers.beaudoin.codec.payload import WaveletForm
-from mocpack.papers.beaudoin.codec.precision import Bits
-from mocpack.papers.beaudoin.codec.selection import Analysis, check_parameters
-from mocpack.papers.beaudoin.codec.signals import Rotation
-
-INFLATED_SHARE = 0.25  # of a clip's arrays: the memory of words of joints that are not wanted
+from mocpack.papers.beaudoin.codec.position_error import PositionError
+from mocpack.papers.beaudoin.codec.precision import Bits, round_to_fit
+from mocpack.papers.beaudoin.codec.selection import Analysis, Counts, analyze, check_parameters
+from mocpack.papers.beaudoin.codec.signals import Rotation, from_signals, layout
 
 
 @dataclass(frozen=True)
@@ -44,7 +51,7 @@ class WaveletCodec(Codec):
         Bits of the largest coefficient. The paper has 16; "auto" takes the fewest that add at
         most 2 % to eps_x, or to what is searched for if that is a mean of squares too.
     deflate : bool
-        Deflate the words. Without, a signal's words can be found without inflating the others.
+        Deflate the words.
     step_per_signal : bool
         Give each signal a quantizer step of its own, a literal reading of the paper's "quantize
         each coefficient to 16 bits". By default all places share one step and all angles another.
@@ -74,45 +81,46 @@ class WaveletCodec(Codec):
             ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
         )
 
-    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        try:
-            return self.form.decode(payload, header)
-        except InvalidClipError as error:
-            raise CorruptionError(f"{self.codec_id} payload: {error}") from error
+    def analyze(self, clip: Clip) -> Analysis:
+        return analyze(clip, rotation=self.rotation, update=self.update)
 
-    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
-        try:
-            return self.form.decode_joints(payload, header, joints)
-        except InvalidClipError as error:
-            raise CorruptionError(f"{self.codec_id} payload: {error}") from error
+    def encode_counts(
+        self, clip: Clip, found: Analysis, counts: Counts, metric: str = "eps_x_cm"
+    ) -> bytes:
+        """Return the bytes of the `counts` largest coefficients of each signal of the clip.
 
-    def open(self, payload: Payload | bytes, header: ClipHeader) -> WaveletDecoder:
-        return WaveletDecoder(self, as_payload(payload), header)
-
-    def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
-        """Return one signal (T,), such as ``"LeftArm.Zrotation"``, decoding no other."""
-        return self.form.decode_signal(payload, header, name)
-
-    @property
-    def form(self) -> WaveletForm:
-        return WaveletForm(
-            self.rotation, self.update, self.bits, self.deflate, self.step_per_signal
+        With ``bits="auto"``, the coefficients get as few bits as `metric` allows.
+        """
+        error = PositionError(clip, found.plan, point_weights(clip.skeleton, metric))
+        return self._encode_rounded(
+            found.ranking.strongest(counts),
+            found.plan.is_place,
+            partial(error.of_coefficients, update=self.update),
         )
 
+    def decode(self, payload: bytes, header: ClipHeader) -> Clip:
+        plan = layout(header, self.rotation)
+        signals = self._decode_signals(payload, plan.is_place, header.frame_count)
+        try:
+            return from_signals(signals, header, plan)
+        except InvalidClipError as error:
+            raise CorruptionError(f"{self.codec_id} payload: {error}") from error
 
-class WaveletDecoder(Decoder):
-    """Decodes some joints without the signals of the others."""
+    def _encode_rounded(
+        self, coefficients: F64, is_place: Mask, error: Callable[[F64], float]
+    ) -> bytes:
+        """Round coefficients (S, T), of which `error` gives the squared error, and encode them."""
+        own = self.step_per_signal
+        round_to = partial(round_coefficients, is_place=is_place, step_per_signal=own)
+        rounded = round_to_fit(coefficients, self.bits, round_to, error)
+        return encode_coefficients(rounded, packed=self.deflate, step_per_signal=own)
 
-    codec: WaveletCodec
-
-    def joints(self, joints: Sequence[int]) -> Clip:
-        return self.codec.decode_joints(self.payload.read_all(), self.header, joints)
-
-    def memory_needed(self, start: int, stop: int, joints: Sequence[int] | None = None) -> int:
-        if joints is None or start == stop:
-            return super().memory_needed(start, stop)
-        wanted = self.codec.decode_memory * array_bytes(self.header.joints(joints))
-        return int(wanted + INFLATED_SHARE * array_bytes(self.header))
+    def _decode_signals(self, data: bytes, is_place: Mask, frames: int) -> F64:
+        """Return the signals (S, T) of encoded coefficients."""
+        coefficients = decode_coefficients(
+            data, is_place, frames, packed=self.deflate, step_per_signal=self.step_per_signal
+        )
+        return lifting.inverse(coefficients, update=self.update)
 
 
 @dataclass(frozen=True)
@@ -140,8 +148,13 @@ class SearchingCodec(WaveletCodec):
         super().__post_init__()
         check_search(self.search, self.seed, self.patience)
 
-    def choose_for_position(self, clip: Clip, found: Analysis, metric: str) -> Outcome:
-        """Search for the least of a metric that is a weighted mean of squared distances."""
+    def encode_searched(self, clip: Clip, metric: str = "eps_x_cm") -> bytes:
+        """Return the bytes of the coefficients that the search chooses."""
+        found = self.analyze(clip)
+        return self.encode_counts(clip, found, self.choose(clip, found, metric).counts, metric)
+
+    def choose(self, clip: Clip, found: Analysis, metric: str = "eps_x_cm") -> Outcome:
+        """Search how many coefficients each signal keeps, for the least of `metric`."""
         return position_search(
             clip,
             found,

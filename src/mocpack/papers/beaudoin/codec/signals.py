@@ -8,7 +8,6 @@ rotation channels has no rotation signals. Where a signal stands follows from th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -20,7 +19,7 @@ from mocpack import _core, rotations
 from mocpack.arrays import F64, I32
 from mocpack.clip import Clip, ClipHeader
 from mocpack.dofs import to_dofs
-from mocpack.errors import UnsupportedClipError, UsageError
+from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton, rotation_order
 
 Rotation = Literal["euler", "quaternion", "rotvec"]
@@ -99,24 +98,6 @@ def layout(header: ClipHeader, rotation: Rotation) -> SignalPlan:
         np.array(first, np.int32),
         np.array(kinds, np.int32),
     )
-
-
-def signal_names(plan: SignalPlan) -> list[str]:
-    """Return the name of each signal: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
-    names = []
-    for j, joint in enumerate(plan.skeleton.names):
-        kinds = plan.kinds[plan.first[j] : plan.first[j + 1]].tolist()
-        free = iter("XYZW")  # components of a quaternion or a rotation vector, in this order
-        names += [f"{joint}.{_component(kind, free)}" for kind in kinds]
-    return names
-
-
-def signal_index(plan: SignalPlan, name: str) -> int:
-    """Return where the signal of that name stands."""
-    names = signal_names(plan)
-    if name not in names:
-        raise UsageError(f"no signal {name!r} in this clip; it has: {', '.join(names)}")
-    return names.index(name)
 
 
 def to_signals(clip: Clip, plan: SignalPlan) -> F64:
@@ -210,14 +191,6 @@ def _rotation_kinds(order: str, rotation: Rotation) -> list[int]:
     if rotation == "euler":
         return [ANGLE + "XYZ".index(axis) for axis in order]
     return [QUATERNION] * 4 if rotation == "quaternion" else [ROTVEC] * 3
-
-
-def _component(kind: int, free: Iterator[str]) -> str:
-    if kind < ANGLE:
-        return "XYZ"[kind] + "position"
-    if kind < QUATERNION:
-        return "XYZ"[kind - ANGLE] + "rotation"
-    return next(free) + ("quaternion" if kind == QUATERNION else "rotvec")
 
 
 def _euler_angles(clip: Clip) -> F64:

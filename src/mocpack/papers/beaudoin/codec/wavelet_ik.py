@@ -6,14 +6,13 @@ true place is coded as three more signals, at a ratio of their own; the decoder 
 them, bending the legs as little as that takes.
 
 Payload: varint length of the first part; first part, the payload of `wavelet-opt`; second part,
-the shifts of the feet, as `entropy.coefficients` writes signals that are all places.
+the shifts of the feet, as `coefficients` writes signals that are all places.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -22,11 +21,6 @@ from mocpack.clip import Clip, ClipHeader
 from mocpack.coding.fields import FieldReader, FieldWriter
 from mocpack.errors import CorruptionError, InvalidClipError, MocpackError, UnsupportedClipError
 from mocpack.papers.beaudoin.codec import lifting
-from mocpack.papers.beaudoin.codec.coefficients import (
-    decode_coefficients,
-    encode_coefficients,
-    round_coefficients,
-)
 from mocpack.papers.beaudoin.codec.limb_ik import (
     SOLVERS,
     Limb,
@@ -37,10 +31,9 @@ from mocpack.papers.beaudoin.codec.limb_ik import (
     limb_of,
     move_ends,
 )
-from mocpack.papers.beaudoin.codec.precision import round_to_fit
 from mocpack.papers.beaudoin.codec.selection import check_choice, choose_counts, rank
 from mocpack.papers.beaudoin.codec.shared import SearchingCodec
-from mocpack.papers.beaudoin.codec.signals import layout, moving, signal_index, to_signals
+from mocpack.papers.beaudoin.codec.signals import moving
 from mocpack.skeleton import Skeleton
 
 
@@ -81,10 +74,10 @@ class WaveletIk(SearchingCodec):
 
     def encode(self, clip: Clip) -> bytes:
         limbs = self.limbs(clip.skeleton)
-        pose = self._encode_pose(clip)
+        pose = self.encode_searched(clip)
         out = FieldWriter()
         out.sized(pose)
-        out.raw(self.encode_feet(clip, self.form.decode(pose, clip.header), limbs))
+        out.raw(self.encode_feet(clip, super().decode(pose, clip.header), limbs))
         return out.bytes()
 
     def encode_feet(self, clip: Clip, coarse: Clip, limbs: Sequence[Limb]) -> bytes:
@@ -94,28 +87,20 @@ class WaveletIk(SearchingCodec):
         return self._encode_shifts(shifts.reshape(clip.frame_count, -1).T)
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
-        limbs = self._limbs_of_file(header.skeleton)
-        coarse = super().decode(_pose_of(payload), header)
-        return self._corrected(payload, coarse, limbs)
-
-    def decode_joints(self, payload: bytes, header: ClipHeader, joints: Sequence[int]) -> Clip:
-        kept = header.skeleton.with_ancestors(joints)
-        limbs = self._limbs_of_file(header.skeleton)
-        if not any(joint in kept for limb in limbs for joint in limb.joints):
-            return super().decode_joints(_pose_of(payload), header, joints)
-        # all limbs together, since a sweep ends when every foot is near enough
-        kept_with_limbs = header.skeleton.with_ancestors([*kept, *(limb.end for limb in limbs)])
-        coarse = super().decode_joints(_pose_of(payload), header, kept_with_limbs)
-        place = {joint: n for n, joint in enumerate(kept_with_limbs)}
-        own = [Limb(place[limb.end], tuple(place[j] for j in limb.joints)) for limb in limbs]
-        return self._corrected(payload, coarse, own).joints([place[joint] for joint in kept])
-
-    def decode_signal(self, payload: bytes, header: ClipHeader, name: str) -> F64:
-        plan = layout(header, self.rotation)
-        joint = int(plan.joints[signal_index(plan, name)])
-        part = self.decode_joints(payload, header, [joint])
-        own = layout(part.header, self.rotation)
-        return np.asarray(to_signals(part, own)[signal_index(own, name)])
+        try:
+            limbs = self.limbs(header.skeleton)
+        except MocpackError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
+        read = FieldReader(payload, "wavelet-ik payload")
+        coarse = super().decode(read.sized(), header)
+        shifts = self._decode_signals(
+            read.rest(), np.ones(3 * len(limbs), bool), header.frame_count
+        )
+        try:
+            places = shifts.T.reshape(header.frame_count, -1, 3)
+            return move_ends(coarse, limbs, places, solver=self.ik)
+        except InvalidClipError as error:
+            raise CorruptionError(f"wavelet-ik payload: {error}") from error
 
     def limbs(self, skeleton: Skeleton) -> list[Limb]:
         """Return the legs whose feet are put right."""
@@ -135,39 +120,6 @@ class WaveletIk(SearchingCodec):
                 check_two_bone(skeleton, limb)
         return limbs
 
-    def _limbs_of_file(self, skeleton: Skeleton) -> list[Limb]:
-        try:
-            return self.limbs(skeleton)
-        except MocpackError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
-
-    def _corrected(self, payload: bytes, coarse: Clip, limbs: list[Limb]) -> Clip:
-        """Return the pose `coarse` with the ends of its limbs put right."""
-        shifts = self._decode_shifts(payload, len(limbs), coarse.frame_count)
-        try:
-            return move_ends(coarse, limbs, shifts, solver=self.ik)
-        except InvalidClipError as error:
-            raise CorruptionError(f"wavelet-ik payload: {error}") from error
-
-    def _decode_shifts(self, payload: bytes, feet: int, frames: int) -> F64:
-        """Return how far each foot is from where the pose has it (T, feet, 3)."""
-        read = FieldReader(payload, "wavelet-ik payload")
-        read.sized()
-        places = np.ones(3 * feet, bool)
-        coefficients = decode_coefficients(
-            read.rest(),
-            places,
-            frames,
-            packed=self.deflate,
-            step_per_signal=self.step_per_signal,
-        )
-        return lifting.inverse(coefficients, update=self.update).T.reshape(frames, -1, 3)
-
-    def _encode_pose(self, clip: Clip) -> bytes:
-        found = self.form.analyze(clip)
-        outcome = self.choose_for_position(clip, found, "eps_x_cm")
-        return self.form.encode(clip, found, outcome.counts)
-
     def _encode_shifts(self, shifts: F64) -> bytes:
         """Return the bytes of the feet's shifts (S, T), coded by the standard method."""
         ranking = rank(shifts, self.update)
@@ -177,20 +129,4 @@ class WaveletIk(SearchingCodec):
             missing = lifting.inverse(coefficients, update=self.update) - shifts
             return float(np.sum(missing**2))
 
-        rounded = round_to_fit(
-            ranking.strongest(counts),
-            self.bits,
-            partial(
-                round_coefficients,
-                is_place=np.ones(len(shifts), bool),
-                step_per_signal=self.step_per_signal,
-            ),
-            error,
-        )
-        return encode_coefficients(
-            rounded, packed=self.deflate, step_per_signal=self.step_per_signal
-        )
-
-
-def _pose_of(payload: bytes) -> bytes:
-    return FieldReader(payload, "wavelet-ik payload").sized()
+        return self._encode_rounded(ranking.strongest(counts), np.ones(len(shifts), bool), error)

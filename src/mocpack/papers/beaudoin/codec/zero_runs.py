@@ -15,7 +15,6 @@ from mocpack.arrays import I32
 from mocpack.errors import CorruptionError, TruncatedError
 
 LARGEST = 32255
-END = 0
 
 
 def encode_words(values: I32) -> bytes:
@@ -29,18 +28,6 @@ def decode_words(data: bytes, signals: int, length: int) -> I32:
     if len(words) < signals:  # each signal has an end, so no memory is taken for what cannot be
         raise TruncatedError(f"{len(words)} words cannot hold {signals} signals")
     return np.asarray(_core.zero_runs_decode(words, signals, length))
-
-
-def decode_some(data: bytes, wanted: npt.NDArray[np.intp], length: int) -> I32:
-    """Return the integers (W, length) of the signals `wanted`, rising, reading no other."""
-    words = _words(data)
-    ends = np.flatnonzero(words == END)
-    if len(wanted) and wanted[-1] >= len(ends):
-        raise TruncatedError(f"signal {wanted[-1]} is not among the {len(ends)} there are")
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    parts = [words[starts[i] : ends[i] + 1] for i in wanted]
-    own = np.concatenate(parts) if parts else words[:0]
-    return np.asarray(_core.zero_runs_decode(own, len(parts), length))
 
 
 def split_bytes(words: bytes) -> bytes:

@@ -60,19 +60,6 @@ def find_still(clip: Clip) -> Still:
     )
 
 
-def unknown_still(header: ClipHeader) -> Still:
-    """Return what cannot move, for a motion not seen yet: joints without rotation channels."""
-    fixed = np.array([not rotation_order(names)[0] for names in header.skeleton.channels])
-    fixed[0] = False
-    fixed[list(header.translated_joints)] = False
-    return Still(
-        fixed,
-        np.tile(rotations.IDENTITY, (len(fixed), 1)),
-        np.zeros(len(header.translated_joints), bool),
-        rest_places(header),
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class Bodies:
     """The moving parts, parents before children; the root's body is the first.

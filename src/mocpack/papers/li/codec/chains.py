@@ -5,13 +5,9 @@ Found from the tree and its lengths alone, so that a dog's legs and tail are fou
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
-from mocpack.errors import UsageError
 from mocpack.papers.li.codec.bodies import Bodies
-from mocpack.skeleton import Skeleton
 
 TWIG = 0.1  # of the skeleton's reach: shorter branches (fingers, thumbs) do not end a chain
 STUB = 0.25  # of a chain's longest bone: shorter ones at its end are left off
@@ -28,40 +24,6 @@ def find_chains(bodies: Bodies) -> list[list[int]]:
             chains.append(_run(bodies, children, reach, b))
     trimmed = [_without_stub(bodies, chain) for chain in chains]
     return [chain for chain in trimmed if len(chain) > 1]
-
-
-def named_chains(names: str, skeleton: Skeleton, bodies: Bodies) -> list[list[int]]:
-    """Return the chains that a text asks for.
-
-    Parameters
-    ----------
-    names : str
-        "auto", "none", or the joints of the first and the last bone of each chain, as in
-        ``LeftArm-LeftForeArm;RightArm-RightForeArm``.
-    """
-    if names == "none":
-        return []
-    if names == "auto":
-        return find_chains(bodies)
-    chains = [_named(pair, skeleton, bodies) for pair in names.split(";")]
-    bones = [b for chain in chains for b in chain]
-    if len(set(bones)) != len(bones):
-        raise UsageError(f"a bone can be in one chain only, got chains {names!r}")
-    return chains
-
-
-def _named(pair: str, skeleton: Skeleton, bodies: Bodies) -> list[int]:
-    first, hyphen, last = (part.strip() for part in pair.partition("-"))
-    if not hyphen:
-        raise UsageError(f"write a chain as first-last, got {pair!r}")
-    start, stop = (int(bodies.owners[skeleton.index(name)]) for name in (first, last))
-    chain = [stop]
-    while chain[0] != start and bodies.parents[chain[0]] > 0:
-        chain.insert(0, int(bodies.parents[chain[0]]))
-    joined = all(_joined(bodies, b, c) for b, c in pairwise(chain))
-    if chain[0] != start or start == 0 or len(chain) < 2 or not joined:
-        raise UsageError(f"no chain of bones leads from {first!r} to {last!r}")
-    return chain
 
 
 def _children(bodies: Bodies) -> list[list[int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +29,11 @@ from mocpack.errors import (
 )
 from mocpack.papers.li.codec.bodies import Bodies, Still, find_bodies, find_still
 from mocpack.papers.li.codec.bone_steps import direction_steps, joint_weights, twist_steps
-from mocpack.papers.li.codec.chains import named_chains
+from mocpack.papers.li.codec.chains import find_chains
 from mocpack.papers.li.codec.channel_fit import clip_of_bodies
 from mocpack.papers.li.codec.channel_grid import to_grid
 from mocpack.papers.li.codec.columns import read_row, write_row
 from mocpack.papers.li.codec.still_fields import read_still, write_still
-from mocpack.skeleton import rotation_order
 
 ACCELERATION = 10.0  # meters per second squared: what limbs do
 FOLLOW = 0.17  # share of a new change, where a frame's acceleration equals the step
@@ -65,10 +64,8 @@ class IkPredict(Codec):
     rounding : float
         From which part of a step on the encoder rounds up: 0.5 is the nearest step, less leaves
         more of small changes out.
-    chains : str
-        "auto", "none", or the first and last bone of each: ``LeftArm-LeftForeArm;…``.
-    intra : int
-        Every how many frames one is coded by itself, to resynchronise; 0: only the first.
+    chains : {"auto", "none"}
+        Whether chains of bones are found, or every bone is coded by itself.
     twist : bool
         Whether twist that moves no joint is stored; without it, bones are carried along.
     compensate : bool
@@ -91,8 +88,7 @@ class IkPredict(Codec):
     memory: float | None = None
     damping: float = 1e-3
     rounding: float = 0.3
-    chains: str = "auto"
-    intra: int = 0
+    chains: Literal["auto", "none"] = "auto"
     twist: bool = True
     compensate: bool = True
     extrapolate: bool = True
@@ -114,19 +110,17 @@ class IkPredict(Codec):
         for name in ("twist", "compensate", "extrapolate"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        for name in ("chains", "weights"):
-            if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be text, got {getattr(self, name)!r}")
-        if not isinstance(self.intra, int) or isinstance(self.intra, bool) or self.intra < 0:
-            raise ValueError(f"intra must be a number of frames, 0 for none, got {self.intra!r}")
+        if self.chains not in ("auto", "none"):
+            raise ValueError(f"chains must be auto or none, got {self.chains!r}")
+        if not isinstance(self.weights, str):
+            raise ValueError(f"weights must be text, got {self.weights!r}")
 
     def encode(self, clip: Clip) -> bytes:
         still = find_still(clip)
-        intra, places, twists, classes = self._quantize(clip, still)
+        first, places, twists, classes = self._quantize(clip, still)
         out = FieldWriter()
         write_still(out, clip.header, still)
-        for row in intra:
-            write_row(out, row)
+        write_row(out, first)
         out.sized(encode_plane(places, classes))
         if self.twist:
             out.sized(encode_plane(twists))
@@ -143,7 +137,7 @@ class IkPredict(Codec):
         return IkPredictDecoder(self, as_payload(payload), header)
 
     def symbols(self, clip: Clip) -> I64:
-        """Return the integers that are entropy coded, shape (frames but intra ones, columns)."""
+        """Return the integers that are entropy coded, shape (T - 1, columns)."""
         _, places, twists, _ = self._quantize(clip, find_still(clip))
         return np.concatenate([places, twists], axis=1).astype(np.int64)
 
@@ -156,34 +150,29 @@ class IkPredict(Codec):
         """Return the loop that turns frames into integers and back, before its first frame."""
         return BodyStream(self, header, still)
 
-    def _quantize(
-        self, clip: Clip, still: Still
-    ) -> tuple[list[I64], I32, I32, npt.NDArray[np.uint16]]:
-        """Return intra frames, the others' rows (what places joints, other twist), classes."""
+    def _quantize(self, clip: Clip, still: Still) -> tuple[I64, I32, I32, npt.NDArray[np.uint16]]:
+        """Return the intra frame, the others' rows (what places joints, other twist), classes."""
         stream = self.stream(clip.header, still)
-        intra, rows = [], []
-        for start, stop in _groups(clip.frame_count, self.intra):
-            intra.append(stream.intra_row(clip.rotations[start], clip.translations[start]))
-            stream.restart(intra[-1])
-            rest = slice(start + 1, stop)
-            rows.append(stream.encode(clip.rotations[rest], clip.translations[rest]))
-        places = np.concatenate([row[0] for row in rows])
-        twists = np.concatenate([row[1] for row in rows])
-        return intra, places, twists, stream.classes
+        first = stream.intra_row(clip.rotations[0], clip.translations[0])
+        stream.restart(first)
+        places, twists = stream.encode(clip.rotations[1:], clip.translations[1:])
+        return first, places, twists, stream.classes
 
     def _decode(self, payload: bytes, header: ClipHeader, *, cut: bool) -> Clip:
         read = FieldReader(payload, "ik-predict payload")
         try:
             still = read_still(read, header)
             stream = self.stream(header, still)
-            groups = _groups(header.frame_count, self.intra)
-            intra = [read_row(read, stream.intra_count) for _ in groups]
-            rows = header.frame_count - len(groups)
+            first, rows = read_row(read, stream.intra_count), header.frame_count - 1
             places = decode_plane(read.sized(), rows, len(stream.classes), stream.classes)
             twists = _read_twists(read, rows, stream.twist_count, cut=cut) if self.twist else None
             if not cut:
                 read.end()
-            world, slides = _replay(stream, groups, intra, places, twists)
+            stream.restart(first)
+            start, rest = stream.decoded(), stream.decode(places, twists)
+            world, slides = (
+                np.concatenate([a[np.newaxis], b]) for a, b in zip(start, rest, strict=True)
+            )
             return clip_of_bodies(header, still, stream.bodies, world, slides)
         except (InvalidClipError, UsageError) as error:
             raise CorruptionError(f"ik-predict payload: {error}") from error
@@ -213,8 +202,6 @@ class BodyStream:
         Statistics that the integers of a row share: directions, twists, translations, ends.
     intra_count, twist_count : int
         Integers of an intra frame; twists that move no joint.
-    free : bool
-        Whether every joint can turn about all axes, so that poses need no fitting.
     """
 
     def __init__(self, codec: IkPredict, header: ClipHeader, still: Still) -> None:
@@ -223,7 +210,7 @@ class BodyStream:
         coarse = codec.joint_scale * codec.step
         directions = direction_steps(bodies, coarse, weights)
         twists = twist_steps(bodies, coarse, weights, codec.twist_scale)
-        segments = _segments(bodies, named_chains(codec.chains, header.skeleton, bodies))
+        segments = _segments(bodies, find_chains(bodies) if codec.chains == "auto" else [])
         self._sliding = np.flatnonzero(~still.translations)
         self._header, self._still = header, still
         self._turn_steps = np.minimum(directions, twists)[:, np.newaxis]
@@ -233,9 +220,6 @@ class BodyStream:
         self.classes = np.asarray(self._native.classes())
         self.intra_count = 3 * len(bodies) + 3 * len(self._sliding)
         self.twist_count = self._native.twist_count()
-        channels = (rotation_order(header.skeleton.channels[j])[0] for j in bodies.joints)
-        self.free = all(len(order) == 3 for order in channels)
-        self._twist_known = False
 
     def intra_row(self, local: F64, translations: F64) -> I64:
         """Return the integers of a frame by itself: bodies' rotation vectors, translations."""
@@ -253,8 +237,6 @@ class BodyStream:
         places = self._still.places.copy()
         places[self._sliding] = row[count:].reshape(-1, 3) * self._step
         self._native.reset(rotations.from_rotvec(turns), places)
-        # statistics of twist that was missed once are lost until here
-        self._twist_known = self.twist_count > 0
 
     def encode(self, local: F64, translations: F64) -> tuple[I32, I32]:
         """Return the rows of frames (T, J, 4) and (T, M, 3): what places joints, other twist."""
@@ -269,33 +251,10 @@ class BodyStream:
         world, moves = self._native.decode(places, twists)
         return np.asarray(world), np.asarray(moves)[:, self._sliding]
 
-    def encode_frame(self, start: int, local: F64, translations: F64) -> bytes:
-        """Return one frame (J, 4), (M, 3) as bytes, the first of which is `start`."""
-        try:
-            return self._native.encode_frame(start, local, translations)
-        except ValueError as error:
-            raise UnsupportedClipError(str(error)) from error
-
-    def decode_frame(self, data: bytes) -> None:
-        """Take what `encode_frame` gave; if the twist was cut off, bones are carried along."""
-        self._twist_known = self._native.decode_frame(data, self._twist_known)
-
-    def pose(self) -> tuple[F64, F64]:
-        """Return local rotations (J, 4) and translations (M, 3) of the last frame."""
-        local, moves = self._still.rotations.copy(), self._still.places.copy()
-        self._native.pose(local, moves)
-        return local, moves
-
     def decoded(self) -> tuple[F64, F64]:
         """Return world rotations (B, 4) and sliding translations (K, 3) of the last frame."""
         world, moves = self._native.decoded()
         return np.asarray(world), np.asarray(moves)[self._sliding]
-
-
-def _groups(frames: int, intra: int) -> list[tuple[int, int]]:
-    """Return the first frame and the end of each stretch that begins with an intra frame."""
-    size = intra or frames
-    return [(start, min(start + size, frames)) for start in range(0, frames, size)]
 
 
 def _segments(bodies: Bodies, chains: list[list[int]]) -> list[list[int]]:
@@ -348,26 +307,6 @@ def _memory(codec: IkPredict, frame_time: float) -> float:
         return codec.memory
     bend = ACCELERATION * frame_time**2 / codec.step
     return 1 - min(max(FOLLOW * math.sqrt(bend), SLOWEST), 1.0)
-
-
-def _replay(
-    stream: BodyStream,
-    groups: list[tuple[int, int]],
-    intra: list[I64],
-    places: I32,
-    twists: I32 | None,
-) -> tuple[F64, F64]:
-    """Return world rotations (T, B, 4) and sliding translations (T, K, 3) of all frames."""
-    world, slides, at = [], [], 0
-    for (start, stop), row in zip(groups, intra, strict=True):
-        stream.restart(row)
-        first = stream.decoded()
-        end = at + stop - start - 1
-        rest = stream.decode(places[at:end], None if twists is None else twists[at:end])
-        world += [first[0][np.newaxis], rest[0]]
-        slides += [first[1][np.newaxis], rest[1]]
-        at = end
-    return np.concatenate(world), np.concatenate(slides)
 
 
 def _read_twists(read: FieldReader, rows: int, count: int, *, cut: bool) -> I32 | None:

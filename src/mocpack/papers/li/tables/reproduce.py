@@ -49,7 +49,6 @@ VARIANTS = {
     "as printed, k = 1": AS_PRINTED,
     "as printed, k = 2": replace(AS_PRINTED, k=2.0),
     "twist = false": IkPredict(twist=False),
-    "intra = 60": IkPredict(intra=60),
 }
 CUT_AT = (0.15, 0.3, 0.5)  # of a file
 PAGE_NOTES = (

@@ -19,7 +19,7 @@ from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
 from mocpack.kinematics import forward_kinematics
 from mocpack.papers.mukai.codec import bspline
-from mocpack.papers.mukai.codec.latent import Band, SplineModel
+from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.latent_spline import knots_on_grid
 from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
 from mocpack.units import format_length
@@ -121,14 +121,9 @@ def bent(
     at = bspline.even_times(frames)
     away = np.abs(at[:, np.newaxis] - times) / max(falloff, 1e-12)
     fade = np.where(away < 1, 0.5 + 0.5 * np.cos(np.pi * np.minimum(away, 1)), 0.0)
-    bands, start = [], 0
-    for old in model.bands:
-        band = _denser(old, model.degree, times, falloff, frames)
-        stop = start + band.controls.shape[1]
-        moved = _control_change(band.knots, model.degree, at, times, fade, scores[:, start:stop])
-        bands.append(replace(band, controls=band.controls + moved))
-        start = stop
-    return replace(model, bands=tuple(bands))
+    model = _denser(model, times, falloff, frames)
+    moved = _control_change(model.knots, model.degree, at, times, fade, scores)
+    return replace(model, controls=model.controls + moved)
 
 
 def _control_change(knots: F64, degree: int, at: F64, times: F64, fade: F64, scores: F64) -> F64:
@@ -140,21 +135,21 @@ def _control_change(knots: F64, degree: int, at: F64, times: F64, fade: F64, sco
     return _constrained(square, over.T @ (fade @ scores), through, scores)
 
 
-def _denser(band: Band, degree: int, times: F64, falloff: float, frames: int) -> Band:
+def _denser(model: SplineModel, times: F64, falloff: float, frames: int) -> SplineModel:
     """Return the same curve with knots near each time, so that a change there can fade out."""
-    old = bspline.inner_knots(band.knots, degree)
+    degree, old = model.degree, bspline.inner_knots(model.knots, model.degree)
     new = (times[:, np.newaxis] + falloff * np.linspace(-1.75, 1.75, 15)).ravel()
     near = np.abs(new[:, np.newaxis] - np.concatenate([[0.0], old, [1.0]])).min(axis=1)
     new = np.unique(new[(new > 0) & (new < 1) & (near > falloff / 8)])
     inner = np.sort(np.concatenate([old, new]))
     if len(inner) + degree + 1 > frames:
-        return band  # a file has no more control points than frames
+        return model  # a file has no more control points than frames
     knots = knots_on_grid(bspline.clamped(inner, degree), degree, frames)
     # as many points of the old curve as the new one has control points say all of it
     at = np.array([knots[k + 1 : k + degree + 1].mean() for k in range(len(inner) + degree + 1)])
-    curve = bspline.evaluate(band.knots, degree, at, band.controls)
+    curve = bspline.evaluate(model.knots, degree, at, model.controls)
     points = np.linalg.lstsq(bspline.basis(knots, degree, at), curve, rcond=None)[0]
-    return Band(knots, np.asarray(points, np.float64))
+    return replace(model, knots=knots, controls=np.asarray(points, np.float64))
 
 
 def _with_room(model: SplineModel, changes: F64) -> SplineModel:
@@ -167,9 +162,8 @@ def _with_room(model: SplineModel, changes: F64) -> SplineModel:
         if length > CLOSE:
             basis = np.concatenate([basis, beyond[np.newaxis] / length])
     added = len(basis) - len(model.basis)
-    last = model.bands[-1]
-    wider = np.concatenate([last.controls, np.zeros((len(last.controls), added))], axis=1)
-    return replace(model, basis=basis, bands=(*model.bands[:-1], Band(last.knots, wider)))
+    controls = np.concatenate([model.controls, np.zeros((len(model.controls), added))], axis=1)
+    return replace(model, basis=basis, controls=controls)
 
 
 def _constrained(square: F64, right: F64, rows: F64, values: F64) -> F64:

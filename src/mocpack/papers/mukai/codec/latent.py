@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -13,23 +12,8 @@ from mocpack.papers.mukai.codec.knots import find_knots, insert
 
 
 @dataclass(frozen=True)
-class Band:
-    """Components that share their knots.
-
-    Attributes
-    ----------
-    knots : array, shape (K + D + 1,)
-    controls : array, shape (K, L)
-        Control points of the band's L components.
-    """
-
-    knots: F64
-    controls: F64
-
-
-@dataclass(frozen=True)
 class SplineModel:
-    """A curve in the space of the first components: y(τ) = mean + Σ bands spline(τ) · basis.
+    """A curve in the space of the first components: y(τ) = mean + spline(τ) · basis.
 
     Attributes
     ----------
@@ -37,19 +21,22 @@ class SplineModel:
     mean : array, shape (M,)
     basis : array, shape (L, M)
         Rows are components, orthonormal but for rounding.
-    bands : tuple of Band
-        Together L components, in order.
+    knots : array, shape (K + D + 1,)
+    controls : array, shape (K, L)
+        Control points.
     """
 
     degree: int
     mean: F64
     basis: F64
-    bands: tuple[Band, ...]
+    knots: F64
+    controls: F64
 
     def latent(self, times: F64) -> F64:
         """Return the latent curve (N, L) at times in [0, 1]."""
-        parts = [bspline.evaluate(b.knots, self.degree, times, b.controls) for b in self.bands]
-        return np.concatenate(parts, axis=1) if parts else np.zeros((len(times), 0))
+        if not len(self.basis):
+            return np.zeros((len(times), 0))
+        return bspline.evaluate(self.knots, self.degree, times, self.controls)
 
     def evaluate(self, times: F64) -> F64:
         """Return y (N, M) at times in [0, 1]."""
@@ -112,34 +99,6 @@ def control_count(points: F64, degree: int, *, target: float, most: int) -> int:
         else:
             low = middle
     return high
-
-
-def control_count_by_criterion(points: F64, degree: int, *, criterion: str, most: int) -> int:
-    """Return the number of control points with the least Akaike or Bayes criterion."""
-    samples = points.size
-    best, count = np.inf, degree + 1
-    size = float(degree + 2)
-    while size <= most:
-        k = int(size)
-        error = bspline.fit(insert(points, k, degree), degree, points)[1]
-        free = k * points.shape[1] + max(0, k - degree - 1)
-        price = 2.0 if criterion == "aic" else float(np.log(samples))
-        spread = max(error**2 * len(points), 1e-30)
-        value = samples * np.log(spread / samples) + price * free
-        if value < best:
-            best, count = value, k
-        size = max(size * 1.2, size + 1)
-    return count
-
-
-def bands_of(energies: F64, count: int) -> list[slice]:
-    """Divide components into at most `count` runs whose energies are alike: powers of sixteen."""
-    if len(energies) == 0:
-        return []
-    steps = np.log(np.maximum(energies, 1e-30) / max(float(energies[0]), 1e-30)) / -np.log(16.0)
-    number = np.minimum(np.maximum.accumulate(steps.astype(int)), count - 1)
-    edges = [0, *(np.nonzero(np.diff(number))[0] + 1), len(energies)]
-    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def _enough(points: F64, degree: int, target: float, most: int) -> int:

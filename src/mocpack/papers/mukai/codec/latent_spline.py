@@ -1,7 +1,7 @@
 """Principal components, then a B-spline with free knots in their space (Mukai 2012).
 
-Payload: how each joint is described, the mean, the quantized basis, then for each band of
-components its knots and control points; `docs/codecs/latent-spline.md` has every field.
+Payload: how each joint is described, the mean, the quantized basis, the knots and the control
+points; `docs/codecs/latent-spline.md` has every field.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from mocpack.coding.planes import decode_plane, encode_plane
 from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.papers.mukai.codec import bspline, geodesic, latent
 from mocpack.papers.mukai.codec.knots import find_knots
-from mocpack.papers.mukai.codec.latent import Band, SplineModel
+from mocpack.papers.mukai.codec.latent import SplineModel
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm, VertexForm
 from mocpack.rotations import IDENTITY
 
@@ -41,9 +41,7 @@ class LatentSpline(Codec):
     tolerance : float, default 0.005
         Root-mean-square error in meters that components, spline and rounding may make together.
     control_points : int, default 0
-        Number of control points, or 0 to choose it by `choose`.
-    choose : {"error", "aic", "bic"}
-        How to choose the number of control points.
+        Number of control points, or 0 for the fewest within the tolerance.
     components : int, default 0
         Number of components, or 0 to choose it by `select`.
     select : {"tolerance", "floor", "share"}
@@ -57,8 +55,6 @@ class LatentSpline(Codec):
         Greedy insertion with gradient refinement; the paper's CMA-ES; evenly spaced.
     candidates : int, default 100
         Of each generation of CMA-ES (the paper's S).
-    bands : int, default 1
-        Groups of components with control points of their own; 1 shares them, as in the paper.
     weights : {"kinematic", "none"}
         Scale rotations by how far they move the body, or leave radians as they are.
     seed : int, default 0
@@ -73,14 +69,12 @@ class LatentSpline(Codec):
 
     tolerance: float = 0.005
     control_points: int = 0
-    choose: Literal["error", "aic", "bic"] = "error"
     components: int = 0
     select: Literal["tolerance", "floor", "share"] = "tolerance"
     amount: float = 0.99
     degree: int = 3
     knots: Literal["fast", "cma", "uniform"] = "fast"
     candidates: int = 100
-    bands: int = 1
     weights: Literal["kinematic", "none"] = "kinematic"
     seed: int = 0
 
@@ -95,7 +89,6 @@ class LatentSpline(Codec):
                 f"got {self.control_points}"
             )
         for name, choices in (
-            ("choose", ("error", "aic", "bic")),
             ("select", ("tolerance", "floor", "share")),
             ("knots", ("fast", "cma", "uniform")),
             ("weights", ("kinematic", "none")),
@@ -104,8 +97,6 @@ class LatentSpline(Codec):
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, got {found!r}")
         if not 4 <= self.candidates <= 10_000:
             raise ValueError(f"candidates must be in 4..10000, got {self.candidates}")
-        if not 1 <= self.bands <= 16:
-            raise ValueError(f"bands must be in 1..16, got {self.bands}")
         if not 0 <= self.components <= MAX_COMPONENTS or not 0 <= self.control_points <= 2**24:
             raise ValueError("components and control_points must not be negative")
         if self.select == "share" and not 0 < self.amount <= 1:
@@ -134,21 +125,18 @@ class LatentSpline(Codec):
             amount = np.sqrt(DROPPED) * budget if self.select == "tolerance" else self.amount
             count = latent.component_count(found.energies, select=self.select, amount=amount)
         count = min(count, len(found.basis))
-        scores = np.ascontiguousarray(found.scores[:, :count])
+        points = np.ascontiguousarray(found.scores[:, :count])
         degree = max(1, min(self.degree, len(rows) - 1))
-        bands = []
-        parts = latent.bands_of(found.energies[:count], self.bands)
-        progress.expect(len(parts))
-        for band in parts:
-            points = np.ascontiguousarray(scores[:, band])
-            share = np.sqrt(CURVE * points.shape[1] / count) * budget
-            with progress.stage():
-                searched = self._knots(points, degree, share)
-            # rounded before the fit: control points of knots that lie close are only right for
-            # those very knots
-            knots = knots_on_grid(searched, degree, len(rows))
-            bands.append(Band(knots, bspline.fit(knots, degree, points)[0]))
-        return SplineModel(degree, found.mean, found.basis[:count], tuple(bands))
+        if not count:
+            return _still(degree, found.mean)
+        progress.expect(1)
+        with progress.stage():
+            searched = self._knots(points, degree, float(np.sqrt(CURVE)) * budget)
+        # rounded before the fit: control points of knots that lie close are only right for those
+        # very knots
+        knots = knots_on_grid(searched, degree, len(rows))
+        controls = bspline.fit(knots, degree, points)[0]
+        return SplineModel(degree, found.mean, found.basis[:count], knots, controls)
 
     def _knots(self, points: F64, degree: int, target: float) -> F64:
         most = max(len(points), degree + 1)
@@ -157,12 +145,8 @@ class LatentSpline(Codec):
             raise UnsupportedClipError(
                 f"{count} control points are more than the clip's {len(points)} frames can hold"
             )
-        if not count and self.choose == "error":
+        if not count:
             count = latent.control_count(points, degree, target=target, most=most)
-        elif not count:
-            count = latent.control_count_by_criterion(
-                points, degree, criterion=self.choose, most=most
-            )
         count = max(count, degree + 1)
         return find_knots(
             points,
@@ -200,9 +184,8 @@ def write_payload(form: Form, model: SplineModel, frames: int, tolerance: float)
     out.u8(model.degree)
     out.varint(count)
     out.raw(model.mean.astype("<f8" if isinstance(form, SkeletonForm) else "<f4").tobytes())
-    sizes = np.zeros(0)
-    for band in model.bands:
-        sizes = np.append(sizes, _sizes(band, model.degree, frames))
+    # how much an error in each basis vector matters: the RMS of its component
+    sizes = np.sqrt(np.mean(model.latent(bspline.even_times(frames)) ** 2, axis=0))
     step = float(np.float32(tolerance * np.sqrt(ROUNDED_BASIS * 12 / max(count * form.width, 1))))
     exponents = np.rint(np.log2(step / np.maximum(sizes, step))).astype(int).clip(-60, 0)
     out.f32(step)
@@ -213,9 +196,9 @@ def write_payload(form: Form, model: SplineModel, frames: int, tolerance: float)
     out.sized(encode_plane(numbers.T, np.minimum(np.arange(count), 31)))
     rounding = float(np.float32(tolerance * np.sqrt(ROUNDED_CONTROLS * 12 / max(count, 1))))
     out.f32(rounding)
-    out.varint(len(model.bands))
-    for band in model.bands:
-        _write_band(out, band, model.degree, frames, rounding)
+    out.varint(int(count > 0))
+    if count:
+        _write_spline(out, model, frames, rounding)
     return out.bytes()
 
 
@@ -239,36 +222,50 @@ def read_payload(payload: bytes, header: AnyHeader) -> tuple[Form, SplineModel]:
     rounding = read.f32()
     if not (np.isfinite(mean).all() and np.isfinite(rounding) and rounding > 0):
         raise CorruptionError("latent-spline payload: numbers that are not finite")
-    bands = tuple(_read_band(read, degree, header, rounding) for _ in range(read.varint(16)))
+    if read.varint(1) != (count > 0):
+        raise CorruptionError("latent-spline payload: components and spline do not agree")
+    model = _still(degree, mean.astype(np.float64))
+    if count:
+        knots, controls = _read_spline(read, degree, header, rounding, count)
+        model = replace(model, basis=np.ascontiguousarray(basis), knots=knots, controls=controls)
     read.end()
-    if sum(b.controls.shape[1] for b in bands) != count:
-        raise CorruptionError("latent-spline payload: bands and components do not agree")
-    return form, SplineModel(degree, mean.astype(np.float64), np.ascontiguousarray(basis), bands)
+    return form, model
 
 
-def _write_band(out: FieldWriter, band: Band, degree: int, frames: int, rounding: float) -> None:
-    grid = _grid(band.knots, degree, frames)
-    out.varint(band.controls.shape[0])
-    out.varint(band.controls.shape[1])
+def _still(degree: int, mean: F64) -> SplineModel:
+    """Return the model of rows that do not change."""
+    knots = bspline.uniform_knots(degree + 1, degree)
+    return SplineModel(degree, mean, np.zeros((0, len(mean))), knots, np.zeros((degree + 1, 0)))
+
+
+def _write_spline(out: FieldWriter, model: SplineModel, frames: int, rounding: float) -> None:
+    grid = _grid(model.knots, model.degree, frames)
+    out.varint(model.controls.shape[0])
+    out.varint(model.controls.shape[1])
     out.sized(encode_plane(np.diff(grid, prepend=0)[:, np.newaxis]))
-    numbers = np.rint(band.controls / rounding).astype(np.int64)
+    numbers = np.rint(model.controls / rounding).astype(np.int64)
     differences = np.diff(numbers, axis=0, prepend=np.zeros((1, numbers.shape[1]), np.int64))
     out.sized(encode_plane(differences, np.minimum(np.arange(numbers.shape[1]), 31)))
 
 
-def _read_band(read: FieldReader, degree: int, header: AnyHeader, rounding: float) -> Band:
+def _read_spline(
+    read: FieldReader, degree: int, header: AnyHeader, rounding: float, components: int
+) -> tuple[F64, F64]:
+    """Return knots and control points."""
     controls = read.varint(max(header.frame_count, degree + 1))
     columns = read.varint(MAX_COMPONENTS)
-    if controls <= degree:
-        raise CorruptionError("latent-spline payload: too few control points for the degree")
+    if controls <= degree or columns != components:
+        raise CorruptionError(
+            f"latent-spline payload: {controls} control points of {columns} components do not fit "
+            f"degree {degree} and {components} components"
+        )
     steps = decode_plane(read.sized(), controls - degree - 1, 1)[:, 0].astype(np.int64)
     knots = _clamped_from_grid(np.cumsum(steps), degree, header.frame_count)
     if (steps < 0).any() or (knots > 1).any():
         raise CorruptionError("latent-spline payload: knots are out of order")
     classes = np.minimum(np.arange(columns), 31)
     numbers = decode_plane(read.sized(), controls, columns, classes).astype(np.int64)
-    controls_at = np.asarray(np.cumsum(numbers, axis=0) * rounding, np.float64)
-    return Band(knots, controls_at)
+    return knots, np.asarray(np.cumsum(numbers, axis=0) * rounding, np.float64)
 
 
 def _grid(knots: F64, degree: int, frames: int) -> npt.NDArray[np.int64]:
@@ -336,9 +333,3 @@ def _clip(form: Form, model: SplineModel, times: F64, header: AnyHeader) -> AnyC
             return VertexClip(header, rows.reshape(len(rows), -1, 3))
     except InvalidClipError as error:
         raise CorruptionError(f"latent-spline payload: {error}") from error
-
-
-def _sizes(band: Band, degree: int, frames: int) -> F64:
-    """Return the RMS of each component of a band: how much an error in its basis vector matters."""
-    curve = bspline.evaluate(band.knots, degree, bspline.even_times(frames), band.controls)
-    return np.asarray(np.sqrt(np.mean(curve**2, axis=0)))

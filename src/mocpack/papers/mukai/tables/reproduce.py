@@ -221,12 +221,6 @@ def case_lines(
     ]  # fmt: skip
 
 
-def errors_of(clip: AnyClip, components: int, control_points: int, method: str) -> float:
-    """Return E_D in percent of one column of Table 1."""
-    rows, dropped, points = to_latent(clip, components)
-    return percent(fit_error(points, control_points, method), rows, dropped)
-
-
 def load_case(case: Case, path: Path) -> AnyClip:
     """Read a mesh, or captured frames at half the rate: none has the paper's count at full rate."""
     if case.frames:

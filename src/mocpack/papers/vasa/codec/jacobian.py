@@ -19,39 +19,6 @@ Points = Literal["joints", "ends", "shell"]
 """Joint centers; those and bone ends; those and points `SHELL_RADIUS_M` meters along each axis."""
 
 
-def position_jacobian(clip: Clip, matrix: F64, *, points: Points = "joints") -> F64:
-    """Return the derivative of each point by each degree of freedom, shape (T, P, 3, C).
-
-    Parameters
-    ----------
-    clip : Clip
-    matrix : array, shape (T, C)
-        Its degrees of freedom, in meters and radians.
-    points : {"joints", "ends", "shell"}
-
-    Returns
-    -------
-    array
-        Meters by meter for positions, meters by radian for angles.
-    """
-    centers, world = clip.world()
-    places, carriers = body_points(clip.skeleton, centers, world, points)
-    moved = _below(clip.skeleton)[:, carriers]
-    jacobian = np.zeros((*places.shape, matrix.shape[1]))
-    x, y, z = np.moveaxis(places, -1, 0)[..., np.newaxis]
-    turning, joints, axes = _rotation_axes(clip, matrix, world)
-    a, b, c = np.moveaxis(axes, -1, 0)[:, :, np.newaxis]  # (T, 1, R) each
-    u, v, w = np.moveaxis(centers[:, joints], -1, 0)[:, :, np.newaxis]
-    inside = moved[joints].T
-    # axis × (place - center), for every place and every angle at once
-    jacobian[:, :, 0, turning] = (b * (z - w) - c * (y - v)) * inside
-    jacobian[:, :, 1, turning] = (c * (x - u) - a * (z - w)) * inside
-    jacobian[:, :, 2, turning] = (a * (y - v) - b * (x - u)) * inside
-    for column, joint, direction in _shifts(clip, world):
-        jacobian[..., column][:, moved[joint]] = direction[:, np.newaxis]
-    return jacobian
-
-
 def displacement_gram(
     clip: Clip,
     matrix: F64,

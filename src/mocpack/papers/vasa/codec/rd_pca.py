@@ -28,13 +28,7 @@ from mocpack.codec import (
     as_payload,
 )
 from mocpack.dofs import from_dofs, to_dofs
-from mocpack.errors import (
-    CorruptionError,
-    InvalidClipError,
-    UnsupportedClipError,
-    UsageError,
-)
-from mocpack.metrics.contacts import find_feet, find_planted, foot_skate
+from mocpack.errors import CorruptionError, InvalidClipError, UsageError
 from mocpack.metrics.papers import (
     TED_DISTANCE_M,
     TED_WINDOW_FRAMES,
@@ -48,7 +42,7 @@ from mocpack.papers.vasa.codec.equalization import kinematic_gram, noise_sensiti
 from mocpack.papers.vasa.codec.search import EXPECTED_TRIALS, equal_slopes
 
 Equalization = Literal["full", "diagonal", "noise", "literal", "off"]
-Metric = Literal["me", "max", "skted", "skate"]
+Metric = Literal["me", "max", "skted"]
 Truncated = Literal["variance", "magnitudes"]
 QuadraticForm = Callable[[Clip], npt.ArrayLike]
 """From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
@@ -87,10 +81,10 @@ class RdPca(Codec):
         Keep every s-th sample of a trajectory; by default as few as each chunk allows.
     L : int
         Frames of a chunk, the unit of random access.
-    metric : {"me", "max", "skted", "skate"} or callable
-        The error that equalization serves: mean joint error, the promised largest error, SkTED,
-        sliding of planted feet; or a function of one's own that gives a quadratic form, see
-        `QuadraticForm`. Files name such a function and do not need it.
+    metric : {"me", "max", "skted"} or callable
+        The error that equalization serves: mean joint error, the promised largest error, SkTED; or
+        a function of one's own that gives a quadratic form, see `QuadraticForm`. Files name such a
+        function and do not need it.
     le : {"full", "diagonal", "noise", "literal", "off"}
         Lagrangian equalization: from the kinematics, with the cross terms between columns or
         column by column; by noise, as in the paper; by noise and its equation 5 to the letter;
@@ -317,7 +311,7 @@ def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
     elif metric == "me":
         gram = kinematic_gram(clip, skin=SKIN_SHARE)
     else:
-        emphasis = _emphasis(clip, metric)
+        emphasis = _slowness(clip.positions())
         gram = kinematic_gram(clip, skin=SKIN_SHARE, emphasis=emphasis, frames=MORE_FRAMES)
     # a column that moves nothing (a bone without length) still needs a step
     floor = 1e-6 * max(float(np.diag(gram).max(initial=0.0)), 1e-6)
@@ -345,21 +339,13 @@ def _own_form(clip: Clip, metric: QuadraticForm) -> F64:
     return form
 
 
-def _emphasis(clip: Clip, metric: str) -> F64:
-    """Return where and when an error of position is felt, shape (T, J), 1 on the average."""
-    positions = clip.positions()
-    if metric == "skate":
-        felt = np.zeros(positions.shape[:2])
-        standing = find_feet(clip.skeleton, positions)
-        felt[:, standing] = find_planted(positions[:, standing], clip.frame_rate)
-        if not felt.any():
-            raise UnsupportedClipError("rd-pca: no foot of this clip is ever planted")
-    elif len(positions) > 1:
-        lengths = windowed_mean(temporal_edges(positions, TED_DISTANCE_M), TED_WINDOW_FRAMES)
-        felt = 1 / np.concatenate([lengths, lengths[-1:]]) ** 2
-    else:
-        felt = np.ones(positions.shape[:2])
-    return np.asarray(felt / felt.mean())
+def _slowness(positions: F64) -> F64:
+    """Return how much SkTED weighs a position error, shape (T, J), 1 on average."""
+    if len(positions) < 2:
+        return np.ones(positions.shape[:2])
+    lengths = windowed_mean(temporal_edges(positions, TED_DISTANCE_M), TED_WINDOW_FRAMES)
+    weights = 1 / np.concatenate([lengths, lengths[-1:]]) ** 2
+    return np.asarray(weights / weights.mean())
 
 
 def _metric(clip: Clip, name: str) -> Any:
@@ -375,13 +361,7 @@ def _metric(clip: Clip, name: str) -> Any:
     def skted(_: Clip, noisy: Clip) -> float:
         return sk_ted(source, noisy.positions()) or 0.0
 
-    def skate(_: Clip, noisy: Clip) -> float:
-        found = foot_skate(clip.skeleton, source, noisy.positions(), clip.frame_rate)
-        if found is None:
-            raise UnsupportedClipError("rd-pca: no foot of this clip is ever planted")
-        return abs(found[0] - found[1])
-
-    return {"me": me, "max": largest, "skted": skted, "skate": skate}[name]
+    return {"me": me, "max": largest, "skted": skted}[name]
 
 
 def _weight_exponents(matrix: F64, weights: F64, L: int) -> I64:
