@@ -1,17 +1,19 @@
 """Measure robot motions: bytes against rounding and xz, angles, MuJoCo exports, windows.
 
-    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [speed] [amc] [mujoco] [windows]
-        [clip …]
+    MOCPACK_DATA=… python benchmarks/bench_robots.py [sizes] [efforts] [speed] [amc] [mujoco]
+        [windows] [clip …]
     … --other OTHER/src speed amc
 
 Reads `robot/*.csv` and their URDFs of the folder that MOCPACK_DATA names: LAFAN1's motions
-retargeted to Unitree's G1 and H1, 30 frames/s (for research that is not commercial, so that
-they do not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and
-3 cm shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the
-same largest displacement. `speed` prints frames per second of the encoder on one core, by
-processor time, and payload bytes, at 1 and 5 mm, of the middle SPEED_FRAMES frames of each clip;
-with `--other`, also those of another version, in turns. `amc` packs the clips of `asfamc/` (62
-degrees of freedom) with the hinges of their skeletons and without, and by another version of
+retargeted to Unitree's G1 and H1, 30 frames/s (for research that is not commercial, so that they do
+not come with the repository). `sizes` packs each within 1 mm (link origins, bone ends and 3 cm
+shell points), without and with a bound on angles, and beside it the peer `rounded-xz` at the same
+largest displacement. `efforts` packs the middle SPEED_FRAMES frames of each within 1 mm, without
+and with three bounds on angles, at every effort on one thread, and prints bytes per frame, the
+largest error of an angle and processor time. `speed` prints frames per second of the encoder on one
+core, by processor time, and payload bytes, at 1 and 5 mm, of the middle SPEED_FRAMES frames of each
+clip; with `--other`, also those of another version, in turns. `amc` packs the clips of `asfamc/`
+(62 degrees of freedom) with the hinges of their skeletons and without, and by another version of
 mocpack, whose `src` folder with its built core `--other` names. `mujoco` compares exported tracking
 files with MuJoCo's kinematics. `windows` reads random 2-s windows of positions, one process,
 against LeRobotDataset on the same clips (`make lerobot` installs it in an environment of its own).
@@ -68,7 +70,7 @@ print(json.dumps([time.process_time() - began, len(payload)]))
 def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__)
     parse.add_argument(
-        "words", nargs="*", help="sizes, speed, amc, mujoco, windows; or clips' names"
+        "words", nargs="*", help="sizes, efforts, speed, amc, mujoco, windows; or clips' names"
     )
     parse.add_argument(
         "--other", type=Path, help="src folder of another version, for speed and amc"
@@ -128,6 +130,32 @@ def sizes(clips: dict[str, mocpack.Clip], effort: str) -> None:
         print(f"{robot}: {total[2] / total[1]:.3f} of the peer's bytes")
         if angle:
             print(f"{robot}: {total[3] / total[1]:.3f} with a bound on angles")
+
+
+def efforts(clips: dict[str, mocpack.Clip], _: str) -> None:
+    """Print bytes per frame, the largest error of an angle and relative time, for each effort."""
+    warnings.simplefilter("ignore", mocpack.errors.HingeWarning)
+    parts = []
+    for clip in clips.values():
+        start = max(0, (clip.frame_count - SPEED_FRAMES) // 2)
+        parts.append(clip.frames(start, min(clip.frame_count, start + SPEED_FRAMES)))
+    frames = sum(clip.frame_count for clip in parts)
+    print(f"{len(parts)} clips, {frames} frames, within {BOUND}, one thread; time over fast alone")
+    print(f"{'max angle':>10}{'effort':>9}{'B/frame':>9}{'rad':>9}{'time':>7}", flush=True)
+    unit = 0.0
+    for angle in (None, "0.02rad", MAX_ANGLE, "0.002rad"):
+        for effort in ("fast", "default", "best"):
+            began, size, off = time.process_time(), 0, 0.0
+            for clip in parts:
+                target = {"max_error": BOUND, "max_angle": angle, "effort": effort}
+                data = mocpack.encode(clip, "keysine:threads=1", **target)
+                size += len(data)
+                own = mocpack.decode(data).hinge_angles().angles - clip.angles
+                off = max(off, float(np.abs(own).max()))
+            seconds = time.process_time() - began
+            unit = unit or seconds
+            row = f"{angle or 'none':>10}{effort:>9}{size / frames:9.2f}{off:9.4f}"
+            print(f"{row}{seconds / unit:7.2f}", flush=True)
 
 
 def amc(names: list[str], effort: str, other: Path | None) -> None:
@@ -316,7 +344,14 @@ def our_windows(motions: list[mocpack.Motion]) -> float:
     return WINDOWS / (time.process_time() - began)
 
 
-PARTS = {"sizes": sizes, "speed": speed, "amc": amc, "mujoco": mujoco, "windows": windows}
+PARTS = {
+    "sizes": sizes,
+    "efforts": efforts,
+    "speed": speed,
+    "amc": amc,
+    "mujoco": mujoco,
+    "windows": windows,
+}
 
 if __name__ == "__main__":
     main()

@@ -9,6 +9,8 @@
 #include "features/windows.h"
 #include "skeleton.h"
 
+using Quat4 = Array<double, nb::shape<4>>;
+
 // Owns the arrays that a mocpack_WindowPlan points to, and checks them once.
 struct WindowPlan
 {
@@ -17,15 +19,21 @@ struct WindowPlan
 	Indices translated, fields, feet;
 	std::optional<Indices> partners;
 	std::optional<Quats> before, after;
+	std::optional<Skeleton> hinged;
+	Indices hinge_columns;
 	mocpack_WindowPlan view;
 	double step, rate; // frames per row, rows per second
 
 	WindowPlan(Indices parents_, Points offsets_, Indices translated_, Indices fields_, Indices feet_,
 			   std::optional<Indices> partners_, std::optional<Quats> before_, std::optional<Quats> after_,
-			   int axis, bool relative, double step_, double rate_)
+			   int axis, bool relative, Quat4 root_rest, Quat4 to_source, const Skeleton* hinged_,
+			   Indices hinge_columns_, double step_, double rate_)
 		: parents(parents_), offsets(offsets_), translated(translated_), fields(fields_), feet(feet_),
-		  partners(partners_), before(before_), after(after_), step(step_), rate(rate_)
+		  partners(partners_), before(before_), after(after_), hinge_columns(hinge_columns_), step(step_),
+		  rate(rate_)
 	{
+		if (hinged_)
+			hinged = *hinged_;
 		view = {parents.size(),
 				parents.data(),
 				offsets.data(),
@@ -39,7 +47,13 @@ struct WindowPlan
 				before ? before->data() : nullptr,
 				after ? after->data() : nullptr,
 				axis,
-				relative};
+				relative,
+				{},
+				{},
+				hinged ? &hinged->view : nullptr,
+				hinge_columns.data()};
+		std::copy(root_rest.data(), root_rest.data() + 4, view.root_rest);
+		std::copy(to_source.data(), to_source.data() + 4, view.to_source);
 		check();
 	}
 
@@ -56,11 +70,18 @@ struct WindowPlan
 			good = good && fields.data()[f] >= 0 && fields.data()[f] < MOCPACK_WINDOW_FIELDS;
 		for (size_t f = 0; f < feet.size(); ++f)
 			good = good && feet.data()[f] >= 0 && feet.data()[f] < joints;
+		size_t hinges = hinged ? hinged->view.hinge_count : 0;
+		good = good && hinge_columns.size() == hinges;
+		for (size_t h = 0; good && h < hinges; ++h)
+			good = hinge_columns.data()[h] >= 0 && size_t(hinge_columns.data()[h]) < hinges;
+		if (hinged)
+			good = good && hinged->parents.size() == parents.size() &&
+				   hinged->translated_joints.size() == translated.size();
 		if (!(step > 0) || !(step < 1e9) || !(rate > 0))
 			throw nb::value_error("step and rate must be above 0, and step below 1e9");
 		if (!good || (partners && !check_partners()))
 			throw nb::value_error(
-				"parents, offsets, translated joints, fields, feet or partners are out of range");
+				"parents, offsets, translated joints, fields, feet, partners or hinges are out of range");
 	}
 
 	bool check_partners() const

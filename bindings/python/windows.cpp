@@ -109,10 +109,11 @@ void register_windows(nb::module_& m)
 {
 	nb::class_<WindowPlan>(m, "WindowPlan")
 		.def(nb::init<Indices, Points, Indices, Indices, Indices, std::optional<Indices>,
-					  std::optional<Quats>, std::optional<Quats>, int, bool, double, double>(),
+					  std::optional<Quats>, std::optional<Quats>, int, bool, Quat4, Quat4, const Skeleton*,
+					  Indices, double, double>(),
 			 nb::kw_only(), "parents"_a, "offsets"_a, "translated_joints"_a, "fields"_a, "feet"_a,
-			 "partners"_a.none(), "before"_a.none(), "after"_a.none(), "axis"_a, "relative"_a, "step"_a,
-			 "rate"_a)
+			 "partners"_a.none(), "before"_a.none(), "after"_a.none(), "axis"_a, "relative"_a, "root_rest"_a,
+			 "to_source"_a, "hinged"_a.none(), "hinge_columns"_a, "step"_a, "rate"_a)
 		.def_prop_ro("width", &WindowPlan::width);
 	m.def("write_window_from_arrays", write_window_from_arrays, "plan"_a, "rotations"_a, "translations"_a,
 		  "first"_a, "out"_a);

@@ -34,6 +34,7 @@ from mocpack.header import (
 from mocpack.header import VertexHeader as VertexHeader
 from mocpack.hinge_detection import TOLERANCE_RAD, find_hinges
 from mocpack.hinges import HingeAngles, joint_positions, joint_rotations
+from mocpack.mirroring import MAX_ASYMMETRY
 from mocpack.rotations import conjugate, from_matrix, multiply
 from mocpack.skeleton import Skeleton
 from mocpack.space import HANDEDNESS, MAX_COORDINATE_M, MAX_DECODED_COORDINATE_M
@@ -613,6 +614,7 @@ class Clip(HasHeader, FrozenPickle):
         *,
         axis: str | None = None,
         pairs: Sequence[tuple[str | int, str | int]] | None = None,
+        tolerance: float = MAX_ASYMMETRY,
     ) -> Clip:
         """Return the mirrored motion, with left and right exchanged.
 
@@ -625,6 +627,8 @@ class Clip(HasHeader, FrozenPickle):
         pairs : sequence of (left, right), optional
             Joints that are mirror images, by name or index. By default joints are paired by name
             (LeftArm and RightArm, arm_l and arm_r). All other joints map to themselves.
+        tolerance : float
+            Difference allowed between the bones of a pair at rest, relative to their length.
 
         >>> from mocpack.testing import walk
         >>> clip = walk()
@@ -633,7 +637,7 @@ class Clip(HasHeader, FrozenPickle):
         >>> bool(np.allclose(left * (-1, 1, 1), right))
         True
         """
-        return Clip(*derivations.mirror(self._samples, axis, pairs))
+        return Clip(*derivations.mirror(self._samples, axis, pairs, tolerance))
 
     def bake_scales(self) -> Clip:
         """Return the motion without scales; joints keep their world positions.

@@ -162,7 +162,10 @@ def resample(clip: Samples, fps: float) -> Samples:
 
 
 def mirror(
-    clip: Samples, axis: str | None, pairs: Sequence[tuple[str | int, str | int]] | None
+    clip: Samples,
+    axis: str | None,
+    pairs: Sequence[tuple[str | int, str | int]] | None,
+    tolerance: float,
 ) -> Samples:
     """Return the motion reflected along `axis`, with left and right joints exchanged."""
     if axis is not None and axis not in tuple(AXES):
@@ -177,6 +180,7 @@ def mirror(
         translated,
         partner,
         side,
+        tolerance,
     )
     return Samples(clip.header, rotations, translations, None, _swap_take_data(clip, partner))
 

@@ -77,6 +77,10 @@ class SceneError(UsageError, LookupError):
     """A scene has no clip of that name, or several clips and none was selected."""
 
 
+class ShortClipWarning(UserWarning):
+    """Clips are shorter than a training window, so no window shows them."""
+
+
 class HingeWarning(UserWarning):
     """Joints are off the hinge axes, so angles do not describe them exactly."""
 

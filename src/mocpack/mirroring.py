@@ -13,7 +13,7 @@ from mocpack.skeleton import Skeleton
 
 # `lossless` predicts joints from their mirror images: changing these pairs changes its bitstream
 SIDES = (("Left", "Right"), ("left", "right"), ("LEFT", "RIGHT"), ("L", "R"), ("l", "r"))
-MAX_ASYMMETRY = 0.25  # difference of two mirrored bones, relative to their length
+MAX_ASYMMETRY = 0.25  # default tolerance: difference of two mirrored bones over their length
 SMALL_BONE_RATIO = 0.02  # difference allowed for any bone, relative to the body size
 
 
@@ -83,13 +83,15 @@ def find_side_axis(places: F64, partner: I64) -> int:
     return int(np.argmax(apart))
 
 
-def mirror_factors(skeleton: Skeleton, partner: I64, axis: int) -> tuple[F64, F64]:
+def mirror_factors(
+    skeleton: Skeleton, partner: I64, axis: int, tolerance: float = MAX_ASYMMETRY
+) -> tuple[F64, F64]:
     """Return the quaternions to multiply on the left and right of a mirrored rotation, (J, 4) each.
 
     The mirrored rotation of a joint is left · reflect(rotation of its partner) · right.
     """
     _, rest = rest_world(skeleton)
-    _check_symmetry(skeleton, rest, partner, axis)
+    _check_symmetry(skeleton, rest, partner, axis, tolerance)
     held = _parent_rotations(skeleton, rest)
     turn, back = rotations.multiply, rotations.conjugate
     before = turn(back(held), _reflect_rotation(held[partner], axis))
@@ -109,13 +111,14 @@ def mirror_pose(
     translated_joints: Sequence[int],
     partner: I64,
     axis: int,
+    tolerance: float = MAX_ASYMMETRY,
 ) -> tuple[F64, F64]:
     """Return rotations (T, J, 4) and translations (T, M, 3) mirrored along `axis`.
 
     The mirror plane goes through the origin. Rotations are mirrored relative to rest, so local
     frames need not be mirror images, but the bones of the rest pose must be.
     """
-    left, right = mirror_factors(skeleton, partner, axis)
+    left, right = mirror_factors(skeleton, partner, axis, tolerance)
     reflected = _reflect_rotation(local[:, partner], axis)
     turned = rotations.multiply(rotations.multiply(left, reflected), right)
     held = _parent_rotations(skeleton, rest_world(skeleton)[1])
@@ -130,15 +133,11 @@ def _mirror_positions(
     axis: int,
     before: F64,
 ) -> F64:
+    check_translated(skeleton, translated_joints, partner)
     column = {joint: m for m, joint in enumerate(translated_joints)}
     places = np.empty_like(translations)
     for j, m in column.items():
         other = int(partner[j])
-        if other not in column:
-            raise UsageError(
-                f"cannot mirror: joint {skeleton.names[j]!r} is translated, but its mirror image "
-                f"{skeleton.names[other]!r} is not"
-            )
         moved, own = translations[:, column[other]], 0.0
         if skeleton.parents[j] >= 0:
             moved, own = moved - skeleton.offsets[other], skeleton.offsets[j]
@@ -147,7 +146,19 @@ def _mirror_positions(
     return places
 
 
-def _check_symmetry(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> None:
+def check_translated(skeleton: Skeleton, translated_joints: Sequence[int], partner: I64) -> None:
+    """Raise `UsageError` if a joint is translated and its mirror image is not."""
+    for j in translated_joints:
+        if partner[j] not in translated_joints:
+            raise UsageError(
+                f"cannot mirror: joint {skeleton.names[j]!r} is translated, but its mirror image "
+                f"{skeleton.names[partner[j]]!r} is not"
+            )
+
+
+def _check_symmetry(
+    skeleton: Skeleton, rest: F64, partner: I64, axis: int, tolerance: float
+) -> None:
     """Raise `UsageError` if the bones of partners are not mirror images at rest."""
     reach = float(np.ptp(rest_world(skeleton)[0], axis=0).max())
     for j, parent in enumerate(skeleton.parents):
@@ -157,12 +168,12 @@ def _check_symmetry(skeleton: Skeleton, rest: F64, partner: I64, axis: int) -> N
         own = rotations.rotate(rest[parent], skeleton.offsets[j])
         seen = rotations.rotate(rest[skeleton.parents[other]], skeleton.offsets[other])
         apart = float(np.linalg.norm(own - _reflect(seen, axis)))
-        if other != j and apart > max(
-            MAX_ASYMMETRY * float(np.linalg.norm(own)), SMALL_BONE_RATIO * reach
-        ):
+        allowed = max(tolerance * float(np.linalg.norm(own)), SMALL_BONE_RATIO * reach)
+        if other != j and apart > allowed:
             raise UsageError(
                 f"the bones of {skeleton.names[j]!r} and {skeleton.names[other]!r} are not mirror "
-                f"images at rest: they differ by {apart:.3g} m; try another axis"
+                f"images at rest: they differ by {apart:.3g} m, at most {allowed:.3g} m is allowed "
+                f"(tolerance {tolerance:g})"
             )
 
 

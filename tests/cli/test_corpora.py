@@ -164,3 +164,26 @@ def test_resume_writes_the_same_archive_and_reports_rejected_files(folder):
     assert (folder / "bad.jsonl").read_text() == ""
     both = run(*words, "-f", "--resume", "--append", folder=folder)
     assert both.returncode == 2
+
+
+def test_pack_keeps_the_frames_that_frames_names(folder):
+    words = ["corpus", "pack", "takes", "-o", "cut.mocps", "--effort", "fast", "-f"]
+    counts = {}
+    for extra in ((), ("--resume",)):
+        done = run(*words, *extra, "--frames", "1:30", folder=folder)
+        assert done.returncode == 0, done.stderr
+        with mocpack.open_corpus(folder / "cut.mocps") as found:
+            counts[extra] = [found[name].frame_count for name in found.names]
+            apart = found["one"].clip().positions() - walk(1.0)[1:30].positions()
+            assert abs(apart).max() < 2e-3
+    assert list(counts.values()) == [[29, 29]] * 2
+    wrong = run(*words, "--frames", "1", folder=folder)
+    assert wrong.returncode == 2
+    assert names(wrong.stderr, "'1'")
+
+
+def test_pack_limits_angles(folder):
+    words = ["corpus", "pack", "takes/one.bvh", "-o", "angles.mocps", "--effort", "fast"]
+    assert run(*words, "--max-error", "5mm", "--max-angle", "0.3deg", folder=folder).returncode == 0
+    with mocpack.open_corpus(folder / "angles.mocps") as found:
+        assert found["one"].errors.max_angle <= found["one"].errors.declared_angle

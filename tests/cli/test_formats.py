@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from command_line import run_text as run
 
@@ -12,7 +13,10 @@ from mocpack.io import supported_extensions
 from mocpack.io.conversion_report import list_losses
 from mocpack.io.robots.exports import DIALECTS
 from mocpack.io.table import BODY_DIALECTS
+from mocpack.robots import read_robot
+from mocpack.viewing.motions import select
 from naming import names
+from robots import angles_for, urdf
 
 FOX = Path(__file__).parents[1] / "samples/Fox.glb"
 
@@ -157,3 +161,25 @@ def test_a_motion_is_added_to_a_character(folder):
     done = run("convert", "run.mocp", "new.bvh", "--into", "Fox.glb", folder=folder)
     assert done.returncode == 2
     assert names(done.stderr, "new.bvh .glb .gltf .vrma")
+
+
+def test_info_compare_and_view_take_the_robot_of_a_table(tmp_path):
+    (tmp_path / "robot.urdf").write_text(urdf(4))
+    skeleton = read_robot(tmp_path / "robot.urdf").skeleton
+    angles = angles_for(len(skeleton.hinges), frames=20)
+    turns = np.tile([0.0, 0.0, 0.0, 1.0], (20, 1))
+    clip = mocpack.Clip.from_angles(skeleton, angles, np.zeros((20, 3)), turns, up="z")
+    rows = np.hstack([np.zeros((20, 3)), turns, clip.hinge_angles().angles])
+    np.savetxt(tmp_path / "dance.csv", rows, delimiter=",")
+    robot = ("--robot", "robot.urdf")
+    assert run("compress", "dance.csv", *robot, folder=tmp_path).returncode == 0
+    info = run("info", "dance.csv", *robot, folder=tmp_path)
+    compared = run("compare", "dance.csv", "dance.mocp", *robot, folder=tmp_path)
+    for done in (info, compared):
+        assert done.returncode == 0, done.stderr
+    # the page of `view` needs node to build
+    paths = [str(tmp_path / name) for name in ("dance.mocp", "dance.csv")]
+    shown = select(*paths, robot=str(tmp_path / "robot.urdf"))
+    assert shown.original.clip.skeleton.hinges == skeleton.hinges
+    assert "--robot" in run("view", "--help").stdout
+    assert names(info.stdout, f"20 30 {len(skeleton)}")

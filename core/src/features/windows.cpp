@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "math/hinge_angles.h"
 #include "math/quaternion.h"
 
 using namespace mocpack;
@@ -75,6 +76,16 @@ bool needs_positions(const mocpack_WindowPlan& plan)
 		   has(plan, MOCPACK_WINDOW_CONTACT);
 }
 
+bool needs_angles(const mocpack_WindowPlan& plan)
+{
+	return has(plan, MOCPACK_WINDOW_ANGLE) || has(plan, MOCPACK_WINDOW_ANGLE_VELOCITY);
+}
+
+size_t hinge_count(const mocpack_WindowPlan& plan)
+{
+	return plan.hinged ? plan.hinged->hinge_count : 0;
+}
+
 size_t field_width(const mocpack_WindowPlan& plan, int field)
 {
 	switch (field)
@@ -87,18 +98,24 @@ size_t field_width(const mocpack_WindowPlan& plan, int field)
 		return 3 * plan.translated_count;
 	case MOCPACK_WINDOW_CONTACT:
 		return plan.foot_count;
+	case MOCPACK_WINDOW_ANGLE:
+	case MOCPACK_WINDOW_ANGLE_VELOCITY:
+		return hinge_count(plan);
+	case MOCPACK_WINDOW_ROOT:
+		return 7;
 	default:
 		return 3 * plan.joint_count;
 	}
 }
 
-// Scratch memory: a pose, a copy to modify it, and the positions of all rows.
+// Scratch memory: a pose, a copy to modify it, the positions and angles of all rows, a foot's heights.
 struct Scratch
 {
 	Quat *turns, *other_turns, *world;
 	Vec3 *places, *other_places, *positions;
+	double *angles, *heights;
 
-	Scratch(const mocpack_WindowPlan& plan, void* memory)
+	Scratch(const mocpack_WindowPlan& plan, size_t count, void* memory)
 	{
 		turns = static_cast<Quat*>(memory);
 		other_turns = turns + plan.joint_count;
@@ -106,6 +123,9 @@ struct Scratch
 		places = reinterpret_cast<Vec3*>(world + plan.joint_count);
 		other_places = places + plan.translated_count;
 		positions = other_places + plan.translated_count;
+		angles =
+			reinterpret_cast<double*>(positions + (needs_positions(plan) ? count * plan.joint_count : 0));
+		heights = angles + (needs_angles(plan) ? count * hinge_count(plan) : 0);
 	}
 };
 
@@ -174,7 +194,7 @@ struct Origin
 Origin origin_of(const mocpack_WindowPlan& plan, const Scratch& s)
 {
 	Origin found;
-	Quat root = s.turns[0];
+	Quat root = multiply(s.turns[0], conjugate(load_quat(plan.root_rest)));
 	double size = std::sqrt(root.y * root.y + root.w * root.w);
 	if (size > 1e-9)
 		found.turn = {0, -root.y / size, 0, root.w / size};
@@ -219,6 +239,12 @@ float* put(float* out, Vec3 v)
 	return out + 3;
 }
 
+float* put_quat(float* out, Quat q)
+{
+	out[0] = float(q.x), out[1] = float(q.y), out[2] = float(q.z), out[3] = float(q.w);
+	return out + 4;
+}
+
 float* put_6d(float* out, Quat q)
 {
 	out =
@@ -227,19 +253,25 @@ float* put_6d(float* out, Quat q)
 			   {2 * (q.x * q.y - q.z * q.w), 1 - 2 * (q.x * q.x + q.z * q.z), 2 * (q.y * q.z + q.x * q.w)});
 }
 
+void put_root(const mocpack_WindowPlan& plan, const Scratch& s, float* out)
+{
+	const Quat to_source = load_quat(plan.to_source);
+	bool moves = plan.translated_count && plan.translated_joints[0] == 0;
+	out = put(out, rotate(to_source, moves ? s.places[0] : load_vec(plan.offsets)));
+	put_quat(out, multiply(to_source, s.turns[0]));
+}
+
 // Writes the fields of one pose to a row.
-void put_pose(const mocpack_WindowPlan& plan, const Scratch& s, const Vec3* positions, float* row)
+void put_pose(const mocpack_WindowPlan& plan, const Scratch& s, const Vec3* positions, const double* angles,
+			  float* row)
 {
 	for (size_t f = 0; f < plan.field_count; ++f)
 	{
 		float* out = row;
 		row += field_width(plan, plan.fields[f]);
 		if (plan.fields[f] == MOCPACK_WINDOW_QUATERNION)
-			for (size_t j = 0; j < plan.joint_count; ++j, out += 4)
-			{
-				const Quat& q = s.turns[j];
-				out[0] = float(q.x), out[1] = float(q.y), out[2] = float(q.z), out[3] = float(q.w);
-			}
+			for (size_t j = 0; j < plan.joint_count; ++j)
+				out = put_quat(out, s.turns[j]);
 		else if (plan.fields[f] == MOCPACK_WINDOW_ROTATION6D)
 			for (size_t j = 0; j < plan.joint_count; ++j)
 				out = put_6d(out, s.turns[j]);
@@ -249,20 +281,26 @@ void put_pose(const mocpack_WindowPlan& plan, const Scratch& s, const Vec3* posi
 		else if (plan.fields[f] == MOCPACK_WINDOW_POSITION)
 			for (size_t j = 0; j < plan.joint_count; ++j)
 				out = put(out, positions[j]);
+		else if (plan.fields[f] == MOCPACK_WINDOW_ANGLE)
+			for (size_t h = 0; h < hinge_count(plan); ++h)
+				out[plan.hinge_columns[h]] = float(angles[h]);
+		else if (plan.fields[f] == MOCPACK_WINDOW_ROOT)
+			put_root(plan, s, out);
 	}
 }
 
-void put_velocities(const mocpack_WindowPlan& plan, const Vec3* positions, size_t count, double rate,
+// Writes the change per second of values (count, width), each to its column.
+void put_velocities(const double* values, size_t width, const int32_t* columns, size_t count, double rate,
 					float* out, size_t stride)
 {
-	size_t joints = plan.joint_count;
 	for (size_t i = 0; i < count; ++i)
 	{
 		size_t before = i ? i - 1 : 0, after = std::min(i + 1, count - 1);
 		double scale = after > before ? rate / double(after - before) : 0.0;
 		float* row = out + i * stride;
-		for (size_t j = 0; j < joints; ++j)
-			row = put(row, scale * (positions[after * joints + j] - positions[before * joints + j]));
+		for (size_t k = 0; k < width; ++k)
+			row[columns ? size_t(columns[k]) : k] =
+				float(scale * (values[after * width + k] - values[before * width + k]));
 	}
 }
 
@@ -336,8 +374,9 @@ void write_window(const mocpack_WindowPlan& plan, const Motion<T>& motion, doubl
 {
 	if (is_copy(plan, first, step))
 		return copy_rows(plan, motion, size_t(first), count, out, stride);
-	Scratch s(plan, memory);
-	bool solved = needs_positions(plan);
+	Scratch s(plan, count, memory);
+	bool solved = needs_positions(plan), hinged = needs_angles(plan);
+	size_t hinges = hinge_count(plan);
 	Origin origin;
 	for (size_t i = 0; i < count; ++i)
 	{
@@ -353,14 +392,20 @@ void write_window(const mocpack_WindowPlan& plan, const Motion<T>& motion, doubl
 		Vec3* positions = s.positions + (solved ? i * plan.joint_count : 0);
 		if (solved)
 			solve(plan, s, positions);
-		put_pose(plan, s, positions, out + i * stride);
+		double* angles = s.angles + (hinged ? i * hinges : 0);
+		if (hinged)
+			mocpack_compute_pose_angles(plan.hinged, &s.turns->x, reinterpret_cast<double*>(s.places),
+										i ? angles - hinges : nullptr, angles);
+		put_pose(plan, s, positions, angles, out + i * stride);
 	}
-	double* heights = reinterpret_cast<double*>(s.positions + count * plan.joint_count);
 	for (size_t f = 0; f < plan.field_count; out += field_width(plan, plan.fields[f++]))
 		if (plan.fields[f] == MOCPACK_WINDOW_VELOCITY)
-			put_velocities(plan, s.positions, count, rate, out, stride);
+			put_velocities(reinterpret_cast<double*>(s.positions), 3 * plan.joint_count, nullptr, count, rate,
+						   out, stride);
+		else if (plan.fields[f] == MOCPACK_WINDOW_ANGLE_VELOCITY)
+			put_velocities(s.angles, hinges, plan.hinge_columns, count, rate, out, stride);
 		else if (plan.fields[f] == MOCPACK_WINDOW_CONTACT)
-			put_contacts(plan, s.positions, count, rate, heights, out, stride);
+			put_contacts(plan, s.positions, count, rate, s.heights, out, stride);
 }
 
 } // namespace
@@ -381,8 +426,9 @@ size_t mocpack_window_width(const mocpack_WindowPlan* plan)
 size_t mocpack_window_scratch_size(const mocpack_WindowPlan* plan, size_t count)
 {
 	size_t positions = needs_positions(*plan) ? count * plan->joint_count : 0;
+	size_t angles = needs_angles(*plan) ? count * hinge_count(*plan) : 0;
 	return 3 * plan->joint_count * sizeof(Quat) + (2 * plan->translated_count + positions) * sizeof(Vec3) +
-		   count * sizeof(double);
+		   (angles + count) * sizeof(double);
 }
 
 void mocpack_window_from_double(const mocpack_WindowPlan* plan, const double* turns, size_t turn_stride,

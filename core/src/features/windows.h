@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/skeleton.h"
+
 #ifdef __cplusplus
 extern "C"
 {
@@ -11,12 +13,15 @@ extern "C"
 	// Fields of a row, in the order of mocpack_WindowPlan's fields.
 	enum
 	{
-		MOCPACK_WINDOW_QUATERNION,	// 4 per joint: local rotation
-		MOCPACK_WINDOW_ROTATION6D,	// 6 per joint: first two columns of the rotation matrix
-		MOCPACK_WINDOW_TRANSLATION, // 3 per translated joint
-		MOCPACK_WINDOW_POSITION,	// 3 per joint: world position, meters
-		MOCPACK_WINDOW_VELOCITY,	// 3 per joint: world velocity, meters per second; central differences
-		MOCPACK_WINDOW_CONTACT,		// 1 per foot: 1 while it is on the ground
+		MOCPACK_WINDOW_QUATERNION,	   // 4 per joint: local rotation
+		MOCPACK_WINDOW_ROTATION6D,	   // 6 per joint: first two columns of the rotation matrix
+		MOCPACK_WINDOW_TRANSLATION,	   // 3 per translated joint
+		MOCPACK_WINDOW_POSITION,	   // 3 per joint: world position, meters
+		MOCPACK_WINDOW_VELOCITY,	   // 3 per joint: world velocity, meters per second; central differences
+		MOCPACK_WINDOW_CONTACT,		   // 1 per foot: 1 while it is on the ground
+		MOCPACK_WINDOW_ANGLE,		   // 1 per hinge: radians, or meters along a slider
+		MOCPACK_WINDOW_ANGLE_VELOCITY, // 1 per hinge: change per second; central differences
+		MOCPACK_WINDOW_ROOT,		   // 7: position and rotation of joint 0 in the source's world
 		MOCPACK_WINDOW_FIELDS
 	};
 
@@ -40,6 +45,10 @@ extern "C"
 		const double* after;	 // (J, 4)
 		int axis;				 // 0 x, 1 y, 2 z: the axis that mirroring negates
 		int relative;			 // nonzero: move the first pose to the origin and remove its heading about y
+		double root_rest[4];	 // rest rotation of joint 0, which has heading zero
+		double to_source[4];	 // rotation from this world, y up, to the source's
+		const mocpack_Skeleton* hinged; // the skeleton with its hinges; null if there are none
+		const int32_t* hinge_columns;	// (H) place of each hinge in a row of angles
 	} mocpack_WindowPlan;
 
 	// Returns the floats per row.

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from mocpack.cli import files
-from mocpack.cli.notes import stand_in_note
+from mocpack.cli.notes import describe_archive
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.corpora import catalog, parts
 from mocpack.corpora.packing import RejectedFile
@@ -86,8 +86,8 @@ def report_archive(
     table.add_row("clips", f"{facts['clips']} with {facts['skeletons']} skeletons")
     table.add_row("motion", f"{facts['frames']} frames, {facts['seconds'] / 60:.1f} minutes")
     table.add_row("as single files", format_size(facts["bytes_single"]))
-    if facts["stand_in_bones"]:
-        table.add_row("note", stand_in_note(facts["stand_in_bones"], facts["clips"]))
+    for note in facts["notes"]:
+        table.add_row("note", note)
     if rejected:
         table.add_row("rejected", f"{len(rejected)} of {count} files")
     files.stdout().print(table)
@@ -102,7 +102,7 @@ def _archive_facts(output: str) -> dict[str, Any]:
             "frames": int(made.index.frame_counts.sum()),
             "seconds": float((made.index.frame_counts * made.index.frame_times).sum()),
             "skeletons": made.index.skeleton_count,
-            "stand_in_bones": made.stand_in_count,
+            "notes": describe_archive(made),
             "bytes": made.file_size,
             "bytes_single": made.bytes_by_part["single_files"],
         }

@@ -11,7 +11,7 @@ from mocpack import _api
 from mocpack.cli import files, options
 from mocpack.cli.joint_bounds import find_broken_joint, joint_bound_facts
 from mocpack.cli.progress import run_with_progress
-from mocpack.cli.reading import SourceOptions
+from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.clip import Clip
 from mocpack.container import Errors, is_packed
@@ -28,7 +28,7 @@ def run(
         str | None, typer.Option(help="Use only these frames of the original, like 1:.")
     ] = None,
     *,
-    source_options: SourceOptions,
+    source_options: Reading,
     memory_limit: options.MemoryLimit = options.DEFAULT_MEMORY_LIMIT,
     papers: Annotated[
         bool,

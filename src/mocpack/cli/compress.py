@@ -43,13 +43,6 @@ def run(
     output: options.Output = None,
     *,
     encoding: Encoding,
-    max_angle: Annotated[
-        str | None,
-        typer.Option(
-            help="Limit the error of hinge angles and joint rotations, like 0.3deg or 5mrad; alone "
-            "or together with --max-error."
-        ),
-    ] = None,
     ratio: Annotated[
         float | None,
         typer.Option(
@@ -67,7 +60,7 @@ def run(
     as_json: options.Json = False,
 ) -> int:
     """Compress motion files to .mocp; prints ratio, errors and bits per frame."""
-    spec, target = encoding.parse(ratio=ratio, size=size, max_angle=max_angle)
+    spec, target = encoding.parse(ratio=ratio, size=size)
     sources = find_sources(
         inputs, MOTION_EXTENSIONS if reading.robot is None else ROBOT_MOTION_EXTENSIONS
     )
@@ -194,9 +187,6 @@ def _table(rows: list[dict[str, Any]]) -> Table:
             figures.append("-" if angle is None else format_angle(math.radians(angle)))
         table.add_row(row["output"], *figures, *([] if all_done else [row["fate"]]))
     notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
-    guesses = sorted({r["unit_guessed"] for r in rows if r.get("unit_guessed")})
-    if guesses:
-        notes.append(f"guessed length unit: {', '.join(guesses)}; use --unit to set it")
     notes += join_notes(rows)
     for row in rows:
         for group in row.get("joint_bounds", ()):

@@ -22,13 +22,12 @@ class Encoding:
     preset: options.Preset = None
     max_error: options.MaxError = None
     mean_error: options.MeanError = None
+    max_angle: options.MaxAngle = None
     joint_error: options.JointError = None
     lossless: options.Lossless = False
     effort: options.OwnEffort = None
 
-    def parse(
-        self, *, ratio: float | None = None, size: str | None = None, max_angle: str | None = None
-    ) -> tuple[str, Target]:
+    def parse(self, *, ratio: float | None = None, size: str | None = None) -> tuple[str, Target]:
         """Return the codec and the target, and check both before any file is read.
 
         At most one target may be given, with or without `max_angle` and joint errors. Without a
@@ -47,8 +46,8 @@ class Encoding:
         if len(target) + self.lossless > 1:
             names = [f"--{n.replace('_', '-')}" for n in target] + ["--lossless"] * self.lossless
             raise UsageError(f"give at most one target, got {' and '.join(names)}")
-        if max_angle is not None:
-            target["max_angle"] = max_angle
+        if self.max_angle is not None:
+            target["max_angle"] = self.max_angle
         if self.joint_error:
             target["joint_errors"] = [_split_joint_error(text) for text in self.joint_error]
         _api.parse_target(**{name: value for name, value in target.items() if name != "preset"})

@@ -47,7 +47,12 @@ def parse_clip(
     memory_limit: str | int = DEFAULT_LIMIT,
     **options: Any,
 ) -> AnyClip:
-    """Parse the bytes that `read_input` returned for `path`; `options` go to `mocpack.read`."""
+    """Parse the bytes that `read_input` returned for `path`; `options` go to `mocpack.read`.
+
+    Options that say what a file of another format lacks, like a robot, do not matter for a .mocp.
+    """
+    if is_packed(data):
+        options = {name: options[name] for name in ("clip", "fps") if name in options}
     options |= {"unit": unit, "skeleton": skeleton, "memory_limit": memory_limit}
     if path == PIPE:
         return _api.read_data(data, name="standard input", **options)

@@ -20,7 +20,8 @@ from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
-from mocpack.cli.notes import describe_assumptions, join_notes, stand_in_note
+from mocpack.cli.notes import describe_archive, describe_assumptions, join_notes
+from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyClip, Clip, ClipHeader
@@ -38,16 +39,16 @@ def run(
             help=".mocp files, folders or patterns, or other motion files; - reads standard input."
         ),
     ],
-    clip: options.ClipName = None,
-    allow_outside: options.AllowOutside = False,
     *,
+    reading: Reading,
     energy_options: EnergyOptions,
     as_json: options.Json = False,
 ) -> int:
     """Show the skeleton, frames, codec, sizes and errors of motion files."""
     energy_options.check()
     found = [source.path for source in find_sources(paths, PACKED_EXTENSIONS)]
-    read_facts = partial(_file_facts, clip=clip, allow_outside=allow_outside, energy=energy_options)
+    given = reading.to_arguments(clip=None)
+    read_facts = partial(_file_facts, clip=reading.clip, reading=given, energy=energy_options)
     rows, code = collect_rows(read_facts, found)
     if as_json:
         print_json(rows)
@@ -69,7 +70,7 @@ def _choose_table(row: dict[str, Any]) -> Table:
 
 
 def _file_facts(
-    path: str, clip: str | None, *, allow_outside: bool, energy: EnergyOptions
+    path: str, clip: str | None, *, reading: dict[str, Any], energy: EnergyOptions
 ) -> dict[str, Any]:
     if _api.is_archive_name(path):
         _reject_energy(path, energy, "an archive")
@@ -77,7 +78,7 @@ def _file_facts(
     data, _ = files.read_input(path)
     if not is_packed(data) and not path.endswith(PACKED_EXTENSIONS):
         _reject_energy(path, energy, "a motion file of another format")
-        return _foreign_file_facts(data, path, clip, allow_outside)
+        return _foreign_file_facts(data, path, clip, reading)
     with name_errors(path, FormatError, SceneError):
         names = _api.clip_names(data)
         if len(names) > 1:
@@ -115,7 +116,7 @@ def _archive_facts(path: str, clip: str | None) -> dict[str, Any]:
             "frames": int(index.frame_counts.sum()),
             "seconds": float((index.frame_counts * index.frame_times).sum()),
             "columns": found.columns,
-            "stand_in_bones": found.stand_in_count,
+            "notes": describe_archive(found),
         }
 
 
@@ -134,8 +135,8 @@ def _archive_table(row: dict[str, Any]) -> Table:
     rate = 8 * row["bytes"]["file"] / max(1, row["frames"])
     table.add_row("  rate", f"{rate:.1f} bits per frame")
     table.add_row("catalog", ", ".join(row["columns"]) or "none (one shard of an archive)")
-    if row["stand_in_bones"]:
-        table.add_row("note", stand_in_note(row["stand_in_bones"], row["clips_inside"]))
+    for note in row["notes"]:
+        table.add_row("note", note)
     return table
 
 
@@ -148,13 +149,14 @@ def _read_facts(data: bytes, clip: str | None) -> dict[str, Any]:
 
 
 def _foreign_file_facts(
-    data: bytes, path: str, clip: str | None, allow_outside: bool
+    data: bytes, path: str, clip: str | None, reading: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the motions of a file of another format."""
     inside = [clip] if clip is not None else []
-    inside = inside or files.list_clips(data, path, allow_outside=allow_outside)
+    allowed = {"allow_outside": reading.get("allow_outside", False)}
+    inside = inside or files.list_clips(data, path, **allowed)
     names: list[str | None] = [*inside] or [None]
-    read = partial(files.parse_clip, data, path, allow_outside=allow_outside)
+    read = partial(files.parse_clip, data, path, **reading)
     return {
         "format": find_format(data, path).name,
         "bytes": {"file": len(data)},

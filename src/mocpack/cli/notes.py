@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mocpack.io.amass import STAND_IN_BONES
 from mocpack.units import format_length
+
+if TYPE_CHECKING:
+    from mocpack.corpora import Corpus
 
 MIN_FIT_ERROR_MM = 1.0  # smaller ones are rounding
 STAND_IN_NOTE = (
@@ -18,6 +21,8 @@ STAND_IN_NOTE = (
 def describe_assumptions(metadata: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each assumption that affects positions or errors."""
     notes = [STAND_IN_NOTE] if metadata.get("bones") == STAND_IN_BONES else []
+    if isinstance(unit := metadata.get("unit_guessed"), str):
+        notes.append(f"guessed length unit: {unit}; use --unit to set it")
     error = metadata.get("fit_error_mm")
     if isinstance(error, int | float) and error > MIN_FIT_ERROR_MM:
         notes.append(
@@ -27,18 +32,23 @@ def describe_assumptions(metadata: Mapping[str, Any]) -> list[str]:
     return notes
 
 
-def stand_in_note(count: int, clips: int) -> str:
-    """Return the note about stand-in bones of some clips of an archive."""
-    return f"{count} of {clips} clips: {STAND_IN_NOTE}"
+def describe_archive(found: Corpus) -> list[str]:
+    """Return the notes of an archive's clips, from its catalog."""
+    from mocpack.corpora import catalog
+
+    columns = [name for name in catalog.NOTE_COLUMNS if name in found.columns]
+    values = zip(*(found.table.column(name).to_pylist() for name in columns), strict=True)
+    clips = [dict(zip(columns, row, strict=True)) for row in values]
+    return join_notes([{"notes": describe_assumptions(clip)} for clip in clips], "clips")
 
 
-def join_notes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+def join_notes(rows: Sequence[Mapping[str, Any]], what: str = "files") -> list[str]:
     """Return the notes of several files, each once with the number of its files."""
     counts: dict[str, int] = {}
     for row in rows:
         for note in row.get("notes", ()):
             counts[note] = counts.get(note, 0) + 1
     return [
-        note if len(rows) == 1 else f"{count} of {len(rows)} files: {note}"
+        note if len(rows) == 1 else f"{count} of {len(rows)} {what}: {note}"
         for note, count in counts.items()
     ]

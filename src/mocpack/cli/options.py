@@ -54,6 +54,13 @@ JointError = Annotated[
     ),
 ]
 MeanError = Annotated[str | None, typer.Option(help="Aim for this mean error, like 2mm.")]
+MaxAngle = Annotated[
+    str | None,
+    typer.Option(
+        help="Limit the error of hinge angles and joint rotations, like 0.3deg or 5mrad; alone or "
+        "together with --max-error."
+    ),
+]
 Lossless = Annotated[bool, typer.Option("--lossless", help="Keep every number exactly.")]
 Effort = Annotated[
     str, typer.Option(help="Choose fast, default or best.", autocompletion=complete_from(EFFORTS))
@@ -62,7 +69,9 @@ OwnEffort = Annotated[
     str | None,
     typer.Option(
         "--effort",
-        help="Choose fast, default or best; without it, the codec decides.",
+        help="Choose fast, default or best; without it, the codec decides. fast takes about a "
+        "tenth of the time of default for files about 20 % larger, best about 8 times as long for "
+        "5 % smaller ones.",
         autocompletion=complete_from(EFFORTS),
     ),
 ]
@@ -82,6 +91,9 @@ Unit = Annotated[
 ]
 Frames = Annotated[
     str | None, typer.Option(help="Use only these frames, like 1: or 10:200; the first is 0.")
+]
+PackFrames = Annotated[
+    str, typer.Option("--frames", help="Keep only these frames of every file; 1: drops a T-pose.")
 ]
 SkeletonFile = Annotated[
     str | None,

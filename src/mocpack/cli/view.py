@@ -13,7 +13,7 @@ import typer
 
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar, run_with_progress
-from mocpack.cli.reading import SourceOptions
+from mocpack.cli.reading import Reading
 from mocpack.errors import UsageError
 from mocpack.units import format_size, parse_frame_range
 from mocpack.viewing.export import export_page
@@ -52,7 +52,7 @@ def run(
         str | None, typer.Option(help="Use only these frames of the original, like 1:.")
     ] = None,
     *,
-    reading: SourceOptions,
+    reading: Reading,
     port: Annotated[
         int,
         typer.Option(

@@ -34,7 +34,8 @@ COLUMN_TYPES = {
     "source": "string",
     "source_sha256": "string",
 }
-BONES_COLUMN = "bones"  # only in catalogs of clips whose metadata says where their bones are from
+# what readers assumed, from the metadata; only in catalogs of clips that have it
+NOTE_COLUMNS = ("bones", "unit_guessed")
 
 INDEX_COLUMNS = ("frames", "fps", "bytes")  # in the archive's index, so the Parquet has no copy
 
@@ -61,7 +62,7 @@ def describe_clip(name: str, data: bytes) -> Row:
             "bound_mm": to_millimeters(errors.declared),
             "max_error_mm": to_millimeters(errors.max),
             "mean_error_mm": to_millimeters(errors.mean),
-            **({BONES_COLUMN: str(bones)} if (bones := header.metadata.get("bones")) else {}),
+            **{name: str(v) for name in NOTE_COLUMNS if (v := header.metadata.get(name))},
         }
 
 
@@ -72,8 +73,8 @@ def import_arrow() -> Any:
 def make_table(rows: Sequence[Row], meta: Any = None) -> Any:
     """Return rows as an Arrow table, with the columns of `meta` matched by its column ``clip``."""
     pa = import_arrow()
-    has_bones = any(BONES_COLUMN in row for row in rows)
-    types = COLUMN_TYPES | ({BONES_COLUMN: "string"} if has_bones else {})
+    noted = [name for name in NOTE_COLUMNS if any(name in row for row in rows)]
+    types = COLUMN_TYPES | dict.fromkeys(noted, "string")
     fields = [pa.field(name, pa.type_for_alias(kind)) for name, kind in types.items()]
     own = pa.Table.from_pylist([{n: row.get(n) for n in types} for row in rows], pa.schema(fields))
     return own if meta is None else join_columns(own, meta)

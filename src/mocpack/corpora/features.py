@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from mocpack import _core, mirroring
+from mocpack import _core, mirroring, rotations, space
 from mocpack.clip import ClipHeader
 from mocpack.errors import UsageError
+from mocpack.hinges import Hinges
 from mocpack.metrics.contacts import FOOT_NAME
 from mocpack.skeleton import Skeleton
 
@@ -19,10 +21,15 @@ FEATURES = (
     "positions",
     "velocities",
     "contacts",
+    "angles",
+    "angle_velocities",
+    "root",
 )
 """In the order of the native core's enumeration."""
 
 WORLD_FEATURES = {"positions", "velocities", "contacts"}
+HINGE_FEATURES = {"angles", "angle_velocities"}
+ROOT_WIDTH = 7  # position and quaternion
 STORED_FEATURES = ("quaternion", "translations")
 """The features that a clip stores; a row of the decoded cache consists of them."""
 
@@ -30,8 +37,9 @@ STORED_FEATURES = ("quaternion", "translations")
 def feature_columns(header: ClipHeader, features: Sequence[str]) -> dict[str, slice]:
     """Return the columns of each feature."""
     joints, moving = len(header.skeleton), len(header.translated_joints)
-    widths = dict(zip(FEATURES, (4 * joints, 6 * joints, 3 * moving, 3 * joints), strict=False))
-    widths |= {"velocities": 3 * joints, "contacts": len(feet(header.skeleton))}
+    hinges = 0 if header.skeleton.hinges is None else len(header.skeleton.hinges)
+    own = (4 * joints, 6 * joints, 3 * moving, 3 * joints, 3 * joints, len(feet(header.skeleton)))
+    widths = dict(zip(FEATURES, (*own, hinges, hinges, ROOT_WIDTH), strict=True))
     found, at = {}, 0
     for name in features:
         found[name] = slice(at, at + widths[name])
@@ -52,11 +60,12 @@ def window_plan(
     rate: float | None = None,
     relative: bool = False,
     mirror: bool = False,
+    tolerance: float = mirroring.MAX_ASYMMETRY,
 ) -> _core.WindowPlan:
     """Return the native core's plan for windows of a skeleton's motion.
 
     Row `i` of a window is the pose `i * step` frames after its first frame, interpolated by slerp.
-    `rate` is rows per second; default: the clip's frame rate.
+    `rate` is rows per second; default: the clip's frame rate. `tolerance` is that of `Clip.mirror`.
     """
     skeleton = header.skeleton
     world_matrices = bool(header.scaled_joints) or bool((skeleton.scales != 1).any())
@@ -68,24 +77,48 @@ def window_plan(
         raise UsageError(
             "feature 'contacts' needs a joint named like a foot, toe, ankle or heel; found none"
         )
-    partners = before = after = None
-    axis = 0
-    if mirror:
-        found = mirroring.mirror_partners(skeleton, None)
-        axis = mirroring.find_side_axis(mirroring.rest_world(skeleton)[0], found)
-        before, after = mirroring.mirror_factors(skeleton, found, axis)
-        partners = found.astype(np.int32)
+    hinged = _check_robot(header, features)
     return _core.WindowPlan(
         parents=np.array(skeleton.parents, np.int32),
         offsets=skeleton.offsets,
         translated_joints=np.array(header.translated_joints, np.int32),
         fields=np.array([FEATURES.index(name) for name in features], np.int32),
         feet=np.array(feet(skeleton), np.int32),
-        partners=partners,
-        before=before,
-        after=after,
-        axis=axis,
         relative=relative,
+        root_rest=skeleton.rest[0],
+        to_source=rotations.conjugate(
+            rotations.from_matrix(space.conversion_matrix(header.up, "right"))
+        ),
+        hinged=skeleton.native(header.translated_joints) if hinged else None,
+        hinge_columns=np.array(hinged.by_joint if hinged else (), np.int32),
         step=step,
         rate=header.frame_rate if rate is None else rate,
+        **_mirror_arrays(header, tolerance if mirror else None),
     )
+
+
+def _check_robot(header: ClipHeader, features: Sequence[str]) -> Hinges | None:
+    """Return the hinges that the features need; raise if the clip does not have them."""
+    if "root" in features and header.handedness != "right":
+        raise UsageError("feature 'root' needs a right-handed source, got a left-handed one")
+    wanted = [name for name in features if name in HINGE_FEATURES]
+    if not wanted:
+        return None
+    if header.skeleton.hinges is None or len(header.skeleton.roots) > 1:
+        raise UsageError(
+            f"feature {wanted[0]!r} needs a skeleton with hinges and one root, such as a robot's; "
+            f"this one has {'no hinges' if header.skeleton.hinges is None else 'several roots'}"
+        )
+    return header.skeleton.hinges
+
+
+def _mirror_arrays(header: ClipHeader, tolerance: float | None) -> dict[str, Any]:
+    """Return what mirrors a pose, for the native core; None does not mirror."""
+    if tolerance is None:
+        return {"partners": None, "before": None, "after": None, "axis": 0}
+    skeleton = header.skeleton
+    partners = mirroring.mirror_partners(skeleton, None)
+    mirroring.check_translated(skeleton, header.translated_joints, partners)
+    axis = mirroring.find_side_axis(mirroring.rest_world(skeleton)[0], partners)
+    before, after = mirroring.mirror_factors(skeleton, partners, axis, tolerance)
+    return {"partners": partners.astype(np.int32), "before": before, "after": after, "axis": axis}

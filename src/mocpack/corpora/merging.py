@@ -92,7 +92,7 @@ def _user_columns(table: bytes | None) -> Any:
     if table is None:
         return None
     found = catalog.read_table(table)
-    own = set(catalog.COLUMN_TYPES) - {catalog.CLIP_COLUMN}
+    own = {*catalog.COLUMN_TYPES, *catalog.NOTE_COLUMNS} - {catalog.CLIP_COLUMN}
     return found.select([name for name in found.column_names if name not in own])
 
 

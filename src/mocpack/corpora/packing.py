@@ -35,9 +35,10 @@ from mocpack.errors import MissingExtraError, MocpackError, UsageError, describe
 from mocpack.io import list_clips_in_bytes
 from mocpack.motion import Motion
 from mocpack.registry import AUTO_CODEC
-from mocpack.units import parse_length, parse_size
+from mocpack.units import parse_frame_range, parse_length, parse_size
 from mocpack.workers import LostJob, run_each
 
+ALL_FRAMES = ":"
 MAX_CRASHES = 3  # worker processes that a file may crash before it is rejected
 
 
@@ -64,11 +65,17 @@ class PackOptions:
         Arguments of `mocpack.encode`: max_error, effort, …
     reading : dict
         Arguments of `mocpack.read`: unit, fps, robot, …
+    frames : str
+        The frames to keep of every file, like "1:".
     """
 
     codec: str = AUTO_CODEC
     target: Mapping[str, Any] = field(default_factory=dict)
     reading: Mapping[str, Any] = field(default_factory=dict)
+    frames: str = ALL_FRAMES
+
+    def __post_init__(self) -> None:
+        parse_frame_range(self.frames)  # raises before the work
 
 
 def pack(
@@ -270,6 +277,8 @@ def _pack_motion(
     if made is None:
         reading = {**packing.reading, **({} if inside is None else {"clip": inside})}
         clip = _read_clip(data, path, reading)
+        if packing.frames != ALL_FRAMES:
+            clip = clip[parse_frame_range(packing.frames)]
         made = _api.encode(clip, packing.codec, **packing.target)
     kept = to_stored_clip(named, made, front_size(made))
     row = catalog.describe_clip(named, made)
@@ -298,7 +307,7 @@ def _reuse_packed_file(
     data: bytes, path: str, inside: str | None, packing: PackOptions
 ) -> bytes | None:
     """Return the bytes of a .mocp file if it already meets the target, else None."""
-    if not _is_mocp(data, path):
+    if not _is_mocp(data, path) or packing.frames != ALL_FRAMES:
         return None
     made = _api.extract_clip(data, inside)
     target = {name: value for name, value in packing.target.items() if name != "effort"}

@@ -289,7 +289,7 @@ def _parse_line(line: bytes, where: str) -> dict[str, Any]:
 
 def _parse_packing(row: Mapping[str, Any], where: str) -> PackOptions:
     said = row.get("packing")
-    kinds = {"codec": str, "target": dict, "reading": dict}
+    kinds = {"codec": str, "target": dict, "reading": dict, "frames": str}
     if not isinstance(said, dict) or said.keys() != kinds.keys():
         raise FormatError(f"{where}: packing needs {', '.join(kinds)}, got {said!r:.80}")
     for name, kind in kinds.items():

@@ -28,7 +28,6 @@ from mocpack.container import (
 from mocpack.corpora import catalog, storage
 from mocpack.corpora.remote import RangeCache, RemoteSource, is_url
 from mocpack.errors import FormatError, UsageError, name_errors
-from mocpack.io.amass import STAND_IN_BONES
 from mocpack.io.choice import find_index
 from mocpack.motion import Motion
 from mocpack.source import Source, open_source
@@ -171,13 +170,6 @@ class Corpus:
     def columns(self) -> list[str]:
         """Column names of the catalog; empty for a shard."""
         return [] if self._table_bytes is None else list(self.table.column_names)
-
-    @property
-    def stand_in_count(self) -> int:
-        """Number of clips whose file had no bones, so that those of a default adult stand in."""
-        if catalog.BONES_COLUMN not in self.columns:
-            return 0
-        return int(self.table.column(catalog.BONES_COLUMN).to_pylist().count(STAND_IN_BONES))
 
     @property
     def request_totals(self) -> tuple[int, int]:

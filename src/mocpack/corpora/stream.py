@@ -7,6 +7,7 @@ that it has already yielded.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -103,11 +104,8 @@ class Stream:
             yield [], _draw(buffer, rng if self.shuffle else None)
 
     def _window_indices(self, clip_position: int) -> list[int]:
-        plain = self.windows.window_indices(clip_position)
-        if not self.windows.is_mirrored:
-            return list(plain)
-        half = len(self.windows) // 2
-        return [*plain, *(index + half for index in plain)]
+        both = (self.windows.window_indices(clip_position, mirrored=m) for m in (False, True))
+        return list(chain(*both))
 
     def _decode_windows(self, numbers: list[int]) -> dict[int, F32]:
         """Return windows of one clip by index; decode the clip once, up to their last frame."""

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from mocpack import _core
 from mocpack.arguments import is_finite
-from mocpack.arrays import F32, F64, I64
+from mocpack.arrays import F32, F64, I64, Mask
 from mocpack.clip import ClipHeader
 from mocpack.corpora import clip_features
 from mocpack.corpora.decoded_cache import DecodedCache
-from mocpack.corpora.features import FEATURES, STORED_FEATURES, feature_columns, window_plan
+from mocpack.corpora.features import (
+    FEATURES,
+    HINGE_FEATURES,
+    STORED_FEATURES,
+    feature_columns,
+    window_plan,
+)
 from mocpack.corpora.reading import Corpus
-from mocpack.errors import UsageError
+from mocpack.errors import ShortClipWarning, UsageError, name_errors
+from mocpack.io.choice import list_names
 from mocpack.io.humanml3d import FRAME_RATE
+from mocpack.mirroring import MAX_ASYMMETRY
 from mocpack.units import parse_size
 
 FRAME_TOLERANCE = 1e-6  # fraction of a frame, for rounding of times
+MAX_NAMES_LISTED = 5  # clips in a message
 
 
 WindowPlans = tuple[_core.WindowPlan, ...]
@@ -38,15 +48,20 @@ class Windows:
         Rows per second, interpolated by slerp; default: the common frame rate of the clips.
     stride : float, optional
         Seconds between the starts of consecutive windows, rounded to frames; default: `seconds`.
-        Clips shorter than a window have no windows.
+        Clips shorter than a window have no windows; a warning names some, `skipped` all of them.
     features : str or sequence of str
         Columns of a row, in this order: ``quaternion`` (4 per joint: x, y, z, w), ``rotation6d``
         (6 per joint), ``translations`` (3 per translated joint), ``positions`` (3 per joint,
-        meters), ``velocities`` (3 per joint, meters per second), ``contacts`` (1 per foot: 0 or 1).
+        meters), ``velocities`` (3 per joint, meters per second), ``contacts`` (1 per foot: 0 or 1),
+        ``angles`` (1 per hinge of a robot: radians, or meters for sliders), ``angle_velocities``
+        (the same per second), ``root`` (7: position and x, y, z, w in the source's world).
         Or ``humanml3d`` alone: its 263 columns, as the dataset's script computes them for the whole
         clip; `fps` is then 20 by default.
-    mirror : bool
-        Whether to append a copy of every window with left and right exchanged.
+    mirror : bool or "skip"
+        Whether to append a copy of every window with left and right exchanged. Clips whose
+        skeleton has no mirror image are an error; ``"skip"`` appends no copies of their windows.
+    mirror_tolerance : float
+        Difference allowed between left and right bones at rest, relative to their length.
     root_relative : bool
         Whether to move each window to the origin and to rotate it about the vertical axis, so
         that the root starts with heading zero.
@@ -64,7 +79,8 @@ class Windows:
         fps: float | None = None,
         stride: float | None = None,
         features: str | Sequence[str] = STORED_FEATURES,
-        mirror: bool = False,
+        mirror: bool | Literal["skip"] = False,
+        mirror_tolerance: float = MAX_ASYMMETRY,
         root_relative: bool = False,
         where: str | None = None,
         cache: str | int | DecodedCache | None = None,
@@ -78,17 +94,20 @@ class Windows:
             clip_features.check_features(features, root_relative=root_relative)
             fps = FRAME_RATE if fps is None else fps
         self.corpus, self.features = corpus, features
-        self._mirror, self._relative = mirror, root_relative
+        if mirror not in (False, True, "skip"):
+            raise UsageError(f"mirror must be False, True or 'skip', got {mirror!r:.80}")
+        self._mirror, self._tolerance, self._relative = mirror, mirror_tolerance, root_relative
         self.clips = corpus.select(where)
         if not self.clips:
             raise UsageError("no clip of the archive is selected")
         rates = 1.0 / corpus.index.frame_times[self.clips]
         fps = _common_rate(rates) if fps is None else fps
-        _check_positive(seconds=seconds, fps=fps, stride=seconds if stride is None else stride)
+        stride = seconds if stride is None else stride
+        _check_positive(seconds=seconds, fps=fps, stride=stride, mirror_tolerance=mirror_tolerance)
         self.fps = float(fps)
         self.rows = max(1, round(seconds * self.fps))
         self._steps = rates / self.fps
-        self._strides = (seconds if stride is None else stride) * rates
+        self._strides = stride * rates
         # A row of HumanML3D also describes the way to the next frame.
         gaps = self.rows - (clip_features.NAME not in features)
         self._last = corpus.index.frame_counts[self.clips] - 1 - gaps * self._steps
@@ -96,7 +115,8 @@ class Windows:
             np.floor(np.maximum(self._last + FRAME_TOLERANCE, 0) / self._strides).astype(np.int64)
             + 1
         )
-        self._ends = [0, *np.cumsum(np.where(self._last < -FRAME_TOLERANCE, 0, counts)).tolist()]
+        counts[self._last < -FRAME_TOLERANCE] = 0
+        self._check_lengths(seconds, counts)
         # lists, because numpy scalars cost more time than copying a window
         self._frames = corpus.index.frame_counts[self.clips].tolist()
         self._bases = corpus.index.columns[self.clips, 0].tolist()
@@ -108,6 +128,9 @@ class Windows:
         self._window_plans: dict[tuple[int, float], WindowPlans] = {}
         self._clip_features: clip_features.ClipFeatures | None = None
         self.columns = self._check_skeletons()
+        # the mirror images of all clips follow the clips
+        counts = np.concatenate([counts, np.where(self._find_mirrored(), counts, 0)])
+        self._ends = [0, *np.cumsum(counts).tolist()]
         self.width = sum(part.stop - part.start for part in self.columns.values())
         self.cache = self._open_cache(cache)
 
@@ -115,7 +138,7 @@ class Windows:
         return _restore, (vars(self) | {"_window_plans": {}},)
 
     def __len__(self) -> int:
-        return int(self._ends[-1]) * (2 if self._mirror else 1)
+        return int(self._ends[-1])
 
     def __getitem__(self, key: Any) -> F32:
         """Return a window (rows, width), or several for a sequence or slice (n, rows, width)."""
@@ -168,23 +191,24 @@ class Windows:
     def locate(self, index: int) -> tuple[int, int, bool]:
         """Return the clip's position in `clips`, the first frame, and whether it is mirrored."""
         count: int = self._ends[-1]
-        whole = 2 * count if self._mirror else count
-        if not -whole <= index < whole:
-            raise IndexError(f"window index must be below {whole}, got {index}")
-        index %= whole
-        mirrored, index = index >= count, index % count
-        clip_position = bisect_right(self._ends, index) - 1
-        start = round((index - self._ends[clip_position]) * self._stride[clip_position])
-        return clip_position, min(start, self._starts[clip_position]), mirrored
+        if not -count <= index < count:
+            raise IndexError(f"window index must be below {count}, got {index}")
+        index %= count
+        at = bisect_right(self._ends, index) - 1
+        mirrored, clip_position = divmod(at, len(self.clips))
+        start = round((index - self._ends[at]) * self._stride[clip_position])
+        return clip_position, min(start, self._starts[clip_position]), bool(mirrored)
 
-    def window_indices(self, clip_position: int) -> range:
-        """Return the indices of the windows, not mirrored, of a clip by its position in `clips`."""
-        return range(self._ends[clip_position], self._ends[clip_position + 1])
+    def window_indices(self, clip_position: int, *, mirrored: bool = False) -> range:
+        """Return the indices of a clip's windows by its position in `clips`."""
+        at = clip_position + mirrored * len(self.clips)
+        return range(*self._ends[at : at + 2])
 
     @property
-    def is_mirrored(self) -> bool:
-        """Whether the second half of the windows are mirror images of the first."""
-        return self._mirror
+    def skipped(self) -> list[str]:
+        """Names of the clips that are shorter than a window."""
+        short = np.flatnonzero(self._last < -FRAME_TOLERANCE)
+        return [self.corpus.names[self.clips[at]] for at in short]
 
     def stop_frame(self, index: int) -> int:
         """Return the frame after the last one that a window reads."""
@@ -237,23 +261,69 @@ class Windows:
         key = self._bases[clip_position], self._step[clip_position]
         if key not in self._window_plans:
             header = self.corpus.motion(self.clips[clip_position]).header
+            is_mirrored = self._mirror and key[0] not in self._asymmetric
             self._window_plans[key] = tuple(
-                window_plan(
-                    header,
-                    self.features if self._clip_features is None else ("positions",),
-                    step=key[1],
-                    rate=self.fps,
-                    relative=self._relative,
-                    mirror=mirror,
-                )
-                for mirror in ((False, True) if self._mirror else (False,))
+                self._window_plan(header, mirror=mirror, step=key[1])
+                for mirror in ((False, True) if is_mirrored else (False,))
             )
         return self._window_plans[key]
+
+    def _window_plan(self, header: ClipHeader, **options: Any) -> _core.WindowPlan:
+        return window_plan(
+            header,
+            self.features if self._clip_features is None else ("positions",),
+            rate=self.fps,
+            relative=self._relative,
+            tolerance=self._tolerance,
+            **options,
+        )
+
+    def _check_lengths(self, seconds: float, counts: I64) -> None:
+        """Warn about clips that are shorter than a window; raise if all are."""
+        short, total = self.skipped, len(self.clips)
+        if not counts.any():
+            lengths = self.corpus.index.frame_counts[self.clips] / (self._steps * self.fps)
+            longest = int(np.argmax(lengths))
+            raise UsageError(
+                f"no windows: all {total} selected clips are shorter than {seconds:g} s; the "
+                f"longest, {short[longest][:80]!r}, has {lengths[longest]:.3g} s"
+            )
+        if short:
+            words = f"{len(short)} of {total} clips are shorter than a window of {seconds:g} s"
+            warnings.warn(
+                f"{words} and have none: {list_names(short, MAX_NAMES_LISTED)}",
+                ShortClipWarning,
+                stacklevel=3,
+            )
+
+    def _find_mirrored(self) -> Mask:
+        """Return which clips to mirror (N,); raise if one has no mirror image, unless it may."""
+        if not self._mirror:
+            return np.zeros(len(self.clips), np.bool_)
+        reasons: dict[int, str] = {}
+        for base in np.unique(self._bases).tolist():
+            clip = self.clips[self._bases.index(base)]
+            try:
+                self._window_plan(self.corpus.motion(clip).header, mirror=True)
+            except UsageError as error:
+                reasons[base] = str(error)
+        self._asymmetric = frozenset(reasons)
+        found = np.array([base not in reasons for base in self._bases])
+        if reasons and self._mirror != "skip":
+            names = [self.corpus.names[self.clips[at]] for at in np.flatnonzero(~found)]
+            raise UsageError(
+                f"{len(names)} of {len(self.clips)} clips cannot be mirrored: "
+                f"{list_names(names, MAX_NAMES_LISTED)}. {names[0]!r}: "
+                f"{reasons[self._bases[int(np.argmin(found))]]}. Pass mirror='skip' to mirror the "
+                "others alone, or a larger mirror_tolerance"
+            )
+        return found
 
     def _check_skeletons(self) -> dict[str, slice]:
         """Raise if clips have different skeletons; return the columns of each feature."""
         bases = self.corpus.index.columns[self.clips, 0]
         first: tuple[str, Any] | None = None
+        headers: dict[str, ClipHeader] = {}
         for base in np.unique(bases):
             clip = self.clips[int(np.argmax(bases == base))]
             name, motion = self.corpus.names[clip], self.corpus.motion(clip)
@@ -262,7 +332,14 @@ class Windows:
                 raise UsageError(
                     f"clip {name!r} is a vertex animation; select skeletal clips with where="
                 )
-            shape = header.skeleton.names, header.skeleton.parents, header.translated_joints
+            headers[name], hinges = header, header.skeleton.hinges
+            rows = hinges if HINGE_FEATURES & set(self.features) else None
+            shape = (
+                header.skeleton.names,
+                header.skeleton.parents,
+                header.translated_joints,
+                rows and (rows.names, rows.joints),
+            )
             if first is not None and shape != first[1]:
                 raise UsageError(
                     f"clips {first[0]!r} and {name!r} have different skeletons; "
@@ -270,10 +347,14 @@ class Windows:
                 )
             first = first or (name, shape)
         header = self.corpus.motion(self.clips[0]).header
-        if clip_features.NAME not in self.features:
-            return feature_columns(header, self.features)
-        self._clip_features = clip_features.ClipFeatures(header)
-        return {clip_features.NAME: slice(0, self._clip_features.width)}
+        if clip_features.NAME in self.features:
+            self._clip_features = clip_features.ClipFeatures(header)
+        for name, own in headers.items():
+            with name_errors(f"clip {name!r}", UsageError):
+                self._window_plan(own)
+        if self._clip_features is not None:
+            return {clip_features.NAME: slice(0, self._clip_features.width)}
+        return feature_columns(header, self.features)
 
     def _open_cache(self, cache: str | int | DecodedCache | None) -> DecodedCache | None:
         if cache is None or isinstance(cache, DecodedCache):

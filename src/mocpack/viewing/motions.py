@@ -156,7 +156,7 @@ def select(
     clip : str, optional
         Which motion to show of those files that hold several.
     reading
-        Arguments of `open_motion`: `unit`, `skeleton`, `allow_outside`.
+        Arguments of `mocpack.read` for files of other formats: `unit`, `robot`, …
     """
     paths = [file, *others] + ([] if original is None else [original])
     contents = _api.read_versions(paths, clip, allow_outside=reading.get("allow_outside", False))
@@ -201,7 +201,7 @@ def _show_motion(
         return _show_scene(name, data, path)
     with name_errors(path):
         data = _api.extract_clip(data, clip)
-    found = _require_skeleton(_api.read_contents(data, path, **reading), path)
+    found = _require_skeleton(_api.read_contents(data, path), path)
     with _api.Motion(data) as motion:
         return _show_packed(title, data, found, motion)
 

@@ -14,15 +14,20 @@ from mocpack import _core, rotations
 from mocpack.clip import Clip
 from mocpack.corpora import DecodedCache, PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.features import FEATURES, STORED_FEATURES, feet, window_plan
-from mocpack.errors import FormatError, UsageError
+from mocpack.errors import FormatError, ShortClipWarning, UsageError
 from mocpack.io import humanml3d, npz
 from mocpack.metrics.contacts import find_planted
+from mocpack.robots import read_robot, robot_motion
 from mocpack.testing import walk
 from naming import naming
+from robots import angles_for, urdf
 from soma import soma_clip
 from takes import markers
 
 pytest.importorskip("pyarrow")
+
+pytestmark = pytest.mark.filterwarnings("ignore::mocpack.errors.ShortClipWarning")
+BODY_FEATURES = FEATURES[: FEATURES.index("angles")]
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +91,7 @@ def test_windows_lie_in_their_clips_and_short_clips_have_none(walks):
 
 
 def test_every_feature_agrees_with_the_clip(walks):
-    found = walks.windows(2, features=FEATURES)
+    found = walks.windows(2, features=BODY_FEATURES)
     for number in (0, 5, len(found) - 1):
         place, start, _ = found.locate(number)
         clip = walks[found.clips[place]].frames(start, start + found.rows)
@@ -95,14 +100,14 @@ def test_every_feature_agrees_with_the_clip(walks):
 
 def test_a_resampled_window_is_that_of_the_resampled_clip(walks):
     for fps in (30, 25, 100):
-        found = walks.windows(1, fps=fps, features=FEATURES)
+        found = walks.windows(1, fps=fps, features=BODY_FEATURES)
         assert found.rows == fps
         clip = walks[0].clip().resample(fps).frames(0, fps)
         assert_alike(found[0], features_of(clip), found.columns)
 
 
 def test_the_second_half_is_the_mirror_image_of_the_first(walks):
-    found = walks.windows(1, fps=30, features=FEATURES, mirror=True)
+    found = walks.windows(1, fps=30, features=BODY_FEATURES, mirror=True)
     half = len(found) // 2
     for number in (0, 4):
         place, start, _ = found.locate(number)
@@ -115,8 +120,6 @@ def test_mirroring_handles_rest_rotations_and_translated_joints():
     clip = walk(0.5)
     rng = np.random.default_rng(3)
     rest = rotations.normalize(rng.normal(size=(len(clip.skeleton), 4)))
-    from dataclasses import replace
-
     from mocpack import mirroring
 
     skeleton = replace(clip.skeleton, rest=np.tile(rest[0], (len(rest), 1)))
@@ -158,7 +161,7 @@ def test_a_root_relative_window_begins_over_the_origin_unturned(walks):
 
 
 def test_cached_windows_are_the_same_to_float32(walks):
-    for options in ({}, {"fps": 30, "features": FEATURES, "mirror": True}):
+    for options in ({}, {"fps": 30, "features": BODY_FEATURES, "mirror": True}):
         plain = walks.windows(2, stride=0.3, **options)
         cached = walks.windows(2, stride=0.3, cache="20MB", **options)
         for number in range(0, len(plain), 3):
@@ -334,6 +337,127 @@ def test_requests_that_make_no_sense_are_said_so(walks, tmp_path):
         Stream(walks.windows(), share=(2, 2))
     with pytest.raises(UsageError, match=naming("foot")):
         window_plan(markers(20, 3).header, ["contacts"])
+
+
+def test_clips_shorter_than_a_window_are_named(walks):
+    with pytest.warns(ShortClipWarning, match=naming("1 4 walk1")):
+        found = walks.windows(2, stride=0.5)
+    assert found.skipped == ["walk1"]
+    assert walks.windows(0.5).skipped == []
+
+
+def test_windows_longer_than_every_clip_are_an_error_that_names_the_longest(walks):
+    with pytest.raises(UsageError, match=naming("30 'walk2' 24")):
+        walks.windows(30)
+
+
+@pytest.fixture(scope="module")
+def uneven(tmp_path_factory):
+    """An archive of a walk that can be mirrored, and of six whose left arm is twice as long."""
+    folder = tmp_path_factory.mktemp("uneven")
+    even = walk(2.0)
+    offsets = np.array(even.skeleton.offsets)
+    offsets[even.skeleton.index("LeftForeArm")] *= 2
+    header = replace(even.header, skeleton=replace(even.skeleton, offsets=offsets))
+    odd = mocpack.Clip(header, even.rotations, even.translations)
+    files = {}
+    for name, clip in (("even", even), *((f"odd{k}", odd[k:]) for k in range(6))):
+        files[name] = folder / f"{name}.mocp"
+        files[name].write_bytes(mocpack.encode(clip, "lossless"))
+    pack(files, folder / "uneven.mocps")
+    with open_corpus(folder / "uneven.mocps") as found:
+        yield found
+
+
+def test_clips_that_cannot_be_mirrored_are_named_when_windows_are_made(uneven):
+    with pytest.raises(UsageError, match=naming("6 7 odd0 odd4 'LeftForeArm' 'skip'")) as caught:
+        uneven.windows(1, mirror=True)
+    assert "odd5" not in str(caught.value)  # the list is short
+    with pytest.raises(UsageError, match=naming("mirror 'no'")):
+        uneven.windows(1, mirror="no")
+    with pytest.raises(UsageError, match=naming("mirror_tolerance 0")):
+        uneven.windows(1, mirror=True, mirror_tolerance=0)
+
+
+def test_clips_that_cannot_be_mirrored_can_be_left_out_or_tolerated(uneven):
+    plain = uneven.windows(1, stride=0.5)
+    some = uneven.windows(1, stride=0.5, mirror="skip")
+    every = uneven.windows(1, stride=0.5, mirror=True, mirror_tolerance=1.5)
+    own = len(plain.window_indices(0))
+    assert (len(some), len(every)) == (len(plain) + own, 2 * len(plain))
+    np.testing.assert_array_equal(some[len(plain) :], every[len(plain) : len(plain) + own])
+    assert [some.locate(n)[0::2] for n in range(len(plain), len(some))] == [(0, True)] * own
+    order = Stream(some, shuffle=8).indices()
+    assert sorted(order) == list(range(len(some)))
+    again = pickle.loads(pickle.dumps(some))
+    np.testing.assert_array_equal(again[-1], some[-1])
+    again.corpus.close()
+
+
+def test_a_feature_that_a_clip_does_not_have_is_an_error_when_windows_are_made(walks, tmp_path):
+    (tmp_path / "points.mocp").write_bytes(mocpack.encode(markers(60, 4), max_error="5mm"))
+    pack({"points": tmp_path / "points.mocp"}, tmp_path / "points.mocps")
+    with open_corpus(tmp_path / "points.mocps") as points:
+        for features in ("contacts", "angles"):
+            with pytest.raises(UsageError, match=naming(f"'points' '{features}'")):
+                points.windows(0.5, features=features)
+    with pytest.raises(UsageError, match=naming("'angle_velocities' hinges")):
+        walks.windows(features=["positions", "angle_velocities"])
+
+
+@pytest.fixture(scope="module")
+def robots(tmp_path_factory):
+    """An archive of two motions of a robot with hinges and sliders in any order, without loss."""
+    folder = tmp_path_factory.mktemp("robots")
+    (folder / "robot.urdf").write_text(urdf(4))
+    skeleton = read_robot(folder / "robot.urdf").skeleton
+    assert list(skeleton.hinges.joints) != sorted(skeleton.hinges.joints)
+    assert skeleton.hinges.slides.any()
+    files = {}
+    for name, frames in (("one", 130), ("two", 75)):
+        rng = np.random.default_rng(frames)
+        angles = angles_for(len(skeleton.hinges), frames=frames, seed=frames)
+        wheels = np.isinf(skeleton.hinges.limits[:, 0]) & ~skeleton.hinges.slides
+        assert wheels.any()
+        angles[:, wheels] += 0.2 * np.arange(frames)[:, np.newaxis]
+        places = np.cumsum(0.01 * rng.normal(size=(frames, 3)), axis=0)
+        turns = rotations.from_rotvec(np.cumsum(0.05 * rng.normal(size=(frames, 3)), axis=0))
+        clip = mocpack.Clip.from_angles(skeleton, angles, places, turns, up="z", frame_rate=30)
+        files[name] = folder / f"{name}.mocp"
+        files[name].write_bytes(mocpack.encode(clip, "lossless"))
+    pack(files, folder / "robots.mocps")
+    with open_corpus(folder / "robots.mocps") as found:
+        yield found
+
+
+@pytest.mark.parametrize("fps", [None, 25, 100])
+def test_angles_and_roots_of_windows_are_those_of_the_robot(robots, fps):
+    windows = robots.windows(
+        1, fps=fps, stride=0.4, features=["root", "angles", "angle_velocities"]
+    )
+    for index in range(len(windows)):
+        place, start, _ = windows.locate(index)
+        clip = robots[place].clip()[start:]
+        clip = clip if fps is None else clip.resample(fps)
+        expected = robot_motion(clip.frames(0, windows.rows))
+        found = {name: windows[index][:, part] for name, part in windows.columns.items()}
+        np.testing.assert_allclose(found["angles"], expected.angles, atol=1e-5)
+        np.testing.assert_allclose(found["angle_velocities"], expected.joint_velocities, atol=1e-3)
+        positions, turns = expected.root_pose
+        np.testing.assert_allclose(found["root"][:, :3], positions, atol=1e-5)
+        same = np.abs((found["root"][:, 3:] * turns).sum(-1))
+        np.testing.assert_allclose(same, 1, atol=1e-5)
+
+
+def test_a_root_relative_window_of_a_robot_starts_with_its_own_pitch_and_no_heading(robots):
+    windows = robots.windows(1, features="root", root_relative=True)
+    plain = robots.windows(1, features="root")
+    for found, source in zip(windows[:], plain[:], strict=True):
+        # turns about z leave the height of the robot's own axes as it is
+        own = [rotations.as_matrix(one[0, 3:].astype(float)) for one in (found, source)]
+        np.testing.assert_allclose(own[0][2], own[1][2], atol=1e-5)
+        np.testing.assert_allclose(found[0, :2], 0, atol=1e-6)
+        assert abs(found[0, 5]) < 1e-6  # the quaternion's z
 
 
 def test_clips_that_differ_make_no_common_windows(tmp_path):

@@ -12,7 +12,7 @@ from mocpack.cli.pack_inputs import find_inputs
 from mocpack.cli.pack_parts import check_output
 from mocpack.cli.reading import Reading
 from mocpack.corpora import storage
-from mocpack.corpora.packing import PackOptions
+from mocpack.corpora.packing import ALL_FRAMES, PackOptions
 from mocpack.errors import UsageError
 from mocpack.units import format_size
 
@@ -26,10 +26,11 @@ def run(
     *,
     encoding: Encoding,
     reading: Reading,
+    frames: options.PackFrames = ALL_FRAMES,
     force: options.Force = False,
 ) -> int:
     """Write a plan: which files to pack, their hashes, and how to pack them."""
-    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments()))
+    found = find_inputs(inputs, PackOptions(*encoding.parse(), reading.to_arguments(), frames))
     files.check_not_input(output, found.files.values())
     if not output.endswith(".jsonl"):
         raise UsageError(f"--output must end in .jsonl, got {output}")

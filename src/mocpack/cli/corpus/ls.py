@@ -43,7 +43,9 @@ def run(
 
 def _choose_columns(available: list[str], requested: str | None) -> list[str]:
     if requested is None:
-        users = [name for name in available if name not in catalog.COLUMN_TYPES]
+        users = [
+            name for name in available if name not in (*catalog.COLUMN_TYPES, *catalog.NOTE_COLUMNS)
+        ]
         return [name for name in DEFAULT_COLUMNS if name in available] + users
     if requested == "all":
         return available

@@ -15,7 +15,7 @@ from mocpack.cli.pack_parts import check_output, make_archive, may_write
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import Reading
 from mocpack.corpora.engines import make_engine
-from mocpack.corpora.packing import PackOptions, RejectedFile, append, pack
+from mocpack.corpora.packing import ALL_FRAMES, PackOptions, RejectedFile, append, pack
 from mocpack.errors import UsageError
 
 
@@ -43,12 +43,13 @@ def run(
     ] = None,
     report: options.Report = None,
     reading: Reading,
+    frames: options.PackFrames = ALL_FRAMES,
     jobs: options.Workers = 1,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Pack motion files into one archive with a catalog of its clips."""
-    packing = PackOptions(*encoding.parse(), reading.to_arguments())
+    packing = PackOptions(*encoding.parse(), reading.to_arguments(), frames)
     in_parts = resume or engine is not None or address is not None
     if add and in_parts:
         raise UsageError("--append cannot be combined with --resume or --engine")
