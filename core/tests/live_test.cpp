@@ -37,7 +37,7 @@ template <typename T> void put(std::vector<uint8_t>& out, T value)
 // of its own) and an end site.
 std::vector<uint8_t> hello(uint16_t last_parent = 2, double frame_time = 1.0 / 120)
 {
-	std::vector<uint8_t> out = {'m', 'l', 'v', '2'};
+	std::vector<uint8_t> out = {'m', 'l', 'v', '1'};
 	put<uint32_t>(out, 7);
 	put<uint32_t>(out, 5000);
 	put<double>(out, frame_time);

@@ -66,10 +66,10 @@ Bytes head_chunk()
 {
 	Bytes out = {0};
 	put_varint(&out, FRAMES);
-	put_double(&out, 1.0 / 30);
+	out.push_back(31 + 30); // a thirtieth of a second between frames
 	put_sized(&out, "keysine");
 	put_varint(&out, 1);
-	put_sized(&out, "{\"max_error\":0.005}");
+	put_sized(&out, "{\"effort\":\"fast\"}");
 	out.push_back(1);
 	float declared = float(BOUND);
 	put_bytes(&out, &declared, 4);

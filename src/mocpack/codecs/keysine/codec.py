@@ -117,9 +117,13 @@ class Keysine(Codec):
     def _check_joint_bounds(self) -> None:
         for name, least in (("joint_errors", 1e-300), ("joint_angles", 0.0)):
             bounds = getattr(self, name)
-            if bounds is not None and not all(least <= bound < 1e6 for bound in bounds):
+            if bounds is None:
+                continue
+            if not isinstance(bounds, tuple):
+                raise ValueError(f"{name} must be a tuple with a bound per joint, got {bounds!r}")
+            if not all(least <= bound < 1e6 for bound in bounds):
                 raise ValueError(f"{name} must be positive and below 1e6, got {bounds}")
-            if bounds is not None and (self.mean_error is not None or self.step is not None):
+            if self.mean_error is not None or self.step is not None:
                 raise ValueError(f"{name} are kept beside max_error, not mean_error or step")
 
     @property
