@@ -78,8 +78,8 @@ class Payload
 	static std::unique_ptr<Payload> open_alike(const Skeleton& skeleton, nb::bytes file, nb::handle like,
 											   std::optional<uint64_t> memory_limit)
 	{
-		auto found = std::make_unique<Payload>(skeleton, file, parsed_file(like),
-											   memory_limit.value_or(UINT64_MAX));
+		auto found =
+			std::make_unique<Payload>(skeleton, file, parsed_file(like), memory_limit.value_or(UINT64_MAX));
 		return found->motion ? std::move(found) : nullptr;
 	}
 
@@ -115,7 +115,8 @@ class Payload
 			return head;
 		check_frames(start, stop);
 		Work work(nb::none(), threads);
-		return head + KeysineFrames(*motion, start, stop, work.view, {mocpack::NO_GROUP, nullptr}).memory_size();
+		return head +
+			   KeysineFrames(*motion, start, stop, work.view, {mocpack::NO_GROUP, nullptr}).memory_size();
 	}
 
 	// Rotations and translations of frames start … stop - 1: of `joints` alone, where they are named.

@@ -482,7 +482,7 @@ def is_archive_name(path: str | Path) -> bool:
 
 def extract_clip(source: Openable, name: str | None = None) -> bytes:
     """Return one clip of a scene or an archive as a .mocp file; other .mocp files as they are."""
-    with closing(select_clip(open_source(source), name)) as found:
+    with closing(open_source(source)) as file, closing(select_clip(file, name)) as found:
         return found.read(0, found.size)
 
 

@@ -43,8 +43,8 @@ bool read_chunk_header(const Bytes& bytes, uint64_t* at, uint8_t* tag, Chunk* ch
 bool is_scene(const Bytes& bytes, mocpack_Error* error);
 
 // Opens a clip, or a scene. `error` must not be null. With `header_alone`, opens a clip of any codec without
-// its payload and keeps its chunks; nothing can be decoded from it. `like` is another clip opened in this way,
-// or null: a skeleton and metadata that equal its own are not parsed again.
+// its payload and keeps its chunks; nothing can be decoded from it. `like` is another clip opened in this
+// way, or null: a skeleton and metadata that equal its own are not parsed again.
 mocpack_Status open_clip(const Bytes& bytes, const mocpack_OpenOptions* options, bool header_alone,
 						 mocpack_Motion** motion, mocpack_Error* error, const mocpack_Motion* like = nullptr);
 mocpack_Status open_scene(const Bytes& bytes, const mocpack_OpenOptions* options, mocpack_Scene** scene,

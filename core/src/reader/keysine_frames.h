@@ -14,9 +14,9 @@ mocpack_Motion* open_keysine_payload(const mocpack_Skeleton& skeleton, uint64_t 
 									 const Bytes& bytes, const PayloadPlace& place, uint32_t flags,
 									 uint64_t memory_limit, mocpack_Error* error);
 
-// Opens the file of a clip that has the skeleton, codec and bitstream of `like`, which open_clip opened without
-// its payload. `skeleton` is the codec's. Returns null for any other file, for one with uneven frame times, and
-// for one whose decoded frames may exceed the memory limit.
+// Opens the file of a clip that has the skeleton, codec and bitstream of `like`, which open_clip opened
+// without its payload. `skeleton` is the codec's. Returns null for any other file, for one with uneven frame
+// times, and for one whose decoded frames may exceed the memory limit.
 mocpack_Motion* open_keysine_alike(const mocpack_Skeleton& skeleton, const Bytes& bytes,
 								   const mocpack_Motion& like, uint64_t memory_limit);
 

@@ -28,6 +28,7 @@ from mocpack.errors import (
     CorruptionError,
     FormatError,
     MocpackError,
+    SceneError,
     TruncatedError,
     UnsupportedVersionError,
     UsageError,
@@ -354,12 +355,14 @@ def test_every_flipped_byte_of_a_trailer_is_noticed(archive, tmp_path):
             read_trailer(open_source(bytes(broken)))
 
 
-def test_other_files_are_no_archives_and_archives_no_clips(archive, tmp_path):
+def test_other_files_are_no_archives_and_an_archive_opens_by_clip(archive, tmp_path):
     (tmp_path / "no.mocps").write_bytes(b"something else entirely, longer than a footer")
     with pytest.raises(FormatError, match=naming("no.mocps .mocps")):
         open_corpus(tmp_path / "no.mocps")
-    with pytest.raises(FormatError, match=naming("takes.mocps .mocps .mocp")):
+    with pytest.raises(SceneError, match=naming("takes.mocps clip deep/c")):
         mocpack.open(archive)
+    with mocpack.open(archive, clip="deep/c") as motion:
+        assert motion.frame_count > 0
     with pytest.raises(FormatError, match=naming("takes.mocps .mocps .mocp")):
         mocpack.read(archive)
     with pytest.raises(UsageError, match=naming("x.zip .mocps")):
