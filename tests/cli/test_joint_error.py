@@ -67,5 +67,5 @@ def test_an_archive_keeps_joint_bounds(source, tmp_path):
     made = run("corpus", "pack", source, "-o", archive, "--joint-error", "*Foot=9mm")
     assert made.returncode == 0, made.stderr
     with mocpack.open_corpus(archive) as corpus:
-        [name] = corpus
-        assert corpus.motion(name).errors.joints is not None
+        [motion] = corpus
+        assert motion.errors.joints is not None

@@ -29,7 +29,7 @@ JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**63)
-    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.floats(-1e308, 1e308, exclude_min=True, exclude_max=True)
     | st.text(),
     lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),
     max_leaves=8,

@@ -47,7 +47,9 @@ def run(
 def _describe(codec_id: str) -> dict[str, Any]:
     cls = codec_class(codec_id)
     about = inspect.getdoc(cls) or ""
-    explained = explain_parameters(about)
+    explained: dict[str, tuple[str, str]] = {}
+    for base in reversed(cls.__mro__):  # a class need not repeat the parameters of its bases
+        explained |= explain_parameters(inspect.getdoc(base) or "")
     return {
         "codec": codec_id,
         "about": about.split("\n")[0],
