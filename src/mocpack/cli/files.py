@@ -130,6 +130,13 @@ def check_packed_name(path: str, sources: Iterable[str]) -> None:
         raise UsageError(f"{path}: expected a .mocp file; mocpack convert writes other formats")
 
 
+def check_extension(path: str) -> None:
+    """Raise `UsageError` if motion cannot be written to a file with this extension."""
+    known = [".mocp", *supported_extensions(writable=True)]
+    if Path(path).suffix.lower() not in known:
+        raise UsageError(f"{path}: expected an extension of {', '.join(known)}")
+
+
 def check_not_input(path: str, sources: Iterable[str]) -> None:
     """Raise `UsageError` if an output is one of the inputs, which would be lost."""
     for source in sources:
