@@ -32,7 +32,7 @@ from mocpack.io.table import Format, find_format, lazy_function
 READ_CHUNK_BYTES = 1 << 24
 PROBE_BYTES = 1 << 16  # enough to recognize a format that needs a skeleton file
 REFUSED_OPTIONS = {
-    "clip": "holds one motion, so there is none to choose (clip)",
+    "clip": "holds one motion, so no clip can be chosen (clip)",
     "fps": "has frames of its own, so it cannot be sampled at another rate (fps)",
     "body_model": "does not use a body model (body_model)",
     "robot": "is not a robot's motion (robot)",

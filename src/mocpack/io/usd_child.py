@@ -230,7 +230,9 @@ def _sample_animation(
         "has_moving_ancestors": bool(carried),
         "moved": joints,
         "joints": every,
-        "joint_names": [] if skeleton is None else _list_joint_names(skeleton),
+        "joint_names": []
+        if skeleton is None
+        else [str(name) for name in skeleton.GetJointNamesAttr().Get() or []],
         "skeleton": "" if skeleton is None else skeleton.GetPrim().GetName(),
         "shapes": shapes,
     }
@@ -253,10 +255,6 @@ def _find_skeleton(stage: Any, prim: Any, joints: list[str]) -> Any:
 
 def _list_joints(skeleton: Any) -> list[str]:
     return [str(joint) for joint in skeleton.GetJointsAttr().Get() or []]
-
-
-def _list_joint_names(skeleton: Any) -> list[str]:
-    return [str(name) for name in skeleton.GetJointNamesAttr().Get() or []]
 
 
 def _pack_rest_pose(skeleton: Any, joints: int) -> dict[str, bytes]:

@@ -34,7 +34,6 @@ def test_a_row_has_three_sizes_every_metric_and_speeds(clip_file):
     assert row["max_error_mm"] < 1e-3
     assert row["encode_fps"] > 0
     assert row["decode_fps"] > 0
-    assert len(row["detail"]["error_by_joint_mm"]) == 21
 
 
 def test_a_codec_that_fails_gives_a_row_that_says_why(clip_file):

@@ -351,7 +351,7 @@ def test_infinite_values_are_corruption():
     ("spec", "named"),
     [
         ("bap-index:b=32", "bap-index b 1..16 32"),
-        ("bap-index:b=8.5", "bap-index b 1..16 8.5"),
+        ("bap-index:b=8.5", "bap-index b 8.5"),
         ("bap-index:FDF=-1", "bap-index FDF 0..65535 -1"),
         ("bap-index:n_d=0", "bap-index n_d 1..2147483648 0"),
         ("bap-index:M=0", "bap-index M 1..1000000000 0"),

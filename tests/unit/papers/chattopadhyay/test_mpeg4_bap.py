@@ -148,9 +148,9 @@ def test_a_clip_beyond_the_integers_is_refused():
     [
         ("mpeg4-bap:quant=0", "quant 0 1e6 0.0"),
         ("mpeg4-bap:keep=0", "keep 1 0"),
-        ("mpeg4-bap:intra=2.5", "intra 0 2.5"),
+        ("mpeg4-bap:intra=2.5", "intra 2.5"),
         ("mpeg4-bap:fill=cubic", "fill linear hold 'cubic'"),
-        ("mpeg4-bap:K=-1", "K 0..1e6 -1.0"),
+        ("mpeg4-bap:K=-1", "K 0..1000000 -1.0"),
         ("mpeg4-bap:lossless=true,keep=2", "lossless keep 1 K 0"),
     ],
 )
