@@ -1,4 +1,4 @@
-"""What all tests share: readers that are not Python, and how the contract reseals payloads."""
+"""Fixtures for all tests: readers in other languages, and payloads with new checksums."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Random clips and targets for the attack, each made of nothing but a seed."""
+"""Random clips and targets for the attack, generated from a seed."""
 
 from dataclasses import dataclass
 

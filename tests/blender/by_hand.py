@@ -1,7 +1,7 @@
-"""Where the nodes of a binary FBX file are, by the format's own formula, in double precision.
+"""Compute node positions of a binary FBX file by the formula of the format, in double precision.
 
-A third opinion beside ufbx's and Blender's importers: only the parser is Blender's. Straight lines
-between keys, the first take, and y or z up.
+A third implementation next to ufbx and Blender's importers; only the parser is Blender's. Supports
+linear interpolation between keys, the first take, and y or z up.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Second half of `make test-blender`: import the files and compare world joint positions.
+"""Second part of `make test-blender`: import the files and compare world joint positions.
 
     .venv-blender/bin/python tests/blender/check_in_blender.py FOLDER
 
-Runs in an environment of its own (Blender wants an older numpy), so it knows nothing of mocpack.
+Runs in its own environment without mocpack, because Blender needs an older numpy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`live serve`, `live send` and `live receive` as programs of their own."""
+"""`live serve`, `live send` and `live receive` as separate programs."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""How a skeleton's joints are grouped and turned, on animals and people of other databases."""
+"""Grouping and rotation of joints on animals and people of other databases."""
 
 import numpy as np
 import pytest

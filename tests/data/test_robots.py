@@ -1,4 +1,4 @@
-"""Real robots: Unitree's G1 and H1 with LAFAN1's motions, held to MuJoCo's own kinematics."""
+"""Real robots: Unitree's G1 and H1 with LAFAN1's motions, compared with MuJoCo's kinematics."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""Real recordings and bodies, written back in the format they came in."""
+"""Real recordings and bodies, written in the format that they were read from."""
 
 import numpy as np
 import pytest

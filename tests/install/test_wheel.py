@@ -1,4 +1,4 @@
-"""What a user gets who has pip and nothing else: whole, light, and with the bytes of any other."""
+"""The wheel in an empty environment: complete, small, with the same bytes as other builds."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Archives by libmocpack: the clips that Python finds, the same bytes and the same errors."""
+"""Archives in libmocpack: the same clips, bytes and errors as in Python."""
 
 import ctypes
 import subprocess

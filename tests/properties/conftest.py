@@ -1,6 +1,6 @@
-"""Properties are tried on the same examples everywhere: a failure here is a failure there.
+"""Settings of property tests: the same examples everywhere, so that failures can be repeated.
 
-With MOCPACK_FUZZ, so many new examples of each are tried instead: `make fuzz`, every night.
+MOCPACK_FUZZ is the number of new examples to try instead (`make fuzz`).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Anything that makes a header comes back from a .mocp file as it was."""
+"""Every header that can be made is restored from a .mocp file unchanged."""
 
 import numpy as np
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The matrix of degrees of freedom: an exact way there and back, for every kind of joint."""
+"""The matrix of degrees of freedom: an exact round trip for every kind of joint."""
 
 import numpy as np
 from hypothesis import given

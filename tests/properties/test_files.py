@@ -1,4 +1,4 @@
-"""Files of other programs: what is written is read back, and no bytes break a reader."""
+"""Files of other formats: written clips are read back, and readers survive any bytes."""
 
 import numpy as np
 import pytest

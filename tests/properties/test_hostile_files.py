@@ -1,7 +1,7 @@
-"""Damaged files of every kind that is read are a clip or a sentence, in little memory.
+"""Damaged files of every format give a clip or a one-line error, within a memory limit.
 
-Each kind's files are damaged and read in a process with a limit of memory, which prints what went
-wrong. `make fuzz` tries as many as it is told (FUZZ=1000), other runs a few.
+Each format's files are damaged and read in a process with a memory limit, which prints failures.
+`make fuzz FUZZ=1000` sets the number of files; other runs try a few.
 
     python tests/properties/test_hostile_files.py KIND COUNT [FIRST]
 """

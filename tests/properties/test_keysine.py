@@ -1,6 +1,6 @@
-"""keysine's promise: whatever moves, no point is farther from its place than was asked.
+"""keysine's guarantee: no point of any clip exceeds the requested error.
 
-`make promise` tries thousands of clips in place of these few.
+`make promise` tries thousands of clips.
 """
 
 import os

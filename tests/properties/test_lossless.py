@@ -1,4 +1,4 @@
-"""The native decoder of `lossless` against the reference: same bits, same kinds of error."""
+"""The native decoder of `lossless` and the reference: the same bits and kinds of error."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,4 +1,4 @@
-"""Conversions of rotations: exact there and back, poles and full turns included."""
+"""Conversions of rotations: exact round trips, including poles and full turns."""
 
 import itertools
 

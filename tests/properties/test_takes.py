@@ -1,4 +1,4 @@
-"""Anything that a take can hold comes back from its file: exact, or within its bound."""
+"""Everything that a take can hold is restored from its file, exactly or within its bound."""
 
 from dataclasses import replace
 

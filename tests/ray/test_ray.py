@@ -1,7 +1,7 @@
 """``corpus pack --engine ray`` on a real cluster of two nodes; run by `make test-ray`.
 
-Workers, a node and the command itself are killed while they work. Nothing is killed but what the
-cluster of this test has started.
+Workers, a node and the command itself are killed while they work. The tests kill only processes of
+their own cluster.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A reader written from docs/format.md alone; `format_file` adds skeletons and payloads to it.
 
-It shares no code with `mocpack.container`; of the package it takes only the decoders of series,
-whose own page is docs/series.md.
+It shares no code with `mocpack.container`; it uses only the decoders of series (docs/series.md) of
+the package.
 """
 
 import itertools

@@ -1,7 +1,7 @@
 """Good, old, new and hostile files, and the expected result of each, shared by all readers.
 
-``ok``, or the kind of error: ``format`` (not a .mocp file), ``truncated``, ``corrupt``,
-``unsupported`` (a newer version, or a codec that is not there), ``memory`` (over the limit).
+The result is ``ok`` or the kind of error: ``format`` (not a .mocp file), ``truncated``,
+``corrupt``, ``unsupported`` (a newer version or an unknown codec), ``memory`` (over the limit).
 """
 
 import math

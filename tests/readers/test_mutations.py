@@ -1,6 +1,6 @@
-"""Of mutated files and archives, Python, libmocpack and JavaScript make the same.
+"""Python, libmocpack and JavaScript give the same result for mutated files and archives.
 
-`MOCPACK_FUZZ` (make fuzz) takes new seeds and more of them.
+`MOCPACK_FUZZ` (make fuzz) uses new seeds and more of them.
 """
 
 import json

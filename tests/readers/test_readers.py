@@ -1,4 +1,4 @@
-"""Every reader says the same of the same file: Python, libmocpack, and JavaScript."""
+"""Python, libmocpack and JavaScript give the same result for the same file."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""An S3 server on the loopback, another process, which logs every request."""
+"""An S3 server on the loopback in its own process; it logs every request."""
 
 import os
 import re

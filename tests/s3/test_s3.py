@@ -1,6 +1,6 @@
 """Archives on a real S3 server on the loopback; run by `make test-s3`.
 
-The server is another process, which logs every request: they are counted where they arrive.
+The server logs every request, so that tests can count them.
 """
 
 import multiprocessing

@@ -1,7 +1,7 @@
 """Small FBX files for tests and benchmarks of readers, binary or text.
 
-An FBX file is a tree of records: a name, values, records inside. `scene` makes the tree of bones,
-takes, layers and curves from plain values; `binary` and `text` write any tree.
+An FBX file is a tree of records with a name, values and child records. `scene` makes the tree of
+bones, takes, layers and curves from plain values; `binary` and `text` write any tree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The bytes of a `keysine` payload as Python sees them, for tests that change a head or read it.
+"""Parse and rewrite the bytes of a `keysine` payload in Python, for tests.
 
 Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A part is the u16
 CRC-16 of its body, then its body; a group of one frame has no bytes.

@@ -1,4 +1,4 @@
-"""Live packets through a network that damages them: which poses a receiver gets wrong."""
+"""Send live packets through a network that damages them, and list wrong poses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""A network that loses, delays, reorders, doubles and damages packets, on a clock of its own.
+"""A simulated network that loses, delays, reorders, duplicates and damages packets.
 
-Nothing sleeps: `send` says when a packet leaves, `arrivals` gives what has come by a moment.
+It has its own clock, so nothing sleeps: `send` takes the time of a packet, `arrivals` returns the
+packets that have arrived by a time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sender, a network and a receiver on one clock: what would have been shown, frame by frame."""
+"""A sender, a network and a receiver on one clock: the displayed pose of every frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file says of its codec's parameters: which a decoder needs, which it may overlook."""
+"""The parameters that files store for a codec: required and optional ones."""
 
 from dataclasses import fields, replace
 

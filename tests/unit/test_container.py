@@ -1,4 +1,4 @@
-"""The .mocp file: what goes in comes out, what is broken is said to be."""
+"""The .mocp file: exact round trips, and errors for damaged files."""
 
 import zlib
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Cores: anyone who works beside others uses its share of them."""
+"""Worker processes and threads share the cores."""
 
 import os
 from contextlib import closing

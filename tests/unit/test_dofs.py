@@ -1,4 +1,4 @@
-"""Degrees of freedom: names, units, and what channels cannot say."""
+"""Degrees of freedom: names, units, and rotations that channels cannot express."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Hinges: angles say where joints stand, exactly, whatever their axes, order and limits."""
+"""Hinges: angles determine joint rotations exactly, for all axes, orders and limits."""
 
 import pickle
 import warnings

@@ -1,4 +1,4 @@
-"""Metadata that JSON cannot hold is refused when a header is made, and the key is named."""
+"""Metadata that JSON cannot hold is rejected with an error that names the key."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The native kernels compute what the plain numpy text says."""
+"""The native kernels equal plain numpy."""
 
 import numpy as np
 import pytest

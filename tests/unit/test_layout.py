@@ -1,4 +1,4 @@
-"""The shape of the package: what may come in through the package's own front door."""
+"""The structure of the package: imports, folders and their users."""
 
 import ast
 import importlib.util

@@ -1,4 +1,4 @@
-"""Clips and open files in the hand: indexing, deriving, changing, showing."""
+"""Clips and open files in interactive use: indexing, derived clips, display."""
 
 import copy
 import pickle

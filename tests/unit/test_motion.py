@@ -1,4 +1,4 @@
-"""An open motion: from paths, bytes and file objects, in threads, forks and other processes."""
+"""Open motions: from paths, bytes and file objects, in threads and other processes."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What is not installed is named in a sentence, with the extra that brings it."""
+"""Errors for missing packages name the extra that installs them."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Plain series: noise, pulses and steps come back, and no bytes make the decoder misbehave."""
+"""Plain series: noise, pulses and steps round-trip, and the decoder survives any bytes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is published is attested, and the checks before a tag can fail."""
+"""Releases are attested, and the checks before a tag can fail."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""Skeletons: what makes one, and the sentence for what does not."""
+"""Skeletons: valid ones, and the errors of invalid ones."""
 
 import pickle
 

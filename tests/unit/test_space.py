@@ -1,4 +1,4 @@
-"""Other programs' spaces: there and back exactly, and up is up."""
+"""Axes of other programs: exact round trips, and the right up axis."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a take holds beside its poses: kept, bounded, measured by kinematics of its own here."""
+"""Take data besides poses: restored, within bounds, measured with separate kinematics."""
 
 import math
 import pickle

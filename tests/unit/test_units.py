@@ -1,4 +1,4 @@
-"""Lengths and sizes as people write them."""
+"""Parsing and formatting of lengths, angles and sizes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tests name fields, values and files, and quote no sentence, so that wording can change alone."""
+"""Tests check fields, values and files in messages, not their wording."""
 
 import ast
 import re

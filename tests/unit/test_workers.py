@@ -1,4 +1,4 @@
-"""Processes that may die: a death costs the job it came in, Ctrl-C costs no time."""
+"""Worker processes: a crash loses only its job, and Ctrl-C stops them at once."""
 
 import os
 import signal

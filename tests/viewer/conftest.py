@@ -1,4 +1,4 @@
-"""What the tests of the page share: files to show, and a browser to look with."""
+"""Fixtures for tests of the page: files to show, and a browser."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Characters with their mesh: skinned by the clip, and by the packed one."""
+"""Characters with their mesh, skinned by the clip and by its compressed version."""
 
 import base64
 import json

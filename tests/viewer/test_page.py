@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows, what it measures, what it survives."""
+"""The page in a real browser: display, measurements and errors."""
 
 import base64
 import re

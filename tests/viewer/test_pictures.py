@@ -1,4 +1,4 @@
-"""Pictures and videos: drawn by the page itself, or a sentence about what is missing."""
+"""Pictures and videos of the page, and errors for missing programs."""
 
 import io
 import shutil

@@ -1,4 +1,4 @@
-"""The bench's report in a real browser: what it says, what it leaves out, what can be read."""
+"""The bench's report in a real browser: sentences, plots and missing data."""
 
 import re
 

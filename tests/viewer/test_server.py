@@ -1,4 +1,4 @@
-"""The local server as a client meets it, a hostile one included; no browser."""
+"""The local server without a browser, with hostile clients."""
 
 import http.client
 import json

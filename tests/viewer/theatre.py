@@ -1,4 +1,4 @@
-"""A relay with performers, for pages to look at, and what they should see."""
+"""A relay with performers for tests of pages, and the expected poses."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Hostile WebTransport clients against a relay, by aioquic: `make test-webtransport`."""
+"""Hostile WebTransport clients of a relay, with aioquic: `make test-webtransport`."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The stage's page by WebTransport, in Chromium: `make test-webtransport`."""
+"""The stage page over WebTransport in Chromium: `make test-webtransport`."""
 
 import json
 import urllib.request

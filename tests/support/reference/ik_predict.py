@@ -1,7 +1,7 @@
-"""The decoder's side of `ik-predict` in plain numpy: slow, and the text to read to know the core's.
+"""The decoder of `ik-predict` in plain numpy: slow and readable.
 
-`core/src/papers/li/ik_predict.cpp` does the same for both sides; a test holds the two together.
-The words are those of docs/codecs/ik-predict.md.
+`core/src/papers/li/ik_predict.cpp` implements encoder and decoder; a test compares both. The terms
+are those of docs/codecs/ik-predict.md.
 """
 
 from __future__ import annotations

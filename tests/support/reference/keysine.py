@@ -1,4 +1,4 @@
-"""The decoder in plain Python and numpy: slow, and the text to read to know what the core computes.
+"""The decoder of keysine in plain Python and numpy: slow and readable.
 
 Symbols are integers throughout; floating point begins with `block_curves`.
 """

@@ -1,6 +1,6 @@
-"""A grid in time in plain Python: the numbers of a group, and the channels they stand for.
+"""The grid mode of keysine in plain Python: the numbers of a group, and their channels.
 
-`keysine/decode/grid.h` is the native twin, `docs/codecs/keysine.md` has the bits.
+`keysine/decode/grid.h` is the native implementation, `docs/codecs/keysine.md` specifies the bits.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The head of a `keysine` payload in plain Python; `keysine/decode/head.cpp` is the native twin."""
+"""The head of a `keysine` payload in plain Python; natively `keysine/decode/head.cpp`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tracks of a plan: which channels each joint has, and what a unit of each means."""
+"""The tracks of a plan: the channels of each joint and their units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forward kinematics in plain numpy, joint by joint: what the native kernel is held equal to."""
+"""Forward kinematics in plain numpy, joint by joint, to compare the native kernel with."""
 
 from __future__ import annotations
 

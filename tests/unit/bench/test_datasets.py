@@ -1,4 +1,4 @@
-"""Real clips by name: of the repository, of a named folder, or a sentence of what is missing."""
+"""Clips by name: from the repository or a named folder; errors name missing clips."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The pages of measured figures say what the committed tables say, and nothing typed by hand."""
+"""The figures on generated pages are those of the committed tables."""
 
 import importlib.util
 import subprocess

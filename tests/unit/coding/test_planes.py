@@ -1,4 +1,4 @@
-"""Coded planes of integers, alone and with a start: what is known of them beforehand."""
+"""Coded planes of integers, with and without initial statistics."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Archives: what goes in comes out byte for byte, and damage costs what it hits and no more."""
+"""Archives restore every clip byte for byte, and damage affects only the damaged clips."""
 
 import io
 import subprocess

@@ -1,4 +1,4 @@
-"""Archives for other programs: what they read is what the clips say."""
+"""Exported archives contain the numbers of their clips."""
 
 import numpy as np
 import pytest

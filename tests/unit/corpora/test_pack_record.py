@@ -1,4 +1,4 @@
-"""Archives that are there: known by what they were made of, and taken for nothing else."""
+"""Packing recognizes a finished archive by the record of its inputs."""
 
 import os
 

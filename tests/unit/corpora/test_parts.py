@@ -1,4 +1,4 @@
-"""Packing in parts: the bytes that one run makes, anyone who packs what, in whatever order."""
+"""Packing in parts gives the bytes of a single run, in any order and on any machine."""
 
 import os
 import signal

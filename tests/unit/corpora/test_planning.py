@@ -1,4 +1,4 @@
-"""Plans: what is packed and how, the same on every machine, as a value and as a file."""
+"""Plans: inputs and options, the same on every machine, as objects and as files."""
 
 import base64
 import json

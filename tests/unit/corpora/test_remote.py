@@ -1,4 +1,4 @@
-"""Archives by URL: few requests, near ranges together, nothing taken for what it is not."""
+"""Archives by URL: few requests, merged ranges, and no stale cache."""
 
 import importlib
 import threading

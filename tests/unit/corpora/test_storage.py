@@ -1,4 +1,4 @@
-"""Files by path and by URL: written whole or not at all."""
+"""Files by path and by URL are written completely or not at all."""
 
 import pytest
 

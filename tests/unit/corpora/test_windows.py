@@ -1,4 +1,4 @@
-"""Windows: the same numbers that clips give, anyone who asks for them and from wherever."""
+"""Windows contain the numbers of their clips, in every process and order."""
 
 import multiprocessing
 import pickle

@@ -1,4 +1,4 @@
-"""Motions of AMASS, on a stand-in body and on one of a model."""
+"""AMASS motions, on a default body and on that of a model."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Acclaim files: what they say is what the joints do, and what we write says the same."""
+"""Acclaim files: joint positions, and written files that read back the same."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Where output goes: regular files are replaced whole, anything else is written through."""
+"""Output: regular files are replaced atomically, pipes and devices are written directly."""
 
 import os
 import stat

@@ -1,4 +1,4 @@
-"""BVH files: every layout that is about is read as meant, and bad ones are a clear sentence."""
+"""BVH files: all common layouts are read, and invalid ones give a clear error."""
 
 import numpy as np
 import pytest

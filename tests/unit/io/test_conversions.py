@@ -1,7 +1,6 @@
-"""From each format to each where meaning allows: what comes back, and what is said to be lost.
+"""Conversions between all formats: positions, and the reported losses.
 
-`conversions.txt` beside this holds a line for each pair; `python tests/unit/io/test_conversions.py`
-writes it again, on purpose.
+`conversions.txt` has a line for each pair; `python tests/unit/io/test_conversions.py` rewrites it.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Files that a motion file names: regular ones in its folder, unless the caller allows others."""
+"""External files: regular files in the same folder, unless the caller allows others."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Binary glTF as we write it: read back by hand, and by the rules of the format."""
+"""Written binary glTF: parsed by hand and checked against the specification."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""Animations of glTF: what the format allows, by files made here; hostile ones among them."""
+"""glTF animations: generated files for every feature of the format, and hostile ones."""
 
 import base64
 import json

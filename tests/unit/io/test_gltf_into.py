@@ -1,4 +1,4 @@
-"""Clips put into glTF files of characters, and clips as animations for VRM models."""
+"""Clips added to glTF characters, and clips as VRM animations."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Meshes of glTF: moved by a clip's joints as the format's own matrices move them."""
+"""glTF meshes, skinned by a clip's joints as by the format's matrices."""
 
 from pathlib import Path
 

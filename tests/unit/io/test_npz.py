@@ -1,4 +1,4 @@
-"""Arrays in zip files: clips come back the same, and nothing in them is trusted."""
+"""npz files: clips are restored exactly, and hostile files are rejected."""
 
 import io
 import zipfile

@@ -1,4 +1,4 @@
-"""Pickles of strangers: arrays and plain values come back, everything else is refused by name."""
+"""Untrusted pickles: arrays and plain values load, everything else is rejected by name."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Files that robots are trained on: each is written, read back by its own bodies, and checked."""
+"""Training files of robots: written, read back and checked by their body positions."""
 
 import io
 import pickle

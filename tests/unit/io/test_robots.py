@@ -1,4 +1,4 @@
-"""Robots' files and motions of them: columns by name, errors that list names, hostile XML."""
+"""Robot files and motions: columns by name, errors that list names, hostile XML."""
 
 import json
 

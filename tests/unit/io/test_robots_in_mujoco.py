@@ -1,4 +1,4 @@
-"""Robots made at random, read by us and by MuJoCo: every body is in the same place."""
+"""Random robots: every body has the position that MuJoCo computes."""
 
 import numpy as np
 import pytest

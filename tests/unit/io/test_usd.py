@@ -1,4 +1,4 @@
-"""USD files, written and read back, and made by hand; usd-core poses them beside us."""
+"""USD files, written, read back and generated; usd-core computes the expected poses."""
 
 import random
 import re

@@ -1,4 +1,4 @@
-"""Other programs' streams: VMC over OSC, JSON over pipes and ZMQ."""
+"""Streams of other programs: VMC over OSC, JSON over pipes and ZMQ."""
 
 import asyncio
 import io

@@ -1,4 +1,4 @@
-"""Stages over datagrams: who is let in, what comes through, what hostile peers can do."""
+"""Stages over datagrams: admission, delivery, and hostile peers."""
 
 import asyncio
 import json

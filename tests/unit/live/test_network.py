@@ -1,4 +1,4 @@
-"""Streams over a network that loses, reorders, delays and damages, on a clock of its own."""
+"""Streams over a simulated network that loses, reorders, delays and damages packets."""
 
 import numpy as np
 import pytest

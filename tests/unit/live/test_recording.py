@@ -1,4 +1,4 @@
-"""Recordings: packets in a spool, and the clips that are made of them."""
+"""Recordings: packets in a spool file, and the clips made from them."""
 
 import numpy as np
 import pytest

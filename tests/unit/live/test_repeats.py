@@ -1,4 +1,4 @@
-"""Which frames packets repeat. The expected offsets are computed by hand."""
+"""The frames that packets repeat. The expected offsets are computed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A skeleton small enough to do the arithmetic in one's head."""
+"""A skeleton that is small enough for mental arithmetic."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Targets are reached with any codec that has a knob, and never missed silently."""
+"""Targets are reached with any codec that has a quality parameter, or an error is raised."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""What `encode` refuses: nothing that float precision allows, unless a codec is named."""
+"""`encode` accepts every bound that float precision allows, unless a codec is named."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""Where to turn a knob: few looks, the target kept and nearly used up."""
+"""The search of a quality parameter: few tries, and a result just within the target."""
 
 import math
 

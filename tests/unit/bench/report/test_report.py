@@ -1,4 +1,4 @@
-"""The report as a person meets it: one file, drawn by a real browser, nothing fetched."""
+"""The report is one file that a browser renders without network."""
 
 import re
 from html import escape

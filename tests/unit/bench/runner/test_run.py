@@ -1,4 +1,4 @@
-"""The bench: rows that say everything, failures that stop nothing, runs that can go on."""
+"""The bench: complete rows, failures that do not stop it, and runs that can be continued."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""keysine: the promise, parity with the readable decoder, seeking, preview, and hostile bytes."""
+"""keysine: error bound, equality with the reference decoder, seeking, preview and hostile bytes."""
 
 from dataclasses import replace
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""keysine on a grid in time: the bound, the readable decoder, windows, cuts, hostile bytes."""
+"""keysine's grid mode: bound, reference decoder, windows, truncated files, hostile bytes."""
 
 import binascii
 from dataclasses import replace

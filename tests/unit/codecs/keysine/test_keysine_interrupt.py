@@ -1,4 +1,4 @@
-"""Ctrl-C and listeners that raise end a long encode at once, whatever it is doing."""
+"""Ctrl-C and exceptions of progress callbacks stop a long encode at once."""
 
 import signal
 import time

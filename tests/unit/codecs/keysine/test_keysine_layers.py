@@ -1,4 +1,4 @@
-"""keysine in layers: what a cut file is worth, and that nothing is lost by cutting none."""
+"""Files with layers: errors of truncated files, and complete files without loss."""
 
 from dataclasses import replace
 

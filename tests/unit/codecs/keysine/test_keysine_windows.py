@@ -1,4 +1,4 @@
-"""Windows by the native writer: the frames that the decoder gives, and no others are requested."""
+"""The native window writer gives the frames of the decoder, and requests no others."""
 
 from types import SimpleNamespace
 

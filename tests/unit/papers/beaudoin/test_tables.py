@@ -1,4 +1,4 @@
-"""Beaudoin, Poulin and van de Panne made again: both readings of eps_x, gzip, and the feet."""
+"""Tables of Beaudoin, Poulin and van de Panne: both readings of eps_x, gzip, and feet."""
 
 from dataclasses import replace
 

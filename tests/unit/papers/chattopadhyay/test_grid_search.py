@@ -1,4 +1,4 @@
-"""The search of a grid: what it tries, what it finds, and that it stays within its share."""
+"""The grid search: tried points, results and budget."""
 
 import math
 

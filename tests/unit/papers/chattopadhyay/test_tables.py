@@ -1,4 +1,4 @@
-"""Chattopadhyay, Bhandarkar and Li 2007 made again: its size model and the sizes it prints."""
+"""Tables of Chattopadhyay, Bhandarkar and Li 2007: its size model and printed sizes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Splines: partition of unity, both evaluators equal, exact where a spline can be."""
+"""B-splines: partition of unity, equal evaluators, exact fits."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Editing by handles: exact where a joint is held, little change elsewhere."""
+"""Editing by handles: exact at the handle, little change elsewhere."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Lagrangian equalization: noise and kinematics agree, and what it is for works."""
+"""Lagrangian equalization: noise and kinematics agree, and it reduces the error."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Váša and Brunnett made again: what is compared with the paper, and what is not."""
+"""Tables of Váša and Brunnett: which numbers are compared with the paper."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Planes of integers in two parts, far and near."""
+"""Planes of large integers, split into high and low parts."""
 
 import numpy as np
 import pytest
