@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def expect(clip: Clip, path: Path) -> None:
-    """Say beside a file where its joints should be."""
+    """Write the expected joint positions next to a file."""
     np.savez(
         f"{path}.npz",
         names=np.array(clip.skeleton.unique_names),

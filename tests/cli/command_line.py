@@ -177,7 +177,7 @@ def _run_command(words):
     try:
         sys.stdout.flush()
     except OSError:
-        code = 120  # what the interpreter returns
+        code = 120  # exit code of the interpreter
     sys.stderr.flush()
     os._exit(code)
 

@@ -132,7 +132,7 @@ def test_an_interrupted_batch_is_resumed_where_it_stopped(folder):
     statuses = {name: row["status"] for name, row in rows.items()}
     assert statuses == {"a.mocp": "kept", "pipe.mocp": "done", "b.mocp": "done", "c.mocp": "done"}
     assert (folder / "out" / "a.mocp").stat().st_mtime_ns == first
-    assert rows["a.mocp"]["bytes"] == len(made(folder)["a.mocp"])  # figures of what was kept too
+    assert rows["a.mocp"]["bytes"] == len(made(folder)["a.mocp"])  # kept files have sizes too
     assert all(row["ok"] for row in rows.values())
 
 

@@ -260,7 +260,7 @@ def test_no_color_is_respected(folder):
 
 
 def on_a_terminal(*words, folder, **variables):
-    """Return what a command writes to a terminal."""
+    """Return the terminal output of a command."""
     import pty
 
     ours, theirs = pty.openpty()

@@ -376,7 +376,7 @@ HOSTILE_REQUESTS = [
 
 
 def hostile_datagrams(sender):
-    """Joins with wrong types, a lone surrogate as proof, and what follows a good join."""
+    """Joins with wrong types, a lone surrogate as proof, and messages after a valid join."""
     good = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
     wrong = ["\ud800", 10**3000, None, [], {}, 1e308, float("nan"), [[["\ud800"]]], "x" * 900]
     yield from (json.dumps({**good, key: value}).encode() for key in good for value in wrong)
@@ -404,7 +404,7 @@ def test_no_input_from_the_network_prints_a_traceback(tmp_path, request):
             pass
         asked |= {"challenge": answer["challenge"], "proof": "\ud800"}
         udp.sendto(json.dumps(asked).encode(), ("127.0.0.1", port))
-        while "refused" not in json.loads(udp.recv(4096)):  # the relay is still there
+        while "refused" not in json.loads(udp.recv(4096)):  # the relay still runs
             pass
     for request in HOSTILE_REQUESTS:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as one:

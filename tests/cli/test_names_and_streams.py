@@ -29,7 +29,7 @@ def run(folder, *words, **streams):
 
 
 def in_shell(folder, command, **settings):
-    """Run a shell command in which MOCPACK stands for the program."""
+    """Run a shell command; the word MOCPACK is replaced by the program."""
     command = command.replace("MOCPACK", f"{sys.executable} -m mocpack")
     return subprocess.run(
         ["bash", "-c", command], cwd=folder, timeout=120, capture_output=True, **settings

@@ -116,7 +116,7 @@ def test_tune_shows_the_time_left_on_a_terminal(folder):
 
 
 def on_a_terminal(*words, folder):
-    """Return what a run writes to a terminal on standard error."""
+    """Return the standard error of a run on a terminal."""
     import pty
 
     ours, theirs = pty.openpty()

@@ -56,7 +56,7 @@ def test_a_body_comes_back_within_its_bound(other, tmp_path):
     assert found.read("gender", kinds="U") == given.read("gender", kinds="U")
     assert np.abs(found.read("dmpls") - given.read("dmpls")).max() <= 1e-3
     assert found.read("poses").shape == given.read("poses").shape
-    # what was never packed loses nothing but rounding
+    # clips that were not compressed differ only by rounding
     mocpack.write(clip, tmp_path / "same.npz", dialect="amass")
     same = mocpack.read(tmp_path / "same.npz")
     assert np.abs(same.positions() - clip.positions()).max() < 1e-9

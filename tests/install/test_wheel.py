@@ -94,9 +94,9 @@ def test_the_tour_of_the_readme_runs_where_only_the_wheel_is(installed, tmp_path
     commands, program = tour()
     assert len(commands) >= 5
     for line in commands:
-        # what serves until Ctrl-C has its own test
+        # commands that serve until Ctrl-C have their own test
         if not line.startswith("mocpack view"):
-            # the environment has mocpack alone: the test, not cp, puts walk.bvh there
+            # the environment has no cp, so the test copies walk.bvh
             result = installed.run(line.partition(" && ")[0], tmp_path)
             assert result.returncode == 0, (line, result.stderr)
     for name in ("walk.mocp", "back.bvh"):

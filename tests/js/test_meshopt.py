@@ -41,7 +41,7 @@ def stream(rng, version, count, stride):
     channels = bytes(
         [int(kind) | int(turn) << 4 for kind, turn in rng.integers(0, (3, 16), (stride // 4, 2))]
     )
-    # a turn is said of bits alone
+    # the rotation is defined on bits only
     channels = bytes(c if c & 3 == 2 else c & 3 for c in channels)
     tail = first + (channels if version else b"")
     return bytes(found) + tail.rjust(24 if version else 32, b"\0")
@@ -143,7 +143,7 @@ def test_cut_and_changed_streams_are_refused_or_give_what_three_gives():
         made.append({**job, "data": bytes(data)})
         made.append({**job, "data": job["data"][: rng.integers(len(data))]})
     for job, rows in zip(made, in_three(made), strict=True):
-        # padding that is not zero is nobody's matter; neither reads what the other would not
+        # nonzero padding may be accepted or not; both decoders must reject the same files otherwise
         assert ours(job) == rows
 
 

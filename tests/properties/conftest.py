@@ -14,7 +14,7 @@ settings.register_profile(
     derandomize=not FUZZ,
     deadline=None,
     max_examples=FUZZ or 60,
-    print_blob=bool(FUZZ),  # what makes the same example again
+    print_blob=bool(FUZZ),  # to repeat an example
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("mocpack")

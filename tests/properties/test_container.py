@@ -10,7 +10,7 @@ from mocpack.container import Errors, FileContents, pack, unpack
 from strategies import JSON, clip_headers, vertex_headers
 
 DOT = ClipHeader(Skeleton(("a",), (-1,), [[0, 0, 0]]), 2)
-PICOMETRES = st.just(0.0) | st.floats(1e-12, 1e3)  # less than one is nothing
+PICOMETRES = st.just(0.0) | st.floats(1e-12, 1e3)  # smaller lengths are rounded to 0
 
 
 def received(header):

@@ -94,7 +94,7 @@ def spoilt(draw, data):
 
 
 def read_error(data, **how):
-    """What the reader says of the data, empty if it takes them; no other error gets through."""
+    """Return the reader's error message, or "" if it accepts the data; other errors propagate."""
     try:
         read_bytes(data, **how)
     except FormatError as error:

@@ -61,7 +61,7 @@ def test_the_bounds_of_single_joints_hold_whatever_moves(clip, data, mode):
     try:
         decoded = codec.decode(codec.encode(clip), clip.header)
     except BoundError:
-        # far from the source's rotations, no bound on angles can be kept beside one on positions
+        # a bound on angles and one on positions cannot both hold far from the source's rotations
         assert angles is not None
         return
     assert (measure_error(clip, decoded).joints <= errors).all()

@@ -34,7 +34,7 @@ MATRICES = st.tuples(st.integers(0, 9), st.integers(1, 5)).flatmap(
 
 
 def read_back(take_data, frames=1, joints=1):
-    """Return what a file of such a take brings back."""
+    """Return the take that is read from its file."""
     skeleton = Skeleton.from_point_names([""] * joints)
     header = ClipHeader(skeleton, frames, 1 / 30, tuple(range(joints)))
     if take_data.times is not None:

@@ -42,7 +42,7 @@ sys.addaudithook(killed)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of takes and what one process makes of them."""
+    """A folder of takes, and the archive that one process packs."""
     place = tmp_path_factory.mktemp("ray")
     (place / "in").mkdir()
     for number in range(CLIPS):
@@ -99,7 +99,7 @@ def start(folder, cluster, output, *more):
 
 
 def wait_for_parts(folder, output, count, process):
-    """Wait until so many parts are there, or the run is over."""
+    """Wait until that many parts exist, or the run has ended."""
     parts = folder / f"{output}.parts"
     while process.poll() is None and len(list(parts.glob("*.part"))) < count:
         pass

@@ -290,7 +290,7 @@ def test_libmocpack_plays_a_cut_file_as_python_does(read_in_c, tmp_path, share):
 
 
 def test_a_wrong_checksum_counts_before_what_else_is_wrong(read_in_c, tmp_path):
-    """Only of whole files: a source is not read through for the checksum of its payload."""
+    """Only for files in memory: a source is not read completely to check its payload."""
     data = all_cases()["a walk"].data
     at = data.index(dict(chunks(data))[b"DATA"])
     path = tmp_path / "longer.mocp"

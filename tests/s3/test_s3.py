@@ -50,7 +50,7 @@ def test_opening_takes_one_request(server):
 
 @pytest.mark.parametrize("name", ["plain", "keys"])
 def test_a_window_takes_one_request(server, name, monkeypatch):
-    # so little from the end that nothing of the clips comes along with the trailer
+    # request only the trailer, no clip data
     with mocpack.open_corpus(server.folder / f"{name}.mocps") as local:
         monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", local.trailer_size)
         expected = local.windows(2, stride=4)[:]

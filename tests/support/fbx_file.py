@@ -276,7 +276,7 @@ def _put_curves(
 
 
 def _without_curves(model: Model, name: str) -> dict[str, float]:
-    """Return what a property's axes are where no curve moves them."""
+    """Return the values of a property's axes without a curve."""
     own = model.properties.get(name, (1.0,) * 3 if name == "Lcl Scaling" else (0.0,) * 3)
     return {f"d|{axis}": float(value) for axis, value in zip("XYZ", own, strict=True)}
 

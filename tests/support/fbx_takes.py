@@ -26,7 +26,7 @@ GROWN = {SCALE: (1.5, 1.5, 1.5)}
 
 
 def takes() -> dict[str, list[Record]]:
-    """Return the records of each file, by what is in it."""
+    """Return the records of each file by its feature."""
     dancing = [Take("Dance", [dance()])]
     layered = {
         "added": {"Weight": 100.0, "BlendMode": ADDITIVE},
@@ -133,7 +133,7 @@ def sway() -> dict[tuple[int, str, int], Curve]:
 
 
 def grow(bone: int) -> dict[tuple[int, str, int], Curve]:
-    """Return curves that scale a bone alike along all axes."""
+    """Return curves that scale a bone uniformly."""
     size = Curve(SECONDS, 1 + 0.3 * np.sin(3 * SECONDS))
     return {(bone, SCALE, axis): size for axis in range(3)}
 

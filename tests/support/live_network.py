@@ -16,7 +16,7 @@ import numpy as np
 
 @dataclass
 class Network:
-    """What a network does to packets; the same seed does the same.
+    """The properties of a simulated network; the same seed gives the same result.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Network:
             heapq.heappush(self._under_way, entry)
 
     def arrivals(self, until: float) -> Iterator[tuple[float, bytes]]:
-        """Yield what has come by `until` seconds, with the time that it came."""
+        """Yield the packets that arrive by `until` seconds, with their arrival times."""
         while self._under_way and self._under_way[0][0] <= until + 1e-9:
             time, _, packet = heapq.heappop(self._under_way)
             yield time, packet

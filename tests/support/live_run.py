@@ -21,7 +21,7 @@ HEADERS = 28  # bytes of IP and UDP before each packet
 
 @dataclass(frozen=True)
 class LiveRun:
-    """What came of a clip.
+    """The displayed frames of a clip.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ TURN_GRID = 2.0**30
 
 @dataclass(frozen=True, eq=False)
 class LoopSettings:
-    """What both sides agree on; `segments` are the bodies, alone or in chains, parents first."""
+    """The shared model; `segments` are bodies, single or in chains, parents first."""
 
     segments: Sequence[Sequence[int]]
     end_step: float
@@ -52,7 +52,7 @@ class IkLoop:
         self._twist_rates = np.zeros(len(bodies))
 
     def decode(self, places: npt.NDArray[np.int32], twists: npt.NDArray[np.int32]) -> None:
-        """Decode one frame: integers of what places joints (A,), of the other twists (N,)."""
+        """Decode one frame from the integers of joints (A,) and of the other twists (N,)."""
         placing, twisting = iter(places.tolist()), iter(twists.tolist())
         self._before = self._ways.copy()
         for segment in self._settings.segments:

@@ -89,7 +89,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Plan:
-    """The tracks, and what stays where it is."""
+    """The tracks, and the constant rotations and translations."""
 
     tracks: list[Track]
     channel_count: int

@@ -33,7 +33,7 @@ def test_a_clip_of_the_named_folder_goes_first(monkeypatch, tmp_path):
     assert path == tmp_path / "cmu" / "09_01.bvh"
     assert datasets.source_size(path) == path.stat().st_size
     assert datasets.collection("cmu") == [path]
-    # and what the folder does not have still comes with the repository
+    # clips that the folder lacks come from the repository
     assert datasets.require_clip("cmu/49_02").is_relative_to(datasets.COMMITTED)
 
 

@@ -20,7 +20,7 @@ def small_planes(count=20, seed=0):
 
 
 def seen_start(planes):
-    """Return the start whose odds are those of the choices that these planes make."""
+    """Return the initial statistics that match these planes."""
     counts = np.zeros((2 * SIZE, 2), np.uint32)
     for plane in planes:
         _core.planes_count(np.asarray(plane, np.int32), CLASSES.astype(np.uint16), 2, counts)

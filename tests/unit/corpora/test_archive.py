@@ -92,7 +92,7 @@ def test_equal_clips_are_stored_once(takes, archive, tmp_path):
         assert found.read("again") == found.read("deep/again") == found.read("a")
         assert np.array_equal(found["again"].clip().rotations, found["a"].clip().rotations)
         assert all(fault is None for _, fault in verify(found, decode=True))
-        # two names and index rows, and nothing of the clip
+        # two names and index rows, and no copy of the clip
         assert path.stat().st_size - archive.stat().st_size < 500 < len(found.read("a"))
     merge([path], tmp_path / "merged.mocps")
     assert (tmp_path / "merged.mocps").read_bytes() == path.read_bytes()
@@ -421,7 +421,7 @@ def test_hostile_indices_are_format_errors_and_nothing_else():
 
 
 def test_a_reader_written_from_the_page_alone_finds_a_clip(archive):
-    """As docs/format.md says it, with nothing of ours."""
+    """Read an archive by docs/format.md, without mocpack's reader."""
     data = archive.read_bytes()
     assert data[:5] == b"\x93MOS\x01"
     footer = data[-24:]

@@ -179,7 +179,7 @@ def test_a_folder_that_workers_do_not_share_is_said_so(takes, tmp_path):
 
 
 def deadly(work, part, folder):
-    """Do the work, and die at a file that says so, as often as it says."""
+    """Do the work; crash at a file that asks for it, as often as it says."""
     for file in part.files:
         lives = Path(file.path).with_suffix(".lives")
         if lives.exists() and (left := int(lives.read_text())):

@@ -133,7 +133,7 @@ def test_a_folder_of_motions_is_looked_through_once_for_skeletons(tmp_path, monk
 
 @pytest.fixture
 def gltf(tmp_path):
-    """A .gltf whose numbers stand in a file beside it."""
+    """A .gltf with an external buffer file."""
     path = tmp_path / "a.gltf"
     mocpack.write(walk(0.1), path)
     document = json.loads(path.read_text())
@@ -168,7 +168,7 @@ def test_files_that_a_usd_refers_to_are_part_of_its_mark(tmp_path):
     marks = {mark_of(tmp_path / "scene.usda")}
     mocpack.write(walk(0.1, seed=1), tmp_path / "body.usda")
     marks.add(mark_of(tmp_path / "scene.usda"))
-    # what a file beside it refers to from now on
+    # a new reference to another file
     (tmp_path / "body.usda").rename(tmp_path / "other.usda")
     (tmp_path / "list.usda").write_text("#usda 1.0\n(subLayers = [@./other.usda@])\n")
     marks.add(mark_of(tmp_path / "scene.usda"))

@@ -547,7 +547,7 @@ def test_limits_of_a_bone_are_those_of_its_hinges_where_the_motion_keeps_them():
     limits = dict(zip(hinges.names, np.degrees(hinges.limits), strict=True))
     np.testing.assert_allclose(limits["thigh.rx"], [-10, 100], atol=0.01)
     np.testing.assert_allclose(limits["thigh.rz"], [-5.5, 20], atol=0.01)
-    # the shin turns by 90 degrees, so that what the file says of it does not hold
+    # the shin rotates by 90 degrees, beyond the limits of the file
     np.testing.assert_array_equal(limits["shin.ry"], [-np.inf, np.inf])
 
 

@@ -15,7 +15,7 @@ from mocpack.testing.motions import hard_clips, walk
 from naming import naming
 
 ORIGINALS = CHECKOUT / "tests" / "originals"
-# every joint has its own layout; 1 unit = 1 meter where not said otherwise
+# every joint has its own layout; 1 unit is 1 meter by default
 BVH = b"""HIERARCHY
 ROOT Hips
 {

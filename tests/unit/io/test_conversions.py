@@ -28,7 +28,7 @@ ROUNDING = 1e-5  # of a clip's reach: single precision, over a chain of joints
 
 
 def conversions(source, folder):
-    """Yield, for each target, what is lost in words, how far joints move, and how far they may."""
+    """Yield for each target the reported losses, the displacement of joints, and its limit."""
     path, options = (SKELETONS | VERTICES)[source](folder)
     clip = mocpack.read(path, **options)
     clip = clip.frames(0, min(clip.frame_count, 20))
@@ -39,7 +39,7 @@ def conversions(source, folder):
 
 
 def converted(clip, goal, options, bound):
-    """Convert and read back; return what was lost in words, and how far joints moved."""
+    """Convert and read back; return the reported losses and the displacement of joints."""
     try:
         if goal.suffix == ".mocp":
             codec = "keysine:effort=fast" if isinstance(clip, Clip) else "latent-spline"

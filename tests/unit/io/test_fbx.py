@@ -266,7 +266,7 @@ def test_moving_nodes_are_joints_where_there_are_no_bones():
 def test_bones_that_share_what_makes_them_bones_are_read():
     records = swinging()
     wires = next(record for record in records if record.name == "Connections")
-    shared = np.int64(500_000)  # what makes the first model a bone
+    shared = np.int64(500_000)  # makes the first model a bone
     for model in (np.int64(1_001), np.int64(1_002)):
         wires.inside.append(Record("C", ["OO", shared, model]))
     assert len(read_bytes(binary(records)).skeleton) == 3
@@ -285,7 +285,7 @@ def test_meshes_and_blend_shapes_that_a_clip_does_not_hold_are_counted():
 
 
 def smiling():
-    """The arm, and a mesh with a blend shape that grows to its whole in a second."""
+    """The arm, and a mesh with a blend shape that reaches its full weight in a second."""
     records = swinging([*arm(), Model("Face", kind="Mesh")])
     objects, wires = records[3].inside, records[4].inside
     mesh, blend, channel, shape, node, curve = (np.int64(2_000 + k) for k in range(6))
@@ -410,7 +410,7 @@ def test_a_take_packs_within_its_bound(tmp_path):
 
 
 def apart_from_ufbx(data, clip, times, folder):
-    """How far joints of a clip are from where ufbx's own evaluation of the scene puts them."""
+    """Return the distances of a clip's joints from ufbx's evaluation of the scene."""
     path = folder / "asked.fbx"
     path.write_bytes(data)
     words = [sys.executable, POSES, path, json.dumps(list(times))]

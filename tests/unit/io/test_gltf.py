@@ -81,7 +81,7 @@ def test_what_we_write_comes_back_to_float32(name):
     back = read_bytes(write_bytes(clip, ".glb"))
     assert back.skeleton.names == clip.skeleton.names
     if clip.frame_count > 1:
-        # twice the frames where a joint makes half a turn, whose way could not be told
+        # twice the frames where a joint rotates by 180 degrees, whose direction would be ambiguous
         frames = 2 if name in ("flips of 180 degrees", "noise") else 1
         assert back.frame_time == pytest.approx(clip.frame_time / frames, rel=1e-4)
     reach = 1 + np.abs(clip.positions()).max()

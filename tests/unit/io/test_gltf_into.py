@@ -22,7 +22,7 @@ FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 
 
 def character(clip, **changes):
-    """A file with nodes of the clip's names in reverse order, a mesh, an animation of its own."""
+    """A file with nodes named like the clip's joints in reverse order, a mesh and an animation."""
     names = list(clip.skeleton.names)[::-1]
     nodes = [{"name": name, "translation": [0, k, 0]} for k, name in enumerate(names)]
     nodes.append({"name": "skin", "mesh": 0, **changes})

@@ -35,7 +35,7 @@ TOKENS = Tokens({role: (token,) for role, token in SECRET.items()})
 
 
 class Wire:
-    """A door with peers in memory, on a clock of its own."""
+    """A datagram stage with peers in memory and a simulated clock."""
 
     def __init__(self, tokens=None, limits=None):
         self.now = 100.0
@@ -45,7 +45,7 @@ class Wire:
         self.got = {}
 
     def say(self, who, data, *, is_encrypted=False):
-        """Send as `who`; return what was answered to this."""
+        """Send as `who`; return the replies."""
         box = self.got.setdefault(who, [])
         start = len(box)
         data = data if isinstance(data, bytes) else json.dumps(data).encode()
@@ -67,7 +67,7 @@ def wire():
 
 @contextmanager
 def limited_memory(more=1 << 28):
-    """Let the block take so many bytes beyond what is in use, so that an explosion is an error."""
+    """Limit the additional memory of the block, so that excessive use is an error."""
     statm = Path("/proc/self/statm")
     if not statm.exists():  # only Linux tells, and limits
         yield
@@ -95,7 +95,7 @@ def packets(count=30, **options):
 
 
 def poses_of(box, patience=1):
-    """What a watcher makes of what it got, in order."""
+    """The poses that a watcher decodes, in order."""
     audience = StageDecoder(patience)
     events = []
     for message in box:

@@ -71,7 +71,7 @@ def test_gaps_cannot_make_more_frames_than_a_recording_may_have(monkeypatch):
 
 @pytest.fixture
 def spool(tmp_path):
-    """The file of a spool, with what was put in it."""
+    """A spool file and its contents."""
     sender, packets = stream(5)
     made = Spool(tmp_path / "a.spool", sender.hello)
     assert all(made.append(packet) for packet in packets)

@@ -47,7 +47,7 @@ async def collected(url, wanted, **options):
 
 
 def run(play, **options):
-    """Run `play(relay)` beside a relay."""
+    """Run `play(relay)` with a running relay."""
 
     async def both():
         relay = Relay(**options)
@@ -61,7 +61,7 @@ def run(play, **options):
 
 
 async def joined(relay, count=1):
-    """Wait until so many watch."""
+    """Wait until that many receivers watch."""
     while len(relay._watchers) < count:
         await asyncio.sleep(0)
 
@@ -314,7 +314,7 @@ def test_only_the_pages_of_its_table_can_be_fetched(path, status):
 
 
 async def closed(reader):
-    """Wait until the other side has closed; return what it said before."""
+    """Wait until the other side has closed; return its messages."""
     try:
         return await asyncio.wait_for(reader.read(), 20)
     except ConnectionResetError:

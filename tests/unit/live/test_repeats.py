@@ -4,7 +4,7 @@ import pytest
 
 from mocpack.live import choose_repeats
 
-FAR = 1000  # frames of a round trip: nobody waits for a retransmission
+FAR = 1000  # round-trip time in frames, too long for retransmissions
 
 
 @pytest.mark.parametrize(

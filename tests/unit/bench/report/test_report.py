@@ -41,7 +41,7 @@ def test_every_plot_is_there_as_svg_and_png(report):
     made = {p.name for p in report.parent.iterdir()}
     for name in ("rd_max_error_mm", "rd_mean_mm", "size", "bytes"):
         assert {f"{name}.svg", f"{name}.png"} <= made
-        # a file by itself needs its namespace to be a picture
+        # a standalone SVG file needs its namespace
         assert 'xmlns="http://www.w3.org/2000/svg"' in (report.parent / f"{name}.svg").read_text()
 
 

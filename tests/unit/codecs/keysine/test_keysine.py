@@ -118,7 +118,7 @@ def test_constants_of_the_encoder_are_listed_and_can_be_changed_by_name():
 
 
 def rewritten_head(payload, header, **changes):
-    """Return a payload whose head says something else, with its checksum right."""
+    """Return a payload with a changed head and a valid checksum."""
     head = read_head(payload, header)
     body = payload[head.size :]
     native = header.skeleton.native(header.translated_joints)

@@ -164,7 +164,7 @@ def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, named):
 
 
 def with_body(payload, body):
-    """Return a payload whose first group has other bytes, as many, and their checksum."""
+    """Return a payload with other bytes in its first group and a valid checksum."""
     at, size = read_head(payload, LONG.header).groups_at(0, 1)
     seal = binascii.crc_hqx(body, 0xFFFF).to_bytes(2, "little")
     assert len(body) == size - 2

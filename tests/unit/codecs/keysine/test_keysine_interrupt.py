@@ -12,7 +12,7 @@ from mocpack.testing import walk
 
 @pytest.fixture
 def alarm():
-    """Return a function that interrupts this process after so many seconds of its own time."""
+    """Return a function that interrupts this process after that many seconds of CPU time."""
     interrupted = []
 
     def interrupt(number, frame):
