@@ -40,7 +40,7 @@ def other_value(codec, name):
 
 
 def overlooked():
-    """Each parameter of each codec that its decoder is said not to need, at another value."""
+    """Each optional parameter of each codec with another value."""
     for codec_id in sorted(BUILTIN):
         codec = codec_class(codec_id)()
         for name in sorted({f.name for f in fields(codec)} - codec.needed_params()):

@@ -57,7 +57,7 @@ def is_reason(node):
 
 
 def help_texts(tree):
-    """Yield what `mocpack COMMAND --help` may take from a module."""
+    """Yield the texts of a module that `mocpack COMMAND --help` may print."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.Module):
             yield (ast.get_docstring(node) or "").replace("\n", " ")

@@ -35,7 +35,7 @@ def skin():
 
 
 def vertex(skin, clip, frame, number):
-    """Where Python puts a vertex."""
+    """The position of a vertex as computed by Python."""
     places, turns = clip[frame].world()
     matrices = rotations.as_matrix(turns[0])[skin.joints] @ skin.matrices
     matrices[:, :, 3] += places[0][skin.joints]
@@ -121,7 +121,7 @@ def test_a_motion_without_a_mesh_has_no_button_for_one(tab):
 
 
 def with_draco(data):
-    """The fox, its mesh said to be compressed in a way that is not read."""
+    """The fox with a mesh in an unsupported compression."""
     size = struct.unpack_from("<I", data, 12)[0]
     document = json.loads(data[20 : 20 + size])
     document["meshes"][0]["primitives"][0]["extensions"] = {"KHR_draco_mesh_compression": {}}

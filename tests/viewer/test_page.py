@@ -493,7 +493,7 @@ def test_the_curve_shows_what_python_measures(tab, files, measure):
 
 
 def curve(measure, original, decoded):
-    """A measure of each frame as numpy makes it, NaN where it means nothing."""
+    """A metric of each frame, computed by numpy; NaN where it is undefined."""
     a, b = original.positions(), decoded.positions()
     error = measure_error(original, decoded)
     if measure == "largest":

@@ -20,7 +20,7 @@ SIZE = (320, 400)
 
 @pytest.fixture
 def drawing():
-    """Skip where nothing can be drawn."""
+    """Skip without a browser."""
     try:
         find_chromium()
     except UsageError as error:

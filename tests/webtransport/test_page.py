@@ -93,7 +93,7 @@ def test_a_token_is_asked_for(page):
 
 
 def test_a_page_of_another_site_cannot_watch(page):
-    """It knows the hash, which is no secret, and is turned away for where it comes from."""
+    """It knows the public hash, but its origin is rejected."""
     with Theatre(["anna"], endpoints=[WebTransportEndpoint]) as theatre, Theatre([]) as other:
         with urllib.request.urlopen(f"{theatre.url}/webtransport.json") as answer:
             told = json.load(answer)

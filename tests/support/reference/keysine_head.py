@@ -193,7 +193,7 @@ class HeadSymbols:
         return table
 
     def _hinged(self, moving: int) -> int | None:
-    """Read the kind of a joint with hinges: at rest, constant or along them; None if free."""
+        """Read the kind of a joint with hinges: at rest, constant or along them; None if free."""
         symbol = self._coder.symbol(HINGE_STARTS)
         return (0, 1, moving, None)[symbol]
 

@@ -17,7 +17,7 @@ ARM = Skeleton(
 
 
 class Arms:
-    """Builds motions of the arm: all still but for what is named."""
+    """Build motions of the arm; all joints are constant except the named ones."""
 
     skeleton = ARM
 

@@ -122,7 +122,7 @@ def test_files_do_not_say_how_hard_was_searched():
 
 def test_measured_errors_are_stored_in_the_file():
     made = rate.attempt(CLIP, Rounding(0.02))
-    # the file rounds errors up to what few bytes can say
+    # files round errors up to a short number
     assert made.errors.max <= unpack(made.data).errors.max <= 1.01 * made.errors.max
     assert made.codec == Rounding(0.02)
     assert made.payload_size == len(unpack(made.data).payload)

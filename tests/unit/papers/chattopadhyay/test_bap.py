@@ -491,5 +491,5 @@ def test_sparsing_within_a_bound_is_no_larger_than_indexing():
         for bound in ("5mm", "20mm"):
             plain = mocpack.encode(clip, "bap-index", max_error=bound)
             sparse = mocpack.encode(clip, "bap-sparse", max_error=bound)
-            # where freezing does not pay, K=0 is the same rows; the file names that parameter
+            # without freezing, the rows are those of K=0, but the file stores the parameter
             assert len(sparse) <= len(plain) + 12

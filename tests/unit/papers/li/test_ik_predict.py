@@ -87,7 +87,7 @@ def test_the_prediction_is_the_pseudo_inverse_of_the_papers_jacobian():
 
 
 def settings(codec, clip, bodies):
-    """What docs/codecs/ik-predict.md makes of a codec's parameters."""
+    """The constants of docs/codecs/ik-predict.md for a codec's parameters."""
     coarse, weights = codec.joint_scale * codec.step, np.ones(len(bodies))
     bend = 10 * clip.frame_time**2 / codec.step
     chains = {chain[0]: chain for chain in find_chains(bodies)}
