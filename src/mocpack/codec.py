@@ -379,7 +379,7 @@ class Decoder:
         """Return a writer of windows of this payload."""
         return ArrayWindows(self.arrays)
 
-    def open_alike(self, file: bytes, like: _core.File) -> WindowWriter | None:
+    def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
         """Return the writer of windows of another file with the skeleton and codec of `like`.
 
         `like` is the file of this payload. None if the files differ in more than motion, and from

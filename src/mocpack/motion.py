@@ -305,14 +305,14 @@ class Motion:
         """The writer of windows of this file."""
         return self.decoder.window_writer() if self._has_own_arrays else ArrayWindows(self.arrays)
 
-    def open_alike(self, file: bytes) -> WindowWriter | None:
+    def similar_window_writer(self, file: bytes) -> WindowWriter | None:
         """Return the writer of windows of another file with the same skeleton and codec.
 
         It costs less than opening the other file. None if the files differ in more than motion.
         """
         if not self._has_own_arrays:
             return None
-        return self.decoder.open_alike(file, self._reader.parsed)
+        return self.decoder.similar_window_writer(file, self._reader.parsed)
 
     @cached_property
     def _has_own_arrays(self) -> bool:

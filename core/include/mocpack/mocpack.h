@@ -189,8 +189,8 @@ extern "C"
 		MOCPACK_AXIS_Z = 2,
 	} mocpack_Axis;
 
-	// A quality layer; a file cut at `end` plays up to it. Both errors are rounded up; 0: not stated, in files of
-	// one layer.
+	// A quality layer; a file cut at `end` plays up to it. Both errors are rounded up; 0: not stated, in
+	// files of one layer.
 	typedef struct mocpack_Layer
 	{
 		uint64_t end;	   // bytes from the start of the file

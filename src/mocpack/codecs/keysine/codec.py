@@ -203,7 +203,7 @@ def encode_natively(
     if codec.mode == "grid" and channels > MAX_GRID_CHANNELS:
         raise BoundError(f"mode=grid supports at most {MAX_GRID_CHANNELS} channels")
     made = _core.keysine_encode(
-        skeleton=clip.skeleton.native(clip.translated_joints),
+        skeleton=clip.skeleton.to_core(clip.translated_joints),
         names=clip.skeleton.names,
         rotations=clip.rotations,
         translations=clip.translations,

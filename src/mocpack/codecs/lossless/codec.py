@@ -130,7 +130,7 @@ def _decode_clip(payload: bytes, header: ClipHeader, limit: int) -> Clip:
     channels, motion = _core.lossless_decode(
         payload,
         frames,
-        skeleton.native(header.translated_joints),
+        skeleton.to_core(header.translated_joints),
         skeleton.names,
         skeleton.columns.joints.astype(np.int32),
         (~skeleton.columns.is_angle).astype(np.uint8),

@@ -121,7 +121,7 @@ def rewritten_head(payload, header, **changes):
     """Return a payload with a changed head and a valid checksum."""
     head = read_head(payload, header)
     body = payload[head.size :]
-    native = header.skeleton.native(header.translated_joints)
+    native = header.skeleton.to_core(header.translated_joints)
     parts = np.split(np.frombuffer(body, np.uint8), np.cumsum([*head.segment_sizes]))
     segments = [part.tobytes() for part in parts[:-1]]
     groups, at = [], 0
@@ -215,7 +215,7 @@ def test_both_decoders_read_many_groups_of_one_size():
 def test_a_head_too_short_for_the_groups_it_announces_is_corrupt():
     clip = at_rest(1, 100_000)
     head = read_head(Keysine(effort="fast").encode(clip), clip.header)
-    native = clip.skeleton.native(clip.translated_joints)
+    native = clip.skeleton.to_core(clip.translated_joints)
     many = replace(head, group_count=clip.frame_count - 1, groups_per_segment=1)
     data = written_head(many, native, [b"one"], [b"another"])
     with pytest.raises(CorruptionError, match=naming("head parts 199998 0..128")):

@@ -158,7 +158,7 @@ def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, named):
     )
     shifts = np.zeros((layers - 1, 2, head.track_count), np.uint8)
     other = replace(head, grid=grid, errors=((0, 0),) * layers, shifts=shifts)
-    native = LONG.skeleton.native(LONG.translated_joints)
+    native = LONG.skeleton.to_core(LONG.translated_joints)
     with pytest.raises(CorruptionError, match=naming(named)):
         CODEC.decode(written_head(other, native, [], []), LONG.header)
 

@@ -25,7 +25,7 @@ def head_of(clip, **parameters):
 
 def rewritten(head, clip):
     """Return a payload with this head, whose parts are as long as they were."""
-    native = clip.skeleton.native(clip.translated_joints)
+    native = clip.skeleton.to_core(clip.translated_joints)
     parts = [[bytes(size) for size in sizes] for sizes in (head.segment_sizes, head.layer_sizes[0])]
     return written_head(head, native, *parts) + b"".join(part for each in parts for part in each)
 

@@ -61,7 +61,7 @@ def move_ends(clip: Clip, limbs: list[Limb], shifts: F64, *, solver: Solver) -> 
     An end whose target is out of reach goes as near as it can.
     """
     skeleton = clip.skeleton
-    native = skeleton.native(clip.translated_joints)
+    native = skeleton.to_core(clip.translated_joints)
     shifts = np.ascontiguousarray(shifts)
     if solver == "analytic":
         table = np.array([[*reversed(limb.joints), limb.end] for limb in limbs], np.int32)

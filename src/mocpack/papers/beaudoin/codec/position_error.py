@@ -40,7 +40,7 @@ class PositionError:
         self.stride = stride
         self._targets = np.ascontiguousarray(points[::stride])
         self._weights = np.ascontiguousarray(weights)
-        self._skeleton = clip.skeleton.native(clip.translated_joints)
+        self._skeleton = clip.skeleton.to_core(clip.translated_joints)
         self._plan = plan
 
     def of(self, signals: F64) -> float:
