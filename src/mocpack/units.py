@@ -95,11 +95,9 @@ def parse_length_argument(name: str, value: Any) -> float:
     >>> parse_length_argument("max_error", "1mm"), parse_length_argument("max_error", mm(2))
     (0.001, 0.002)
     """
-    if not isinstance(value, str | Length):
-        raise UsageError(
-            f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)"
-        )
-    return parse_length(value)
+    if isinstance(value, str | Length):
+        return parse_length(value)
+    raise UsageError(f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)")
 
 
 def parse_angle_argument(name: str, value: Any) -> float:

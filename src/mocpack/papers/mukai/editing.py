@@ -146,17 +146,6 @@ class EditableSpline:
         clamped = bspline.clamped(inner, self.model.degree)
         return replace(self, model=replace(self.model, knots=clamped))
 
-    def moved(self, *, control: int, by: npt.ArrayLike) -> EditableSpline:
-        """Return the motion with one control point moved by a vector (L,)."""
-        points = self.controls().copy()
-        if not 0 <= control < len(points):
-            raise UsageError(f"control must be in 0..{len(points) - 1}, got {control}")
-        move = np.asarray(by, np.float64)
-        if move.shape != (points.shape[1],):
-            raise UsageError(f"by must be {points.shape[1]} numbers, got shape {move.shape}")
-        points[control] += move
-        return self.with_controls(points)
-
     def place(self, joint: str | int, time: float) -> F64:
         """Return the position (3,) of a joint or vertex at a time in seconds, in meters."""
         places, _ = self._world(self._rows(np.array([self._tau(time)])))
