@@ -62,8 +62,8 @@ def forward_kinematics_scaled(
             positions[:, j] = place
         else:
             base = matrices[:, parent]
-            there = base @ np.atleast_2d(place)[..., np.newaxis]
-            positions[:, j] = positions[:, parent] + there[..., 0]
+            offset = base @ np.atleast_2d(place)[..., np.newaxis]
+            positions[:, j] = positions[:, parent] + offset[..., 0]
             matrices[:, j] = base @ matrices[:, j]
     return positions, matrices
 

@@ -81,7 +81,7 @@ def write_report(
     page = Template(_asset("report.html")).substitute(
         style=_asset("report.css"),
         script=_asset("report.js"),
-        verdict="".join(f"<p>{html.escape(said)}</p>" for said in verdict(rows)),
+        verdict="".join(f"<p>{html.escape(sentence)}</p>" for sentence in verdict(rows)),
         facts=facts,
         plots="".join(sections),
         table=_table(rows),
@@ -214,8 +214,8 @@ def _table(rows: Sequence[Row]) -> str:
     head = "".join(f"<th>{html.escape(title)}" for title in shown.values())
     lines = []
     for row in rows:
-        said = dict(row) | {"target": plots.target_words(row.get("target")) or row.get("target")}
-        cells = "".join(_cell(said.get(name)) for name in shown)
+        values = dict(row) | {"target": plots.target_words(row.get("target")) or row.get("target")}
+        cells = "".join(_cell(values.get(name)) for name in shown)
         lines.append(f"<tr{' class=bad' if row.get('failure') else ''}>{cells}</tr>")
     return f"<table id=rows><thead><tr>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
 

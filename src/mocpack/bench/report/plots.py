@@ -133,9 +133,9 @@ def size_bars(rows: Sequence[Row]) -> Figure:
             if mine:
                 sizes = [r["bits_per_frame"] for r in mine if r in good]
                 mean = float(np.mean(sizes)) if sizes else 0.0
-                said = f"{mean:,.0f}" * bool(sizes) + failed_words(mine, codec)
+                label = f"{mean:,.0f}" * bool(sizes) + failed_words(mine, codec)
                 name = f"{target_words(target)}  {codec}"
-                bars.append((name, mean, color_of(codecs, codec), said.strip()))
+                bars.append((name, mean, color_of(codecs, codec), label.strip()))
     labels, values, colors, words = zip(*bars, strict=True) if bars else ((), (), (), ())
     figure = new_figure(8, 0.9 + 0.28 * max(1, len(bars)))
     axes = figure.add_subplot()

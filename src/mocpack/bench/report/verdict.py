@@ -22,13 +22,13 @@ def verdict(rows: Sequence[Row]) -> list[str]:
     if not good:
         return [f"Nothing was packed: {_all(len(rows), 'row')} failed."]
     found = [_at(rows, target) for target in _targets(good)]
-    said = [sentence for sentence in found if sentence]
-    if not said:
-        said = ["Sizes are not at equal error, since no target was set: only the curves compare."]
+    sentences = [sentence for sentence in found if sentence]
+    if not sentences:
+        sentences = ["No target was set, so sizes are not at equal error; compare the curves."]
     clips = len({r["clip"] for r in rows})
     if clips == 1:
-        said.append("One clip was measured, which says little of others.")
-    return [*said, _counted(rows), *_failures(rows)]
+        sentences.append("Only one clip was measured; others may differ.")
+    return [*sentences, _counted(rows), *_failures(rows)]
 
 
 def _at(rows: Sequence[Row], target: str) -> str:

@@ -268,7 +268,7 @@ class EditableSpline:
         moved = np.linalg.norm(after - before, axis=-1)
         at = np.array([self._tau(pull.time) for pull in pulls])
         old, new = (s._world(s._rows(at)) for s in (self, edited))
-        there = np.linalg.norm(new[0] - old[0], axis=-1).max(axis=0)
+        at_handles = np.linalg.norm(new[0] - old[0], axis=-1).max(axis=0)
         misses = []
         for h, pull in enumerate(pulls):
             joint = self._index(pull.joint)
@@ -280,8 +280,8 @@ class EditableSpline:
             misses.append(miss)
         any_moved = np.flatnonzero(moved.max(axis=1) >= 1e-3)
         span = range(int(any_moved[0]), int(any_moved[-1]) + 1) if len(any_moved) else range(0)
-        changes = np.maximum(moved.max(axis=0), there)
-        return Edit(edited, np.array(misses), changes, there, span)
+        changes = np.maximum(moved.max(axis=0), at_handles)
+        return Edit(edited, np.array(misses), changes, at_handles, span)
 
     def _wanted(self, pull: Handle, place: F64) -> F64 | None:
         if pull.by is not None:

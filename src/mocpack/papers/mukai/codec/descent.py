@@ -39,13 +39,13 @@ def descend(
         found = _step(cost, at, value, towards, steep, first=not past)
         if found is None:
             break
-        there, lower, new_slope = found
-        moved, turned = there - at, new_slope - slope
+        point, lower, new_slope = found
+        moved, turned = point - at, new_slope - slope
         bend = float(moved @ turned)
         if bend > 1e-12 * float(turned @ turned):
             past.append((moved, turned, 1.0 / bend))
         gained = value - lower
-        at, value, slope = there, lower, new_slope
+        at, value, slope = point, lower, new_slope
         if gained <= gain * max(abs(value), 1e-300):
             break
     return at
@@ -82,10 +82,10 @@ def _step(
     """
     length = min(1.0, 1.0 / float(np.linalg.norm(towards))) if first else 1.0
     while length > SHORTEST:
-        there = at + length * towards
-        lower, slope = cost(there)
+        point = at + length * towards
+        lower, slope = cost(point)
         if np.isfinite(lower) and lower <= value + ENOUGH * length * steep:
-            return there, lower, slope
+            return point, lower, slope
         bottom = -0.5 * steep * length**2 / (lower - value - steep * length)
         length = (
             min(max(bottom, 0.1 * length), 0.5 * length) if np.isfinite(bottom) else length / 10
