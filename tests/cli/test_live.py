@@ -308,7 +308,7 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_bad_requests_are_errors_in_one_sentence(tmp_path, words, named):
+def test_bad_requests_are_clear_errors(tmp_path, words, named):
     mocpack.write(walk(0.2), tmp_path / "walk.bvh")
     process = start(*words, cwd=tmp_path)
     _, errors = process.communicate(timeout=60)
@@ -336,7 +336,7 @@ def test_bad_requests_are_errors_in_one_sentence(tmp_path, words, named):
         "live receive ws://127.0.0.1:8420/stage -o zmq://127.0.0.1",
     ],
 )
-def test_a_bad_address_is_an_error_in_one_sentence(words, tmp_path):
+def test_a_bad_address_is_a_clear_error(words, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "walk.bvh")
     result = run(*words.split(), folder=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")

@@ -145,7 +145,7 @@ def test_using_a_closed_stream_is_an_error(folder):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_unwritable_output_is_an_error_in_one_sentence(folder):
+def test_unwritable_output_is_a_clear_error(folder):
     with Path("/dev/full").open("wb") as full:
         result = run(folder, "codecs", stdout=full)
     assert result.returncode == 2

@@ -318,7 +318,7 @@ def test_unknown_engines_are_errors(folder):
         assert "--append" in wrong.stderr
 
 
-def test_missing_ray_is_an_error_in_one_sentence(folder):
+def test_missing_ray_is_a_clear_error(folder):
     try:
         import ray  # noqa: F401
     except ModuleNotFoundError:

@@ -44,7 +44,7 @@ def test_another_reader_finds_the_same_recording_in_both_files(other, tmp_path):
     assert np.array_equal(two["data"]["analogs"], one["data"]["analogs"])
 
 
-def test_a_body_comes_back_within_its_bound(other, tmp_path):
+def test_a_body_round_trips_within_its_bound(other, tmp_path):
     path = other("amass/sample.npz")
     clip = mocpack.read(path)
     packed = mocpack.encode(clip, max_error="1mm", effort="fast")

@@ -134,7 +134,7 @@ def test_packed_rotations_are_those_of_three():
     assert np.abs(apart).max() <= 1  # of 32767: their arithmetic is of single precision
 
 
-def test_cut_and_changed_streams_are_refused_or_give_what_three_gives():
+def test_damaged_streams_are_refused_or_decode_as_in_three():
     rng = np.random.default_rng(4)
     made = []
     for job in jobs(5, strides=(4, 12)):
@@ -148,7 +148,7 @@ def test_cut_and_changed_streams_are_refused_or_give_what_three_gives():
 
 
 @pytest.mark.parametrize("name", ["fox-run-ext.glb", "fox-run-khr.glb"])
-def test_an_animation_that_gltfpack_packed_stands_where_three_puts_it(name):
+def test_an_animation_that_gltfpack_packed_matches_three(name):
     ((_, at_frames, at_random),) = largest_differences(SAMPLES / name, count=100)
     # the fox is 100 units long, and rotations of 16 bits, which three takes as they are, are not
     # quite of unit length

@@ -197,7 +197,7 @@ def kind_of(data):
     return 0
 
 
-def test_damaged_archives_are_refused_alike(library, packed):
+def test_all_readers_refuse_damaged_archives(library, packed):
     data = (packed / "all.mocps").read_bytes()
     # libmocpack does not read the catalog; Python reports its damage
     index = data.rfind(b"INDX")
@@ -214,7 +214,7 @@ def test_damaged_archives_are_refused_alike(library, packed):
         assert archive.error.message
 
 
-def test_an_index_that_lies_is_refused_by_both_or_by_none(library, packed):
+def test_a_wrong_index_is_refused_by_both_readers_or_by_none(library, packed):
     seen = set()
     for name in ("all", "many"):
         for case in damaged_indexes((packed / f"{name}.mocps").read_bytes(), 11, 400):

@@ -200,7 +200,7 @@ def test_a_task_uses_the_one_core_that_it_has(cluster):
         ray.shutdown()
 
 
-def test_a_cluster_that_is_not_there_is_said_in_a_sentence(folder):
+def test_a_missing_cluster_is_a_clear_error(folder):
     how = ["corpus", "pack", "in", "-o", "x.mocps", "--engine", "ray", "--address", "127.0.0.1:1"]
     made = subprocess.run(
         [sys.executable, "-m", "mocpack", *how],

@@ -90,7 +90,7 @@ def test_fetched_bytes_are_not_fetched_again(server, tmp_path):
         )  # the trailer, to see that the archive is still the same
 
 
-def test_shards_are_asked_for_when_they_are_needed(server):
+def test_shards_are_requested_when_they_are_needed(server):
     with (
         opened(server, "shards") as corpus,
         mocpack.open_corpus(server.folder / "plain.mocps") as one,

@@ -108,7 +108,7 @@ def test_no_test_quotes_a_message(wording, tests):
     assert not found, advice + "\n".join(found)
 
 
-def test_no_pattern_is_a_sentence(tests):
+def test_no_pattern_is_a_clear_error(tests):
     found = [
         f"{path}:{node.value.lineno}: {node.value.value!r}"
         for path, tree in tests.items()

@@ -131,7 +131,7 @@ def with_draco(data):
     return struct.pack("<4sII", b"glTF", 2, 12 + len(rest)) + rest
 
 
-def test_a_mesh_that_cannot_be_read_is_said_and_the_bones_are_shown(chromium, tmp_path):
+def test_an_unreadable_mesh_is_reported_and_the_bones_are_shown(chromium, tmp_path):
     path = tmp_path / "draco.glb"
     path.write_bytes(with_draco(FOX.read_bytes()))
     with serving(select(str(path))) as server, looking(chromium, server.url) as tab:

@@ -43,7 +43,7 @@ def page(chromium):
     context.close()
 
 
-def test_datagrams_bring_what_was_sent_within_the_bound(page):
+def test_datagrams_deliver_poses_within_the_bound(page):
     with Theatre(["anna", "ben"], endpoints=[WebTransportEndpoint]) as theatre:
         page.goto(theatre.url)
         page.wait_for_function("() => Object.keys(window.mocpackStage.shown()).length === 2")
@@ -78,7 +78,7 @@ def test_who_leaves_leaves_the_scene_and_who_closes_the_page_the_relay(page):
         assert not len(endpoint)
 
 
-def test_a_token_is_asked_for(page):
+def test_a_token_is_requested(page):
     with Theatre(["anna"], TOKENS, endpoints=[WebTransportEndpoint]) as theatre:
         page.goto(theatre.url)
         page.locator("#token").fill("wrong-wrong-wrong")

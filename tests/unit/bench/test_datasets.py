@@ -56,7 +56,7 @@ def test_errors_name_the_file_and_database_of_a_missing_clip(name, sentence):
         datasets.require_clip(name)
 
 
-def test_a_whole_collection_that_is_missing_is_said(tmp_path):
+def test_a_missing_collection_is_reported(tmp_path):
     with pytest.raises(UsageError, match=naming("cmu-train/ .bvh MOCPACK_DATA")):
         datasets.collection("cmu-train")
     with pytest.raises(UsageError, match=naming(f"cmu/ .bvh {tmp_path}")):

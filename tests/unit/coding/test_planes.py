@@ -28,7 +28,7 @@ def seen_start(planes):
     return np.clip(np.round(32 + 4.5 * np.log(ones / zeros)), 1, 63).astype(np.uint8)
 
 
-def test_a_plane_comes_back_with_the_start_it_was_coded_with():
+def test_a_plane_round_trips_with_the_start_it_was_coded_with():
     planes = small_planes()
     start = seen_start(planes)
     for plane in planes:

@@ -157,7 +157,7 @@ def test_the_bytes_do_not_depend_on_how_many_worked(takes, archive, tmp_path):
     assert (tmp_path / "takes.mocps").read_bytes() == archive.read_bytes()
 
 
-def test_appending_gives_what_packing_at_once_gives(takes, archive, tmp_path):
+def test_appending_gives_the_same_archive_as_packing_at_once(takes, archive, tmp_path):
     path = tmp_path / "takes.mocps"
     pack({name: takes[name] for name in ("a", "b")}, path, FAST)
     append({name: takes[name] for name in ("d", "deep/c")}, path, FAST)
@@ -487,7 +487,7 @@ def test_a_reader_written_from_the_page_alone_finds_a_clip(archive):
         assert columns[8][n] == 0
 
 
-def test_an_index_that_lies_is_refused_or_leads_to_clips_that_are(archive, tmp_path):
+def test_a_wrong_index_is_refused_or_its_clips_are(archive, tmp_path):
     opened = refused = 0
     for case in damaged_indexes(archive.read_bytes(), 17, 300):
         (tmp_path / "lies.mocps").write_bytes(case)
@@ -507,7 +507,7 @@ def test_an_index_that_lies_is_refused_or_leads_to_clips_that_are(archive, tmp_p
     assert opened > 20 < refused
 
 
-def test_a_clip_that_stands_behind_the_trailer_is_refused(archive):
+def test_a_clip_after_the_trailer_is_refused(archive):
     data = archive.read_bytes()
     trailer = read_trailer(open_source(data))
     columns = trailer.index.columns.copy()

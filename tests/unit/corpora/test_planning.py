@@ -35,7 +35,7 @@ def of_sizes(*sizes):
     return PackPlan(tuple(files), FAST)
 
 
-def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes, tmp_path):
+def test_a_plan_does_not_depend_on_the_order_or_folder_of_files(takes, tmp_path):
     first = PackPlan.make(takes, FAST)
     assert names(PackPlan.make(dict(reversed(takes.items())), FAST)) == names(first)
     moved = takes["take1"].parent.rename(tmp_path / "moved")
@@ -229,7 +229,7 @@ def test_a_plan_goes_through_its_file(takes):
         ),
     ],
 )
-def test_a_wrong_plan_is_a_sentence_that_names_the_line(takes, change, named):
+def test_a_wrong_plan_is_a_clear_error_that_names_the_line(takes, change, named):
     lines = PackPlan.make(takes, FAST).to_bytes().splitlines(keepends=True)
     with pytest.raises(FormatError, match=naming(named)):
         PackPlan.from_bytes(b"".join(change(lines)), name="plan.jsonl")

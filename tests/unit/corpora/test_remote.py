@@ -146,7 +146,7 @@ def test_what_is_no_archive_or_not_there_is_said_so(memory):
         open_corpus("memory://data/none.mocps")
 
 
-def test_a_file_system_that_is_missing_is_missed_in_one_sentence(monkeypatch):
+def test_a_missing_file_system_package_is_a_clear_error(monkeypatch):
     def missing(*_, **__):
         raise ImportError("Install s3fs to access S3")
 

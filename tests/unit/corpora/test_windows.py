@@ -305,7 +305,7 @@ def test_shares_of_a_stream_are_all_of_it(walks):
 
 
 @pytest.mark.parametrize("stopped", [0, 1, 7, 30])
-def test_a_stream_goes_on_where_it_was_stopped(walks, stopped):
+def test_a_stream_continues_where_it_was_stopped(walks, stopped):
     windows = walks.windows(1, stride=0.5)
     whole = list(Stream(windows, shuffle=8, seed=2))
     first = Stream(windows, shuffle=8, seed=2)

@@ -132,7 +132,7 @@ def test_order_of_dofs_is_the_order_of_turns_about_fixed_axes():
     np.testing.assert_allclose(turned, [0, 0, 1], atol=1e-9)
 
 
-def test_columns_may_stand_in_any_order():
+def test_columns_may_be_in_any_order():
     skeleton = ASF.replace(b"TX TY TZ RX RY RZ", b"rx ty rz tx tz ry")
     motion = AMC.replace(b"root 1 2 3 0 90 0", b"root 0 2 0 1 3 90")
     np.testing.assert_allclose(joint(read(motion, skeleton), "root", 1), [1, 2, 3])
@@ -251,7 +251,7 @@ def test_bad_motion_names_its_line(old, new, named):
         (b":hierarchy", b":nothing", ":hierarchy"),
     ],
 )
-def test_a_bad_skeleton_is_a_clear_sentence(old, new, named):
+def test_a_bad_skeleton_is_a_clear_error(old, new, named):
     with pytest.raises(FormatError, match=naming("skeleton " + named)):
         read(skeleton=ASF.replace(old, new))
 
@@ -397,7 +397,7 @@ def test_real_bvh_survives_acclaim_files(name):
     )
 
 
-def test_real_acclaim_file_comes_back_number_for_number():
+def test_real_acclaim_file_round_trips_number_for_number():
     clip = load_clip("asfamc/01_08", COMMITTED)
     back = _through_acclaim(clip)
     np.testing.assert_array_equal(back.channels, clip.channels)

@@ -201,7 +201,7 @@ def test_errors_are_sentences(change, error, named):
         c3d.read(change(recording(motion(), LABELS)))
 
 
-def test_damage_anywhere_is_a_sentence_or_a_clip():
+def test_damage_anywhere_is_a_clear_error_or_a_clip():
     rng = random.Random(3)
     analogs = np.zeros((FRAMES * SAMPLES, 2))
     whole = recording(motion(), LABELS, analogs=analogs, events=[(0.1, "On", "Left")])
@@ -256,7 +256,7 @@ def test_one_subject_is_written_with_its_name():
     assert read_bytes(data).skeleton.names == ("corner",)
 
 
-def test_another_reader_finds_the_same_in_what_is_written(tmp_path):
+def test_another_reader_gives_the_same_result(tmp_path):
     ezc3d = pytest.importorskip("ezc3d")
     (tmp_path / "a.c3d").write_bytes(whole_recording(first=51))
     scene = mocpack.read_scene(tmp_path / "a.c3d")

@@ -219,7 +219,7 @@ def test_the_command_line_lists_and_writes_every_take(tmp_path):
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["Run.mocp", "Walk.mocp"]
 
 
-def test_frames_are_those_of_the_scene_of_denser_keys_or_as_asked_for():
+def test_frames_are_those_of_the_scene_of_denser_keys_or_as_requested():
     dense = Curve(np.arange(101) / 100, np.sin(np.arange(101) / 9))
     data = binary(scene(arm(), [Take("a", [{(1, TURN, 2): dense}])]))
     assert read_bytes(data).frame_rate == 100
@@ -263,7 +263,7 @@ def test_moving_nodes_are_joints_where_there_are_no_bones():
     assert clip.skeleton.names == ("Car", "Wheel")
 
 
-def test_bones_that_share_what_makes_them_bones_are_read():
+def test_bones_with_shared_attributes_are_read():
     records = swinging()
     wires = next(record for record in records if record.name == "Connections")
     shared = np.int64(500_000)  # makes the first model a bone
@@ -375,7 +375,7 @@ def fake_ufbx(folder, code):
     return lambda name: SimpleNamespace(origin=str(package / "__init__.py"))
 
 
-def test_a_process_that_dies_costs_a_sentence(tmp_path, monkeypatch):
+def test_a_process_that_dies_is_a_clear_error(tmp_path, monkeypatch):
     code = "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n"
     monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, code))
     with pytest.raises(CorruptionError, match=naming("11 SIGSEGV")):
@@ -383,7 +383,7 @@ def test_a_process_that_dies_costs_a_sentence(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
-def test_a_process_that_takes_too_much_memory_costs_a_sentence(tmp_path, monkeypatch):
+def test_a_process_that_exceeds_its_memory_is_a_clear_error(tmp_path, monkeypatch):
     monkeypatch.setattr(child, "find_spec", fake_ufbx(tmp_path, "hold = bytes(2 << 30)\n"))
     with pytest.raises(CorruptionError, match=naming("memory")):
         read_bytes(binary(swinging()))

@@ -44,7 +44,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_arrays_and_plain_values_come_back_from_every_protocol(protocol):
+def test_arrays_and_plain_values_round_trip_from_every_protocol(protocol):
     found = load(pickle.dumps(VALUES, protocol))
     assert found.keys() == VALUES.keys()
     for name in ("fps", "rate", "name", "flags", "one"):

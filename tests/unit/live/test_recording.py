@@ -100,7 +100,7 @@ def test_every_packet_is_on_the_disk_before_the_next_comes(tmp_path):
     spool.close()
 
 
-def test_a_spool_that_was_cut_or_damaged_gives_what_is_whole_before(spool):
+def test_a_truncated_or_damaged_spool_gives_its_complete_packets(spool):
     path, _, packets = spool
     data = path.read_bytes()
     ends = np.cumsum([8 + len(packet) for packet in packets])

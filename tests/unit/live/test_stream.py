@@ -87,7 +87,7 @@ def test_joints_with_few_axes_stay_on_them():
             assert all((p.rotations[j] == rotations.IDENTITY).all() for p in poses)
 
 
-def test_a_leap_is_a_frame_that_stands_by_itself():
+def test_a_jump_becomes_a_keyframe():
     clip = WALK
     sender = Sender(Hello(clip.header, 0.005, 7))
     receiver = Receiver(sender.hello)

@@ -87,7 +87,7 @@ def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
         mocpack.encode(CLIP, "raw", max_error=mocpack.m(1e-11))
 
 
-def test_a_search_that_finds_nothing_says_what_its_finest_setting_reaches():
+def test_a_failed_search_reports_its_best_setting():
     with pytest.raises(BoundError, match=r"rounding .*1 nm.* \d+\.?\d* [nµ]m"):
         mocpack.encode(CLIP, Rounding(), max_error=mocpack.m(1e-9))
 
@@ -97,7 +97,7 @@ def test_a_size_that_cannot_be_kept_is_a_bound_error():
         mocpack.encode(CLIP, Rounding(), size=200)
 
 
-def test_errors_print_all_digits_of_sizes_that_round_alike():
+def test_errors_print_all_digits_of_sizes_that_round_equally():
     limit = len(mocpack.encode(CLIP, "lossless")) - 10
     with pytest.raises(BoundError, match=naming(f"lossless {limit} {limit + 10}")):
         mocpack.encode(CLIP, "lossless", size=limit)
@@ -284,7 +284,7 @@ def test_clips_of_keys_keep_their_bound_between_frames_too():
     assert stated <= 0.02 < found
 
 
-def test_a_knob_is_searched_for_what_is_between_keys_too():
+def test_the_quality_search_includes_errors_between_keys():
     clip = limb_of_keys(interpolated=True)
     made = rate.encode_to_target(clip, Rounding(), rate.Target(max_error=0.005))
     decoded = made.codec.decode(unpack(made.data).payload, clip.header)

@@ -63,7 +63,7 @@ def test_bd_table_compares_each_codec_clip_by_clip():
     assert table["y"] == pytest.approx(0.5)
 
 
-def test_bd_rates_are_there_for_any_metric_clip_by_clip_and_averaged(tmp_path):
+def test_bd_rates_exist_for_any_metric_per_clip_and_averaged(tmp_path):
     rows = [
         {"clip": clip, "codec": c, "bits_per_frame": scale / e, "sk_ted": e, "failure": None}
         for c, scale in (("x", 10), ("y", 15))

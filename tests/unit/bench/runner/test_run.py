@@ -121,7 +121,7 @@ def test_targets_are_read_as_people_write_them():
         parse_targets("quality=3")
 
 
-def test_no_clips_is_a_sentence(tmp_path):
+def test_no_clips_is_a_clear_error(tmp_path):
     with pytest.raises(UsageError, match=naming("motion files")):
         find_clips([tmp_path])
     with pytest.raises(UsageError, match=naming("nowhere")):

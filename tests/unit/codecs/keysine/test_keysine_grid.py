@@ -57,7 +57,7 @@ def test_the_readable_decoder_gives_the_same_motion(name, effort):
     np.testing.assert_allclose(ours.translations, plain.translations, atol=1e-12)
 
 
-def test_places_on_finer_grids_are_read_alike():
+def test_positions_on_finer_grids_are_read_equally():
     rng = np.random.default_rng(8)
     clip = walk(0.5)
     shaken = rotations.multiply(
@@ -79,7 +79,7 @@ def test_a_payload_names_its_mode(payload):
     assert mode_of(best, LONG) == GRID | THOROUGH
 
 
-def test_a_pose_that_was_added_in_front_stands_apart():
+def test_a_pose_added_before_the_first_frame_is_detected():
     posed = LONG.rotations.copy()
     posed[0] = [0, 0, 0, 1]
     clip = Clip(LONG.header, posed, LONG.translations)
@@ -93,7 +93,7 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     )
 
 
-def test_a_window_is_what_the_whole_has_there(payload):
+def test_a_window_equals_its_part_of_the_clip(payload):
     whole = CODEC.decode(payload, LONG.header)
     asked = []
 
@@ -176,7 +176,7 @@ def body_size(payload):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_other_bytes_are_a_motion_or_a_sentence_and_the_readable_decoder_agrees(payload, seed):
+def test_other_bytes_are_a_motion_or_a_clear_error_and_the_readable_decoder_agrees(payload, seed):
     rng = np.random.default_rng(seed)
     at, size = read_head(payload, LONG.header).groups_at(0, 1)
     body = bytearray(payload[at + 2 : at + size])

@@ -47,7 +47,7 @@ def test_a_unit_of_more_bits_is_refused():
 
 @pytest.mark.parametrize("precision", range(1, AXES_BITS + 1))
 @pytest.mark.parametrize("mode", ["transform", "grid"])
-def test_turns_of_axes_of_every_precision_come_back(precision, mode):
+def test_turns_of_axes_of_every_precision_round_trip(precision, mode):
     clip = walk(0.7)
     head = head_of(clip, max_error=0.0005, mode=mode)
     table = np.array(head.table)

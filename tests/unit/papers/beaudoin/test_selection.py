@@ -71,6 +71,6 @@ def test_the_strongest_entries_by_hand():
         ({"bits": 17}, "bits 4..16 auto 17"),
     ],
 )
-def test_impossible_parameters_are_answered_in_one_sentence(change, named):
+def test_impossible_parameters_give_a_clear_error(change, named):
     with pytest.raises(ValueError, match=naming(named)):
         Wavelet(**change)

@@ -369,7 +369,7 @@ def test_infinite_values_are_corruption():
         ("bap-sparse:reading=figure5", "bap-sparse reading text figure4 'figure5'"),
     ],
 )
-def test_impossible_parameters_are_refused_in_one_sentence(spec, named):
+def test_impossible_parameters_are_refused_with_a_clear_error(spec, named):
     with pytest.raises(UsageError, match=naming(named)):
         parse_codec(spec)
 
@@ -456,7 +456,7 @@ def test_short_clips_are_searched_too(frames):
     assert all(1 <= t.codec.n_d <= max(1, frames - 1) for t in trials)
 
 
-def test_a_goal_may_want_the_least_product_within_a_size():
+def test_a_goal_can_minimize_the_product_within_a_size():
     trials = [
         Trial(BapIndex(), size, size, error) for size, error in ((9, 1.0), (5, 1.5), (2, 5.0))
     ]

@@ -198,7 +198,7 @@ def test_real_clips_of_every_kind_are_coded():
         assert errors(clip, round_trip(IkPredict(), clip)).mean() < 0.002
 
 
-def test_a_step_too_fine_for_the_motion_is_said():
+def test_a_step_that_is_too_fine_is_a_clear_error():
     clip = limb()
     far = Clip.build(clip.skeleton, clip.rotations, np.array([[0, 0, 0], [2e3, 0, 0], [0, 0, 0]]))
     with pytest.raises(UnsupportedClipError, match=naming("step")):

@@ -26,7 +26,7 @@ def places(data):
     return mocpack.decode(data).positions()
 
 
-def test_a_held_joint_is_where_it_was_asked_to_be_in_the_file(jump):
+def test_a_handle_moves_its_joint_to_the_target_in_the_file(jump):
     spline = open_spline(jump)
     goal = spline.place("LeftHand", TIME) + np.array([0.1, 0.15, 0.1])
     edit = spline.apply_handles([Handle("LeftHand", TIME, to=goal)])

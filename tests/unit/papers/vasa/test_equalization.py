@@ -41,7 +41,7 @@ def test_the_diagonal_of_the_gram_matrix_is_the_square_of_the_rms_sensitivities(
     )
 
 
-def test_turning_the_hips_is_felt_more_than_turning_a_wrist():
+def test_the_hips_have_a_higher_sensitivity_than_a_wrist():
     columns, felt = CLIP.skeleton.columns, kinematic_sensitivities(CLIP)
     hips, wrist = (
         felt[columns.is_angle & (columns.joints == CLIP.skeleton.index(name))].max()
