@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -71,7 +72,8 @@ def match_joints(patterns: Patterns, skeleton: Skeleton) -> JointBounds:
         joints = [joint for name, joint in names if fnmatchcase(name, pattern)]
         if not joints:
             known = [name for name, _ in names]
-            hint = did_you_mean(pattern.strip("*"), known) or ";"
+            words = re.findall("[A-Z]?[a-z]+", " ".join(known))  # LeftHand is Left and Hand
+            hint = did_you_mean(pattern.strip("*"), known + words) or ";"
             raise UsageError(
                 f"joint_errors: no joint or hinge matches {pattern!r}{hint} the clip has "
                 f"{', '.join(known)[:MAX_LISTED]}"
