@@ -67,8 +67,10 @@ def run(
     if broken is not None:
         pass
     elif declared is not None and not comparison.is_within(declared):
-        broken = _describe_broken_bound(
-            packed, declared, (comparison["max_error_mm"] or 0.0) / 1000
+        measured = format_length((comparison["max_error_mm"] or 0.0) / 1000)
+        broken = (
+            f"{packed} declares a maximum error of {format_length(declared)}, but the measured "
+            f"error is {measured}"
         )
     elif angle is not None and not comparison.is_within_angle(angle):
         largest = math.radians(comparison["angle_deg_max"] or 0.0)
@@ -94,13 +96,6 @@ def run(
         print_error(broken)
         return 1
     return 0
-
-
-def _describe_broken_bound(path: str, declared: float, largest: float) -> str:
-    return (
-        f"{path} declares a maximum error of {format_length(declared)}, but the measured error is "
-        f"{format_length(largest)}"
-    )
 
 
 def _read_declared(data: bytes, clip: str | None) -> Errors:

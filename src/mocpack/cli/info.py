@@ -20,7 +20,7 @@ from mocpack.cli.batch import collect_rows
 from mocpack.cli.energy import EnergyOptions, energy_table, measure_energy
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources
 from mocpack.cli.joint_bounds import describe_joint_bounds, joint_bound_facts
-from mocpack.cli.notes import describe_archive, describe_assumptions, join_notes
+from mocpack.cli.notes import archive_facts, describe_assumptions, join_notes
 from mocpack.cli.reading import Reading
 from mocpack.cli.tables import make_fact_table, make_table, scene_table
 from mocpack.cli.terminal import print_json
@@ -105,18 +105,13 @@ def _archive_facts(path: str, clip: str | None) -> dict[str, Any]:
     with open_corpus(path) as found:
         if clip is not None:
             return _clip_facts(found[clip])
-        index = found.index
         return {
             "archive": True,
             "bytes": found.bytes_by_part,
             "clips_inside": len(found),
-            "copies": index.copy_count,
-            "shards": len(index.files),
-            "skeletons": index.skeleton_count,
-            "frames": int(index.frame_counts.sum()),
-            "seconds": float((index.frame_counts * index.frame_times).sum()),
+            "copies": found.index.copy_count,
             "columns": found.columns,
-            "notes": describe_archive(found),
+            **archive_facts(found),
         }
 
 
