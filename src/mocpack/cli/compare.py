@@ -9,7 +9,7 @@ import typer
 
 from mocpack import _api
 from mocpack.cli import files, options
-from mocpack.cli.joint_bounds import find_broken_joint, joint_bound_facts
+from mocpack.cli.joint_bounds import describe_excess, find_broken_joint, joint_bound_facts
 from mocpack.cli.progress import run_with_progress
 from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
@@ -68,16 +68,10 @@ def run(
         pass
     elif declared is not None and not comparison.is_within(declared):
         measured = format_length((comparison["max_error_mm"] or 0.0) / 1000)
-        broken = (
-            f"{packed} declares a maximum error of {format_length(declared)}, but the measured "
-            f"error is {measured}"
-        )
+        broken = describe_excess(packed, "error", format_length(declared), measured)
     elif angle is not None and not comparison.is_within_angle(angle):
-        largest = math.radians(comparison["angle_deg_max"] or 0.0)
-        broken = (
-            f"{packed} declares a maximum angle error of {format_angle(angle)}, but the measured "
-            f"error is {format_angle(largest)}"
-        )
+        measured = format_angle(math.radians(comparison["angle_deg_max"] or 0.0))
+        broken = describe_excess(packed, "angle error", format_angle(angle), measured)
     if as_json:
         pair = {"ok": broken is None, "error": broken, "original": original, "input": packed}
         bound = {

@@ -121,10 +121,11 @@ def check_output(
 def check_packed_name(path: str, sources: Iterable[str]) -> None:
     """Raise `UsageError` if a .mocp file would get another format's extension, or be an input."""
     check_not_input(path, sources)
-    if _api.is_archive_name(path):
-        raise UsageError(f"{path}: expected a .mocp file; mocpack corpus pack writes archives")
-    if Path(path).suffix.lower() in supported_extensions():
-        raise UsageError(f"{path}: expected a .mocp file; mocpack convert writes other formats")
+    if _api.is_archive_name(path) or Path(path).suffix.lower() in supported_extensions():
+        raise UsageError(
+            f"{path}: expected a .mocp file; mocpack convert writes other formats, mocpack corpus "
+            "pack archives"
+        )
 
 
 def check_extension(path: str) -> None:

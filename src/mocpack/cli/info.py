@@ -212,6 +212,7 @@ def _scene_table(scene: dict[str, Any]) -> Table:
 
 def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
     header, sizes, errors = motion.header, motion.sizes, motion.errors
+    unstored = motion.codec.encoder_params  # a file has none, so their values would be defaults
     try:
         layout, layers = motion.layout(), motion.layers
     except TruncatedError:
@@ -222,7 +223,7 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
         "bitstream_version": motion.bitstream_version,
-        "params": _decoder_params(motion),
+        "params": {k: v for k, v in motion.params.items() if k not in unstored},
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
@@ -256,12 +257,6 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         "layers": _layer_facts(layers),
         "metadata": dict(header.metadata),
     }
-
-
-def _decoder_params(motion: _api.Motion) -> dict[str, Any]:
-    """Return the parameters without those of the encoder, which a file does not store."""
-    hidden = motion.codec.encoder_params
-    return {name: value for name, value in motion.params.items() if name not in hidden}
 
 
 def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
@@ -358,8 +353,7 @@ def _table(facts: dict[str, Any]) -> Table:
         table.add_row(title, text)
     for note in describe_assumptions(facts["metadata"]):
         table.add_row("note", note)
-    given = {name: value for name, value in facts["params"].items() if value is not None}
-    params = ", ".join(f"{name}={value}" for name, value in given.items())
+    params = ", ".join(f"{k}={v}" for k, v in facts["params"].items() if v is not None)
     table.add_row("codec", f"{facts['codec']} {params}".strip())
     size = facts["bytes"]
     rate = 8 * size["file"] / facts["frames"]
