@@ -492,7 +492,9 @@ def read_versions(
             unused += [path] * (left is None)
         found.append((data, left))
     if len(unused) == len(paths):
-        raise SceneError(f"{', '.join(unused)}: one motion, so there is none to choose: {clip!r}")
+        raise SceneError(
+            f"{', '.join(unused)}: the file holds one motion, so clip {clip!r} cannot be chosen"
+        )
     return found
 
 

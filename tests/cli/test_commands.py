@@ -280,7 +280,7 @@ def test_an_unreachable_target_exits_with_1_and_writes_nothing(folder):
         (["bench", "--paper", "000", "--data", "walk.bvh"], "--data"),
     ],
 )
-def test_impossible_requests_are_errors_in_one_sentence(folder, words, named):
+def test_impossible_requests_are_clear_errors(folder, words, named):
     refused(run(*words, folder=folder), named)
     assert not (folder / "report").exists()
 

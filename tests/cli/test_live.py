@@ -1,4 +1,4 @@
-"""`live serve`, `live send` and `live receive` as programs of their own."""
+"""`live serve`, `live send` and `live receive` as separate programs."""
 
 import errno
 import json
@@ -317,7 +317,7 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_bad_requests_are_errors_in_one_sentence(tmp_path, words, named):
+def test_bad_requests_are_clear_errors(tmp_path, words, named):
     mocpack.write(walk(0.2), tmp_path / "walk.bvh")
     process = start(*words, cwd=tmp_path)
     _, errors = process.communicate(timeout=60)
@@ -345,7 +345,7 @@ def test_bad_requests_are_errors_in_one_sentence(tmp_path, words, named):
         "live receive ws://127.0.0.1:8420/stage -o zmq://127.0.0.1",
     ],
 )
-def test_a_bad_address_is_an_error_in_one_sentence(words, tmp_path):
+def test_a_bad_address_is_a_clear_error(words, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "walk.bvh")
     result = run(*words.split(), folder=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
@@ -385,7 +385,7 @@ HOSTILE_REQUESTS = [
 
 
 def hostile_datagrams(sender):
-    """Joins with wrong types, a lone surrogate as proof, and what follows a good join."""
+    """Joins with wrong types, a lone surrogate as proof, and messages after a valid join."""
     good = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
     wrong = ["\ud800", 10**3000, None, [], {}, 1e308, float("nan"), [[["\ud800"]]], "x" * 900]
     yield from (json.dumps({**good, key: value}).encode() for key in good for value in wrong)
@@ -413,7 +413,7 @@ def test_no_input_from_the_network_prints_a_traceback(tmp_path, request):
             pass
         asked |= {"challenge": answer["challenge"], "proof": "\ud800"}
         udp.sendto(json.dumps(asked).encode(), ("127.0.0.1", port))
-        while "refused" not in json.loads(udp.recv(4096)):  # the relay is still there
+        while "refused" not in json.loads(udp.recv(4096)):  # the relay still runs
             pass
     for request in HOSTILE_REQUESTS:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as one:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -152,8 +151,6 @@ def describe_error(error: BaseException) -> str | None:
         return f"{name}{error.strerror or error}"
     if isinstance(error, MemoryError):
         return "not enough memory to process this clip"
-    if isinstance(error, BrokenExecutor):
-        return "a worker process was killed, often because memory ran out; try fewer --jobs"
     return None
 
 

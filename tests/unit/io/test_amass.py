@@ -1,4 +1,4 @@
-"""Motions of AMASS, on a stand-in body and on one of a model."""
+"""AMASS motions, on a default body and on that of a model."""
 
 import numpy as np
 import pytest
@@ -222,7 +222,7 @@ def test_the_pelvis_of_a_body_model_is_taken_off_again(tmp_path):
     np.testing.assert_allclose(back.read("trans"), np.tile([1.0, 2.0, 0.9], (5, 1)), atol=1e-12)
 
 
-def test_a_packed_motion_comes_back_within_its_bound(tmp_path):
+def test_a_packed_motion_round_trips_within_its_bound(tmp_path):
     (tmp_path / "a.npz").write_bytes(motion(frames=40, poses=smooth(40)))
     packed = mocpack.encode(mocpack.read(tmp_path / "a.npz"), max_error="1mm")
     (tmp_path / "a.mocp").write_bytes(packed)

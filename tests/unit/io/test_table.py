@@ -1,4 +1,4 @@
-"""Choosing formats, and writing files so that nothing is ever half there."""
+"""The choice of formats, and atomic writing."""
 
 import os
 import stat

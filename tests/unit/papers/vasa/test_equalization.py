@@ -1,4 +1,4 @@
-"""Lagrangian equalization: noise and kinematics agree, and what it is for works."""
+"""Lagrangian equalization: noise and kinematics agree, and it reduces the error."""
 
 import numpy as np
 import pytest
@@ -41,14 +41,13 @@ def test_the_diagonal_of_the_gram_matrix_is_the_square_of_the_rms_sensitivities(
     )
 
 
-def test_turning_the_hips_is_felt_more_than_turning_a_wrist():
-    columns, names = CLIP.skeleton.columns, CLIP.skeleton.names
-    felt = kinematic_sensitivities(CLIP)
-    hips, arm = (
-        felt[columns.is_angle & (columns.joints == names.index(name))]
+def test_the_hips_have_a_higher_sensitivity_than_a_wrist():
+    columns, felt = CLIP.skeleton.columns, kinematic_sensitivities(CLIP)
+    hips, wrist = (
+        felt[columns.is_angle & (columns.joints == CLIP.skeleton.index(name))].max()
         for name in ("Hips", "LeftForeArm")
     )
-    assert hips.min() > 10 * arm.min() > 0
+    assert hips > 10 * wrist > 0
 
 
 def test_a_column_that_does_not_move_has_no_noise_sensitivity():
