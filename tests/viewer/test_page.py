@@ -334,9 +334,7 @@ def test_a_source_of_another_clip_opens_as_a_clip_of_its_own(own_tab, tmp_path):
         lambda data: b"",
     ],
 )
-def test_a_broken_file_gives_a_clear_error_and_the_page_goes_on(
-    tab, files, tmp_path, change
-):
+def test_a_broken_file_gives_a_clear_error_and_the_page_goes_on(tab, files, tmp_path, change):
     broken = tmp_path / "broken.mocp"
     broken.write_bytes(change((files / "walk-1mm.mocp").read_bytes()))
     drop(tab, broken)
