@@ -255,7 +255,7 @@ def test_joints_that_share_a_name_are_named_by_number():
         ({"kind": "quaternion", "values": [[1.0, 1, 1, 1]]}, "quaternion 1"),
     ],
 )
-def test_what_makes_no_track_says_why(given, named):
+def test_invalid_tracks_are_clear_errors(given, named):
     with pytest.raises(InvalidClipError, match=naming(named)):
         Track(**given)
 
@@ -273,7 +273,7 @@ def test_what_makes_no_track_says_why(given, named):
         ({"start_time": math.inf}, "start_time inf"),
     ],
 )
-def test_what_does_not_fit_a_clip_says_why(given, named):
+def test_invalid_clips_are_clear_errors(given, named):
     clip = walk(0.5)
     with pytest.raises(InvalidClipError, match=naming(named)):
         Clip.build(clip.skeleton, clip.rotations, clip.translations, frame_rate=60, **given)

@@ -80,7 +80,7 @@ def page(chromium, rows, tmp_path_factory):
     page.context.close()
 
 
-def test_the_first_sentences_say_who_is_smallest_where_and_what_failed(page):
+def test_the_first_sentences_name_the_smallest_codec_and_failures(page):
     said = page.locator(".verdict").inner_text()
     assert re.search(r"5 mm\W+keysine\W.*\b2 of 2\b", said)
     assert re.search(r"\b0\.50\b.*\bfk-wavelet\b", said)
@@ -118,7 +118,7 @@ def test_a_codec_that_failed_is_named_in_the_plots(page, card):
     assert "failed" in found
 
 
-def test_what_cannot_be_drawn_has_no_card_but_a_reason(chromium, rows, tmp_path):
+def test_plots_without_data_are_listed_with_a_reason(chromium, rows, tmp_path):
     bare = [dict(r) | {"target": None, "velocity_cm_s": None} for r in rows[:2]]
     path = write_report(bare, tmp_path, {"date": "x"}, anchor="fk-wavelet")
     page = opened(chromium, path)

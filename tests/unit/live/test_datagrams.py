@@ -164,7 +164,7 @@ def test_a_watcher_that_loses_frames_gets_them_repeated_unless_it_waits(wire, pa
     assert [row[0] for row in rows] == list(range(repeated + 1))
 
 
-def test_what_comes_late_to_the_relay_goes_on_to_watchers(wire):
+def test_late_packets_are_relayed_to_watchers(wire):
     wire.come("w", "/stage", "watch")
     wire.come("a", "/stage/anna", "send")
     sender, made = packets()
@@ -318,7 +318,7 @@ def test_a_hello_that_is_none_ends_a_performance(wire, hello):
         b"\x00" * 1400,
     ],
 )
-def test_what_watchers_say_does_no_harm(wire, told):
+def test_messages_of_watchers_do_no_harm(wire, told):
     wire.come("w", "/stage", "watch")
     assert wire.say("w", told) == []
     assert len(wire.endpoint) == 1
@@ -525,7 +525,7 @@ def test_a_leap_in_numbers_or_times_costs_a_receiver_nothing(bounded_memory, fra
             assert player.at(at + 0.05) is not None
 
 
-def test_a_player_keeps_a_bounded_number_of_poses_whatever_their_times():
+def test_a_player_keeps_a_bounded_number_of_poses_for_any_times():
     sender = Sender(CLIP.header, 0.005, keyframe_interval=1)
     player = Player(Receiver(sender.hello))
     poses = player.receive(sender.send(CLIP.rotations[0], CLIP.translations[0]), 0.0)
