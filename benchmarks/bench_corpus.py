@@ -253,7 +253,7 @@ def show(rates: dict[str, float], unit: str) -> None:
 
 
 def stream(given: argparse.Namespace) -> None:
-    """A whole epoch, windows every half second, in an order by chance."""
+    """A whole epoch, windows every half second, in random order."""
     path = archive("5mm", given)
     whole = rows_of(path)
     rates: dict[str, list[float]] = {"mocpack 5 mm": [], "mocpack 1 mm": []}

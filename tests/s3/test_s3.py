@@ -124,7 +124,7 @@ def test_processes_open_a_remote_corpus_for_themselves(server, method):
                 assert found == pytest.approx(expected)
 
 
-def test_missing_things_are_reported(server):
+def test_a_missing_archive_is_reported(server):
     with pytest.raises(FileNotFoundError, match=r"s3://data/none\.mocps"):
         opened(server, "none")
 

@@ -281,8 +281,8 @@ def test_joints_behind_the_wanted_ones_are_not_even_read():
     payload = Keysine(max_error=5e-3, effort="fast").encode(clip)
     bad = bytearray(payload)
     bad[-1] ^= 1
-    spoilt = fix_checksums(bytes(bad))
-    first = Keysine().open(spoilt, clip.header).frames(0, clip.frame_count, [0])
+    damaged = fix_checksums(bytes(bad))
+    first = Keysine().open(damaged, clip.header).frames(0, clip.frame_count, [0])
     true = Keysine().open(payload, clip.header).frames(0, clip.frame_count, [0])
     np.testing.assert_array_equal(first.rotations, true.rotations)
 
