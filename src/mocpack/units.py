@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any
 
 from mocpack.arguments import is_finite
-from mocpack.errors import UsageError
+from mocpack.errors import UsageError, name_errors
 
 LENGTHS = {
     "m": 1.0,
@@ -95,9 +95,12 @@ def parse_length_argument(name: str, value: Any) -> float:
     >>> parse_length_argument("max_error", "1mm"), parse_length_argument("max_error", mm(2))
     (0.001, 0.002)
     """
-    if isinstance(value, str | Length):
+    if not isinstance(value, str | Length):
+        raise UsageError(
+            f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)"
+        )
+    with name_errors(name, UsageError):
         return parse_length(value)
-    raise UsageError(f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)")
 
 
 def parse_angle_argument(name: str, value: Any) -> float:
@@ -112,7 +115,8 @@ def parse_angle_argument(name: str, value: Any) -> float:
         raise UsageError(
             f"{name}={value!r} has no unit: write {name}='0.3deg' or {name}=mocpack.deg(0.3)"
         )
-    return parse_angle(value)
+    with name_errors(name, UsageError):
+        return parse_angle(value)
 
 
 def parse_length_or_angle(name: str, value: Any) -> Length | Angle:
@@ -123,7 +127,7 @@ def parse_length_or_angle(name: str, value: Any) -> Length | Angle:
     """
     match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if isinstance(value, Angle) or (match is not None and match.group(2) in ANGLES):
-        return Angle(parse_angle(value))
+        return Angle(parse_angle_argument(name, value))
     return Length(parse_length_argument(name, value))
 
 

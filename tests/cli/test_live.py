@@ -18,12 +18,13 @@ from command_line import run_text as run
 import child_processes
 import mocpack
 from mocpack.cli.live.recorder import Recorder
+from mocpack.errors import UsageError
 from mocpack.kinematics import measure_error
 from mocpack.live import Sender, is_hello
 from mocpack.live.spool import Spool
 from mocpack.live.stage import pack_item, unpack_items
 from mocpack.testing import walk
-from naming import names
+from naming import names, naming
 
 connect = pytest.importorskip("websockets.sync.client").connect
 ConnectionClosed = pytest.importorskip("websockets.exceptions").ConnectionClosed
@@ -235,6 +236,14 @@ def test_no_name_of_a_performer_leads_out_of_the_folder(tmp_path, monkeypatch, n
     record(recorder, name, walk(0.1))
     assert recorder.finish()
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "day.mocp"]
+
+
+@pytest.mark.parametrize("name", ["day", "day.fbx", "day.txt"])
+def test_a_recorder_refuses_a_file_that_it_could_not_write(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=naming(f"{name} .mocp .bvh")):
+        Recorder(name, None, force=False)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_spool_that_another_recorder_writes_is_left_alone(tmp_path, monkeypatch, capfd):

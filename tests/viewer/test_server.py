@@ -306,6 +306,9 @@ def view(*words):
         (["walk.mocp", "--image", "x.png", "--size", "1281x720"], "1281x720"),
         (["walk.mocp", "walk.bvh", "--frames", "3"], "1: '3'"),
         (["walk.mocp", "--export", "secret.txt"], "secret.txt -f"),
+        (["walk.mocp", "--export", "x.gif"], "x.gif .html"),
+        (["walk.mocp", "--image", "x.gif"], "x.gif .png"),
+        (["walk.mocp", "--video", "x.gif"], "x.gif .mp4"),
     ],
 )
 def test_bad_files_and_words_are_clear_errors_and_exit_code_2(

@@ -65,6 +65,8 @@ def run(
         inputs, MOTION_EXTENSIONS if reading.robot is None else ROBOT_MOTION_EXTENSIONS
     )
     outputs = output_paths(sources, output, ".mocp")
+    for source, path in zip(sources, outputs, strict=True):
+        files.check_packed_name(path, [source.path])
     given = reading.to_arguments(frames=frames, find_hinges=find_hinges)
     settings = {"spec": spec, "target": target, **given}
     work = [

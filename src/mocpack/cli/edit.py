@@ -15,7 +15,7 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.container import is_packed, unpack
 from mocpack.errors import FormatError, UsageError, name_errors
-from mocpack.io import files_to_write, supported_extensions
+from mocpack.io import files_to_write
 from mocpack.papers.mukai.editing import Edit, EditableSpline, Handle, open_spline
 from mocpack.units import format_length, format_size
 
@@ -57,10 +57,8 @@ def run(
     """Move a joint to a position at a time; prints what else moved."""
     handles = _parse_handles(at, joint, to or [], by or [], turn or [])
     suffix = ".mocp" if output == files.PIPE else Path(output).suffix
-    if suffix != ".mocp" and suffix.lower() not in supported_extensions(writable=True):
-        expected = ", ".join([".mocp", *supported_extensions(writable=True)])
-        raise UsageError(f"cannot write {output}, expected an extension of {expected}")
     if output != files.PIPE:
+        files.check_extension(output)
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
     spline = _open_spline(source, **reading.to_arguments())

@@ -76,7 +76,8 @@ def run(
     if effort not in _api.EFFORTS:
         raise UsageError(f"--effort must be one of {', '.join(_api.EFFORTS)}, got {effort!r}")
     if output is not None:
-        files.check_output(output, force=force, sources=[source])
+        files.check_packed_name(output, [source])
+        files.check_output(output, force=force)
     start = parse_codec(codec)
     motion = files.read_clip(source, frames=frames, **reading.to_arguments())
     _api.check_kind(start, motion.header.kind)

@@ -5,7 +5,7 @@ import pytest
 from command_line import run
 
 import mocpack
-from mocpack.errors import CorruptionError, MocpackError, UsageError
+from mocpack.errors import CorruptionError, MocpackError
 from mocpack.io import amass, npz, read_bytes
 from mocpack.io.amass import joint_names
 from mocpack.testing import walk
@@ -116,8 +116,12 @@ def test_the_first_22_rows_of_any_body_model_give_the_bones_of_a_body(tmp_path):
 def test_a_file_without_a_rate_takes_it_from_the_user():
     assert read_bytes(motion(mocap_framerate=None), fps=50.0).frame_rate == pytest.approx(50)
     assert read_bytes(motion(mocap_framerate=None, fps=np.array(25))).frame_rate == 25
-    with pytest.raises(UsageError, match=naming("mocap_framerate fps")):
-        read_bytes(motion(), fps=50.0)
+
+
+def test_a_file_with_a_rate_is_sampled_at_another():
+    clip, sampled = read_bytes(motion()), read_bytes(motion(), fps=60.0)
+    assert sampled.frame_rate == pytest.approx(60)
+    np.testing.assert_allclose(sampled.translations, clip.resample(60).translations)
 
 
 def test_one_shape_per_frame_gives_the_first():
