@@ -137,10 +137,6 @@ def make_figures(
         "Size at equal target",
         plots.size_bars(rows) if sized else _why_not(good, "no target was set (--target)"),
     )
-    figures["bytes"] = (
-        "Where the bytes went",
-        plots.byte_parts(rows) if good else _why_not(good, ""),
-    )
     return figures
 
 

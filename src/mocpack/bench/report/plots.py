@@ -28,13 +28,6 @@ PALETTE = (
 )
 EXACT = 1e-6  # millimeters, or of any unit: below it is rounding, not error
 MAX_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
-PART_COLORS = {
-    "samples": "#2563a8",
-    "model": "#d08700",
-    "index": "#8e44ad",
-    "skeleton": "#2a8f57",
-    "metadata": "#999999",
-}
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -151,32 +144,6 @@ def size_bars(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def byte_parts(rows: Sequence[Row]) -> Figure:
-    """Where the bytes went: skeleton, metadata, index, model, and the rest of the payload."""
-    good = list(_good(rows))
-    groups = list(dict.fromkeys((r["codec"], r["target"]) for r in rows))
-    figure = new_figure(8, 0.8 + 0.3 * max(1, len(groups)))
-    axes = figure.add_subplot()
-    left = np.zeros(len(groups))
-    names = [
-        f"{codec}  {target_words(target)}"
-        + failed_words([r for r in rows if r["target"] == target], codec)
-        for codec, target in groups
-    ]
-    for part, color in PART_COLORS.items():
-        widths = np.array([_mean_part(good, group, part) for group in groups])
-        axes.barh(names, widths, left=left, color=color, label=part)
-        left += widths
-    axes.invert_yaxis()
-    axes.margins(y=0.01)
-    axes.set(xlabel="bytes of the file, mean over clips")
-    plain_numbers(axes.xaxis)
-    axes.tick_params(axis="y", labelsize=9)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(fontsize=9)
-    return figure
-
-
 def _codecs(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r["codec"] for r in rows))
 
@@ -196,14 +163,3 @@ def _mean_points(rows: Sequence[Row], codec: str, metric: str) -> tuple[list[flo
         points.append((float(rate), float(error)))
     points.sort()
     return [p[0] for p in points], [p[1] for p in points]
-
-
-def _mean_part(rows: Sequence[Row], group: tuple[str, str | None], part: str) -> float:
-    mine = [r for r in rows if (r["codec"], r["target"]) == group]
-    if not mine:
-        return 0.0
-    if part == "samples":
-        return float(
-            np.mean([r["payload_bytes"] - r["index_bytes"] - r["model_bytes"] for r in mine])
-        )
-    return float(np.mean([r[f"{part}_bytes"] for r in mine]))
