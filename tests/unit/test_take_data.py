@@ -458,3 +458,13 @@ def test_a_small_file_that_announces_endless_tracks_asks_for_no_memory():
 def test_a_codec_by_itself_says_that_it_takes_one_root():
     with pytest.raises(UnsupportedClipError, match=naming("root 2 mocpack.encode")):
         parse_codec("keysine").encode(take(["roots"]))
+
+
+def test_a_track_with_a_floor_beside_huge_values_keeps_its_bound():
+    clip = walk(0.2)
+    values = np.zeros((len(clip), 3))
+    values[1:, 0] = np.abs(np.sin(np.arange(1, len(clip))))  # never below 0
+    values[:, 1] = 1e7 + 1e-3 * np.arange(len(clip))  # more than 2^30 steps
+    far = clip.replace(tracks={"far": Track("vec3", values, bound=1e-3)})
+    decoded = mocpack.decode(mocpack.encode(far, "raw")).tracks["far"].values
+    assert np.abs(decoded - values).max() <= 1e-3
