@@ -645,7 +645,7 @@ def test_straight_udp_answers_the_sender_alone_and_by_no_more_than_it_sends():
                 await asyncio.sleep(0.01)
             assert (await coming).kind == "join"
             for t, data in enumerate(made):
-                if t != 3:  # one is missing, so that reports go out as often as they may
+                if t != 3:  # a missing frame, so that reports are sent at the maximum rate
                     sent += one.sendto(data, address)
                 for junk in (b"", b"x", made[0], data[:-1] + b"\x00"):
                     other.sendto(junk, address)
