@@ -138,7 +138,7 @@ void rows_are_settled()
 	check(mocpack_normalize_rotation_rows(rows, 2, 2, 9, 1e-3f) == 3, "and so is what is not nearly unit");
 }
 
-void spoilt_groups_do_no_harm(const Head& head, const Payload& payload)
+void damaged_groups_do_no_harm(const Head& head, const Payload& payload)
 {
 	std::mt19937 chance(5);
 	Memory scratch(mocpack_keysine_rows_scratch_size(head.view));
@@ -170,7 +170,7 @@ int main()
 	rows_are_the_frames(head, payload);
 	some_columns_are_those_of_all(head, payload);
 	rows_are_settled();
-	spoilt_groups_do_no_harm(head, payload);
+	damaged_groups_do_no_harm(head, payload);
 	Body grid;
 	grid.take_grid(false);
 	const Payload on_grid = encoded(&grid);

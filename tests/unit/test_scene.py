@@ -154,7 +154,7 @@ def test_the_viewer_shows_all_clips_of_a_scene(tmp_path, data):
 
 
 @pytest.mark.parametrize("codec", ["raw", "keysine"])
-def test_whatever_a_take_holds_stands_in_a_scene_as_it_does_alone(codec):
+def test_take_data_in_a_scene_equals_that_of_single_files(codec):
     takes = {feature: take([feature]) for feature in FEATURES} | {"all": take(), "m": markers()}
     alone = {name: mocpack.encode(clip, codec, **fast(codec)) for name, clip in takes.items()}
     scene = mocpack.encode_scene(takes, codec, **fast(codec))
