@@ -18,7 +18,8 @@ ABI3_PYTHON ?= $(firstword $(foreach v,3.12 3.13 3.14,$(shell python$(v) -c "imp
 # what `make wheel` compiles for: the oldest C library that manylinux knows
 WHEEL_TARGET ?= $(shell uname -m)-linux-gnu.2.17
 CROSS_TARGETS ?= x86_64-windows-gnu aarch64-macos aarch64-linux-gnu.2.17
-ZIG := $(CURDIR)/$(BIN)/python -m ziglang
+# the program itself: `python -m ziglang` would start Python for every source
+ZIG = $(shell echo $(CURDIR)/.venv/lib/python*/site-packages/ziglang/zig)
 LIBRARY := $(shell find src/mocpack -name '*.py' -o -name '*.bvh' 2>/dev/null) pyproject.toml README.md LICENSE $(wildcard LICENSES/*)
 
 .PHONY: help setup demo check library amalgamation test test-data test-datasets lint format golden golden-archive conformance release-check sizes bench pages papers gltf-peers promise attack fuzz fuzz-core mutants wasm js js-tools viewer pictures \
