@@ -3,7 +3,7 @@
     MOCPACK_DATA=… .venv-stores/bin/python benchmarks/bench_corpus.py [PART …]
     MOCPACK_DATA=… .venv-s3/bin/python benchmarks/bench_corpus.py s3
 
-where PART is sizes, shares, windows, opened, stream or readers; all six without one.
+where PART is sizes, shares, soma, windows, opened, stream or readers; all seven without one.
 
 `make stores` and `make test-s3` make the two environments. Packs the clips of `cmu` and `cmu-train`
 of the folder that MOCPACK_DATA names (119 clips at 120 frames per second; without it those of `cmu`
@@ -24,6 +24,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -35,17 +36,21 @@ from typing import Any
 import numpy as np
 
 import mocpack
-from mocpack.bench.datasets import collection
+from mocpack.bench.datasets import COMMITTED, collection
 from mocpack.clip import Clip
 from mocpack.corpora import PackOptions, Stream, Windows, open_corpus, pack
 from mocpack.corpora.reading import Corpus
 from mocpack.skeleton import Skeleton
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from soma import soma_clip
 
 BUILD = Path(__file__).parent.parent / "build" / "corpus"
 SECONDS, ROWS, STRIDE = 2, 240, 0.5
 ROUNDS, A_ROUND = 9, 60
 READS = 100_000
 STRETCHES = (100_000, 480, 120)  # frames
+SOMA_FRAMES = 600
 CLIPS_PER_SKELETON = 22  # of all of CMU: 2,425 clips, 112 subjects
 
 CLOCKS = {"the clock": time.perf_counter, "processor time": time.process_time}
@@ -175,6 +180,35 @@ def share_skeletons(recordings: Mapping[str, Clip]) -> Iterator[tuple[str, Calla
 
 def retime(clip: Clip, at: np.ndarray, skeleton: Skeleton) -> Clip:
     return clip.poses_at(at, frame_time=clip.frame_time).replace(skeleton=skeleton)
+
+
+def soma(given: argparse.Namespace) -> None:
+    """Bytes and windows of SOMA's 77 joints, moved by CMU's recordings, and of these themselves."""
+    recordings = {path.stem: mocpack.read(path)[1:] for path in collection("cmu", COMMITTED)}
+    long = {name: clip for name, clip in recordings.items() if clip.frame_count >= SOMA_FRAMES}
+    made = {
+        "soma": {name: soma_clip(name, frames=SOMA_FRAMES) for name in long},
+        "body": {name: clip[:SOMA_FRAMES] for name, clip in long.items()},
+    }
+    readers: dict[str, Read] = {}
+    for name, clips in made.items():
+        files = {}
+        for clip_name, clip in clips.items():
+            file = files[clip_name] = BUILD / f"{name}-{given.effort}" / f"{clip_name}.mocp"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(mocpack.encode(clip, max_error="1mm", effort=given.effort))
+        path = BUILD / f"{name}-{given.effort}.mocps"
+        pack(files, path)
+        corpus = open_corpus(path)
+        frames = SOMA_FRAMES * len(corpus)
+        print(
+            f"{name}: {len(corpus)} clips, {len(clip.skeleton)} joints, within 1 mm: "
+            f"{corpus.bytes_by_part['single_files'] / frames:.2f} bytes per frame, at most "
+            f"{max(corpus.table.column('max_error_mm').to_pylist()):.4f} mm"
+        )
+        readers[name] = ours(Windows(corpus, SECONDS, stride=1 / 120))
+    counts = [SOMA_FRAMES] * len(long)
+    show(measured(readers, counts, time.process_time), "windows per second, processor time")
 
 
 def windows(given: argparse.Namespace) -> None:
@@ -514,6 +548,7 @@ NEEDED = {"hf arrow": "datasets", "lance": "lance", "zarr": "zarr"}
 PARTS = {
     "sizes": sizes,
     "shares": shares,
+    "soma": soma,
     "windows": windows,
     "opened": opened,
     "stream": stream,

@@ -218,7 +218,9 @@ def _read_unopened(count: int, given: argparse.Namespace, rng: np.random.Generat
             windows = _second_long_windows(corpus)
             clips = rng.permutation(count)[:WINDOWS].tolist()
             firsts = [windows.window_indices(clip)[0] for clip in clips]
+            _read_windows(windows, firsts)  # skeletons and window plans stay
             corpus._writers.clear()
+            corpus._motions.clear()
             rounds.append(_read_windows(windows, firsts))
     return float(np.median(rounds))
 

@@ -182,7 +182,7 @@ def test_a_killed_run_resumes_and_leaves_no_parts(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills processes: needs a POSIX system")
-@pytest.mark.parametrize("how", [[], ["--shard-size", "1KB"]])
+@pytest.mark.parametrize("how", [[], ["--shard-size", "300B"]])
 def test_a_run_that_is_killed_at_any_change_of_files_resumes(folder, tmp_path, how):
     words = ["corpus", "pack", str(folder / "takes"), *HOW, *how, "-o", "out.mocps"]
     (tmp_path / "whole").mkdir()
