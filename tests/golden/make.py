@@ -40,7 +40,7 @@ JOINT_BOUNDS = {"hand": "9mm", "knee": "0.5deg"}
 
 
 def posed():
-    """Return a walk whose first frame is the skeleton's own pose."""
+    """Return a walk that starts in the skeleton's rest pose."""
     clip = MOTIONS[""]()
     turns = clip.rotations.copy()
     turns[0] = [0, 0, 0, 1]
@@ -99,6 +99,8 @@ FROZEN = {
     "keysine:layers=3,group_seconds=0.1": [""],
     "keysine:max_error=5mm": ["jump"],
     "keysine:max_error=10mm,group_seconds=0.1": [""],
+    "keysine:streamed=true,group_seconds=0.1": ["", "jump"],
+    "keysine:streamed=true,mode=grid,group_seconds=0.1": [""],
     "keysine:mode=grid": ["", "robot"],
     "keysine:mode=grid,max_error=0.1mm": ["jump"],
     "keysine:mode=grid,effort=best": [""],
@@ -153,7 +155,7 @@ def source_of(spec, motion):
 
 
 def write(spec, motion):
-    """Write what is missing of one golden file; return whether anything was."""
+    """Write the missing parts of one golden file; return whether any was missing."""
     codec, folder = mocpack.parse_codec(spec), folder_of(spec, motion)
     file, decoded = folder / "file.mocp", folder / "decoded.npz"
     if file.exists() and decoded.exists():
@@ -205,7 +207,7 @@ def write_archives():
 
 
 def write_refused():
-    """Write files that need a newer reader, and what an error must name of each."""
+    """Write files that need a newer reader, and the words that each error must contain."""
     walk = golden_file("keysine/v1")
     stream = io.BytesIO()
     writer = ArchiveWriter(stream)

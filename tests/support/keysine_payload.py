@@ -1,4 +1,4 @@
-"""The bytes of a `keysine` payload as Python sees them, for tests that change a head or read it.
+"""Parse and rewrite the bytes of a `keysine` payload in Python, for tests.
 
 Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A part is the u16
 CRC-16 of its body, then its body; a group of one frame has no bytes.
@@ -47,7 +47,7 @@ def no_predictors() -> I32:
 
 @dataclass(frozen=True)
 class Grid:
-    """What a head says of a grid in time.
+    """The fields of a head for a time grid.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class PayloadHead:
-    """What stands at the start of a payload."""
+    """The fields of a head."""
 
     fine_bits: int
     coarse: int
@@ -85,7 +85,8 @@ class PayloadHead:
     layer_count: int = 1
     errors: tuple[tuple[int, int], ...] = ()  # largest and mean error of each layer, if several
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, 2, tracks)
-    first_frame_alone: bool = False  # the first frame is a group by itself
+    first_frame_alone: bool = False  # the first frame is its own group
+    group_frames: int = 0  # of a streamed payload; 0: groups divide the clip evenly
     grid: Grid | None = None
 
     @property
@@ -130,9 +131,14 @@ class PayloadHead:
         return max(1, -(-self.group_count // self.groups_per_segment))
 
     def key_frame(self, key: int, frame_count: int) -> int:
-        """Return the first frame of a group: evenly spread after the lead, rounded half up."""
+        """Return the first frame of a group: evenly spread after the lead, rounded half up.
+
+        The groups of a streamed payload are equally long, but for the last one.
+        """
         if not self.group_count or key < self.lead:
             return 0
+        if self.group_frames:
+            return min(key * self.group_frames, frame_count - 1)
         even = self.group_count - self.lead
         intervals = frame_count - 1 - self.lead
         return self.lead + (2 * (key - self.lead) * intervals + even) // (2 * even)
@@ -148,6 +154,8 @@ class PayloadHead:
     def part_order(self) -> list[tuple[int, str, int]]:
         """Return the parts in the payload's order: layer, kind, and its (first) number."""
         segments = range(self.segment_count)
+        if self.group_frames:
+            return [part for s in segments for part in self._streamed_parts(s)]
         order = [(0, "keys", s) for s in segments]
         order += [(0, "group", g) for g in range(self.group_count)]
         for layer in range(1, self.layer_count):
@@ -155,6 +163,11 @@ class PayloadHead:
                 order.append((layer, "keys", s))
                 order += [(layer, "group", bundle[0]) for bundle in self.bundles_of(s)]
         return order
+
+    def _streamed_parts(self, segment: int) -> list[tuple[int, str, int]]:
+        first = segment * self.groups_per_segment
+        end = min(first + self.groups_per_segment, self.group_count)
+        return [(0, "keys", segment), *((0, "group", g) for g in range(first, end))]
 
     def part_at(self, layer: int, kind: str, number: int) -> tuple[int, int]:
         """Return offset and size of a part in the payload."""
@@ -230,6 +243,7 @@ def written_head(
         unit=head.unit,
         group_count=head.group_count,
         groups_per_segment=head.groups_per_segment,
+        group_frames=head.group_frames,
         keys_error=head.coarse,
         errors=list(head.errors) or [(0, 0)],
         table=head.table,
@@ -251,12 +265,12 @@ def sealed_head(body: bytes) -> bytes:
 
 
 def read_head(payload: Payload | bytes, header: ClipHeader) -> PayloadHead:
-    """Return what the head of a payload says."""
+    """Return the fields of a payload's head."""
     return head_of(open_payload(payload, header))
 
 
 def head_of(payload: _core.KeysinePayload) -> PayloadHead:
-    """Return what the head of an open payload says."""
+    """Return the fields of an open payload's head."""
     fields = payload.head_fields()
     mode = fields["mode"]
     steps, scales = (tuple(fields[name].tolist()) for name in ("grid_steps", "initial_scales"))
@@ -276,12 +290,13 @@ def head_of(payload: _core.KeysinePayload) -> PayloadHead:
         errors=errors if payload.layer_count > 1 else (),
         shifts=_keep_fields(fields["shifts"]),
         first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
+        group_frames=fields["group_frames"],
         grid=Grid(bool(mode & THOROUGH), steps, scales) if mode & GRID else None,
     )
 
 
 def _keep_fields(values: Any) -> Any:
-    """Return an array that nobody can change: the head is shared by all who ask for it."""
+    """Return a read-only array, because heads are shared."""
     array = np.asarray(values)
     array.setflags(write=False)
     return array

@@ -54,6 +54,9 @@ class Keysine(Codec):
     layers : int
         Parts of the file that refine one another; cut after any of them, it plays at a stated,
         coarser error. Fewer are made if a layer would change nothing.
+    streamed : bool
+        Write the payload in the order in which an encoder could write it in one pass: a player that
+        downloads it needs the key poses of what it plays, not of the whole clip. One layer.
     threads : int
         Threads of encoder and decoder; 0: as many as it may use cores, for long clips.
     joint_errors, joint_angles : tuple of float, optional
@@ -71,7 +74,15 @@ class Keysine(Codec):
     lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
     angles: ClassVar[tuple[str, ...]] = ("max_angle",)
     encoder_params: ClassVar[frozenset[str]] = frozenset(
-        {"effort", "threads", "max_error", "max_angle", "joint_errors", "joint_angles"}
+        {
+            "effort",
+            "threads",
+            "max_error",
+            "max_angle",
+            "joint_errors",
+            "joint_angles",
+            "streamed",
+        }
     )
 
     max_error: float = 1e-3
@@ -82,6 +93,7 @@ class Keysine(Codec):
     group_seconds: float = 1.0
     block_seconds: float | None = None
     layers: int = 1
+    streamed: bool = False
     threads: int = 0
     max_angle: float | None = None
     joint_errors: tuple[float, ...] | None = None
@@ -95,22 +107,26 @@ class Keysine(Codec):
         if self.max_angle is not None:
             object.__setattr__(self, "max_angle", parse_angle(self.max_angle))
             if self.mean_error is not None or self.step is not None:
-                raise ValueError("max_angle is kept beside max_error, not mean_error or step")
+                raise ValueError(
+                    "max_angle can be combined with max_error only, not with mean_error or step"
+                )
         self._check_joint_bounds()
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
         if self.mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
         if self.mode == "grid" and (self.mean_error is not None or self.step is not None):
-            raise ValueError("mode grid keeps max_error: it has no mean_error and no step")
+            raise ValueError("mode=grid supports max_error only, not mean_error or step")
         if self.mode == "grid" and self.layers > 1:
-            raise ValueError("mode grid has no layers")
+            raise ValueError(f"mode=grid does not support layers, got layers={self.layers}")
         if not 0 < self.group_seconds < 1e6:
             raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
         if self.block_seconds is not None and not 0 < self.block_seconds < 1e6:
             raise ValueError(f"block_seconds must be in 0..1e6, got {self.block_seconds}")
         if not 1 <= self.layers <= MAX_LAYERS:
             raise ValueError(f"layers must be in 1..{MAX_LAYERS}, got {self.layers}")
+        if self.streamed and self.layers > 1:
+            raise ValueError(f"a streamed payload has one layer, got layers={self.layers}")
         if not 0 <= self.threads <= 256:
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
@@ -124,7 +140,9 @@ class Keysine(Codec):
             if not all(least <= bound < 1e6 for bound in bounds):
                 raise ValueError(f"{name} must be positive and below 1e6, got {bounds}")
             if self.mean_error is not None or self.step is not None:
-                raise ValueError(f"{name} are kept beside max_error, not mean_error or step")
+                raise ValueError(
+                    f"{name} can be combined with max_error only, not with mean_error or step"
+                )
 
     @property
     def error_bound(self) -> float | None:
@@ -197,9 +215,9 @@ def encode_natively(
             )
     channels = 4 * len(clip.skeleton) + 3 * len(clip.translated_joints)
     if codec.mode == "grid" and channels > MAX_GRID_CHANNELS:
-        raise BoundError(f"mode grid is for clips of at most {MAX_GRID_CHANNELS} channels")
+        raise BoundError(f"mode=grid supports at most {MAX_GRID_CHANNELS} channels")
     made = _core.keysine_encode(
-        skeleton=clip.skeleton.native(clip.translated_joints),
+        skeleton=clip.skeleton.to_core(clip.translated_joints),
         names=clip.skeleton.names,
         rotations=clip.rotations,
         translations=clip.translations,
@@ -213,6 +231,7 @@ def encode_natively(
         group_seconds=codec.group_seconds,
         block_seconds=codec.block_seconds or 0.0,
         layers=codec.layers,
+        streamed=codec.streamed,
         joint_errors=codec.joint_errors or (),
         joint_angles=codec.joint_angles or (),
         threads=thread_count(codec.threads, clip.frame_count),

@@ -39,7 +39,7 @@ class KeysineDecoder(Decoder):
 
     @cached_property
     def _skeleton(self) -> _core.Skeleton:
-        return self.header.skeleton.native(self.header.translated_joints)
+        return self.header.skeleton.to_core(self.header.translated_joints)
 
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
@@ -56,7 +56,7 @@ class KeysineDecoder(Decoder):
     def window_writer(self) -> WindowWriter:
         return self.native
 
-    def open_alike(self, file: bytes, like: _core.File) -> WindowWriter | None:
+    def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
         limit = self.payload.memory_limit
         return _core.KeysinePayload.open_alike(self._skeleton, file, like, limit)
 
