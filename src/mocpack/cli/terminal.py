@@ -51,6 +51,12 @@ def print_json(rows: Sequence[Mapping[str, Any]], *, to_stderr: bool = False) ->
     print(json.dumps(shaped, indent=1), file=sys.stderr if to_stderr else sys.stdout)
 
 
+def print_text(text: str) -> None:
+    """Print lines that fit no terminal's width or are too many for rich, unless quiet."""
+    if not _quiet.get():
+        print(text)
+
+
 def print_error(message: str) -> None:
     """Print an error message to standard error, on one line."""
     print(f"mocpack: {printable(message, keep='')}", file=sys.stderr)
