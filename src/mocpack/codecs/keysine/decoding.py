@@ -16,11 +16,11 @@ from mocpack.codecs.keysine.payload import open_payload
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
 
-LONG_CLIP = 2000  # frames from which all cores at hand are used
+LONG_CLIP = 2000  # frames; longer clips use all cores
 
 
 def thread_count(threads: int, frame_count: int) -> int:
-    """Return how many threads work on so many frames: as many as asked for, 0 for a good number."""
+    """Return the number of threads for that many frames; 0 chooses a good number."""
     if threads:
         return threads
     return core_count() if frame_count >= LONG_CLIP else 1
