@@ -275,14 +275,14 @@ def compressed(found: Corpus, kind: str) -> Read:
 
 
 def ours(found: Windows) -> Read:
-    """Return the reader of windows by clip and frame; a stride of a frame numbers them so."""
+    """Return a reader of windows by clip and frame; the stride must be one frame."""
     out = np.empty((found.rows, found.width), np.float32)
     first = {clip: found.window_indices(place).start for place, clip in enumerate(found.clips)}
     return lambda clip, frame: found.read(first[clip] + frame, out)
 
 
 def again(found: Windows) -> Read:
-    """Return a reader that opens the clip for each window: its skeleton, its head, its keys."""
+    """Return a reader that opens the clip again for each window."""
     read = ours(found)
 
     def opened(clip: int, frame: int) -> Any:
@@ -303,7 +303,7 @@ def measured(
         clips = rng.choice(long, A_ROUND)
         picks = [(int(c), int(rng.integers(frames[c] - ROWS + 1))) for c in clips]
         for name, read in readers.items():
-            # what is fast is read more often, or its time would be all noise
+            # fast stores are read more often, to reduce noise
             often = 20 if name in ("memmap", "mocpack, decoded cache") else 1
             began = clock()
             for _ in range(often):
@@ -323,7 +323,7 @@ def show(rates: dict[str, float], unit: str) -> None:
 
 
 def stream(given: argparse.Namespace) -> None:
-    """A whole epoch, windows every half second, in an order by chance."""
+    """A whole epoch, windows every half second, in random order."""
     path = archive("5mm", given)
     whole = rows_of(path)
     rates: dict[str, list[float]] = {"mocpack 5 mm": [], "mocpack 1 mm": []}
@@ -348,7 +348,7 @@ def stream(given: argparse.Namespace) -> None:
 
 
 def readers(given: argparse.Namespace) -> None:
-    """Many windows by threads, forked and spawned processes, each compared with what it is."""
+    """Read many windows in threads, forked and spawned processes, and compare the numbers."""
     path = archive("5mm", given)
     for cache in (None, "4GB", "8MB"):
         with open_corpus(path) as clips:
@@ -385,7 +385,7 @@ def wrong(found: Windows, expected: np.ndarray, count: int, seed: int) -> int:
 
 
 def s3(given: argparse.Namespace) -> None:
-    """Requests and bytes a window from an S3 server, counted there and here."""
+    """Count requests and bytes per window from an S3 server, on the server and here."""
     import s3fs
 
     with socket.socket() as free:
@@ -465,7 +465,7 @@ def memmap(whole: list[np.ndarray]) -> Read:
 
 
 def table_of(whole: list[np.ndarray]) -> Any:
-    """All frames as an Arrow table, a list of fixed length a row."""
+    """Return all frames as an Arrow table with one list of fixed length per row."""
     import pyarrow as pa
 
     rows = np.concatenate(whole)
@@ -479,7 +479,7 @@ def as_rows(column: Any, width: int) -> np.ndarray:
 
 
 def lance_take(whole: list[np.ndarray]) -> Read:
-    """Lance, a row a frame, by `take`."""
+    """Lance with one row per frame, read by `take`."""
     import lance
 
     path = BUILD / "lance"

@@ -62,6 +62,11 @@ def print_error(message: str) -> None:
     print(f"mocpack: {printable(message, keep='')}", file=sys.stderr)
 
 
+def print_note(message: str) -> None:
+    """Print a message that is not an error to standard error, unless --quiet is given."""
+    stderr().print(printable(message), markup=False, highlight=False, soft_wrap=True)
+
+
 def printable(text: str, keep: str = "\n") -> str:
     r"""Return `text` with every unprintable character escaped, except those in `keep`.
 
