@@ -39,7 +39,8 @@ class KeysineDecoder(Decoder):
 
     @cached_property
     def _skeleton(self) -> _core.Skeleton:
-        return self.header.skeleton.to_core(self.header.translated_joints)
+        found: _core.Skeleton = self.header.skeleton.to_core(self.header.translated_joints)
+        return found
 
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
