@@ -21,7 +21,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 									 Rotations rotations, Translations translations, double frame_rate,
 									 double max_error, double mean_error, double step, double max_angle,
 									 int effort, int mode, double group_seconds, double block_seconds,
-									 int layers, const std::vector<double>& joint_errors,
+									 int layers, bool streamed, const std::vector<double>& joint_errors,
 									 const std::vector<double>& joint_angles, size_t threads,
 									 nb::object progress, const std::optional<std::vector<double>>& constants)
 {
@@ -47,6 +47,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 										  group_seconds,
 										  block_seconds,
 										  layers,
+										  streamed,
 										  given(joint_errors),
 										  given(joint_angles)};
 	Work work(progress, threads);
@@ -82,7 +83,8 @@ auto keysine_constants()
 // The coded part of a head, for tests that change it.
 nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t fine_bits, uint32_t tempo,
 							  float unit, uint32_t group_count, uint32_t groups_per_segment,
-							  uint8_t keys_error, std::vector<std::pair<uint8_t, uint8_t>> errors,
+							  uint32_t group_frames, uint8_t keys_error,
+							  std::vector<std::pair<uint8_t, uint8_t>> errors,
 							  Array<int32_t, nb::shape<-1, MOCPACK_KEYSINE_PLAN_COLUMNS>> table,
 							  std::vector<uint32_t> sizes, Array<int32_t, nb::shape<-1, 4>> predictors,
 							  Array<uint8_t, nb::ndim<3>> shifts, std::vector<uint8_t> grid_steps,
@@ -101,7 +103,8 @@ nb::bytes keysine_encode_head(const Skeleton& skeleton, uint32_t mode, uint32_t 
 									groups_per_segment,
 									uint32_t(predictors.shape(0)),
 									keys_error,
-									{}};
+									{},
+									group_frames};
 	for (size_t i = 0; i < layers; ++i)
 		fields.errors[i] = {errors[i].first, errors[i].second};
 	std::vector<int32_t> own(table.data(), table.data() + table.size());
@@ -135,11 +138,11 @@ void register_keysine(nb::module_& m)
 	m.attr("KEYSINE_MOST_LAYERS") = int(MOCPACK_KEYSINE_MAX_LAYERS);
 	m.attr("KEYSINE_MOST_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MAX_GRID_CHANNELS);
 	m.def("keysine_encode_head", &keysine_encode_head, "skeleton"_a, "mode"_a, "fine_bits"_a, "tempo"_a,
-		  "unit"_a, "group_count"_a, "groups_per_segment"_a, "keys_error"_a, "errors"_a, "table"_a, "sizes"_a,
-		  "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
+		  "unit"_a, "group_count"_a, "groups_per_segment"_a, "group_frames"_a, "keys_error"_a, "errors"_a,
+		  "table"_a, "sizes"_a, "predictors"_a, "shifts"_a, "grid_steps"_a, "initial_scales"_a);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "names"_a, "rotations"_a, "translations"_a,
 		  "frame_rate"_a, "max_error"_a, "mean_error"_a, "step"_a, "max_angle"_a, "effort"_a, "mode"_a,
-		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "joint_errors"_a, "joint_angles"_a, "threads"_a,
-		  "progress"_a.none() = nb::none(), "constants"_a.none() = nb::none());
+		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "streamed"_a, "joint_errors"_a, "joint_angles"_a,
+		  "threads"_a, "progress"_a.none() = nb::none(), "constants"_a.none() = nb::none());
 	m.def("keysine_constants", &keysine_constants);
 }

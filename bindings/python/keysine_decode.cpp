@@ -261,6 +261,7 @@ nb::dict head_fields(const Payload& payload)
 	found["fine_bits"] = fields.fine_bits;
 	found["tempo"] = fields.tempo;
 	found["unit"] = fields.unit;
+	found["group_frames"] = fields.group_frames;
 	found["keys_error"] = fields.keys_error;
 	found["errors"] = copy_array(&fields.errors[0].max, {l.layer_count, size_t(2)});
 	found["table"] =
