@@ -1,4 +1,4 @@
-"""The bytes of a `keysine` payload as Python sees them, for tests that change a head or read it.
+"""Parse and rewrite the bytes of a `keysine` payload in Python, for tests.
 
 Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A part is the u16
 CRC-16 of its body, then its body; a group of one frame has no bytes.
@@ -47,7 +47,7 @@ def no_predictors() -> I32:
 
 @dataclass(frozen=True)
 class Grid:
-    """What a head says of a grid in time.
+    """The fields of a head for a time grid.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class PayloadHead:
-    """What stands at the start of a payload."""
+    """The fields of a head."""
 
     fine_bits: int
     coarse: int
@@ -85,7 +85,7 @@ class PayloadHead:
     layer_count: int = 1
     errors: tuple[tuple[int, int], ...] = ()  # largest and mean error of each layer, if several
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, 2, tracks)
-    first_frame_alone: bool = False  # the first frame is a group by itself
+    first_frame_alone: bool = False  # the first frame is its own group
     group_frames: int = 0  # of a streamed payload; 0: groups divide the clip evenly
     grid: Grid | None = None
 
@@ -265,12 +265,12 @@ def sealed_head(body: bytes) -> bytes:
 
 
 def read_head(payload: Payload | bytes, header: ClipHeader) -> PayloadHead:
-    """Return what the head of a payload says."""
+    """Return the fields of a payload's head."""
     return head_of(open_payload(payload, header))
 
 
 def head_of(payload: _core.KeysinePayload) -> PayloadHead:
-    """Return what the head of an open payload says."""
+    """Return the fields of an open payload's head."""
     fields = payload.head_fields()
     mode = fields["mode"]
     steps, scales = (tuple(fields[name].tolist()) for name in ("grid_steps", "initial_scales"))
@@ -296,7 +296,7 @@ def head_of(payload: _core.KeysinePayload) -> PayloadHead:
 
 
 def _keep_fields(values: Any) -> Any:
-    """Return an array that nobody can change: the head is shared by all who ask for it."""
+    """Return a read-only array, because heads are shared."""
     array = np.asarray(values)
     array.setflags(write=False)
     return array

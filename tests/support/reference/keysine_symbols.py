@@ -162,7 +162,7 @@ def read_group(
 
 
 class KeySymbols:
-    """Reads keys, each as what it differs from a guess."""
+    """Reads keys as differences from a prediction."""
 
     def __init__(self, coder: TableReader, plan: Plan) -> None:
         self._coder, self._plan = coder, plan

@@ -1,4 +1,4 @@
-"""The head of a payload: what it can state, and what it refuses."""
+"""The head of a payload: valid and invalid fields."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def head_of(clip, **parameters):
 
 def rewritten(head, clip):
     """Return a payload with this head, whose parts are as long as they were."""
-    native = clip.skeleton.native(clip.translated_joints)
+    native = clip.skeleton.to_core(clip.translated_joints)
     parts = [[bytes(size) for size in sizes] for sizes in (head.segment_sizes, head.layer_sizes[0])]
     return written_head(head, native, *parts) + b"".join(part for each in parts for part in each)
 
@@ -47,7 +47,7 @@ def test_a_unit_of_more_bits_is_refused():
 
 @pytest.mark.parametrize("precision", range(1, AXES_BITS + 1))
 @pytest.mark.parametrize("mode", ["transform", "grid"])
-def test_turns_of_axes_of_every_precision_come_back(precision, mode):
+def test_turns_of_axes_of_every_precision_round_trip(precision, mode):
     clip = walk(0.7)
     head = head_of(clip, max_error=0.0005, mode=mode)
     table = np.array(head.table)

@@ -1,4 +1,4 @@
-"""Predictors: which channels predict which, and that files hold and keep them."""
+"""Predictors: which channels predict which, and how files store them."""
 
 from dataclasses import replace
 
@@ -78,6 +78,6 @@ def test_a_predictor_from_its_own_track_cannot_be_written(clip, payload):
     head = read_head(payload, clip.header)
     spoilt = head.predictors.copy()
     spoilt[0, 1] = spoilt[0, 0]
-    native = clip.skeleton.native(clip.translated_joints)
+    native = clip.skeleton.to_core(clip.translated_joints)
     with pytest.raises(ValueError, match="predictors"):
         written_head(replace(head, predictors=spoilt), native, [], [])
