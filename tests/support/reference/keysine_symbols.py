@@ -173,7 +173,9 @@ class KeySymbols:
         keys = np.zeros((count, self._plan.channel_count), np.int64)
         none = [0] * self._plan.channel_count
         for k in range(count):
-            self._key(keys[k], keys[k - 1] if k else none, none, min(k, 2))
+            self._differences(keys[k], none, min(k, 2))
+            keys[k] += keys[k - 1] if k else 0
+            check_key(keys[k])
         return keys
 
     def between(self, keys: I64, residuals: I64, before: I64 | None, after: I64) -> None:
@@ -190,27 +192,26 @@ class KeySymbols:
             for at in range(half, len(keys) - 1, 2 * half):
                 low, high = keys[at - half], keys[at + half]
                 apart = [symbol_of(int(d), COARSE) for d in np.abs(high - low) >> after]
-                self._key(residuals[at], 0, apart, 3 + min(level, 2), bits)
+                self._differences(residuals[at], apart, 3 + min(level, 2), bits)
                 size = (np.abs(residuals[at]) << after) + ((1 << after) - 1) // 2
                 keys[at] = (low + high >> 1) + np.sign(residuals[at]) * size
-                if np.abs(keys[at]).max(initial=0) > LARGEST:
-                    raise CorruptionError("keysine payload: a key is too large")
+                check_key(keys[at])
             half, level = half // 2, level + 1
 
-    def _key(
-        self, key: I64, guess: I64 | int, apart: list[int], state: int, bits: I64 | None = None
+    def _differences(
+        self, known: I64, apart: list[int], state: int, bits: I64 | None = None
     ) -> None:
-        """Read a key, or make a known one so many bits finer."""
+        """Read the differences (channels) of a key, or make known ones so many bits finer."""
         total = seen = 0
         for t, track in enumerate(self._plan.tracks):
             for c in range(track.channel_count):
                 at = track.first_channel + c
                 starts = self._starts(t, c, apart[at], 4 * total // seen if seen else 0, state)
-                key[at] = self._read(starts, at) if bits is None else self._refine(starts, at, int(key[at]), int(bits[at]))
+                if bits is None:
+                    known[at] = self._read(starts, at)
+                else:
+                    known[at] = self._refine(starts, at, int(known[at]), int(bits[at]))
                 total, seen = total + self._found[at], seen + 1
-        key += guess
-        if np.abs(key).max(initial=0) > LARGEST:
-            raise CorruptionError("keysine payload: a key is too large")
 
     def _starts(self, t: int, c: int, apart: int, mean: int, state: int) -> list[int]:
         """Return the table of a channel: by a weighted sum of its neighbors."""
@@ -236,14 +237,18 @@ class KeySymbols:
         size = abs(known)
         self._found[at] = symbol_of(size, COARSE)
         if bits:
-            size, self._found[at] = refined(self._coder, starts, COARSE, size << bits, (size + 1 << bits) - 1)
+            low, high = size << bits, (size + 1 << bits) - 1
+            size, self._found[at] = refined(self._coder, starts, COARSE, low, high)
         negative = known < 0 if known else bits and size and self._coder.bits(1)
         return -size if negative else size
 
 
-def refined(
-    coder: TableReader, starts: list[int], m: int, low: int, high: int
-) -> tuple[int, int]:
+def check_key(key: I64) -> None:
+    if np.abs(key).max(initial=0) > LARGEST:
+        raise CorruptionError("keysine payload: a key is too large")
+
+
+def refined(coder: TableReader, starts: list[int], m: int, low: int, high: int) -> tuple[int, int]:
     """Read a magnitude from `low` to `high`, and return it and its symbol."""
     symbol = between(coder, starts, symbol_of(low, m), symbol_of(high, m))
     floor = symbol_floor(symbol, m)

@@ -276,8 +276,6 @@ namespace
 // Codes nothing: what is coded is what is wanted.
 struct IdleCoder
 {
-	static constexpr bool READS = false;
-
 	int symbol(const uint16_t*, int, int value)
 	{
 		return value;

@@ -102,8 +102,7 @@ bool read_keys(const mocpack_KeysineHead& head, size_t length, const int32_t* ed
 	coarsen_keys(plan, first.keys, first.keys, edges, 1, symbols->keys);
 	coarsen_keys(plan, first.keys, first.keys, edges + channels, 1, symbols->keys + blocks * channels);
 	return InnerKeys<TableReader>(*reader, plan, symbols->found)
-		.layer(nullptr, first.keys, splits, symbols->keys, symbols->residuals,
-			   symbols->residuals);
+		.layer(nullptr, first.keys, splits, symbols->keys, symbols->residuals, symbols->residuals);
 }
 
 mocpack_Status part_status(const TableReader& reader, bool good, bool reads_all)
@@ -141,8 +140,7 @@ bool refine_group(const mocpack_KeysineHead& head, size_t l, const int32_t* edge
 	coarsen_keys(plan, first, to.keys, edges, 1, keys);
 	coarsen_keys(plan, first, to.keys, edges + channels, 1, keys + blocks * channels);
 	return InnerKeys<TableReader>(*reader, plan, symbols->found)
-			   .layer(from.keys, to.keys, symbols->splits, keys, symbols->residuals,
-					  symbols->residuals) &&
+			   .layer(from.keys, to.keys, symbols->splits, keys, symbols->residuals, symbols->residuals) &&
 		   Refinement<TableReader>(*reader, plan, symbols->shape, symbols->rows, to.coefficients)
 			   .layer(from.coefficients, plan.track_count, symbols->rows.steps, symbols->rows.values);
 }

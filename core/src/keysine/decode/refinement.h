@@ -2,8 +2,8 @@
 //
 // A layer with shift s stores |q| >> s and the sign of a coefficient q. The first layer is coded like any
 // group. A refinement by d bits codes which of the 2^d finer integers it is, with the table frequencies of
-// those integers. Keys inside a group are coded alike, by their differences to the mean of their neighbors. Of
-// a key k at an end of groups, a layer stores (k + h) >> s; h is half of 2^shift of the first layer. A
+// those integers. Keys inside a group are coded alike, by their differences to the mean of their neighbors.
+// Of a key k at an end of groups, a layer stores (k + h) >> s; h is half of 2^shift of the first layer. A
 // refinement appends d raw bits.
 #pragma once
 #include "keysine/decode/symbols.h"
@@ -141,8 +141,8 @@ inline int32_t inner_shift(const uint8_t* shifts, size_t t)
 	return shift ? shift + 1 : 0;
 }
 
-/* The keys between the two at the ends of a group. A layer with shift s stores |r| >> s and the sign of a key's
- * residual r, its difference to the mean of its neighbors. */
+/* The keys between the two at the ends of a group. A layer with shift s stores |r| >> s and the sign of a
+ * key's residual r, its difference to the mean of its neighbors. */
 template <typename Coder> class InnerKeys : public KeySymbols<Coder>
 {
 	using Base = KeySymbols<Coder>;
@@ -151,8 +151,8 @@ template <typename Coder> class InnerKeys : public KeySymbols<Coder>
 	using Base::Base;
 
 	/* Codes the residuals (2^splits + 1, channels) of a layer and computes its keys. from: shifts (tracks) of
-	 * the previous layer, whose residuals are refined; null: none. A writer takes the residuals from `source`.
-	 * Returns false if a key is out of range. */
+	 * the previous layer, whose residuals are refined; null: none. A writer takes the residuals from
+	 * `source`. Returns false if a key is out of range. */
 	bool layer(const uint8_t* from, const uint8_t* to, int splits, int32_t* keys, int32_t* residuals,
 			   const int32_t* source)
 	{
@@ -172,8 +172,9 @@ template <typename Coder> class InnerKeys : public KeySymbols<Coder>
 					{
 						const int32_t apart = symbol_of(magnitude(after[c] - before[c]) >> shift, COARSE);
 						int32_t* own = residuals + at * channels + c;
-						*own = residual(track, c - track.first_channel, state, apart, seen ? 4 * sum / seen : 0,
-										bits, *own, shift_magnitude(source[at * channels + c], shift));
+						*own =
+							residual(track, c - track.first_channel, state, apart, seen ? 4 * sum / seen : 0,
+									 bits, *own, shift_magnitude(source[at * channels + c], shift));
 						const int64_t key = ((int64_t(before[c]) + after[c]) >> 1) + middle(*own, shift);
 						if (this->failed_ || !is_key(key))
 							return false;
@@ -208,9 +209,8 @@ template <typename Coder> class InnerKeys : public KeySymbols<Coder>
 			return known;
 		}
 		const int32_t low = magnitude(known) << bits, high = low + (1 << bits) - 1;
-		const int32_t size =
-			magnitude_between(this->coder_, this->table_of(track, c, state, apart, mean), COARSE, low, high,
-							  magnitude(wanted), &symbol);
+		const int32_t size = magnitude_between(this->coder_, this->table_of(track, c, state, apart, mean),
+											   COARSE, low, high, magnitude(wanted), &symbol);
 		*found = uint8_t(symbol);
 		const bool negative = known ? known < 0 : size && this->coder_.bits(1, wanted < 0);
 		return negative ? -size : size;
@@ -224,10 +224,9 @@ inline void find_residuals(const Plan& plan, const int32_t* keys, int splits, in
 	for (size_t half = size_t(1) << splits >> 1; half; half >>= 1)
 		for (size_t at = half; at < size_t(1) << splits; at += 2 * half)
 			for (size_t c = 0; c < channels; ++c)
-				residuals[at * channels + c] =
-					int32_t(keys[at * channels + c] - ((int64_t(keys[(at - half) * channels + c]) +
-														keys[(at + half) * channels + c]) >>
-													   1));
+				residuals[at * channels + c] = int32_t(
+					keys[at * channels + c] -
+					((int64_t(keys[(at - half) * channels + c]) + keys[(at + half) * channels + c]) >> 1));
 }
 
 template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
@@ -290,7 +289,8 @@ template <typename Coder> class Refinement : public CoefficientSymbols<Coder>
 		int32_t low = magnitude(known) << bits, high = low + (1 << bits) - 1;
 		low += k == reach && !low; // the last coefficient is not zero
 		int symbol;
-		low = magnitude_between(this->coder_, this->table_of(near, own, k, reach), FINE, low, high, size, &symbol);
+		low = magnitude_between(this->coder_, this->table_of(near, own, k, reach), FINE, low, high, size,
+								&symbol);
 		own[k] = level_of(symbol);
 		bool negative = known ? known < 0 : low && this->coder_.bits(1, wanted < 0);
 		return negative ? -low : low;

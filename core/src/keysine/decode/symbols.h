@@ -92,8 +92,8 @@ int symbol_between(Coder& coder, const uint16_t* starts, int low, int high, int 
 
 // Codes a magnitude between `low` and `high`: its symbol with the table's frequencies, then raw bits.
 template <typename Coder>
-int32_t magnitude_between(Coder& coder, const uint16_t* starts, int m, int32_t low, int32_t high, int32_t size,
-						  int* symbol)
+int32_t magnitude_between(Coder& coder, const uint16_t* starts, int m, int32_t low, int32_t high,
+						  int32_t size, int* symbol)
 {
 	*symbol = symbol_between(coder, starts, symbol_of(low, m), symbol_of(high, m), symbol_of(size, m));
 	int32_t floor = symbol_floor(*symbol, m), end = floor + (1 << plain_bits(*symbol, m));
@@ -178,8 +178,8 @@ template <typename Coder> class KeySymbols
 		return true;
 	}
 
-	// Codes a difference to the predicted key. apart: symbol of the distance of the neighboring keys; mean: of
-	// the earlier symbols of the key, in quarters
+	// Codes a difference to the predicted key. apart: symbol of the distance of the neighboring keys; mean:
+	// of the earlier symbols of the key, in quarters
 	int32_t difference(const Track& track, int32_t c, int state, int32_t apart, int32_t mean, int32_t value)
 	{
 		int symbol = coder_.symbol(table_of(track, c, state, apart, mean), SYMBOLS,
@@ -484,7 +484,8 @@ template <typename Coder> class CoefficientSymbols
 		const uint16_t* table =
 			near_.reach_table(t, b, c, near, rows_.steps[t * shape_.blocks + b], c ? own[-shape_.blocks] : 0);
 		int symbol = reach_symbol(value), lowest = reach_symbol(least);
-		symbol = lowest ? symbol_between(coder_, table, lowest, REACHES - 1, symbol) : coder_.symbol(table, REACHES, symbol);
+		symbol = lowest ? symbol_between(coder_, table, lowest, REACHES - 1, symbol)
+						: coder_.symbol(table, REACHES, symbol);
 		*own = uint8_t(symbol);
 		if (!symbol)
 			return 0;

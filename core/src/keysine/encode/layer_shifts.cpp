@@ -155,7 +155,8 @@ bool ShiftSearch::measure_rates()
 				row(&rates_, 0, t)[shift] += channels[size_t(plan.tracks[t].first_channel + c)];
 		for (size_t t = 0; t < tracks_; ++t)
 		{
-			row(&growth_, 0, t)[shift] += double(shift * (sample_count_ + 1) * size_t(plan.tracks[t].channels));
+			row(&growth_, 0, t)[shift] +=
+				double(shift * (sample_count_ + 1) * size_t(plan.tracks[t].channels));
 			for (size_t kind = 0; kind < 2; ++kind)
 				row(&growth_, kind, t)[shift] += row(&rates_, kind, t)[shift] - row(&rates_, kind, t)[0];
 		}
@@ -182,8 +183,8 @@ bool ShiftSearch::add_refinement(SplitGroup* group, size_t shift, Buffer<uint8_t
 							   group->made.residuals, group->whole->residuals);
 		row(&growth_, 0, t)[shift] += counter.total() - before;
 		before = counter.total();
-		good = good &&
-			   refinement.layer(from->data(), tracks_, group->goal.rows.steps, group->goal.rows.values);
+		good =
+			good && refinement.layer(from->data(), tracks_, group->goal.rows.steps, group->goal.rows.values);
 		(*from)[t] = 0;
 		if (!good)
 			return task_.stop(MOCPACK_CORRUPT);

@@ -97,8 +97,7 @@ struct SplitGroup
 		still_steps(plan, *whole, goal.rows.values, goal.rows.steps);
 		coarsen_ends(plan, table.of(0).keys, to.keys);
 		return InnerKeys<TableWriter>(writer, plan, made.found)
-				   .layer(from.keys, to.keys, made.splits, made.keys, made.residuals,
-						  whole->residuals) &&
+				   .layer(from.keys, to.keys, made.splits, made.keys, made.residuals, whole->residuals) &&
 			   Refinement<TableWriter>(writer, plan, made.shape, made.rows, to.coefficients)
 				   .layer(from.coefficients, plan.track_count, goal.rows.steps, goal.rows.values);
 	}

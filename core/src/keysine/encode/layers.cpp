@@ -36,12 +36,13 @@ class LayerSplit
 	}
 
   private:
-	// Layer l of n should end at l / n of the file or just before. The first tries show how far rates are off.
+	// Layer l of n should end at l / n of the file or just before. The first tries show how far rates are
+	// off.
 	bool find_ends(Buffer<uint8_t>* payload)
 	{
 		const size_t wanted = size_t(task_.target.layers);
 		double aims[MOCPACK_KEYSINE_MAX_LAYERS], early[MOCPACK_KEYSINE_MAX_LAYERS] = {},
-			late[MOCPACK_KEYSINE_MAX_LAYERS], least = HUGE_VAL;
+												 late[MOCPACK_KEYSINE_MAX_LAYERS], least = HUGE_VAL;
 		Buffer<uint8_t> best;
 		size_t best_layers = 1;
 		for (size_t l = 0; l < wanted; ++l)
