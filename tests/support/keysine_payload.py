@@ -31,7 +31,7 @@ from mocpack.coding.fields import FieldWriter
 
 GRID, FIRST_FRAME_ALONE, THOROUGH = 1, 2, 4  # bits of the mode
 MAX_UNIT = _core.KEYSINE_MOST_UNIT  # meters
-MIN_UNIT = 1e-30  # meters, that a writer states: far below any precision, and no denormal number
+MIN_UNIT = 1e-30  # meters; the smallest unit of a writer, far below any precision but not denormal
 
 
 BUNDLE_GROUPS = 4  # groups that one part of a later layer refines, at most

@@ -334,9 +334,7 @@ def test_a_source_of_another_clip_opens_as_a_clip_of_its_own(own_tab, tmp_path):
         lambda data: b"",
     ],
 )
-def test_a_broken_file_gives_a_clear_error_and_the_page_goes_on(
-    tab, files, tmp_path, change
-):
+def test_a_broken_file_gives_a_clear_error_and_the_page_goes_on(tab, files, tmp_path, change):
     broken = tmp_path / "broken.mocp"
     broken.write_bytes(change((files / "walk-1mm.mocp").read_bytes()))
     drop(tab, broken)
@@ -384,7 +382,7 @@ def test_damage_inside_a_served_file_costs_only_its_frames(chromium, tmp_path):
         np.testing.assert_allclose(positions(tab), whole[0], atol=CLOSE)
 
 
-def test_every_hard_clip_can_be_dropped_and_stands_where_python_puts_it(own_tab, tmp_path):
+def test_every_hard_clip_can_be_dropped_and_matches_python(own_tab, tmp_path):
     for name, clip in hard_clips().items():
         path = tmp_path / f"{name}.mocp"
         path.write_bytes(mocpack.encode(clip, max_error="5mm", effort="fast"))

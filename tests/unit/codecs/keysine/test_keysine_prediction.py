@@ -76,8 +76,8 @@ def test_layers_of_predicted_coefficients_add_up(clip, payload):
 
 def test_a_predictor_from_its_own_track_cannot_be_written(clip, payload):
     head = read_head(payload, clip.header)
-    spoilt = head.predictors.copy()
-    spoilt[0, 1] = spoilt[0, 0]
+    damaged = head.predictors.copy()
+    damaged[0, 1] = damaged[0, 0]
     native = clip.skeleton.to_core(clip.translated_joints)
     with pytest.raises(ValueError, match="predictors"):
-        written_head(replace(head, predictors=spoilt), native, [], [])
+        written_head(replace(head, predictors=damaged), native, [], [])

@@ -72,9 +72,9 @@ def test_a_streamed_payload_has_one_layer():
 def test_a_streamed_head_whose_groups_do_not_fit_its_frames_is_corrupt(field, value):
     codec = Keysine(streamed=True, group_seconds=0.1)
     head, parts = split_payload(codec.encode(CLIP))
-    native = CLIP.skeleton.native(CLIP.translated_joints)
+    skeleton = CLIP.skeleton.to_core(CLIP.translated_joints)
     changed = replace(head, **{field: value})
-    payload = b"".join((written_head(changed, native, parts, []), *parts))
+    payload = b"".join((written_head(changed, skeleton, parts, []), *parts))
     with pytest.raises(CorruptionError):
         codec.decode(payload, CLIP.header)
     with pytest.raises(CorruptionError):
@@ -84,7 +84,7 @@ def test_a_streamed_head_whose_groups_do_not_fit_its_frames_is_corrupt(field, va
 def test_a_recorder_writes_a_file_in_one_pass_and_patches_its_start(tmp_path):
     codec = Keysine(max_error=1e-3, streamed=True, group_seconds=0.1)
     head, parts = split_payload(codec.encode(CLIP))
-    native = CLIP.skeleton.native(CLIP.translated_joints)
+    skeleton = CLIP.skeleton.to_core(CLIP.translated_joints)
     path = tmp_path / "recording.mocp"
     per_segment = 1 + head.groups_per_segment
     with path.open("w+b") as file:
@@ -98,7 +98,7 @@ def test_a_recorder_writes_a_file_in_one_pass_and_patches_its_start(tmp_path):
             # a segment is complete: the file up to here is made valid
             groups = count - -(-count // per_segment)
             frames = min(groups * head.group_frames + 1, CLIP.frame_count)
-            start = written_head(replace(head, group_count=groups), native, parts[:count], [])
+            start = written_head(replace(head, group_count=groups), skeleton, parts[:count], [])
             header = replace(CLIP.header, frame_count=frames)
             file.seek(0)
             file.write(file_start(header, codec, start, checksum, size))
