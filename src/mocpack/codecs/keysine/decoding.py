@@ -37,10 +37,6 @@ class KeysineDecoder(Decoder):
         """The open payload."""
         return open_payload(self.payload, self.header, partial=self.payload.is_truncated)
 
-    @cached_property
-    def _skeleton(self) -> _core.Skeleton:
-        return self.header.skeleton.to_core(self.header.translated_joints)
-
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
         return self.frames(0, self.header.frame_count)
@@ -57,8 +53,8 @@ class KeysineDecoder(Decoder):
         return self.native
 
     def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
-        limit = self.payload.memory_limit
-        return _core.KeysinePayload.open_alike(self._skeleton, file, like, limit)
+        skeleton = self.header.skeleton.to_core(self.header.translated_joints)
+        return _core.KeysinePayload.open_alike(skeleton, file, like, self.payload.memory_limit)
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         return self.native.ranges(start, stop)
