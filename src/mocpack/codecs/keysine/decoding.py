@@ -15,6 +15,7 @@ from mocpack.codec import Decoder, Layer, PayloadLayout, WindowWriter
 from mocpack.codecs.keysine.payload import open_payload
 from mocpack.cores import core_count
 from mocpack.header import array_bytes
+from mocpack.skeleton import Skeleton
 
 LONG_CLIP = 2000  # frames; longer clips use all cores
 
@@ -37,6 +38,11 @@ class KeysineDecoder(Decoder):
         """The open payload."""
         return open_payload(self.payload, self.header, partial=self.payload.is_truncated)
 
+    @cached_property
+    def _skeleton(self) -> _core.Skeleton:
+        skeleton: Skeleton = self.header.skeleton
+        return skeleton.to_core(self.header.translated_joints)
+
     def clip(self) -> Clip:
         self.payload.read_all()  # which checks the file's checksum
         return self.frames(0, self.header.frame_count)
@@ -53,8 +59,8 @@ class KeysineDecoder(Decoder):
         return self.native
 
     def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
-        skeleton = self.header.skeleton.to_core(self.header.translated_joints)
-        return _core.KeysinePayload.open_alike(skeleton, file, like, self.payload.memory_limit)
+        limit = self.payload.memory_limit
+        return _core.KeysinePayload.open_alike(self._skeleton, file, like, limit)
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
         return self.native.ranges(start, stop)
