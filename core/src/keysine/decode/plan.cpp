@@ -274,7 +274,8 @@ void take_out_along(const double* frame, const double* axis, int from, const Cos
 void fill_hinged_inertia(const Plan& plan)
 {
 	const mocpack_Skeleton& s = *plan.skeleton;
-	static_assert(2 * sizeof(Track) >= 43 * sizeof(double), "costs and the mean pose fit where tracks follow");
+	static_assert(2 * sizeof(Track) >= 43 * sizeof(double),
+				  "costs and the mean pose fit where tracks follow");
 	double* work = reinterpret_cast<double*>(plan.tracks);
 	MeanPose pose(plan, work + 36 * s.joint_count);
 	size_t end = s.end_count;
