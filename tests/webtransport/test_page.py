@@ -49,7 +49,7 @@ def test_datagrams_deliver_poses_within_the_bound(page):
         page.wait_for_function("() => Object.keys(window.mocpackStage.shown()).length === 2")
         page.wait_for_function(f"() => ({WAY})() === 'by WebTransport'")
         measured, looks = 0, 0
-        while measured < 4 or looks < 8:  # on a busy machine, packets are late and few poses certain
+        while measured < 4 or looks < 8:  # a busy machine has late packets and few certain poses
             looks += 1
             assert looks < 100, f"{measured} certain poses of 200"
             shown = page.evaluate(SHOWN)
