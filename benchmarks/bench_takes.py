@@ -2,6 +2,7 @@
 
     python benchmarks/bench_takes.py tracks
     MOCPACK_DATA=… python benchmarks/bench_takes.py
+    MOCPACK_DATA=… python benchmarks/bench_takes.py chunks
 
 `tracks` makes tracks of every kind: smooth ones, random walks, white noise, pulses, steps, weights
 that rest at 0, by length and bound; where chance has made the values, it prints beside the bytes
@@ -15,6 +16,9 @@ The rest reads `c3d/markers_analogs.c3d` of the folder that MOCPACK_DATA names: 
 analogs at 20 times their rate (pyomeca's sample, Apache-2.0). Each analog is packed within the
 largest error that float16 makes of it, and within a thousandth and a two-hundredth of its range.
 Sizes of markers are those of whole files, with skeleton, names and gaps.
+
+`chunks` prints the bytes of each chunk, tag and checksum included, of the first 60 frames of a clip
+of each kind within 5 mm (`fast`).
 """
 
 from __future__ import annotations
@@ -42,7 +46,23 @@ PULSES, STEPS = 1 / 40, 1 / 60  # how often there is one
 AMPLITUDE = 0.8  # of pulses, uniform from 0.2
 
 
+SHORT_CLIPS = {
+    "BVH": "cmu/02_01.bvh",
+    "AMC": "asfamc/02_01.amc",
+    "glTF": "gltf/CesiumMan.glb",
+    "FBX": "fbx/*.fbx",
+    "VRM animation": "vrma/*.vrma",
+    "C3D": "c3d/*.c3d",
+    "AMASS": "amass/*.npz",
+    "robot": "robot/g1*.csv",
+}
+"""A clip of each kind, in the folder that MOCPACK_DATA names."""
+
+
 def main() -> None:
+    if sys.argv[1:] == ["chunks"]:
+        chunks(Path(os.environ["MOCPACK_DATA"]))
+        return
     tracks()
     if sys.argv[1:] == ["tracks"]:
         return
@@ -54,6 +74,33 @@ def main() -> None:
     trial = c3d.read(path)
     markers(trial)
     analogs(trial)
+
+
+def chunks(folder: Path) -> None:
+    """Print the bytes of each chunk of short clips."""
+    for kind, pattern in SHORT_CLIPS.items():
+        path = min(folder.glob(pattern))
+        robot = {"robot": folder / "robot/g1_29dof.urdf"} if kind == "robot" else {}
+        clip = mocpack.read(path, **robot)
+        data = mocpack.encode(clip[: min(60, len(clip))], "keysine:effort=fast", max_error="5mm")
+        sizes = chunk_sizes(data)
+        listed = ", ".join(f"{tag} {size}" for tag, size in sizes.items())
+        print(f"{kind:14} {len(data):5}: {listed}", flush=True)
+
+
+def chunk_sizes(file: bytes) -> dict[str, int]:
+    """Return the bytes of each chunk of a .mocp file by its tag."""
+    sizes: dict[str, int] = {}
+    at = 5
+    while at < len(file):
+        tag, length, digits = file[at : at + 4].decode(), 0, 0
+        while digits == 0 or file[at + 3 + digits] > 127:
+            length |= (file[at + 4 + digits] & 127) << 7 * digits
+            digits += 1
+        size = 4 + digits + 4 + length
+        sizes[tag] = sizes.get(tag, 0) + size
+        at += size
+    return sizes
 
 
 def tracks() -> None:

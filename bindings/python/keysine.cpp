@@ -21,8 +21,9 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 									 Rotations rotations, Translations translations, double frame_rate,
 									 double max_error, double mean_error, double step, double max_angle,
 									 int effort, int mode, double group_seconds, double block_seconds,
-									 int layers, const Numbers& joint_errors, const Numbers& joint_angles,
-									 size_t threads, nb::object progress, const Numbers& constants)
+									 int layers, bool streamed, const Numbers& joint_errors,
+									 const Numbers& joint_angles, size_t threads, nb::object progress,
+									 const Numbers& constants)
 {
 	skeleton.check_motion(rotations, translations);
 	const size_t frames = rotations.shape(0), joints = skeleton.view.joint_count;
@@ -45,6 +46,7 @@ std::optional<Motion> keysine_encode(const Skeleton& skeleton, const std::vector
 										  group_seconds,
 										  block_seconds,
 										  layers,
+										  streamed,
 										  given(joint_errors),
 										  given(joint_angles)};
 	Work work(progress, threads);
@@ -84,7 +86,7 @@ void register_keysine(nb::module_& m)
 	m.attr("KEYSINE_MAX_GRID_CHANNELS") = int(MOCPACK_KEYSINE_MAX_GRID_CHANNELS);
 	m.def("keysine_encode", &keysine_encode, "skeleton"_a, "names"_a, "rotations"_a, "translations"_a,
 		  "frame_rate"_a, "max_error"_a, "mean_error"_a, "step"_a, "max_angle"_a, "effort"_a, "mode"_a,
-		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "joint_errors"_a, "joint_angles"_a, "threads"_a,
-		  "progress"_a.none(), "constants"_a);
+		  "group_seconds"_a, "block_seconds"_a, "layers"_a, "streamed"_a, "joint_errors"_a, "joint_angles"_a,
+		  "threads"_a, "progress"_a.none(), "constants"_a);
 	m.def("keysine_constants", &keysine_constants);
 }

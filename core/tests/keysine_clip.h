@@ -163,7 +163,8 @@ Bytes head_of(Body* body, const Payload& payload, uint8_t* shifts)
 									uint32_t(PER_SEGMENT),
 									uint32_t(predictors),
 									9,
-									{{90, 80}, {80, 70}, {64, 60}}};
+									{{90, 80}, {80, 70}, {64, 60}},
+									0};
 	Bytes coded(4096);
 	Memory scratch(mocpack_keysine_head_scratch_size(JOINTS, sizes.size(), predictors));
 	coded.resize(mocpack_keysine_encode_head(

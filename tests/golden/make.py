@@ -99,6 +99,8 @@ FROZEN = {
     "keysine:layers=3,group_seconds=0.1": [""],
     "keysine:max_error=5mm": ["jump"],
     "keysine:max_error=10mm,group_seconds=0.1": [""],
+    "keysine:streamed=true,group_seconds=0.1": ["", "jump"],
+    "keysine:streamed=true,mode=grid,group_seconds=0.1": [""],
     "keysine:mode=grid": ["", "robot"],
     "keysine:mode=grid,max_error=0.1mm": ["jump"],
     "keysine:mode=grid,effort=best": [""],

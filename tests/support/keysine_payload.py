@@ -74,6 +74,7 @@ class PayloadHead:
     errors: tuple[tuple[int, int], ...] = ()  # largest and mean error of each layer, if several
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, 2, tracks)
     first_frame_alone: bool = False  # the first frame is a group by itself
+    group_frames: int = 0  # of a streamed payload; 0: groups divide the clip evenly
     grid: Grid | None = None
 
     @property
@@ -100,9 +101,14 @@ class PayloadHead:
         return max(1, -(-self.group_count // self.groups_per_segment))
 
     def key_frame(self, key: int, frame_count: int) -> int:
-        """Return the first frame of a group: evenly spread after the lead, rounded half up."""
+        """Return the first frame of a group: evenly spread after the lead, rounded half up.
+
+        The groups of a streamed payload are equally long, but for the last one.
+        """
         if not self.group_count or key < self.lead:
             return 0
+        if self.group_frames:
+            return min(key * self.group_frames, frame_count - 1)
         even = self.group_count - self.lead
         intervals = frame_count - 1 - self.lead
         return self.lead + (2 * (key - self.lead) * intervals + even) // (2 * even)
@@ -118,6 +124,8 @@ class PayloadHead:
     def part_order(self) -> list[tuple[int, str, int]]:
         """Return the parts in the payload's order: layer, kind, and its (first) number."""
         segments = range(self.segment_count)
+        if self.group_frames:
+            return [part for s in segments for part in self._streamed_parts(s)]
         order = [(0, "keys", s) for s in segments]
         order += [(0, "group", g) for g in range(self.group_count)]
         for layer in range(1, self.layer_count):
@@ -125,6 +133,11 @@ class PayloadHead:
                 order.append((layer, "keys", s))
                 order += [(layer, "group", bundle[0]) for bundle in self.bundles_of(s)]
         return order
+
+    def _streamed_parts(self, segment: int) -> list[tuple[int, str, int]]:
+        first = segment * self.groups_per_segment
+        end = min(first + self.groups_per_segment, self.group_count)
+        return [(0, "keys", segment), *((0, "group", g) for g in range(first, end))]
 
     def part_at(self, layer: int, kind: str, number: int) -> tuple[int, int]:
         """Return offset and size of a part in the payload."""

@@ -68,8 +68,10 @@ size_t find_ranges(const mocpack_Motion& m, size_t first, size_t last, size_t ma
 	};
 	const keysine::PartOrder order = m.parts();
 	const size_t segment = m.segment_of(first), last_segment = m.segment_of(last);
+	// the range of streamed groups includes the keys of all segments but the first
 	if (with_keys)
-		add(segment, last_segment);
+		add(order.segment(0, segment),
+			order.segment(0, order.streamed && max_layers ? segment : last_segment));
 	// the parts of later layers stand between those of keys
 	for (size_t l = 1; !max_layers && l < m.layout.layer_count; ++l)
 		add(order.segment(l, segment), order.segment(l, last_segment));

@@ -151,7 +151,8 @@ struct mocpack_Motion
 
 	mocpack::keysine::PartOrder parts() const
 	{
-		return {layout.group_count, layout.groups_per_segment, layout.segment_count, layout.layer_count};
+		return {layout.group_count, layout.groups_per_segment, layout.segment_count, layout.layer_count,
+				layout.group_frames != 0};
 	}
 
 	// A clip of one frame has one group without bytes.

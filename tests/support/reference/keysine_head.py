@@ -107,6 +107,8 @@ class HeadSymbols:
         """Read what stands before the sizes."""
         bits = self._coder.bits
         mode, layers, fine_bits, tempo = bits(4), 1 + bits(4), bits(6), bits(8)
+        group_frames = 0 if tempo else 1 + self._count()
+        tempo = tempo or bits(8)
         (unit,) = struct.unpack("<f", struct.pack("<I", bits(16) << 16))
         groups, per_segment, self.predictor_count = (self._count() for _ in range(3))
         coarse = bits(8)
@@ -124,12 +126,14 @@ class HeadSymbols:
             layer_count=layers,
             errors=errors,
             first_frame_alone=bool(mode & FIRST_FRAME_ALONE),
+            group_frames=group_frames,
             grid=Grid(bool(mode & THOROUGH)) if mode & GRID else None,
         )
 
     def check(self, head: PayloadHead, frame_count: int) -> None:
         """Raise an error for fields out of range."""
         alone, on_grid = head.first_frame_alone, head.grid is not None
+        streamed = head.group_frames > 0
         allowed = 7 if on_grid else 3
         _check("foot lock", self.mode >> 3, 0, 0)
         _check("mode", self.mode, self.mode & allowed, self.mode & allowed)
@@ -137,11 +141,17 @@ class HeadSymbols:
         _check("tempo", head.tempo, 1, 255)
         _check("fine bits", head.fine_bits, 0, 60)
         _check("groups in a segment", head.groups_per_segment, 1, 2**31 - 1)
-        _check("groups", head.group_count, (1 + alone) if frame_count > 1 else 0, frame_count - 1)
-        _check("frames before the first group", int(alone), 0, int(frame_count > 2))
+        if streamed:
+            groups = -(-(frame_count - 1) // head.group_frames)
+            _check("streamed groups", head.group_count, groups, groups)
+        else:
+            least = (1 + alone) if frame_count > 1 else 0
+            _check("groups", head.group_count, least, frame_count - 1)
+        _check("frames before the first group", int(alone), 0, frame_count > 2 and not streamed)
         longest = MAX_BLOCK_FRAMES if on_grid else LONGEST_GROUP
-        _check("frames in a group", _longest_group(head, frame_count), 0, longest)
-        _check("layers of a grid", head.layer_count, 1, 1 if on_grid else 16)
+        own = head.group_frames or _longest_group(head, frame_count)
+        _check("frames in a group", own, 0, longest)
+        _check("layers", head.layer_count, 1, 1 if on_grid or streamed else 16)
 
     def sizes(self, count: int) -> list[int]:
         """Read the sizes of parts."""

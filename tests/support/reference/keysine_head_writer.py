@@ -96,6 +96,9 @@ class HeadWriter:
         bits(4, head.mode)
         bits(4, head.layer_count - 1)
         bits(6, head.fine_bits)
+        if head.group_frames or not head.tempo:  # a tempo of 0 announces a streamed payload
+            bits(8, 0)
+            self._number(COUNT_NUMBER, max(head.group_frames - 1, 0), signed=False)
         bits(8, head.tempo)
         (unit,) = struct.unpack("<I", struct.pack("<f", head.unit))
         bits(16, unit >> 16)

@@ -55,6 +55,7 @@ extern "C"
 		size_t layer_count;
 		const uint8_t* shifts;	  // (layers - 1, 2, tracks): of keys, then of coefficients
 		size_t first_frame_alone; // 1 if the first frame is a separate group
+		size_t group_frames;	  // of a streamed payload; 0: groups divide the clip evenly
 	} mocpack_KeysineLayout;
 
 	// The error that a motion leaves: unit * 2^((number - 64) / 8) meters, rounded up.
@@ -75,6 +76,7 @@ extern "C"
 		uint32_t group_count, groups_per_segment, predictor_count;
 		uint8_t keys_error; // with keys only: at most unit * 2^(number / 8) meters
 		mocpack_KeysineError errors[MOCPACK_KEYSINE_MAX_LAYERS]; // with each layer, if there are several
+		uint32_t group_frames; // of a streamed payload; 0: groups divide the clip evenly
 	} mocpack_KeysineFields;
 
 	/* Reads the number of parts of a payload before memory is allocated for them: the layout without sizes,

@@ -36,18 +36,26 @@ size_t read_size(const uint8_t* src, size_t src_size, size_t* bytes)
 bool check_fields(const mocpack_KeysineHead& h, mocpack_Fault* fault)
 {
 	// longest_group() divides by the number of groups, so check that first
+	const Grouping& grouping = h.grouping;
+	const double intervals = double(grouping.frames - 1);
+	const double streamed_groups =
+		grouping.group_frames ? std::ceil(intervals / double(grouping.group_frames)) : 0;
 	return check_range(fault, "unit", h.unit, MOCPACK_KEYSINE_MIN_UNIT, MOCPACK_KEYSINE_MAX_UNIT) &&
 		   check_range(fault, "tempo", h.tempo, 1, 255) &&
 		   check_range(fault, "fine bits", h.fine_bits, 0, 60) &&
 		   check_range(fault, "groups in a segment", double(h.groups_per_segment), 1, MAX_NUMBER) &&
-		   check_range(fault, "groups", double(h.grouping.groups),
-					   h.grouping.frames > 1 ? 1 + double(h.grouping.lead) : 0,
-					   double(h.grouping.frames - 1)) &&
-		   check_range(fault, "frames before the first group", double(h.grouping.lead), 0,
-					   h.grouping.frames > 2) &&
-		   check_range(fault, "frames in a group", double(h.grouping.longest_group()), 0,
+		   (grouping.group_frames
+				? check_range(fault, "streamed groups", double(grouping.groups), streamed_groups,
+							  streamed_groups)
+				: check_range(fault, "groups", double(grouping.groups),
+							  grouping.frames > 1 ? 1 + double(grouping.lead) : 0, intervals)) &&
+		   check_range(fault, "frames before the first group", double(grouping.lead), 0,
+					   grouping.frames > 2 && !grouping.group_frames) &&
+		   check_range(fault, "frames in a group",
+					   double(grouping.group_frames ? grouping.group_frames : grouping.longest_group()), 0,
 					   h.grid ? MOCPACK_KEYSINE_MAX_BLOCK_FRAMES : MOCPACK_KEYSINE_MAX_GROUP_FRAMES) &&
-		   (!h.grid || check_range(fault, "layers of a grid", double(h.layer_count), 1, 1));
+		   check_range(fault, "layers", double(h.layer_count), 1,
+					   h.grid || grouping.group_frames ? 1 : MAX_LAYERS);
 }
 
 // Codes the first fields; the same template reads and writes.
@@ -56,7 +64,15 @@ template <typename Coder> void code_start(HeadSymbols<Coder>& symbols, mocpack_K
 	s->mode = symbols.bits(4, s->mode);
 	s->layer_count = 1 + symbols.bits(4, s->layer_count - 1);
 	s->fine_bits = symbols.bits(6, s->fine_bits);
-	s->tempo = symbols.bits(8, s->tempo);
+	// a tempo of 0 announces a streamed payload
+	const uint32_t tempo = symbols.bits(8, s->group_frames ? 0 : s->tempo);
+	if (tempo)
+		s->tempo = tempo;
+	else
+	{
+		s->group_frames = 1 + symbols.count(s->group_frames - 1);
+		s->tempo = symbols.bits(8, s->tempo);
+	}
 	uint32_t unit;
 	std::memcpy(&unit, &s->unit, 4);
 	unit = symbols.bits(16, unit >> 16) << 16;
@@ -93,7 +109,7 @@ mocpack_Status read_start(const uint8_t* src, size_t src_size, size_t frame_coun
 	h->keys_error = s.keys_error;
 	std::memcpy(h->errors, s.errors, sizeof h->errors);
 	h->grid = s.mode & GRID_MODE, h->thorough = s.mode & THOROUGH_MODE;
-	h->grouping = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0};
+	h->grouping = {frame_count, s.group_count, (s.mode & FIRST_FRAME_MODE) != 0, s.group_frames};
 	h->groups_per_segment = s.groups_per_segment, h->predictor_count = s.predictor_count;
 	uint32_t modes = h->grid ? 7 : 3;
 	// the next bitstream may have one, which changes poses
@@ -219,7 +235,8 @@ mocpack_KeysineLayout mocpack_keysine_layout(const mocpack_KeysineHead* h)
 			h->plan.track_count,
 			h->layer_count,
 			h->shifts,
-			h->grouping.lead};
+			h->grouping.lead,
+			h->grouping.group_frames};
 }
 
 mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
@@ -230,7 +247,7 @@ mocpack_KeysineFields mocpack_keysine_fields(const mocpack_KeysineHead* h)
 	s.layer_count = uint32_t(h->layer_count), s.fine_bits = h->fine_bits;
 	s.tempo = uint32_t(h->tempo), s.unit = float(h->unit);
 	s.group_count = uint32_t(h->grouping.groups), s.groups_per_segment = uint32_t(h->groups_per_segment);
-	s.predictor_count = uint32_t(h->predictor_count);
+	s.predictor_count = uint32_t(h->predictor_count), s.group_frames = uint32_t(h->grouping.group_frames);
 	s.keys_error = h->keys_error;
 	std::memcpy(s.errors, h->errors, sizeof h->errors);
 	return s;

@@ -27,7 +27,7 @@ struct mocpack_KeysineHead
 
 	mocpack::keysine::PartOrder parts() const
 	{
-		return {grouping.groups, groups_per_segment, segment_count, layer_count};
+		return {grouping.groups, groups_per_segment, segment_count, layer_count, grouping.group_frames != 0};
 	}
 
 	// How coarse a layer is.

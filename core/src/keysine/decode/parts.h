@@ -13,10 +13,12 @@ namespace keysine
 const size_t BUNDLE_GROUPS = MOCPACK_KEYSINE_BUNDLE_GROUPS;
 
 /* The first layer has the segments, then the groups. Every later layer has, segment by segment, a refinement
- * of the keys, then one of each bundle: up to four neighboring groups of the segment. */
+ * of the keys, then one of each bundle: up to four neighboring groups of the segment. A streamed payload has
+ * one layer, in which each segment stands before its groups. */
 struct PartOrder
 {
 	size_t groups, groups_per_segment, segments, layers;
+	bool streamed = false;
 
 	uint64_t count() const
 	{
@@ -25,11 +27,15 @@ struct PartOrder
 
 	size_t segment(size_t layer, size_t s) const
 	{
+		if (streamed)
+			return s * (groups_per_segment + 1);
 		return layer ? start(layer) + s * stride() : s;
 	}
 
 	size_t group(size_t layer, size_t g) const
 	{
+		if (streamed)
+			return g + g / groups_per_segment + 1;
 		if (!layer)
 			return segments + g;
 		return segment(layer, g / groups_per_segment) + 1 + g % groups_per_segment / BUNDLE_GROUPS;

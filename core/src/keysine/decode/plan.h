@@ -140,16 +140,20 @@ struct Plan
 };
 
 // How a clip is divided into groups with a key pose at both ends: evenly, after an optional separate first
-// frame (lead 1).
+// frame (lead 1). In a streamed payload all groups have `group_frames` frames, except that the last may be
+// shorter.
 struct Grouping
 {
 	size_t frames, groups, lead;
+	size_t group_frames = 0; // 0: evenly
 
 	// Returns the frame of key g, the first frame of group g, rounded half up.
 	size_t key_frame(size_t g) const
 	{
 		if (g < lead || !groups)
 			return 0;
+		if (group_frames)
+			return g < groups ? g * group_frames : frames - 1;
 		// 64 bits, even if size_t has 32
 		uint64_t intervals = frames - 1 - lead, even = groups - lead;
 		return lead + size_t((2 * uint64_t(g - lead) * intervals + even) / (2 * even));
@@ -162,6 +166,8 @@ struct Grouping
 
 	size_t longest_group() const
 	{
+		if (group_frames && groups)
+			return group_frames < frames ? group_frames : frames - 1;
 		return groups > lead ? (frames - 1 - lead + groups - lead - 1) / (groups - lead) : 0;
 	}
 
@@ -170,6 +176,8 @@ struct Grouping
 	{
 		if (frames == 1)
 			return !groups && !lead;
+		if (group_frames)
+			return !lead && groups == (frames - 1 + group_frames - 1) / group_frames;
 		return lead <= 1 && groups > lead && groups < frames && frames > 1 + lead;
 	}
 };

@@ -140,24 +140,30 @@ bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Group
 {
 	const Constants& c = task->constants;
 	const double rate = task->clip.frame_rate, usual_tempo = 64;
-	bool leaps;
-	if (!leaps_from_first_frame(task, motion, &leaps))
+	const bool streamed = task->target.streamed;
+	bool leaps = false;
+	if (!streamed && !leaps_from_first_frame(task, motion, &leaps))
 		return false;
 	const size_t intervals = motion.frames - 1 - leaps;
-	*groups = {0, int32_t(usual_tempo), 0, false, 1.0};
-	if (!intervals)
-		return true;
 	const size_t longest =
 		size_t(std::min(std::max(task->target.group_seconds * rate, 1.0), double(max_frames)));
+	const size_t group_frames = streamed ? longest : 0;
+	*groups = {0, int32_t(usual_tempo), 0, false, 1.0, group_frames};
+	if (!intervals)
+		return true;
 	const size_t count = (intervals + longest - 1) / longest;
-	const double length = double(intervals) / double(count);
+	const double length = streamed ? double(longest) : double(intervals) / double(count);
 	const double shortest = std::max(c.min_block_seconds * rate, c.min_block_frames);
 	const double needed = std::ceil(std::log2(length / MOCPACK_KEYSINE_MAX_BLOCK_FRAMES));
 	const double splits =
 		std::max(std::floor(std::log2(std::max(length / shortest, 1.0) * (1 + 1e-9))), needed);
 	const double tempo = std::nearbyint(usual_tempo * 0.5 * rate / length);
-	*groups = {leaps + count, int32_t(std::min(std::max(tempo, 1.0), 255.0)),
-			   int32_t(std::min(splits, double(MOCPACK_KEYSINE_MAX_SPLITS))), leaps, length / rate};
+	*groups = {leaps + count,
+			   int32_t(std::min(std::max(tempo, 1.0), 255.0)),
+			   int32_t(std::min(splits, double(MOCPACK_KEYSINE_MAX_SPLITS))),
+			   leaps,
+			   length / rate,
+			   group_frames};
 	return true;
 }
 

@@ -17,12 +17,14 @@ struct Groups
 	int32_t splits;			// a group has at most 2^splits blocks
 	bool first_frame_alone; // as a group
 	double seconds;			// of a group
+	size_t group_frames;	// of a streamed payload; 0: groups divide the clip evenly
 
 	// How often a group is halved so that its blocks come nearest to so long.
 	int32_t splits_for(double block_seconds) const;
 };
 
-// Cuts a motion into even groups of at most target.group_seconds and max_frames frames.
+// Cuts a motion into groups of at most target.group_seconds and max_frames frames: even ones, or for a
+// streamed payload the longest ones.
 bool cut_motion(EncodeTask* task, const Motion& motion, size_t max_frames, Groups* groups);
 
 // What is decided for a whole clip.

@@ -62,6 +62,7 @@ class Drafting
 								  request_.motion.frames,
 								  group_count,
 								  request_.groups.first_frame_alone,
+								  request_.groups.group_frames,
 								  splits_,
 								  draft_.table.data(),
 								  plan.unit,

@@ -71,6 +71,7 @@ extern "C"
 		const double* angles; // (T, H) of the skeleton's hinges, radians or meters, without jumps
 		size_t frame_count, group_count;
 		size_t first_frame_alone; // 1: the first frame is a group by itself
+		size_t group_frames;	  // of a streamed payload; 0: groups divide the clip evenly
 		int32_t splits;			  // a group is cut into at most 2^splits blocks
 		int32_t* table;
 		double unit, fine;

@@ -48,6 +48,7 @@ extern "C"
 		double group_seconds; // a seek point at least this often
 		double block_seconds; // distance of key poses; 0: chosen by group
 		int32_t layers;		  // parts of the file that refine one another, at most
+		int32_t streamed;	  // 1: in the order in which an encoder can write it in one pass; one layer
 		// (J) bounds of single joints, for their centers, shell points and bone ends; null: as above
 		const double* joint_errors; // meters, in place of max_error
 		const double* joint_angles; // radians, in place of max_angle; 0: none

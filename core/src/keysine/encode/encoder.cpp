@@ -95,7 +95,7 @@ mocpack_KeysineEncoder* mocpack_keysine_prepare(const mocpack_KeysineJob* job, v
 	e->constants = Constants();
 	if (job->constants)
 		std::memcpy(static_cast<void*>(&e->constants), job->constants, sizeof e->constants);
-	e->grouping = {job->frame_count, job->group_count, job->first_frame_alone};
+	e->grouping = {job->frame_count, job->group_count, job->first_frame_alone, job->group_frames};
 	if (!e->grouping.valid())
 		return nullptr;
 	e->plan.skeleton = job->skeleton;

@@ -207,7 +207,7 @@ class LayerSplit
 	{
 		const mocpack_KeysineLayout& l = own_.layout();
 		const mocpack_KeysineFields& f = own_.fields();
-		draft->groups = {l.group_count, int32_t(f.tempo), 0, bool(l.first_frame_alone), 1.0};
+		draft->groups = {l.group_count, int32_t(f.tempo), 0, bool(l.first_frame_alone), 1.0, 0};
 		draft->unit = f.unit, draft->fine_bits = f.fine_bits;
 		draft->predictor_count = f.predictor_count, draft->segment_count = l.segment_count;
 		return task_.copy(&draft->table, mocpack_keysine_plan(own_.head()),

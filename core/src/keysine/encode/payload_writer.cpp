@@ -60,7 +60,8 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 {
 	const size_t joints = task->skeleton.joint_count,
 				 per_segment = size_t(task->constants.groups_per_segment);
-	const PartOrder order = {draft.groups.count, per_segment, draft.segment_count, layers.count};
+	const bool streamed = draft.groups.group_frames != 0;
+	const PartOrder order = {draft.groups.count, per_segment, draft.segment_count, layers.count, streamed};
 	const size_t part_count = size_t(order.count());
 	mocpack_KeysineFields fields = {(draft.is_grid ? GRID_MODE : 0) |
 										(draft.groups.first_frame_alone ? FIRST_FRAME_ALONE_MODE : 0) |
@@ -73,24 +74,34 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 									uint32_t(per_segment),
 									uint32_t(draft.predictor_count),
 									keys_error,
-									{}};
+									{},
+									uint32_t(draft.groups.group_frames)};
 	if (layers.errors)
 		std::copy(layers.errors, layers.errors + layers.count, fields.errors);
 	Buffer<int32_t> table, predictors;
 	Buffer<uint32_t> sizes;
+	Buffer<Bytes> ordered; // as they stand in the payload
 	Buffer<uint8_t> shifts, grid_steps, scales, scratch, body, head;
 	const size_t room = 256 + 8 * (PLAN_COLUMNS * joints + part_count + 4 * joints * layers.count +
 								   9 * joints + 4 * draft.predictor_count);
 	if (!task->copy(&table, draft.table.data(), draft.table.size()) ||
 		!task->copy(&predictors, draft.predictors.data(), 4 * draft.predictor_count) ||
-		!task->take(&sizes, part_count) || !task->take(&shifts, 4 * joints * layers.count) ||
-		!task->take(&grid_steps, 2 * joints) || !task->take(&scales, 7 * joints) ||
+		!task->take(&sizes, part_count) || !task->take(&ordered, part_count) ||
+		!task->take(&shifts, 4 * joints * layers.count) || !task->take(&grid_steps, 2 * joints) ||
+		!task->take(&scales, 7 * joints) ||
 		!task->take(&scratch, mocpack_keysine_head_scratch_size(joints, part_count, draft.predictor_count)) ||
 		!task->take(&body, room) || !task->take(&head, room + 16))
 		return false;
 	size_t whole = 0;
 	for (size_t i = 0; i < given; ++i)
-		sizes[i] = uint32_t(parts[i].size), whole += parts[i].size;
+	{
+		const size_t group = i - draft.segment_count;
+		const size_t at = !streamed					? i
+						  : i < draft.segment_count ? order.segment(0, i)
+													: order.group(0, group);
+		ordered[at] = parts[i];
+		sizes[at] = uint32_t(parts[i].size), whole += parts[i].size;
+	}
 	std::copy(layers.shifts, layers.shifts + 2 * (layers.count - 1) * layers.track_count, shifts.data());
 	std::copy(draft.grid_steps.data(), draft.grid_steps.data() + draft.grid_steps.size(), grid_steps.data());
 	std::copy(draft.initial_scales.data(), draft.initial_scales.data() + draft.initial_scales.size(),
@@ -104,8 +115,8 @@ bool write_payload(EncodeTask* task, const Draft& draft, const Bytes* parts, siz
 	if (!task->take(payload, head_size + whole))
 		return false;
 	uint8_t* at = std::copy(head.data(), head.data() + head_size, payload->data());
-	for (size_t i = 0; i < given; ++i)
-		at = std::copy(parts[i].data, parts[i].data + parts[i].size, at);
+	for (size_t i = 0; i < part_count; ++i)
+		at = std::copy(ordered[i].data, ordered[i].data + ordered[i].size, at);
 	return true;
 }
 

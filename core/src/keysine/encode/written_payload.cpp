@@ -62,7 +62,9 @@ Bytes WrittenPayload::part(size_t part) const
 
 Bytes WrittenPayload::group(size_t group) const
 {
-	return part(layout_.segment_count + group);
+	size_t parts[MOCPACK_KEYSINE_MAX_GROUP_PARTS];
+	mocpack_keysine_group_parts(head_, group, 1, parts);
+	return part(parts[0]);
 }
 
 bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
@@ -84,7 +86,7 @@ bool WrittenPayload::decode_keys(EncodeTask* task, size_t layers)
 		{
 			const size_t first = i * per, own = std::min(per, layout_.group_count - first) + 1;
 			int32_t* keys = static_cast<int32_t*>(own_keys.of(worker));
-			const Bytes base = part(i);
+			const Bytes base = part(mocpack_keysine_segment_part(head_, 0, i));
 			mocpack_Status status =
 				mocpack_keysine_decode_segment(head_, own, base.data, base.size, keys, scratch.of(worker));
 			for (size_t l = 1; l < layers && status == MOCPACK_OK; ++l)

@@ -54,6 +54,9 @@ class Keysine(Codec):
     layers : int
         Parts of the file that refine one another; cut after any of them, it plays at a stated,
         coarser error. Fewer are made if a layer would change nothing.
+    streamed : bool
+        Write the payload in the order in which an encoder could write it in one pass: a player that
+        downloads it needs the key poses of what it plays, not of the whole clip. One layer.
     threads : int
         Threads of encoder and decoder; 0: as many as it may use cores, for long clips.
     joint_errors, joint_angles : tuple of float, optional
@@ -71,7 +74,15 @@ class Keysine(Codec):
     lengths: ClassVar[tuple[str, ...]] = ("max_error", "mean_error", "step")
     angles: ClassVar[tuple[str, ...]] = ("max_angle",)
     encoder_params: ClassVar[frozenset[str]] = frozenset(
-        {"effort", "threads", "max_error", "max_angle", "joint_errors", "joint_angles"}
+        {
+            "effort",
+            "threads",
+            "max_error",
+            "max_angle",
+            "joint_errors",
+            "joint_angles",
+            "streamed",
+        }
     )
 
     max_error: float = 1e-3
@@ -82,6 +93,7 @@ class Keysine(Codec):
     group_seconds: float = 1.0
     block_seconds: float | None = None
     layers: int = 1
+    streamed: bool = False
     threads: int = 0
     max_angle: float | None = None
     joint_errors: tuple[float, ...] | None = None
@@ -111,6 +123,8 @@ class Keysine(Codec):
             raise ValueError(f"block_seconds must be in 0..1e6, got {self.block_seconds}")
         if not 1 <= self.layers <= MAX_LAYERS:
             raise ValueError(f"layers must be in 1..{MAX_LAYERS}, got {self.layers}")
+        if self.streamed and self.layers > 1:
+            raise ValueError(f"a streamed payload has one layer, got layers={self.layers}")
         if not 0 <= self.threads <= 256:
             raise ValueError(f"threads must be in 0..256, got {self.threads}")
 
@@ -213,6 +227,7 @@ def encode_natively(
         group_seconds=codec.group_seconds,
         block_seconds=codec.block_seconds or 0.0,
         layers=codec.layers,
+        streamed=codec.streamed,
         joint_errors=codec.joint_errors or (),
         joint_angles=codec.joint_angles or (),
         threads=thread_count(codec.threads, clip.frame_count),

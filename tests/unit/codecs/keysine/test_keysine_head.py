@@ -17,7 +17,9 @@ from reference.keysine_head_writer import seal_head, write_head, write_payload
 from robots import limited_motion
 
 
-@pytest.mark.parametrize("parameters", [{}, {"layers": 3}, {"mode": "grid"}], ids=str)
+@pytest.mark.parametrize(
+    "parameters", [{}, {"layers": 3}, {"mode": "grid"}, {"streamed": True}], ids=str
+)
 @pytest.mark.parametrize("clip", [walk(0.7), limited_motion(3)], ids=["body", "robot"])
 def test_the_readable_writer_writes_the_head_of_the_encoder(clip, parameters):
     payload = Keysine(max_error=0.0005, **parameters).encode(clip)
