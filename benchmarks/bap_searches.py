@@ -23,7 +23,7 @@ from mocpack.registry import parse_codec
 SIZE_FRACTION = 0.85  # of the original
 
 
-CLIPS = ("16_46", "09_01", "16_35")  # short ones: each takes half a minute of a core
+CLIPS = ("16_46", "09_01", "16_35")  # short clips: each takes half a minute of one core
 HEADING = (
     "clip",
     "rule",
@@ -37,7 +37,7 @@ HEADING = (
 
 
 def compare_searches(out: Path, codec: BapIndex, names: Sequence[str]) -> None:
-    """Set the fast search against the exhaustive one, by both rules, clip by clip.
+    """Compare the fast search with the exhaustive one, by both rules, for each clip.
 
     An exhaustive search of a clip of 300 frames takes a minute of a core.
     """

@@ -19,7 +19,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from reference.amc import read_frames
 
 SAMPLE = CHECKOUT / "tests/originals/asfamc/02_03.amc", CHECKOUT / "tests/originals/asfamc/02.asf"
-SIZE = 4_000_000  # bytes of text, at least
+SIZE = 4_000_000  # minimum bytes of text
 
 
 def main() -> None:

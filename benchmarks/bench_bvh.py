@@ -27,7 +27,7 @@ try:
 except ImportError:
     bvhio = None
 
-SIZE = 2_000_000  # bytes of text, at least
+SIZE = 2_000_000  # minimum bytes of text
 
 
 def main() -> None:

@@ -2,11 +2,10 @@
 
     python benchmarks/bench_formats.py [EXTENSION ...]
 
-Every format that is written is read back, in a process that has read one before, and FBX from a
-file of straight keys, binary and as text (`.fbx-text`). Times are the best of five runs, on the
-clock and of the processor, in this process and in those that FBX and USD are read by, to a
-hundredth of a second; and beside them how much longer each takes the processor than numpy's archive
-in the same run. The clock is right on a machine that does nothing else.
+Every writable format is written and read back, and FBX is read from a file of linear keys, binary
+and text (`.fbx-text`). Times are the best of five runs after a first one: wall time and CPU time of
+this process and of the child processes that read FBX and USD, and the ratio of CPU time to that of
+npz in the same run. Wall times need an idle machine.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 from fbx_file import Curve, Model, PreparedClip, Record, binary, scene, text
 
 SECONDS, RATE, JOINTS = 60, 120, 60
-MOVE, TURN = "Lcl Translation", "Lcl Rotation"  # FBX's words
+MOVE, TURN = "Lcl Translation", "Lcl Rotation"  # property names of FBX
 MARKERS = (".c3d", ".trc")
 SKELETONS = {".amc": ".asf"}
 FBX = {".fbx": binary, ".fbx-text": text}
@@ -59,7 +58,7 @@ def main() -> None:
 
 
 def best_of(work: Callable[[], object], runs: int) -> tuple[float, float]:
-    """Return the fewest seconds on the clock, and of the processor, of some runs after a first."""
+    """Return the minimum wall time and CPU time of some runs, after a warm-up run."""
     work()
     found = []
     for _ in range(runs):
@@ -71,12 +70,12 @@ def best_of(work: Callable[[], object], runs: int) -> tuple[float, float]:
 
 
 def processor_seconds() -> float:
-    """Return the seconds that this process and those it has started and seen end have worked."""
+    """Return the CPU seconds of this process and its finished children."""
     return sum(os.times()[:4])
 
 
 def body() -> Clip:
-    """Return a minute of a body of chains that sway, of which every joint turns all the time."""
+    """Return one minute of a body of swaying chains in which every joint rotates."""
     rng = np.random.default_rng(0)
     parents = [-1, *(max(0, j - 1) if j % 12 else 0 for j in range(1, JOINTS))]
     names = [f"joint{j}" for j in range(JOINTS)]
@@ -92,7 +91,7 @@ def body() -> Clip:
 
 
 def markers() -> Clip:
-    """Return the places of that body's joints as markers."""
+    """Return the joint positions of that body as markers."""
     places = body().positions()
     skeleton = mocpack.Skeleton.from_point_names([f"marker{j}" for j in range(JOINTS)])
     still = np.tile([0.0, 0.0, 0.0, 1.0], (len(places), JOINTS, 1))

@@ -2,18 +2,18 @@
 
     python benchmarks/bench_gltf.py [between] [FILE.glb ...]
 
-With `between` instead: what it costs to keep the bound (1/2000 of the model's size) between frames
-too, against clips that are promised at their frames alone, and how far those then pass it.
+With `between`: the cost of keeping the bound (1/2000 of the model's size) between frames too,
+compared with clips that keep it only at their frames, and the errors of those between frames.
 
 Without files: the sample of the tests, and the models of the folder that MOCPACK_DATA names. Each
-animation of a second or more is packed by gltfpack by itself, with its own settings (30 keys a
-second, rotations of 12 bits, translations of 16) and the rest of the model left in.
+animation of at least one second is packed separately by gltfpack, with its default settings (30
+keys per second, rotations of 12 bits, translations of 16) and with the rest of the model.
 
-Its bytes are those of the views that the animation's arrays are in, without the document that
-describes them; ours the codec's payload, scales, times and tracks. The whole file is given beside
-it. Errors are the largest distance of a joint, or of a point 3 cm from it along one of its axes,
-from where the original has it, at its frames and at 1 000 random times, in 1/1000 of the model's
-size. Ours is given theirs as `max_error`, or a millionth of the size where they have none.
+Its size is that of the buffer views of the animation, without the JSON document; ours is the
+codec's payload with scales, times and tracks. The size of the whole file is printed too. Errors are
+the largest distance of a joint, or of a point 3 cm from it along one of its axes, from the
+original, at the frames and at 1,000 random times, in 1/1000 of the model's size. Our `max_error` is
+the error of gltfpack, or a millionth of the size if that is zero.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def between(paths: list[Path]) -> None:
-    """Print bytes and errors of every animation, with the bound kept at frames, and everywhere."""
+    """Print bytes and errors of every animation, with the bound at frames only and everywhere."""
     print(f"{'animation':<44}{'frames alone':>13}{'passes by':>10}{'everywhere':>11}{'more':>8}")
     totals = np.zeros(2)
     for path in paths:
@@ -128,20 +128,20 @@ def _row(name: str, alone: bytes, clip: Clip) -> Row:
 
 
 def _alone(document: Document, number: int) -> bytes:
-    """Return a file with one animation, and names that tell all nodes apart."""
+    """Return a file with one animation and unique node names."""
     nodes = [{**node, "name": f"n{n}"} for n, node in enumerate(document.items("nodes"))]
     root = {**document.root, "nodes": nodes, "animations": [document.items("animations")[number]]}
     return gltf_build.pack_binary(root, document.buffer(0))
 
 
 def _at_times(document: Document, number: int, times: np.ndarray) -> Clip:
-    """Return an animation of an open file with frames at these times (T,), and at no others."""
+    """Return an animation of an open file, sampled at these times (T,)."""
     name = gltf.list_animations(document)[number]
     return gltf.sample_animation(document, gltf.parse_channels(document, number), times, name, 1.0)
 
 
 def _places(document: Document, names: tuple[str, ...], times: np.ndarray) -> np.ndarray:
-    """Return where nodes of those names, and points beside them, are (T, N, 3) at any times."""
+    """Return positions (T, N, 3) of named nodes, and of points near them, at any times."""
     clip = _at_times(document, 0, times)
     known = clip.skeleton.names
     column = [known.index(name) for name in names]
@@ -149,7 +149,7 @@ def _places(document: Document, names: tuple[str, ...], times: np.ndarray) -> np
 
 
 def _points(clip: Clip) -> np.ndarray:
-    """Return joints and points beside them, (T, J, 4, 3)."""
+    """Return the positions (T, J, 4, 3) of joints and of three points near each."""
     places, axes = clip.world_matrices()
     sizes = SHELL_RADIUS_M * np.exp2(-scale_exponents(clip.skeleton).astype(float))
     read_external = places[..., np.newaxis] + sizes[:, np.newaxis, np.newaxis] * axes
@@ -161,7 +161,7 @@ def _apart(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _animation_bytes(data: bytes) -> int:
-    """Return the bytes of the views that arrays of the animation are in, packed as they are."""
+    """Return the compressed size of the buffer views of an animation."""
     document = gltf_file.parse(data)
     (animation,) = document.items("animations")
     arrays = {sampler[key] for sampler in animation["samplers"] for key in ("input", "output")}

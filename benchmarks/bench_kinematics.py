@@ -55,7 +55,7 @@ def bundled_clip(frames: int) -> Clip:
 
 
 def moved(clip: Clip) -> Clip:
-    """Return the clip with every joint turned by about a tenth of a degree."""
+    """Return the clip with every joint rotated by about a tenth of a degree."""
     noise = np.random.default_rng(0).normal(0, 1e-3, (*clip.rotations.shape[:2], 3))
     return Clip(clip.header, multiply(clip.rotations, from_rotvec(noise)), clip.translations)
 

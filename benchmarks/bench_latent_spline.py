@@ -1,7 +1,7 @@
 """Measure `latent-spline`: knot search with `fast` and `cma`, and decoding at any time.
 
-`fast` is to be at least five times faster than `cma` at no more than 1.05 times its error. Clips
-are the repository's; times are of processor time, of all threads together.
+The goal of `fast` is five times the speed of `cma` at 1.05 times its error. The clips are those of
+the repository; times are CPU times of all threads.
 """
 
 import time

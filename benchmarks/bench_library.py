@@ -2,11 +2,11 @@
 
     make library && python benchmarks/bench_library.py [CLIP.mocp]
 
-By default a clip of CMU's, 31 joints at 120 frames per second, within 5 mm: float32 local rotations
-and translations of all joints, one core, CPU time, the least of several rounds (`poses.c`). Wanted:
-the shared library, stripped, at most 250 kB; in sequence at most 1.5 µs a pose; at random times
-within 10 s, with a cache of 1 MB, at most 1 µs once warm. Beside it, the same motion as float32
-arrays.
+The default clip is one of CMU with 31 joints at 120 frames per second, within 5 mm. `poses.c`
+decodes float32 local rotations and translations of all joints on one core; times are CPU time, the
+minimum of several rounds. Goals: a stripped shared library of at most 250 kB; at most 1.5 µs per
+pose in sequence; at most 1 µs at random times within 10 s, with a warm cache of 1 MB. The same
+motion as float32 arrays is measured for comparison.
 """
 
 import subprocess

@@ -1,6 +1,6 @@
-"""Figures of `mocpack.live`, each by its command.
+"""Measure `mocpack.live`: speed, loss, damage, relays.
 
-    python benchmarks/bench_live.py speed    [CLIP ...]   microseconds a frame, 31 joints
+    python benchmarks/bench_live.py speed    [CLIP ...]   microseconds per frame
     python benchmarks/bench_live.py loss     [CLIP ...]   frames shown at 5 % loss, and bits
     python benchmarks/bench_live.py at-once  [CLIP ...]   with no delay at all, clip by clip
     python benchmarks/bench_live.py damage   [PACKETS]    false poses among damaged packets, 10^6
@@ -52,7 +52,7 @@ from live_run import HEADERS, LiveRun, run_live
 
 CLIPS = ["cmu/49_02", "cmu/17_08", "cmu/16_32"]
 Case = tuple[float, int, int, tuple[int, ...]]
-CASES: tuple[Case, ...] = (  # share lost, in runs of, frames shown late, repeated at first
+CASES: tuple[Case, ...] = (  # loss, burst length, delay in frames, initial repeats
     (0.0, 1, 0, ()),
     (0.05, 1, 0, (1, 2)),
     (0.05, 1, 2, (1, 2)),
@@ -66,7 +66,7 @@ AT_ONCE = tuple(case for case in CASES if case[0] and not case[2])
 
 @dataclass(frozen=True)
 class LossRow:
-    """One case of a clip over networks that lose packets, each by a seed of its own."""
+    """One case of a clip over lossy networks, one per seed."""
 
     loss: float
     burst: int
@@ -99,7 +99,7 @@ class LossRow:
 def loss_rows(
     clip: Clip, max_error: float = 0.005, seeds: int = 32, cases: Sequence[Case] = CASES
 ) -> Iterator[LossRow]:
-    """Yield what is shown of a clip where nothing, and where 5 % of all packets is lost."""
+    """Yield the displayed frames of a clip without loss and with 5 % packet loss."""
     for loss, burst, behind, repeat in cases:
         runs = [
             run_live(
@@ -146,7 +146,7 @@ def loss(names: list[str]) -> None:
 
 
 def at_once(names: list[str]) -> None:
-    """Every clip of cmu, 1,000 frames at most: what is shown of each with no delay."""
+    """Measure the displayed frames of the clips of cmu without delay, up to 1,000 frames."""
     shares: list[list[float]] = []
     for name in names or [f"cmu/{path.stem}" for path in sorted((COMMITTED / "cmu").iterdir())]:
         clip = load_clip(name, COMMITTED)
@@ -201,7 +201,7 @@ def vmc(name: str) -> None:
 
 
 def vmc_bytes(clip: Clip) -> str:
-    """Compare bytes with VMC's for the same frames: bone by bone over OSC."""
+    """Compare bytes with VMC over OSC for the same frames."""
     names = vmc_bone_names(clip.skeleton)
     sender = Sender(Hello(clip.header, 0.005, 1))
     ours: list[int] = []
@@ -226,14 +226,14 @@ def _kbits(sizes: Sequence[int], seconds: float) -> float:
 
 
 def serve(pipe: Connection) -> None:
-    """A relay in a process of its own; tells its port, then what it took of the processor."""
+    """Run a relay in its own process; send its port, then its CPU time."""
 
     async def run() -> None:
         relay = Relay()
         await relay.start()
         pipe.send(relay.url)
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(None, pipe.recv)  # the audience is there
+        await loop.run_in_executor(None, pipe.recv)  # the receivers have joined
         began, cpu = time.perf_counter(), time.process_time()
         await loop.run_in_executor(None, pipe.recv)
         pipe.send((time.process_time() - cpu) / (time.perf_counter() - began))
@@ -243,7 +243,7 @@ def serve(pipe: Connection) -> None:
 
 
 def watching(url: str, seconds: float, pipe: Connection) -> None:
-    """Ten receivers in a process; tells how late packets came: their time stamp is the clock's."""
+    """Run ten receivers in a process; send the delays of packets, from their time stamps."""
 
     async def one(late: list[float], ready: asyncio.Event) -> None:
         checks: dict[int, int] = {}
@@ -268,7 +268,7 @@ def watching(url: str, seconds: float, pipe: Connection) -> None:
         tasks = [asyncio.ensure_future(one(late, ready)) for _ in range(10)]
         await ready.wait()
         await asyncio.sleep(1)
-        late.clear()  # what came at once, for who came late
+        late.clear()  # drop the packets that a new receiver gets at once
         pipe.send("ready")
         await asyncio.sleep(seconds)
         pipe.send(list(late))
@@ -290,14 +290,14 @@ async def performing(url: str, seconds: float) -> None:
                 t = n % clip.frame_count
                 yield time.time() % 1000, clip.rotations[t], clip.translations[t]
 
-        with suppress(UsageError):  # the relay has seen enough
+        with suppress(UsageError):  # the relay has stopped
             await send_frames(f"{url}/stage/{name}", Sender(clip.header, 0.005), frames(), tries=1)
 
     await asyncio.gather(*(act(f"p{k}", k / 960) for k in range(8)))
 
 
 def stage(seconds: float) -> None:
-    """8 performers at 120 fps and 20 receivers: what the relay takes, and how late poses are."""
+    """Measure a relay with 8 performers at 120 fps and 20 receivers: CPU time and delays."""
     start = multiprocessing.get_context("spawn")
     ours, theirs = start.Pipe()
     relay = start.Process(target=serve, args=(theirs,))
@@ -326,7 +326,7 @@ def stage(seconds: float) -> None:
 
 
 def join() -> None:
-    """Join a stage on which somebody performs, twenty times: how long until the newest pose."""
+    """Join a stage with a performer twenty times; measure the time until the newest pose."""
 
     async def run() -> None:
         relay = Relay()
@@ -350,7 +350,7 @@ def join() -> None:
 
 
 def grid(name: str) -> None:
-    """Send a clip through networks of all kinds; write a table and a picture."""
+    """Send a clip through networks of different loss, rate and delay; write table and plot."""
     out = Path("report")
     out.mkdir(exist_ok=True)
     rows = live_grid(load_clip(name, COMMITTED), lambda: print(".", end="", flush=True))

@@ -2,12 +2,12 @@
 
     python benchmarks/bench_lossless.py [FOLDER]
 
-The text is the original's where FOLDER or MOCPACK_DATA has it, else what `mocpack decompress`
-makes of the repository's clip: the same numbers, fewer zeros at their ends.
+The text is the original file in FOLDER or MOCPACK_DATA, or else the output of `mocpack decompress`
+for the repository's clip, which has the same numbers with fewer trailing zeros.
 
-Sizes are whole files. Every clip must come back with every number equal, or the run fails. Speed
-is frames per second of processor time, best of three, payload to clip; the last line has zlib's
-inflate in the same run, to compare machines by.
+Sizes are those of whole files. The run fails if any decoded number differs. Speed is frames per
+second of CPU time to decode a payload, best of three; the last line has the speed of zlib's inflate
+in the same run, to compare machines.
 """
 
 import lzma
@@ -43,7 +43,7 @@ def measure(path):
 
 
 def inflate_speed():
-    """Return zlib's inflate on this machine, in MB of output a second."""
+    """Return the speed of zlib's inflate, in MB of output per second."""
     data = np.random.default_rng(0).integers(0, 16, 4_000_000, np.uint8).tobytes()
     packed = zlib.compress(data)
     return len(data) / fastest(lambda: zlib.decompress(packed), RUNS) / 1e6

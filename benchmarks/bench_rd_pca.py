@@ -3,19 +3,19 @@
     python benchmarks/bench_rd_pca.py [FILE.bvh]
     python benchmarks/bench_rd_pca.py head
 
-`head` gives the bytes of the payload and of its head at several lengths, beside what they would be
-if the coder began with even odds.
+`head` prints the sizes of payload and head at several lengths, with trained and with uniform
+initial statistics.
 
-Asked of one core with the default configuration: 10 000 frames per second to encode, 100 000 to
-decode (the paper: 2 600 to 3 000, and 15 000 to 21 000). The clip is the longest of the paper's
-that we have, 17_08. All times are of the processor, one thread, best of several runs.
+The goal on one core with the default configuration is 10,000 frames per second to encode and
+100,000 to decode (the paper: 2,600 to 3,000 and 15,000 to 21,000). The clip is 17_08, the paper's
+longest that is available. All times are CPU times of one thread, best of several runs.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy: figures are of one core
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before numpy is imported, to measure one core
 
 import sys
 from pathlib import Path
@@ -83,7 +83,7 @@ def heads() -> None:
 
 
 def with_head(clip: Clip) -> tuple[int, int]:
-    """Return the bytes of the payload, and of its head."""
+    """Return the sizes of the payload and of its head."""
     payload = RdPca().encode(clip)
     return len(payload), 4 + int.from_bytes(payload[:4], "little")
 
@@ -103,7 +103,7 @@ def speed() -> None:
 
 
 def measure(codec: RdPca, clip: Clip) -> tuple[float, float, float, int]:
-    """Return frames per second of both directions, seconds of a one-second window, and bytes."""
+    """Return encoding and decoding speed, seconds to decode a one-second window, and bytes."""
     payload = codec.encode(clip)
     middle = clip.frame_count // 2
     stop = min(middle + 120, clip.frame_count)

@@ -4,13 +4,12 @@
     MOCPACK_DATA=… python benchmarks/bench_takes.py
     MOCPACK_DATA=… python benchmarks/bench_takes.py chunks
 
-`tracks` makes tracks of every kind: smooth ones, random walks, white noise, pulses, steps, weights
-that rest at 0, by length and bound; where chance has made the values, it prints beside the bytes
-the entropy of what the bound leaves of them, which no coder can go below on average. The bounds are
-the largest error that float16 makes of these values, and shares of their range (angles of 2 and 10
-milliradians for rotations), of two digits. Counted are the bodies of chunks, names, rates and
-bounds in them, over the bytes of `zstd -19` of the float16 values alone, which say none of that.
-The last lines count once more with as many bytes added to the peer as a chunk needs to say it.
+`tracks` generates tracks of every kind by length and bound: smooth ones, random walks, white noise,
+pulses, steps, and weights that rest at 0. For random values it also prints their entropy at the
+bound, the lower limit of any coder. The bounds are the largest error of float16 for these values,
+and fractions of their range (2 and 10 milliradians for rotations). Sizes are those of chunk bodies
+with names, rates and bounds, relative to `zstd -19` of the float16 values alone. The last lines add
+the bytes of names, rates and bounds to the peer.
 
 The rest reads `c3d/markers_analogs.c3d` of the folder that MOCPACK_DATA names: 51 markers, 38
 analogs at 20 times their rate (pyomeca's sample, Apache-2.0). Each analog is packed within the
@@ -42,8 +41,8 @@ F64 = npt.NDArray[np.float64]
 LENGTHS = (30, 120, 600, 3000, 12000)
 RATE = 60.0
 STRUCTURED = ("smooth", "weights")
-PULSES, STEPS = 1 / 40, 1 / 60  # how often there is one
-AMPLITUDE = 0.8  # of pulses, uniform from 0.2
+PULSES, STEPS = 1 / 40, 1 / 60  # probability per sample
+AMPLITUDE = 0.8  # maximum height of pulses; the minimum is 0.2
 
 
 SHORT_CLIPS = {
@@ -104,11 +103,12 @@ def chunk_sizes(file: bytes) -> dict[str, int]:
 
 
 def tracks() -> None:
-    """Print what generated tracks take over float16 and zstd -19, and over their entropy."""
+    """Print sizes of generated tracks relative to float16 with zstd -19, and to their entropy."""
     squeeze = squeezer()
     print("tracks: bytes over those of float16 + zstd -19 (in brackets over the entropy), by bound")
     print("  float16's own error | range / 1000 or 2 mrad | range / 200 or 10 mrad")
-    found: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}  # whether made by chance
+    # by whether the values are random
+    found: dict[bool, list[tuple[int, int, int]]] = {True: [], False: []}
     for kind in ("scalar", "vec3", "quaternion"):
         for name, make in MOTIONS.items():
             for count in LENGTHS:
@@ -183,7 +183,7 @@ def made(
     count: int,
     rng: np.random.Generator,
 ) -> F64:
-    """Return values of a kind: rotations by what is made, noise among them any rotation at all."""
+    """Return generated values of a kind; random rotations are uniform."""
     if kind == "scalar":
         return make(count, 1, rng)[:, 0]
     if kind == "vec3":
@@ -204,14 +204,14 @@ def bounds_of(kind: str, values: F64) -> list[float]:
 
 
 def entropy(kind: str, name: str, count: int, bound: float) -> float:
-    """Return the bits that values made by chance have, rounded as the bound allows; 0 if unknown.
+    """Return the entropy in bits of random values, quantized to the bound; 0 if unknown.
 
     A vector within a ball is rounded in cubes that fit into it, as the tracks do.
     """
     width = 1 if kind == "scalar" else 3
     step = 2 * bound / np.sqrt(width)
     if kind == "quaternion" and name == "noise":
-        # all rotations have the volume 8 pi^2 where a small rotation vector's counts as its length
+        # the volume of all rotations is 8 pi^2 in units of small rotation vectors
         return count * float(np.log2(8 * np.pi**2 / step**3))
     if name == "noise":
         return width * count * float(np.log2(2 / step))
@@ -242,7 +242,7 @@ def squeezer() -> Callable[[bytes], bytes]:
 
 
 def markers(trial: c3d.Trial) -> None:
-    """Print what the markers take at 1 mm, and what simpler ways do."""
+    """Print the size of markers at 1 mm, and of simpler methods."""
     clip = mocpack.Clip.from_points(trial.points, trial.names, frame_rate=trial.rate, unit=1e-3)
     frames, count = clip.valid.shape
     print(f"{count} markers, {frames} frames, {(~clip.valid).sum()} gaps; within 1 mm:")
@@ -259,7 +259,7 @@ def markers(trial: c3d.Trial) -> None:
 
 
 def analogs(trial: c3d.Trial) -> None:
-    """Print what each analog takes as a track, over float16 and zstd -19."""
+    """Print the size of each analog channel as a track, relative to float16 with zstd -19."""
     squeeze = squeezer()
     shares = ("float16's error", "range / 1000", "range / 200")
     print(f"analogs, {len(trial.analogs)} samples: bytes over those of float16 + zstd -19, within")

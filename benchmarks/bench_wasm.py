@@ -2,8 +2,8 @@
 
     python benchmarks/bench_wasm.py [CHROMIUM]
 
-A clip of CMU's, 31 joints, within 5 mm; each decodes all of it, file to frames, one thread, best of
-many runs.
+Each decodes a whole clip of CMU with 31 joints, within 5 mm, on one thread; the best of many runs
+counts.
 """
 
 import gzip
@@ -37,7 +37,7 @@ QUIET = (
     "--disable-component-update",
 )
 
-# the same text measures in node and in the browser
+# the same script measures in node and in the browser
 MEASURE = """
 export async function measure(open, bytes, runs) {
   const seconds = [];

@@ -2,9 +2,9 @@
 
     python benchmarks/bench_wavelet.py
 
-Seconds of one core (processor time; best of three for decoding, one run for searching). The paper
-needs 308 to 483 ms per frame to search 49_02; the last line has zlib's inflate in the same run, to
-compare machines by.
+Times are CPU times of one core, best of three for decoding, one run for searching. The paper needs
+308 to 483 ms per frame to search 49_02. The last line has the speed of zlib's inflate in the same
+run, to compare machines.
 """
 
 import time

@@ -14,7 +14,7 @@ F64 = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Trial:
-    """What a trial recorded.
+    """The recorded data of a trial.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Trial:
 
 
 def read(path: Path) -> Trial:
-    """Read a C3D file of floats from a little-endian machine, as nearly all are."""
+    """Read a little-endian C3D file of floats."""
     data = path.read_bytes()
     points, per_frame, first, last = struct.unpack_from("<HHHH", data, 2)
     scale, start, samples = struct.unpack_from("<fHH", data, 12)

@@ -1,10 +1,10 @@
-"""How cost grows: time and memory of encoding and decoding against frames and joints.
+"""Measure time and memory of encoding and decoding by number of frames and joints.
 
 python benchmarks/growth.py measure [CODEC…]   # rewrites those codecs' rows of results/growth.csv
 python benchmarks/growth.py page               # docs/growth.md and docs/pictures/growth.svg
 
-Each point has a process of its own, one thread, a limit of time and one of memory. A point that
-a limit stopped is a row that says so, and so is one that ten times the point before would break.
+Each point runs in its own process with one thread and limits on time and memory. Points that exceed
+a limit, or would exceed it at ten times the cost of the point before, are rows that say so.
 """
 
 import csv
@@ -48,7 +48,7 @@ FRAMES = (100, 1_000, 10_000, 100_000, 1_000_000)
 JOINTS = (1, 3, 10, 30, 100, 300)
 CHAIN_FRAMES = 1_000
 MAX_CPU_SECONDS = 150  # of one measurement
-MAX_MEGABYTES = 14_000  # of its process, libraries included
+MAX_MEGABYTES = 14_000  # maximum of a process, including libraries
 COLORS = colormaps["tab20"].colors
 COSTS = {
     "encode_seconds": "encode, s",
@@ -59,7 +59,7 @@ COLUMNS = ("axis", "codec", "size", *COSTS, "decode_peak_mb", "payload_bytes", "
 
 
 def joined(frames):
-    """Return that many frames of all of cmu, clip after clip, each begun where the last ended."""
+    """Return that many frames of the clips of cmu, concatenated."""
     parts = [mocpack.read(p) for p in collection("cmu")]
     parts = [p.frames(1, p.frame_count) for p in parts]
     repeats = -(-frames // sum(p.frame_count for p in parts))
@@ -104,7 +104,7 @@ def measure(codecs):
 
 
 def climb(axis, codec, sizes):
-    """Yield the row of each size; once one is out of reach, so are the larger ones."""
+    """Yield the row of each size; if one exceeds a limit, larger ones are not tried."""
     hopeless = None
     for size in sizes:
         row = {"size": size, "failure": hopeless}
@@ -117,7 +117,7 @@ def climb(axis, codec, sizes):
 
 
 def outlook(row, axis):
-    """Return why ten times as many frames are not worth trying; None where they are."""
+    """Return why ten times as many frames would exceed a limit, or None."""
     if row.get("failure"):
         return f"not tried: {row['size']:,} {axis} failed"
     seconds = row["encode_seconds"] + row["decode_seconds"]

@@ -51,7 +51,7 @@ PEERS = {
 ABOUT = {**OURS, **PEERS}
 WITHOUT_KNOB = ("lossless", "float32-zstd", "npz", "bvh-xz")
 QUIET_CLIPS = ("02_01", "49_02")
-ROW_SECONDS = 300.0  # then a codec has failed on a clip
+ROW_SECONDS = 300.0  # time limit per row
 SIZE_COLUMNS = (
     "clip",
     "codec",
@@ -108,7 +108,7 @@ def main(words):
 
 
 def measure(clips, codecs, table, columns, *, timed):
-    """Measure some codecs and put their rows in the place of the ones that the table has."""
+    """Measure some codecs and replace their rows in the table."""
     settings = [setting for codec in codecs for setting in settings_of(codec)]
     total, count = len(clips) * len(settings), iter(range(1, 1 << 30))
     rows = run_bench(
@@ -131,7 +131,7 @@ def settings_of(codec):
 
 
 def load(table):
-    """Return the head of a table, line by line, and its rows; nothing where it is not there."""
+    """Return the head of a table, line by line, and its rows; both empty if it does not exist."""
     if not table.exists():
         return [], []
     lines = table.read_text().splitlines()
@@ -141,7 +141,8 @@ def load(table):
 
 def write(table, columns, rows):
     order = list(ABOUT)
-    rows = sorted(rows, key=lambda r: order.index(r["codec"]))  # stable: clips stay as they were
+    # stable, so the order of clips stays
+    rows = sorted(rows, key=lambda r: order.index(r["codec"]))
     with table.open("w", newline="") as file:
         for name, value in describe_machine().items():
             if name not in ("mocpack", "calibration"):  # rows carry their own commit
@@ -203,7 +204,7 @@ def size_table(rows, bound):
 
 
 def at_bound(rows, codec, bound):
-    """Return a codec's rows at a bound; one without a knob has its only rows at every bound."""
+    """Return a codec's rows at a bound, or all rows if it has no quality parameter."""
     mine = [r for r in rows if r["codec"] == codec]
     if codec in WITHOUT_KNOB:
         return mine

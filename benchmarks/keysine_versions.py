@@ -1,4 +1,4 @@
-"""`keysine` against another version of itself, in one run: sizes, and speed of decoder and encoder.
+"""Compare `keysine` with another version in one run: sizes, and speed of decoder and encoder.
 
     python benchmarks/keysine_versions.py OTHER/src [decode] [encode] [window] [slices] [means]
         [heads] [cmu] [bandai] [dog]
@@ -190,7 +190,7 @@ def print_ratio(label, bound, before, after):
 
 
 def clips(folder):
-    """Return the files of a collection, none where it is missing."""
+    """Return the files of a collection; none if it is missing."""
     try:
         return [Path(path) for path in collection(folder)]
     except UsageError as error:

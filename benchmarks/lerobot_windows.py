@@ -2,8 +2,8 @@
 
     .venv-lerobot/bin/python benchmarks/lerobot_windows.py FOLDER FPS WINDOWS
 
-FOLDER has a robot's positions as .npy, an episode each. Prints windows per second of processor time
-and the bytes of the dataset, as JSON. Windows are 2 s, by `delta_timestamps`.
+FOLDER has a robot's positions as one .npy file per episode. Prints windows per second of CPU time
+and the size of the dataset in bytes, as JSON. Windows are 2 s long (`delta_timestamps`).
 """
 
 import json
@@ -25,7 +25,7 @@ def main() -> None:
     features = {
         "observation.state": {"dtype": "float32", "shape": (width,), "names": None},
     }
-    root = folder / f"lerobot-{os.getpid()}"  # which must not be there yet
+    root = folder / f"lerobot-{os.getpid()}"  # must not exist yet
     made = LeRobotDataset.create("local/robot", fps, features=features, root=root, use_videos=False)
     for episode in episodes:
         for row in episode:

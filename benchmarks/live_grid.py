@@ -1,4 +1,4 @@
-"""The grid of `bench_live.py grid`: shown frames and bits over loss, rate and delay."""
+"""The grid of `bench_live.py grid`: displayed frames and bits by loss, rate and delay."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mocpack.clip import Clip
 
 REPORTS = 6  # frames between two reports of a receiver
 LOSSES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2)
-BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02)  # meters: what makes the rate
+BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02)  # meters; the error determines the rate
 DELAYS = (0, 1, 2, 4, 8, 12)  # frames
 
 
@@ -38,7 +38,7 @@ class GridRow:
 def live_grid(
     clip: Clip, done: Callable[[], None] = lambda: None, frames: int = 600
 ) -> list[GridRow]:
-    """Return what is shown of a clip over loss × delay, and over loss × rate; both in runs too."""
+    """Return displayed frames by loss × delay and by loss × rate, for single and burst losses."""
     part = clip.frames(0, min(frames, clip.frame_count))
     points = [(0.005, behind) for behind in DELAYS]
     points += [(bound, 4) for bound in BOUNDS if (bound, 4) not in points]
@@ -63,13 +63,13 @@ def live_grid(
 
 
 def grid_size() -> int:
-    """Return how many runs `live_grid` makes."""
+    """Return the number of runs of `live_grid`."""
     extra = sum((bound, 4) != (0.005, 4) for bound in BOUNDS)
     return 2 * len(LOSSES) * (len(DELAYS) + extra)
 
 
 def write_grid(rows: Sequence[GridRow], out: Path) -> list[Path]:
-    """Write the table, and the picture: frames within the bound over loss, by delay and by rate."""
+    """Write the table and the plot of frames within the bound by loss, delay and rate."""
     made = [out / "live.md", out / "live.png"]
     heading = ["lost", "in runs of", "max_error", "frames late", "within", "received", "kbit/s"]
     cells = [

@@ -75,7 +75,7 @@ def cut_errors(clip: Clip, codec, payload: bytes, sizes: list[int]) -> tuple[flo
 def _error_if_playable(clip: Clip, codec, payload: bytes, size: int) -> float:
     try:
         return cut_errors(clip, codec, payload, [size])[0]
-    except TruncatedError:  # the cut leaves out a part that the codec cannot do without
+    except TruncatedError:  # a part that the codec needs is missing
         return float("inf")
 
 
@@ -125,7 +125,7 @@ def describe(found: list[Cut]) -> str:
 def run(paths: list[Path], bound: float) -> str:
     """Measure clips without their added T-pose, one line each, and return all figures.
 
-    Goes on where an earlier run stopped (`results/progressive.csv`).
+    Continues an interrupted run (`results/progressive.csv`).
     """
     found = [cut for cut in _stored() if cut.bound == bound]
     known = {cut.clip for cut in found}

@@ -28,7 +28,7 @@ from mocpack.metrics.table import compare
 
 TABLE = Path(__file__).parent / "results" / "promise.csv"
 BOUNDS_MM = (10.0, 1.0, 0.1)
-# what decides the bytes
+# the code that determines the bytes
 CODE = ("core/src/keysine", "core/src/common", "src/mocpack/codecs/keysine", "src/mocpack/coding")
 SOURCES = (".h", ".cpp", ".inc", ".py")
 BEST_EVERY = 10  # clips
@@ -49,7 +49,7 @@ COLUMNS = (
 
 
 def paths():
-    """Return every clip at hand, and say which collections are not."""
+    """Return all available clips; print the missing collections."""
     found = []
     for name in ("cmu", "bandai", "dog", "asfamc"):
         try:
@@ -60,14 +60,14 @@ def paths():
 
 
 def tasks():
-    """Every (path, effort, bound in mm), the quick ones of each clip first."""
+    """Return all (path, effort, bound in mm), the fast ones of each clip first."""
     for number, path in enumerate(paths()):
         efforts = ("fast", "default", *(["best"] if number % BEST_EVERY == 0 else []))
         yield from ((path, effort, bound) for effort in efforts for bound in BOUNDS_MM)
 
 
 def stamp():
-    """Return what tells one state of the codec from another."""
+    """Return a hash of the codec's code."""
     code = hashlib.sha1()
     for folder in CODE:
         for path in sorted((CHECKOUT / folder).rglob("*.*")):
@@ -77,7 +77,7 @@ def stamp():
 
 
 def measured(path, effort, bound):
-    """Return the row of one file; a refusal is told in its column."""
+    """Return the row of one file; its column `refusal` has the error if encoding fails."""
     row = {"clip": name_of(path), "effort": effort, "bound_mm": bound}
     clip = mocpack.read(path)
     row |= {"frames": clip.frame_count, "joints": len(clip.skeleton)}
@@ -108,7 +108,7 @@ def key_of(row):
 
 
 def earlier(current):
-    """Return the rows of an earlier run of the same state of the codec, by key."""
+    """Return the rows of an earlier run with the same code, by key."""
     if not TABLE.exists():
         return {}
     with TABLE.open(newline="") as file:
@@ -116,7 +116,7 @@ def earlier(current):
 
 
 def run(*, jobs=1, only="", limit=None):
-    """Make the rows that are missing; return how many files break their promise."""
+    """Measure the missing rows; return how many files exceed their bound."""
     current = stamp()
     rows = earlier(current)
     wanted = [t for t in tasks() if only in name_of(t[0])][:limit]

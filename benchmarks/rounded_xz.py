@@ -1,4 +1,4 @@
-"""What robot labs write themselves: values rounded to a grid, differences, xz."""
+"""A common ad hoc format of robot labs: values rounded to a grid, differences, xz."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mocpack.io.robots.model import Robot, robot_from_metadata
 from mocpack.io.robots.qpos import clip_from_qpos
 from mocpack.robots import robot_motion
 
-ANGLE_STEPS = 2.0  # times those of root places (meters) and quaternions
+ANGLE_STEPS = 2.0  # relative to the steps of root positions (meters) and quaternions
 
 
 @dataclass(frozen=True)
 class RoundedXz(Codec):
-    """A robot's positions, rounded, as differences, compressed by xz -9.
+    """A robot's positions, rounded, stored as differences and compressed by xz -9.
 
     The steps of root positions, quaternions and angles are in the ratio 1 : 1 : 2. The payload is
     the smallest of first and second differences, by frame and by column, in the narrowest integers.

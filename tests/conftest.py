@@ -1,4 +1,4 @@
-"""What all tests share: readers that are not Python, and how the contract reseals payloads."""
+"""Fixtures for all tests: readers in other languages, and payloads with new checksums."""
 
 import os
 
@@ -50,7 +50,7 @@ class Library:
             pytest.skip("needs a C and a C++ compiler, and libmocpack as `make library` leaves it")
 
     def program(self, source, *options):
-        """Return a program of one source, linked as pkg-config says."""
+        """Compile a program of one source file with the flags of pkg-config."""
         program = self._folder / Path(source).stem
         if not program.exists():
             compiler = ["cc", "-std=c11"] if source.suffix == ".c" else ["c++", "-std=c++17"]
@@ -66,12 +66,12 @@ def library(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def read_in_c(library):
-    """The program that says what libmocpack makes of files."""
+    """The program that reads files with libmocpack."""
     return library.program(CHECKOUT / "tests/readers/read.c")
 
 
 def run(call, **options):
-    """Run a program that must succeed; return what it prints."""
+    """Run a program that must succeed; return its output."""
     done = subprocess.run(
         list(map(str, call)), capture_output=True, text=True, check=False, timeout=300, **options
     )

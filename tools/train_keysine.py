@@ -45,8 +45,8 @@ from reference.keysine_head import read_head
 from reference.keysine_plan import Plan, Track
 from reference.keysine_symbols import Group as ReferenceGroup
 
-Array = npt.NDArray[Any]  # of whole numbers or real ones; the docstrings say which
-Settings = dict[str, Any]  # of a codec
+Array = npt.NDArray[Any]  # of integers or floats, see the docstrings
+Settings = dict[str, Any]  # parameters of a codec
 Tables = dict[str, Array]  # by their names in the core
 
 SOURCES = Path(__file__).resolve().parents[1] / "core" / "src"
@@ -69,7 +69,7 @@ GRID_BOUNDS = (0.0004, 0.0003, 0.0001, 0.0001)
 # Every HINGED_EVERY-th clip is also encoded with its detected hinges, and as chains of hinges.
 HINGED_EVERY, HINGED_FRAMES, CHAIN_RATES = 2, 361, ((4, 241), (2, 201))
 FOUND_SETTINGS, CHAIN_SETTINGS = (1, 2, 3, 4), (2, 4)
-WHOLE = 4096  # sum of the shares of a table
+WHOLE = 4096  # sum of the probabilities of a table
 # Significant bits of shares (except the largest) and of weights, and the grid of the families'
 # weights. Coarse numbers make the tables themselves compress well.
 SHARE_BITS, WEIGHT_BITS, FAMILY_GRID = 4, 5, 16
@@ -78,7 +78,10 @@ BAND_ENDS = np.array([1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 28, 36, 46, 58])
 MAGNITUDE_CLASSES, REACH_CLASSES, KEY_CLASSES = 26, 32, 48
 REACHES, STEP_SYMBOLS, STEP_GUESSES, FIRST_GUESS = 24, 24, 8, 5
 LEVELS_CUT = 255
-NEIGHBORS, KEY_INPUTS = 11, 2  # of a coefficient: levels around it, and what the keys say
+NEIGHBORS, KEY_INPUTS = (
+    11,
+    2,
+)  # inputs of a coefficient: neighboring levels, keys
 NUMBERS, FIRST_LIFTED, LIFTED_STEPS = 4, 4, 10
 LIFTS = FAMILIES + NUMBERS + LIFTED_STEPS
 RATIOS = np.array([1, 1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 128, 181, 256])
@@ -122,12 +125,12 @@ class Symbols:
     """Everything that a payload codes."""
 
     tracks: list[Track]
-    segments: list[Array]  # keys (count, channels) of each
+    segments: list[Array]  # keys (count, channels) of each segment
     groups: list[Group]
-    head: dict[str, list[int]]  # numbers by what they are; sizes in their order
+    head: dict[str, list[int]]  # numbers by field; sizes in file order
     kinds: list[tuple[int, int]]  # table of a kind, and the kind
     size: int
-    weight: float = 1.0  # how much each of its symbols counts
+    weight: float = 1.0  # weight of each symbol
     grid: Array | None = None  # numbers of a grid in time (N, 8): `RecordedGrid`
 
 
@@ -144,7 +147,7 @@ def stretch(path: Path, every: int, frames: int) -> mocpack.Clip:
 
 
 def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
-    """Return the symbols of a clip by settings: at all frame rates, of some on hinges, too."""
+    """Return the symbols of a clip by settings, at all frame rates; for some also with hinges."""
     clips = [stretch(path, *rate) for rate in RATES]
     corpus = [[symbols_of(clip, settings) for clip in clips] for settings in SETTINGS]
     corpus[-1] += grids_of(clips, index)
@@ -162,14 +165,14 @@ def corpus_of(path: Path, index: int) -> list[list[Symbols]]:
 
 
 def plain_corpus_of(path: Path, index: int) -> list[list[Symbols]]:
-    """Return the symbols of a clip by plain rounding, without any table.
+    """Return the symbols of a clip by plain rounding, without tables.
 
     Their size in bytes depends on the tables, so it is left out; the number of symbols replaces it.
     """
     clips = [stretch(path, *RATES[index % len(RATES)])]
     unit = float(UNIT_STEP), float(UNIT_STEP)
     found = [[symbols_of(clip, settings, free_range=unit) for clip in clips] for settings in PLAIN]
-    found[-1] += grids_of(clips, index)  # whose search asks no table
+    found[-1] += grids_of(clips, index)  # their search uses no table
     return [[without_sizes(symbols) for symbols in part] for part in found]
 
 
@@ -180,7 +183,7 @@ def without_sizes(symbols: Symbols) -> Symbols:
 
 
 def symbols_of(clip: mocpack.Clip, settings: Settings, **constants: tuple[float, ...]) -> Symbols:
-    """Return the symbols that a codec makes of a clip, with some constants of the encoder."""
+    """Return the symbols of a clip encoded with a codec and encoder constants."""
     codec = Keysine(mode="transform", threads=1, **settings)
     changed = {"weight_tries": (0.0, 3.0), **constants}
     payload = encode_natively(codec, clip, changed).payload
@@ -211,12 +214,12 @@ def group_of(group: ReferenceGroup) -> Group:
 
 
 def grids_of(clips: list[mocpack.Clip], index: int) -> list[Symbols]:
-    """Return the symbols of clips on grids in time, each within bounds that take turns."""
+    """Return the symbols of clips on time grids, with alternating bounds."""
     return [grid_of(clips[(index + i) % len(clips)], bound) for i, bound in enumerate(GRID_BOUNDS)]
 
 
 def grid_of(clip: mocpack.Clip, bound: float) -> Symbols:
-    """Return the symbols of a clip on a grid in time."""
+    """Return the symbols of a clip on a time grid."""
     payload = Keysine(mode="grid", max_error=bound, threads=1).encode(clip)
     read = reader(payload)
     head, plan = read_head(read, clip.header)
@@ -248,7 +251,7 @@ class RecordedGrid(GridRows):
 def head_numbers(
     head: PayloadHead, clip: mocpack.Clip, plan: Plan
 ) -> tuple[dict[str, list[int]], list[tuple[int, int]]]:
-    """Return the numbers of a head by what they are, and its kinds by the table they take."""
+    """Return the numbers of a head by field, and its kinds with their tables."""
     found: dict[str, list[int]] = {name: [] for name in HEAD_NUMBERS}
     found["size"] = [*head.segment_sizes, *head.layer_sizes[0]]
     found["count"] = [head.group_count, head.groups_per_segment, len(head.predictors)]
@@ -256,7 +259,7 @@ def head_numbers(
     translated = set(clip.translated_joints)
     hinges = hinges_of(clip.skeleton)
     for j, row in enumerate(np.asarray(head.table).tolist()):
-        # kinds of what has hinges follow no statistics, unless it leaves them
+        # kinds of joints with hinges are not counted, unless the joint leaves its hinges
         turns, slides = len(hinges[j].turns), len(hinges[j].slides)
         if not turns or row[0] in (2, 3):
             kinds.append((turn, row[0]))
@@ -299,13 +302,13 @@ def head_numbers(
 
 
 def precision_of(turn: Sequence[int]) -> int:
-    """Return how many bits a turn of axes has below a radian, 0 where there is none."""
+    """Return the number of fractional bits of a rotation of axes; 0 without one."""
     whole = turn[0] | turn[1] | turn[2]
     return max(1, AXES_BITS + 1 - (whole & -whole).bit_length()) if whole else 0
 
 
 def symbol_of(size: npt.ArrayLike, m: int) -> tuple[Array, Array]:
-    """Return the symbols of magnitudes, and how many plain bits follow each."""
+    """Return the symbols of magnitudes, and the number of raw bits after each."""
     size = np.abs(np.asarray(size, np.int64))
     bits = np.maximum(0, np.frexp(size.astype(float))[1] - m - 1)
     return np.minimum((bits << m) + (size >> bits), ESCAPE), bits
@@ -330,7 +333,7 @@ class Channels:
         self.left, self.second, self.up, self.first = (np.full(count, count) for _ in range(4))
         self.track, self.number, self.family = (np.zeros(count, int) for _ in range(3))
         self.key_index = np.zeros(count, int)
-        # of each track, the one above; -1, the last of all rows of steps, where there is none
+        # parent track of each track; -1 (the last row of steps) without one
         self.above = np.array([track.parent for track in tracks], int)
         self.orphan = np.zeros(count, bool)
         for t, track in enumerate(tracks):
@@ -361,7 +364,7 @@ def step_ratio(difference: Array) -> Array:
 
 
 def key_distances(keys: Array) -> tuple[Array, Array]:
-    """Return how far the keys at the ends of blocks are apart, and how far they bend: (C, B)."""
+    """Return distance and bend (C, B) of the keys at the ends of blocks."""
     keys = keys.astype(np.int64)
     apart = np.abs(np.diff(keys, axis=0)).T
     bend = np.zeros_like(apart)
@@ -384,7 +387,7 @@ class Coefficients:
     Attributes
     ----------
     levels : array of int, shape (N, 11)
-        Those around it.
+        Levels of its neighbors.
     ratios : array of int, shape (N, 2)
         Steps of the block before and of the parent to its own, in sixteenths; 0: does not move.
     keys : array of int, shape (N, 2)
@@ -393,7 +396,7 @@ class Coefficients:
         Rows of lifts that belong to it.
     sizes, sets, bands, left, frequencies : array of int, shape (N,)
     weights : array, shape (N,)
-        How much each counts.
+        Weight of each coefficient.
     """
 
     levels: Array
@@ -411,7 +414,7 @@ class Coefficients:
         return Coefficients(*(array[own] for array in vars(self).values()))
 
     def inputs(self) -> Array:
-        """Return what weights apply to (N, 13)."""
+        """Return the inputs of the weights (N, 13)."""
         ratios = np.ones((len(self.sizes), NEIGHBORS))
         ratios[:, 3:5] = self.ratios[:, :1] / 16
         ratios[:, 8:] = self.ratios[:, 1:] / 16
@@ -498,7 +501,7 @@ def fit_magnitudes(rows: Coefficients, rng: np.random.Generator) -> tuple[Array,
 
 
 def _geometric(rows: Coefficients) -> Array:
-    """Return logarithms of weights, constants and lifts by which magnitudes are likeliest."""
+    """Return logarithms of the maximum-likelihood weights, constants and lifts of magnitudes."""
     x, q = rows.inputs(), np.minimum(rows.sizes, 300).astype(float)
     band, inputs = rows.bands % 4, x.shape[1]
 
@@ -522,7 +525,7 @@ def _geometric(rows: Coefficients) -> Array:
 
 
 def magnitude_classes(rows: Coefficients, weights: Array, constants: Array, lifts: Array) -> Array:
-    """Return 4 · class + what is left of the reach, as the core finds them."""
+    """Return 4 · class + the remaining reach, as the core computes them."""
     found = np.zeros(len(rows.sizes), np.int64)
     for row in range(16):
         own = np.flatnonzero((rows.bands // 4) * 4 + rows.sets == row)
@@ -545,7 +548,7 @@ def magnitude_classes(rows: Coefficients, weights: Array, constants: Array, lift
 
 
 def reaches(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
-    """Return inputs (N, 9), family and set, symbols and plain bits, and how much each counts."""
+    """Return inputs (N, 9), family and set, symbols and raw bits, and weights."""
     inputs, places, found, weights = [], [], [], []
     for symbols in corpus:
         at = Channels(symbols.tracks)
@@ -576,9 +579,9 @@ def reaches(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
 def fit_sums(
     inputs: Array, families: Array, sets: Array, wanted: Array, counts: Array, count: int
 ) -> tuple[Array, Array]:
-    """Return weights (sets, inputs) and (sets, families) in 1/256 whose sums come nearest.
+    """Return weights (sets, inputs) and (sets, families) in 1/256 by weighted least squares.
 
-    Of all that is wanted, each number counts `counts` times.
+    `counts` are the weights of the targets.
     """
     weights, lifts = np.zeros((count, inputs.shape[1])), np.zeros((count, FAMILIES))
     design = np.concatenate([inputs, np.eye(FAMILIES)[families]], axis=1).astype(float)
@@ -587,7 +590,7 @@ def fit_sums(
         if own.sum() < 50:
             continue
         x = design[own]
-        # what the data say little about stays near nothing, and families near one another
+        # regularization: weights with little data stay near zero, and families near each other
         pull = np.full(x.shape[1], 2.0)
         counted = x * counts[own, np.newaxis]
         mean = np.average(wanted[own], weights=counts[own])
@@ -606,7 +609,7 @@ def sum_classes(
 
 
 def steps(corpus: Iterable[Symbols]) -> tuple[Array, Array, Array]:
-    """Return tables (was · 3 + up, guess) and symbols of steps, and how much each counts."""
+    """Return tables (was · 3 + up, guess), symbols of steps, and weights."""
     rows, found, weights = [], [], []
     for symbols in corpus:
         for group in symbols.groups:
@@ -638,7 +641,7 @@ def _guess(tracks: list[Track], used: Array, t: int, b: int) -> int:
 
 
 def keys(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
-    """Return inputs (N, 8), family and set, symbols and plain bits (with signs), and weights."""
+    """Return inputs (N, 8), family and set, symbols and raw bits (with signs), and weights."""
     inputs, places, found, weights = [], [], [], []
 
     def add(
@@ -686,7 +689,7 @@ def keys(corpus: Iterable[Symbols]) -> tuple[Array, ...]:
 
 
 def shares(counts: Array, *, allowed: Array | None = None) -> Array:
-    """Return tables (N, symbols + 1) of starts from counts (N, symbols); rows are in order."""
+    """Return cumulative tables (N, symbols + 1) from counts (N, symbols); rows are ordered."""
     counts = np.asarray(counts, float)
     around = counts.copy()
     around[1:] += counts[:-1]
@@ -696,7 +699,7 @@ def shares(counts: Array, *, allowed: Array | None = None) -> Array:
     starts = np.zeros((len(counts), counts.shape[1] + 1), int)
     for row in range(len(counts)):
         near = around[row] + 0.1 * geometric
-        if around[row].sum() < 1 and seen.any():  # as the nearest row that was ever seen
+        if around[row].sum() < 1 and seen.any():  # use the nearest row with data
             near = counts[np.flatnonzero(seen)[np.argmin(np.abs(np.flatnonzero(seen) - row))]]
             near = near + 0.1 * geometric
         likely = counts[row] + PRIOR * near / near.sum()
@@ -714,7 +717,7 @@ def shares(counts: Array, *, allowed: Array | None = None) -> Array:
 
 
 def brief(numbers: Array, bits: int = WEIGHT_BITS) -> Array:
-    """Return whole numbers with only their highest `bits` bits nonzero."""
+    """Return integers with all but their highest `bits` bits zero."""
     grid = 2.0 ** np.maximum(0, np.frexp(np.round(numbers))[1] - bits)
     return (grid * np.round(numbers / grid)).astype(int)
 
@@ -785,7 +788,7 @@ def grid_numbers(corpus: Iterable[Symbols]) -> Array:
 
 
 def grid_tables(numbers: Array, rng: np.random.Generator) -> Tables:
-    """Return weights (7) and tables (8, 4, 33), (9, 33) of numbers of grids in time."""
+    """Return weights (7) and tables (8, 4, 33), (9, 33) of time grids."""
     weights = fit_levels(numbers[rng.permutation(len(numbers))[: 4 * SAMPLE]])
     rows, symbols, _ = grid_symbols(numbers, weights)
     count = (GRID_FRACTIONS - 1) * GRID_SIDED + GRID_CLASSES
@@ -797,10 +800,10 @@ def grid_tables(numbers: Array, rng: np.random.Generator) -> Tables:
 
 
 def fit_levels(numbers: Array) -> Array:
-    """Return weights of inputs, in 1/256, and a constant: how far numbers are from predictions."""
+    """Return weights of inputs, in 1/256, and a constant, for the distance from predictions."""
     inputs = numbers[:, :GRID_INPUTS] / 16.0
     inputs = np.concatenate([inputs, np.ones((len(numbers), 1))], axis=1)
-    # a number that is as predicted may be up to an eighth of a step from there
+    # a correct prediction may be off by up to an eighth of a step
     off = np.abs(numbers[:, -1] - (2 * numbers[:, -2] + 1) / 16) * 256 + MIN_ERROR
 
     def cost(weights: Array) -> tuple[float, Array]:
@@ -815,7 +818,7 @@ def fit_levels(numbers: Array) -> Array:
 
 
 def grid_symbols(numbers: Array, weights: Array) -> tuple[Array, Array, Array]:
-    """Return the row, the symbol and the plain bits of each number, as the core finds them."""
+    """Return the row, the symbol and the raw bits of each number, as the core computes them."""
     levels = numbers[:, :GRID_INPUTS].astype(np.int64) @ weights[:-1] + weights[-1] >> 8
     width = np.clip((levels >> 4) - WIDE_OCTAVE, 0, MAX_WIDTH)
     kind = np.clip(levels - 16 * width - FIRST_GRID_LEVEL >> 3, 0, GRID_CLASSES - 1)
@@ -834,8 +837,8 @@ def head_tables(corpus: Iterable[Symbols]) -> Tables:
             np.add.at(counts[row], head_symbols(name, symbols.head[name]), 1)
         for table, kind in symbols.kinds:
             kinds[table, kind] += 1
-    # what the clips never say, others may: each table by itself; that all sizes are alike is never
-    # worth less than a bit, so that a short head cannot name very many
+    # symbols that the clips do not use get a minimum probability, per table; equal sizes cost at
+    # least one bit, so that a short head cannot declare very many
     size = counts[HEAD_NUMBERS.index("size")]
     size[0] = min(size[0], 0.8 * size[1:].sum())
     numbers = np.concatenate([shares(row[np.newaxis]) for row in counts])
@@ -859,7 +862,7 @@ def size_symbols(sizes: list[int]) -> Array:
 
 
 def cost(corpus: list[Symbols], tables: Tables) -> dict[str, float]:
-    """Return the bytes that the symbols of keys, groups and heads take, checksums aside."""
+    """Return the bytes of the symbols of keys, groups and heads, without checksums."""
     total = {}
     rows = coefficients(corpus)
     names = ("WEIGHTS", "CONSTANTS", "LIFTS")
@@ -918,24 +921,24 @@ def main() -> None:
     for number in range(len(ROUNDS)):
         command = [sys.executable, __file__, *sys.argv[1:], "--round", str(number)]
         subprocess.run(command, check=True)
-        # the next round must not take the old core's symbols for those of the new one
+        # the next round must not reuse symbols of the old core
         subprocess.run(["make", "setup"], check=True, cwd=SOURCES.parents[1])
     return None
 
 
 def one_round(number: int, paths: list[Path], jobs: int | None) -> None:
-    """Encode by the tables of the core as it is built, and write new ones."""
+    """Encode with the tables of the built core, and write new ones."""
     plain, paths = number == 0, paths[:: ROUNDS[number]]
     with ProcessPoolExecutor(jobs) as crew:
         made = list(crew.map(plain_corpus_of if plain else corpus_of, paths, range(len(paths))))
     corpora = weighted(made)
     if number == len(ROUNDS) - 1:
-        say_what_others_cost(paths, corpora)
+        print_held_out_cost(paths, corpora)
     write(train([s for corpus in corpora for part in corpus for s in part]), SOURCES)
 
 
 def weighted(corpora: list[list[list[Symbols]]]) -> list[list[list[Symbols]]]:
-    """Return the same with weights by which each setting counts as much, however few its bytes."""
+    """Return the symbols with weights that give each setting the same total."""
     settings = range(len(corpora[0]))
     sizes = np.array([sum(s.size for corpus in corpora for s in corpus[i]) for i in settings])
     weights = sizes.mean() / sizes
@@ -944,8 +947,8 @@ def weighted(corpora: list[list[list[Symbols]]]) -> list[list[list[Symbols]]]:
     ]
 
 
-def say_what_others_cost(paths: list[Path], corpora: list[list[list[Symbols]]]) -> None:
-    """Print what the symbols of some subjects take by tables of all others."""
+def print_held_out_cost(paths: list[Path], corpora: list[list[list[Symbols]]]) -> None:
+    """Print the cost of the symbols of held-out subjects with tables of the others."""
     held = set(sorted({subject_of(path) for path in paths})[1::4])
     known = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) not in held]
     others = [c for path, c in zip(paths, corpora, strict=True) if subject_of(path) in held]

@@ -23,7 +23,6 @@ ROOT = Path(__file__).parents[1]
 ALLOWED = Path(__file__).with_name("vocabulary_allowed.txt")
 SUFFIXES = {".py", ".pyi", ".md", ".cpp", ".h", ".hpp", ".c", ".ts", ".mjs", ".js"}
 SKIPPED = (
-    "CHANGELOG.md",
     "LICENSES/*",
     "tests/golden/*",
     "tools/vocabulary*",

@@ -1,4 +1,4 @@
-// Archives: clips come back byte for byte; nothing is leaked where memory runs out; no index does harm.
+// Archives: clips round-trip byte for byte, out-of-memory leaks nothing, hostile indexes are rejected.
 #include <random>
 
 #include "reader_file.h"
@@ -8,7 +8,7 @@ namespace
 
 const size_t CLIPS = 3, FRONT = 40;
 
-// What an index says, to be said wrongly too.
+// The fields of an index, for valid and invalid archives.
 struct Index
 {
 	std::vector<std::string> shards, names = {"walk", "run", "jump"};
@@ -46,7 +46,7 @@ void put_chunk(Bytes* out, const std::string& tag, const Bytes& body)
 // Clips that share their skeleton, and the index that leads to them.
 struct Archive
 {
-	Bytes clip, front; // all that stands before the index
+	Bytes clip, front; // all bytes before the index
 	Index index;
 
 	explicit Archive(const Bytes& file, size_t base_offset, size_t base_size) : clip(file)

@@ -16,7 +16,7 @@ const char* const NAMES[JOINTS] = {"Hips", "Arm", "Hand", "LeftFoot"};
 const mocpack_KeysineTarget PLAIN = {0.005, 0, 0, 0, MOCPACK_KEYSINE_DEFAULT, MOCPACK_KEYSINE_AUTO,
 									 1.0,	0, 1};
 
-// Stops the encoder when it has been asked so often.
+// Stops the encoder after that many calls.
 struct Stopper
 {
 	size_t calls = 0, stop_at = SIZE_MAX;
@@ -202,7 +202,7 @@ void each_artifact_has_its_remedy()
 
 int main()
 {
-	setvbuf(stdout, nullptr, _IONBF, 0); // a sanitizer that stops loses nothing
+	setvbuf(stdout, nullptr, _IONBF, 0); // unbuffered, because a sanitizer may abort
 	bounds_are_kept();
 	other_targets_are_kept();
 	memory_may_run_out();

@@ -149,7 +149,7 @@ void a_caller_can_cancel(const Body& body, const Bytes& payload)
 
 int main()
 {
-	setvbuf(stdout, nullptr, _IONBF, 0); // a sanitizer that stops loses nothing
+	setvbuf(stdout, nullptr, _IONBF, 0); // unbuffered, because a sanitizer may abort
 	for (bool grid : {false, true})
 	{
 		Body body;

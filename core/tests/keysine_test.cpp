@@ -301,7 +301,7 @@ void noise_is_refused(const Body& body)
 
 int main()
 {
-	setvbuf(stdout, nullptr, _IONBF, 0); // a sanitizer that stops loses nothing
+	setvbuf(stdout, nullptr, _IONBF, 0); // unbuffered, because a sanitizer may abort
 	Body body;
 	Payload single = encoded(&body), three = layered(&body, single);
 	motion_comes_back(body, single, three);

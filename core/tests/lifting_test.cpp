@@ -1,4 +1,4 @@
-// The wavelet comes back for every length, and touches nothing past its signals.
+// The wavelet round-trips for every length and writes nothing past its signals.
 #include <cmath>
 #include <cstdio>
 #include <random>

@@ -303,7 +303,7 @@ void nothing_is_allocated_once_it_is_open(const Bytes& file)
 	check(counter.held == 0, "everything is given back");
 }
 
-// Opens and reads all of a file; what it says does not matter, only that it ends well.
+// Opens and reads a whole file; the result does not matter, only that nothing crashes.
 mocpack_Status read_through(const Bytes& file, Counter* counter, uint64_t limit, uint32_t flags,
 							bool by_source)
 {
@@ -527,7 +527,7 @@ struct FixedBlock
 	}
 };
 
-// Copies what stands `distance` before the end.
+// Copies bytes from `distance` before the end.
 void repeat(Bytes* plain, uint32_t length, uint32_t distance)
 {
 	for (uint32_t i = 0; i < length; ++i)

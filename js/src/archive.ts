@@ -38,7 +38,7 @@ interface Place extends ArchiveClip {
   readonly front: Uint8Array;
 }
 
-/** Opens an archive from bytes, or from a URL: fetches its end, then what each clip needs. */
+/** Opens an archive from bytes, or from a URL: fetches its end, then the bytes of each clip. */
 export async function openArchive(source: Source, options: OpenOptions = {}): Promise<Archive> {
   const bytes = await openBytes(source, options);
   try {

@@ -119,7 +119,7 @@ function skeletonOf(tree: Tree & { names: string[] }, unit: number): Skeleton {
   };
 }
 
-/** Each column of a row of numbers: its joint, and what it does: 0 to 2 places, 3 to 5 turns about an axis. */
+/** The joint of each column and its kind: 0 to 2 for positions, 3 to 5 for rotations. */
 interface Column {
   joint: number;
   kind: number;

@@ -77,7 +77,7 @@ export class BvhParser {
   /** The block of numbers; its size must be as announced. */
   numbers(frames: number, columns: number): Float64Array {
     if (columns < 1) throw this.fault("the skeleton has no channels");
-    // two characters a number at the least, so that a small file cannot ask for much memory
+    // at least two characters per number, so that a small file cannot request much memory
     if (frames * columns > (this.text.length - this.at + 1) / 2) {
       const message = `${frames} frames of ${columns} channels are announced, more than can follow`;
       throw this.short(message, this.announced);

@@ -65,7 +65,7 @@ export interface Track extends TrackInfo {
   labels: string[];
 }
 
-/** What a recording contains besides its poses. */
+/** The data of a recording besides its poses. */
 export interface TakeData {
   /** Time of the first frame, seconds. */
   startTime: number;
@@ -113,7 +113,7 @@ export interface Preview {
   scales?: Float64Array;
 }
 
-/** A quality layer: what a file that is cut at `end` plays. */
+/** A quality layer; a file cut at `end` plays up to it. */
 export interface Layer {
   /** Bytes from the start of the file. */
   end: number;

@@ -42,7 +42,8 @@ from mocpack.io import (
     write_scene_bytes,
 )
 from mocpack.io.atomic import write_atomically
-from mocpack.io.choice import MAX_POSES, check_fps, match_clip
+from mocpack.io.choice import match_clip
+from mocpack.io.reading import sample_evenly
 from mocpack.motion import Motion as Motion
 from mocpack.motion import select_clip
 from mocpack.presets import preset_bound
@@ -111,11 +112,11 @@ def read(
         Whether the file may refer to files outside its folder (glTF buffers, USD layers, MJCF
         includes). By default such a reference is a `FormatError`.
     options
-        Options of some formats: `fps`, frames per second at which to sample a glTF, FBX, USD or
-        .mocp file, or the frame rate of a robot table; `body_model`, the body model file of an
-        AMASS motion; `robot`, the URDF or MJCF file of the robot that a .csv, .npz or .pkl file
-        moves; `quaternion`, the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to
-        read arrays from a pickle (nothing else in it is executed).
+        `fps`, frames per second at which to sample the motion, or the frame rate of a file that
+        states none. Options of some formats: `body_model`, the body model file of an AMASS motion;
+        `robot`, the URDF or MJCF file of the robot that a .csv, .npz or .pkl file moves;
+        `quaternion`, the order of its quaternions, "xyzw" or "wxyz"; `allow_pickle`, to read arrays
+        from a pickle (nothing else in it is executed).
     """
     check_path("path", path)
     data, clip = read_input(path, clip)
@@ -168,26 +169,10 @@ def read_data(
         _refuse_options(name, ".mocp files do not support", options)
         with name_errors(name, FormatError, MemoryLimitError, UsageError):
             found = decode(data, clip=clip, memory_limit=memory_limit)
-            return found if fps is None else _resample(found, fps)
+            return sample_evenly(found, fps)
     bones = None if skeleton is None else read_file_bytes(skeleton)
     options |= {"unit": _parse_unit(unit), "skeleton": bones, "clip": clip}
     return read_bytes(data, name=name, allow_outside=allow_outside, **options)
-
-
-def _resample(clip: AnyClip, fps: float) -> Clip:
-    """Resample a skeleton clip to a constant frame rate."""
-    if isinstance(clip, VertexClip):
-        raise UsageError(
-            "fps applies to skeleton clips; a vertex animation cannot be resampled while reading"
-        )
-    check_fps(fps)
-    frames = (clip.times[-1] - clip.times[0]) * fps
-    if frames * len(clip.skeleton) > MAX_POSES:
-        raise UsageError(
-            f"fps={fps:g} gives {frames:.6g} frames of {len(clip.skeleton)} joints, "
-            f"at most {MAX_POSES} joint poses are allowed"
-        )
-    return clip.resample(fps)
 
 
 def write(
@@ -507,7 +492,9 @@ def read_versions(
             unused += [path] * (left is None)
         found.append((data, left))
     if len(unused) == len(paths):
-        raise SceneError(f"{', '.join(unused)}: one motion, so there is none to choose: {clip!r}")
+        raise SceneError(
+            f"{', '.join(unused)}: the file holds one motion, so clip {clip!r} cannot be chosen"
+        )
     return found
 
 

@@ -251,13 +251,14 @@ class Clip(HasHeader, FrozenPickle):
         numbers = None if channels is None else check_array("channels", channels)
         seen = None if valid is None else check_array("valid", valid)
         seen = None if seen is None or np.all(seen) else np.asarray(seen, np.bool_)
-        held = None if scales is None else np.asarray(check_array("scales", scales), np.float64)
+        if scales is not None:
+            scales = np.asarray(check_array("scales", scales), np.float64)
         return cls(
             header,
             rotations,
             translations,
             numbers,
-            TakeData(held, seconds, seen, {} if tracks is None else tracks),
+            TakeData(scales, seconds, seen, {} if tracks is None else tracks),
         )
 
     @classmethod
@@ -446,8 +447,8 @@ class Clip(HasHeader, FrozenPickle):
         )
         if found.skeleton == self.skeleton and not found.left:
             return self
-        said = {"hinges_found": dict(found.found), "hinges_left": dict(found.left)}
-        metadata = dict(self.metadata) | {name: value for name, value in said.items() if value}
+        notes = {"hinges_found": dict(found.found), "hinges_left": dict(found.left)}
+        metadata = dict(self.metadata) | {name: value for name, value in notes.items() if value}
         header = self.with_header(skeleton=found.skeleton, metadata=metadata)
         return Clip(header, self.rotations, self.translations, self.channels, self.take_data)
 

@@ -12,6 +12,7 @@ their defaults, so changing the default of a parameter that `decode` uses needs 
 from __future__ import annotations
 
 import math
+import sys
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -124,8 +125,6 @@ class Codec(ABC):
     """Whether the encoder meets error bounds without a search; see `with_bounds`."""
     keeps_joint_bounds: ClassVar[bool] = False
     """Whether `with_bounds` also takes the bounds of each joint."""
-    tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
-    """Axes of the plot of tuning trials: two fields of the codec, or "size" and "error"."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Add a check of parameter types to the codec's own `__post_init__`."""
@@ -150,6 +149,23 @@ class Codec(ABC):
 
         if own is not None or "__post_init__" not in dir(cls):
             cls.__post_init__ = check  # type: ignore[attr-defined]
+
+    def check_range(self, name: str, low: float, high: float = sys.float_info.max) -> None:
+        """Raise `ValueError` if a parameter is outside `low` to `high`; None passes."""
+        value = getattr(self, name)
+        if value is not None and not low <= value <= high:
+            least, most = (
+                f"{x:.10g}".replace("e+0", "e").replace("e-0", "e-") for x in (low, high)
+            )
+            limits = f"in {least}..{most}" if high < sys.float_info.max else f"at least {least}"
+            raise ValueError(f"{name} must be {limits}, got {value!r}")
+
+    def check_choice(self, name: str, choices: Sequence[str]) -> None:
+        """Raise `ValueError` if a parameter is not one of `choices`."""
+        if getattr(self, name) not in choices:
+            raise ValueError(
+                f"{name} must be one of {', '.join(choices)}, got {getattr(self, name)!r}"
+            )
 
     @abstractmethod
     def encode(self, clip: Any) -> bytes:
@@ -363,7 +379,7 @@ class Decoder:
         """Return a writer of windows of this payload."""
         return ArrayWindows(self.arrays)
 
-    def open_alike(self, file: bytes, like: _core.File) -> WindowWriter | None:
+    def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
         """Return the writer of windows of another file with the skeleton and codec of `like`.
 
         `like` is the file of this payload. None if the files differ in more than motion, and from

@@ -21,12 +21,6 @@ MAX_LOST_ANGLE_RAD = 1e-6  # rotation that the channels of a joint cannot expres
 MAX_LOST_LENGTH_M = 1e-6  # likewise
 
 
-def dof_names(skeleton: Skeleton) -> list[str]:
-    """Return the name of each column: ``Hips.Xposition``, ``Hips.Zrotation``, …"""
-    pairs = zip(skeleton.names, skeleton.channels, strict=True)
-    return [f"{name}.{channel}" for name, channels in pairs for channel in channels]
-
-
 def to_dofs(clip: Clip) -> F64:
     """Return the matrix of degrees of freedom, shape (T, C).
 

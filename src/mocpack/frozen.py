@@ -41,8 +41,8 @@ def restore_fields(cls: type, given: dict[str, Any]) -> Any:
     for part in given.values():
         if isinstance(part, np.ndarray):
             part.setflags(write=False)
-    held = {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in given.items()}
-    return build_unchecked(cls, held)
+    values = {k: MappingProxyType(v) if isinstance(v, dict) else v for k, v in given.items()}
+    return build_unchecked(cls, values)
 
 
 def build_unchecked(cls: type, fields: dict[str, Any]) -> Any:

@@ -391,8 +391,8 @@ def _check_metadata(metadata: Any) -> Mapping[str, Any]:
     if isinstance(metadata, MappingProxyType):  # another header has validated it
         return metadata
     try:
-        held = dict(metadata)
+        values = dict(metadata)
     except (TypeError, ValueError):
         raise InvalidClipError(f"metadata must be a mapping, got {metadata!r:.80}") from None
-    pack_object(held, "metadata", MAX_METADATA)
-    return MappingProxyType(held)
+    pack_object(values, "metadata", MAX_METADATA)
+    return MappingProxyType(values)

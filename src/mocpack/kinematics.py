@@ -31,7 +31,7 @@ def forward_kinematics(
         tree, moving = skeleton.as_single_tree, [j + 1 for j in translated_joints]
         found = forward_kinematics(tree, add_origin(local), translations, moving)
         return found[0][:, 1:], found[1][:, 1:]
-    native = skeleton.native(translated_joints)
+    native = skeleton.to_core(translated_joints)
     positions, world = _core.forward_kinematics(native, local, translations)
     return positions, world
 
@@ -62,8 +62,8 @@ def forward_kinematics_scaled(
             positions[:, j] = place
         else:
             base = matrices[:, parent]
-            there = base @ np.atleast_2d(place)[..., np.newaxis]
-            positions[:, j] = positions[:, parent] + there[..., 0]
+            offset = base @ np.atleast_2d(place)[..., np.newaxis]
+            positions[:, j] = positions[:, parent] + offset[..., 0]
             matrices[:, j] = base @ matrices[:, j]
     return positions, matrices
 
@@ -131,7 +131,7 @@ def measure_error(
             forward_kinematics_scaled(skeleton, *pose, translated_joints, ones) for pose in (a, b)
         ]
         return measure_scaled_error(skeleton, *worlds, shell=shell)
-    native = skeleton.native(translated_joints)
+    native = skeleton.to_core(translated_joints)
     found, frames, joints = _core.clip_errors(native, *a, *b, shell)
     largest, joint_max, joint_mean, joint_rms, worst_frame, worst_joint = found
     return MotionError(

@@ -92,9 +92,9 @@ def mirror_factors(
     """
     _, rest = rest_world(skeleton)
     _check_symmetry(skeleton, rest, partner, axis, tolerance)
-    held = _parent_rotations(skeleton, rest)
+    parent_rotations = _parent_rotations(skeleton, rest)
     turn, back = rotations.multiply, rotations.conjugate
-    before = turn(back(held), _reflect_rotation(held[partner], axis))
+    before = turn(back(parent_rotations), _reflect_rotation(parent_rotations[partner], axis))
     return before, turn(_reflect_rotation(back(rest[partner]), axis), rest)
 
 
@@ -121,8 +121,10 @@ def mirror_pose(
     left, right = mirror_factors(skeleton, partner, axis, tolerance)
     reflected = _reflect_rotation(local[:, partner], axis)
     turned = rotations.multiply(rotations.multiply(left, reflected), right)
-    held = _parent_rotations(skeleton, rest_world(skeleton)[1])
-    return turned, _mirror_positions(skeleton, translations, translated_joints, partner, axis, held)
+    parents = _parent_rotations(skeleton, rest_world(skeleton)[1])
+    return turned, _mirror_positions(
+        skeleton, translations, translated_joints, partner, axis, parents
+    )
 
 
 def _mirror_positions(

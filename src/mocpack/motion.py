@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self, cast
 
 import numpy as np
@@ -154,12 +153,7 @@ class Motion:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -311,14 +305,14 @@ class Motion:
         """The writer of windows of this file."""
         return self.decoder.window_writer() if self._has_own_arrays else ArrayWindows(self.arrays)
 
-    def open_alike(self, file: bytes) -> WindowWriter | None:
+    def similar_window_writer(self, file: bytes) -> WindowWriter | None:
         """Return the writer of windows of another file with the same skeleton and codec.
 
         It costs less than opening the other file. None if the files differ in more than motion.
         """
         if not self._has_own_arrays:
             return None
-        return self.decoder.open_alike(file, self._reader.parsed)
+        return self.decoder.similar_window_writer(file, self._reader.parsed)
 
     @cached_property
     def _has_own_arrays(self) -> bool:
@@ -430,7 +424,7 @@ def select_clip(source: Source, name: str | None) -> Source:
     if is_archive(source):
         return _read_archived_clip(source, name)
     if name is not None:
-        raise SceneError(f"the file is a single clip, so there is none to choose: {name!r:.80}")
+        raise SceneError(f"the file holds one motion, so clip {name!r:.80} cannot be chosen")
     return source
 
 

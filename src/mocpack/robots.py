@@ -53,7 +53,7 @@ class QposWindows:
             and not find_ball_joints(header.skeleton)
         )
         if self._is_floating_tree:
-            self._native = header.skeleton.native(header.translated_joints)
+            self._native = header.skeleton.to_core(header.translated_joints)
             self._width = 7 + len(hinges)
             self._axes = space.conversion_matrix(header.up, "right")
             self._turn = rotations.conjugate(rotations.from_matrix(self._axes))

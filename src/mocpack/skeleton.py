@@ -347,7 +347,7 @@ class Skeleton(FrozenValue):
         angles = np.zeros((len(local), 0 if self.hinges is None else len(self.hinges)))
         if self.hinges is None:
             return HingeAngles(angles, angles)
-        found = _core.hinge_angles(self.native(translated_joints), local, translations)
+        found = _core.hinge_angles(self.to_core(translated_joints), local, translations)
         angles[:, list(self.hinges.by_joint)] = found
         off_axis = np.zeros_like(angles)
         if measure_off_axis:
@@ -361,7 +361,7 @@ class Skeleton(FrozenValue):
                 off_axis[:, rows] = np.linalg.norm(away, axis=1)[:, np.newaxis]
         return HingeAngles(angles, off_axis)
 
-    def native(self, translated_joints: Sequence[int]) -> _core.Skeleton:
+    def to_core(self, translated_joints: Sequence[int]) -> _core.Skeleton:
         """Return the skeleton object of the native core; cached per `translated_joints`."""
         if len(self.roots) > 1:
             raise UnsupportedClipError(

@@ -12,7 +12,7 @@ from numbers import Real
 from typing import Any
 
 from mocpack.arguments import is_finite
-from mocpack.errors import UsageError
+from mocpack.errors import UsageError, name_errors
 
 LENGTHS = {
     "m": 1.0,
@@ -99,7 +99,8 @@ def parse_length_argument(name: str, value: Any) -> float:
         raise UsageError(
             f"{name}={value!r} has no unit: write {name}='1mm' or {name}=mocpack.mm(1)"
         )
-    return parse_length(value)
+    with name_errors(name, UsageError):
+        return parse_length(value)
 
 
 def parse_angle_argument(name: str, value: Any) -> float:
@@ -114,7 +115,8 @@ def parse_angle_argument(name: str, value: Any) -> float:
         raise UsageError(
             f"{name}={value!r} has no unit: write {name}='0.3deg' or {name}=mocpack.deg(0.3)"
         )
-    return parse_angle(value)
+    with name_errors(name, UsageError):
+        return parse_angle(value)
 
 
 def parse_length_or_angle(name: str, value: Any) -> Length | Angle:
@@ -125,7 +127,7 @@ def parse_length_or_angle(name: str, value: Any) -> Length | Angle:
     """
     match = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if isinstance(value, Angle) or (match is not None and match.group(2) in ANGLES):
-        return Angle(parse_angle(value))
+        return Angle(parse_angle_argument(name, value))
     return Length(parse_length_argument(name, value))
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from mocpack.arrays import F64, I32
 from mocpack.errors import InvalidClipError, UsageError
 from mocpack.frozen import FrozenPickle, freeze_array
-from mocpack.header import HasHeader, VertexHeader, parse_selection
+from mocpack.header import HasHeader, VertexHeader, check_frames, parse_selection
 from mocpack.space import MAX_DECODED_COORDINATE_M
 
 
@@ -105,10 +105,7 @@ class VertexClip(HasHeader, FrozenPickle):
 
     def frames(self, start: int, stop: int) -> VertexClip:
         """Return frames `start` to `stop`, half-open."""
-        if not 0 <= start < stop <= self.frame_count:
-            raise UsageError(
-                f"frames {start}:{stop} are outside a clip of {self.frame_count} frames"
-            )
+        check_frames(start, stop, self.frame_count)
         return VertexClip(self.with_header(frame_count=stop - start), self.vertices[start:stop])
 
     def velocities(self) -> F64:
@@ -137,11 +134,8 @@ class VertexClip(HasHeader, FrozenPickle):
             raise UsageError(f"fps must be above 0, got {fps}")
         count = int((self.frame_count - 1) * self.frame_time * fps + 1e-6) + 1
         at = np.minimum(np.arange(count) / (fps * self.frame_time), self.frame_count - 1)
-        first = np.minimum(at.astype(np.intp), max(0, self.frame_count - 2))
-        last = np.minimum(first + 1, self.frame_count - 1)
-        share = (at - first)[:, np.newaxis, np.newaxis]
-        mixed = (1 - share) * self.vertices[first] + share * self.vertices[last]
-        return VertexClip(self.with_header(frame_count=count, frame_time=1 / fps), mixed)
+        header = self.with_header(frame_count=count, frame_time=1 / fps)
+        return VertexClip(header, self._interpolate(at))
 
     def concat(self, *others: VertexClip) -> VertexClip:
         """Return this clip followed by others of the same mesh and frame rate.
@@ -173,7 +167,11 @@ class VertexClip(HasHeader, FrozenPickle):
 
     def pose_at(self, at: float) -> VertexClip:
         """Return the shape at a frame index, which may be fractional, as a one-frame clip."""
-        first = min(int(at), self.frame_count - 1)
-        last = min(first + 1, self.frame_count - 1)
-        mixed = (1 - at + first) * self.vertices[first] + (at - first) * self.vertices[last]
-        return VertexClip(self.with_header(frame_count=1), mixed[np.newaxis])
+        return VertexClip(self.with_header(frame_count=1), self._interpolate(np.array([at])))
+
+    def _interpolate(self, at: F64) -> F64:
+        """Return the vertices (N, V, 3) at frame indices (N,), interpolated linearly."""
+        first = np.minimum(at.astype(np.intp), self.frame_count - 1)
+        last = np.minimum(first + 1, self.frame_count - 1)
+        share = (at - first)[:, np.newaxis, np.newaxis]
+        return np.asarray((1 - share) * self.vertices[first] + share * self.vertices[last])

@@ -2,7 +2,6 @@
 
 `run_each` is for jobs that may crash their process, such as reading untrusted files: a crash loses
 only the current job. A `WorkerGroup` keeps its processes for several lists of jobs.
-`worker_pool` is for trusted work, where a crash is a bug.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
@@ -40,23 +38,6 @@ class LostJob:
     """The result of a job whose process died, with the reason as a clause."""
 
     reason: str
-
-
-def worker_pool(
-    workers: int,
-    *,
-    initializer: Callable[..., None] | None = None,
-    initargs: tuple[Any, ...] = (),
-) -> ProcessPoolExecutor:
-    """Return a pool of `workers` processes (0: one per core), which share the cores.
-
-    Each calls ``initializer(*initargs)`` when it starts, so that common data is sent once.
-    """
-    count = workers or core_count()
-    first = (core_count() // count, initializer, initargs)
-    return ProcessPoolExecutor(
-        count, spawn_context(), initializer=_initialize_worker, initargs=first
-    )
 
 
 def spawn_context() -> SpawnContext:
@@ -271,14 +252,6 @@ def _check_start(worker: _Worker) -> None:
             "a worker process exited during startup; scripts that use workers must start them "
             'under `if __name__ == "__main__":`'
         )
-
-
-def _initialize_worker(
-    cores: int, initializer: Callable[..., None] | None, initargs: tuple[Any, ...]
-) -> None:
-    set_core_count(cores)
-    if initializer is not None:
-        initializer(*initargs)
 
 
 def _start_worker(work: Callable[..., Any], initargs: tuple[Any, ...], cores: int) -> _Worker:

@@ -1,4 +1,4 @@
-"""Random clips and targets for the attack, each made of nothing but a seed."""
+"""Random clips and targets for the attack, generated from a seed."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ MOTIONS = ("still", "slow", "sway", "fast", "noise", "jumps", "spin", "glitches"
 
 @dataclass(frozen=True)
 class Case:
-    """A clip and what `mocpack.encode` is called with.
+    """A clip and the arguments of `mocpack.encode`.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ PROBABILITIES = [0.38, 0.26, 0.21, 0.05, 0.05, 0.05]
 
 
 def make_clip(rng, max_poses):
-    """Return a random clip, and what it is in a few words."""
+    """Return a random clip and a short description."""
     joints = int(10 ** rng.uniform(0, 1.6))
     frames = int(10 ** rng.uniform(0, 3.7))
     frames = max(1, min(frames, 5000, max_poses // joints))
@@ -138,7 +138,7 @@ def make_hinges(rng, joints, bone):
 
 
 def move(rng, skeleton, time, rate, motions, bone):
-    """Return a clip of a skeleton whose joints each move in one of some ways."""
+    """Return a clip of a skeleton in which each joint moves in a random way."""
     joints, hinges = len(skeleton), skeleton.hinges
     curves = [make_curves(rng, str(rng.choice(motions)), time, rate) for _ in range(joints)]
     local = turns_from(np.stack(curves, axis=1))
@@ -160,7 +160,7 @@ def move(rng, skeleton, time, rate, motions, bone):
 
 
 def move_hinges(rng, skeleton, time, rate, motions, local, places):
-    """Put hinged joints on their hinges in place, within limits and often exactly at them."""
+    """Rotate hinged joints about their hinges in place, within limits and often exactly at them."""
     hinges = skeleton.hinges
     for joint in set(hinges.joints):
         turn, way = skeleton.rest[joint], np.zeros((len(time), 3))

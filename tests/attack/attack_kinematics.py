@@ -1,7 +1,7 @@
-"""Forward kinematics and hinge angles for the attack, independent of the package's own.
+"""Forward kinematics and hinge angles for the attack, independent of the package.
 
-Rotation matrices in place of quaternion products, loops over joints in place of the native core:
-an error in mocpack's kinematics cannot hide in here.
+They use rotation matrices instead of quaternions, and loops instead of the native core, so that
+they cannot share an error with mocpack's kinematics.
 """
 
 import numpy as np

@@ -29,7 +29,7 @@ SLOW_SECONDS = 30.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case.
+    """The result of a case.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ BROKEN = ("bound broken", "limit exceeded", "refused", "failed")
 
 
 def attack(seed):
-    """Return what becomes of the case of a seed."""
+    """Return the outcome of the case of a seed."""
     case = make_case(seed)
     start = time.perf_counter()
     try:
@@ -115,7 +115,7 @@ def reach_of(clip):
 
 
 def run(first, count, workers):
-    """Attack with `count` seeds from `first` on, print what breaks, and return all outcomes."""
+    """Attack with `count` seeds from `first` on, print failures, and return all outcomes."""
     outcomes = []
     with ProcessPoolExecutor(workers) as pool:
         futures = [pool.submit(attack, first + at) for at in range(count)]

@@ -1,7 +1,7 @@
-"""Where the nodes of a binary FBX file are, by the format's own formula, in double precision.
+"""Compute node positions of a binary FBX file by the formula of the format, in double precision.
 
-A third opinion beside ufbx's and Blender's importers: only the parser is Blender's. Straight lines
-between keys, the first take, and y or z up.
+A third implementation next to ufbx and Blender's importers; only the parser is Blender's. Supports
+linear interpolation between keys, the first take, and y or z up.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 TICKS = 46_186_158_000  # of FBX's clock in a second
 ORDERS = ("xyz", "xzy", "yzx", "yxz", "zxy", "zyx")
 NEUTRAL = {"Lcl Scaling": (1.0, 1.0, 1.0)}
-SEPARATE, TOGETHER, WITHOUT_PARENTS = range(3)  # what InheritType says of rotations and scales
+SEPARATE, TOGETHER, WITHOUT_PARENTS = range(3)  # values of InheritType
 ADDITIVE, OVERRIDE, PASS_THROUGH = range(3)  # modes of a layer; the second knows no weight
 
 
 def positions(path: Path, names: list[str], times: np.ndarray) -> np.ndarray:
-    """Return world positions (T, J, 3) in meters of nodes by name; NaN of what is not there."""
+    """Return world positions (T, J, 3) in meters of nodes by name; NaN for missing nodes."""
     from io_scene_fbx import parse_fbx
 
     root, _ = parse_fbx.parse(str(path))
@@ -92,7 +92,7 @@ def _turned(layers: list, number: int, resting: np.ndarray, time: float, order: 
 
 
 def _of_layers(layers: list, number: int, name: str, resting: np.ndarray, time: float) -> list:
-    """Return (value, mode, weight) of each layer that moves a vector; the first is what it is."""
+    """Return (value, mode, weight) of each layer that moves a vector, the base value first."""
     found = []
     for settings, curves in layers:
         mode = settings.get("BlendMode", [ADDITIVE])[0] if found else OVERRIDE
@@ -146,7 +146,7 @@ def _world(
     pivot, center = value("RotationPivot"), value("ScalingPivot")
     beside = center + value("ScalingOffset") - grown @ center
     local = value("Lcl Translation") + value("RotationOffset") + pivot + turned @ (beside - pivot)
-    stretch = turn.T @ matrix  # what the scales above make of directions
+    stretch = turn.T @ matrix  # effect of the parents' scales on directions
     kind = own.get("InheritType", [SEPARATE])[0]
     if kind == TOGETHER:
         mine = turn @ stretch @ turned @ grown

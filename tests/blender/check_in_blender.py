@@ -1,8 +1,8 @@
-"""Second half of `make test-blender`: import the files and compare world joint positions.
+"""Second part of `make test-blender`: import the files and compare world joint positions.
 
     .venv-blender/bin/python tests/blender/check_in_blender.py FOLDER
 
-Runs in an environment of its own (Blender wants an older numpy), so it knows nothing of mocpack.
+Runs in its own environment without mocpack, because Blender needs an older numpy.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 OF_HEIGHT = 1e-4  # largest error of a BVH, whose text is rounded, by the body's height
 METERS = 1e-5  # largest error of other files
-STEP = 7  # every so many frames are looked at
+STEP = 7  # frames between two comparisons
 # where Blender does something else, as measured: `by_hand.py` says in double precision what the
 # format's own formula makes of the made files, and tests/data/test_fbx.py compares with ufbx's
 # poses. Of some files only a part can be compared:
@@ -43,7 +43,7 @@ OTHERWISE = {
 }
 # files whose keys are straight, so that the formula can be followed by hand at any time
 BY_HAND = ("made-", "blender_293_barbarian")
-HELPERS = "_scale"  # joints of ours that carry a scale which children ignore
+HELPERS = "_scale"  # suffix of mocpack's joints for scales that children ignore
 
 
 def main() -> int:
@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def export(folder: Path) -> None:
-    """Let Blender write a clip as FBX and USD, for `read_exports.py`, and say where joints are."""
+    """Let Blender write a clip as FBX and USD for `read_exports.py`, with joint positions."""
     import addon_utils
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -87,10 +87,10 @@ def export(folder: Path) -> None:
 
 
 def agrees_by_hand(path: Path) -> bool:
-    """Say whether mocpack puts joints where the format's own formula has them."""
+    """Return whether mocpack's joint positions match the formula of the format."""
     import addon_utils
 
-    addon_utils.enable("io_scene_fbx")  # whose parser it is
+    addon_utils.enable("io_scene_fbx")  # for its parser
     expected = dict(np.load(f"{path}.npz"))
     rows = np.arange(0, len(expected["positions"]), STEP)
     names = [str(name) for name in expected["names"]]
@@ -110,13 +110,13 @@ def looks_right(path: Path, title: str, bring_in: Callable) -> bool:
     try:
         frames = bring_in(path, expected)
     except RuntimeError as error:
-        # what the add-on does not read is its own affair; that it reads the files made here is not
+        # the add-on may reject files of others, but must read the generated ones
         good = "not supported" in str(error)
         print(f"{path.name:<48} {title}: {str(error).strip()[-120:]}: {'ok' if good else 'FAILED'}")
         return good
     if path.stem.startswith(AT_KEYS):
         keys = np.array(key_frames())
-        # not those 10 µs beside a jump
+        # skip frames 10 µs from a jump
         rows = np.flatnonzero([np.abs(keys - frame).min() < 1e-4 for frame in frames])
     names = [str(name) for name in expected["names"]]
     found = joints_in_blender(names, frames[rows])
@@ -141,7 +141,7 @@ def looks_right(path: Path, title: str, bring_in: Callable) -> bool:
 
 
 def key_frames() -> list[float]:
-    """Return the frames at which what was imported has keys."""
+    """Return the frames with keys in the imported file."""
     bags = [
         bag
         for action in bpy.data.actions
@@ -164,7 +164,7 @@ def allowed(path: Path, expected: dict) -> float:
 
 
 def joints_in_blender(names: list[str], frames: np.ndarray) -> np.ndarray:
-    """Return world positions (frames, joints, 3), y up, in meters; NaN of what is not there."""
+    """Return world positions (frames, joints, 3), y up, in meters; NaN for missing joints."""
     armatures = [o for o in bpy.data.objects if o.type == "ARMATURE"]
     heads = np.full((len(frames), len(names), 3), np.nan)
     for row, frame in enumerate(frames):

@@ -1,4 +1,4 @@
-"""Third part of `make test-blender`: read what Blender has written, and compare joint positions.
+"""Third part of `make test-blender`: read the files that Blender wrote and compare joint positions.
 
 python tests/blender/read_exports.py FOLDER
 """

@@ -1,7 +1,7 @@
-"""First half of `make test-blender`: files that Blender opens, and where their joints should be.
+"""First part of `make test-blender`: write files for Blender and their expected joint positions.
 
-BVH and USD files are written by mocpack; FBX files are made by the rules of the format, or found in
-the folder that MOCPACK_DATA names, and read by mocpack.
+BVH and USD files are written by mocpack; FBX files are generated, or read from the folder that
+MOCPACK_DATA names.
 
 python tests/blender/write_clips.py FOLDER
 """
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def expect(clip: Clip, path: Path) -> None:
-    """Say beside a file where its joints should be."""
+    """Write the expected joint positions next to a file."""
     np.savez(
         f"{path}.npz",
         names=np.array(clip.skeleton.unique_names),

@@ -1,9 +1,8 @@
-"""`mocpack` as the tests call it: every command is a process of its own, as a user's is.
+"""Run `mocpack` commands in tests, each in its own process.
 
-On Linux the processes are forked from one that has imported every command, and end without taking
-the interpreter apart: both take several times as long as a short command does. What needs a fresh
-interpreter (what is imported when, the variables that Python itself reads, signals, streams that
-are closed) starts one itself.
+On Linux the processes are forked from one that has imported every command, and exit without
+interpreter shutdown, because both take much longer than a short command. Tests of imports, of
+Python's environment variables, of signals and of closed streams start a fresh interpreter.
 """
 
 import atexit
@@ -178,7 +177,7 @@ def _run_command(words):
     try:
         sys.stdout.flush()
     except OSError:
-        code = 120  # what the interpreter returns
+        code = 120  # exit code of the interpreter
     sys.stderr.flush()
     os._exit(code)
 

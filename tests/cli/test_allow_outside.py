@@ -14,7 +14,7 @@ from mocpack.testing import walk
 
 @pytest.fixture
 def outside(tmp_path):
-    """A glTF whose buffer lies outside its folder."""
+    """A glTF with a buffer outside its folder."""
     (tmp_path / "inside").mkdir()
     path = tmp_path / "inside" / "walk.gltf"
     mocpack.write(walk(0.1), path)

@@ -1,4 +1,4 @@
-"""The command line as a whole: guide, version, help, completion, quiet, and what it imports."""
+"""The command line as a whole: guide, version, help, completion, quiet mode and imports."""
 
 import dataclasses
 import importlib

@@ -75,13 +75,13 @@ def test_ctrl_c_stops_a_batch_and_reports_what_was_done(folder):
     assert code == 130
     assert "Traceback" not in err
     assert names(err, "mocpack: Ctrl-C 3 4 --resume")
-    fates = {
+    statuses = {
         line.split()[0]: line.rstrip() for line in out.splitlines()[1:] if line.startswith("out/")
     }
-    assert fates["out/a.mocp"].endswith("done")
-    assert "not done" not in fates["out/a.mocp"]
+    assert statuses["out/a.mocp"].endswith("done")
+    assert "not done" not in statuses["out/a.mocp"]
     for name in ("pipe", "b", "c"):
-        assert fates[f"out/{name}.mocp"].endswith("not done")
+        assert statuses[f"out/{name}.mocp"].endswith("not done")
     assert made(folder).keys() == {"a.mocp"}
 
 
@@ -129,10 +129,10 @@ def test_an_interrupted_batch_is_resumed_where_it_stopped(folder):
     mocpack.write(walk(0.3, seed=9), folder / "pipe.bvh")
     code, rows = rows_of(folder, *names, "-o", "out", *RAW, "--resume")
     assert code == 0
-    fates = {name: row["fate"] for name, row in rows.items()}
-    assert fates == {"a.mocp": "kept", "pipe.mocp": "done", "b.mocp": "done", "c.mocp": "done"}
+    statuses = {name: row["status"] for name, row in rows.items()}
+    assert statuses == {"a.mocp": "kept", "pipe.mocp": "done", "b.mocp": "done", "c.mocp": "done"}
     assert (folder / "out" / "a.mocp").stat().st_mtime_ns == first
-    assert rows["a.mocp"]["bytes"] == len(made(folder)["a.mocp"])  # figures of what was kept too
+    assert rows["a.mocp"]["bytes"] == len(made(folder)["a.mocp"])  # kept files have sizes too
     assert all(row["ok"] for row in rows.values())
 
 
@@ -189,8 +189,8 @@ def test_resume_compares_checksums_not_names(folder):
     mocpack.write(walk(0.4, seed=7), folder / "b.bvh")
     code, rows = rows_of(folder, *names)
     assert code == 0
-    fates = {name: row["fate"] for name, row in rows.items()}
-    assert fates == {"a.mocp": "done", "b.mocp": "done", "c.mocp": "kept"}
+    statuses = {name: row["status"] for name, row in rows.items()}
+    assert statuses == {"a.mocp": "done", "b.mocp": "done", "c.mocp": "kept"}
     now = made(folder)
     assert now["a.mocp"] == whole["a.mocp"]
     assert now["b.mocp"] != whole["b.mocp"]
@@ -200,7 +200,7 @@ def test_resume_with_other_settings_starts_over(folder):
     names = ("a.bvh", "b.bvh", "-o", "out", "--resume")
     assert rows_of(folder, *names, *RAW)[0] == 0
     _, rows = rows_of(folder, *names, *RAW, "--frames", "1:")
-    assert {row["fate"] for row in rows.values()} == {"done"}
+    assert {row["status"] for row in rows.values()} == {"done"}
     assert {row["frames"] for row in rows.values()} == {17}
 
 
@@ -221,8 +221,11 @@ def test_resume_reads_a_truncated_journal(folder):
     journal.write_bytes(journal.read_bytes()[:-20] + b'\nnull\n[1]\n{"output": 3}\n{"out')
     code, rows = rows_of(folder, *names)
     assert code == 0
-    assert {name: row["fate"] for name, row in rows.items()} == {"a.mocp": "kept", "b.mocp": "done"}
-    assert {row["fate"] for row in rows_of(folder, *names)[1].values()} == {"kept"}
+    assert {name: row["status"] for name, row in rows.items()} == {
+        "a.mocp": "kept",
+        "b.mocp": "done",
+    }
+    assert {row["status"] for row in rows_of(folder, *names)[1].values()} == {"kept"}
 
 
 def test_resume_removes_temporary_files_of_a_killed_run(folder):
@@ -256,8 +259,8 @@ def test_resume_notices_another_skeleton_of_an_amc(folder):
     assert rows_of(folder, *words)[0] == 0
     skeleton = folder / "walk.asf"
     skeleton.write_bytes(skeleton.read_bytes() + b"# changed\n")
-    fates = {name: row["fate"] for name, row in rows_of(folder, *words)[1].items()}
-    assert fates == {"walk.mocp": "done", "a.mocp": "kept"}
+    statuses = {name: row["status"] for name, row in rows_of(folder, *words)[1].items()}
+    assert statuses == {"walk.mocp": "done", "a.mocp": "kept"}
 
 
 def test_standard_input_must_be_the_only_input(folder):

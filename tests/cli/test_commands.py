@@ -43,6 +43,54 @@ def test_compress_writes_beside_the_input_and_prints_size_and_errors(folder):
     assert b"ratio" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("compress", "walk.bvh", "-o", "small.bvh"), "small.bvh .mocp convert"),
+        (("compress", "walk.bvh", "-o", "small.mocps"), "small.mocps .mocp corpus"),
+        (("scene", "walk.bvh", "-o", "small.glb"), "small.glb .mocp"),
+        (("tune", "keysine", "walk.bvh", "--size", "2kB", "-o", "small.npz"), "small.npz .mocp"),
+        (("decompress", "walk.bvh", "-o", "b.bvh"), "walk.bvh .mocp convert"),
+        (("compress", "walk.bvh", "--frames", "50:60"), "walk.bvh --frames 50:60 30"),
+        (("compress", "walk.bvh", "--max-error", "0mm"), "max_error '0mm'"),
+        (("compress", "walk.bvh", "--max-error", "-1mm"), "max_error '-1mm'"),
+        (("compress", "walk.bvh", "--max-error", "1 meter"), "max_error m cm mm meter'"),
+        (("compress", "walk.bvh", "--max-angle", "1"), "max_angle deg rad '1'"),
+        (("compress", "walk.bvh", "--clip", "run"), "walk.bvh BVH --clip"),
+    ],
+    ids=" ".join,
+)
+def test_likely_mistakes_are_named_and_write_nothing(folder, words, named):
+    refused(run(*words, folder=folder), named)
+    assert [path.name for path in folder.iterdir()] == ["walk.bvh"]
+
+
+def test_info_shows_no_parameter_that_only_the_encoder_knew(folder):
+    words = ("walk.bvh", "--max-error", "9mm", "--effort", "fast")
+    assert run("compress", *words, folder=folder).returncode == 0
+    (found,) = json.loads(run("info", "walk.mocp", "--json", folder=folder).stdout)
+    assert not {"max_error", "effort", "threads"} & set(found["params"])
+    assert found["params"]["layers"] == 1
+    assert b"max_error" not in run("info", "walk.mocp", folder=folder).stdout
+
+
+def test_compare_names_both_files_and_the_motion_it_takes_of_several(folder):
+    clip = walk(0.5)
+    mocpack.write(clip, folder / "two.glb")
+    mocpack.write(
+        clip[:9].replace(metadata={"animation": "short"}),
+        folder / "two.glb",
+        into=folder / "two.glb",
+    )
+    first, short = mocpack.clip_names(folder / "two.glb")
+    packed = run("compress", "two.glb", "--clip", short, folder=folder)
+    assert packed.returncode == 0, packed.stderr
+    result = run("compare", "two.glb", "two.mocp", folder=folder)
+    assert result.returncode == 2
+    assert names(result.stderr.decode(), f"two.glb two.mocp {first} {short} --clip 30 9")
+    assert run("compare", "two.glb", "two.mocp", "--clip", short, folder=folder).returncode == 0
+
+
 def test_compress_prints_its_target(folder):
     given = run("compress", "walk.bvh", "--max-error", "2mm", folder=folder)
     assert names(given.stdout.decode(), "max_error 2mm keysine")
@@ -232,7 +280,7 @@ def test_an_unreachable_target_exits_with_1_and_writes_nothing(folder):
         (["bench", "--paper", "000", "--data", "walk.bvh"], "--data"),
     ],
 )
-def test_impossible_requests_are_errors_in_one_sentence(folder, words, named):
+def test_impossible_requests_are_clear_errors(folder, words, named):
     refused(run(*words, folder=folder), named)
     assert not (folder / "report").exists()
 

@@ -54,8 +54,35 @@ def test_cat_and_extract_give_the_same_file(folder):
     again = run("corpus", "extract", "all.mocps", "-o", "out", folder=folder)
     assert again.returncode == 2
     assert names(again.stderr, "-f")
-    one = run("corpus", "extract", "all.mocps", "one", "-o", "single", "--json", folder=folder)
-    assert [row["clip"] for row in json.loads(one.stdout)] == ["one"]
+    for number, words in enumerate((["one"], ["--clip", "one"])):
+        words = ["all.mocps", *words, "-o", f"single{number}", "--json"]
+        one = run("corpus", "extract", *words, folder=folder)
+        assert [row["clip"] for row in json.loads(one.stdout)] == ["one"]
+    named = run_bytes("corpus", "cat", "all.mocps", "--clip", "s2/two", folder=folder)
+    assert named.stdout == shown.stdout
+
+
+def test_cat_needs_one_name_and_lists_the_clips(folder):
+    none = run("corpus", "cat", "all.mocps", folder=folder)
+    two = run("corpus", "cat", "all.mocps", "one", "--clip", "s2/two", folder=folder)
+    assert (none.returncode, two.returncode) == (2, 2)
+    assert names(none.stderr, "all.mocps --clip one s2/two")
+    assert names(two.stderr, "one s2/two")
+
+
+def test_an_archive_is_not_written_if_all_files_are_rejected(folder):
+    (folder / "broken.bvh").write_text("HIERARCHY")
+    made = run("corpus", "pack", "broken.bvh", "-o", "none.mocps", folder=folder)
+    assert made.returncode == 2
+    assert names(made.stderr, "none.mocps broken.bvh")
+    assert not (folder / "none.mocps").exists()
+
+
+def test_pack_samples_compressed_files_at_another_rate(folder):
+    (folder / "one.mocp").write_bytes(mocpack.encode(walk(1.0), max_error="1mm", effort="fast"))
+    made = run("corpus", "pack", "one.mocp", "-o", "slow.mocps", "--fps", "12", folder=folder)
+    assert made.returncode == 0, made.stderr
+    assert mocpack.read(folder / "slow.mocps", clip="one").frame_rate == 12
 
 
 def test_a_name_that_leads_out_of_the_folder_is_not_extracted(folder):

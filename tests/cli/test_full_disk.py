@@ -1,7 +1,6 @@
 """Commands on a full disk: the error names the file, old output stays, no partial file remains.
 
-A limit on the size of files stands in for the full disk: the kernel refuses the write in the same
-place, whichever library writes.
+A limit on file size simulates the full disk: the kernel then rejects the same write.
 """
 
 import contextlib

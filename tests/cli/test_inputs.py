@@ -144,9 +144,9 @@ def test_a_dry_run_reports_the_errors_of_a_run(folder):
     (folder / "takes/a.mocp").write_bytes(b"precious")
     result = run("compress", "takes", "--dry-run", "--json", folder=folder)
     assert result.returncode == 2
-    fates = {row["input"]: row for row in json.loads(result.stdout)}
-    assert names(fates["takes/a.bvh"]["error"], "takes/a.mocp -f")
-    assert fates["takes/b.BVH"]["ok"]
+    rows = {row["input"]: row for row in json.loads(result.stdout)}
+    assert names(rows["takes/a.bvh"]["error"], "takes/a.mocp -f")
+    assert rows["takes/b.BVH"]["ok"]
     assert made(folder) == ["takes/a.mocp"]
 
 
@@ -260,7 +260,7 @@ def test_no_color_is_respected(folder):
 
 
 def on_a_terminal(*words, folder, **variables):
-    """Return what a command writes to a terminal."""
+    """Return the terminal output of a command."""
     import pty
 
     ours, theirs = pty.openpty()

@@ -49,10 +49,11 @@ def test_compare_checks_each_joint_against_its_own_bound(source, packed, tmp_pat
     assert names(made.stderr.decode(), "Head")
 
 
-def test_a_pattern_without_a_joint_fails_and_is_named(source, tmp_path):
-    made = run("compress", source, "-o", tmp_path / "x.mocp", "--joint-error", "Tail*=1mm")
+@pytest.mark.parametrize(("pattern", "named"), [("Tail*", "Tail* Hips"), ("*Foott*", "'LeftFoot'")])
+def test_a_pattern_without_a_joint_fails_and_joints_are_named(source, tmp_path, pattern, named):
+    made = run("compress", source, "-o", tmp_path / "x.mocp", "--joint-error", f"{pattern}=1mm")
     assert made.returncode != 0
-    assert names(made.stderr.decode(), "Tail*")
+    assert names(made.stderr.decode(), named)
 
 
 @pytest.mark.parametrize("text", ["Head", "=1mm", "Head=1", "Head=0mm"])
@@ -60,6 +61,7 @@ def test_a_malformed_bound_is_a_usage_error(source, text):
     made = run("compress", source, "--joint-error", text)
     assert made.returncode == 2
     assert names(made.stderr.decode(), text.rpartition("=")[2] or text)
+    assert "Head" not in text or names(made.stderr.decode(), "Head")
 
 
 def test_an_archive_keeps_joint_bounds(source, tmp_path):

@@ -1,4 +1,4 @@
-"""`live serve`, `live send` and `live receive` as programs of their own."""
+"""`live serve`, `live send` and `live receive` as separate programs."""
 
 import errno
 import json
@@ -18,12 +18,13 @@ from command_line import run_text as run
 import child_processes
 import mocpack
 from mocpack.cli.live.recorder import Recorder
+from mocpack.errors import UsageError
 from mocpack.kinematics import measure_error
 from mocpack.live import Sender, is_hello
 from mocpack.live.spool import Spool
 from mocpack.live.stage import pack_item, unpack_items
 from mocpack.testing import walk
-from naming import names
+from naming import names, naming
 
 connect = pytest.importorskip("websockets.sync.client").connect
 ConnectionClosed = pytest.importorskip("websockets.exceptions").ConnectionClosed
@@ -237,6 +238,14 @@ def test_no_name_of_a_performer_leads_out_of_the_folder(tmp_path, monkeypatch, n
     assert [path.name for path in tmp_path.rglob("*")] == ["in", "day.mocp"]
 
 
+@pytest.mark.parametrize("name", ["day", "day.fbx", "day.txt"])
+def test_a_recorder_refuses_a_file_that_it_could_not_write(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=naming(f"{name} .mocp .bvh")):
+        Recorder(name, None, force=False)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_spool_that_another_recorder_writes_is_left_alone(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     first = Recorder("day.mocp", None, force=False)
@@ -308,7 +317,7 @@ def test_recordings_make_an_archive(tmp_path, monkeypatch):
         ),
     ],
 )
-def test_bad_requests_are_errors_in_one_sentence(tmp_path, words, named):
+def test_bad_requests_are_clear_errors(tmp_path, words, named):
     mocpack.write(walk(0.2), tmp_path / "walk.bvh")
     process = start(*words, cwd=tmp_path)
     _, errors = process.communicate(timeout=60)
@@ -336,7 +345,7 @@ def test_bad_requests_are_errors_in_one_sentence(tmp_path, words, named):
         "live receive ws://127.0.0.1:8420/stage -o zmq://127.0.0.1",
     ],
 )
-def test_a_bad_address_is_an_error_in_one_sentence(words, tmp_path):
+def test_a_bad_address_is_a_clear_error(words, tmp_path):
     mocpack.write(walk(0.1), tmp_path / "walk.bvh")
     result = run(*words.split(), folder=tmp_path)
     assert (result.returncode, result.stdout) == (2, "")
@@ -376,7 +385,7 @@ HOSTILE_REQUESTS = [
 
 
 def hostile_datagrams(sender):
-    """Joins with wrong types, a lone surrogate as proof, and what follows a good join."""
+    """Joins with wrong types, a lone surrogate as proof, and messages after a valid join."""
     good = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
     wrong = ["\ud800", 10**3000, None, [], {}, 1e308, float("nan"), [[["\ud800"]]], "x" * 900]
     yield from (json.dumps({**good, key: value}).encode() for key in good for value in wrong)
@@ -404,7 +413,7 @@ def test_no_input_from_the_network_prints_a_traceback(tmp_path, request):
             pass
         asked |= {"challenge": answer["challenge"], "proof": "\ud800"}
         udp.sendto(json.dumps(asked).encode(), ("127.0.0.1", port))
-        while "refused" not in json.loads(udp.recv(4096)):  # the relay is still there
+        while "refused" not in json.loads(udp.recv(4096)):  # the relay still runs
             pass
     for request in HOSTILE_REQUESTS:
         with socket.create_connection(("127.0.0.1", port), timeout=20) as one:

@@ -58,7 +58,7 @@ def test_table_and_info_name_the_angle(source, tmp_path):
 
 
 @pytest.mark.parametrize("told", ["0.3", "-1deg", "0rad", "3mm", "nandeg"])
-def test_a_bad_angle_is_rejected_in_one_sentence(source, tmp_path, told):
+def test_a_bad_angle_is_rejected_with_a_clear_error(source, tmp_path, told):
     made = run(
         "compress", source, "-o", tmp_path / "x.mocp", "--max-error", "5mm", f"--max-angle={told}"
     )

@@ -29,7 +29,7 @@ def run(folder, *words, **streams):
 
 
 def in_shell(folder, command, **settings):
-    """Run a shell command in which MOCPACK stands for the program."""
+    """Run a shell command; the word MOCPACK is replaced by the program."""
     command = command.replace("MOCPACK", f"{sys.executable} -m mocpack")
     return subprocess.run(
         ["bash", "-c", command], cwd=folder, timeout=120, capture_output=True, **settings
@@ -145,7 +145,7 @@ def test_using_a_closed_stream_is_an_error(folder):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_unwritable_output_is_an_error_in_one_sentence(folder):
+def test_unwritable_output_is_a_clear_error(folder):
     with Path("/dev/full").open("wb") as full:
         result = run(folder, "codecs", stdout=full)
     assert result.returncode == 2

@@ -169,7 +169,7 @@ def test_a_killed_run_resumes_and_leaves_no_parts(folder):
     parts = folder / "killed.mocps.parts"
     process = start([*words, "--engine", "local"], cwd=folder)
     while process.poll() is None and not list(parts.glob("*.part")):
-        pass  # until something is there to go on with
+        pass  # until a part exists
     process.kill()
     process.wait()
     temporary = folder / ".killed.mocps.abcdefgh"
@@ -186,7 +186,7 @@ def test_a_run_that_is_killed_at_any_change_of_files_resumes(folder, tmp_path):
     (tmp_path / "sitecustomize.py").write_text(KILLED_AT_CHANGE)
     words = ["corpus", "pack", str(folder / "takes"), "-o", "out.mocps", *HOW, "--resume"]
     for change in range(1, 100):
-        # each run finds what the runs before it left
+        # each run continues the runs before it
         process = start(
             [sys.executable, "-m", "mocpack", *words],
             cwd=tmp_path,
@@ -196,7 +196,7 @@ def test_a_run_that_is_killed_at_any_change_of_files_resumes(folder, tmp_path):
         )
         if process.wait() != -signal.SIGKILL:
             break
-        if (tmp_path / "out.mocps").exists():  # complete, or not there
+        if (tmp_path / "out.mocps").exists():  # complete or missing
             assert (tmp_path / "out.mocps").read_bytes() == (folder / "all.mocps").read_bytes()
     assert process.returncode == 0
     assert change > 5
@@ -318,7 +318,7 @@ def test_unknown_engines_are_errors(folder):
         assert "--append" in wrong.stderr
 
 
-def test_missing_ray_is_an_error_in_one_sentence(folder):
+def test_missing_ray_is_a_clear_error(folder):
     try:
         import ray  # noqa: F401
     except ModuleNotFoundError:

@@ -106,7 +106,7 @@ def test_tracks_and_uneven_times_move_with_the_start(folder):
         (["anna.bvh", "--max-error", "1mm", "--lossless"], "--max-error --lossless"),
     ],
 )
-def test_bad_scenes_are_errors_in_one_sentence(folder, words, named):
+def test_bad_scenes_are_clear_errors(folder, words, named):
     (folder / "other").mkdir()
     mocpack.write(walk(0.2), folder / "other/anna.bvh")
     mocpack.write(vertex_wave(), folder / "wave.npz")

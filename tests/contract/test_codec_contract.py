@@ -63,7 +63,7 @@ def test_a_codec_that_refuses_every_clip_breaks_the_contract():
 
 
 @pytest.mark.parametrize("codec_id", codec_ids())
-def test_codec_takes_whatever_a_take_holds_or_says_what_it_cannot(codec_id):
+def test_every_codec_encodes_take_data_or_names_what_it_cannot(codec_id):
     codec = parse_codec(codec_id)
     for _, clip in (*all_takes(most=2, frames=6), ("markers", markers(12))):
         try:

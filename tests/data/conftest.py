@@ -1,8 +1,7 @@
-"""What needs clips that cannot come with the repository; `make test-data` runs it.
+"""Tests that need clips which cannot be in the repository; `make test-data` runs them.
 
-They lie in the folder that MOCPACK_DATA names, each collection in a folder of its own. A test whose
-clip is not there is skipped and says which file that is and where it is from; that none is there
-is a failure.
+The clips are in the folder that MOCPACK_DATA names, one folder per collection. A test whose clip is
+missing is skipped and names the file and its source. It is a failure if all are missing.
 """
 
 import pytest

@@ -1,4 +1,4 @@
-"""How a skeleton's joints are grouped and turned, on animals and people of other databases."""
+"""Grouping and rotation of joints on animals and people of other databases."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_the_dogs_legs_and_tail_are_found(real):
 
 
 @pytest.mark.parametrize("name", ["bandai", "dog"])
-def test_every_clip_comes_back_from_directions_and_twists_within_a_nanometer(whole, name):
+def test_every_clip_round_trips_from_directions_and_twists_within_a_nanometer(whole, name):
     for path in whole(name):
         clip = mocpack.read(path)
         clip = clip.frames(0, min(clip.frame_count, 600))

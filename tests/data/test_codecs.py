@@ -52,7 +52,7 @@ def test_a_dog_is_predicted(real):
 
 
 @pytest.mark.parametrize("name", [WALK, DOG])
-def test_six_significant_digits_come_back(real, name):
+def test_six_significant_digits_round_trip(real, name):
     clip = mocpack.read(real(name))
     back = there_and_back("lossless", clip)
     assert back.channels.tobytes() == clip.channels.tobytes()

@@ -1,4 +1,4 @@
-"""Files of datasets that people train on, held to the numbers in them; `make test-datasets`."""
+"""Files of training datasets, compared with the numbers in them; `make test-datasets`."""
 
 import numpy as np
 import pytest

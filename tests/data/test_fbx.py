@@ -43,7 +43,7 @@ def model(data):
 
 
 def apart_from_ufbx(path, clip, times):
-    """Return how far joints are from where ufbx puts them, in meters."""
+    """Return the distances of joints from ufbx's positions, in meters."""
     script = Path(__file__).with_name("ufbx_poses.py")
     words = [sys.executable, script, path, json.dumps(np.asarray(times).tolist())]
     told = json.loads(subprocess.run(words, check=True, capture_output=True).stdout)

@@ -22,7 +22,7 @@ def test_the_clips_of_the_repository_are_their_originals_to_the_bit(whole, name)
 
 
 @pytest.mark.parametrize("name", ANIMATED)
-def test_bvh_comes_back_number_for_number(real, name):
+def test_bvh_round_trips_number_for_number(real, name):
     clip = mocpack.read(real(name))
     back = mocpack.read_data(bvh.write(clip))
     assert back.skeleton == clip.skeleton

@@ -32,7 +32,7 @@ def other(data):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_every_animation_stands_where_three_puts_it(other, name):
+def test_every_animation_matches_three(other, name):
     find_three()
     count, size = MODELS[name]
     found = list(largest_differences(other(name), count=300))

@@ -1,4 +1,4 @@
-"""Real robots: Unitree's G1 and H1 with LAFAN1's motions, held to MuJoCo's own kinematics."""
+"""Real robots: Unitree's G1 and H1 with LAFAN1's motions, compared with MuJoCo's kinematics."""
 
 import io
 import re
@@ -32,7 +32,7 @@ NAMES = ("g1-dance1_subject1", "h1-dance1_subject1")
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_angles_of_the_table_come_back(robots, name):
+def test_the_angles_of_the_table_round_trip(robots, name):
     clip = mocpack.read(robots / f"{name}.csv", robot=robot_from_metadata(robots.parent, name))
     numbers = np.loadtxt(robots / f"{name}.csv", delimiter=",")
     np.testing.assert_allclose(clip.angles, numbers[:, 7:], atol=1e-9)
@@ -96,7 +96,7 @@ def test_exported_bodies_stand_where_mujoco_puts_them_in_any_order(robots, tmp_p
             assert rotations.angle_between(rotations.normalize(found), turned).max() < 1e-5
 
 
-def test_every_dialect_of_a_packed_robot_comes_back(robots, tmp_path):
+def test_every_dialect_of_a_packed_robot_round_trips(robots, tmp_path):
     name = NAMES[0]
     robot = robot_from_metadata(robots.parent, name)
     clip = mocpack.read(robots / f"{name}.csv", robot=robot).frames(0, 200)

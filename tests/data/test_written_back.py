@@ -1,4 +1,4 @@
-"""Real recordings and bodies, written back in the format they came in."""
+"""Real recordings and bodies, written in the format that they were read from."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_another_reader_finds_the_same_recording_in_both_files(other, tmp_path):
     assert np.array_equal(two["data"]["analogs"], one["data"]["analogs"])
 
 
-def test_a_body_comes_back_within_its_bound(other, tmp_path):
+def test_a_body_round_trips_within_its_bound(other, tmp_path):
     path = other("amass/sample.npz")
     clip = mocpack.read(path)
     packed = mocpack.encode(clip, max_error="1mm", effort="fast")
@@ -56,7 +56,7 @@ def test_a_body_comes_back_within_its_bound(other, tmp_path):
     assert found.read("gender", kinds="U") == given.read("gender", kinds="U")
     assert np.abs(found.read("dmpls") - given.read("dmpls")).max() <= 1e-3
     assert found.read("poses").shape == given.read("poses").shape
-    # what was never packed loses nothing but rounding
+    # clips that were not compressed differ only by rounding
     mocpack.write(clip, tmp_path / "same.npz", dialect="amass")
     same = mocpack.read(tmp_path / "same.npz")
     assert np.abs(same.positions() - clip.positions()).max() < 1e-9

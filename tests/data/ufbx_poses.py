@@ -1,9 +1,9 @@
-"""Where ufbx's own evaluation of a scene puts its nodes; a process of its own, which may crash.
+"""Print node positions as ufbx evaluates a scene; runs in its own process, which may crash.
 
 python ufbx_poses.py FILE TIMES
 
-Prints JSON: meters of a unit, and for each time [name, place in the file's unit] of every node. No
-option is given, so that pivots and inherited scales are handled by ufbx at every time again.
+Prints JSON: meters per unit, and for each time [name, position in the file's unit] of every node.
+Without options, so that ufbx handles pivots and inherited scales at every time.
 """
 
 import gc

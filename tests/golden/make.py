@@ -40,7 +40,7 @@ JOINT_BOUNDS = {"hand": "9mm", "knee": "0.5deg"}
 
 
 def posed():
-    """Return a walk whose first frame is the skeleton's own pose."""
+    """Return a walk that starts in the skeleton's rest pose."""
     clip = MOTIONS[""]()
     turns = clip.rotations.copy()
     turns[0] = [0, 0, 0, 1]
@@ -155,7 +155,7 @@ def source_of(spec, motion):
 
 
 def write(spec, motion):
-    """Write what is missing of one golden file; return whether anything was."""
+    """Write the missing parts of one golden file; return whether any was missing."""
     codec, folder = mocpack.parse_codec(spec), folder_of(spec, motion)
     file, decoded = folder / "file.mocp", folder / "decoded.npz"
     if file.exists() and decoded.exists():
@@ -207,7 +207,7 @@ def write_archives():
 
 
 def write_refused():
-    """Write files that need a newer reader, and what an error must name of each."""
+    """Write files that need a newer reader, and the words that each error must contain."""
     walk = golden_file("keysine/v1")
     stream = io.BytesIO()
     writer = ArchiveWriter(stream)

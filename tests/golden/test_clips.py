@@ -38,7 +38,7 @@ def test_every_packed_clip_has_its_row():
 
 
 @pytest.mark.parametrize("path", ["cmu/09_01.bvh", "asfamc/02_03.amc"])
-def test_a_packed_clip_is_what_reading_its_original_gives_to_the_bit(path):
+def test_a_lossless_clip_equals_its_original_bit_for_bit(path):
     original = mocpack.read(ORIGINALS / path)
     name = path.partition(".")[0]
     (row,) = (row for row in ROWS if row["clip"] == name)

@@ -1,4 +1,4 @@
-"""Old files are readable for ever: what a release wrote, every later one reads the same."""
+"""Every later release decodes the same arrays from the files of a release."""
 
 import importlib.util
 import json

@@ -1,4 +1,4 @@
-"""The live packets of version 1 are read for ever: hello, packets, and what they come to."""
+"""Every later release decodes the live packets of version 1 to the same poses."""
 
 import struct
 import zlib

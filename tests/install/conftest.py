@@ -29,7 +29,7 @@ def wheel():
 
 
 class Environment:
-    """An environment of its own, with nothing on its path but itself."""
+    """An environment with only its own programs on the path."""
 
     def __init__(self, folder):
         python = os.environ.get("MOCPACK_PYTHON", sys.executable)
@@ -65,7 +65,7 @@ class Environment:
 
 @pytest.fixture(scope="session")
 def installed(wheel, tmp_path_factory):
-    """What `pip install mocpack` gives."""
+    """The environment of `pip install mocpack`."""
     environment = Environment(tmp_path_factory.mktemp("installed") / "venv")
     environment.install(wheel)
     return environment
@@ -73,7 +73,7 @@ def installed(wheel, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def bare(wheel, tmp_path_factory):
-    """The wheel without what it depends on, and numpy alone."""
+    """The wheel with numpy and no other dependency."""
     environment = Environment(tmp_path_factory.mktemp("bare") / "venv")
     environment.install("--no-deps", "numpy", wheel)
     return environment

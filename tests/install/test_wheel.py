@@ -1,4 +1,4 @@
-"""What a user gets who has pip and nothing else: whole, light, and with the bytes of any other."""
+"""The wheel in an empty environment: complete, small, with the same bytes as other builds."""
 
 import os
 import re
@@ -94,9 +94,9 @@ def test_the_tour_of_the_readme_runs_where_only_the_wheel_is(installed, tmp_path
     commands, program = tour()
     assert len(commands) >= 5
     for line in commands:
-        # what serves until Ctrl-C has its own test
+        # commands that serve until Ctrl-C have their own test
         if not line.startswith("mocpack view"):
-            # the environment has mocpack alone: the test, not cp, puts walk.bvh there
+            # the environment has no cp, so the test copies walk.bvh
             result = installed.run(line.partition(" && ")[0], tmp_path)
             assert result.returncode == 0, (line, result.stderr)
     for name in ("walk.mocp", "back.bvh"):
@@ -139,7 +139,7 @@ def names_of_page(environment):
     return environment.run_python(code, environment.scripts).stdout.split()
 
 
-def test_what_an_extra_has_is_missed_in_one_sentence(installed, tmp_path):
+def test_what_an_extra_has_is_missed_with_a_clear_error(installed, tmp_path):
     (tmp_path / "walk.bvh").write_bytes(JUMP.read_bytes())
     result = installed.run("mocpack compress walk.bvh --codec latent-spline:knots=cma", tmp_path)
     assert result.returncode == 2

@@ -1,4 +1,4 @@
-"""glTF files made by hand for tests, independent of what mocpack writes."""
+"""glTF files made by hand for tests, independent of mocpack's writer."""
 
 import json
 import struct

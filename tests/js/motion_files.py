@@ -1,7 +1,7 @@
-"""Small motion files of every kind that is read, for conversions from each to each.
+"""Small motion files of every format that mocpack reads, for conversions between all formats.
 
-Those of other programs lie in `tests/originals` and `tests/samples`; the others are made here, byte
-by byte, and by nothing of ours where that is not what they are of.
+Files of other programs are in `tests/originals` and `tests/samples`. The others are generated here
+byte by byte, without mocpack's writers where possible.
 """
 
 import json

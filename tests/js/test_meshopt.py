@@ -41,7 +41,7 @@ def stream(rng, version, count, stride):
     channels = bytes(
         [int(kind) | int(turn) << 4 for kind, turn in rng.integers(0, (3, 16), (stride // 4, 2))]
     )
-    # a turn is said of bits alone
+    # the rotation is defined on bits only
     channels = bytes(c if c & 3 == 2 else c & 3 for c in channels)
     tail = first + (channels if version else b"")
     return bytes(found) + tail.rjust(24 if version else 32, b"\0")
@@ -134,7 +134,7 @@ def test_packed_rotations_are_those_of_three():
     assert np.abs(apart).max() <= 1  # of 32767: their arithmetic is of single precision
 
 
-def test_cut_and_changed_streams_are_refused_or_give_what_three_gives():
+def test_damaged_streams_are_refused_or_decode_as_in_three():
     rng = np.random.default_rng(4)
     made = []
     for job in jobs(5, strides=(4, 12)):
@@ -143,12 +143,12 @@ def test_cut_and_changed_streams_are_refused_or_give_what_three_gives():
         made.append({**job, "data": bytes(data)})
         made.append({**job, "data": job["data"][: rng.integers(len(data))]})
     for job, rows in zip(made, in_three(made), strict=True):
-        # padding that is not zero is nobody's matter; neither reads what the other would not
+        # nonzero padding may be accepted or not; both decoders must reject the same files otherwise
         assert ours(job) == rows
 
 
 @pytest.mark.parametrize("name", ["fox-run-ext.glb", "fox-run-khr.glb"])
-def test_an_animation_that_gltfpack_packed_stands_where_three_puts_it(name):
+def test_an_animation_that_gltfpack_packed_matches_three(name):
     ((_, at_frames, at_random),) = largest_differences(SAMPLES / name, count=100)
     # the fox is 100 units long, and rotations of 16 bits, which three takes as they are, are not
     # quite of unit length

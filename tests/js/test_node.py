@@ -53,7 +53,7 @@ def sliding_hips():
 
 
 def write_damaged(folder):
-    """Archives whose index lies, and whether Python opens them."""
+    """Archives with a wrong index, and whether Python opens them."""
     for name in ("all", "many"):
         data = (folder / f"{name}.mocps").read_bytes()
         for number, case in enumerate(damaged_indexes(data, 13, 150)):
@@ -95,7 +95,7 @@ def files(package, tmp_path_factory):
     (folder / "hips.mocp").write_bytes(mocpack.encode(sliding_hips(), "keysine:max_error=1mm"))
     minutes = mocpack.encode(walk(600.0, frame_rate=30), "keysine:max_error=20mm,effort=fast")
     (folder / "ten_minutes.mocp").write_bytes(minutes)
-    if find_spec("pyarrow"):  # what writes archives; reading them needs nothing
+    if find_spec("pyarrow"):  # needed to write archives, not to read them
         packed = {name: folder / f"{name}.mocp" for name in ("walk", "turns", "long", "lossless")}
         pack(packed, folder / "all.mocps")
         pack(packed, folder / "many.mocps", shard_size=1000)

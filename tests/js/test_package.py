@@ -1,4 +1,4 @@
-"""The package as it would be published: its map of exports, its types, what it needs."""
+"""The package as it would be published: exports, types and dependencies."""
 
 import json
 import shutil

@@ -66,7 +66,7 @@ def test_packed_tables_are_less_than_a_third_of_the_numbers(packer):
     assert len(packer.pack(arrays)) < 2 * sum(len(array.numbers) for array in arrays) / 3
 
 
-def test_an_array_that_cannot_be_packed_is_said(packer):
+def test_an_array_that_cannot_be_packed_is_a_clear_error(packer):
     with pytest.raises(SystemExit, match=naming("tables.inc int16_t uint16_t")):
         packer.read_arrays("inline constexpr int32_t A[2] = {1, 2};")
     with pytest.raises(SystemExit, match=naming("A 2 3")):

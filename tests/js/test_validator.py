@@ -16,7 +16,7 @@ from takes import take
 
 FOLDER = Path(__file__).parent
 FOX = FOLDER.parent / "samples/Fox.glb"
-# which the validator does not know, and says so
+# unknown to the validator, which reports it
 UNKNOWN = "UNSUPPORTED_EXTENSION at /extensionsUsed/0: Cannot validate an extension as it is not "
 
 
@@ -29,7 +29,7 @@ def validator():
 
 
 def issues(*paths):
-    """Return what the validator says of each file, hints and all."""
+    """Return the messages of the validator for each file, including hints."""
     command = ["node", str(FOLDER / "validate.mjs"), *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     return json.loads(done.stdout)
@@ -71,7 +71,7 @@ def test_nothing_is_found_in_a_character_with_a_motion_put_in(tmp_path, name, ex
     clip = mocpack.read(FOX, clip=name)
     path = written(clip, tmp_path / f"fox{extension}", into=FOX)
     assert issues(path) == [[]]
-    # what was put in is the last of its animations
+    # the added animation is the last one
     matrices, _ = pose(path, 2, clip.times)
     places = matrices[:, joints_of(path)][..., :3, 3]
     np.testing.assert_allclose(places, clip.positions(), atol=1e-4)  # the fox is 100 units long

@@ -1,4 +1,4 @@
-"""Archives by libmocpack: the clips that Python finds, the same bytes and the same errors."""
+"""Archives in libmocpack: the same clips, bytes and errors as in Python."""
 
 import ctypes
 import subprocess
@@ -123,7 +123,7 @@ def test_the_library_gives_every_clip_byte_for_byte(library, packed):
     try:
         assert archive.status == 0, archive.error.message
         assert library.mocpack_archive_clip_count(archive.handle) == 3
-        assert min(offset for offset, _ in archive.reads) >= 5  # the trailer and nothing else
+        assert min(offset for offset, _ in archive.reads) >= 5  # only the trailer
         with open_corpus(packed / "all.mocps") as found:
             for number, name in enumerate(found.names):
                 assert library.mocpack_archive_find_clip(archive.handle, name.encode()) == number
@@ -183,7 +183,7 @@ def test_a_clip_in_a_shard_names_its_file(library, packed):
 
 
 def kind_of(data):
-    """What Python says of a trailer."""
+    """The result of Python's reader for a trailer."""
     try:
         read_trailer(open_source(data))
     except TruncatedError:
@@ -197,9 +197,9 @@ def kind_of(data):
     return 0
 
 
-def test_damaged_archives_are_refused_alike(library, packed):
+def test_all_readers_refuse_damaged_archives(library, packed):
     data = (packed / "all.mocps").read_bytes()
-    # the catalogue is no business of the library's: damage there is for Python to find
+    # libmocpack does not read the catalog; Python reports its damage
     index = data.rfind(b"INDX")
     cases = [data[:cut] for cut in (0, 3, 20, 29, index, len(data) - 24, len(data) - 1)]
     cases += [data + b"x", b"something else, and long enough to have a footer"]
@@ -214,7 +214,7 @@ def test_damaged_archives_are_refused_alike(library, packed):
         assert archive.error.message
 
 
-def test_an_index_that_lies_is_refused_by_both_or_by_none(library, packed):
+def test_a_wrong_index_is_refused_by_both_readers_or_by_none(library, packed):
     seen = set()
     for name in ("all", "many"):
         for case in damaged_indexes((packed / f"{name}.mocps").read_bytes(), 11, 400):
@@ -230,7 +230,7 @@ def test_an_index_that_lies_is_refused_by_both_or_by_none(library, packed):
 
 
 def test_the_example_of_the_page_compiles(tmp_path):
-    """A C program that prints what is in an archive, as docs/embedding.md shows it."""
+    """The C program of docs/embedding.md that lists an archive."""
     if not LIBRARY.exists():
         pytest.skip("make library builds it")
     page = (Path(__file__).parents[2] / "docs/embedding.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""libmocpack as others get it: installed, found by CMake and pkg-config, small, and in one file."""
+"""libmocpack as users get it: installed, found by CMake and pkg-config, small, amalgamated."""
 
 import json
 import re

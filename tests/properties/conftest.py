@@ -1,6 +1,6 @@
-"""Properties are tried on the same examples everywhere: a failure here is a failure there.
+"""Settings of property tests: the same examples everywhere, so that failures can be repeated.
 
-With MOCPACK_FUZZ, so many new examples of each are tried instead: `make fuzz`, every night.
+MOCPACK_FUZZ is the number of new examples to try instead (`make fuzz`).
 """
 
 import os
@@ -14,7 +14,7 @@ settings.register_profile(
     derandomize=not FUZZ,
     deadline=None,
     max_examples=FUZZ or 60,
-    print_blob=bool(FUZZ),  # what makes the same example again
+    print_blob=bool(FUZZ),  # to repeat an example
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("mocpack")

@@ -1,4 +1,4 @@
-"""Anything that makes a header comes back from a .mocp file as it was."""
+"""Every header that can be made is restored from a .mocp file unchanged."""
 
 import numpy as np
 from hypothesis import given
@@ -10,7 +10,7 @@ from mocpack.container import Errors, FileContents, pack, unpack
 from strategies import JSON, clip_headers, vertex_headers
 
 DOT = ClipHeader(Skeleton(("a",), (-1,), [[0, 0, 0]]), 2)
-PICOMETRES = st.just(0.0) | st.floats(1e-12, 1e3)  # less than one is nothing
+PICOMETRES = st.just(0.0) | st.floats(1e-12, 1e3)  # smaller lengths are rounded to 0
 
 
 def received(header):
@@ -18,12 +18,12 @@ def received(header):
 
 
 @given(clip_headers())
-def test_a_header_comes_back_equal(header):
+def test_a_header_round_trips(header):
     assert received(header) == header
 
 
 @given(vertex_headers())
-def test_a_mesh_comes_back_equal(header):
+def test_a_mesh_round_trips(header):
     came = received(header)
     np.testing.assert_array_equal(came.faces, header.faces)
     assert (came.vertex_count, came.frame_count, came.frame_time) == (
@@ -35,7 +35,7 @@ def test_a_mesh_comes_back_equal(header):
 
 
 @given(st.binary(max_size=300), st.dictionaries(st.text(max_size=8), JSON, max_size=3))
-def test_payload_and_parameters_come_back_equal(payload, params):
+def test_payload_and_parameters_round_trip_equal(payload, params):
     came = unpack(pack(FileContents(DOT, "some-codec", 3, params, payload)))
     assert (came.payload, came.params) == (payload, params)
     assert (came.codec_id, came.bitstream_version) == ("some-codec", 3)

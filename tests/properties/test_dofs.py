@@ -1,4 +1,4 @@
-"""The matrix of degrees of freedom: an exact way there and back, for every kind of joint."""
+"""The matrix of degrees of freedom: an exact round trip for every kind of joint."""
 
 import numpy as np
 from hypothesis import given
@@ -25,12 +25,12 @@ def assert_comes_back(motion):
 
 
 @given(BVH)
-def test_bvh_joints_come_back(motion):
+def test_bvh_joints_round_trip(motion):
     assert_comes_back(motion)
 
 
 @given(ASF)
-def test_asf_joints_come_back(motion):
+def test_asf_joints_round_trip(motion):
     assert_comes_back(motion)
 
 
@@ -53,7 +53,7 @@ def test_angles_never_jump_by_more_than_half_a_turn(motion):
 
 
 @given(st.sampled_from(["X", "YZ", "ZY", "XYZ", "ZXY", "YXZ"]), st.floats(-3, 3), st.floats(-6, 6))
-def test_a_slow_motion_comes_back_as_the_very_same_angles(order, start, speed):
+def test_a_slow_motion_round_trips_as_the_very_same_angles(order, start, speed):
     # starting anywhere but beyond a pole, and going through poles and several turns
     frames = np.arange(80)[:, np.newaxis]
     rates = np.array([speed, 0.7 * speed, -0.4 * speed])[: len(order)] / 80

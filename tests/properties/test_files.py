@@ -1,4 +1,4 @@
-"""Files of other programs: what is written is read back, and no bytes break a reader."""
+"""Files of other formats: written clips are read back, and readers survive any bytes."""
 
 import numpy as np
 import pytest
@@ -94,7 +94,7 @@ def spoilt(draw, data):
 
 
 def read_error(data, **how):
-    """What the reader says of the data, empty if it takes them; no other error gets through."""
+    """Return the reader's error message, or "" if it accepts the data; other errors propagate."""
     try:
         read_bytes(data, **how)
     except FormatError as error:
@@ -104,14 +104,14 @@ def read_error(data, **how):
 
 @pytest.mark.parametrize("name", FILES)
 @given(st.data())
-def test_a_spoilt_file_is_a_clip_or_one_sentence(name, data):
+def test_a_damaged_file_is_a_clip_or_a_clear_error(name, data):
     file, skeleton = FILES[name]
     said = read_error(data.draw(spoilt(file)), name=f"spoilt{name}", skeleton=skeleton)
     assert "\n" not in said
 
 
 @given(st.data())
-def test_a_spoilt_skeleton_file_is_a_clip_or_one_sentence(data):
+def test_a_damaged_skeleton_file_is_a_clip_or_a_clear_error(data):
     motion, skeleton = FILES[".amc"]
     said = read_error(motion, name="x.amc", skeleton=data.draw(spoilt(skeleton)))
     assert "\n" not in said

@@ -1,4 +1,4 @@
-"""Robots of any shape: bounds are never broken, and angles never leave their axes."""
+"""Robots of any shape: bounds hold, and angles keep to their axes."""
 
 import numpy as np
 from hypothesis import given

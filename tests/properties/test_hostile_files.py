@@ -1,7 +1,7 @@
-"""Damaged files of every kind that is read are a clip or a sentence, in little memory.
+"""Damaged files of every format give a clip or a one-line error, within a memory limit.
 
-Each kind's files are damaged and read in a process with a limit of memory, which prints what went
-wrong. `make fuzz` tries as many as it is told (FUZZ=1000), other runs a few.
+Each format's files are damaged and read in a process with a memory limit, which prints failures.
+`make fuzz FUZZ=1000` sets the number of files; other runs try a few.
 
     python tests/properties/test_hostile_files.py KIND COUNT [FIRST]
 """
@@ -34,9 +34,9 @@ from mocpack.errors import MocpackError
 from mocpack.testing import walk
 
 FUZZ = int(os.environ.get("MOCPACK_FUZZ", "0"))
-FEW = 12  # of each kind, where nobody asks for more
-CHILDREN = ("FBX", "USD")  # each file is read by a process of its own
-MEMORY = 4 << 30  # bytes of addresses; what libraries map at the start counts
+FEW = 12  # files per format by default
+CHILDREN = ("FBX", "USD")  # read in a child process per file
+MEMORY = 4 << 30  # bytes of address space, including libraries
 MOST = 600 << 20  # bytes in use, of which Python and its packages take a fifth
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 NUMBERS = (
@@ -119,7 +119,7 @@ MORE = {
 
 
 def damaged(data, rng):
-    """Return a file with something done to it; of an archive mostly to what is packed in it."""
+    """Return a damaged copy of a file; archives are mostly damaged inside their members."""
     if data.startswith(b"glTF") and rng.random() < 0.8:
         return hurt_glb(data, rng)
     if not data.startswith(b"PK") or rng.random() < 0.3:
@@ -150,7 +150,7 @@ def hurt(data, rng):
     is_text = b"\0" not in data[:600]
     for _ in range(rng.choice((1, 1, 2, 3))):
         at = rng.randrange(max(1, len(data)))
-        # most of what decides stands at the front
+        # the start of a file matters most
         at = rng.randrange(min(len(data), 600)) if data and rng.random() < 0.4 else at
         way = rng.choice(TEXT_WAYS if is_text else WAYS)
         if way == "flip":
@@ -196,12 +196,12 @@ def hurt(data, rng):
 
 
 def tried(kind, count, first=0):
-    """Yield (seed, what went wrong) of each damaged file that is neither a clip nor a sentence."""
+    """Yield (seed, failure) of each damaged file that gives neither a clip nor a one-line error."""
     folder = Path(tempfile.mkdtemp())
     path, options, *others = (SKELETONS | VERTICES | MORE)[kind](folder)
     good = path.read_bytes()
     victim = folder / f"damaged{path.suffix}"
-    for beside in path.parent.glob("*.asf"):  # of an .amc, which may be found by its own name
+    for beside in path.parent.glob("*.asf"):  # skeletons of an .amc, which it may find by name
         victim.with_suffix(".asf").write_bytes(beside.read_bytes())
     victim = path if others else victim
     if others:
@@ -236,13 +236,13 @@ def main():
         resource = None
     else:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    warnings.simplefilter("error")  # numpy's are nothing that a user should see
+    warnings.simplefilter("error")  # numpy's warnings must not reach users
     wrong = list(tried(kind, int(count), *map(int, first)))
     print(json.dumps({"wrong": wrong, "used": peak_memory()}))
 
 
 def peak_memory():
-    """Return the most bytes that this process had in use; 0 where the system does not say.
+    """Return the peak memory of this process in bytes; 0 if the system does not report it.
 
     Not `ru_maxrss`, which a process takes over from the one that started it: here from pytest.
     """

@@ -118,7 +118,7 @@ def test_acclaim_files_keep_positions(clip, own_numbers):
 @QUICK
 @given(clips("asf"))
 def test_acclaim_files_of_acclaim_clips_settle(clip):
-    """What was read from Acclaim files is written to the same numbers and the same skeleton."""
+    """Clips from Acclaim files are written with the same numbers and skeleton."""
     first = amc.read(amc.write(clip), skeleton=amc.write_skeleton(clip))
     second = amc.read(amc.write(first), skeleton=amc.write_skeleton(first))
     assert second.skeleton.names == first.skeleton.names
@@ -202,7 +202,7 @@ def asf_names(clip: Clip) -> tuple[str, ...]:
 
 
 def test_strategies_reach_what_they_should():
-    """A property that no example reaches proves nothing."""
+    """The examples of these properties cover all interesting cases."""
     seen = set()
 
     @settings(max_examples=80)

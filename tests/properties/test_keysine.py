@@ -1,6 +1,6 @@
-"""keysine's promise: whatever moves, no point is farther from its place than was asked.
+"""keysine's guarantee: no point of any clip exceeds the requested error.
 
-`make promise` tries thousands of clips in place of these few.
+`make promise` tries thousands of clips.
 """
 
 import os
@@ -61,7 +61,7 @@ def test_the_bounds_of_single_joints_hold_whatever_moves(clip, data, mode):
     try:
         decoded = codec.decode(codec.encode(clip), clip.header)
     except BoundError:
-        # far from the source's rotations, no bound on angles can be kept beside one on positions
+        # a bound on angles and one on positions cannot both hold far from the source's rotations
         assert angles is not None
         return
     assert (measure_error(clip, decoded).joints <= errors).all()

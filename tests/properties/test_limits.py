@@ -1,6 +1,6 @@
-"""Joint limits: what the source kept, every decoder keeps, in every mode and at every bound.
+"""Joint limits that the source keeps hold in every decoder, mode and bound.
 
-`make fuzz` tries more of them, and others each time.
+`make fuzz` tries more and new examples.
 """
 
 import os

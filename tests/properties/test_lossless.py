@@ -1,4 +1,4 @@
-"""The native decoder of `lossless` against the reference: same bits, same kinds of error."""
+"""The native decoder of `lossless` and the reference: the same bits and kinds of error."""
 
 from dataclasses import replace
 from functools import cache
@@ -20,7 +20,7 @@ from mocpack.testing.motions import vertex_wave
 from reference import lossless as reference
 from takes import take
 
-HEAD = 80  # bytes: masks, scales and curves, whose changes are seldom noticed by chance
+HEAD = 80  # bytes of masks, scales and curves, where random changes rarely hit
 TAKES = (["names"], ["roots"], ["scale", "scales"], ["hinges", "rest"])
 
 

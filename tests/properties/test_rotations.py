@@ -1,4 +1,4 @@
-"""Conversions of rotations: exact there and back, poles and full turns included."""
+"""Conversions of rotations: exact round trips, including poles and full turns."""
 
 import itertools
 
@@ -91,7 +91,7 @@ def test_euler_near_finds_back_to_the_angles_it_is_near(angles, order):
     np.testing.assert_allclose(near[away_from_poles], angles[away_from_poles], atol=1e-9)
 
 
-def test_a_smooth_motion_through_a_pole_and_full_turns_comes_back():
+def test_a_smooth_motion_through_a_pole_and_full_turns_round_trips():
     time = np.linspace(0, 1, 200)[:, np.newaxis]
     angles = np.concatenate([14 * time, 3 * time - 0.4, -9 * time + 1], axis=1)
     for order in ORDERS:

@@ -1,4 +1,4 @@
-"""Anything that a take can hold comes back from its file: exact, or within its bound."""
+"""Everything that a take can hold is restored from its file, exactly or within its bound."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ MATRICES = st.tuples(st.integers(0, 9), st.integers(1, 5)).flatmap(
 
 
 def read_back(take_data, frames=1, joints=1):
-    """Return what a file of such a take brings back."""
+    """Return the take that is read from its file."""
     skeleton = Skeleton.from_point_names([""] * joints)
     header = ClipHeader(skeleton, frames, 1 / 30, tuple(range(joints)))
     if take_data.times is not None:
@@ -44,7 +44,7 @@ def read_back(take_data, frames=1, joints=1):
 
 
 @given(st.text(max_size=8), tracks())
-def test_a_track_comes_back_within_its_bound(name, track):
+def test_a_track_round_trips_within_its_bound(name, track):
     ((came, found),) = read_back(TakeData(tracks={name: track})).tracks.items()
     assert came == name
     assert found.has_same_layout(track)
@@ -54,7 +54,7 @@ def test_a_track_comes_back_within_its_bound(name, track):
 
 
 @given(MATRICES)
-def test_exact_numbers_come_back_bit_for_bit(values):
+def test_exact_numbers_round_trip_bit_for_bit(values):
     came = np.asarray(_core.read_numbers(pack_numbers(values), *values.shape))
     np.testing.assert_array_equal(came.view(np.uint64), values.view(np.uint64))
     simple = np.asarray(_core.read_numbers(pack_numbers(values, simple=True), *values.shape))
@@ -62,13 +62,13 @@ def test_exact_numbers_come_back_bit_for_bit(values):
 
 
 @given(arrays(np.bool_, st.tuples(st.integers(1, 30), st.integers(1, 6))))
-def test_gaps_come_back_exactly(valid):
+def test_gaps_round_trip_exactly(valid):
     found = read_back(TakeData(valid=valid), *valid.shape).valid
     np.testing.assert_array_equal(np.ones_like(valid) if found is None else found, valid)
 
 
 @given(st.integers(1, 20).flatmap(times))
-def test_times_come_back_bit_for_bit(seconds):
+def test_times_round_trip_bit_for_bit(seconds):
     came = read_back(TakeData(times=seconds), len(seconds)).times
     np.testing.assert_array_equal(came, seconds)
 
@@ -89,7 +89,7 @@ def test_a_plain_clip_dressed_again_is_the_clip(clip):
 
 
 @given(takes(), st.data())
-def test_angles_on_any_hinges_come_back_from_the_pose(clip, data):
+def test_angles_on_any_hinges_round_trip_from_the_pose(clip, data):
     hinges = clip.skeleton.hinges
     if hinges is None:
         return
@@ -102,7 +102,7 @@ def test_angles_on_any_hinges_come_back_from_the_pose(clip, data):
 
 
 @given(takes())
-def test_a_take_comes_back_from_a_lossless_file(clip):
+def test_a_take_round_trips_from_a_lossless_file(clip):
     try:
         back = mocpack.decode(mocpack.encode(clip, "lossless"))
     except UnsupportedClipError:
@@ -141,7 +141,7 @@ def _codable(clip):
         st.integers(1, 4000).map(lambda n: 1 / n),
     )
 )
-def test_a_short_number_comes_back_bit_for_bit(value):
+def test_a_short_number_round_trips_bit_for_bit(value):
     track = Track("scalar", np.zeros(2), start=value)
     assert read_back(TakeData(tracks={"": track})).tracks[""].start == value
 

@@ -1,7 +1,7 @@
 """``corpus pack --engine ray`` on a real cluster of two nodes; run by `make test-ray`.
 
-Workers, a node and the command itself are killed while they work. Nothing is killed but what the
-cluster of this test has started.
+Workers, a node and the command itself are killed while they work. The tests kill only processes of
+their own cluster.
 """
 
 import json
@@ -42,7 +42,7 @@ sys.addaudithook(killed)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder of takes and what one process makes of them."""
+    """A folder of takes, and the archive that one process packs."""
     place = tmp_path_factory.mktemp("ray")
     (place / "in").mkdir()
     for number in range(CLIPS):
@@ -99,7 +99,7 @@ def start(folder, cluster, output, *more):
 
 
 def wait_for_parts(folder, output, count, process):
-    """Wait until so many parts are there, or the run is over."""
+    """Wait until that many parts exist, or the run has ended."""
     parts = folder / f"{output}.parts"
     while process.poll() is None and len(list(parts.glob("*.part"))) < count:
         pass
@@ -200,7 +200,7 @@ def test_a_task_uses_the_one_core_that_it_has(cluster):
         ray.shutdown()
 
 
-def test_a_cluster_that_is_not_there_is_said_in_a_sentence(folder):
+def test_a_missing_cluster_is_a_clear_error(folder):
     how = ["corpus", "pack", "in", "-o", "x.mocps", "--engine", "ray", "--address", "127.0.0.1:1"]
     made = subprocess.run(
         [sys.executable, "-m", "mocpack", *how],

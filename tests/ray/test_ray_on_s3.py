@@ -20,7 +20,7 @@ s3fs = pytest.importorskip("s3fs")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """A server with a bucket of takes, and what one process makes of the same files here."""
+    """A server with a bucket of takes, and the archive that one process packs from them."""
     found = Server(tmp_path_factory.mktemp("s3"))
     local = found.folder / "in"
     local.mkdir()
@@ -41,7 +41,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def cluster(server):
-    """Two nodes whose workers are told of the server by their environment."""
+    """Two nodes; environment variables tell their workers the server's address."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in server.environment.items():
             patch.setenv(name, value)

@@ -1,7 +1,7 @@
-"""Whole files, scenes and archives, read with docs/format.md and the codecs' pages alone.
+"""Read files, scenes and archives with docs/format.md and the codec pages alone.
 
-`decode_file` returns the arrays of a golden file. Of the package it takes data types, quaternion
-products and the decoders of series and planes; payloads are decoded by `reference`.
+`decode_file` returns the arrays of a golden file. It uses data types, quaternion products and the
+decoders of series and planes of the package; `reference` decodes payloads.
 """
 
 import json

@@ -1,7 +1,7 @@
 """A reader written from docs/format.md alone; `format_file` adds skeletons and payloads to it.
 
-It shares no code with `mocpack.container`; of the package it takes only the decoders of series,
-whose own page is docs/series.md.
+It shares no code with `mocpack.container`; it uses only the decoders of series (docs/series.md) of
+the package.
 """
 
 import itertools
@@ -89,7 +89,7 @@ def read_chunks(data):
 
 
 def read_file(data):
-    """Return what a file of one clip says beside its poses."""
+    """Return the contents of a file of one clip, without its poses."""
     assert data[:5] == b"\x93MOC\x01"
     chunks = read_chunks(data)
     tags = [tag for tag, _ in chunks]
@@ -349,7 +349,7 @@ DICTIONARY = dictionary_of_the_page()
 
 
 def check(clip, data):
-    """Hold what the page's reader finds to what mocpack decodes."""
+    """Compare the results of the page's reader and of mocpack."""
     back, found = mocpack.decode(data), read_file(data)
     assert found["frames"] == back.frame_count
     assert found["joints"] == len(back.skeleton)

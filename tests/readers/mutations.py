@@ -203,7 +203,7 @@ def with_footer(rng, data, start, change=False):
 
 
 def mutated_files(seed, count, files):
-    """Return (name, data) of so many mutated files.
+    """Return (name, data) of that many mutated files.
 
     Chunks come from other kinds of files, too.
     """

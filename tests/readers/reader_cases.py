@@ -1,7 +1,7 @@
 """Good, old, new and hostile files, and the expected result of each, shared by all readers.
 
-``ok``, or the kind of error: ``format`` (not a .mocp file), ``truncated``, ``corrupt``,
-``unsupported`` (a newer version, or a codec that is not there), ``memory`` (over the limit).
+The result is ``ok`` or the kind of error: ``format`` (not a .mocp file), ``truncated``,
+``corrupt``, ``unsupported`` (a newer version or an unknown codec), ``memory`` (over the limit).
 """
 
 import math
@@ -33,7 +33,7 @@ FILE = mocpack.encode(CLIP, "keysine:max_error=1mm,effort=fast")
 
 @dataclass(frozen=True)
 class Case:
-    """A file, what Python gives, and what libmocpack and JavaScript give if it differs."""
+    """A file with the expected result of Python, and of libmocpack and JavaScript if it differs."""
 
     name: str
     data: bytes
@@ -440,7 +440,7 @@ def lossless_cases():
     hard = hard_clips()
     for name in ("walk", "full turns", "one frame", "every joint translates", "noise"):
         yield Case(f"lossless: {name}", packed(hard[name], "lossless"))
-    # what encode writes without being told a codec, for bounds that keysine cannot keep
+    # `auto` uses lossless for bounds that keysine cannot keep
     everything = take(["roots", "scale", "scales", "tracks", "valid", "times"])
     for name, clip in {"flips": hard["flips of 180 degrees"], "a take": everything}.items():
         data = mocpack.encode(clip, max_error="0.001um")
@@ -465,7 +465,7 @@ def lossless_cases():
 
 
 def lossless_numbers():
-    """Files of codec lossless whose numbers are those of no clip."""
+    """Files of codec lossless with numbers that no clip has."""
     bare = Clip(CLIP.header, CLIP.rotations, CLIP.translations)
     good, matrix = packed(bare, "lossless"), motion_matrix(bare)
     turns = 4 * len(bare.skeleton)
@@ -628,7 +628,7 @@ def memory_cases():
 
 
 def nested(levels):
-    """Return a JSON object of so many objects and arrays inside one another."""
+    """Return a JSON object with that many nested objects and arrays."""
     return b'{"a":' + b"[" * (levels - 1) + b"]" * (levels - 1) + b"}"
 
 

@@ -97,7 +97,7 @@ def check(found, expected, file):
 
 
 def poses(file, rotations, places):
-    """Return what a reader of poses gives: rotations (T, J, 4), local translations (T, J, 3)."""
+    """Return the poses of a reader: rotations (T, J, 4) and local translations (T, J, 3)."""
     expected = stored(file)
     clip = mocpack.read(GOLDEN / file / "file.mocp")
     moving = tuple(expected["translated_joints"].tolist())
@@ -220,7 +220,7 @@ def test_libmocpack_decodes_the_stored_arrays(library, archive, listed):
 
 
 def native_arrays(file, numbers):
-    """Return arrays of what libmocpack decoded: frames, scales, angles, then tracks."""
+    """Return the arrays that libmocpack decoded: frames, scales, angles, then tracks."""
     expected = stored(file)
     frames, joints = expected["rotations"].shape[:2]
     clip = mocpack.read(GOLDEN / file / "file.mocp")

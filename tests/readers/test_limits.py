@@ -1,4 +1,4 @@
-"""Joint limits in libmocpack, in both precisions: what the source kept, it keeps."""
+"""libmocpack keeps the joint limits that the source keeps, in both precisions."""
 
 import numpy as np
 import pytest

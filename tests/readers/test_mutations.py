@@ -1,6 +1,6 @@
-"""Of mutated files and archives, Python, libmocpack and JavaScript make the same.
+"""Python, libmocpack and JavaScript give the same result for mutated files and archives.
 
-`MOCPACK_FUZZ` (make fuzz) takes new seeds and more of them.
+`MOCPACK_FUZZ` (make fuzz) uses new seeds and more of them.
 """
 
 import json
@@ -81,7 +81,7 @@ def test_every_reader_makes_the_same_of_mutated_archives(compare, tmp_path):
 
 @pytest.fixture(scope="session")
 def compare(library, package):
-    """Return what reads files in every reader: kinds of Python, C with tracks, JavaScript, C."""
+    """Return functions that read files with Python, C with tracks, JavaScript, and C."""
     program = library.program(Path(__file__).parent / "compare.c")
 
     def kinds_of(files, folder, suffix):

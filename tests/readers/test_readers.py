@@ -1,4 +1,4 @@
-"""Every reader says the same of the same file: Python, libmocpack, and JavaScript."""
+"""Python, libmocpack and JavaScript give the same result for the same file."""
 
 import json
 import subprocess
@@ -289,8 +289,8 @@ def test_libmocpack_plays_a_cut_file_as_python_does(read_in_c, tmp_path, share):
     np.testing.assert_allclose(found.rotations, clip.rotations, atol=1e-9)
 
 
-def test_a_wrong_checksum_counts_before_what_else_is_wrong(read_in_c, tmp_path):
-    """Only of whole files: a source is not read through for the checksum of its payload."""
+def test_a_wrong_checksum_is_reported_first(read_in_c, tmp_path):
+    """Only for files in memory: a source is not read completely to check its payload."""
     data = all_cases()["a walk"].data
     at = data.index(dict(chunks(data))[b"DATA"])
     path = tmp_path / "longer.mocp"

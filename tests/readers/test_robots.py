@@ -1,4 +1,4 @@
-"""Robots nobody has seen: packed, they keep both promises in Python and in C."""
+"""Random robots keep both bounds in Python and in C."""
 
 from pathlib import Path
 

@@ -6,7 +6,7 @@ from moto_server import Server
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory):
-    """A server with nothing in it, and a folder for the tests that use it."""
+    """An empty server, and a folder for its tests."""
     server = Server(tmp_path_factory.mktemp("s3"))
     yield server
     server.stop()

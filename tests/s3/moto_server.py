@@ -1,4 +1,4 @@
-"""An S3 server on the loopback, another process, which logs every request."""
+"""An S3 server on the loopback in its own process; it logs every request."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import time
 
 
 class Server:
-    """An S3 server, the requests that it has logged, and what a client has to be told of it."""
+    """An S3 server, its logged requests, and the settings of its clients."""
 
     def __init__(self, folder):
         with socket.socket() as free:
@@ -41,7 +41,7 @@ class Server:
         self.process.wait()
 
     def gets(self):
-        """Return how many objects, or parts of them, were asked for so far, and how many heads."""
+        """Return the number of GET and HEAD requests so far."""
         text = self.log.read_text()
         asked = re.findall(r"\b(GET|HEAD) /data/[^ ]+\.mocps", re.sub(r"\x1b\[\d+m", "", text))
         return asked.count("GET"), asked.count("HEAD")

@@ -148,7 +148,7 @@ def test_large_archives_are_sent_in_parts_and_small_files_at_once(server, creden
     assert "PUT /out/small.bin HTTP" in re.sub(r"\x1b\[\d+m", "", server.log.read_text())
 
 
-def test_a_bucket_that_is_not_there_is_said_so_and_not_made(server):
+def test_a_missing_bucket_is_reported_and_not_created(server):
     none = run("corpus", "pack", "s3://nowhere/takes", "-o", "x.mocps", server=server)
     assert none.returncode == 2
     assert none.stderr.count("\n") == 1, none.stderr

@@ -1,6 +1,6 @@
 """Archives on a real S3 server on the loopback; run by `make test-s3`.
 
-The server is another process, which logs every request: they are counted where they arrive.
+The server logs every request, so that tests can count them.
 """
 
 import multiprocessing
@@ -50,7 +50,7 @@ def test_opening_takes_one_request(server):
 
 @pytest.mark.parametrize("name", ["plain", "keys"])
 def test_a_window_takes_one_request(server, name, monkeypatch):
-    # so little from the end that nothing of the clips comes along with the trailer
+    # request only the trailer, no clip data
     with mocpack.open_corpus(server.folder / f"{name}.mocps") as local:
         monkeypatch.setattr("mocpack.corpora.remote.TAIL_BYTES", local.trailer_size)
         expected = local.windows(2, stride=4)[:]
@@ -90,7 +90,7 @@ def test_fetched_bytes_are_not_fetched_again(server, tmp_path):
         )  # the trailer, to see that the archive is still the same
 
 
-def test_shards_are_asked_for_when_they_are_needed(server):
+def test_shards_are_requested_when_they_are_needed(server):
     with (
         opened(server, "shards") as corpus,
         mocpack.open_corpus(server.folder / "plain.mocps") as one,

@@ -29,7 +29,7 @@ def start(
 
 @contextmanager
 def end_children() -> Iterator[None]:
-    """Kill what `start` has started and close its pipes, even if the body fails.
+    """Kill the processes of `start` and close their pipes, even if the body fails.
 
     A child that outlives its test raises a ResourceWarning in whichever test comes later.
     """

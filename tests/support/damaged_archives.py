@@ -1,4 +1,4 @@
-"""Archives whose index lies, checksums right: what every reader has to see through."""
+"""Archives with a wrong index and valid checksums, which every reader must reject."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Small FBX files for tests and benchmarks of readers, binary or text.
 
-An FBX file is a tree of records: a name, values, records inside. `scene` makes the tree of bones,
-takes, layers and curves from plain values; `binary` and `text` write any tree.
+An FBX file is a tree of records with a name, values and child records. `scene` makes the tree of
+bones, takes, layers and curves from plain values; `binary` and `text` write any tree.
 """
 
 from __future__ import annotations
@@ -276,7 +276,7 @@ def _put_curves(
 
 
 def _without_curves(model: Model, name: str) -> dict[str, float]:
-    """Return what a property's axes are where no curve moves them."""
+    """Return the values of a property's axes without a curve."""
     own = model.properties.get(name, (1.0,) * 3 if name == "Lcl Scaling" else (0.0,) * 3)
     return {f"d|{axis}": float(value) for axis, value in zip("XYZ", own, strict=True)}
 

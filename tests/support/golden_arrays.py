@@ -72,7 +72,7 @@ def pose_arrays(clip: AnyClip) -> Arrays:
 
 
 def skeleton_arrays(clip: AnyClip) -> Arrays:
-    """Return what a file says about its skeleton or mesh."""
+    """Return the arrays of a file's skeleton or mesh."""
     if isinstance(clip, VertexClip):
         return {"triangles": clip.header.faces}
     skeleton = clip.skeleton

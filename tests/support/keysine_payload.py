@@ -1,4 +1,4 @@
-"""What the head of a `keysine` payload says, for tests and the readable decoder.
+"""The fields of the head of a `keysine` payload, for tests and the readable decoder.
 
 Head: varint size of the head; its numbers, coded; u16 CRC-16 of the head so far. A part is the u16
 CRC-16 of its body, then its body; a group of one frame has no bytes.
@@ -35,7 +35,7 @@ def no_predictors() -> I32:
 
 @dataclass(frozen=True)
 class Grid:
-    """What a head says of a grid in time.
+    """The fields of a head for a time grid.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class PayloadHead:
-    """What stands at the start of a payload."""
+    """The fields of a head."""
 
     fine_bits: int
     coarse: int
@@ -73,7 +73,7 @@ class PayloadHead:
     layer_count: int = 1
     errors: tuple[tuple[int, int], ...] = ()  # largest and mean error of each layer, if several
     shifts: U8 = field(default_factory=_no_shifts)  # (layers - 1, 2, tracks)
-    first_frame_alone: bool = False  # the first frame is a group by itself
+    first_frame_alone: bool = False  # the first frame is its own group
     group_frames: int = 0  # of a streamed payload; 0: groups divide the clip evenly
     grid: Grid | None = None
 

@@ -1,4 +1,4 @@
-"""Live packets through a network that damages them: which poses a receiver gets wrong."""
+"""Send live packets through a network that damages them, and list wrong poses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mocpack.live import Hello, Receiver, Sender
 
 @dataclass(frozen=True)
 class Damage:
-    """What receivers made of damaged packets."""
+    """Results of receivers for damaged packets."""
 
     packets: int
     false: int
@@ -22,7 +22,7 @@ class Damage:
 
 
 def damage(clip: Clip, seed: int, rounds: int = 20) -> Damage:
-    """Send a clip again and again through a network that does everything but keep quiet.
+    """Send a clip repeatedly through a network with all kinds of damage.
 
     Bits are flipped, ends cut, packets doubled, reordered, lost, and mixed with those of a sender
     of the same skeleton that was restarted. A pose is false if it differs, in any bit, from what

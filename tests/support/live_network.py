@@ -1,6 +1,7 @@
-"""A network that loses, delays, reorders, doubles and damages packets, on a clock of its own.
+"""A simulated network that loses, delays, reorders, duplicates and damages packets.
 
-Nothing sleeps: `send` says when a packet leaves, `arrivals` gives what has come by a moment.
+It has its own clock, so nothing sleeps: `send` takes the time of a packet, `arrivals` returns the
+packets that have arrived by a time.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 @dataclass
 class Network:
-    """What a network does to packets; the same seed does the same.
+    """The properties of a simulated network; the same seed gives the same result.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ class Network:
             heapq.heappush(self._under_way, entry)
 
     def arrivals(self, until: float) -> Iterator[tuple[float, bytes]]:
-        """Yield what has come by `until` seconds, with the time that it came."""
+        """Yield the packets that arrive by `until` seconds, with their arrival times."""
         while self._under_way and self._under_way[0][0] <= until + 1e-9:
             time, _, packet = heapq.heappop(self._under_way)
             yield time, packet

@@ -1,4 +1,4 @@
-"""A sender, a network and a receiver on one clock: what would have been shown, frame by frame."""
+"""A sender, a network and a receiver on one clock: the displayed pose of every frame."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEADERS = 28  # bytes of IP and UDP before each packet
 
 @dataclass(frozen=True)
 class LiveRun:
-    """What came of a clip.
+    """The displayed frames of a clip.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a message must name, whatever its wording."""
+"""Check which words a message contains, independent of its wording."""
 
 import re
 

@@ -13,7 +13,7 @@ from mocpack.hinges import Hinges
 from mocpack.skeleton import Skeleton
 
 KINDS = ("revolute", "continuous", "prismatic", "fixed")
-ROUNDING = 1e-9  # radians, meters: what does not count as passing a limit
+ROUNDING = 1e-9  # tolerance of limits in radians and meters
 MASS = '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
 
 

@@ -86,7 +86,7 @@ def skeletons(
 
 @st.composite
 def hinges(draw: Draw, joints: int) -> Hinges:
-    """Rows of any order for a skeleton of so many joints: one axis or two, sliders among them."""
+    """Hinge rows in any order for that many joints: one or two axes, and sliders."""
     rows: list[tuple[int, bool, Any]] = []
     for joint in draw(st.sets(st.integers(0, joints - 1), min_size=1, max_size=3)):
         frame = rotations.as_matrix(draw(TURNS)) if draw(st.booleans()) else np.eye(3)
@@ -144,7 +144,7 @@ def times(draw: Draw, count: int) -> F64:
 
 @st.composite
 def takes(draw: Draw) -> Clip:
-    """Clips that hold any of what a take can hold beside its poses."""
+    """Clips with any kinds of take data."""
     base, frames = draw(skeletons(names=st.text(max_size=4))), draw(st.integers(1, 6))
     count = len(base)
     parents = [p if p < 0 or draw(st.integers(0, 3)) else -1 for p in base.parents]
@@ -203,7 +203,7 @@ def dof_motions(
 
 
 def clips_of_channels(of: st.SearchStrategy[Skeleton]) -> st.SearchStrategy[Clip]:
-    """Clips that their skeleton's channels can tell in full."""
+    """Clips that their skeleton's channels can express exactly."""
     return dof_motions(of).map(lambda motion: from_dofs(motion[1], motion[0]))
 
 

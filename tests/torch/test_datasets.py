@@ -61,7 +61,7 @@ def test_samplers_choose_windows(corpus):
 
 
 @pytest.mark.parametrize(("workers", "method"), [(0, None), (2, "fork"), (2, "spawn")])
-def test_a_stream_gives_every_window_once_whatever_the_workers(corpus, workers, method):
+def test_a_stream_gives_every_window_once_for_any_number_of_workers(corpus, workers, method):
     data = Stream(corpus, 1, stride=0.5, shuffle=10, seed=3)
     expected = sums([[torch.from_numpy(window) for window in data.arrays]])
     loader = DataLoader(data, batch_size=4, num_workers=workers, multiprocessing_context=method)
@@ -84,7 +84,7 @@ def test_initialised_ranks_are_found(corpus, tmp_path):
         torch.distributed.destroy_process_group()
 
 
-def test_a_stream_goes_on_where_its_state_says(corpus):
+def test_a_stream_continues_from_its_state(corpus):
     whole = list(Stream(corpus, 1, stride=0.5, shuffle=8, seed=5))
     first = Stream(corpus, 1, stride=0.5, shuffle=8, seed=5)
     going = iter(first)

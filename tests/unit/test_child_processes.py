@@ -1,4 +1,4 @@
-"""What `child_processes` promises every other test."""
+"""The guarantees of `child_processes` for other tests."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Clips: validated once, with a sentence; cut, sampled and thinned out."""
+"""Clips: validation, cutting, sampling and resampling."""
 
 import pickle
 

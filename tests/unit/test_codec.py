@@ -1,4 +1,4 @@
-"""What a file says of its codec's parameters: which a decoder needs, which it may overlook."""
+"""The parameters that files store for a codec: required and optional ones."""
 
 from dataclasses import fields, replace
 
@@ -40,7 +40,7 @@ def other_value(codec, name):
 
 
 def overlooked():
-    """Each parameter of each codec that its decoder is said not to need, at another value."""
+    """Each optional parameter of each codec with another value."""
     for codec_id in sorted(BUILTIN):
         codec = codec_class(codec_id)()
         for name in sorted({f.name for f in fields(codec)} - codec.needed_params()):

@@ -1,4 +1,4 @@
-"""The .mocp file: what goes in comes out, what is broken is said to be."""
+"""The .mocp file: exact round trips, and errors for damaged files."""
 
 import zlib
 from dataclasses import replace
@@ -29,12 +29,12 @@ def packed(header, payload=b"payload", **changes):
 
 
 @pytest.mark.parametrize("name", hard_clips())
-def test_header_of_every_hard_clip_comes_back_equal(name):
+def test_header_of_every_hard_clip_round_trips(name):
     header = hard_clips()[name].header
     assert unpack(pack(packed(header))).header == header
 
 
-def test_everything_comes_back():
+def test_everything_round_trips():
     header = replace(walk().header, metadata={"take": 3, "who": "Ünal"}, unit=0.01)
     errors = Errors(declared=0.001)
     sent = FileContents(header, "some-codec", 7, {"b": [1, 2], "a": "x"}, b"\0\1\2", errors)
@@ -69,7 +69,7 @@ def test_files_of_one_skeleton_share_it_and_large_ones_do_not_stay():
         assert read_skeleton(pack_skeleton(skeleton, (), 1.0))[1] == ()
 
 
-def test_cmu_skeleton_takes_at_most_450_bytes_and_comes_back_bit_for_bit():
+def test_cmu_skeleton_takes_at_most_450_bytes_and_round_trips_bit_for_bit():
     header = mocpack.read(JUMP).header
     body = pack_skeleton(header.skeleton, header.translated_joints, header.unit)
     assert len(body) <= 450
@@ -79,7 +79,7 @@ def test_cmu_skeleton_takes_at_most_450_bytes_and_comes_back_bit_for_bit():
     assert unit == header.unit
 
 
-def test_offsets_that_are_no_decimals_come_back_bit_for_bit_too():
+def test_offsets_that_are_no_decimals_round_trip_bit_for_bit_too():
     rng = np.random.default_rng(0)
     skeleton = Skeleton(("a", "b"), (-1, 0), rng.normal(size=(2, 3)))
     assert read_skeleton(pack_skeleton(skeleton, (0,), 1.0))[0] == skeleton
@@ -103,7 +103,7 @@ def test_the_dictionary_is_the_one_of_the_format_page():
     assert (len(DICTIONARY), zlib.crc32(DICTIONARY)) == (716, 0x0BAC140F)
 
 
-def test_vertex_header_comes_back():
+def test_vertex_header_round_trips():
     header = vertex_wave().header
     came = unpack(pack(packed(header))).header
     assert came.vertex_count == header.vertex_count
@@ -143,7 +143,7 @@ def test_a_changed_byte_fails_a_checksum(at):
         unpack(bytes(data))
 
 
-def test_a_still_clip_of_a_million_frames_is_padded_to_what_readers_believe():
+def test_a_constant_clip_of_a_million_frames_is_padded_to_the_minimum_size():
     still = walk().header
     header = ClipHeader(still.skeleton, 1_000_000)
     data = pack(packed(header))
@@ -151,7 +151,7 @@ def test_a_still_clip_of_a_million_frames_is_padded_to_what_readers_believe():
     assert unpack(data).header.frame_count == 1_000_000
 
 
-def test_a_cut_payload_is_given_only_to_those_who_ask_for_parts():
+def test_a_truncated_payload_needs_partial():
     data = pack(packed(walk().header, b"x" * 100))
     with pytest.raises(TruncatedError):
         unpack(data[:-40])
@@ -181,13 +181,13 @@ def test_a_name_with_half_a_character_is_not_utf8():
         read_skeleton(deflate(half, dictionary=DICTIONARY))
 
 
-def test_as_many_end_sites_as_a_skeleton_may_have_come_back():
+def test_as_many_end_sites_as_a_skeleton_may_have_round_trip():
     ends = np.arange(3.0 * 65_535).reshape(-1, 3)
     skeleton = Skeleton(("a", "b"), (-1, 0), np.zeros((2, 3)), ends, (1,) * 65_535)
     assert read_skeleton(pack_skeleton(skeleton, (0,), 1.0))[0] == skeleton
 
 
-def test_a_vertex_animation_has_no_extras_whatever_chunks_stand_beside_it():
+def test_a_vertex_animation_has_no_take_data_even_with_extra_chunks():
     file = mocpack.encode(vertex_wave(), "raw")
     at = file.index(b"DATA")
     with_gaps = file[:at] + pack_chunk(b"vald", deflate(b"\0")) + file[at:]

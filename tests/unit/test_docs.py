@@ -1,4 +1,4 @@
-"""The Python of the README and of the docs runs, and type checkers like it."""
+"""The Python code in the README and in the docs runs and passes type checks."""
 
 import re
 import subprocess

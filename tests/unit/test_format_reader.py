@@ -1,4 +1,4 @@
-"""The reader written from docs/format.md, against what mocpack writes and reads."""
+"""The reader written from docs/format.md, compared with mocpack's reader and writer."""
 
 import numpy as np
 import pytest

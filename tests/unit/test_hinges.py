@@ -1,4 +1,4 @@
-"""Hinges: angles say where joints stand, exactly, whatever their axes, order and limits."""
+"""Hinges: angles determine joint rotations exactly, for all axes, orders and limits."""
 
 import pickle
 import warnings
@@ -66,7 +66,7 @@ def test_a_slider_moves_along_its_axis_as_the_rest_rotation_turns_it():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_angles_come_back_from_the_pose_for_any_axes_and_any_order(seed):
+def test_angles_round_trip_from_the_pose_for_any_axes_and_any_order(seed):
     rng = np.random.default_rng(seed)
     axes = rng.normal(size=(4, 3))
     axes /= np.linalg.norm(axes, axis=1, keepdims=True)
@@ -80,7 +80,7 @@ def test_angles_come_back_from_the_pose_for_any_axes_and_any_order(seed):
     assert clip.hinge_angles().off_axis.max() < 1e-12
 
 
-def test_an_angle_stands_between_its_limits_though_it_is_more_than_half_a_turn():
+def test_an_angle_above_180_degrees_stays_between_its_limits():
     wide = replace(ELBOW, limits=[[1.0, 5.0]])
     angles = np.array([[4.9], [1.1], [3.3]])
     np.testing.assert_allclose(Clip.from_angles(arm(wide), angles).angles, angles, atol=1e-14)
@@ -157,7 +157,7 @@ def test_hinges_that_are_none_are_refused_by_name(given, named):
         Hinges(**({"joints": (2,), "axes": [[0, 1, 0]]} | given))
 
 
-def test_a_hinge_of_a_joint_that_is_not_there_is_refused():
+def test_a_hinge_of_a_missing_joint_is_refused():
     with pytest.raises(InvalidClipError, match=naming("joints 3 0 2")):
         arm(replace(ELBOW, joints=(3,)))
 
@@ -261,7 +261,7 @@ def knee(frames=60, *, base=None, noise=0.0, axis=(0.0, 1.0, 0.0)):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_hinge_is_found_whatever_its_axis_and_what_it_turns_from(seed):
+def test_a_hinge_is_found_for_any_axis_and_rest_rotation(seed):
     rng = np.random.default_rng(seed)
     axis = rng.normal(size=3)
     axis /= np.linalg.norm(axis)

@@ -1,4 +1,4 @@
-"""Metadata that JSON cannot hold is refused when a header is made, and the key is named."""
+"""Metadata that JSON cannot hold is rejected with an error that names the key."""
 
 import math
 from dataclasses import replace
@@ -67,7 +67,7 @@ def test_metadata_that_was_changed_after_its_check_is_refused_when_it_is_written
     ],
     ids=["floats", "integers", "text", "levels"],
 )
-def test_metadata_that_json_can_hold_comes_back(metadata):
+def test_metadata_that_json_can_hold_round_trips(metadata):
     clip = walk(0.1)
     clip = replace(clip, header=replace(clip.header, metadata=metadata))
     assert dict(mocpack.decode(mocpack.encode(clip, "raw")).metadata) == metadata

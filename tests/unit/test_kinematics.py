@@ -1,4 +1,4 @@
-"""The native kernels compute what the plain numpy text says."""
+"""The native kernels equal plain numpy."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_a_bent_arm_by_hand():
     np.testing.assert_allclose(ends, [[[0, -1, 5]]], atol=1e-15)
 
 
-def test_a_root_without_translation_stands_at_its_offset():
+def test_a_root_without_translation_is_at_its_offset():
     positions, _ = forward_kinematics(
         ELBOW, np.array([[QUARTER, QUARTER]]), np.zeros((1, 0, 3)), ()
     )

@@ -1,4 +1,4 @@
-"""The shape of the package: what may come in through the package's own front door."""
+"""The structure of the package: imports, folders and their users."""
 
 import ast
 import importlib.util
@@ -93,7 +93,7 @@ def test_importing_mocpack_brings_no_heavy_package_along():
     assert found.stdout.strip() == ""
 
 
-def test_a_shared_module_is_used_by_the_families_that_are_said_and_by_two_at_least(layout):
+def test_shared_modules_have_at_least_two_users(layout):
     uses = layout.users()
     found = {
         name.rpartition(".")[2]: layout.families_of(uses[name]) & {"container", *layout.families()}

@@ -1,4 +1,4 @@
-"""What is compiled or bundled into the wheel and the npm package: its licenses are in LICENSES/."""
+"""LICENSES/ has the license of everything compiled or bundled into the wheel and npm package."""
 
 import importlib.metadata
 import importlib.util

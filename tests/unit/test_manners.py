@@ -1,4 +1,4 @@
-"""Clips and open files in the hand: indexing, deriving, changing, showing."""
+"""Clips and open files in interactive use: indexing, derived clips, display."""
 
 import copy
 import pickle
@@ -63,7 +63,7 @@ def test_a_frame_beyond_the_end_is_an_index_error(clip):
     assert sum(1 for _ in clip) == 60  # iteration ends by it
 
 
-def test_an_unknown_joint_is_named_with_those_there_are(clip):
+def test_an_unknown_joint_is_an_error_that_lists_the_joints(clip):
     with pytest.raises(UsageError, match=naming("'Tail' LeftFoot")):
         clip["Tail"]
     with pytest.raises(UsageError, match=naming("joints 20 21")):
@@ -235,7 +235,7 @@ def test_concatenated_clips_follow_one_another(clip):
         clip.concat(other.resample(30))
 
 
-def test_concatenated_tracks_go_on(clip):
+def test_concatenated_tracks_continue(clip):
     grip = Track("scalar", np.arange(60.0), bound=0.1)
     one = clip.replace(tracks={"grip": grip})
     both = one.concat(one)
@@ -337,7 +337,7 @@ def test_an_open_file_goes_by_in_windows(motion):
         next(motion.windows(10, stride=0))
 
 
-def test_an_open_file_says_what_it_is(motion):
+def test_an_open_file_has_a_readable_repr(motion):
     first, second, third = repr(motion).splitlines()
     assert names(first, "Motion 60 frames 60 fps 1.000 s")
     assert second.startswith("  21 joints")
@@ -345,7 +345,7 @@ def test_an_open_file_says_what_it_is(motion):
     assert names(third, "5 mm")
 
 
-def test_read_checks_the_kind_that_is_asked_for(tmp_path, clip):
+def test_read_checks_the_kind_that_is_requested(tmp_path, clip):
     path = tmp_path / "walk.bvh"
     mocpack.write(clip, path)
     assert mocpack.read(path, kind="skeleton").frame_count == 60
@@ -379,7 +379,7 @@ def test_a_key_that_means_nothing_to_a_vertex_animation_is_a_usage_error(key):
         vertex_wave(frames=12)[key]
 
 
-def test_a_resampled_vertex_animation_keeps_its_ends_and_lies_between_its_frames():
+def test_a_resampled_vertex_animation_keeps_its_ends_and_interpolates():
     mesh = vertex_wave(frames=31)
     finer, coarser = mesh.resample(60), mesh.resample(15)
     np.testing.assert_allclose(finer.vertices[::2], mesh.vertices)
@@ -405,7 +405,7 @@ def test_vertices_move_as_fast_as_they_are_differenced():
     assert not mesh[0].velocities().any()
 
 
-def test_an_open_file_says_its_own_size(clip):
+def test_an_open_file_knows_its_size(clip):
     data = mocpack.encode(clip, max_error="5mm", effort="fast")
     with mocpack.open(data) as motion:
         assert names(repr(motion), f"keysine {len(data)} bytes 5 mm")

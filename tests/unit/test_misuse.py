@@ -1,7 +1,7 @@
-"""Arguments that make no sense are mocpack's own errors, for every public function.
+"""Invalid arguments of every public function raise a `MocpackError`.
 
-Each row calls a function with one argument, and every value that is wrong there is tried. What a
-function takes after all is no misuse; what it raises must be a `MocpackError`.
+Each row calls a function with one argument, and every invalid value is tried. A value that the
+function accepts is not an error.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""An open motion: from paths, bytes and file objects, in threads, forks and other processes."""
+"""Open motions: from paths, bytes and file objects, in threads and other processes."""
 
 import gzip
 import io
@@ -221,7 +221,7 @@ for limit in sys.argv[2:]:
 
 @pytest.mark.slow
 def test_memory_is_not_taken_before_the_limit_is_asked_and_never_beyond_it(tmp_path):
-    """Still joints, so that a small file stands for much: 256 × 20 000."""
+    """A small file of constant joints with large arrays: 256 joints × 20,000 frames."""
     clip = chain_at_rest(256, 20_000)
     path = tmp_path / "small.mocp"
     path.write_bytes(mocpack.encode(clip, "keysine:group_seconds=1000", max_error="1mm"))

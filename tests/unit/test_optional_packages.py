@@ -1,4 +1,4 @@
-"""What is not installed is named in a sentence, with the extra that brings it."""
+"""Errors for missing packages name the extra that installs them."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ DISTRIBUTIONS = {
 }  # where it is not the name of the package
 
 
-def test_a_missing_package_is_a_sentence_that_names_its_extra():
+def test_a_missing_package_is_a_clear_error_that_names_its_extra():
     with pytest.raises(MissingExtraError) as caught:
         require("no_such_package.part", extra="plot", purpose="a picture")
     assert names(str(caught.value), "picture no_such_package pip install 'mocpack[plot]'")
@@ -30,12 +30,12 @@ def test_a_missing_package_is_a_sentence_that_names_its_extra():
     assert isinstance(caught.value, ImportError)
 
 
-def test_what_the_plain_install_brings_is_asked_for_without_an_extra():
+def test_what_the_plain_install_brings_is_requested_without_an_extra():
     with pytest.raises(MissingExtraError, match=r"pip install mocpack$"):
         require("no_such_package", extra="", purpose="the command line")
 
 
-def test_a_package_that_is_there_and_broken_is_not_called_missing(tmp_path, monkeypatch):
+def test_a_broken_package_is_not_reported_as_missing(tmp_path, monkeypatch):
     (tmp_path / "broken_package.py").write_text("import no_such_dependency\n")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency") as caught:

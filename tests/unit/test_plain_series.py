@@ -1,4 +1,4 @@
-"""Plain series: noise, pulses and steps come back, and no bytes make the decoder misbehave."""
+"""Plain series: noise, pulses and steps round-trip, and the decoder survives any bytes."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def native(depths, code, rows, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("kind", ["noise", "pulses", "steps", "zeros"])
-def test_both_decoders_give_back_what_was_coded(kind, order):
+def test_both_decoders_round_trip(kind, order):
     values = series(kind)
     depths, code = encoded(values, order)
     np.testing.assert_array_equal(native(depths, code, len(values), order), values)
@@ -58,7 +58,7 @@ def test_both_decoders_give_back_what_was_coded(kind, order):
     ),
     st.sampled_from(ORDERS),
 )
-def test_any_numbers_come_back(values, order):
+def test_any_numbers_round_trip(values, order):
     depths, code = encoded(values, order)
     assert max(depths) <= 33
     np.testing.assert_array_equal(native(depths, code, len(values), order), values)

@@ -1,4 +1,4 @@
-"""Bounds by purpose: in millimeters on a person, in proportion on what is far from one."""
+"""Presets: errors in millimeters for people, scaled for bodies of other sizes."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Long work says how far it has come, and nothing is said where nobody listens."""
+"""Progress reports of long work, and silence without a callback."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is published is attested, and the checks before a tag can fail."""
+"""Releases are attested, and the checks before a tag can fail."""
 
 import importlib.util
 import json
@@ -30,7 +30,7 @@ def jobs(text):
 
 
 def missing_attestations(text):
-    """Return what a release workflow publishes without attestation or sums."""
+    """Return the artifacts that a release workflow publishes without attestation or sums."""
     found = jobs(text)
     needed = {
         "pypi": ["pypa/gh-action-pypi-publish@", "attestations: true", "id-token: write"],
@@ -104,7 +104,7 @@ def test_the_bill_of_materials_lists_what_the_packages_contain_and_require():
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A checkout that is ready for a tag, as far as files say so."""
+    """A checkout whose files are ready for a tag."""
     package = tmp_path / "src/mocpack"
     for folder in ("codecs", "papers", "live"):
         (package / folder).mkdir(parents=True)

@@ -60,7 +60,7 @@ def test_one_clip_of_a_scene_is_opened_by_its_name(tmp_path, data):
     assert mocpack.read(path, clip="box").skeleton.is_points
 
 
-def test_a_scene_of_several_asks_which(data):
+def test_a_scene_of_several_clips_needs_a_name(data):
     with pytest.raises(SceneError, match=naming("anna ben box")):
         mocpack.decode(data)
     with pytest.raises(SceneError, match=naming("anna ben box 'carl'")):
@@ -124,7 +124,7 @@ def test_invalid_scenes_are_refused():
         mocpack.decode_scene(fix_checksums(half_a_character))
 
 
-def test_clips_side_by_side_stand_where_each_stands_at_that_time():
+def test_merged_clips_have_their_own_poses_at_each_time():
     scene = clips()
     both = merge_clips(scene)
     assert both.skeleton.names[0] == "anna/Hips"

@@ -1,4 +1,4 @@
-"""Skeletons: what makes one, and the sentence for what does not."""
+"""Skeletons: valid ones, and the errors of invalid ones."""
 
 import pickle
 
@@ -167,13 +167,13 @@ def test_channels_of_position_and_rotation():
 
 def test_the_native_form_is_made_once_for_the_same_translated_joints():
     skeleton = humanoid()
-    assert skeleton.native((0,)) is skeleton.native([0])
-    assert skeleton.native((0, 1)) is not skeleton.native((0,))
+    assert skeleton.to_core((0,)) is skeleton.to_core([0])
+    assert skeleton.to_core((0, 1)) is not skeleton.to_core((0,))
 
 
 def test_other_processes_make_a_native_form_of_their_own():
     skeleton = humanoid()
-    native = skeleton.native((0,))
+    native = skeleton.to_core((0,))
     again = pickle.loads(pickle.dumps(skeleton))
     assert again == skeleton
-    assert again.native((0,)) is not native
+    assert again.to_core((0,)) is not native

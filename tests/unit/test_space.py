@@ -1,4 +1,4 @@
-"""Other programs' spaces: there and back exactly, and up is up."""
+"""Axes of other programs: exact round trips, and the right up axis."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ SPACES = [(up, hand) for up in space.UP_AXES for hand in space.HANDEDNESS]
 
 
 @pytest.mark.parametrize(("up", "hand"), SPACES)
-def test_up_is_y_inside_and_everything_comes_back_exactly(up, hand):
+def test_up_is_y_inside_and_everything_round_trips_exactly(up, hand):
     rng = np.random.default_rng(1)
     points = rng.normal(size=(5, 3))
     axis = np.eye(3)["xyz".index(up)]
@@ -22,7 +22,7 @@ def test_up_is_y_inside_and_everything_comes_back_exactly(up, hand):
     assert np.linalg.det(space.conversion_matrix(up, hand)) == (1 if hand == "right" else -1)
 
 
-def test_markers_of_a_space_of_z_up_come_back_in_it():
+def test_markers_of_a_space_of_z_up_round_trip_in_it():
     points = np.random.default_rng(3).normal(size=(6, 2, 3))
     points[2, 1] = np.nan
     clip = Clip.from_points(points, ["a", "b"], up="z")

@@ -1,4 +1,4 @@
-"""tools/suite_cost.py counts what pip and npm fetched."""
+"""tools/suite_cost.py counts the downloads of pip and npm."""
 
 import gzip
 import runpy

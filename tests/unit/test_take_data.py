@@ -1,4 +1,4 @@
-"""What a take holds beside its poses: kept, bounded, measured by kinematics of its own here."""
+"""Take data besides poses: restored, within bounds, measured with separate kinematics."""
 
 import math
 import pickle
@@ -123,7 +123,7 @@ def test_keysine_as_a_codec_keeps_its_own_bound_with_scales():
     assert unpack(data).errors.declared == pytest.approx(0.001)
 
 
-def test_a_large_armature_costs_about_what_the_same_body_costs_without():
+def test_an_armature_scale_hardly_changes_the_size():
     clip = walk(1.0)
     s = clip.skeleton
     scales = np.ones((len(s), 3))
@@ -145,7 +145,7 @@ def test_lossless_gives_scales_and_every_sample_back_bit_for_bit():
     np.testing.assert_array_equal(back.take_data.scales, clip.take_data.scales)
 
 
-def test_a_clip_without_any_of_it_is_its_own_plain_clip():
+def test_a_clip_without_take_data_is_its_own_codec_clip():
     clip = walk(0.3)
     assert drop_take_data(clip) is clip
     assert restore_take_data(clip, clip.header, TakeData()) is clip
@@ -207,7 +207,7 @@ def test_frames_of_a_clip_by_itself_begin_at_zero_again():
     assert take(["tracks"]).frames(3, 6).start_time == pytest.approx(0.1)
 
 
-def test_markers_come_back_with_their_gaps():
+def test_markers_round_trip_with_their_gaps():
     clip = markers()
     assert clip.skeleton.is_points
     back = mocpack.decode(mocpack.encode(clip, max_error="0.5mm"))
@@ -216,7 +216,7 @@ def test_markers_come_back_with_their_gaps():
     assert back.skeleton.is_points
 
 
-def test_a_gap_is_filled_by_what_moves_through_it():
+def test_a_gap_is_filled_with_a_smooth_motion():
     t = np.arange(30.0)[:, None, None]
     points = np.concatenate([t, 0.1 * t, 0 * t], axis=-1) / 30
     holed = points.copy()
@@ -407,7 +407,7 @@ def test_a_take_that_holds_more_than_poses_is_not_edited_without_it():
         open_spline(data)
 
 
-def test_a_live_stream_says_what_it_cannot_take():
+def test_a_live_stream_names_unsupported_data():
     with pytest.raises(UnsupportedClipError, match=naming("scales bake_scales")):
         live.Sender(take(["scale"]).header)
 

@@ -1,4 +1,4 @@
-"""Searches: a codec asks, the driver tries; the best trial wins."""
+"""Parameter searches: the codec proposes settings, and the best trial wins."""
 
 import os
 from dataclasses import dataclass

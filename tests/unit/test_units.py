@@ -1,4 +1,4 @@
-"""Lengths and sizes as people write them."""
+"""Parsing and formatting of lengths, angles and sizes."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_a_size_without_number_or_unit_says_how_to_write_it(text):
 @pytest.mark.parametrize(
     "value", [0, -5, "0kB", "0.1B", "1e999kB", "1e18B", "9" * 5000, 10**400, float("nan")]
 )
-def test_a_size_is_at_least_a_byte_and_no_more_than_there_are(value):
+def test_a_size_is_between_one_byte_and_the_limit(value):
     with pytest.raises(UsageError, match=naming("1e18")):
         parse_size(value)
 

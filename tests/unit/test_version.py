@@ -1,4 +1,4 @@
-"""One version number and one address of the project; what else must name them names the same."""
+"""One version number and one project address in all files that state them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What can be said of Windows from here: nothing of POSIX is needed to import or to read text."""
+"""Import and text files work without POSIX, as on Windows."""
 
 import ast
 import subprocess

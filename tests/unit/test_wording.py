@@ -1,4 +1,4 @@
-"""Tests name fields, values and files, and quote no sentence, so that wording can change alone."""
+"""Tests check fields, values and files in messages, not their wording."""
 
 import ast
 import re
@@ -57,7 +57,7 @@ def is_reason(node):
 
 
 def help_texts(tree):
-    """Yield what `mocpack COMMAND --help` may take from a module."""
+    """Yield the texts of a module that `mocpack COMMAND --help` may print."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.Module):
             yield (ast.get_docstring(node) or "").replace("\n", " ")
@@ -108,7 +108,7 @@ def test_no_test_quotes_a_message(wording, tests):
     assert not found, advice + "\n".join(found)
 
 
-def test_no_pattern_is_a_sentence(tests):
+def test_no_pattern_is_a_clear_error(tests):
     found = [
         f"{path}:{node.value.lineno}: {node.value.value!r}"
         for path, tree in tests.items()

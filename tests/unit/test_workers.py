@@ -1,4 +1,4 @@
-"""Processes that may die: a death costs the job it came in, Ctrl-C costs no time."""
+"""Worker processes: a crash loses only its job, and Ctrl-C stops them at once."""
 
 import os
 import signal
@@ -91,7 +91,7 @@ def test_a_crew_keeps_its_processes_from_one_list_to_the_next():
         assert {pid for _, pid in first.values()} >= {pid for _, pid in second.values()}
 
 
-def test_a_crew_is_given_once_what_all_jobs_need():
+def test_shared_arguments_are_sent_to_each_worker_once():
     with WorkerGroup(act, 1, initargs=("a",)) as group:
         assert [found[0] for _, found in group.run([(), ()])] == ["a", "a"]
 

@@ -1,4 +1,4 @@
-"""Opening the page in a browser, from a server that runs as long as the test."""
+"""Open the page in a browser, from a server that runs as long as the test."""
 
 import contextlib
 import threading

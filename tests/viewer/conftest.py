@@ -1,4 +1,4 @@
-"""What the tests of the page share: files to show, and a browser to look with."""
+"""Fixtures for tests of the page: files to show, and a browser."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def chromium():
     if not (built.FOLDER / built.INDEX).is_file():
         pytest.skip("the viewer's page is not built (make viewer; it needs node)")
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    # evil.example is what a site looks like that points its own name at the loopback
+    # evil.example resolves to the loopback address (DNS rebinding)
     flags = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
     flags += [flag for flag in FLAGS if "pipe" not in flag]
     with api.sync_playwright() as playwright:

@@ -129,7 +129,7 @@ def test_it_plays_on_by_itself(page):
     assert not page.evaluate("example.state().stalled")
 
 
-def test_a_broken_file_is_a_sentence(chromium):
+def test_a_broken_file_is_a_clear_error(chromium):
     find_package()
     with serving(b"HIERARCHY") as server, looking(chromium, server.url) as tab:
         tab.evaluate("example.ready.catch(() => {})")

@@ -107,7 +107,7 @@ def served(tmp_path, monkeypatch):
     with serving(select(str(path))) as server:
         server.log = log
         server.upload = path.read_text()
-        # a file that a page may have been given before: what is derived from it is private, too
+        # data derived from a dropped file is private too
         server.dropped.add("dropped.bvh", path.read_bytes())
         yield server
 
@@ -125,7 +125,7 @@ class _BlankPage(BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def other_site():
-    """Give the port of a site that has nothing to do with the viewer."""
+    """Yield the port of an unrelated site."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), _BlankPage)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""Requests that no browser sends of its own accord, over raw sockets."""
+"""Requests over raw sockets that no browser sends by itself."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""A sender, a relay and its page in Chromium: what the scene shows is what was sent."""
+"""A sender, a relay and its page in Chromium: the scene shows the sent poses."""
 
 import pytest
 from theatre import BOUND, SHOWN, Theatre, off

@@ -1,4 +1,4 @@
-"""Characters with their mesh: skinned by the clip, and by the packed one."""
+"""Characters with their mesh, skinned by the clip and by its compressed version."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ def skin():
 
 
 def vertex(skin, clip, frame, number):
-    """Where Python puts a vertex."""
+    """The position of a vertex as computed by Python."""
     places, turns = clip[frame].world()
     matrices = rotations.as_matrix(turns[0])[skin.joints] @ skin.matrices
     matrices[:, :, 3] += places[0][skin.joints]
@@ -121,7 +121,7 @@ def test_a_motion_without_a_mesh_has_no_button_for_one(tab):
 
 
 def with_draco(data):
-    """The fox, its mesh said to be compressed in a way that is not read."""
+    """The fox with a mesh in an unsupported compression."""
     size = struct.unpack_from("<I", data, 12)[0]
     document = json.loads(data[20 : 20 + size])
     document["meshes"][0]["primitives"][0]["extensions"] = {"KHR_draco_mesh_compression": {}}
@@ -131,7 +131,7 @@ def with_draco(data):
     return struct.pack("<4sII", b"glTF", 2, 12 + len(rest)) + rest
 
 
-def test_a_mesh_that_cannot_be_read_is_said_and_the_bones_are_shown(chromium, tmp_path):
+def test_an_unreadable_mesh_is_reported_and_the_bones_are_shown(chromium, tmp_path):
     path = tmp_path / "draco.glb"
     path.write_bytes(with_draco(FOX.read_bytes()))
     with serving(select(str(path))) as server, looking(chromium, server.url) as tab:

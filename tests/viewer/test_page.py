@@ -1,4 +1,4 @@
-"""The page in a real browser: what it shows, what it measures, what it survives."""
+"""The page in a real browser: display, measurements and errors."""
 
 import base64
 import re
@@ -151,7 +151,7 @@ def test_errors_are_those_that_python_measures(tab, files):
         np.testing.assert_allclose(state(tab, "largestError"), error.max, rtol=1e-5)
 
 
-def test_a_blow_to_one_frame_is_seen_there_and_one_click_away(tab, files):
+def test_an_error_in_one_frame_is_shown_and_one_click_away(tab, files):
     choose(tab, "struck")
     tab.locator("#worst").click()
     assert state(tab, "frame") == BAD_FRAME
@@ -266,7 +266,7 @@ def test_it_goes_on_without_network_once_loaded(own_tab, files):
     until(tab, "mocpack.state().versions.length === 5")
 
 
-def test_a_network_that_comes_back_is_noticed(chromium, files):
+def test_a_network_that_recovers_is_noticed(chromium, files):
     with serving(select(str(files / "raw.mocp"))) as server:
         context = chromium.new_context()
         page = context.new_page()
@@ -334,9 +334,7 @@ def test_a_source_of_another_clip_opens_as_a_clip_of_its_own(own_tab, tmp_path):
         lambda data: b"",
     ],
 )
-def test_a_broken_file_is_answered_with_a_sentence_and_the_page_goes_on(
-    tab, files, tmp_path, change
-):
+def test_a_broken_file_gives_a_clear_error_and_the_page_goes_on(tab, files, tmp_path, change):
     broken = tmp_path / "broken.mocp"
     broken.write_bytes(change((files / "walk-1mm.mocp").read_bytes()))
     drop(tab, broken)
@@ -465,7 +463,7 @@ def test_it_opens_playing(chromium, selection):
         assert state(tab, "playing")
 
 
-def test_colors_end_at_the_shown_versions_bound_unless_asked(tab):
+def test_colors_end_at_the_bound_of_the_shown_version_by_default(tab):
     names = state(tab, "versions")
     tab.locator("#scale").select_option("own")
     tab.locator("#version").fill(str(names.index("walk-1mm.mocp")))
@@ -493,7 +491,7 @@ def test_the_curve_shows_what_python_measures(tab, files, measure):
 
 
 def curve(measure, original, decoded):
-    """A measure of each frame as numpy makes it, NaN where it means nothing."""
+    """A metric of each frame, computed by numpy; NaN where it is undefined."""
     a, b = original.positions(), decoded.positions()
     error = measure_error(original, decoded)
     if measure == "largest":
@@ -595,7 +593,7 @@ def test_a_second_clip_opens_in_the_place_of_the_first(empty_tab, motion, tmp_pa
     assert state(empty_tab, "frameCount") == 60
 
 
-def test_a_file_that_cannot_be_packed_is_a_sentence(empty_tab, tmp_path):
+def test_a_file_that_cannot_be_packed_is_a_clear_error(empty_tab, tmp_path):
     (tmp_path / "notes.txt").write_text("hello")
     drop(empty_tab, tmp_path / "notes.txt")
     until(empty_tab, "!document.getElementById('message').hidden")

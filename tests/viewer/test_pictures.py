@@ -1,4 +1,4 @@
-"""Pictures and videos: drawn by the page itself, or a sentence about what is missing."""
+"""Pictures and videos of the page, and errors for missing programs."""
 
 import io
 import shutil
@@ -20,7 +20,7 @@ SIZE = (320, 400)
 
 @pytest.fixture
 def drawing():
-    """Skip where nothing can be drawn."""
+    """Skip without a browser."""
     try:
         find_chromium()
     except UsageError as error:

@@ -1,4 +1,4 @@
-"""The page of a scene: all of its clips, told apart, on one clock."""
+"""The page of a scene: all clips, distinguishable, on one clock."""
 
 import numpy as np
 import pytest

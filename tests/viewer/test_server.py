@@ -1,4 +1,4 @@
-"""The local server as a client meets it, a hostile one included; no browser."""
+"""The local server without a browser, with hostile clients."""
 
 import http.client
 import json
@@ -206,7 +206,7 @@ def test_the_page_decodes_keysine_itself_in_either_mode(folder):
         "http://127.0.0.1/secret.txt",
     ],
 )
-def test_nothing_else_can_be_asked_for(served, path):
+def test_nothing_else_can_be_requested(served, path):
     # sent by hand: clients tidy such paths before they go out
     with socket.create_connection(("127.0.0.1", served.port), timeout=10) as wire:
         head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nConnection: close\r\n\r\n"
@@ -306,9 +306,12 @@ def view(*words):
         (["walk.mocp", "--image", "x.png", "--size", "1281x720"], "1281x720"),
         (["walk.mocp", "walk.bvh", "--frames", "3"], "1: '3'"),
         (["walk.mocp", "--export", "secret.txt"], "secret.txt -f"),
+        (["walk.mocp", "--export", "x.gif"], "x.gif .html"),
+        (["walk.mocp", "--image", "x.gif"], "x.gif .png"),
+        (["walk.mocp", "--video", "x.gif"], "x.gif .mp4"),
     ],
 )
-def test_bad_files_and_words_are_one_sentence_and_exit_code_2(
+def test_bad_files_and_words_are_clear_errors_and_exit_code_2(
     hostile, words, named, monkeypatch, capsys
 ):
     monkeypatch.chdir(hostile)

@@ -1,4 +1,4 @@
-"""A relay with performers, for pages to look at, and what they should see."""
+"""A relay with performers for tests of pages, and the expected poses."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ SHOWN = "() => window.mocpackStage.shown()"
 
 
 class Theatre:
-    """A relay in a thread of its own, on which `names` perform a clip again and again."""
+    """A relay in a thread with performers `names`, who repeat a clip."""
 
     def __init__(self, names, tokens=None, endpoints=(), clip=CLIP):
         self._clip = clip

@@ -1,4 +1,4 @@
-"""Hostile WebTransport clients against a relay, by aioquic: `make test-webtransport`."""
+"""Hostile WebTransport clients of a relay, with aioquic: `make test-webtransport`."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ TOKENS = Tokens({"send": ("s" * 20,), "watch": ("w" * 20,)})
 
 
 class Client(QuicConnectionProtocol):
-    """Speaks HTTP/3 and keeps what it hears."""
+    """An HTTP/3 client that records all events."""
 
     def __init__(self, *words, **options):
         super().__init__(*words, **options)
@@ -73,7 +73,7 @@ class Client(QuicConnectionProtocol):
 
 
 def run(play, **options):
-    """Run `play(relay, endpoint, client)` beside a relay; return what the loop complained about."""
+    """Run `play(relay, endpoint, client)` with a running relay; return errors of the event loop."""
     errors = []
 
     async def both():
@@ -219,7 +219,7 @@ def test_strangers_get_no_more_bytes_than_they_send():
                 one.connect(("127.0.0.1", endpoint.port))
                 one.send((bytes([kind]) + version + bytes(size))[:size])
                 sent.append((one, size, version, kind))
-            async with client_of(endpoint) as client:  # anyone who comes last is answered last
+            async with client_of(endpoint) as client:  # clients are served in order
                 await client.ask(**own(relay, endpoint))
             for one, *what in sent:
                 got = 0

@@ -12,7 +12,7 @@
 //     mocpack_close(motion);
 //
 // A motion is an open file. It does not change until it is closed, so any number of threads can share it.
-// A reader decodes a motion and caches what it decoded last. Use one reader per thread.
+// A reader decodes a motion and caches the last decoded groups. Use one reader per thread.
 // Units are meters and seconds; quaternions are (x, y, z, w); space is right-handed with y up. Each joint
 // comes after its parent. The library has no exceptions, no globals and no threads. It allocates memory only
 // when a motion or a reader is opened, or while a track is read, with the caller's allocator. Any input bytes
@@ -59,7 +59,7 @@ extern "C"
 		MOCPACK_BAD_ARGUMENT = -9, // the caller passed an invalid argument
 	} mocpack_Status;
 
-	/* What went wrong, and where. The pointer to it may always be null. It is written only when the status is
+	/* Details of an error. The pointer to it may always be null. It is written only when the status is
 	 * not MOCPACK_OK. */
 	typedef struct mocpack_Error
 	{
@@ -189,8 +189,8 @@ extern "C"
 		MOCPACK_AXIS_Z = 2,
 	} mocpack_Axis;
 
-	// A quality layer: what a file cut at `end` plays. Both errors are rounded up; 0: not stated, in files of
-	// one layer.
+	// A quality layer; a file cut at `end` plays up to it. Both errors are rounded up; 0: not stated, in
+	// files of one layer.
 	typedef struct mocpack_Layer
 	{
 		uint64_t end;	   // bytes from the start of the file

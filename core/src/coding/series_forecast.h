@@ -99,7 +99,7 @@ class Forecaster
 		++row_;
 	}
 
-	// Returns the predicted difference. Stores what learn() needs.
+	// Returns the predicted difference. Stores the state for learn().
 	double predict(size_t c)
 	{
 		Column& column = columns_[c];

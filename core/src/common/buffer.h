@@ -33,7 +33,7 @@ template <typename T> class Buffer
 		release();
 	}
 
-	// Room for `count` elements, all zero; what was there before is gone. False where there is no memory.
+	// Allocates `count` zeroed elements; old contents are discarded. False where there is no memory.
 	bool take(const mocpack_Allocator& allocator, size_t count)
 	{
 		if (!take_room(allocator, count))
@@ -42,7 +42,7 @@ template <typename T> class Buffer
 		return true;
 	}
 
-	// The same, with whatever stands there.
+	// Allocates `count` elements without initializing them.
 	bool take_room(const mocpack_Allocator& allocator, size_t count)
 	{
 		release();

@@ -2,7 +2,7 @@
 //
 // A block is valid while its mark is not zero. A writer stores the rows, then the mark. To evict a block, it
 // clears the mark, then reuses the rows with a new mark. A reader compares the marks before and after
-// reading, so nobody waits. Memory barriers make this correct on every machine.
+// reading, so no lock is needed. Memory barriers make this correct on every machine.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -53,7 +53,7 @@ struct mocpack_LiveEncoder : StreamCodec
 	double* errors;				   // (B) meters
 	uint8_t* tightness;			   // (B) index into TOLERANCE_RATIOS
 	uint8_t* coded;				   // (B) whether this attempt coded it
-	double bound, tolerance;	   // meters; tolerance is what dropped residuals may use of the bound
+	double bound, tolerance;	   // meters; tolerance is the part of the bound for dropped residuals
 	int refinement;
 	bool is_finite;
 
@@ -99,7 +99,7 @@ struct mocpack_LiveEncoder : StreamCodec
 	}
 
 	// Returns the largest displacement of a body's points; `error_ratio` receives the largest relative to
-	// what each may use.
+	// its bound.
 	double measure_displacement(const Body& body, Vec3 at, Quat world, double joint_tolerance,
 								double* error_ratio) const
 	{
@@ -520,7 +520,7 @@ mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* e, const double* rotatio
 	*error = e->code_row_within_bound();
 	if (*error > e->bound && !e->row.keyframe)
 	{
-		// after a jump the velocities mean nothing: start again with a keyframe
+		// velocities are invalid after a jump: start again with a keyframe
 		memset(state.velocities, 0, e->model.number_count * sizeof(int64_t));
 		e->row.keyframe = true;
 		*error = e->code_row_within_bound();

@@ -21,7 +21,7 @@ struct PoseHistory
 	int64_t count;		  // frames so far; the last HISTORY_FRAMES are kept
 	int64_t number;		  // of the newest
 	uint8_t frame_step;	  // of its mode
-	bool jumped;		  // whether the first frame is a jump, so that its velocities mean nothing
+	bool jumped;		  // whether the first frame is a jump, which makes its velocities invalid
 };
 
 inline PoseHistory allocate_history(const Model& model, Arena& arena)

@@ -68,7 +68,7 @@ extern "C"
 
 	/* Encodes a pose, local rotations (J, 4) and translations (M, 3), as the next frame, and keeps the last
 	 * 64 rows. Only a keyframe uses `mode`. `error` receives the largest error of joints, end sites and skin
-	 * in meters. Returns MOCPACK_BOUND_NOT_MET if the pose is invalid, or further from what the hinges allow
+	 * in meters. Returns MOCPACK_BOUND_NOT_MET if the pose is invalid, or farther from its hinges
 	 * than the bound. */
 	mocpack_Status mocpack_live_encode(mocpack_LiveEncoder* encoder, const double* rotations,
 									   const double* translations, int64_t time, int keyframe,

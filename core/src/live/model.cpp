@@ -1,7 +1,7 @@
 // Parses a hello and derives the bodies, units and levers of its skeleton.
 //
 // Decoded frames depend on these values. They are computed only with operations that every machine rounds
-// alike: addition, multiplication, division and square root.
+// equally: addition, multiplication, division and square root.
 #include "live/model.h"
 
 #include <cmath>

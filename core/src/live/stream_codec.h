@@ -17,8 +17,8 @@ struct StreamCodec
 	size_t max_row_bytes;
 };
 
-// Reads a hello and allocates what it needs. An arena without memory only counts bytes. Returns false for an
-// invalid hello.
+// Reads a hello and allocates memory for its stream. An arena without memory only counts bytes. Returns false
+// for an invalid hello.
 inline bool allocate_codec(const uint8_t* hello, size_t size, Arena& arena, StreamCodec* end)
 {
 	mocpack_Fault fault;

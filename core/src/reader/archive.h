@@ -11,7 +11,7 @@ struct Span
 	uint64_t size;
 };
 
-// A clip, with what its read callback needs.
+// A clip and the state of its read callback.
 struct ArchivedClip
 {
 	mocpack_Archive* archive;

@@ -85,7 +85,7 @@ size_t find_ranges(const mocpack_Motion& m, size_t first, size_t last, size_t ma
 	if (with_keys)
 		add(order.segment(0, segment),
 			order.segment(0, order.streamed && max_layers ? segment : last_segment));
-	// the parts of later layers stand between those of keys
+	// the parts of later layers lie between those of keys
 	for (size_t l = 1; !max_layers && l < m.layout.layer_count; ++l)
 		add(order.segment(l, segment), order.segment(l, last_segment));
 	if (!m.layout.group_count || !max_layers)

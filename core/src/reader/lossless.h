@@ -14,7 +14,7 @@ struct LosslessColumns
 	const uint8_t* is_places; // (count)
 };
 
-// What a decoder must know: the columns of the matrices and the relations of joints.
+// The layout of a payload: columns of the matrices and relations of joints.
 struct LosslessShape
 {
 	uint64_t frame_count;

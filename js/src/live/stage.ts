@@ -19,7 +19,7 @@ export interface LiveOptions {
   wasm?: WasmSource;
   /** For Node.js before 22, and tests. */
   WebSocket?: typeof WebSocket;
-  /** Whether to use WebTransport if the relay and the browser support it; `stage.transport` tells. */
+  /** Whether to use WebTransport if the relay and the browser support it; `stage.transport` has the result. */
   webTransport?: boolean;
   /** Frames to wait for a missing one; 0 always shows the newest. */
   patience?: number;

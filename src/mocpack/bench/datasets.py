@@ -129,7 +129,7 @@ def load_clip(name: str, data: Path | None = None) -> Clip:
     """Read a skeletal clip by name. BVH files of CMU start with an added T-pose."""
     clip = load_any(name, data)
     if not isinstance(clip, Clip):
-        raise UsageError(f"{name} is a {clip.header.kind} animation, not a skeleton's")
+        raise UsageError(f"{name}: expected a skeleton clip, got {clip.header.kind}")
     return clip
 
 

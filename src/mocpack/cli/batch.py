@@ -176,7 +176,7 @@ def job_row(job: Job, outcome: Outcome) -> dict[str, Any]:
         "error": outcome.error,
         "input": job.source,
         "output": job.output,
-        "fate": outcome.status,
+        "status": outcome.status,
         **(outcome.result or {}),
     }
 

@@ -15,6 +15,7 @@ from mocpack.cli.reading import Reading
 from mocpack.cli.terminal import print_error, print_json
 from mocpack.clip import Clip
 from mocpack.container import Errors, is_packed
+from mocpack.errors import UsageError, name_errors
 from mocpack.metrics import compare
 from mocpack.units import format_angle, format_length, to_degrees, to_millimeters
 
@@ -47,10 +48,16 @@ def run(
         allow_outside=source_options.allow_outside,
         read=files.read_input,
     )
+    if source_options.clip is None:
+        for path, contents in ((original, first), (packed, data)):
+            motions = files.list_clips(contents, path, allow_outside=source_options.allow_outside)
+            if len(motions) > 1 and not is_packed(contents):
+                files.print_choice(path, motions, "compared")
     before = files.parse_clip(first, original, clip=inside, **reading)
     before = before if frames is None else files.cut_frames(before, frames)
     after = files.parse_clip(data, packed, clip=clip, **reading)
-    comparison = run_with_progress(f"comparing {packed}", lambda: compare(before, after))
+    with name_errors(f"{original} and {packed}", UsageError):
+        comparison = run_with_progress(f"comparing {packed}", lambda: compare(before, after))
     errors = _read_declared(data, clip)
     declared, angle = errors.declared, errors.declared_angle
     broken = None

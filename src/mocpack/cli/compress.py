@@ -65,6 +65,8 @@ def run(
         inputs, MOTION_EXTENSIONS if reading.robot is None else ROBOT_MOTION_EXTENSIONS
     )
     outputs = output_paths(sources, output, ".mocp")
+    for source, path in zip(sources, outputs, strict=True):
+        files.check_packed_name(path, [source.path])
     given = reading.to_arguments(frames=frames, find_hinges=find_hinges)
     settings = {"spec": spec, "target": target, **given}
     work = [
@@ -177,7 +179,7 @@ def _scale(value: float | None, factor: float) -> float | None:
 def _table(rows: list[dict[str, Any]]) -> Table:
     angles = any(row["ok"] and row["max_angle_deg"] is not None for row in rows)
     titles = ["frames", "channels", "size", "ratio", "bits/frame", "max error", "mean error"]
-    all_done = all(row["fate"] == "done" for row in rows)
+    all_done = all(row["status"] == "done" for row in rows)
     titles += ["max angle"] * angles + ["status"] * (not all_done)
     table = make_table("file", *titles, left=("file", "status"))
     for row in rows:
@@ -185,7 +187,7 @@ def _table(rows: list[dict[str, Any]]) -> Table:
         if angles:
             angle = row["max_angle_deg"] if row["ok"] else None
             figures.append("-" if angle is None else format_angle(math.radians(angle)))
-        table.add_row(row["output"], *figures, *([] if all_done else [row["fate"]]))
+        table.add_row(row["output"], *figures, *([] if all_done else [row["status"]]))
     notes = [f"target: {text}" for text in sorted({row["target"] for row in rows if row["ok"]})]
     notes += join_notes(rows)
     for row in rows:

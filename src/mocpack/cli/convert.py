@@ -19,7 +19,6 @@ from mocpack.clip import AnyClip, Clip
 from mocpack.container import is_packed
 from mocpack.errors import MocpackError, UsageError
 from mocpack.io import count_ignored, external_file_reader, files_to_write, supports_scenes
-from mocpack.io.choice import list_names
 from mocpack.io.conversion_report import describe
 from mocpack.io.text import make_unique
 from mocpack.units import m
@@ -108,13 +107,7 @@ def run(
     for line in lines:
         files.stdout().print(printable(line), markup=False, highlight=False, soft_wrap=True)
     if reading.clip is None and not each and len(motions) > 1 and scene_path is None:
-        files.stderr().print(
-            f"{source} contains {len(motions)} motions: {list_names(motions)}; converted "
-            f"{motions[0]} (choose another with --clip NAME, or all with --each)",
-            markup=False,
-            highlight=False,
-            soft_wrap=True,
-        )
+        files.print_choice(source, motions, "converted", ", or all with --each")
     return 0
 
 

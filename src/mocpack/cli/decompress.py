@@ -21,7 +21,8 @@ from mocpack.cli.batch import (
 from mocpack.cli.inputs import PACKED_EXTENSIONS, find_sources, output_paths
 from mocpack.cli.terminal import print_json
 from mocpack.clip import Clip
-from mocpack.errors import HingeWarning, UsageError, name_errors
+from mocpack.container import is_packed
+from mocpack.errors import FormatError, HingeWarning, UsageError, name_errors
 from mocpack.io import files_to_write, find_dialect, supported_extensions, write_bytes
 
 
@@ -120,6 +121,8 @@ def _decompress(
     for path in _output_files(output, suffix):
         files.check_output(path, force=force, sources=[source])
     data, left = files.read_input(source, reading["clip"])
+    if not is_packed(data):
+        raise FormatError(f"{source}: not a .mocp file; mocpack convert reads other formats")
     with name_errors(source):
         clip = _api.decode(data, **(reading | {"clip": left}))
     if bake_scales and isinstance(clip, Clip):

@@ -15,15 +15,8 @@ from mocpack.cli.terminal import print_json
 from mocpack.clip import AnyHeader, ClipHeader
 from mocpack.container import is_packed, unpack
 from mocpack.errors import FormatError, UsageError, name_errors
-from mocpack.io import files_to_write, supported_extensions
-from mocpack.papers.mukai.editing import (
-    FALLOFF,
-    LIKENESS,
-    Edit,
-    EditableSpline,
-    Handle,
-    open_spline,
-)
+from mocpack.io import files_to_write
+from mocpack.papers.mukai.editing import Edit, EditableSpline, Handle, open_spline
 from mocpack.units import format_length, format_size
 
 SPLINE_CODEC = "latent-spline"
@@ -56,22 +49,6 @@ def run(
         list[str] | None,
         typer.Option("--turn", help="Or set the world rotation: quaternion x,y,z,w."),
     ] = None,
-    falloff: Annotated[
-        float, typer.Option(help="Change the motion up to this many seconds before and after.")
-    ] = FALLOFF,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep", help="Resist changes of a joint by a weight, like Head=10; repeatable."
-        ),
-    ] = None,
-    contacts: Annotated[bool, typer.Option(help="Keep ground contacts in place.")] = True,
-    likeness: Annotated[
-        float,
-        typer.Option(
-            help="Follow poses from elsewhere in the clip: 0 moves only the limb, 10 the body."
-        ),
-    ] = LIKENESS,
     *,
     reading: SourceOptions,
     force: options.Force = False,
@@ -80,20 +57,12 @@ def run(
     """Move a joint to a position at a time; prints what else moved."""
     handles = _parse_handles(at, joint, to or [], by or [], turn or [])
     suffix = ".mocp" if output == files.PIPE else Path(output).suffix
-    if suffix != ".mocp" and suffix.lower() not in supported_extensions(writable=True):
-        expected = ", ".join([".mocp", *supported_extensions(writable=True)])
-        raise UsageError(f"cannot write {output}, expected an extension of {expected}")
     if output != files.PIPE:
+        files.check_extension(output)
         for path in files_to_write(output):
             files.check_output(str(path), force=force, sources=[source])
     spline = _open_spline(source, **reading.to_arguments())
-    edit = spline.apply_handles(
-        handles,
-        falloff=falloff,
-        keep=_parse_weights(keep or []),
-        contacts=contacts,
-        likeness=likeness,
-    )
+    edit = spline.apply_handles(handles)
     data = edit.spline.pack()
     if suffix == ".mocp":
         files.write_output(data, output, force=force)
@@ -146,19 +115,6 @@ def _parse_numbers(text: str) -> list[float]:
         return [float(word) for word in text.split(",")]
     except ValueError:
         raise UsageError(f"expected numbers like 0.4,1.2,0.3, got {text!r}") from None
-
-
-def _parse_weights(texts: list[str]) -> dict[str | int, float]:
-    weights: dict[str | int, float] = {}
-    for text in texts:
-        name, sign, number = text.partition("=")
-        try:
-            weights[name] = float(number)
-        except ValueError:
-            sign = ""
-        if not sign:
-            raise UsageError(f"--keep must be JOINT=WEIGHT, like Head=10, got {text!r}")
-    return weights
 
 
 def _describe_edit(edit: Edit, handles: list[Handle], size: int) -> str:

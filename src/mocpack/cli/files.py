@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from concurrent.futures import BrokenExecutor
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,9 @@ from mocpack.cli.terminal import stdout as stdout
 from mocpack.clip import AnyClip
 from mocpack.container import DEFAULT_LIMIT, is_packed
 from mocpack.errors import BoundError, FormatError, MocpackError, UsageError
-from mocpack.io import list_clips_in_bytes, read_stream
+from mocpack.io import list_clips_in_bytes, read_stream, supported_extensions
 from mocpack.io.atomic import target_folder, would_overwrite, write_atomically
+from mocpack.io.choice import list_names
 from mocpack.units import parse_frame_range
 
 PIPE = "-"
@@ -71,9 +71,22 @@ def list_clips(data: bytes, path: str, *, allow_outside: bool = False) -> list[s
     return _api.list_clips(data, path, allow_outside=allow_outside)
 
 
+def print_choice(path: str, motions: Sequence[str], verb: str, otherwise: str = "") -> None:
+    """Print which motion of a file with several was used, and how to choose another."""
+    stderr().print(
+        f"{path} contains {len(motions)} motions: {list_names(motions)}; {verb} {motions[0]} "
+        f"(choose another with --clip NAME{otherwise})",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
 def cut_frames(clip: AnyClip, frames: str) -> AnyClip:
     """Return the frames ``a:b`` of a clip, counted like a Python slice."""
     start, stop, _ = parse_frame_range(frames).indices(clip.frame_count)
+    if start >= stop:
+        raise UsageError(f"--frames {frames} selects none of {clip.frame_count} frames")
     return clip.frames(start, stop)
 
 
@@ -107,6 +120,22 @@ def check_output(
         raise UsageError(f"{path}: the folder {target_folder(path)} does not exist")
 
 
+def check_packed_name(path: str, sources: Iterable[str]) -> None:
+    """Raise `UsageError` if a .mocp file would get another format's extension, or be an input."""
+    check_not_input(path, sources)
+    if _api.is_archive_name(path):
+        raise UsageError(f"{path}: expected a .mocp file; mocpack corpus pack writes archives")
+    if Path(path).suffix.lower() in supported_extensions():
+        raise UsageError(f"{path}: expected a .mocp file; mocpack convert writes other formats")
+
+
+def check_extension(path: str) -> None:
+    """Raise `UsageError` if motion cannot be written to a file with this extension."""
+    known = [".mocp", *supported_extensions(writable=True)]
+    if Path(path).suffix.lower() not in known:
+        raise UsageError(f"{path}: expected an extension of {', '.join(known)}")
+
+
 def check_not_input(path: str, sources: Iterable[str]) -> None:
     """Raise `UsageError` if an output is one of the inputs, which would be lost."""
     for source in sources:
@@ -124,8 +153,6 @@ def describe_error(error: BaseException) -> str | None:
         return f"{name}{error.strerror or error}"
     if isinstance(error, MemoryError):
         return "not enough memory to process this clip"
-    if isinstance(error, BrokenExecutor):
-        return "a worker process was killed, often because memory ran out; try fewer --jobs"
     return None
 
 

@@ -227,7 +227,7 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         "format_version": FORMAT_VERSION,
         "codec": motion.codec.codec_id,
         "bitstream_version": motion.bitstream_version,
-        "params": motion.params,
+        "params": _decoder_params(motion),
         "frames": header.frame_count,
         "frame_rate": header.frame_rate,
         "joints": len(header.skeleton) if isinstance(header, ClipHeader) else None,
@@ -261,6 +261,12 @@ def _clip_facts(motion: _api.Motion) -> dict[str, Any]:
         "layers": _layer_facts(layers),
         "metadata": dict(header.metadata),
     }
+
+
+def _decoder_params(motion: _api.Motion) -> dict[str, Any]:
+    """Return the parameters without those of the encoder, which a file does not store."""
+    hidden = motion.codec.encoder_params
+    return {name: value for name, value in motion.params.items() if name not in hidden}
 
 
 def _layer_facts(layers: Sequence[Layer]) -> list[dict[str, Any]]:
@@ -357,7 +363,8 @@ def _table(facts: dict[str, Any]) -> Table:
         table.add_row(title, text)
     for note in describe_assumptions(facts["metadata"]):
         table.add_row("note", note)
-    params = ", ".join(f"{k}={v}" for k, v in facts["params"].items())
+    given = {name: value for name, value in facts["params"].items() if value is not None}
+    params = ", ".join(f"{name}={value}" for name, value in given.items())
     table.add_row("codec", f"{facts['codec']} {params}".strip())
     size = facts["bytes"]
     rate = 8 * size["file"] / facts["frames"]

@@ -111,8 +111,8 @@ Fps = Annotated[
     float | None,
     typer.Option(
         "--fps",
-        help="Resample glTF, FBX, USD or .mocp to this frame rate, or set the rate of a robot "
-        "table (default 30).",
+        help="Resample to this frame rate, or set the rate of a file that states none, like a "
+        "robot table (default 30).",
     ),
 ]
 BodyModel = Annotated[

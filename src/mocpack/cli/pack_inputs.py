@@ -61,8 +61,8 @@ def find_inputs(words: Sequence[str], packing: PackOptions) -> PackInputs:
         listed = storage.list_files(url)
         entries |= {one.path: one for one in listed}
         sources += _find_at_url(url, listed, suffixes)
-    there = [source for source in sources if source.path == "-" or Path(source.path).exists()]
-    if not entries and not there:
+    existing = [source for source in sources if source.path == "-" or Path(source.path).exists()]
+    if not entries and not existing:
         # An empty archive would block the next run, which must not overwrite it.
         raise UsageError(f"{', '.join(words)[:200]}: no such file or folder")
     return PackInputs(_index_by_name(sources), packing, entries)

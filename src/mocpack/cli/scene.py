@@ -65,7 +65,8 @@ def run(
     spec, target = encoding.parse()
     must_encode = bool(target) or spec != AUTO_CODEC
     parts = _find_parts(inputs, source_options)
-    files.check_output(output, force=force, sources=[part.path for part in parts])
+    files.check_packed_name(output, [part.path for part in parts])
+    files.check_output(output, force=force)
     starts = _parse_starts(start or [], [part.name for part in parts])
     reading = source_options.to_arguments(fps=fps, clip=None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 
 from mocpack import _api, rate, tuning
-from mocpack.bench.report.trial_picture import draw_trials
 from mocpack.cli import files, options
 from mocpack.cli.progress import make_progress_bar
 from mocpack.cli.reading import SourceOptions
@@ -67,9 +65,6 @@ def run(
         str | None,
         typer.Option("--output", "-o", help="Also write the best result to this .mocp file."),
     ] = None,
-    picture: Annotated[
-        Path | None, typer.Option(help="Also plot all trials to a .png, .svg or .pdf file.")
-    ] = None,
     *,
     reading: SourceOptions,
     frames: options.Frames = None,
@@ -81,7 +76,8 @@ def run(
     if effort not in _api.EFFORTS:
         raise UsageError(f"--effort must be one of {', '.join(_api.EFFORTS)}, got {effort!r}")
     if output is not None:
-        files.check_output(output, force=force, sources=[source])
+        files.check_packed_name(output, [source])
+        files.check_output(output, force=force)
     start = parse_codec(codec)
     motion = files.read_clip(source, frames=frames, **reading.to_arguments())
     _api.check_kind(start, motion.header.kind)
@@ -90,8 +86,6 @@ def run(
     found = _search(motion, start, goal, effort, jobs)
     if output is not None:
         files.write_output(rate.attempt(motion, found.best.codec).data, output, force=force)
-    if picture is not None:
-        draw_trials(found.trials, found.best, start.tuning_axes, goal, picture)
     # With -o -, standard output carries the file, so messages go to standard error.
     _report(files.stderr() if output == files.PIPE else files.stdout(), found, goal, card, as_json)
     return 0

@@ -94,6 +94,9 @@ def run(
     outputs = [path for path in (export, image, video) if path]
     for path in outputs:
         files.check_output(path, force=force)
+    for output, suffix in ((export, ".html"), (image, ".png"), (video, ".mp4")):
+        if output and Path(output).suffix.lower() != suffix:
+            raise UsageError(f"{output}: expected a {suffix} file")
     pixels = _parse_size(size)
     part = None if frames is None else parse_frame_range(frames)
     selection = Selection(())

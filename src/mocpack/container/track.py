@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from mocpack import _core
 from mocpack.arrays import F64
@@ -126,7 +125,7 @@ def _pack_rotations(track: Track) -> bytes:
     """Return rotation vectors, relative to the identity or to the first rotation."""
     values, step = np.asarray(track.values), _grid_step(track.kind, track.bound)
     reference = np.rint(REFERENCE_SCALE * normalize(values[0])).astype("<i2")
-    apart = multiply(conjugate(_parse_reference(reference)), values)
+    apart = multiply(conjugate(normalize(reference / REFERENCE_SCALE)), values)
     ways = (
         (bytes([FROM_IDENTITY]), normalize(values)),
         (bytes([AS_VECTORS]) + reference.tobytes(), apart),
@@ -149,10 +148,6 @@ def _unwrap_vectors(vectors: F64) -> F64:
         if abs(length) < MAX_UNWRAPPED_RAD:
             out[t] = length * axes[t]
     return out
-
-
-def _parse_reference(whole: npt.NDArray[np.int16]) -> F64:
-    return normalize(whole / REFERENCE_SCALE)
 
 
 def _grid_step(kind: str, bound: float) -> float:

@@ -89,7 +89,7 @@ def window_plan(
         to_source=rotations.conjugate(
             rotations.from_matrix(space.conversion_matrix(header.up, "right"))
         ),
-        hinged=skeleton.native(header.translated_joints) if hinged else None,
+        hinged=skeleton.to_core(header.translated_joints) if hinged else None,
         hinge_columns=np.array(hinged.by_joint if hinged else (), np.int32),
         step=step,
         rate=header.frame_rate if rate is None else rate,

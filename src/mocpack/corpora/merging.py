@@ -48,7 +48,7 @@ def merge(
         writer = stack.enter_context(CorpusWriter(path, shard_size=size, table=table))
         for part, start in zip(parts, starts, strict=True):
             for clip in part.stored_clips():
-                writer.add(_rename_clip(clip, start + clip.name))
+                writer.add(replace(clip, name=start + clip.name))
 
 
 def repair(path: str | Path, out: str | Path) -> list[RejectedFile]:
@@ -94,7 +94,3 @@ def _user_columns(table: bytes | None) -> Any:
     found = catalog.read_table(table)
     own = {*catalog.COLUMN_TYPES, *catalog.NOTE_COLUMNS} - {catalog.CLIP_COLUMN}
     return found.select([name for name in found.column_names if name not in own])
-
-
-def _rename_clip(clip: StoredClip, name: str) -> StoredClip:
-    return replace(clip, name=name)

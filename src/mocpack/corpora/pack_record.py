@@ -39,13 +39,13 @@ def write_record(
     refused: Sequence[RejectedFile],
 ) -> None:
     """Write the record of a new archive; `ending` holds the options of `join`."""
-    said = {
+    record = {
         "parts": _parts_digest(parts),
         "ending": _join_options_digest(ending),
         "archive": _file_identity(archive),
         "refused": [{"input": one.path, "error": one.reason} for one in refused],
     }
-    storage.write(json.dumps(said, sort_keys=True).encode(), record_path(archive))
+    storage.write(json.dumps(record, sort_keys=True).encode(), record_path(archive))
 
 
 def read_rejected(
@@ -57,10 +57,12 @@ def read_rejected(
     `ending` options. Without `ending`, any options match.
     """
     try:
-        said = json.loads(storage.read(record_path(archive)))
-        rows = [RejectedFile(str(row["input"]), str(row["error"])) for row in said["refused"]]
-        same = said["parts"] == _parts_digest(parts) and said["archive"] == _file_identity(archive)
-        same = same and (ending is None or said["ending"] == _join_options_digest(ending))
+        record = json.loads(storage.read(record_path(archive)))
+        rows = [RejectedFile(str(row["input"]), str(row["error"])) for row in record["refused"]]
+        same = record["parts"] == _parts_digest(parts) and record["archive"] == _file_identity(
+            archive
+        )
+        same = same and (ending is None or record["ending"] == _join_options_digest(ending))
         return rows if same and _shards_exist(archive) else None
     except (OSError, MocpackError, ValueError, KeyError, TypeError, RecursionError):
         return None  # an unreadable record means that the archive is not done
@@ -79,8 +81,8 @@ def _parts_digest(parts: Sequence[Part]) -> str:
 def _join_options_digest(ending: Mapping[str, Any]) -> str:
     meta = ending.get("meta")
     labels = None if meta is None else hashlib.sha256(catalog.table_to_bytes(meta)).hexdigest()
-    said = json.dumps([labels, ending.get("name_pattern"), ending.get("shard_size")])
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = json.dumps([labels, ending.get("name_pattern"), ending.get("shard_size")])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _file_identity(archive: str) -> list[Any]:

@@ -31,7 +31,7 @@ from mocpack.corpora.catalog import Row
 from mocpack.corpora.reading import open_corpus
 from mocpack.corpora.remote import is_url
 from mocpack.corpora.writing import CorpusWriter, front_size
-from mocpack.errors import MissingExtraError, MocpackError, UsageError, describe_bug
+from mocpack.errors import FormatError, MissingExtraError, MocpackError, UsageError, describe_bug
 from mocpack.io import list_clips_in_bytes
 from mocpack.motion import Motion
 from mocpack.registry import AUTO_CODEC
@@ -91,6 +91,8 @@ def pack(
 ) -> list[RejectedFile]:
     """Pack motion files into an archive; return the files that could not be packed.
 
+    If all are rejected, it is an error and no archive is written.
+
     Parameters
     ----------
     files : mapping of str to path
@@ -113,7 +115,12 @@ def pack(
     """
     size = None if shard_size is None else parse_size(shard_size)
     with CorpusWriter(path, shard_size=size, meta=meta, name_pattern=name_pattern) as writer:
-        return pack_into(writer, files, packing or PackOptions(), workers, on_progress)
+        rejected = pack_into(writer, files, packing or PackOptions(), workers, on_progress)
+        if rejected and len(rejected) == len(files):
+            # An empty archive would block the next run, which must not overwrite it.
+            first = rejected[0].reason
+            raise FormatError(f"{path}: not written, because all files are rejected: {first}")
+        return rejected
 
 
 def append(
@@ -307,7 +314,8 @@ def _reuse_packed_file(
     data: bytes, path: str, inside: str | None, packing: PackOptions
 ) -> bytes | None:
     """Return the bytes of a .mocp file if it already meets the target, else None."""
-    if not _is_mocp(data, path) or packing.frames != ALL_FRAMES:
+    is_changed = packing.frames != ALL_FRAMES or packing.reading.get("fps") is not None
+    if not _is_mocp(data, path) or is_changed:
         return None
     made = _api.extract_clip(data, inside)
     target = {name: value for name, value in packing.target.items() if name != "effort"}

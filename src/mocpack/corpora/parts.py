@@ -72,8 +72,8 @@ def pack_part(part: Part, folder: str) -> str | None:
 
 def missing_parts(parts: Sequence[Part], folder: str) -> list[Part]:
     """Return the parts whose files are missing in the folder."""
-    there = {str(storage.base_name(one.path)) for one in storage.list_files(folder)}
-    return [part for part in parts if part.file_name not in there]
+    packed_names = {str(storage.base_name(one.path)) for one in storage.list_files(folder)}
+    return [part for part in parts if part.file_name not in packed_names]
 
 
 def pack_parts(
@@ -124,15 +124,15 @@ class Status:
 def status(parts: Sequence[Part], folder: str, now: float) -> Status:
     """Return the progress of all workers together, from the times of the parts' files."""
     times = {str(storage.base_name(one.path)): one.time for one in storage.list_files(folder)}
-    there = [part for part in parts if part.file_name in times]
-    files = sum(len(part.files) for part in there)
+    packed = [part for part in parts if part.file_name in times]
+    files = sum(len(part.files) for part in packed)
     left = sum(len(part.files) for part in parts) - files
-    recent = sorted(there, key=lambda part: times[part.file_name])[-RECENT_PARTS:]
+    recent = sorted(packed, key=lambda part: times[part.file_name])[-RECENT_PARTS:]
     if not left or len(recent) < 2:
-        return Status(len(there), files, None if left else 0.0)
+        return Status(len(packed), files, None if left else 0.0)
     # until now, not until the newest part: stopped workers then lengthen the estimate
     span = now - times[recent[0].file_name]
-    return Status(len(there), files, span * left / sum(len(part.files) for part in recent[1:]))
+    return Status(len(packed), files, span * left / sum(len(part.files) for part in recent[1:]))
 
 
 def join(
@@ -180,22 +180,22 @@ def to_bytes(packed: PackedPart) -> bytes:
         writer.add(clip)
     writer.end()
     made = archive.getvalue()
-    said = {
+    head = {
         "sha256": hashlib.sha256(made).hexdigest(),
         "rows": list(packed.rows),
         "rejected": [{"input": one.path, "error": one.reason} for one in packed.rejected],
     }
-    return json.dumps(said).encode() + b"\n" + made
+    return json.dumps(head).encode() + b"\n" + made
 
 
 def from_bytes(data: bytes) -> PackedPart:
     """Parse the bytes of a part's file."""
     line, _, made = data.partition(b"\n")
     try:
-        said = json.loads(line)
-        same = said["sha256"] == hashlib.sha256(made).hexdigest()
-        rejected = tuple(RejectedFile(row["input"], row["error"]) for row in said["rejected"])
-        rows = tuple(said["rows"])
+        head = json.loads(line)
+        same = head["sha256"] == hashlib.sha256(made).hexdigest()
+        rejected = tuple(RejectedFile(row["input"], row["error"]) for row in head["rejected"])
+        rows = tuple(head["rows"])
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise CorruptionError("first line: expected the JSON header of a part") from error
     if not same:

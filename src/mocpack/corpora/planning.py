@@ -88,8 +88,8 @@ class Part:
     def file_name(self) -> str:
         """Its number and a digest of everything its bytes depend on; paths do not matter."""
         rows = [(one.name, one.mark) for one in self.files]
-        said = json.dumps([asdict(self.packing), self.version, rows], sort_keys=True, default=str)
-        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        text = json.dumps([asdict(self.packing), self.version, rows], sort_keys=True, default=str)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         return f"{self.number:06d}-{digest}.part"
 
     def split_by_file(self) -> list[Part]:
@@ -149,8 +149,8 @@ class PackPlan:
 
     def to_bytes(self) -> bytes:
         """Return the plan as JSON lines: the options, then one line per file."""
-        said = {"mocpack_plan": PLAN_VERSION, "version": self.version}
-        lines = [said | {"packing": asdict(self.packing)}]
+        head = {"mocpack_plan": PLAN_VERSION, "version": self.version}
+        lines = [head | {"packing": asdict(self.packing)}]
         lines += [
             {"clip": one.name, "path": one.path, "bytes": one.size, "mark": one.mark}
             for one in self.files
@@ -197,9 +197,9 @@ class FileHashes:
         return tuple(replace(one, mark=mark) for one, mark in zip(files, digests, strict=True))
 
     def _file_digest(self, file: PlannedFile) -> str:
-        own = file.mark if is_url(file.path) else self._hash_file(file.path)
+        digest = file.mark if is_url(file.path) else self._hash_file(file.path)
         others = [*self._companion_digests(file), *self._shared_inputs]
-        return f"{own}+{_short_digest(others)}" if others else own
+        return f"{digest}+{_short_digest(others)}" if others else digest
 
     def _companion_digests(self, file: PlannedFile) -> list[str]:
         """Return the hashes of a file's companions: skeleton, buffers, layers."""
@@ -288,14 +288,16 @@ def _parse_line(line: bytes, where: str) -> dict[str, Any]:
 
 
 def _parse_packing(row: Mapping[str, Any], where: str) -> PackOptions:
-    said = row.get("packing")
+    options = row.get("packing")
     kinds = {"codec": str, "target": dict, "reading": dict, "frames": str}
-    if not isinstance(said, dict) or said.keys() != kinds.keys():
-        raise FormatError(f"{where}: packing needs {', '.join(kinds)}, got {said!r:.80}")
+    if not isinstance(options, dict) or options.keys() != kinds.keys():
+        raise FormatError(f"{where}: packing needs {', '.join(kinds)}, got {options!r:.80}")
     for name, kind in kinds.items():
-        if not isinstance(said[name], kind):
-            raise FormatError(f"{where}: {name} must be a {kind.__name__}, got {said[name]!r:.80}")
-    return PackOptions(**said)
+        if not isinstance(options[name], kind):
+            raise FormatError(
+                f"{where}: {name} must be a {kind.__name__}, got {options[name]!r:.80}"
+            )
+    return PackOptions(**options)
 
 
 def _parse_row(row: Mapping[str, Any], where: str) -> PlannedFile:

@@ -6,7 +6,6 @@ import os
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -101,7 +100,7 @@ class Corpus:
         self.trailer_size = files.source(0).size - trailer.start
         self._motions: OrderedDict[int, Motion] = OrderedDict()
         self._writers: OrderedDict[int, WindowWriter] = OrderedDict()
-        self._alike: dict[bytes, Motion] = {}  # a clip by the chunks that it shares with others
+        self._by_base: dict[bytes, Motion] = {}  # a clip by the chunks that it shares with others
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Corpus, (self._files, self._limit.max_bytes)
@@ -128,19 +127,14 @@ class Corpus:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Close the files; clips of this corpus can no longer be read."""
         self._motions.clear()
         self._writers.clear()
-        self._alike.clear()
+        self._by_base.clear()
         self._files.close()
 
     @property
@@ -227,10 +221,10 @@ class Corpus:
             with name_errors(f"clip {self.names[index]!r}", FormatError):
                 whole = _is_read_whole(place)
                 source = read_clip_file(file, place) if whole else ClipSource(file, place)
-                like = self._alike.get(place.base)
+                like = self._by_base.get(place.base)
                 found = Motion(source, memory_limit=self._limit, like=like)
-            if like is None and len(self._alike) < MAX_OPEN_CLIPS:
-                self._alike[place.base] = found
+            if like is None and len(self._by_base) < MAX_OPEN_CLIPS:
+                self._by_base[place.base] = found
             _keep(self._motions, index, found)
         return found
 
@@ -243,9 +237,11 @@ class Corpus:
         if found is not None:
             return found
         place = self.index.place(index)
-        like = self._alike.get(place.base)
+        like = self._by_base.get(place.base)
         if like is not None and index not in self._motions and _is_read_whole(place):
-            found = like.open_alike(read_clip_file(self._files.source(place.file), place))
+            found = like.similar_window_writer(
+                read_clip_file(self._files.source(place.file), place)
+            )
         if found is None:
             motion = self.motion(index)
             if motion.take_data.times is not None:
@@ -254,8 +250,8 @@ class Corpus:
                     "packing, or exclude it with where="
                 )
             found = motion.window_writer
-            if place.base in self._alike and not isinstance(found, ArrayWindows):
-                self._alike[place.base] = motion  # the one before it may have another codec
+            if place.base in self._by_base and not isinstance(found, ArrayWindows):
+                self._by_base[place.base] = motion  # the one before it may have another codec
         return _keep(self._writers, index, found)
 
     def read(self, key: int | str) -> bytes:

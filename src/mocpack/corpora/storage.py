@@ -187,8 +187,8 @@ def _call(url: str, ask: Callable[[Any, str], Result]) -> Result:
     except PermissionError as error:
         raise PermissionError(errno.EACCES, "access is denied", url) from error
     except Exception as error:  # each store raises its own exceptions
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise OSError(errno.EIO, said, url) from error
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise OSError(errno.EIO, message, url) from error
 
 
 def _write_object(system: Any, path: str, data: bytes) -> None:
@@ -226,7 +226,7 @@ def _to_file_info(system: Any, url: str, info: dict[str, Any]) -> FileInfo:
 
 
 def _modified_time(info: dict[str, Any]) -> float:
-    said = info.get("LastModified") or info.get("mtime") or info.get("created")
-    if isinstance(said, datetime):
-        return said.timestamp()
-    return float(said) if isinstance(said, int | float) else 0.0
+    modified = info.get("LastModified") or info.get("mtime") or info.get("created")
+    if isinstance(modified, datetime):
+        return modified.timestamp()
+    return float(modified) if isinstance(modified, int | float) else 0.0

@@ -126,11 +126,11 @@ class CorpusWriter:
         columns = []
         for number, part in enumerate(parts):
             places = [bases.setdefault(base, len(bases) + 1) for base in part.bases]
-            own = part.columns.copy()
-            own[:, 0] = np.array([0, *places])[own[:, 0]]
+            rows = part.columns.copy()
+            rows[:, 0] = np.array([0, *places])[rows[:, 0]]
             if number:
-                own[:, 1] = len(self._old_index.files) + number
-            columns.append(own)
+                rows[:, 1] = len(self._old_index.files) + number
+            columns.append(rows)
         names = tuple(name for part in parts for name in part.names)
         fronts = b"".join(part.fronts for part in parts)
         return Index(files, tuple(bases), names, np.concatenate(columns), fronts)

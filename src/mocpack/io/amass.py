@@ -14,7 +14,7 @@ import numpy as np
 from mocpack import rotations
 from mocpack.arrays import F64
 from mocpack.clip import AnyClip, Clip
-from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError, UsageError
+from mocpack.errors import CorruptionError, InvalidClipError, UnsupportedClipError
 from mocpack.io import npz
 from mocpack.io.npz import Arrays
 from mocpack.skeleton import DEFAULT_JOINT, DEFAULT_ROOT, Skeleton
@@ -278,8 +278,6 @@ def _read_poses(arrays: Arrays) -> F64:
 
 def _read_rate(arrays: Arrays, fps: float | None) -> float:
     stated = next((name for name in (*FRAME_RATE_KEYS, "fps") if name in arrays), None)
-    if stated is not None and fps is not None:
-        raise UsageError(f"the file states its frame rate ({stated}), so it takes no fps")
     rate = arrays.number(stated, 0.0) if stated else fps or 0.0
     if not 1e-3 < rate < 1e6:
         raise CorruptionError(

@@ -101,7 +101,9 @@ class _Parser:
 
     def parse_hierarchy(self) -> Tree:
         tree = Tree()
-        self._expect("HIERARCHY")
+        word = self._next("HIERARCHY")
+        if word.upper() != "HIERARCHY":
+            raise self._fault(f"not a BVH file: expected HIERARCHY, got {word[:40]!r}")
         self._expect("ROOT")
         self._begin_joint(tree, -1)
         stack = [0]

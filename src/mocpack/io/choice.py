@@ -35,7 +35,7 @@ def find_index(
     if wanted.isascii() and wanted.isdigit() and int(wanted[:9]) < len(known):
         return int(wanted[:9])
     hint = did_you_mean(wanted, known[:MAX_CLIPS_COMPARED])
-    raise SceneError(f"no {what} is named {wanted!r:.80}; {listed}{hint}")
+    raise SceneError(f"no {what} is named {wanted!r:.80}{hint or ';'} {listed}")
 
 
 def match_clip(known: Sequence[str], wanted: str) -> str | None:

@@ -131,8 +131,8 @@ def _choose_frames(
 
 
 def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float | None) -> Clip:
-    own = response["unit"] if 1e-9 < response["unit"] < 1e9 else 0.01
-    unit_ratio = 1.0 if unit is None else unit / own
+    stated_unit = response["unit"] if 1e-9 < response["unit"] < 1e9 else 0.01
+    unit_ratio = 1.0 if unit is None else unit / stated_unit
     up, hand = _find_axes(response["axes"])
     rest, pose = _read_rest_pose(response), poses.channels
     for values in (rest["translation"], pose["translation"]):
@@ -154,7 +154,7 @@ def _build_clip(response: dict[str, Any], poses: Poses, take: str, unit: float |
         frame_time=frame_time,
         translated_joints=moving,
         scales=pose["scale"],
-        unit=own if unit is None else unit,
+        unit=stated_unit if unit is None else unit,
         up=up,
         handedness=hand,
         tracks=keyed_frames.weight_tracks(poses.weights, poses.times, frame_time),

@@ -106,7 +106,7 @@ def build_animation(
         still = not np.ptp(keys, axis=0).any()
         if still and pose_still_joints and (path != "rotation" or not clip.skeleton.has_rest):
             nodes[joint][path] = keys[0].tolist()
-        elif still and np.allclose(keys[0], _node_value(nodes[joint], path)):
+        elif still and np.allclose(keys[0], nodes[joint].get(path, IDENTITY_POSE[path])):
             continue
         else:
             output = buffer.add(keys)
@@ -117,10 +117,6 @@ def build_animation(
         channels.append({"sampler": 0, "target": {"node": 0, "path": "rotation"}})
     name = str(clip.metadata.get("animation") or "motion")
     return {"name": name, "channels": channels, "samplers": samplers}
-
-
-def _node_value(node: Object, path: str) -> Any:
-    return node.get(path, IDENTITY_POSE[path])
 
 
 def build_nodes(skeleton: Skeleton) -> list[Object]:

@@ -250,11 +250,11 @@ def _max_deviation(channels: Sequence[Keys], times: F64) -> float:
         return worst  # more frames would exceed the limit
     half = (times[1:] + times[:-1]) / 2
     for keys in channels:
-        there, between = keys.at(times), keys.at(half)
+        at_times, between = keys.at(times), keys.at(half)
         if keys.is_rotation:
-            line = rotations.slerp(there[:-1], there[1:], 0.5)
+            line = rotations.slerp(at_times[:-1], at_times[1:], 0.5)
             apart = np.minimum(np.abs(line - between).max(-1), np.abs(line + between).max(-1)) * 2
         else:
-            apart = np.abs((there[1:] + there[:-1]) / 2 - between).max(-1)
+            apart = np.abs((at_times[1:] + at_times[:-1]) / 2 - between).max(-1)
         worst = max(worst, float(apart.max()))
     return worst

@@ -110,13 +110,13 @@ def _deviations(times: F64, rows: I64, others: I64, pose: dict[str, F64]) -> F64
     for channel, values in pose.items():
         if len(values) == 1:
             continue  # constant
-        one, two, there = values[before], values[after], values[others]
+        one, two, inside = values[before], values[after], values[others]
         if channel == "rotation":
             line = rotations.slerp(one, two, share[:, np.newaxis])
-            cosine = np.abs((line * there).sum(-1)).clip(0, 1)
+            cosine = np.abs((line * inside).sum(-1)).clip(0, 1)
             apart = 2 * np.arccos(cosine)
         else:
             part = share[:, np.newaxis, np.newaxis]
-            apart = np.abs((1 - part) * one + part * two - there).max(-1)
+            apart = np.abs((1 - part) * one + part * two - inside).max(-1)
         worst = np.maximum(worst, apart.max(-1, initial=0.0))
     return worst

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from mocpack.clip import AnyClip, check_coordinates
+from mocpack.clip import AnyClip, Clip, check_coordinates
 from mocpack.errors import (
     CorruptionError,
     FormatError,
@@ -21,6 +22,7 @@ from mocpack.errors import (
     name_errors,
 )
 from mocpack.io.amc import list_skeletons
+from mocpack.io.choice import check_fps
 from mocpack.io.external_files import (
     MAX_FILE_BYTES,
     external_file_reader,
@@ -32,8 +34,7 @@ from mocpack.io.table import Format, find_format, lazy_function
 READ_CHUNK_BYTES = 1 << 24
 PROBE_BYTES = 1 << 16  # enough to recognize a format that needs a skeleton file
 REFUSED_OPTIONS = {
-    "clip": "holds one motion, so there is none to choose (clip)",
-    "fps": "has frames of its own, so it cannot be sampled at another rate (fps)",
+    "clip": "holds one motion, so leave out --clip (clip= in Python)",
     "body_model": "does not use a body model (body_model)",
     "robot": "is not a robot's motion (robot)",
     "quaternion": "has a fixed quaternion order (quaternion)",
@@ -87,8 +88,8 @@ def read_bytes(
     `skeleton` is the content of the skeleton file, for formats that need one. `read_external`
     returns the bytes of an external file and decides what may be opened; `allow_outside` applies
     only to the includes of a robot's file. `options` are for formats that support them: `clip` (one
-    of several motions), `fps` (sampling rate, or frame rate of a robot table), `body_model` and
-    `robot` (files), and `quaternion` (component order in a robot's file).
+    of several motions), `body_model` and `robot` (files), and `quaternion` (component order in a
+    robot's file). `fps` is the rate to sample at, or the frame rate of a file that states none.
     """
     chosen = find_format(data, name)
     if chosen.find_skeleton is not None and skeleton is None:
@@ -108,7 +109,19 @@ def read_bytes(
             check_coordinates(clip)
         except (InvalidClipError, UnsupportedClipError) as error:
             raise CorruptionError(str(error)) from error
-    return clip
+        return sample_evenly(clip, options.get("fps"))
+
+
+def sample_evenly(clip: AnyClip, fps: float | None) -> AnyClip:
+    """Return a clip at this frame rate; without one, or if it has this rate, the clip itself."""
+    if fps is None:
+        return clip
+    check_fps(fps)
+    if not isinstance(clip, Clip):
+        raise UsageError("fps applies to skeleton clips; a vertex animation keeps its frames")
+    if clip.take_data.times is None and math.isclose(clip.frame_rate, fps, rel_tol=1e-9):
+        return clip
+    return clip.resample(fps)
 
 
 def read_file_bytes(path: str | Path) -> bytes:

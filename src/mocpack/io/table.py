@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mocpack.clip import AnyClip
-from mocpack.errors import FormatError, UsageError
+from mocpack.errors import FormatError, TruncatedError, UsageError
 from mocpack.io import amc, asf, bvh, clip_npz, glb, mdd, pc2, probes, vertices_npz
 from mocpack.io.conversion_advice import suggest_conversion
 
@@ -276,6 +276,8 @@ def supported_extensions(*, writable: bool = False) -> list[str]:
 
 def find_format(data: bytes, name: str) -> Format:
     """Return the format of a file, by its content or else by its extension."""
+    if not data:
+        raise TruncatedError(f"{name}: the file is empty")
     for probed in FORMATS:
         if probed.probe(data):
             return probed

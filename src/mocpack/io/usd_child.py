@@ -110,31 +110,31 @@ def _find_missing_files(path: Path, folder: Path) -> tuple[list[str], list[Any]]
         layers.append(layer)
         _drop_value_clips(layer)
         for asset in layer.GetCompositionAssetDependencies():
-            there = _resolve_reference(layer, asset, folder)
-            if there in seen:
+            target = _resolve_reference(layer, asset, folder)
+            if target in seen:
                 continue
-            seen.add(there)
-            is_inside = there.startswith((f"{folder}{os.sep}", f"{path}["))
-            held = Sdf.Layer.FindOrOpen(there) if is_inside else None
-            if held is not None:
-                waiting.append(held)
+            seen.add(target)
+            is_inside = target.startswith((f"{folder}{os.sep}", f"{path}["))
+            opened = Sdf.Layer.FindOrOpen(target) if is_inside else None
+            if opened is not None:
+                waiting.append(opened)
             else:
-                found.add(os.path.relpath(there, path.parent) if is_inside else there)
+                found.add(os.path.relpath(target, path.parent) if is_inside else target)
     return sorted(found), layers
 
 
 def _resolve_reference(layer: Any, asset: str, folder: Path) -> str:
     """Return the absolute path that a layer refers to, redirected to our copy if there is one."""
-    there = str(layer.ComputeAbsolutePath(asset))
-    if not Path(there).is_absolute():  # USD searches next to the layer first
-        there = os.path.normpath(Path(layer.realPath).parent / asset)
-    if there.startswith(f"{folder}{os.sep}"):
-        return there
+    target = str(layer.ComputeAbsolutePath(asset))
+    if not Path(target).is_absolute():  # USD searches next to the layer first
+        target = os.path.normpath(Path(layer.realPath).parent / asset)
+    if target.startswith(f"{folder}{os.sep}"):
+        return target
     if not Path(asset).is_absolute():
         raise ValueError(f"path {asset[:80]!r} leads more than {MAX_PARENT_FOLDERS} folders up")
-    copy = _copy_path(there, folder)
+    copy = _copy_path(target, folder)
     if not copy.exists():
-        return there
+        return target
     if not layer.UpdateCompositionAssetDependency(asset, str(copy)):
         raise ValueError(f"cannot redirect the absolute path {asset[:80]!r}")
     return str(copy)
@@ -230,7 +230,9 @@ def _sample_animation(
         "has_moving_ancestors": bool(carried),
         "moved": joints,
         "joints": every,
-        "joint_names": [] if skeleton is None else _list_joint_names(skeleton),
+        "joint_names": []
+        if skeleton is None
+        else [str(name) for name in skeleton.GetJointNamesAttr().Get() or []],
         "skeleton": "" if skeleton is None else skeleton.GetPrim().GetName(),
         "shapes": shapes,
     }
@@ -253,10 +255,6 @@ def _find_skeleton(stage: Any, prim: Any, joints: list[str]) -> Any:
 
 def _list_joints(skeleton: Any) -> list[str]:
     return [str(joint) for joint in skeleton.GetJointsAttr().Get() or []]
-
-
-def _list_joint_names(skeleton: Any) -> list[str]:
-    return [str(name) for name in skeleton.GetJointNamesAttr().Get() or []]
 
 
 def _pack_rest_pose(skeleton: Any, joints: int) -> dict[str, bytes]:

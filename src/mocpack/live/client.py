@@ -198,7 +198,7 @@ class StageDecoder:
             known = {
                 int(performer_id): str(name)[:64]
                 for performer_id, name in here.items()
-                if _is_index(performer_id)
+                if performer_id.isascii() and performer_id.isdigit() and len(performer_id) < 8
             }
             gone = [performer_id for performer_id in self.receivers if performer_id not in known]
             events = [event for performer_id in gone for event in self._remove(performer_id)]
@@ -223,10 +223,6 @@ async def _follow_requests(connection: Any, sender: Sender) -> None:
         if isinstance(message, str) and read_json(message).get("restart"):
             sender.request_keyframe()
     raise ConnectionResetError("the relay closed the stage")
-
-
-def _is_index(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 8
 
 
 async def _next(frames: AsyncIterator[Frame]) -> Frame:

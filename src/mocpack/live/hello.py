@@ -23,7 +23,7 @@ from mocpack.container import MAGIC as FILE_MAGIC
 from mocpack.container.chunks import pack_chunk
 from mocpack.container.head import Head, pack_head
 from mocpack.errors import CorruptionError, UnsupportedClipError, UsageError, name_errors
-from mocpack.skeleton import ROTATION_CHANNELS, Skeleton, channel_hinges
+from mocpack.skeleton import ROTATION_CHANNELS, channel_hinges
 from mocpack.source import BytesSource
 from mocpack.take_data import TakeData
 
@@ -158,7 +158,10 @@ def _pack_model(hello: Hello) -> bytes:
     hinges = skeleton.hinges or channel_hinges(skeleton)
     rows = list(hinges.by_joint) if hinges else []
     hinged = {hinges.joints[h] for h in rows if not hinges.slides[h]} if hinges else set()
-    free = [j not in hinged and _has_rotation(skeleton, j) for j in range(len(skeleton))]
+    free = [
+        j not in hinged and any(c in ROTATION_CHANNELS for c in skeleton.channels[j])
+        for j in range(len(skeleton))
+    ]
     gains = (round(hello.velocity_gain * 65536), round(hello.velocity_decay * 65536))
     counts = (len(skeleton), len(skeleton.end_site_joints), len(header.translated_joints))
     head = (hello.session, hello.bound_um, header.frame_time, *gains, *counts, len(rows))
@@ -181,7 +184,3 @@ def _pack_model(hello: Hello) -> bytes:
         encoded = name.encode()[:255]
         out.append(bytes([len(encoded)]) + encoded)
     return b"".join(out)
-
-
-def _has_rotation(skeleton: Skeleton, joint: int) -> bool:
-    return any(channel in ROTATION_CHANNELS for channel in skeleton.channels[joint])

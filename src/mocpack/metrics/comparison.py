@@ -96,16 +96,16 @@ class Comparison:
         """
         largest = format_length((self["max_error_mm"] or 0.0) / 1000)
         where = f" at {self.worst[0].joint}, frame {self.worst[0].frame}" if self.worst else ""
-        said = f"The largest error is {largest}{where}"
+        sentence = f"The largest error is {largest}{where}"
         if bound is not None:
             kept = "within" if self.is_within(bound) else "NOT within"
-            said += f": {kept} the declared {format_length(bound)}"
+            sentence += f": {kept} the declared {format_length(bound)}"
         if angle is not None:
             kept = "within" if self.is_within_angle(angle) else "NOT within"
             off = format_angle(math.radians(self["angle_deg_max"] or 0.0))
-            said += f"; angles are {off} off, {kept} the {format_angle(angle)} declared"
+            sentence += f"; angles are {off} off, {kept} the {format_angle(angle)} declared"
         mean = format_length((self["mean_mm"] or 0.0) / 1000)
-        return f"{said}. The mean is {mean}. {self._describe_skating()}".rstrip()
+        return f"{sentence}. The mean is {mean}. {self._describe_skating()}".rstrip()
 
     def _describe_skating(self) -> str:
         now, before = self.values.get("foot_skate_cm_s"), self.values.get("foot_skate_source_cm_s")

@@ -17,6 +17,7 @@ from mocpack.units import Angle, Length, parse_length_or_angle
 
 JointErrors = Mapping[str, str | Length | Angle] | Sequence[tuple[str, str | Length | Angle]]
 """A bound by pattern; pairs can give one pattern a length and an angle."""
+MAX_LISTED = 1000  # characters of names in an error
 Patterns = tuple[tuple[str, Length | Angle], ...]
 
 
@@ -69,9 +70,11 @@ def match_joints(patterns: Patterns, skeleton: Skeleton) -> JointBounds:
     for pattern, bound in patterns:
         joints = [joint for name, joint in names if fnmatchcase(name, pattern)]
         if not joints:
+            known = [name for name, _ in names]
+            hint = did_you_mean(pattern.strip("*"), known) or ";"
             raise UsageError(
-                f"joint_errors: no joint or hinge matches {pattern!r}"
-                f"{did_you_mean(pattern, [name for name, _ in names])}"
+                f"joint_errors: no joint or hinge matches {pattern!r}{hint} the clip has "
+                f"{', '.join(known)[:MAX_LISTED]}"
             )
         (bounds.angles if isinstance(bound, Angle) else bounds.errors)[joints] = bound
     return bounds

@@ -1,1 +1,1 @@
-"""Decoders to read rather than to run: slow, in numpy, held equal to the native ones by tests."""
+"""Readable decoders in numpy; tests compare the native decoders with them."""

@@ -1,4 +1,4 @@
-"""Frames of Acclaim motion files in plain Python: the native reader is held equal to it."""
+"""Read frames of Acclaim motion files in plain Python, to compare the native reader with."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The decoder's side of `ik-predict` in plain numpy: slow, and the text to read to know the core's.
+"""The decoder of `ik-predict` in plain numpy: slow and readable.
 
-`core/src/papers/li/ik_predict.cpp` does the same for both sides; a test holds the two together.
-The words are those of docs/codecs/ik-predict.md.
+`core/src/papers/li/ik_predict.cpp` implements encoder and decoder; a test compares both. The terms
+are those of docs/codecs/ik-predict.md.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ TURN_GRID = 2.0**30
 
 @dataclass(frozen=True, eq=False)
 class LoopSettings:
-    """What both sides agree on; `segments` are the bodies, alone or in chains, parents first."""
+    """The shared model; `segments` are bodies, single or in chains, parents first."""
 
     segments: Sequence[Sequence[int]]
     end_step: float
@@ -52,7 +52,7 @@ class IkLoop:
         self._twist_rates = np.zeros(len(bodies))
 
     def decode(self, places: npt.NDArray[np.int32], twists: npt.NDArray[np.int32]) -> None:
-        """Decode one frame: integers of what places joints (A,), of the other twists (N,)."""
+        """Decode one frame from the integers of joints (A,) and of the other twists (N,)."""
         placing, twisting = iter(places.tolist()), iter(twists.tolist())
         self._before = self._ways.copy()
         for segment in self._settings.segments:

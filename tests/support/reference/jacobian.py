@@ -1,4 +1,4 @@
-"""The Jacobian of positions, one column at a time: what `displacement_gram` is held equal to.
+"""The Jacobian of positions, one column at a time, to compare `displacement_gram` with.
 
 Also the sensitivities that follow from it, which the paper measures by noise.
 """

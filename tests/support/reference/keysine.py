@@ -1,4 +1,4 @@
-"""The decoder in plain Python and numpy: slow, and the text to read to know what the core computes.
+"""The decoder of keysine in plain Python and numpy: slow and readable.
 
 Symbols are integers throughout; floating point begins with `block_curves`.
 """
@@ -128,7 +128,7 @@ def _shifts(head: PayloadHead, plan: Plan, layer: int) -> list[int]:
 
 
 def _group_curves(group: Group, head: PayloadHead, plan: Plan, layers: int) -> F64:
-    """Return the channels (length, C) of a group of which so many layers were read."""
+    """Return the channels (length, C) of a group after that many layers."""
     values = middles(group, plan, _shifts(head, plan, layers - 1))
     blocks = range(len(group.lengths))
     return np.concatenate([block_curves(plan, head, group, b, values[b]) for b in blocks])
@@ -200,7 +200,7 @@ def _key_steps(plan: Plan) -> F64:
 
 
 def motion(plan: Plan, curves: F64, header: ClipHeader) -> Clip:
-    """Return the clip whose channels (T, C) these are."""
+    """Return the clip of channels (T, C)."""
     frames = len(curves)
     turns = np.tile(plan.still_rotations, (frames, 1, 1))
     places = np.tile(plan.still_translations, (frames, 1, 1))

@@ -1,6 +1,6 @@
-"""A grid in time in plain Python: the numbers of a group, and the channels they stand for.
+"""The grid mode of keysine in plain Python: the numbers of a group, and their channels.
 
-`keysine/decode/grid.h` is the native twin, `docs/codecs/keysine.md` has the bits.
+`keysine/decode/grid.h` is the native implementation, `docs/codecs/keysine.md` specifies the bits.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ QUICK = Forecast((Predictor(0.99, 3, 2, 4),), 30, 10.0, 0.98)
 
 
 def expected_error(scale: int) -> int:
-    """Return the error that an initial scale of the head stands for, in 1/256 of a step."""
+    """Return the error of an initial scale of the head, in 1/256 of a step."""
     return (181 << (scale >> 1)) >> 4 if scale & 1 else 8 << (scale >> 1)
 
 
 def column_groups(plan: Plan, skeleton: Skeleton) -> list[ColumnGroup]:
-    """Return the channels of each track, and which tracks stand above it."""
+    """Return the channels of each track, and its ancestor tracks."""
     above = [_above(plan, skeleton, t) for t in range(len(plan.tracks))]
     return [
         ColumnGroup(
@@ -111,7 +111,7 @@ class GridRows:
         groups = column_groups(plan, skeleton)
         features = select_features(plan.channel_count, groups, forecast)
         for c, scale in enumerate(grid.initial_scales):
-            if scale <= QUIET:  # nothing is looked at where hardly anything happens
+            if scale <= QUIET:  # no context for quiet columns
                 features[c] = [[] for _ in forecast.predictors]
         sizes = [expected_error(scale) for scale in grid.initial_scales]
         self._forecast, self._levels = Forecaster(features, forecast), Levels(plan, groups, sizes)

@@ -1,4 +1,4 @@
-"""The head of a `keysine` payload in plain Python; `keysine/decode/head.cpp` is the native twin."""
+"""The head of a `keysine` payload in plain Python; natively `keysine/decode/head.cpp`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ HINGE_STARTS = [0, 128, 384, 3968, 4096]
 
 
 def head_bytes(read: Read) -> bytes:
-    """Return the head of a payload as it stands there."""
+    """Return the head of a payload."""
     size = FieldReader(read(0, SHORTEST_PAYLOAD), "keysine payload").varint(2**21)
     if size < SHORTEST_PAYLOAD:
         raise CorruptionError(f"keysine payload: a head of {size} bytes")
@@ -88,7 +88,7 @@ def read_head(read: Read, header: ClipHeader) -> tuple[PayloadHead, Plan]:
 
 
 def open_head(data: bytes) -> HeadSymbols:
-    """Check a head and return what reads its numbers."""
+    """Check a head and return a reader of its numbers."""
     if checksum(data[:-2]) != data[-2:]:
         raise CorruptionError("keysine head: its checksum is wrong")
     size = FieldReader(data, "keysine head")
@@ -104,7 +104,7 @@ class HeadSymbols:
         self.predictor_count = self.mode = 0
 
     def fields(self, size: int) -> PayloadHead:
-        """Read what stands before the sizes."""
+        """Read the fields before the sizes."""
         bits = self._coder.bits
         mode, layers, fine_bits, tempo = bits(4), 1 + bits(4), bits(6), bits(8)
         group_frames = 0 if tempo else 1 + self._count()
@@ -209,7 +209,7 @@ class HeadSymbols:
         return table
 
     def _hinged(self, moving: int) -> int | None:
-        """Read the kind of what has hinges: at rest, still, along them; None where it is free."""
+        """Read the kind of a joint with hinges: at rest, constant or along them; None if free."""
         symbol = self._coder.symbol(HINGE_STARTS)
         return (0, 1, moving, None)[symbol]
 

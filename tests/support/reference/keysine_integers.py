@@ -1,4 +1,4 @@
-"""The integers that a `keysine` payload stands for, in the order of time.
+"""The integers of a `keysine` payload in the order of time.
 
 They are equal on every machine. Floating point begins after them.
 """

@@ -1,4 +1,4 @@
-"""Limits of hinges: an angle or way past a limit that is held becomes that limit."""
+"""Limits of hinges: values past a kept limit are clamped to it."""
 
 from __future__ import annotations
 

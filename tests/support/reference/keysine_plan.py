@@ -1,4 +1,4 @@
-"""The tracks of a plan: which channels each joint has, and what a unit of each means."""
+"""The tracks of a plan: the channels of each joint and their units."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Plan:
-    """The tracks, and what stays where it is."""
+    """The tracks, and the constant rotations and translations."""
 
     tracks: list[Track]
     channel_count: int

@@ -42,7 +42,7 @@ class KeyShifts:
         return np.asarray((keys + self._half) >> self._shifts[layer])
 
     def middles(self, coarse: I64, layer: int) -> I64:
-        """Return the middles of the keys that these integers stand for."""
+        """Return the middle of the interval of each key."""
         shift = self._shifts[layer]
         return np.asarray((coarse << shift) + ((1 << shift) >> 1) - self._half)
 
@@ -60,7 +60,7 @@ class Refinement(CoefficientSymbols):
     """Reads a layer of a group that is not the base."""
 
     def layer(self, bits: Sequence[int]) -> None:
-        """Make the coefficients of each track by so many bits finer."""
+        """Refine the coefficients of each track by that many bits."""
         group = self._group
         for t, track in enumerate(self._plan.tracks):
             for b in range(len(group.lengths) if bits[t] else 0):
@@ -100,7 +100,7 @@ class Refinement(CoefficientSymbols):
 
 
 def middles(group: Group, plan: Plan, shifts: Sequence[int]) -> F64:
-    """Return the values (blocks, channels, …) in the middle of what they may be, so coarse."""
+    """Return the middle of the interval of each coarse value (blocks, channels, …)."""
     found = group.values.astype(np.float64)
     for track, shift in zip(plan.tracks, shifts, strict=True):
         at = slice(track.first_channel, track.first_channel + track.channel_count)

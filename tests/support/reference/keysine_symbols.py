@@ -143,7 +143,7 @@ def read_group(coder: TableReader, plan: Plan, edges: I64, length: int, tempo: i
 
 
 class KeySymbols:
-    """Reads keys, each as what it differs from a guess."""
+    """Reads keys as differences from a prediction."""
 
     def __init__(self, coder: TableReader, plan: Plan) -> None:
         self._coder, self._plan = coder, plan

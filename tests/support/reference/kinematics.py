@@ -1,4 +1,4 @@
-"""Forward kinematics in plain numpy, joint by joint: what the native kernel is held equal to."""
+"""Forward kinematics in plain numpy, joint by joint, to compare the native kernel with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mocpack.skeleton import Skeleton
 def forward_kinematics_numpy(
     skeleton: Skeleton, local: F64, translations: F64, translated_joints: Sequence[int]
 ) -> tuple[F64, F64]:
-    """The same in plain numpy: slower, and the text to read to know what the core computes."""
+    """The same as the core, in plain numpy: slower and readable."""
     positions = np.empty((*local.shape[:2], 3))
     world = np.empty_like(local)
     column = {joint: m for m, joint in enumerate(translated_joints)}

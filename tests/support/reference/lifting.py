@@ -53,7 +53,7 @@ def _lagrange(at: float, window: int) -> F64:
 
 
 def _update(details: F64, evens: int, update: Update) -> F64:
-    """Return what the details add to each even sample; details past an end count as zero."""
+    """Return the update of each even sample from the details; details past an end are zero."""
     near, far = NEAR_FAR[update]
     padded = np.pad(details, ((0, 0), (2, 2)))
     left2, left, right, right2 = (padded[:, k : k + evens] for k in range(4))

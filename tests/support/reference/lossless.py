@@ -26,7 +26,7 @@ from mocpack.coding.planes import decode_plane
 from mocpack.dofs import from_channels
 from mocpack.errors import CorruptionError, InvalidClipError
 
-CHANNELS, MOTION = 1, 2  # what a payload holds
+CHANNELS, MOTION = 1, 2  # kinds of payload
 BINARY_SCALE = 31  # in place of a number of digits
 TURN_DIGITS = 6
 MAX_DEGREE = 24
@@ -38,7 +38,8 @@ def decode(payload: bytes, header: AnyHeader) -> AnyClip:
     """Return the clip that a payload holds."""
     read = FieldReader(payload, "lossless payload")
     try:
-        with np.errstate(all="ignore"):  # what broken bytes overflow, the clip refuses
+        # corrupt bytes may overflow; the clip then rejects the result
+        with np.errstate(all="ignore"):
             if isinstance(header, VertexHeader):
                 return _read_vertices(read, header)
             return _read_clip(read, header)

@@ -41,7 +41,7 @@ STARTS = {
 
 @dataclass
 class Column:
-    """What is known of a column: zeros in a row, the last sign (0 none) and the bits it lacked."""
+    """The state of a column: consecutive zeros, the last sign (0: none) and its missing bits."""
 
     zeros: int = 0
     was_zero: int = 0

@@ -58,7 +58,7 @@ class Counter:
 
 @dataclass
 class Column:
-    """What is known of one column: how large its errors are."""
+    """The state of one column: the size of its errors."""
 
     means: list[int]  # fast, middle, slow
     count: int
@@ -109,7 +109,7 @@ class SeriesDecoder:
         self._activity = 256
 
     def rows(self, count: int) -> list[list[int]]:
-        """Return so many rows, the first one included."""
+        """Return that many rows, including the first."""
         found = [[_unfolded(self._plain(self._first)) for _ in self._columns]]
         for _ in range(count - 1):
             found.append(self._row(found[-1]))

@@ -60,7 +60,7 @@ class Recursive:
 
 
 class Blend:
-    """Weights of a few predictions: least squares with a pull to where they start."""
+    """Weights of a few predictions: least squares, regularized towards the initial weights."""
 
     def __init__(self, predictors: int, forgetting: float, pull: float) -> None:
         self.start = [1 / predictors] * predictors + [0.0, 0.0]

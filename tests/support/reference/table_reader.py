@@ -29,7 +29,7 @@ class TableReader:
         return self.symbol((0, zero, 4096))
 
     def bits(self, count: int) -> int:
-        """Return so many plain bits, the highest first."""
+        """Return that many raw bits, the highest first."""
         value = 0
         while count > 0:
             taken = min(count, MOST_PLAIN_BITS)

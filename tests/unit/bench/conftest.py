@@ -19,7 +19,7 @@ FLAGS = (
 
 @pytest.fixture
 def browse(tmp_path):
-    """Open a page in Chromium with more flags; return what it prints."""
+    """Open a page in Chromium with additional flags; return its output."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:
         pytest.skip("Chromium is not installed")

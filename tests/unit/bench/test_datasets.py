@@ -1,4 +1,4 @@
-"""Real clips by name: of the repository, of a named folder, or a sentence of what is missing."""
+"""Clips by name: from the repository or a named folder; errors name missing clips."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_a_clip_of_the_named_folder_goes_first(monkeypatch, tmp_path):
     assert path == tmp_path / "cmu" / "09_01.bvh"
     assert datasets.source_size(path) == path.stat().st_size
     assert datasets.collection("cmu") == [path]
-    # and what the folder does not have still comes with the repository
+    # clips that the folder lacks come from the repository
     assert datasets.require_clip("cmu/49_02").is_relative_to(datasets.COMMITTED)
 
 
@@ -56,7 +56,7 @@ def test_errors_name_the_file_and_database_of_a_missing_clip(name, sentence):
         datasets.require_clip(name)
 
 
-def test_a_whole_collection_that_is_missing_is_said(tmp_path):
+def test_a_missing_collection_is_reported(tmp_path):
     with pytest.raises(UsageError, match=naming("cmu-train/ .bvh MOCPACK_DATA")):
         datasets.collection("cmu-train")
     with pytest.raises(UsageError, match=naming(f"cmu/ .bvh {tmp_path}")):

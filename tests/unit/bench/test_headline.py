@@ -1,4 +1,4 @@
-"""The pages of measured figures say what the committed tables say, and nothing typed by hand."""
+"""The figures on generated pages are those of the committed tables."""
 
 import importlib.util
 import subprocess
@@ -74,7 +74,7 @@ def test_codecs_are_compared_on_the_clips_that_both_manage(headline):
     assert names(lines[-1], "- rd-pca b: it cannot")
 
 
-def test_a_codec_without_a_knob_stands_at_every_bound(headline):
+def test_a_codec_without_a_quality_parameter_has_rows_at_every_bound(headline):
     rows = [row("keysine", "a", 100), row("lossless", "a", 500, target="")]
     assert headline.at_bound(rows, "lossless", "10mm") == headline.at_bound(rows, "lossless", "1mm")
     assert headline.at_bound(rows, "keysine", "10mm") == []

@@ -34,7 +34,7 @@ def robot_clip(folder):
     return mocpack.Clip.from_angles(robot.skeleton, angles, *root, **others)
 
 
-def test_a_robots_motion_comes_back_within_the_step(codec, tmp_path):
+def test_a_robots_motion_round_trips_within_the_step(codec, tmp_path):
     clip = robot_clip(tmp_path)
     back = codec.decode(codec.encode(clip), clip.header)
     assert measure_error(clip, back).max < 0.02

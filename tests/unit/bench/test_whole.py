@@ -1,4 +1,4 @@
-"""What whole folders come to, packed as a user packs them, in one line."""
+"""Sizes of whole folders, packed as a user packs them."""
 
 import importlib.util
 

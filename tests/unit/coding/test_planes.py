@@ -1,4 +1,4 @@
-"""Coded planes of integers, alone and with a start: what is known of them beforehand."""
+"""Coded planes of integers, with and without initial statistics."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def small_planes(count=20, seed=0):
 
 
 def seen_start(planes):
-    """Return the start whose odds are those of the choices that these planes make."""
+    """Return the initial statistics that match these planes."""
     counts = np.zeros((2 * SIZE, 2), np.uint32)
     for plane in planes:
         _core.planes_count(np.asarray(plane, np.int32), CLASSES.astype(np.uint16), 2, counts)
@@ -28,7 +28,7 @@ def seen_start(planes):
     return np.clip(np.round(32 + 4.5 * np.log(ones / zeros)), 1, 63).astype(np.uint8)
 
 
-def test_a_plane_comes_back_with_the_start_it_was_coded_with():
+def test_a_plane_round_trips_with_the_start_it_was_coded_with():
     planes = small_planes()
     start = seen_start(planes)
     for plane in planes:

@@ -32,7 +32,7 @@ def there_and_back(values, groups=None):
 
 
 @pytest.mark.parametrize("shape", [(0, 1), (1, 1), (1, 5), (2, 3), (200, 7)])
-def test_noise_comes_back(shape):
+def test_noise_round_trips(shape):
     values = np.random.default_rng(0).integers(-1000, 1000, shape)
     assert np.array_equal(there_and_back(values)[1], values)
 
@@ -51,7 +51,7 @@ def test_the_readable_decoder_gives_the_same_numbers(forecast, sizes):
     assert decoder.rows(60) == values.tolist()
 
 
-def test_the_largest_jumps_come_back():
+def test_the_largest_jumps_round_trip():
     values = np.random.default_rng(1).choice([-(2**30), 0, 2**30], (300, 4))
     assert np.array_equal(there_and_back(values)[1], values)
 
@@ -89,7 +89,7 @@ def test_every_forecast_gives_the_series_back(forecast):
     assert np.array_equal(decode_series(data, 150, 6, groups, forecast), values)
 
 
-def test_a_short_series_that_is_told_its_sizes_is_smaller():
+def test_a_short_series_with_known_sizes_is_smaller():
     values = np.random.default_rng(9).integers(-3, 4, (12, 20)).cumsum(axis=0)
     told = encode_series(values, singles(20), sizes=[2 * 256] * 20)
     assert len(told) < len(encode_series(values, singles(20)))

@@ -1,4 +1,4 @@
-"""Archives: what goes in comes out byte for byte, and damage costs what it hits and no more."""
+"""Archives restore every clip byte for byte, and damage affects only the damaged clips."""
 
 import io
 import subprocess
@@ -92,7 +92,7 @@ def test_equal_clips_are_stored_once(takes, archive, tmp_path):
         assert found.read("again") == found.read("deep/again") == found.read("a")
         assert np.array_equal(found["again"].clip().rotations, found["a"].clip().rotations)
         assert all(fault is None for _, fault in verify(found, decode=True))
-        # two names and index rows, and nothing of the clip
+        # two names and index rows, and no copy of the clip
         assert path.stat().st_size - archive.stat().st_size < 500 < len(found.read("a"))
     merge([path], tmp_path / "merged.mocps")
     assert (tmp_path / "merged.mocps").read_bytes() == path.read_bytes()
@@ -157,7 +157,7 @@ def test_the_bytes_do_not_depend_on_how_many_worked(takes, archive, tmp_path):
     assert (tmp_path / "takes.mocps").read_bytes() == archive.read_bytes()
 
 
-def test_appending_gives_what_packing_at_once_gives(takes, archive, tmp_path):
+def test_appending_gives_the_same_archive_as_packing_at_once(takes, archive, tmp_path):
     path = tmp_path / "takes.mocps"
     pack({name: takes[name] for name in ("a", "b")}, path, FAST)
     append({name: takes[name] for name in ("d", "deep/c")}, path, FAST)
@@ -421,7 +421,7 @@ def test_hostile_indices_are_format_errors_and_nothing_else():
 
 
 def test_a_reader_written_from_the_page_alone_finds_a_clip(archive):
-    """As docs/format.md says it, with nothing of ours."""
+    """Read an archive by docs/format.md, without mocpack's reader."""
     data = archive.read_bytes()
     assert data[:5] == b"\x93MOS\x01"
     footer = data[-24:]
@@ -487,7 +487,7 @@ def test_a_reader_written_from_the_page_alone_finds_a_clip(archive):
         assert columns[8][n] == 0
 
 
-def test_an_index_that_lies_is_refused_or_leads_to_clips_that_are(archive, tmp_path):
+def test_a_wrong_index_is_refused_or_its_clips_are(archive, tmp_path):
     opened = refused = 0
     for case in damaged_indexes(archive.read_bytes(), 17, 300):
         (tmp_path / "lies.mocps").write_bytes(case)
@@ -507,7 +507,7 @@ def test_an_index_that_lies_is_refused_or_leads_to_clips_that_are(archive, tmp_p
     assert opened > 20 < refused
 
 
-def test_a_clip_that_stands_behind_the_trailer_is_refused(archive):
+def test_a_clip_after_the_trailer_is_refused(archive):
     data = archive.read_bytes()
     trailer = read_trailer(open_source(data))
     columns = trailer.index.columns.copy()

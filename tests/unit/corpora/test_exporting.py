@@ -1,4 +1,4 @@
-"""Archives for other programs: what they read is what the clips say."""
+"""Exported archives contain the numbers of their clips."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ def test_nothing_is_written_over_and_requests_are_checked(clips, tmp_path):
     assert (tmp_path / "there").read_text() == "mine"
 
 
-def test_a_missing_package_of_a_store_is_named_in_one_sentence(clips, tmp_path, monkeypatch):
+def test_a_missing_package_of_a_store_is_named_with_a_clear_error(clips, tmp_path, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "lance", None)

@@ -1,4 +1,4 @@
-"""Archives that are there: known by what they were made of, and taken for nothing else."""
+"""Packing recognizes a finished archive by the record of its inputs."""
 
 import os
 
@@ -52,7 +52,7 @@ def parts(files, packing=FAST):
     return PackPlan.make(files, packing).parts
 
 
-def test_an_archive_of_the_same_files_is_known_with_what_was_refused(files, archive):
+def test_an_archive_of_the_same_files_is_recognized_with_its_rejected_files(files, archive):
     assert read_rejected(parts(files), archive, ENDING) == BAD
     assert read_rejected(parts(files), archive) == BAD
     for path in files.values():
@@ -84,7 +84,7 @@ def test_another_catalogue_or_other_shards_make_another_archive(files, archive, 
     assert read_rejected(parts(files), archive, ENDING | ending) is None
 
 
-def test_an_archive_that_was_changed_or_removed_is_not_what_was_made(files, archive, tmp_path):
+def test_a_changed_or_removed_archive_is_not_recognized(files, archive, tmp_path):
     data = (tmp_path / "all.mocps").read_bytes()
     (tmp_path / "all.mocps").write_bytes(data + b" ")
     assert read_rejected(parts(files), archive) is None

@@ -1,4 +1,4 @@
-"""Packing in parts: the bytes that one run makes, anyone who packs what, in whatever order."""
+"""Packing in parts gives the bytes of a single run, in any order and on any machine."""
 
 import os
 import signal
@@ -75,7 +75,7 @@ def test_parts_join_to_the_bytes_of_one_run(takes, tmp_path, monkeypatch, most):
     assert [one.path for one in refused] == [str(takes["bad"])]
 
 
-def test_a_part_that_is_there_is_not_packed_again(takes, tmp_path):
+def test_an_existing_part_is_not_packed_again(takes, tmp_path):
     plan, folder = PackPlan.make(takes, FAST), str(tmp_path / "parts")
     assert pack_part(plan.parts[1], folder) is None
     assert len(missing_parts(plan.parts, folder)) == len(plan.parts) - 1
@@ -168,7 +168,7 @@ def test_a_folder_that_cannot_be_written_is_an_error_and_not_a_refusal(takes, tm
         pack_parts(plan.parts, str(tmp_path / "parts"), here)
 
 
-def test_a_folder_that_workers_do_not_share_is_said_so(takes, tmp_path):
+def test_a_folder_that_workers_do_not_share_is_reported(takes, tmp_path):
     plan = PackPlan.make(takes, FAST)
 
     def elsewhere(work, jobs, on_progress):
@@ -179,7 +179,7 @@ def test_a_folder_that_workers_do_not_share_is_said_so(takes, tmp_path):
 
 
 def deadly(work, part, folder):
-    """Do the work, and die at a file that says so, as often as it says."""
+    """Do the work; crash at a file that asks for it, as often as it says."""
     for file in part.files:
         lives = Path(file.path).with_suffix(".lives")
         if lives.exists() and (left := int(lives.read_text())):

@@ -1,4 +1,4 @@
-"""Plans: what is packed and how, the same on every machine, as a value and as a file."""
+"""Plans: inputs and options, the same on every machine, as objects and as files."""
 
 import base64
 import json
@@ -35,7 +35,7 @@ def of_sizes(*sizes):
     return PackPlan(tuple(files), FAST)
 
 
-def test_a_plan_depends_on_neither_the_order_of_files_nor_where_they_stand(takes, tmp_path):
+def test_a_plan_does_not_depend_on_the_order_or_folder_of_files(takes, tmp_path):
     first = PackPlan.make(takes, FAST)
     assert names(PackPlan.make(dict(reversed(takes.items())), FAST)) == names(first)
     moved = takes["take1"].parent.rename(tmp_path / "moved")
@@ -133,7 +133,7 @@ def test_a_folder_of_motions_is_looked_through_once_for_skeletons(tmp_path, monk
 
 @pytest.fixture
 def gltf(tmp_path):
-    """A .gltf whose numbers stand in a file beside it."""
+    """A .gltf with an external buffer file."""
     path = tmp_path / "a.gltf"
     mocpack.write(walk(0.1), path)
     document = json.loads(path.read_text())
@@ -168,7 +168,7 @@ def test_files_that_a_usd_refers_to_are_part_of_its_mark(tmp_path):
     marks = {mark_of(tmp_path / "scene.usda")}
     mocpack.write(walk(0.1, seed=1), tmp_path / "body.usda")
     marks.add(mark_of(tmp_path / "scene.usda"))
-    # what a file beside it refers to from now on
+    # a new reference to another file
     (tmp_path / "body.usda").rename(tmp_path / "other.usda")
     (tmp_path / "list.usda").write_text("#usda 1.0\n(subLayers = [@./other.usda@])\n")
     marks.add(mark_of(tmp_path / "scene.usda"))
@@ -229,7 +229,7 @@ def test_a_plan_goes_through_its_file(takes):
         ),
     ],
 )
-def test_a_wrong_plan_is_a_sentence_that_names_the_line(takes, change, named):
+def test_a_wrong_plan_is_a_clear_error_that_names_the_line(takes, change, named):
     lines = PackPlan.make(takes, FAST).to_bytes().splitlines(keepends=True)
     with pytest.raises(FormatError, match=naming(named)):
         PackPlan.from_bytes(b"".join(change(lines)), name="plan.jsonl")

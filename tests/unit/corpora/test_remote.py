@@ -1,4 +1,4 @@
-"""Archives by URL: few requests, near ranges together, nothing taken for what it is not."""
+"""Archives by URL: few requests, merged ranges, and no stale cache."""
 
 import importlib
 import threading
@@ -89,7 +89,7 @@ def test_a_kept_folder_serves_later_runs_but_no_other_edition(packed, memory, tm
     with open_corpus("memory://data/all.mocps", **options) as again:
         assert np.array_equal(again.windows(2)[1], expected)
         assert again.request_totals[0] == 1
-    # another archive under the same name: nothing of the old one is taken for it
+    # another archive under the same name: cached bytes of the old one are not used
     pack({"w1": packed / "1.mocp", "w2": packed / "2.mocp"}, tmp_path / "all.mocps")
     memory.pipe_file("/data/all.mocps", (tmp_path / "all.mocps").read_bytes())
     with (
@@ -146,7 +146,7 @@ def test_what_is_no_archive_or_not_there_is_said_so(memory):
         open_corpus("memory://data/none.mocps")
 
 
-def test_a_file_system_that_is_missing_is_missed_in_one_sentence(monkeypatch):
+def test_a_missing_file_system_package_is_a_clear_error(monkeypatch):
     def missing(*_, **__):
         raise ImportError("Install s3fs to access S3")
 
@@ -209,7 +209,7 @@ def test_one_request_fetches_a_short_clip_and_all_its_windows(memory, monkeypatc
 
 
 class Bucket(MemoryFileSystem):
-    """A store of another scheme, which wants to know whose money is spent."""
+    """A store of another scheme with required options."""
 
     store: ClassVar[dict] = {}
     pseudo_dirs: ClassVar[list] = [""]

@@ -1,4 +1,4 @@
-"""Files by path and by URL: written whole or not at all."""
+"""Files by path and by URL are written completely or not at all."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def test_what_is_written_is_read_listed_and_removed(place):
     assert storage.list_files(place) == []
 
 
-def test_a_stream_that_fails_leaves_what_was_there(place):
+def test_a_failed_stream_keeps_the_old_file(place):
     name = storage.join_path(place, "b.txt")
     storage.write(b"old", name)
 

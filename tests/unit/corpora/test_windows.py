@@ -1,4 +1,4 @@
-"""Windows: the same numbers that clips give, anyone who asks for them and from wherever."""
+"""Windows contain the numbers of their clips, in every process and order."""
 
 import multiprocessing
 import pickle
@@ -207,7 +207,7 @@ def test_batches_and_slices_are_arrays_of_windows(walks):
 
 
 def read_all(found, seed):
-    """Read windows in an order of one's own; return a sum to compare."""
+    """Read windows in a random order; return a sum to compare."""
     order = np.random.default_rng(seed).permutation(len(found))
     out = np.empty((found.rows, found.width), np.float32)
     total = np.zeros(len(found))
@@ -305,7 +305,7 @@ def test_shares_of_a_stream_are_all_of_it(walks):
 
 
 @pytest.mark.parametrize("stopped", [0, 1, 7, 30])
-def test_a_stream_goes_on_where_it_was_stopped(walks, stopped):
+def test_a_stream_continues_where_it_was_stopped(walks, stopped):
     windows = walks.windows(1, stride=0.5)
     whole = list(Stream(windows, shuffle=8, seed=2))
     first = Stream(windows, shuffle=8, seed=2)
@@ -563,7 +563,7 @@ def test_a_bvh_of_77_joints_with_fingers_packs_within_its_bound_and_gives_window
         found = windows[1].reshape(15, -1, 3)
         apart = np.linalg.norm(found - source.positions()[60:120:4], axis=-1)
         assert apart.max() <= 1.001e-3
-        # joints that never leave their offset cost nothing, though the file repeats them
+        # constant offsets cost nothing, although the file repeats them
         assert corpus["soma"].sizes["payload"] < 120 * 40
 
 

@@ -1,11 +1,11 @@
-"""Motions of AMASS, on a stand-in body and on one of a model."""
+"""AMASS motions, on a default body and on that of a model."""
 
 import numpy as np
 import pytest
 from command_line import run
 
 import mocpack
-from mocpack.errors import CorruptionError, MocpackError, UsageError
+from mocpack.errors import CorruptionError, MocpackError
 from mocpack.io import amass, npz, read_bytes
 from mocpack.io.amass import joint_names
 from mocpack.testing import walk
@@ -116,8 +116,12 @@ def test_the_first_22_rows_of_any_body_model_give_the_bones_of_a_body(tmp_path):
 def test_a_file_without_a_rate_takes_it_from_the_user():
     assert read_bytes(motion(mocap_framerate=None), fps=50.0).frame_rate == pytest.approx(50)
     assert read_bytes(motion(mocap_framerate=None, fps=np.array(25))).frame_rate == 25
-    with pytest.raises(UsageError, match=naming("mocap_framerate fps")):
-        read_bytes(motion(), fps=50.0)
+
+
+def test_a_file_with_a_rate_is_sampled_at_another():
+    clip, sampled = read_bytes(motion()), read_bytes(motion(), fps=60.0)
+    assert sampled.frame_rate == pytest.approx(60)
+    np.testing.assert_allclose(sampled.translations, clip.resample(60).translations)
 
 
 def test_one_shape_per_frame_gives_the_first():
@@ -218,7 +222,7 @@ def test_the_pelvis_of_a_body_model_is_taken_off_again(tmp_path):
     np.testing.assert_allclose(back.read("trans"), np.tile([1.0, 2.0, 0.9], (5, 1)), atol=1e-12)
 
 
-def test_a_packed_motion_comes_back_within_its_bound(tmp_path):
+def test_a_packed_motion_round_trips_within_its_bound(tmp_path):
     (tmp_path / "a.npz").write_bytes(motion(frames=40, poses=smooth(40)))
     packed = mocpack.encode(mocpack.read(tmp_path / "a.npz"), max_error="1mm")
     (tmp_path / "a.mocp").write_bytes(packed)

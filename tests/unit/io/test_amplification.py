@@ -1,4 +1,4 @@
-"""Small files that stand for much: what they take in memory and time is bounded."""
+"""Small files with huge declared contents take limited memory and time."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Acclaim files: what they say is what the joints do, and what we write says the same."""
+"""Acclaim files: joint positions, and written files that read back the same."""
 
 import subprocess
 import sys
@@ -132,7 +132,7 @@ def test_order_of_dofs_is_the_order_of_turns_about_fixed_axes():
     np.testing.assert_allclose(turned, [0, 0, 1], atol=1e-9)
 
 
-def test_columns_may_stand_in_any_order():
+def test_columns_may_be_in_any_order():
     skeleton = ASF.replace(b"TX TY TZ RX RY RZ", b"rx ty rz tx tz ry")
     motion = AMC.replace(b"root 1 2 3 0 90 0", b"root 0 2 0 1 3 90")
     np.testing.assert_allclose(joint(read(motion, skeleton), "root", 1), [1, 2, 3])
@@ -251,7 +251,7 @@ def test_bad_motion_names_its_line(old, new, named):
         (b":hierarchy", b":nothing", ":hierarchy"),
     ],
 )
-def test_a_bad_skeleton_is_a_clear_sentence(old, new, named):
+def test_a_bad_skeleton_is_a_clear_error(old, new, named):
     with pytest.raises(FormatError, match=naming("skeleton " + named)):
         read(skeleton=ASF.replace(old, new))
 
@@ -397,7 +397,7 @@ def test_real_bvh_survives_acclaim_files(name):
     )
 
 
-def test_real_acclaim_file_comes_back_number_for_number():
+def test_real_acclaim_file_round_trips_number_for_number():
     clip = load_clip("asfamc/01_08", COMMITTED)
     back = _through_acclaim(clip)
     np.testing.assert_array_equal(back.channels, clip.channels)
@@ -547,7 +547,7 @@ def test_limits_of_a_bone_are_those_of_its_hinges_where_the_motion_keeps_them():
     limits = dict(zip(hinges.names, np.degrees(hinges.limits), strict=True))
     np.testing.assert_allclose(limits["thigh.rx"], [-10, 100], atol=0.01)
     np.testing.assert_allclose(limits["thigh.rz"], [-5.5, 20], atol=0.01)
-    # the shin turns by 90 degrees, so that what the file says of it does not hold
+    # the shin rotates by 90 degrees, beyond the limits of the file
     np.testing.assert_array_equal(limits["shin.ry"], [-np.inf, np.inf])
 
 

@@ -1,4 +1,4 @@
-"""Where output goes: regular files are replaced whole, anything else is written through."""
+"""Output: regular files are replaced atomically, pipes and devices are written directly."""
 
 import os
 import stat
@@ -103,7 +103,7 @@ def own_stdout(tmp_path):
     return tmp_path / "stdout"
 
 
-def test_dev_stdout_goes_on_where_the_shell_stands_in_a_file(tmp_path, own_stdout):
+def test_dev_stdout_appends_at_the_position_of_the_shell(tmp_path, own_stdout):
     call = [sys.executable, "-c", WRITE, own_stdout]
     with (tmp_path / "out").open("wb") as out:
         out.write(b"one ")

@@ -80,7 +80,7 @@ def test_columns_are_matched_by_name_in_any_order_with_and_without_the_suffix(ro
     np.testing.assert_array_equal(read(robot, ROWS[:, 1:], HEADER[1:]).angles, expected.angles)
 
 
-def test_a_table_is_recognized_by_its_header_whatever_its_name(robot):
+def test_a_table_is_recognized_by_its_header_not_its_name(robot):
     assert probes.is_robot_table(table())
     assert mocpack.read_data(table(), name="a.txt", robot=robot).frame_count == 3
     with pytest.raises(FormatError, match=naming("--robot")):
@@ -98,7 +98,7 @@ def test_rate_and_unit_are_those_that_the_user_names(robot):
         read(robot, quaternion="wxyz")
 
 
-def test_a_motion_is_written_and_comes_back(robot, tmp_path):
+def test_a_motion_is_written_and_round_trips(robot, tmp_path):
     clip = read(robot)
     mocpack.write(clip, tmp_path / "back.csv", dialect="bones-seed")
     lines = (tmp_path / "back.csv").read_text().splitlines()

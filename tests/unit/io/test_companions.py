@@ -1,4 +1,4 @@
-"""Which files reading a motion file opens beside it, as its reader says."""
+"""The list of files that reading a motion file opens."""
 
 import json
 

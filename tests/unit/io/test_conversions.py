@@ -1,7 +1,6 @@
-"""From each format to each where meaning allows: what comes back, and what is said to be lost.
+"""Conversions between all formats: positions, and the reported losses.
 
-`conversions.txt` beside this holds a line for each pair; `python tests/unit/io/test_conversions.py`
-writes it again, on purpose.
+`conversions.txt` has a line for each pair; `python tests/unit/io/test_conversions.py` rewrites it.
 """
 
 import sys
@@ -29,7 +28,7 @@ ROUNDING = 1e-5  # of a clip's reach: single precision, over a chain of joints
 
 
 def conversions(source, folder):
-    """Yield, for each target, what is lost in words, how far joints move, and how far they may."""
+    """Yield for each target the reported losses, the displacement of joints, and its limit."""
     path, options = (SKELETONS | VERTICES)[source](folder)
     clip = mocpack.read(path, **options)
     clip = clip.frames(0, min(clip.frame_count, 20))
@@ -40,7 +39,7 @@ def conversions(source, folder):
 
 
 def converted(clip, goal, options, bound):
-    """Convert and read back; return what was lost in words, and how far joints moved."""
+    """Convert and read back; return the reported losses and the displacement of joints."""
     try:
         if goal.suffix == ".mocp":
             codec = "keysine:effort=fast" if isinstance(clip, Clip) else "latent-spline"

@@ -1,4 +1,4 @@
-"""Files that a motion file names: regular ones in its folder, unless the caller allows others."""
+"""External files: regular files in the same folder, unless the caller allows others."""
 
 import base64
 import json
@@ -104,7 +104,7 @@ def at_most(seconds):
 
 
 def ways_out(inside, outside, other):
-    """Return the names of a file outside, by how they lead there."""
+    """Return names of a file outside the folder, by kind of path."""
     (inside / "link").symlink_to(outside / other)
     (inside / "folder").symlink_to(outside)
     (inside / "deep").mkdir()

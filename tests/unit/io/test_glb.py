@@ -1,4 +1,4 @@
-"""Binary glTF as we write it: read back by hand, and by the rules of the format."""
+"""Written binary glTF: parsed by hand and checked against the specification."""
 
 import json
 import struct
@@ -56,7 +56,7 @@ def test_joints_that_keep_still_have_no_keys():
 
 
 @pytest.mark.parametrize("name", hard_clips())
-def test_the_motion_comes_back_to_float32(name):
+def test_the_motion_round_trips_to_float32(name):
     clip = hard_clips()[name]
     back = read_motion(glb.write(clip), clip.header)
     reach = 1 + np.abs(clip.positions()).max()

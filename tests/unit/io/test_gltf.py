@@ -1,4 +1,4 @@
-"""Animations of glTF: what the format allows, by files made here; hostile ones among them."""
+"""glTF animations: generated files for every feature of the format, and hostile ones."""
 
 import base64
 import json
@@ -65,7 +65,7 @@ def test_an_animation_is_chosen_by_name_or_number_and_else_the_first():
         mocpack.read(FOX, clip="Jump")
 
 
-def test_a_rate_can_be_asked_for():
+def test_the_frame_rate_can_be_set():
     clip = mocpack.read(FOX, clip="Run", fps=30)
     assert clip.frame_rate == 30
     np.testing.assert_allclose(
@@ -76,12 +76,12 @@ def test_a_rate_can_be_asked_for():
 
 
 @pytest.mark.parametrize("name", hard_clips())
-def test_what_we_write_comes_back_to_float32(name):
+def test_what_we_write_round_trips_to_float32(name):
     clip = hard_clips()[name]
     back = read_bytes(write_bytes(clip, ".glb"))
     assert back.skeleton.names == clip.skeleton.names
     if clip.frame_count > 1:
-        # twice the frames where a joint makes half a turn, whose way could not be told
+        # twice the frames where a joint rotates by 180 degrees, whose direction would be ambiguous
         frames = 2 if name in ("flips of 180 degrees", "noise") else 1
         assert back.frame_time == pytest.approx(clip.frame_time / frames, rel=1e-4)
     reach = 1 + np.abs(clip.positions()).max()
@@ -90,7 +90,7 @@ def test_what_we_write_comes_back_to_float32(name):
     np.testing.assert_allclose(back.skeleton.end_sites, clip.skeleton.end_sites, atol=1e-6 * reach)
 
 
-def test_rest_scales_names_and_uneven_times_come_back():
+def test_rest_scales_names_and_uneven_times_round_trip():
     clip = take(["rest", "scale", "scales", "times", "names"])
     back = read_bytes(write_bytes(clip, ".glb"))
     assert back.skeleton.names == clip.skeleton.names
@@ -338,7 +338,7 @@ def test_other_versions_are_named():
         (lambda d: d.update(nodes={}), "nodes"),
     ],
 )
-def test_what_contradicts_the_format_is_a_sentence(change, named):
+def test_what_contradicts_the_format_is_a_clear_error(change, named):
     made = slide()
     change(made.document)
     with pytest.raises(FormatError, match=naming(named)):
@@ -366,7 +366,7 @@ def test_a_few_bytes_cannot_ask_for_much_memory():
         gltf.read(many.glb())
 
 
-def test_deep_nesting_is_a_sentence():
+def test_deep_nesting_is_a_clear_error():
     deep = b'{"asset": {"version": "2.0"}, "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     with pytest.raises(CorruptionError, match=naming("input JSON")):
         read_bytes(deep)
@@ -382,7 +382,7 @@ def test_a_cut_file_is_truncated():
             gltf.read(data[:size])
 
 
-def test_damage_anywhere_is_a_sentence_or_a_clip():
+def test_damage_anywhere_is_a_clear_error_or_a_clip():
     rng, whole = random.Random(1), FOX.read_bytes()
     length = struct.unpack_from("<I", whole, 12)[0]
     outcomes = set()
@@ -394,7 +394,7 @@ def test_damage_anywhere_is_a_sentence_or_a_clip():
     assert len(outcomes) > 2
 
 
-def test_any_value_of_the_wrong_kind_is_a_sentence_or_a_clip():
+def test_any_value_of_the_wrong_kind_is_a_clear_error_or_a_clip():
     rng = random.Random(2)
     odd = [None, -1, 1.5, 10**30, "x", "\ud800", [], {}, [[]], True, 1e308, [1] * 16]
     outcomes = set()

@@ -1,4 +1,4 @@
-"""Clips put into glTF files of characters, and clips as animations for VRM models."""
+"""Clips added to glTF characters, and clips as VRM animations."""
 
 import contextlib
 import json
@@ -22,7 +22,7 @@ FOX = Path(__file__).parents[2] / "samples/Fox.glb"
 
 
 def character(clip, **changes):
-    """A file with nodes of the clip's names in reverse order, a mesh, an animation of its own."""
+    """A file with nodes named like the clip's joints in reverse order, a mesh and an animation."""
     names = list(clip.skeleton.names)[::-1]
     nodes = [{"name": name, "translation": [0, k, 0]} for k, name in enumerate(names)]
     nodes.append({"name": "skin", "mesh": 0, **changes})
@@ -121,7 +121,7 @@ def test_files_beside_a_character_come_inside(tmp_path):
         mocpack.write(clip, tmp_path / "b.gltf", into=tmp_path / "a.gltf")
 
 
-def test_a_hostile_character_is_answered_with_a_sentence():
+def test_a_hostile_character_gives_a_clear_error():
     clip = walk(0.1)
     rng = random.Random(1)
     text = json.dumps(
@@ -150,7 +150,7 @@ def test_human_bones_are_known_by_the_names_of_several_programs(name):
     np.testing.assert_allclose(back.positions()[:, hips], clip.positions()[:, 0], atol=1e-5)
 
 
-def test_expressions_are_written_and_come_back():
+def test_expressions_are_written_and_round_trip():
     clip = walk(0.3)
     values = np.linspace(0, 1, clip.frame_count)
     names = ("expression.happy", "expression.of my own")

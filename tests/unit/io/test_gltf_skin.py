@@ -1,4 +1,4 @@
-"""Meshes of glTF: moved by a clip's joints as the format's own matrices move them."""
+"""glTF meshes, skinned by a clip's joints as by the format's matrices."""
 
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def test_a_file_without_a_mesh_has_no_skin():
         ({"extensions": {"KHR_draco_mesh_compression": {}}}, "KHR_draco"),
     ],
 )
-def test_a_mesh_that_contradicts_the_format_is_a_sentence(change, message):
+def test_a_mesh_that_contradicts_the_format_is_a_clear_error(change, message):
     data = bar(**change).glb()
     with pytest.raises(FormatError, match=message):
         read_skin(data, read(data))
@@ -146,7 +146,7 @@ def test_joints_and_corners_beyond_the_last_are_corrupt():
         read_skin(data, read(data))
 
 
-def test_any_damage_to_the_document_is_a_sentence_or_a_mesh():
+def test_any_damage_to_the_document_is_a_clear_error_or_a_mesh():
     rng = np.random.default_rng(3)
     whole = bar().glb()
     clip = read(whole)

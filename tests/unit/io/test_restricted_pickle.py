@@ -1,4 +1,4 @@
-"""Pickles of strangers: arrays and plain values come back, everything else is refused by name."""
+"""Untrusted pickles: arrays and plain values load, everything else is rejected by name."""
 
 import io
 import json
@@ -44,7 +44,7 @@ VALUES = {
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_arrays_and_plain_values_come_back_from_every_protocol(protocol):
+def test_arrays_and_plain_values_round_trip_from_every_protocol(protocol):
     found = load(pickle.dumps(VALUES, protocol))
     assert found.keys() == VALUES.keys()
     for name in ("fps", "rate", "name", "flags", "one"):

@@ -1,4 +1,4 @@
-"""Files that robots are trained on: each is written, read back by its own bodies, and checked."""
+"""Training files of robots: written, read back and checked by their body positions."""
 
 import io
 import pickle
@@ -76,7 +76,7 @@ def test_a_unit_scales_a_table_and_is_refused_of_files_in_meters(clip, robot_fil
 
 
 @pytest.mark.parametrize("name", SLIDING)
-def test_every_dialect_comes_back_by_itself(clip, robot_file, tmp_path, name):
+def test_every_dialect_round_trips_by_itself(clip, robot_file, tmp_path, name):
     path = tmp_path / f"motion{DIALECTS[name].extensions[0]}"
     mocpack.write(clip, path, dialect=name)
     fps = 50 if name == "csv" else None
@@ -200,7 +200,7 @@ def test_asap_pickles_of_joblib_are_read_by_name(clip, robot_file):
         mocpack.read_data(buffer.getvalue(), name="m.pkl", robot=robot_file, allow_pickle=True)
 
 
-def test_bodies_of_a_pickle_that_stand_elsewhere_are_an_error(clip, robot_file):
+def test_wrong_body_positions_in_a_pickle_are_an_error(clip, robot_file):
     found = pickle.loads(write_bytes(clip, ".pkl", "gmr"))
     del found["joint_names"]
     found["dof_pos"] = found["dof_pos"][:, ::-1]
@@ -221,7 +221,7 @@ def test_bodies_of_a_pickle_that_stand_elsewhere_are_an_error(clip, robot_file):
         ({"root_pos": np.full((50, 3), np.nan)}, "root positions"),
     ],
 )
-def test_a_pickle_that_is_no_motion_is_a_sentence(clip, robot_file, change, named):
+def test_a_pickle_that_is_no_motion_is_a_clear_error(clip, robot_file, change, named):
     found = pickle.loads(write_bytes(clip, ".pkl", "gmr")) | change
     found["local_body_pos"] = None
     with pytest.raises(CorruptionError, match=naming(named)):

@@ -1,4 +1,4 @@
-"""Robots' files and motions of them: columns by name, errors that list names, hostile XML."""
+"""Robot files and motions: columns by name, errors that list names, hostile XML."""
 
 import json
 
@@ -80,7 +80,7 @@ def test_a_table_without_header_has_root_and_angles_in_the_order_of_the_urdf(arm
     np.testing.assert_allclose(clip.positions()[:, 0, 1], 0.9, atol=1e-12)
 
 
-def test_columns_with_names_may_stand_in_any_order(arm):
+def test_named_columns_may_be_in_any_order(arm):
     numbers = np.array([[0.1, 7, 0.2, 0.3, 0, 0, 0, 1.0, 0.4, 0.05]])
     header = ["x", "frame", "y", "z", "qx", "qy", "qz", "qw", "shoulder_joint", "slide"]
     numbers = np.concatenate([numbers, [[0.6]]], axis=1)
@@ -229,7 +229,7 @@ def test_full_turns_that_cannot_be_kept_are_said_in_the_metadata(arm):
         ("<mujoco><worldbody><replicate count='9'/></worldbody></mujoco>", "<replicate>"),
     ],
 )
-def test_a_robot_that_cannot_be_read_is_a_sentence(tmp_path, text, named):
+def test_a_robot_that_cannot_be_read_is_a_clear_error(tmp_path, text, named):
     path = tmp_path / "robot.xml"
     path.write_text(text)
     with pytest.raises(FormatError, match=naming(named)):
@@ -376,7 +376,7 @@ def test_two_joints_of_one_name_are_refused(tmp_path):
         robot_from(tmp_path, twice, "robot.xml")
 
 
-def test_a_mimic_of_a_joint_that_is_not_there_is_refused(tmp_path):
+def test_a_mimic_of_a_missing_joint_is_refused(tmp_path):
     mimic = '<axis xyz="1 0 0"/><mimic joint="nose"/>'
     text = ARM.replace('<axis xyz="1 0 0"/>', mimic)
     with pytest.raises(FormatError, match="'slide' mimics 'nose'"):

@@ -1,4 +1,4 @@
-"""Robots made at random, read by us and by MuJoCo: every body is in the same place."""
+"""Random robots: every body has the position that MuJoCo computes."""
 
 import numpy as np
 import pytest
@@ -105,14 +105,14 @@ def test_limits_and_axes_are_those_that_mujoco_compiles(tmp_path, kind, seed):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_any_mjcf_stands_where_mujoco_puts_it(tmp_path, seed):
+def test_any_mjcf_matches_mujoco(tmp_path, seed):
     path = tmp_path / "robot.xml"
     path.write_text(robots.mjcf(seed, free=bool(seed % 3)))
     check_against_mujoco(mujoco.MjModel.from_xml_path(str(path)), read_robot(path), seed)
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_any_urdf_stands_where_mujoco_puts_it(tmp_path, seed):
+def test_any_urdf_matches_mujoco(tmp_path, seed):
     path = tmp_path / "robot.urdf"
     path.write_text(robots.urdf(seed))
     check_against_mujoco(mujoco.MjModel.from_xml_path(str(path)), read_robot(path), seed)

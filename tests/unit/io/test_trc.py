@@ -1,4 +1,4 @@
-"""Tables of marker places."""
+"""TRC files of marker positions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The unit of a file that does not say: right for every body and unit there is."""
+"""The guessed length unit is right for bodies of all sizes and units."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""USD files, written and read back, and made by hand; usd-core poses them beside us."""
+"""USD files, written, read back and generated; usd-core computes the expected poses."""
 
 import random
 import re
@@ -42,7 +42,7 @@ def _folder(tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".usda", ".usdc", ".usdz"])
-def test_a_clip_comes_back_and_stands_where_usd_puts_it(ending):
+def test_a_clip_round_trips_and_matches_usd(ending):
     clip = walk(0.5)
     data = write_bytes(clip, ending)
     back = read_bytes(data)
@@ -175,7 +175,7 @@ def Xform "World"
 """
 
 
-def test_a_skeleton_that_something_carries_stands_in_the_world():
+def test_transforms_above_a_skeleton_are_applied():
     clip = read_bytes(BY_HAND.encode())
     assert clip.skeleton.names == ("Skel", "hip", "knee", "foot")
     np.testing.assert_allclose(clip.times, np.array([0, 2, 4]) / 48)
@@ -250,7 +250,7 @@ def test_files_elsewhere_and_those_that_are_missing_are_refused(tmp_path, asset,
         ('"hip/knee/foot"]', '"hip/knee/foot", "x"]', "4 3 bind"),
     ],
 )
-def test_what_cannot_be_is_a_sentence(before, after, named):
+def test_what_cannot_be_is_a_clear_error(before, after, named):
     assert before in BY_HAND
     with pytest.raises(CorruptionError, match=naming(named)):
         read_bytes(BY_HAND.replace(before, after, 1).encode())

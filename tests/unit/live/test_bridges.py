@@ -1,4 +1,4 @@
-"""Other programs' streams: VMC over OSC, JSON over pipes and ZMQ."""
+"""Streams of other programs: VMC over OSC, JSON over pipes and ZMQ."""
 
 import asyncio
 import io
@@ -34,7 +34,7 @@ def frame(t):
     return t * WALK.header.frame_time, WALK.rotations[t], WALK.translations[t]
 
 
-def test_json_comes_back():
+def test_json_round_trips():
     header = read_header(format_header(WALK.header))
     assert header.skeleton.names == WALK.skeleton.unique_names
     np.testing.assert_array_equal(header.skeleton.offsets, WALK.skeleton.offsets)
@@ -138,7 +138,7 @@ def test_vmc_mirrors_x_as_unity_does():
     np.testing.assert_allclose(place, WALK.translations[3, 0] * mirror, atol=1e-6)
 
 
-def test_vmc_comes_back_as_the_bones_that_unity_knows():
+def test_vmc_round_trips_as_the_bones_that_unity_knows():
     pytest.importorskip("pythonosc")
     address = f"vmc://127.0.0.1:{free_port()}"
 

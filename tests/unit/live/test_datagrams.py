@@ -1,4 +1,4 @@
-"""Stages over datagrams: who is let in, what comes through, what hostile peers can do."""
+"""Stages over datagrams: admission, delivery, and hostile peers."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ TOKENS = Tokens({role: (token,) for role, token in SECRET.items()})
 
 
 class Wire:
-    """A door with peers in memory, on a clock of its own."""
+    """A datagram stage with peers in memory and a simulated clock."""
 
     def __init__(self, tokens=None, limits=None):
         self.now = 100.0
@@ -45,7 +45,7 @@ class Wire:
         self.got = {}
 
     def say(self, who, data, *, is_encrypted=False):
-        """Send as `who`; return what was answered to this."""
+        """Send as `who`; return the replies."""
         box = self.got.setdefault(who, [])
         start = len(box)
         data = data if isinstance(data, bytes) else json.dumps(data).encode()
@@ -67,7 +67,7 @@ def wire():
 
 @contextmanager
 def limited_memory(more=1 << 28):
-    """Let the block take so many bytes beyond what is in use, so that an explosion is an error."""
+    """Limit the additional memory of the block, so that excessive use is an error."""
     statm = Path("/proc/self/statm")
     if not statm.exists():  # only Linux tells, and limits
         yield
@@ -95,7 +95,7 @@ def packets(count=30, **options):
 
 
 def poses_of(box, patience=1):
-    """What a watcher makes of what it got, in order."""
+    """The poses that a watcher decodes, in order."""
     audience = StageDecoder(patience)
     events = []
     for message in box:
@@ -252,7 +252,7 @@ def test_a_refused_client_gets_the_reason(wire, path, role, token, named):
     assert not len(wire.endpoint)
 
 
-def test_a_token_is_never_said_and_a_proof_is_of_no_use_to_others(wire):
+def test_tokens_are_never_sent_and_proofs_cannot_be_reused(wire):
     wire.relay.tokens = TOKENS
     assert wire.come("a", "/stage/anna", "send", SECRET["send"]) == {"welcome": "/stage/anna"}
     asked = {"join": "/stage/ben", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
@@ -274,7 +274,7 @@ def test_strangers_get_less_than_they_send(wire):
     assert not len(wire.endpoint)
 
 
-def test_a_flood_of_strangers_is_answered_so_often_and_no_more(wire):
+def test_replies_to_a_flood_of_unknown_peers_are_limited(wire):
     asked = {"join": "/stage", "role": "watch", "challenge": "0" * 32, "proof": "x" * 64}
     for _ in range(2):
         answered = sum(len(wire.say(f"x{k}", asked)) for k in range(1000))
@@ -386,7 +386,7 @@ async def until_left(events):
     return poses
 
 
-def test_udp_performers_reach_udp_and_websocket_audiences_alike():
+def test_udp_performers_reach_udp_and_websocket_audiences():
     async def play(relay, url):
         by_udp = asyncio.ensure_future(
             until_left(watch_udp_stage(f"{url}/stage", token=SECRET["watch"]))
@@ -418,7 +418,7 @@ def test_a_websocket_performer_reaches_a_udp_audience():
     run(play)
 
 
-def test_a_wrong_token_is_a_sentence():
+def test_a_wrong_token_is_a_clear_error():
     async def play(relay, url):
         sender = Sender(CLIP.header, 0.005)
         with pytest.raises(UsageError, match=naming("/stage/anna token send")):
@@ -427,7 +427,7 @@ def test_a_wrong_token_is_a_sentence():
     run(play, TOKENS)
 
 
-def test_a_performer_comes_back_after_the_relay_has_forgotten_it():
+def test_a_performer_reconnects_after_the_relay_has_forgotten_it():
     async def play(relay, url):
         endpoint = relay.endpoints[0]
 
@@ -451,7 +451,7 @@ def test_a_performer_comes_back_after_the_relay_has_forgotten_it():
         ("udp://127.0.0.1:9/stage", "udp://127.0.0.1:9/stage/anna"),
     ],
 )
-def test_an_address_that_will_not_do_is_a_sentence(url, named):
+def test_an_invalid_address_is_a_clear_error(url, named):
     with pytest.raises(UsageError, match=naming(named)):
         asyncio.run(send_frames_udp_stage(url, Sender(CLIP.header), frames()))
 
@@ -611,7 +611,7 @@ def test_no_message_raises_or_is_amplified(wire, role, is_encrypted):
         wire.endpoint.drop((who, 1))
 
 
-def test_a_challenge_is_worth_nothing_to_another_address_role_path_or_time(wire):
+def test_a_challenge_is_valid_only_for_its_address_role_path_and_time(wire):
     wire.relay.tokens = Tokens({role: (SECRET[role],) for role in SECRET})
     asked = {"join": "/stage/anna", "role": "send", "challenge": "0" * 32, "proof": "x" * 64}
     challenge = json.loads(wire.say("a", asked)[0])["challenge"]

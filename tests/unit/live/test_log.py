@@ -1,4 +1,4 @@
-"""What a relay logs of errors that strangers can cause."""
+"""The log of a relay for errors that any client can cause."""
 
 from mocpack.live.log import LOGGER, REPEAT_AFTER_S, LoopErrorLog, OneLineLogger
 

@@ -1,4 +1,4 @@
-"""Streams over a network that loses, reorders, delays and damages, on a clock of its own."""
+"""Streams over a simulated network that loses, reorders, delays and damages packets."""
 
 import numpy as np
 import pytest
@@ -114,7 +114,7 @@ def test_a_store_gives_a_late_joiner_the_newest_frame_at_once():
     assert [pose.frame_number for pose in late.receive(packet)] == [350]
 
 
-def test_a_store_without_frames_that_stand_by_themselves_stays_small_and_asks_for_one():
+def test_a_buffer_without_keyframes_stays_small_and_requests_one():
     sender = Sender(Hello(CLIP.header, 0.005, 5), keyframe_interval=10_000)
     store = StreamBuffer(sender.hello)
     for t in range(800):

@@ -1,4 +1,4 @@
-"""Recordings: packets in a spool, and the clips that are made of them."""
+"""Recordings: packets in a spool file, and the clips made from them."""
 
 import numpy as np
 import pytest
@@ -71,7 +71,7 @@ def test_gaps_cannot_make_more_frames_than_a_recording_may_have(monkeypatch):
 
 @pytest.fixture
 def spool(tmp_path):
-    """The file of a spool, with what was put in it."""
+    """A spool file and its contents."""
     sender, packets = stream(5)
     made = Spool(tmp_path / "a.spool", sender.hello)
     assert all(made.append(packet) for packet in packets)
@@ -100,7 +100,7 @@ def test_every_packet_is_on_the_disk_before_the_next_comes(tmp_path):
     spool.close()
 
 
-def test_a_spool_that_was_cut_or_damaged_gives_what_is_whole_before(spool):
+def test_a_truncated_or_damaged_spool_gives_its_complete_packets(spool):
     path, _, packets = spool
     data = path.read_bytes()
     ends = np.cumsum([8 + len(packet) for packet in packets])

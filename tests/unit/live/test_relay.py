@@ -47,7 +47,7 @@ async def collected(url, wanted, **options):
 
 
 def run(play, **options):
-    """Run `play(relay)` beside a relay."""
+    """Run `play(relay)` with a running relay."""
 
     async def both():
         relay = Relay(**options)
@@ -61,7 +61,7 @@ def run(play, **options):
 
 
 async def joined(relay, count=1):
-    """Wait until so many watch."""
+    """Wait until that many receivers watch."""
     while len(relay._watchers) < count:
         await asyncio.sleep(0)
 
@@ -104,7 +104,7 @@ def test_a_late_watcher_gets_the_newest_frame_at_once():
     run(play)
 
 
-def test_a_slow_receiver_is_dropped_to_the_newest_and_holds_up_nobody():
+def test_a_slow_receiver_skips_to_the_newest_frame_and_delays_nobody():
     async def play(relay):
         words = ["mocpack.live.2", "role.watch"]
         slow = await websockets.asyncio.client.connect(
@@ -314,7 +314,7 @@ def test_only_the_pages_of_its_table_can_be_fetched(path, status):
 
 
 async def closed(reader):
-    """Wait until the other side has closed; return what it said before."""
+    """Wait until the other side has closed; return its messages."""
     try:
         return await asyncio.wait_for(reader.read(), 20)
     except ConnectionResetError:
@@ -372,7 +372,7 @@ def test_invalid_requests_are_answered_or_ended_and_the_relay_continues(head):
 
 
 @pytest.mark.parametrize("message", ["x" * 1000, b"x" * 20_000, "[" * 60, '{"ping": 1e999}'])
-def test_an_audience_that_says_what_it_should_not_does_no_harm(message):
+def test_invalid_messages_of_the_audience_are_ignored(message):
     async def play(relay):
         words = ["mocpack.live.2", "role.watch"]
         watcher = await websockets.asyncio.client.connect(f"{relay.url}/stage", subprotocols=words)
@@ -593,7 +593,7 @@ def test_a_recording_holds_the_very_poses_that_were_received():
     assert same.max() < 1e-15
 
 
-def test_a_performer_comes_back_after_a_lost_connection():
+def test_a_performer_reconnects_after_a_lost_connection():
     async def play(relay):
         poses = []
 
@@ -626,7 +626,7 @@ def test_a_performer_comes_back_after_a_lost_connection():
     run(play)
 
 
-def test_straight_over_udp_poses_arrive_and_reports_come_back():
+def test_straight_over_udp_poses_arrive_and_reports_round_trip():
     async def play():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
             probe.bind(("127.0.0.1", 0))

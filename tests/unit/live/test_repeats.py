@@ -1,10 +1,10 @@
-"""Which frames packets repeat. The expected offsets are computed by hand."""
+"""The frames that packets repeat. The expected offsets are computed by hand."""
 
 import pytest
 
 from mocpack.live import choose_repeats
 
-FAR = 1000  # frames of a round trip: nobody waits for a retransmission
+FAR = 1000  # round-trip time in frames, too long for retransmissions
 
 
 @pytest.mark.parametrize(

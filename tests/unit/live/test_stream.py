@@ -34,7 +34,7 @@ def received(receiver, packets):
 
 
 def rows_of(sender, packet):
-    """What a packet of the sender's newest frames holds: offset, whether intra, bytes."""
+    """The contents of a packet of the sender's newest frames: offset, intra flag, bytes."""
     return _core.live_unpack(sender.hello.checksum, packet, (sender.frame_count - 1, 0))[4]
 
 
@@ -87,7 +87,7 @@ def test_joints_with_few_axes_stay_on_them():
             assert all((p.rotations[j] == rotations.IDENTITY).all() for p in poses)
 
 
-def test_a_leap_is_a_frame_that_stands_by_itself():
+def test_a_jump_becomes_a_keyframe():
     clip = WALK
     sender = Sender(Hello(clip.header, 0.005, 7))
     receiver = Receiver(sender.hello)
@@ -172,7 +172,7 @@ def test_a_late_receiver_waits_for_a_keyframe():
 
 @pytest.mark.parametrize("gap", [1, 2, 127, 128, 129, 255, 256, 4096, 65535, 65536, 65537, 131072])
 def test_a_gap_of_any_length_is_recognised(gap):
-    """The sender's numbers go on; only what stands by itself is believed after the gap."""
+    """The sender's frame numbers continue; after the gap only keyframes are accepted."""
     sender, packets = stream(keyframe_interval=1000)
     check = sender.hello.checksum
     later = []
@@ -233,7 +233,7 @@ def test_every_single_flipped_bit_is_noticed():
 
 
 def test_rows_of_any_bytes_with_a_good_checksum_do_no_harm():
-    """What a hostile sender makes up decodes to some pose, or to none."""
+    """Packets of a hostile sender decode to some pose or to none."""
     sender, packets = stream()
     rng = np.random.default_rng(8)
     for trial in range(400):

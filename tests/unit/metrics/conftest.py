@@ -1,4 +1,4 @@
-"""A skeleton small enough to do the arithmetic in one's head."""
+"""A skeleton that is small enough for mental arithmetic."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ ARM = Skeleton(
 
 
 class Arms:
-    """Builds motions of the arm: all still but for what is named."""
+    """Build motions of the arm; all joints are constant except the named ones."""
 
     skeleton = ARM
 

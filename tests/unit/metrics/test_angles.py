@@ -1,4 +1,4 @@
-"""Errors of angles: hinges about their axes, other joints by the turn between their rotations."""
+"""Angle errors: hinges about their axes, other joints by the angle between rotations."""
 
 from dataclasses import replace
 

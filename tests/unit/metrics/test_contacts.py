@@ -84,7 +84,7 @@ def test_slip_is_measured_against_a_fifth_of_the_bound_each_frame():
     assert foot_skate_excess(sliding(0), sliding(0.1), 0.001) == pytest.approx(5)
     assert has_foot_skate(sliding(0), sliding(0.021), 0.001)
     assert not has_foot_skate(sliding(0), sliding(0.019), 0.001)
-    # and the source's own speed besides
+    # plus the source's own speed
     assert foot_skate_excess(sliding(0.03), sliding(0.05), 0.001) == pytest.approx(1)
 
 

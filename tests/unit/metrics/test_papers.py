@@ -108,7 +108,7 @@ def test_e_angle_does_not_count_another_way_to_write_the_same_pose(arm):
     assert found["e_angle_deg"] == pytest.approx(0, abs=1e-6)
 
 
-def test_e_angle_is_told_by_the_originals_channels(arm):
+def test_e_angle_uses_the_channels_of_the_original(arm):
     # the same turn of 60 degrees about z, written by one file as ZYX and by the other as XYZ
     other = Skeleton(
         ("root", "hand"),

@@ -1,4 +1,4 @@
-"""A comparison in words: how far off, where, and whether that was promised."""
+"""The verdict of a comparison: largest error, its joint and frame, and the bound."""
 
 import numpy as np
 

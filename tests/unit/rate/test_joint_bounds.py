@@ -1,4 +1,4 @@
-"""Bounds of single joints: patterns, what every codec makes of them, and what files state."""
+"""Bounds of single joints: patterns, all codecs, and what files state."""
 
 import numpy as np
 import pytest

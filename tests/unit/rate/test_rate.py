@@ -1,4 +1,4 @@
-"""Targets are reached with any codec that has a knob, and never missed silently."""
+"""Targets are reached with any codec that has a quality parameter, or an error is raised."""
 
 import subprocess
 import sys
@@ -87,7 +87,7 @@ def test_a_bound_that_cannot_be_kept_is_a_bound_error_that_says_what_can():
         mocpack.encode(CLIP, "raw", max_error=mocpack.m(1e-11))
 
 
-def test_a_search_that_finds_nothing_says_what_its_finest_setting_reaches():
+def test_a_failed_search_reports_its_best_setting():
     with pytest.raises(BoundError, match=r"rounding .*1 nm.* \d+\.?\d* [nµ]m"):
         mocpack.encode(CLIP, Rounding(), max_error=mocpack.m(1e-9))
 
@@ -97,7 +97,7 @@ def test_a_size_that_cannot_be_kept_is_a_bound_error():
         mocpack.encode(CLIP, Rounding(), size=200)
 
 
-def test_errors_print_all_digits_of_sizes_that_round_alike():
+def test_errors_print_all_digits_of_sizes_that_round_equally():
     limit = len(mocpack.encode(CLIP, "lossless")) - 10
     with pytest.raises(BoundError, match=naming(f"lossless {limit} {limit + 10}")):
         mocpack.encode(CLIP, "lossless", size=limit)
@@ -122,7 +122,7 @@ def test_files_do_not_say_how_hard_was_searched():
 
 def test_measured_errors_are_stored_in_the_file():
     made = rate.attempt(CLIP, Rounding(0.02))
-    # the file rounds errors up to what few bytes can say
+    # files round errors up to a short number
     assert made.errors.max <= unpack(made.data).errors.max <= 1.01 * made.errors.max
     assert made.codec == Rounding(0.02)
     assert made.payload_size == len(unpack(made.data).payload)
@@ -284,7 +284,7 @@ def test_clips_of_keys_keep_their_bound_between_frames_too():
     assert stated <= 0.02 < found
 
 
-def test_a_knob_is_searched_for_what_is_between_keys_too():
+def test_the_quality_search_includes_errors_between_keys():
     clip = limb_of_keys(interpolated=True)
     made = rate.encode_to_target(clip, Rounding(), rate.Target(max_error=0.005))
     decoded = made.codec.decode(unpack(made.data).payload, clip.header)

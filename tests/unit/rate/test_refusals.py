@@ -1,4 +1,4 @@
-"""What `encode` refuses: nothing that float precision allows, unless a codec is named."""
+"""`encode` accepts every bound that float precision allows, unless a codec is named."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -36,7 +36,7 @@ def still_joint(frames):
 
 
 def bending_chain(joints, frames, length, *, size=0.5, seed=0):
-    """Return a chain of so many meters that bends everywhere."""
+    """Return a chain of that length in meters in which every joint rotates."""
     rng = np.random.default_rng(seed)
     bones = rng.normal(size=(joints, 3))
     bones *= length / (joints - 1) / np.linalg.norm(bones, axis=1, keepdims=True)
@@ -71,7 +71,7 @@ def test_no_codec_writes_what_its_decoder_refuses(codec, target):
 
 
 def refusal_of(clip, codec, target):
-    """Return why a clip is refused; an empty error where it is not."""
+    """Return the error for a refused clip, or ""."""
     try:
         mocpack.encode(clip, codec, **target)
     except (BoundError, UnsupportedClipError) as error:

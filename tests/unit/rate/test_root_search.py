@@ -1,4 +1,4 @@
-"""Where to turn a knob: few looks, the target kept and nearly used up."""
+"""The search of a quality parameter: few tries, and a result just within the target."""
 
 import math
 
@@ -43,7 +43,7 @@ def test_a_target_that_no_place_keeps_is_found_out_at_the_safe_end():
     assert len(looked) < 7
 
 
-def test_a_jump_over_the_target_ends_when_no_look_is_worth_it():
+def test_a_jump_over_the_target_ends_the_search():
     jump = 1 / math.pi
     looked = search(
         lambda p: 5.0 if p > jump else -5.0, 0.5, is_worthwhile=lambda a, b: abs(a - b) > 1e-4

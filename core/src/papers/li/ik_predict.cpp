@@ -56,7 +56,7 @@ State state_of(const mocpack_Limbs& limbs, double* memory)
 	return s;
 }
 
-// Quantizes the encoder's values and returns what the decoder will reconstruct.
+// Quantizes the encoder's values and returns the decoded values.
 struct Writer
 {
 	static constexpr bool encodes = true;

@@ -11,7 +11,7 @@ extern "C"
 #endif
 
 	// A skeleton as chains of bones, for the prediction by inverse kinematics (ik_predict.cpp). A body is
-	// a joint that turns with what rides on it rigidly; parents come before their children.
+	// a rotating joint with the joints rigidly attached to it; parents come before children.
 	typedef struct mocpack_Limbs
 	{
 		size_t body_count;
@@ -32,7 +32,7 @@ extern "C"
 		double effector_step;		  // meters
 		double slide_step;			  // meters
 		double k;					  // how much of the last change of a bone's direction goes on
-		double memory;				  // how slowly what is expected to go on follows its last change
+		double memory;				  // smoothing of predictions
 		double damping;				  // of the pseudo-inverse, relative to its trace
 		double rounding;			  // of the encoder: from which part of a step on it rounds up
 		int compensate;				  // whether the encoder aims bones from their decoded places

@@ -78,4 +78,4 @@ def find_paper(text: str) -> Paper:
         if text.lower() == paper.name or (text.isdecimal() and int(text) == int(paper.key)):
             return paper
     known = ", ".join(f"{paper.key} or {paper.name}" for paper in PAPERS)
-    raise UsageError(f"no paper {text!r}; there are: {known}")
+    raise UsageError(f"unknown paper {text!r}; papers: {known}")

@@ -13,7 +13,9 @@ from rich.progress import track
 
 from mocpack import _api
 from mocpack.clip import Clip
-from mocpack.workers import worker_pool
+from mocpack.cores import core_count
+from mocpack.errors import MocpackError
+from mocpack.workers import LostJob, WorkerGroup
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -65,18 +67,11 @@ def map_parallel(
 
     `shared` is sent to each process once.
     """
-    with worker_pool(0, initializer=_share, initargs=(function, shared)) as pool:
-        found = pool.map(_call, tasks, chunksize=max(1, min(20, len(tasks) // 8)))
-        return list(track(found, title, len(tasks), console=Console(stderr=True)))
-
-
-_SHARED: list[Any] = []  # of a worker process: the function and its shared argument
-
-
-def _share(function: Callable[..., Any], shared: Any) -> None:
-    _SHARED[:] = [function, shared]
-
-
-def _call(task: Any) -> Any:
-    function, shared = _SHARED
-    return function(shared, task)
+    found: dict[int, R] = {}
+    with WorkerGroup(function, core_count(), initargs=(shared,)) as group:
+        results = group.run([(task,) for task in tasks])
+        for index, result in track(results, title, len(tasks), console=Console(stderr=True)):
+            if isinstance(result, LostJob):
+                raise MocpackError(f"{title}: task {index} failed: {result.reason}")
+            found[index] = result
+    return [found[index] for index in range(len(tasks))]

@@ -57,7 +57,7 @@ def _groups(lines: Sequence[R]) -> list[list[R]]:
 def _claim_row(lines: Sequence[Line]) -> list[str]:
     said = row_verdict(lines)
     printed = _cell([line.printed for line in lines])
-    if _is_statement(lines) and len(lines) > MAX_STATEMENTS:
+    if all(_number(line.printed) is None for line in lines) and len(lines) > MAX_STATEMENTS:
         holding = sum(line.verdict == "reproduced" for line in lines)
         literal, ours = NONE, f"holds in {holding} of {len(lines)}"
     else:
@@ -109,10 +109,6 @@ def _cell(texts: Sequence[str]) -> str:
     if len(pairs) <= MAX_STATEMENTS:
         return "; ".join(dict.fromkeys(texts))
     return f"{min(pairs)[1]} to {max(pairs)[1]}"
-
-
-def _is_statement(lines: Sequence[Line]) -> bool:
-    return all(_number(line.printed) is None for line in lines)
 
 
 def _number(text: str) -> float | None:

@@ -64,8 +64,7 @@ class Gltfpack(GltfPeer):
     bits: int = 12
 
     def __post_init__(self) -> None:
-        if not 4 <= self.bits <= 16:
-            raise ValueError(f"bits must be in 4..16, got {self.bits}")
+        self.check_range("bits", 4, 16)
 
     def request(self) -> dict[str, Any]:
         precision = ["-ar", str(self.bits), "-at", str(self.bits + EXTRA_TRANSLATION_BITS)]
@@ -92,8 +91,7 @@ class GltfTransform(GltfPeer):
     level: str = "medium"
 
     def __post_init__(self) -> None:
-        if self.level not in ("medium", "high"):
-            raise ValueError(f"level must be medium or high, got {self.level!r}")
+        self.check_choice("level", ("medium", "high"))
 
     def request(self) -> dict[str, Any]:
         return {"tool": self.codec_id, "tolerance": self.tolerance, "level": self.level}

@@ -1,4 +1,4 @@
-"""The bench as one HTML file that needs nothing else: plots, a sortable table, the worst frame."""
+"""Write the report of the bench: one HTML file with plots and a sortable table."""
 
 from __future__ import annotations
 
@@ -27,14 +27,6 @@ Row = Mapping[str, Any]
 
 PLAIN = {"Date": None, "Creator": None}  # the same figure is the same file
 DRAWN = ("max_error_mm", "mean_mm", "velocity_cm_s")
-WHOLE = ("joints", "time", "map")  # as wide as the page, so that joints' names can be read
-CLOSE_UPS = {
-    "joints": "Largest error by joint",
-    "time": "Error over time",
-    "map": "Error by joint and time",
-    "pose": "The worst frame of all",
-}
-STRIPS = 8  # codecs at most in the pictures that have a strip for each
 COLUMNS = {
     "clip": "clip",
     "codec": "codec",
@@ -77,9 +69,8 @@ def write_report(
         if isinstance(figure, str):
             missing.setdefault(figure, []).append(title)
             continue
-        wide = " class=whole" if name in WHOLE else ""
         shown = _drawing(figure, out, name)
-        sections.append(f"<section{wide} id={name}><h2>{html.escape(title)}</h2>{shown}</section>")
+        sections.append(f"<section id={name}><h2>{html.escape(title)}</h2>{shown}</section>")
     if anchor is not None:
         write_bd_rates(rows, anchor, metrics, out / "bd.csv")
         sections.insert(0, _bd_section(rows, anchor, labels))
@@ -90,7 +81,7 @@ def write_report(
     page = Template(_asset("report.html")).substitute(
         style=_asset("report.css"),
         script=_asset("report.js"),
-        verdict="".join(f"<p>{html.escape(said)}</p>" for said in verdict(rows)),
+        verdict="".join(f"<p>{html.escape(sentence)}</p>" for sentence in verdict(rows)),
         facts=facts,
         plots="".join(sections),
         table=_table(rows),
@@ -126,7 +117,7 @@ def metric_label(key: str) -> str:
     """Return a metric's title and unit."""
     found = next((m for m in METRICS if m.key == key), None)
     if found is None:
-        raise UsageError(f"no metric {key!r}; there are: {', '.join(m.key for m in METRICS)}")
+        raise UsageError(f"unknown metric {key!r}; metrics: {', '.join(m.key for m in METRICS)}")
     return f"{found.title}, {found.unit}".removesuffix(", ")
 
 
@@ -150,36 +141,12 @@ def make_figures(
         "Where the bytes went",
         plots.byte_parts(rows) if good else _why_not(good, ""),
     )
-    drawn = [r for r in good if r.get("detail")]
-    if drawn:
-        return figures | _close_ups(drawn, rows)
-    why = _why_not(good, "no row kept its errors by joint and time")
-    return figures | {name: (title, why) for name, title in CLOSE_UPS.items()}
+    return figures
 
 
 def _why_not(good: Sequence[Row], why: str) -> str:
     """Return why a picture is not drawn."""
     return why if good else "every row failed"
-
-
-def _close_ups(drawn: Sequence[Row], rows: Sequence[Row]) -> dict[str, tuple[str, Figure | str]]:
-    """Return the pictures of one clip: the one with the largest error of all, at that target."""
-    worst = max(drawn, key=lambda r: float(r["max_error_mm"]))
-    clip = [r for r in drawn if r["clip"] == worst["clip"]]
-    same = [r for r in clip if r["target"] == worst["target"]][:STRIPS]
-    where = f"{worst['clip']} {plots.target_words(worst['target'])}".strip()
-    failed = [
-        r["codec"]
-        for r in rows
-        if r.get("failure") and (r["clip"], r["target"]) == (worst["clip"], worst["target"])
-    ]
-    where += f" (failed: {', '.join(failed)})" if failed else ""
-    return {
-        "joints": (f"Largest error by joint, {where}", plots.joint_heat(same)),
-        "time": (f"Error over time, {where}", plots.error_over_time(same)),
-        "map": (f"Error by joint and time, {where}", plots.error_map(same)),
-        "pose": ("The worst frame of all", plots.worst_pose(worst)),
-    }
 
 
 def bd_table(
@@ -247,8 +214,8 @@ def _table(rows: Sequence[Row]) -> str:
     head = "".join(f"<th>{html.escape(title)}" for title in shown.values())
     lines = []
     for row in rows:
-        said = dict(row) | {"target": plots.target_words(row.get("target")) or row.get("target")}
-        cells = "".join(_cell(said.get(name)) for name in shown)
+        values = dict(row) | {"target": plots.target_words(row.get("target")) or row.get("target")}
+        cells = "".join(_cell(values.get(name)) for name in shown)
         lines.append(f"<tr{' class=bad' if row.get('failure') else ''}>{cells}</tr>")
     return f"<table id=rows><thead><tr>{head}</thead><tbody>{''.join(lines)}</tbody></table>"
 

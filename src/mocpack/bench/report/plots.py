@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,11 +26,8 @@ PALETTE = (
     "#8a5a44",
     "#d6498f",
 )
-RED, GRAY = "#c0392b", "#b0b0b0"
-HEAT = "magma_r"
 EXACT = 1e-6  # millimeters, or of any unit: below it is rounding, not error
 MAX_FOLDS = 300.0  # of an axis that has ticks at 2 and 5 too
-JOINT_HEIGHT = 0.19  # inches of a joint's name
 PART_COLORS = {
     "samples": "#2563a8",
     "model": "#d08700",
@@ -137,9 +133,9 @@ def size_bars(rows: Sequence[Row]) -> Figure:
             if mine:
                 sizes = [r["bits_per_frame"] for r in mine if r in good]
                 mean = float(np.mean(sizes)) if sizes else 0.0
-                said = f"{mean:,.0f}" * bool(sizes) + failed_words(mine, codec)
+                label = f"{mean:,.0f}" * bool(sizes) + failed_words(mine, codec)
                 name = f"{target_words(target)}  {codec}"
-                bars.append((name, mean, color_of(codecs, codec), said.strip()))
+                bars.append((name, mean, color_of(codecs, codec), label.strip()))
     labels, values, colors, words = zip(*bars, strict=True) if bars else ((), (), (), ())
     figure = new_figure(8, 0.9 + 0.28 * max(1, len(bars)))
     axes = figure.add_subplot()
@@ -178,94 +174,6 @@ def byte_parts(rows: Sequence[Row]) -> Figure:
     axes.tick_params(axis="y", labelsize=9)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(fontsize=9)
-    return figure
-
-
-def error_over_time(rows: Sequence[Row]) -> Figure:
-    """The largest error at each moment of a clip, one strip for each codec, on one scale."""
-    figure = new_figure(12, 0.7 + 1.1 * len(rows))
-    strips = figure.subplots(len(rows), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    for axes, row in zip(strips, rows, strict=True):
-        errors = row["detail"]["error_over_time_mm"]
-        times = np.linspace(0, row["detail"]["seconds"], len(errors))
-        axes.fill_between(times, errors, color=RED, alpha=0.6, linewidth=0)
-        exact = "" if max(errors, default=0.0) > EXACT else ": no error"
-        axes.set_title(row["codec"] + exact, fontsize=9, loc="left", pad=2)
-        axes.set(ylim=(0, None))
-        plain_numbers(axes.yaxis)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelsize=9)
-    strips[-1].set_xlabel("seconds")
-    figure.supylabel("largest error, mm", fontsize=10)
-    return figure
-
-
-def error_map(rows: Sequence[Row]) -> Figure:
-    """Joints' errors over time, the codecs side by side on one scale, joints named once."""
-    joints = rows[0]["detail"]["joints"]
-    figure = new_figure(12, 1.3 + JOINT_HEIGHT * len(joints))
-    maps = figure.subplots(1, len(rows), sharex=True, sharey=True, squeeze=False)[0]
-    largest = _largest(row["detail"]["error_map"]["largest_mm"] for row in rows)
-    for axes, row in zip(maps, rows, strict=True):
-        found = row["detail"]["error_map"]
-        table = np.frombuffer(base64.b64decode(found["bytes"]), np.uint8).reshape(len(joints), -1)
-        extent = (0, row["detail"]["seconds"], len(joints) - 0.5, -0.5)
-        scaled = table * (found["largest_mm"] / 255)
-        image = axes.imshow(scaled, aspect="auto", cmap=HEAT, vmin=0, vmax=largest, extent=extent)
-        axes.set_yticks(range(len(joints)), joints, fontsize=9)
-        axes.set_title(row["codec"], fontsize=9, loc="left", pad=4)
-        axes.set_xlabel("seconds")
-    _heat_scale(figure, image, list(maps))
-    return figure
-
-
-def joint_heat(rows: Sequence[Row]) -> Figure:
-    """Largest error by joint, one line for each codec, all on one scale: where it hurts."""
-    mine = [r for r in _good(rows) if r.get("detail")]
-    joints = mine[0]["detail"]["joints"]
-    mine = [r for r in mine if r["detail"]["joints"] == joints]
-    table = np.array([r["detail"]["error_by_joint_mm"] for r in mine])
-    figure = new_figure(12, 2.2 + 0.3 * len(mine))
-    axes = figure.add_subplot()
-    image = axes.imshow(table, aspect="auto", cmap=HEAT, vmin=0, vmax=_largest(table.ravel()))
-    axes.set_xticks(range(len(joints)), joints, rotation=90, fontsize=9)
-    axes.set_yticks(range(len(mine)), [r["codec"] for r in mine], fontsize=9)
-    _heat_scale(figure, image, [axes])
-    return figure
-
-
-def _largest(values: Iterable[float]) -> float:
-    """Return the end of a scale that all are on; not 0, where nothing is off at all."""
-    return max([EXACT, *values])
-
-
-def _heat_scale(figure: Figure, image: Any, axes: Sequence[Any]) -> None:
-    bar = figure.colorbar(image, ax=axes, label="largest error, mm", pad=0.01)
-    plain_numbers(bar.ax.yaxis)
-
-
-def worst_pose(row: Row) -> Figure:
-    """Original in gray and decoded in red at the worst frame, from the front and from the side."""
-    detail = row["detail"]
-    figure = new_figure(6, 4)
-    for place, (first, second) in enumerate(((0, 1), (2, 1))):
-        axes = figure.add_subplot(1, 2, place + 1)
-        for bones, color, width in (("original_bones", GRAY, 4), ("decoded_bones", RED, 1.3)):
-            for bone in detail[bones]:
-                axes.plot(
-                    [bone[first], bone[3 + first]],
-                    [bone[second], bone[3 + second]],
-                    color=color,
-                    linewidth=width,
-                    solid_capstyle="round",
-                )
-        axes.set_aspect("equal")
-        axes.set_axis_off()
-    figure.suptitle(
-        f"{row['clip']}, {row['codec']} {target_words(row['target'])}: "
-        f"frame {detail['worst_frame']}, {detail['worst_joint']}, {row['max_error_mm']:.3g} mm",
-        fontsize=9,
-    )
     return figure
 
 

@@ -22,13 +22,13 @@ def verdict(rows: Sequence[Row]) -> list[str]:
     if not good:
         return [f"Nothing was packed: {_all(len(rows), 'row')} failed."]
     found = [_at(rows, target) for target in _targets(good)]
-    said = [sentence for sentence in found if sentence]
-    if not said:
-        said = ["Sizes are not at equal error, since no target was set: only the curves compare."]
+    sentences = [sentence for sentence in found if sentence]
+    if not sentences:
+        sentences = ["No target was set, so sizes are not at equal error; compare the curves."]
     clips = len({r["clip"] for r in rows})
     if clips == 1:
-        said.append("One clip was measured, which says little of others.")
-    return [*said, _counted(rows), *_failures(rows)]
+        sentences.append("Only one clip was measured; others may differ.")
+    return [*sentences, _counted(rows), *_failures(rows)]
 
 
 def _at(rows: Sequence[Row], target: str) -> str:
@@ -36,7 +36,11 @@ def _at(rows: Sequence[Row], target: str) -> str:
     sizes = {(r["codec"], r["clip"]): r for r in rows if r.get("target") == target}
     packed = {key: r["file_bytes"] for key, r in sizes.items() if r.get("failure") is None}
     codecs = list(dict.fromkeys(codec for codec, _ in packed))
-    clips = [c for c in dict.fromkeys(clip for _, clip in sizes) if _all_have(packed, codecs, c)]
+    clips = [
+        c
+        for c in dict.fromkeys(clip for _, clip in sizes)
+        if all((codec, c) in packed for codec in codecs)
+    ]
     words = target_words(target)
     if len(codecs) < 2:
         total = np.mean(list(packed.values()))
@@ -45,7 +49,7 @@ def _at(rows: Sequence[Row], target: str) -> str:
         )
     if not clips:
         return f"{words}: no clip was packed by all codecs, so sizes are not compared."
-    means = {c: _mean([packed[c, clip] for clip in clips]) for c in codecs}
+    means = {c: float(np.exp(np.mean(np.log([packed[c, clip] for clip in clips])))) for c in codecs}
     first, second = sorted(codecs, key=means.__getitem__)[:2]
     wins = sum(packed[first, c] == min(packed[k, c] for k in codecs) for c in clips)
     return (
@@ -66,10 +70,6 @@ def _counted(rows: Sequence[Row]) -> str:
     return f"Clips that every codec packed at every target: {len(counted)} ({names or 'none'})."
 
 
-def _all_have(packed: Mapping[tuple[str, str], int], codecs: Sequence[str], clip: str) -> bool:
-    return all((codec, clip) in packed for codec in codecs)
-
-
 def _failures(rows: Sequence[Row]) -> list[str]:
     failed = [r for r in rows if r.get("failure") is not None]
     if not failed:
@@ -85,10 +85,6 @@ def _failures(rows: Sequence[Row]) -> list[str]:
 
 def _targets(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(r["target"] for r in rows if r.get("target")))
-
-
-def _mean(sizes: Sequence[int]) -> float:
-    return float(np.exp(np.mean(np.log(sizes))))
 
 
 def _count(number: int, what: str) -> str:

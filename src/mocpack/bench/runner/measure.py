@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any, TypeVar
 
-import numpy as np
-
 from mocpack import _api, rate
-from mocpack.arrays import F64
 from mocpack.bench.peers.table import parse_any_codec
 from mocpack.bench.runner.memory import peak_memory
-from mocpack.clip import AnyClip, Clip, measure_error
+from mocpack.clip import AnyClip, Clip
 from mocpack.codec import Codec
 from mocpack.codec_clip import drop_take_data
 from mocpack.errors import MocpackError, UsageError
@@ -27,8 +23,6 @@ Clock = Callable[[], float]
 SWEEP = ("50mm", "20mm", "10mm", "5mm", "2mm", "1mm", "0.5mm", "0.2mm", "0.1mm")
 REPEATS, PATIENCE = 5, 0.5  # maximum number of runs; seconds after which no further run starts
 SLOW = 5.0  # seconds; a slower first run is not repeated
-BINS = 240  # of the stored error over time
-MAP_BINS = 96  # of the stored error by joint and time
 
 
 @dataclass(frozen=True)
@@ -103,7 +97,6 @@ def _measure(clip: AnyClip, setting: Setting, source_bytes: int, timed: bool) ->
         **cost,
         **found,
         "worst": worst,
-        "detail": _detail(clip, decoded),
     }
 
 
@@ -171,44 +164,3 @@ def _timed(work: Callable[[], T], clock: Clock) -> tuple[float, float | None, T]
         work()
         times.append(clock() - started)
     return median(times), peak, results[0]
-
-
-def _detail(clip: AnyClip, decoded: AnyClip) -> dict[str, Any] | None:
-    """Return the data of the report's plots: error over time and by joint, the worst pose."""
-    if not isinstance(clip, Clip) or not isinstance(decoded, Clip):
-        return None
-    error = measure_error(clip, decoded)
-    over_time = _largest_in_bins(error.frames, BINS)
-    frame = error.worst_frame
-    return {
-        "seconds": clip.frame_count * clip.frame_time,
-        "error_over_time_mm": [round(1000 * float(e), 5) for e in over_time],
-        "joints": list(clip.skeleton.names),
-        "error_by_joint_mm": [round(1000 * float(e), 5) for e in error.joints],
-        "error_map": _error_map(clip, decoded),
-        "worst_frame": frame,
-        "worst_joint": clip.skeleton.names[error.worst_joint],
-        "original_bones": _bones(clip, frame),
-        "decoded_bones": _bones(decoded, frame),
-    }
-
-
-def _error_map(clip: Clip, decoded: Clip) -> dict[str, Any]:
-    """Return the errors of joints over time as bytes (J, bins); 255 is the largest."""
-    distances = np.linalg.norm(clip.positions() - decoded.positions(), axis=-1)
-    largest = float(distances.max())
-    table = _largest_in_bins(distances, MAP_BINS).T * (255 / max(largest, 1e-12))
-    data = base64.b64encode(np.rint(table).astype(np.uint8).tobytes()).decode()
-    return {"largest_mm": 1000 * largest, "bytes": data}
-
-
-def _largest_in_bins(values: F64, bins: int) -> F64:
-    """Return the largest values (bins, ...) of a series (T, ...), or the series if it is short."""
-    edges = np.linspace(0, len(values), min(bins, len(values)) + 1).astype(int)
-    return np.asarray(np.maximum.reduceat(values, edges[:-1], axis=0))
-
-
-def _bones(clip: Clip, frame: int) -> list[list[float]]:
-    """Return the bones in a frame as x y z x y z, in meters to a tenth of a millimeter."""
-    rounded: list[list[float]] = clip.bones([frame])[0].reshape(-1, 6).round(4).tolist()
-    return rounded

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
 from importlib.metadata import version
+from io import StringIO
 from os import cpu_count
 from pathlib import Path
 from typing import Any
@@ -150,15 +151,15 @@ def clip_names(paths: Sequence[Path]) -> dict[Path, str]:
 def write_tables(rows: Sequence[Row], out: Path) -> None:
     """Write ``bench.csv`` and ``bench.json``; both start with machine and versions."""
     head = describe_machine()
-    nested = ("detail", "worst", "setting")
+    nested = ("worst", "setting")
     plain = [{k: v for k, v in row.items() if k not in nested} for row in rows]
     columns = list(dict.fromkeys(name for row in plain for name in row))
     lines = [f"# {name}: {value}" for name, value in head.items()]
-    table = _Text()
+    table = StringIO()
     writer = csv.DictWriter(table, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(plain)
-    write_atomically(("\n".join(lines) + "\n" + table.text).encode(), out / "bench.csv")
+    write_atomically(("\n".join(lines) + "\n" + table.getvalue()).encode(), out / "bench.csv")
     write_atomically(json.dumps({"head": head, "rows": rows}).encode(), out / "bench.json")
 
 
@@ -234,14 +235,3 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.machine()
-
-
-class _Text:
-    """A place for `csv` to write to."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def write(self, text: str) -> int:
-        self.text += text
-        return len(text)

@@ -8,14 +8,19 @@ import typer
 
 from mocpack.cli import files, options
 from mocpack.corpora.reading import open_corpus
+from mocpack.errors import UsageError, name_errors
+from mocpack.io.choice import find_index
 
 
 def run(
     archive: options.ArchiveSource,
-    clip: Annotated[str, typer.Argument(help="Name of the clip.")],
+    name: Annotated[str | None, typer.Argument(help="Name of the clip.")] = None,
+    clip: options.ClipName = None,
 ) -> int:
     """Write one clip of an archive to standard output as a .mocp file."""
-    with open_corpus(archive) as found:
-        data = found.read(clip)
+    if name is not None and clip is not None:
+        raise UsageError(f"name one clip, got {name} and --clip {clip}")
+    with open_corpus(archive) as found, name_errors(archive):
+        data = found.read(find_index(found.names, name or clip, required=True))
     files.write_output(data, files.PIPE, force=False)
     return 0

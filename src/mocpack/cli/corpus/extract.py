@@ -17,6 +17,9 @@ def run(
     archive: options.ArchiveSource,
     clips: Annotated[list[str] | None, typer.Argument(help="Names of clips; default: all.")] = None,
     output: Annotated[str, typer.Option("--output", "-o", help="Write to this folder.")] = ".",
+    clip: Annotated[
+        list[str] | None, typer.Option("--clip", help="Same as the argument; repeatable.")
+    ] = None,
     where: options.Where = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -25,8 +28,8 @@ def run(
     rows = []
     with open_corpus(archive) as found:
         indices = found.select(where)
-        if clips:
-            named = {found.clip_index(name) for name in clips}
+        if clips or clip:
+            named = {found.clip_index(name) for name in [*(clips or []), *(clip or [])]}
             indices = [index for index in indices if index in named]
         outputs = {index: safe_path(output, found.names[index], ".mocp") for index in indices}
         for path in outputs.values():

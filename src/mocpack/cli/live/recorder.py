@@ -51,7 +51,9 @@ class Recorder:
         if max_error is not None and not path.endswith((".mocp", ".mocps")):
             raise UsageError(f"--max-error needs a .mocp or .mocps output, got {path}")
         self._archive = path.endswith(".mocps")
-        if self._archive:
+        if not self._archive:
+            files.check_extension(path)  # raises before the recording, which could not be written
+        else:
             catalog.import_parquet()  # raises before the recording if the package is missing
         self._path, self._max_error, self._force = Path(path), max_error, force
         self._suffix = ".mocp" if self._archive else self._path.suffix

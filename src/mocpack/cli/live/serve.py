@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -12,13 +11,12 @@ import typer
 
 from mocpack.cli import files
 from mocpack.cli.live.interrupts import run_until_interrupted
-from mocpack.cli.live.recorder import PacketWriter, Recorder
+from mocpack.cli.live.recorder import Recorder
 from mocpack.cli.options import MAX_PORT
 from mocpack.errors import UsageError
-from mocpack.live.hello import Hello
 from mocpack.live.log import LoopErrorLog
 from mocpack.live.relay import Relay
-from mocpack.live.stage import StageAddress, Tokens, is_loopback
+from mocpack.live.stage import Tokens, is_loopback
 from mocpack.live.udp_stage import UdpEndpoint
 from mocpack.live.webtransport import INFO_PATH as WEBTRANSPORT
 from mocpack.live.webtransport import WebTransportEndpoint
@@ -96,7 +94,9 @@ def run(
         Tokens.read(token_file) if token_file else Tokens(),
         pages=stage_pages() if page else {},
         hosts=tuple(allow_host or ()),
-        recorder=None if recorder is None else _start_recordings_with(recorder),
+        recorder=None
+        if recorder is None
+        else (lambda place, hello: recorder.begin(place.performer or place.stage, hello)),
     )
     if plain_udp or (udp and is_loopback(host)):
         relay.endpoints.append(UdpEndpoint(relay, plain=plain_udp))
@@ -131,10 +131,6 @@ def _load_certificate(tls: str | None, key: str | None) -> ssl.SSLContext | None
     except (OSError, ssl.SSLError) as error:
         raise UsageError(f"--tls {tls}: cannot load a certificate with its key: {error}") from error
     return context
-
-
-def _start_recordings_with(recorder: Recorder) -> Callable[[StageAddress, Hello], PacketWriter]:
-    return lambda place, hello: recorder.begin(place.performer or place.stage, hello)
 
 
 async def _serve(relay: Relay) -> None:

@@ -107,16 +107,18 @@ class Keysine(Codec):
         if self.max_angle is not None:
             object.__setattr__(self, "max_angle", parse_angle(self.max_angle))
             if self.mean_error is not None or self.step is not None:
-                raise ValueError("max_angle is kept beside max_error, not mean_error or step")
+                raise ValueError(
+                    "max_angle can be combined with max_error only, not with mean_error or step"
+                )
         self._check_joint_bounds()
         if self.effort not in EFFORTS:
             raise ValueError(f"effort must be one of {', '.join(EFFORTS)}, got {self.effort!r}")
         if self.mode not in MODES:
             raise ValueError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
         if self.mode == "grid" and (self.mean_error is not None or self.step is not None):
-            raise ValueError("mode grid keeps max_error: it has no mean_error and no step")
+            raise ValueError("mode=grid supports max_error only, not mean_error or step")
         if self.mode == "grid" and self.layers > 1:
-            raise ValueError("mode grid has no layers")
+            raise ValueError(f"mode=grid does not support layers, got layers={self.layers}")
         if not 0 < self.group_seconds < 1e6:
             raise ValueError(f"group_seconds must be in 0..1e6, got {self.group_seconds}")
         if self.block_seconds is not None and not 0 < self.block_seconds < 1e6:
@@ -138,7 +140,9 @@ class Keysine(Codec):
             if not all(least <= bound < 1e6 for bound in bounds):
                 raise ValueError(f"{name} must be positive and below 1e6, got {bounds}")
             if self.mean_error is not None or self.step is not None:
-                raise ValueError(f"{name} are kept beside max_error, not mean_error or step")
+                raise ValueError(
+                    f"{name} can be combined with max_error only, not with mean_error or step"
+                )
 
     @property
     def error_bound(self) -> float | None:
@@ -211,9 +215,9 @@ def encode_natively(
             )
     channels = 4 * len(clip.skeleton) + 3 * len(clip.translated_joints)
     if codec.mode == "grid" and channels > MAX_GRID_CHANNELS:
-        raise BoundError(f"mode grid is for clips of at most {MAX_GRID_CHANNELS} channels")
+        raise BoundError(f"mode=grid supports at most {MAX_GRID_CHANNELS} channels")
     made = _core.keysine_encode(
-        skeleton=clip.skeleton.native(clip.translated_joints),
+        skeleton=clip.skeleton.to_core(clip.translated_joints),
         names=clip.skeleton.names,
         rotations=clip.rotations,
         translations=clip.translations,

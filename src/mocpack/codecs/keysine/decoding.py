@@ -52,8 +52,8 @@ class KeysineDecoder(Decoder):
     def window_writer(self) -> WindowWriter:
         return self.native
 
-    def open_alike(self, file: bytes, like: _core.File) -> WindowWriter | None:
-        skeleton = self.header.skeleton.native(self.header.translated_joints)
+    def similar_window_writer(self, file: bytes, like: _core.File) -> WindowWriter | None:
+        skeleton = self.header.skeleton.to_core(self.header.translated_joints)
         return _core.KeysinePayload.open_alike(skeleton, file, like, self.payload.memory_limit)
 
     def byte_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:

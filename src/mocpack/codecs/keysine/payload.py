@@ -19,7 +19,7 @@ def open_payload(
     """
     given = as_payload(payload)
     return _core.KeysinePayload(
-        header.skeleton.native(header.translated_joints),
+        header.skeleton.to_core(header.translated_joints),
         header.frame_count,
         given.source,
         given.offset,

@@ -69,13 +69,13 @@ class Lossless(Codec):
                 out, clip.vertices.reshape(clip.frame_count, -1), mesh_columns(clip.header)
             )
             return out.bytes()
-        held = (CHANNELS if clip.channels is not None else 0) | (
+        contents = (CHANNELS if clip.channels is not None else 0) | (
             0 if _channels_imply_motion(clip) else MOTION
         )
-        out.u8(held)
+        out.u8(contents)
         if clip.channels is not None:
             write_matrix(out, clip.channels, channel_columns(clip.skeleton))
-        if held & MOTION:
+        if contents & MOTION:
             write_matrix(out, motion_matrix(clip), motion_columns(clip.header))
         return out.bytes()
 
@@ -130,7 +130,7 @@ def _decode_clip(payload: bytes, header: ClipHeader, limit: int) -> Clip:
     channels, motion = _core.lossless_decode(
         payload,
         frames,
-        skeleton.native(header.translated_joints),
+        skeleton.to_core(header.translated_joints),
         skeleton.names,
         skeleton.columns.joints.astype(np.int32),
         (~skeleton.columns.is_angle).astype(np.uint8),

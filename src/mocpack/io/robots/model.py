@@ -285,9 +285,9 @@ class _Builder:
 
     def _end(self, joint: int, place: F64) -> None:
         """Add a bone end at a body, unless a joint or another bone end is there."""
-        there = (joint, *map(int, np.rint(place / SAME_POSITION_M)))
-        if any(there[1:]) and there not in self._taken:
-            self._taken.add(there)
+        cell = (joint, *map(int, np.rint(place / SAME_POSITION_M)))
+        if any(cell[1:]) and cell not in self._taken:
+            self._taken.add(cell)
             self.ends.append((joint, place))
 
     def skeleton(self, rows: list[tuple[int, RobotJoint]]) -> Skeleton:

@@ -90,7 +90,7 @@ def _choose_motion(found: Any, clip: str | None) -> Mapping[str, Any]:
         raise CorruptionError(f"a pickled motion must be a dict, got {type(found).__name__}")
     if _is_motion(found):
         if clip is not None:
-            raise SceneError(f"the pickle holds one motion, so there is none to choose: {clip!r}")
+            raise SceneError(f"the pickle holds one motion, so clip {clip!r} cannot be chosen")
         return found
     inside = {str(k): v for k, v in found.items() if isinstance(v, Mapping) and _is_motion(v)}
     if not inside:

@@ -1,4 +1,4 @@
-"""What a file costs a mobile client: its network card's energy, and the time to decode it.
+"""The cost of a file for a mobile client: energy of the network card, and time to decode.
 
 Equation 11 of Chattopadhyay, Bhandarkar and Li (2007): a card that receives at bandwidth B for
 S/B seconds and sleeps for the rest of the motion.
@@ -14,10 +14,10 @@ from mocpack.bench.runner.timing import fastest
 from mocpack.errors import BoundError
 
 RECEIVING = 1.425  # watts while receiving, as measured for the cards of the paper's time
-SLEEPING = 0.177  # watts while not
-DECODING = 2.0  # watts of a core at work, as a telephone's of today; the paper's cards are of 1996
-PAPER_FRAME_RATE = 33.0  # the paper plays frames recorded at 120 Hz so
-PAPER_KILO = 1024  # bits of the paper's Kb
+SLEEPING = 0.177  # watts while sleeping
+DECODING = 2.0  # watts of a busy core of a current phone; the paper's network cards are from 1996
+PAPER_FRAME_RATE = 33.0  # frames per second at which the paper plays motion recorded at 120 Hz
+PAPER_KILO = 1024  # bits per Kb in the paper
 DECODES = 5
 
 
@@ -32,7 +32,7 @@ class Reception:
     seconds : float
         Spent receiving.
     joules : float
-        Of the network card, from the start to the end of motion and reception.
+        Energy of the network card, from the start to the end of motion and reception.
     in_time : bool
         Whether the file arrives before its motion is over.
     """
@@ -51,7 +51,7 @@ def reception(
     receiving: float = RECEIVING,
     sleeping: float = SLEEPING,
 ) -> Reception:
-    """Return what receiving `size` bytes of a motion of `duration` seconds costs.
+    """Return the cost of receiving `size` bytes of a motion of `duration` seconds.
 
     A card that receives longer than the motion lasts does not sleep at all; the paper's formula
     would give it negative sleep.
@@ -69,12 +69,12 @@ def largest_size(
     receiving: float = RECEIVING,
     sleeping: float = SLEEPING,
 ) -> int:
-    """Return the most bytes whose `reception` costs no more than `joules`.
+    """Return the largest size in bytes whose `reception` costs at most `joules`.
 
     Raises
     ------
     BoundError
-        If the card's sleep alone costs more.
+        If sleeping alone costs more.
     """
     if joules < sleeping * duration:
         raise BoundError(
@@ -82,11 +82,11 @@ def largest_size(
             f"needs for {duration:.4g} s of motion, got {1000 * joules:.4g} mJ"
         )
     seconds = joules / receiving
-    if seconds < duration:  # then there is time to sleep
+    if seconds < duration:  # the card sleeps part of the time
         seconds = (joules - sleeping * duration) / (receiving - sleeping)
     return int(bandwidth * seconds / 8)
 
 
 def decode_seconds(data: bytes, *, runs: int = DECODES) -> float:
-    """Return the least time that decoding a .mocp file took in several runs."""
+    """Return the shortest time to decode a .mocp file, of several runs."""
     return fastest(lambda: _api.decode(data), runs, clock=time.perf_counter)

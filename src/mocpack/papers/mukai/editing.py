@@ -1,4 +1,4 @@
-"""Editing a packed motion: handles on joints, and the control points and knots beneath them.
+"""Edit a compressed motion with handles on joints, or by its control points and knots.
 
 >>> import mocpack
 >>> from mocpack.testing import walk
@@ -31,25 +31,25 @@ from mocpack.papers.mukai.codec.latent_spline import LatentSpline, read_payload,
 from mocpack.papers.mukai.codec.pose_rows import Form, SkeletonForm
 from mocpack.registry import non_default_params
 
-FALLOFF = 0.5  # seconds to either side of a handle that its change reaches
+FALLOFF = 0.5  # seconds before and after a handle that change
 LIKENESS = 0.3
-PLANTED = 30.0  # cost of moving a joint that is on the ground; that of others is 1
-ROUNDING = 2.5e-4  # meters: an edited file is written so fine that handles stay where they are
+PLANTED = 30.0  # cost of moving a joint with ground contact; 1 for others
+ROUNDING = 2.5e-4  # meters; rounding of edited files, fine enough to keep handles in place
 
 
 @dataclass(frozen=True)
 class Handle:
-    """A joint that shall be somewhere at a time.
+    """A target for a joint at a time.
 
     Attributes
     ----------
     joint : str or int
-        Name or number of a joint; of a vertex animation, the number of a vertex.
+        Name or index of a joint; index of a vertex in a vertex animation.
     time : float, seconds
     to : (3,), meters, optional
-        Where in the world.
+        Target position in the world.
     by : (3,), meters, optional
-        By how much from where it is.
+        Displacement from the current position.
     rotation : (4,), optional
         The joint's rotation in the world, a quaternion x, y, z, w.
     """
@@ -63,29 +63,29 @@ class Handle:
     def __post_init__(self) -> None:
         given = [n for n in ("to", "by", "rotation") if getattr(self, n) is not None]
         if not given or {"to", "by"} <= set(given):
-            raise UsageError("a handle takes to or by, or rotation, or one of the first and it")
+            raise UsageError("a handle needs to, by or rotation; to and by exclude each other")
         for name in given:
             length = 4 if name == "rotation" else 3
             value = np.asarray(getattr(self, name), np.float64)
             if value.shape != (length,) or not np.isfinite(value).all():
-                raise UsageError(f"{name} of a handle is {length} finite numbers, got {value}")
+                raise UsageError(f"{name} of a handle must be {length} finite numbers, got {value}")
 
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """An edited motion and what became of it, measured on what its file decodes to.
+    """An edited motion and its changes, measured on the decoded file.
 
     Attributes
     ----------
     spline : EditableSpline
     misses : array, shape (H,)
-        How far each handle's joint is from where it shall be: meters, or radians.
+        Distance of each handle's joint from its target, in meters or radians.
     changes : array, shape (J,)
-        How far each joint (or vertex) moved at most, in any frame, in meters.
+        Maximum displacement of each joint or vertex over all frames, in meters.
     changes_at_handles : array, shape (J,)
-        The same at the times of handles alone.
+        The same at the times of the handles only.
     frames : range
-        The frames in which anything moved by a millimeter or more.
+        The frames in which anything moved by at least one millimeter.
     """
 
     spline: EditableSpline
@@ -97,17 +97,17 @@ class Edit:
 
 @dataclass(frozen=True, eq=False)
 class EditableSpline:
-    """A packed motion as a curve with handles; every change gives a new one.
+    """A compressed motion as an editable curve. It is immutable: methods return a new one.
 
     Attributes
     ----------
     header : ClipHeader or VertexHeader
     codec : LatentSpline
     form : Form
-        How poses are written as rows.
+        Representation of poses as rows.
     model : SplineModel
     rounding : float, meters
-        How exactly `pack` writes it.
+        Rounding of `pack`.
     """
 
     header: AnyHeader
@@ -146,19 +146,8 @@ class EditableSpline:
         clamped = bspline.clamped(inner, self.model.degree)
         return replace(self, model=replace(self.model, knots=clamped))
 
-    def moved(self, *, control: int, by: npt.ArrayLike) -> EditableSpline:
-        """Return the motion with one control point moved by a vector (L,)."""
-        points = self.controls().copy()
-        if not 0 <= control < len(points):
-            raise UsageError(f"control must be in 0..{len(points) - 1}, got {control}")
-        move = np.asarray(by, np.float64)
-        if move.shape != (points.shape[1],):
-            raise UsageError(f"by must be {points.shape[1]} numbers, got shape {move.shape}")
-        points[control] += move
-        return self.with_controls(points)
-
     def place(self, joint: str | int, time: float) -> F64:
-        """Return where a joint (or vertex) is at a time in seconds: (3,), meters."""
+        """Return the position (3,) of a joint or vertex at a time in seconds, in meters."""
         places, _ = self._world(self._rows(np.array([self._tau(time)])))
         return np.asarray(places[0, self._index(joint)])
 
@@ -176,7 +165,7 @@ class EditableSpline:
         Parameters
         ----------
         falloff : float, seconds
-            How far to either side of a handle its change reaches.
+            Seconds before and after a handle that change.
         keep : mapping from joints to weights, optional
             Cost of moving some joints; that of others is 1. Not used for vertices.
         contacts : bool
@@ -186,7 +175,7 @@ class EditableSpline:
             limb moves; 10: the body moves as it does elsewhere in the motion.
         """
         if not pulls:
-            raise UsageError("no handle was given")
+            raise UsageError("expected at least one handle, got none")
         if not (np.isfinite(falloff) and falloff > 0):
             raise UsageError(f"falloff must be positive seconds, got {falloff}")
         if not (np.isfinite(likeness) and likeness >= 0):
@@ -214,7 +203,7 @@ class EditableSpline:
         return _api.decode(self.pack())
 
     def pack(self) -> bytes:
-        """Return a .mocp file; it declares no error, since it is a motion of its own."""
+        """Return a .mocp file; it declares no error, because it has no original."""
         payload = write_payload(self.form, self.model, self.header.frame_count, self.rounding)
         version = self.codec.bitstream_version
         params = non_default_params(replace(self.codec, tolerance=self.rounding))
@@ -231,7 +220,7 @@ class EditableSpline:
                 place is None or p.rotation is not None
                 for p, place in zip(pulls, wanted, strict=True)
             ):
-                raise UsageError("a vertex has a place and no rotation")
+                raise UsageError("a vertex has a position but no rotation; use to or by")
             shifts = np.array([w - places[0, j] for w, j in zip(wanted, joints, strict=True)])
             return handles.vertex_change(self.model.basis, joints, shifts)
         goals = []
@@ -273,13 +262,13 @@ class EditableSpline:
         return [np.where(ground[f], np.maximum(PLANTED, usual), usual) for f in frames]
 
     def _measured(self, edited: EditableSpline, pulls: Sequence[Handle]) -> Edit:
-        """Compare what the edited file decodes to with this motion, at frames and at handles."""
+        """Compare the decoded edited file with this motion, at frames and at handles."""
         frames = bspline.even_times(self.header.frame_count)
         before, after = (s._world(s._rows(frames))[0] for s in (self, edited))
         moved = np.linalg.norm(after - before, axis=-1)
         at = np.array([self._tau(pull.time) for pull in pulls])
         old, new = (s._world(s._rows(at)) for s in (self, edited))
-        there = np.linalg.norm(new[0] - old[0], axis=-1).max(axis=0)
+        at_handles = np.linalg.norm(new[0] - old[0], axis=-1).max(axis=0)
         misses = []
         for h, pull in enumerate(pulls):
             joint = self._index(pull.joint)
@@ -291,8 +280,8 @@ class EditableSpline:
             misses.append(miss)
         any_moved = np.flatnonzero(moved.max(axis=1) >= 1e-3)
         span = range(int(any_moved[0]), int(any_moved[-1]) + 1) if len(any_moved) else range(0)
-        changes = np.maximum(moved.max(axis=0), there)
-        return Edit(edited, np.array(misses), changes, there, span)
+        changes = np.maximum(moved.max(axis=0), at_handles)
+        return Edit(edited, np.array(misses), changes, at_handles, span)
 
     def _wanted(self, pull: Handle, place: F64) -> F64 | None:
         if pull.by is not None:
@@ -313,7 +302,7 @@ class EditableSpline:
             count, what = self.header.vertex_count, "vertex"
             if isinstance(joint, str):
                 if not joint.isdecimal():
-                    raise UsageError(f"a vertex has a number in 0..{count - 1}, got {joint!r}")
+                    raise UsageError(f"a vertex must be an index in 0..{count - 1}, got {joint!r}")
                 joint = int(joint)
         if not 0 <= joint < count:
             raise UsageError(f"{what} must be in 0..{count - 1}, got {joint}")
@@ -344,8 +333,10 @@ def open_spline(source: bytes | str | Path) -> EditableSpline:
     header = packed.header
     several = isinstance(header, ClipHeader) and codec_header(header) is not header
     if packed.chunks or several:
-        raise UsageError("this take holds more than poses (tracks, scales, …), which editing loses")
+        raise UsageError(
+            "editing supports poses only; this take also holds tracks, scales or other data"
+        )
     form, model = read_payload(packed.payload, packed.header)
     if not len(model.basis):
-        raise UsageError("this motion stands still; it has no handles")
+        raise UsageError("this motion is constant, so it has no handles")
     return EditableSpline(packed.header, codec, form, model, codec.tolerance)

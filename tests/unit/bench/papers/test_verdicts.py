@@ -86,7 +86,7 @@ def test_a_verdict_of_another_kind_is_refused():
         Line("Table 1", "size", "x", "1", "2", NONE, "fine")
 
 
-def test_lines_and_timings_come_back_from_their_files(tmp_path):
+def test_lines_and_timings_round_trip_from_their_files(tmp_path):
     lines = [
         compare("Table 1", 'a "b", c', "x", "1", ours=1.0, kind="size"),
         Line("x", "ü", "y", "–", "1 | 2", NONE, "better", "so"),

@@ -1,4 +1,4 @@
-"""glTF's optimizers through the same door: what they write, read back and measured."""
+"""glTF optimizers as codecs: their output is read back and measured."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rate-distortion curves, and differences between them that can be worked out by hand."""
+"""Rate-distortion curves, and their differences computed by hand."""
 
 import numpy as np
 import pytest

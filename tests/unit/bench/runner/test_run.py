@@ -1,4 +1,4 @@
-"""The bench: rows that say everything, failures that stop nothing, runs that can go on."""
+"""The bench: complete rows, failures that do not stop it, and runs that can be continued."""
 
 import csv
 import json
@@ -34,7 +34,6 @@ def test_a_row_has_three_sizes_every_metric_and_speeds(clip_file):
     assert row["max_error_mm"] < 1e-3
     assert row["encode_fps"] > 0
     assert row["decode_fps"] > 0
-    assert len(row["detail"]["error_by_joint_mm"]) == 21
 
 
 def test_a_codec_that_fails_gives_a_row_that_says_why(clip_file):
@@ -122,7 +121,7 @@ def test_targets_are_read_as_people_write_them():
         parse_targets("quality=3")
 
 
-def test_no_clips_is_a_sentence(tmp_path):
+def test_no_clips_is_a_clear_error(tmp_path):
     with pytest.raises(UsageError, match=naming("motion files")):
         find_clips([tmp_path])
     with pytest.raises(UsageError, match=naming("nowhere")):

@@ -1,4 +1,4 @@
-"""keysine: the promise, parity with the readable decoder, seeking, preview, and hostile bytes."""
+"""keysine: error bound, equality with the reference decoder, seeking, preview and hostile bytes."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -60,7 +60,7 @@ def test_the_readable_decoder_gives_the_same_motion(clip):
     np.testing.assert_allclose(native.translations, plain.translations, rtol=0, atol=1e-12)
 
 
-def test_a_pose_that_was_added_in_front_stands_apart():
+def test_a_pose_added_before_the_first_frame_is_detected():
     walking = walk(2.0, frame_rate=60)
     turns, places = walking.rotations.copy(), walking.translations.copy()
     turns[0], places[0] = [0, 0, 0, 1], [0, 0, 0]
@@ -121,7 +121,7 @@ def test_constants_of_the_encoder_are_listed_and_can_be_changed_by_name():
 
 
 def rewritten_head(payload, header, **changes):
-    """Return a payload whose head says something else, with its checksum right."""
+    """Return a payload with a changed head and a valid checksum."""
     head = head_of(payload, header)
     return write_payload(replace(head, **changes), header, head.split(payload))
 
@@ -348,7 +348,7 @@ def test_a_short_payload_is_truncated():
 
 
 @pytest.mark.parametrize("how", [{}, {"layers": 3}, {"mode": "grid"}], ids=["one", "three", "grid"])
-def test_spoilt_bytes_are_a_clip_or_a_format_error(how):
+def test_damaged_bytes_are_a_clip_or_a_format_error(how):
     clip = walk(0.5)
     codec = Keysine(effort="fast", group_seconds=0.2, **how)
     payload = codec.encode(clip)

@@ -1,4 +1,4 @@
-"""What keysine does about feet that skate and motions that jitter within their bound.
+"""keysine reduces foot skate and jitter within the bound.
 
 `core/tests/keysine_encode_clip_test.cpp` tests which policies are tried in which order.
 """

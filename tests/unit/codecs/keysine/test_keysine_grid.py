@@ -1,4 +1,4 @@
-"""keysine on a grid in time: the bound, the readable decoder, windows, cuts, hostile bytes."""
+"""keysine's grid mode: bound, reference decoder, windows, truncated files, hostile bytes."""
 
 import binascii
 from dataclasses import replace
@@ -58,7 +58,7 @@ def test_the_readable_decoder_gives_the_same_motion(name, effort):
     np.testing.assert_allclose(ours.translations, plain.translations, atol=1e-12)
 
 
-def test_places_on_finer_grids_are_read_alike():
+def test_positions_on_finer_grids_are_read_equally():
     rng = np.random.default_rng(8)
     clip = walk(0.5)
     shaken = rotations.multiply(
@@ -80,7 +80,7 @@ def test_a_payload_names_its_mode(payload):
     assert mode_of(best, LONG) == GRID | THOROUGH
 
 
-def test_a_pose_that_was_added_in_front_stands_apart():
+def test_a_pose_added_before_the_first_frame_is_detected():
     posed = LONG.rotations.copy()
     posed[0] = [0, 0, 0, 1]
     clip = Clip(LONG.header, posed, LONG.translations)
@@ -94,7 +94,7 @@ def test_a_pose_that_was_added_in_front_stands_apart():
     )
 
 
-def test_a_window_is_what_the_whole_has_there(payload):
+def test_a_window_equals_its_part_of_the_clip(payload):
     whole = CODEC.decode(payload, LONG.header)
     asked = []
 
@@ -165,7 +165,7 @@ def test_a_mode_that_is_not_is_corrupt(payload, mode, layers, named):
 
 
 def with_body(payload, body):
-    """Return a payload whose first group has other bytes, as many, and their checksum."""
+    """Return a payload with other bytes in its first group and a valid checksum."""
     at, size = head_of(payload, LONG.header).groups_at(0, 1)
     seal = binascii.crc_hqx(body, 0xFFFF).to_bytes(2, "little")
     assert len(body) == size - 2
@@ -177,7 +177,7 @@ def body_size(payload):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_other_bytes_are_a_motion_or_a_sentence_and_the_readable_decoder_agrees(payload, seed):
+def test_other_bytes_are_a_motion_or_a_clear_error_and_the_readable_decoder_agrees(payload, seed):
     rng = np.random.default_rng(seed)
     at, size = head_of(payload, LONG.header).groups_at(0, 1)
     body = bytearray(payload[at + 2 : at + size])

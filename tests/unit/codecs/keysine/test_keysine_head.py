@@ -1,4 +1,4 @@
-"""The head of a payload: what it can state, and what it refuses."""
+"""The head of a payload: valid and invalid fields."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Joints with hinges: a channel for each axis, angles that stay on it, and both decoders agree."""
+"""Joints with hinges: one channel per axis, angles that keep to it, and equal decoders."""
 
 import contextlib
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Ctrl-C and listeners that raise end a long encode at once, whatever it is doing."""
+"""Ctrl-C and exceptions of progress callbacks stop a long encode at once."""
 
 import signal
 import time
@@ -12,7 +12,7 @@ from mocpack.testing import walk
 
 @pytest.fixture
 def alarm():
-    """Return a function that interrupts this process after so many seconds of its own time."""
+    """Return a function that interrupts this process after that many seconds of CPU time."""
     interrupted = []
 
     def interrupt(number, frame):

@@ -1,4 +1,4 @@
-"""keysine in layers: what a cut file is worth, and that nothing is lost by cutting none."""
+"""Files with layers: errors of truncated files, and complete files without loss."""
 
 from dataclasses import replace
 
@@ -120,7 +120,7 @@ def test_a_preview_of_layers_has_the_keys_of_one():
 @pytest.mark.parametrize(
     "name", ["walk", "two frames", "one joint", "still", "full turns", "noise"]
 )
-def test_the_readable_decoder_reads_layers_alike(name):
+def test_the_reference_decoder_reads_layers_equally(name):
     clip = CLIPS[name].frames(0, min(CLIPS[name].frame_count, 40))
     codec = replace(LAYERED, group_seconds=0.08)  # several bundles
     payload = codec.encode(clip)

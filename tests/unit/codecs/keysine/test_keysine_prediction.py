@@ -1,4 +1,4 @@
-"""Predictors: which channels predict which, and that files hold and keep them."""
+"""Predictors: which channels predict which, and how files store them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Windows by the native writer: the frames that the decoder gives, and no others are requested."""
+"""The native window writer gives the frames of the decoder, and requests no others."""
 
 from types import SimpleNamespace
 
@@ -111,7 +111,7 @@ def test_turns_beyond_what_floats_are_used_for_keep_their_precision():
 
 
 def writer_of(motion, read):
-    """Return what writes windows of a motion whose payload comes from `read`."""
+    """Return a window writer for a motion whose payload comes from `read`."""
     size = motion._reader.payload.size
     source = SimpleNamespace(size=size, data=None, read=read)
     return motion.codec.open(Payload(source, 0, size), motion.header).window_writer()

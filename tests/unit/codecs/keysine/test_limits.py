@@ -1,4 +1,4 @@
-"""Hinges with limits: what the source kept is kept by what is decoded."""
+"""Decoded hinges keep the limits that the source keeps."""
 
 from dataclasses import replace
 

@@ -47,7 +47,7 @@ def test_significant_digits_take_the_decimals_of_the_largest_and_leave_digits_ov
     assert same_bits(values, back)
 
 
-def test_e_notation_among_decimals_comes_back():
+def test_e_notation_among_decimals_round_trips():
     values = np.r_[np.round(np.linspace(-5, 5, 100), 3), -1.6201e-014, 7.55382e-015]
     scale, whole, kinds, back = there_and_back(values)
     assert scale == Scale(True, 3)
@@ -66,13 +66,13 @@ def test_e_notation_among_decimals_comes_back():
         [0.5, 1e22, 1e-22, 3e-30],
     ],
 )
-def test_any_double_comes_back_bit_for_bit(values):
+def test_any_double_round_trips_bit_for_bit(values):
     assert same_bits(values, there_and_back(values)[3])
     assert same_bits(values, there_and_back(values, Scale(True, 4))[3])
     assert same_bits(values, there_and_back(values, Scale(False, 20))[3])
 
 
-def test_random_bit_patterns_come_back_bit_for_bit():
+def test_random_bit_patterns_round_trip_bit_for_bit():
     bits = np.random.default_rng(3).integers(0, 2**64, 5000, np.uint64)
     values = bits.view(np.float64)
     values = values[np.isfinite(values)]

@@ -37,7 +37,7 @@ def printed(values, form):
 
 
 @pytest.mark.parametrize("form", ["%.4f", "%.6f", "%g", "%.3e", "%d", "%.17g"])
-def test_channels_printed_in_any_way_come_back_bit_for_bit(form):
+def test_channels_printed_in_any_way_round_trip_bit_for_bit(form):
     wild = np.random.default_rng(0).normal(0, 40, (60, 9)).cumsum(axis=0) / 7
     numbers = printed(wild, form)
     back = there_and_back(clip_of(numbers))
@@ -47,18 +47,18 @@ def test_channels_printed_in_any_way_come_back_bit_for_bit(form):
 @pytest.mark.parametrize(
     "odd", [-1.6201e-014, 5e-324, -0.0, 1e-300, 1e300, -1.7e308, 179.99999999999997]
 )
-def test_one_odd_angle_among_decimals_comes_back_bit_for_bit(odd):
+def test_one_odd_angle_among_decimals_round_trips_bit_for_bit(odd):
     numbers = np.round(np.random.default_rng(1).normal(0, 20, (50, 9)).cumsum(axis=0), 4)
     numbers[17, 7] = odd
     assert same_bits(there_and_back(clip_of(numbers)).channels, numbers)
 
 
-def test_random_doubles_come_back_bit_for_bit():
+def test_random_doubles_round_trip_bit_for_bit():
     numbers = np.random.default_rng(2).uniform(-180, 180, (40, 9))
     assert same_bits(there_and_back(clip_of(numbers)).channels, numbers)
 
 
-def test_negative_zeros_come_back_where_they_were_and_equal_columns_share():
+def test_negative_zeros_round_trip_where_they_were_and_equal_columns_share():
     rng = np.random.default_rng(3)
     numbers = np.round(rng.normal(0, 20, (200, 9)).cumsum(axis=0), 4)
     plain = len(Lossless().encode(clip_of(numbers)))
@@ -89,7 +89,7 @@ def test_a_pose_put_before_the_motion_does_not_hurt():
 
 
 @pytest.mark.parametrize("name", hard_clips())
-def test_motion_without_channels_comes_back_bit_for_bit(name):
+def test_motion_without_channels_round_trips_bit_for_bit(name):
     clip = hard_clips()[name]
     bare = Clip(clip.header, clip.rotations, clip.translations)
     back = there_and_back(bare)
@@ -98,7 +98,7 @@ def test_motion_without_channels_comes_back_bit_for_bit(name):
     assert same_bits(back.translations, bare.translations)
 
 
-def test_channels_that_contradict_the_motion_come_back_with_it():
+def test_channels_that_contradict_the_motion_round_trip_with_it():
     clip = walk(0.2)
     odd = Clip(clip.header, clip.rotations, clip.translations, np.ones((12, 66)))
     back = there_and_back(odd)
@@ -106,7 +106,7 @@ def test_channels_that_contradict_the_motion_come_back_with_it():
     assert same_bits(back.channels, odd.channels)
 
 
-def test_vertices_come_back_bit_for_bit():
+def test_vertices_round_trip_bit_for_bit():
     clip = vertex_wave()
     assert same_bits(there_and_back(clip).vertices, clip.vertices)
 
@@ -152,14 +152,14 @@ def test_a_small_payload_that_takes_much_memory_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["02_01", "16_46"])
-def test_real_clips_come_back_at_less_than_half_of_xz(name):
+def test_real_clips_round_trip_at_less_than_half_of_xz(name):
     clip = load_clip(f"cmu/{name}", COMMITTED)
     data = mocpack.encode(clip, "lossless")
     assert same_bits(mocpack.decode(data).channels, clip.channels)
     assert len(data) < 0.5 * xz_size(write_bytes(clip, ".bvh"))
 
 
-def test_a_file_of_another_program_comes_back_at_less_than_half_of_xz():
+def test_a_file_of_another_program_round_trips_at_less_than_half_of_xz():
     path = ORIGINALS / "cmu" / "09_01.bvh"
     clip = mocpack.read(path)
     data = mocpack.encode(clip, "lossless")
@@ -171,7 +171,7 @@ def xz_size(text):
     return len(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
 
-def test_a_real_clip_of_six_significant_digits_comes_back():
+def test_a_real_clip_of_six_significant_digits_round_trips():
     clip = mocpack.read(ORIGINALS / "asfamc" / "02_03.amc")
     back = there_and_back(clip)
     assert same_bits(back.channels, clip.channels)

@@ -5,7 +5,6 @@ import pytest
 
 from mocpack.metrics.quadratic import point_weights
 from mocpack.papers.beaudoin.codec.coefficient_search import (
-    check_search,
     directed_descent,
     frame_stride,
     position_search,
@@ -13,6 +12,7 @@ from mocpack.papers.beaudoin.codec.coefficient_search import (
 )
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError
 from mocpack.papers.beaudoin.codec.selection import analyze
+from mocpack.papers.beaudoin.codec.wavelet_opt import WaveletOpt
 from mocpack.testing import walk
 from naming import naming
 
@@ -110,14 +110,14 @@ def test_only_long_clips_are_thinned():
 @pytest.mark.parametrize(
     ("given", "named"),
     [
-        (("slow", 0, 10), "search fast exact 'slow'"),
-        (("fast", -1, 10), "seed 0 -1"),
-        (("fast", 0, 0), "patience 1 0"),
+        ({"search": "slow"}, "search fast exact 'slow'"),
+        ({"seed": -1}, "seed 0 -1"),
+        ({"patience": 0}, "patience 1 0"),
     ],
 )
 def test_impossible_searches_are_refused(given, named):
     with pytest.raises(ValueError, match=naming(named)):
-        check_search(*given)
+        WaveletOpt(**given)
 
 
 class ScriptedError:

@@ -71,7 +71,7 @@ def test_every_cut_is_a_format_error(packed):
 
 
 @pytest.mark.parametrize("packed", [True, False])
-def test_a_step_per_signal_rounds_small_signals_more_finely_and_comes_back(packed):
+def test_a_step_per_signal_rounds_small_signals_more_finely_and_round_trips(packed):
     values = sparse()
     values[-1] *= 1e-3
     shared, own = (

@@ -70,7 +70,7 @@ def test_more_and_fewer_coefficients_change_the_error_as_counted():
         assert base + change[donor] == pytest.approx(error.with_more(other, 1)[0])
 
 
-def test_a_stride_looks_at_every_so_many_frames():
+def test_a_stride_evaluates_every_nth_frame():
     clip = CLIPS["walk"]
     plan, signals, weights, _ = disturbed(clip, "euler")
     thin = PositionError(clip, plan, weights, stride=4).of(signals)

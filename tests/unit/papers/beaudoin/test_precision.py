@@ -9,7 +9,7 @@ from naming import naming
 
 @dataclass(frozen=True)
 class Grid:
-    """Numbers rounded to so many bits of the largest."""
+    """Numbers rounded to that many bits of the largest."""
 
     values: np.ndarray
     bits: int

@@ -39,7 +39,7 @@ def test_euler_signals_are_the_degrees_of_freedom():
     np.testing.assert_allclose(to_signals(clip, plan).T, to_dofs(clip), atol=1e-12)
 
 
-def test_asf_angles_stand_outermost_first():
+def test_asf_angles_are_ordered_outermost_first():
     channels = (("tx", "ty", "tz"), ("rx", "rz"))
     skeleton = Skeleton(("root", "arm"), (-1, 0), [[0, 0, 0], [0, 1, 0]], channels=channels)
     clip = Clip.build(

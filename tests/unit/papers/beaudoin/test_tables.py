@@ -1,4 +1,4 @@
-"""Beaudoin, Poulin and van de Panne made again: both readings of eps_x, gzip, and the feet."""
+"""Tables of Beaudoin, Poulin and van de Panne: both readings of eps_x, gzip, and feet."""
 
 from dataclasses import replace
 
@@ -50,7 +50,7 @@ def test_errors_that_the_knob_does_not_reach_are_not_measured():
     assert {line.verdict for line in lines} == {"not measured"}
 
 
-def test_a_curve_is_measured_by_the_reading_it_is_told():
+def test_a_curve_uses_the_requested_reading_of_the_metric():
     ends, centers = (
         curve("09_01", RUNNING, "wavelet", Wavelet(), [15], metric)[0]
         for metric in ("eps_x_cm", beaudoin.CENTERS)
@@ -59,7 +59,7 @@ def test_a_curve_is_measured_by_the_reading_it_is_told():
     assert centers.eps_x < 0.95 * ends.eps_x
 
 
-def test_bits_are_as_few_as_what_is_searched_for_allows():
+def test_the_fewest_bits_within_the_allowance_are_chosen():
     centers = WaveletOpt(metric="eps_x_center_cm", ratio=20)
     few, all_ = (
         measure(centers.metric, RUNNING, c.decode(c.encode(RUNNING), RUNNING.header))

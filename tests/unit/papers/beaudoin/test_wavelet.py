@@ -84,12 +84,12 @@ def test_a_still_clip_costs_no_more_for_more_frames():
         ("wavelet:bits=20", "bits 4..16 20"),
     ],
 )
-def test_impossible_parameters_are_answered_in_one_sentence(spec, named):
+def test_impossible_parameters_give_a_clear_error(spec, named):
     with pytest.raises(UsageError, match=naming(named)):
         mocpack.parse_codec(spec)
 
 
-def test_the_rate_search_finds_the_error_asked_for():
+def test_the_rate_search_finds_the_error_requested():
     clip = walk(1.0)
     data = mocpack.encode(clip, "wavelet", max_error="5mm")
     assert measure("max_error_mm", clip, mocpack.decode(data)) <= 5

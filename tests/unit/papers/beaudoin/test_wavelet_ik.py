@@ -53,12 +53,12 @@ def test_decoding_twice_gives_the_same_bits():
     np.testing.assert_array_equal(a.rotations, b.rotations)
 
 
-def test_a_skeleton_without_legs_is_refused_in_one_sentence():
+def test_a_skeleton_without_legs_is_refused_with_a_clear_error():
     with pytest.raises(UnsupportedClipError, match=naming("wavelet-ik feet=NAME+NAME")):
         WaveletIk().encode(chain(5, 10))
 
 
-def test_an_unknown_foot_is_answered_with_the_joints_there_are():
+def test_an_unknown_foot_is_an_error_that_lists_the_joints():
     with pytest.raises(UsageError, match=naming("'Paw' Hips")):
         WaveletIk(feet="LeftFoot+Paw").encode(walk(0.2))
 
@@ -77,7 +77,7 @@ def test_a_foot_too_near_to_the_root_is_refused():
         ("wavelet-ik:ik=magic", "ik ccd analytic 'magic'"),
     ],
 )
-def test_impossible_parameters_are_answered_in_one_sentence(spec, named):
+def test_impossible_parameters_give_a_clear_error(spec, named):
     with pytest.raises(UsageError, match=naming(named)):
         mocpack.parse_codec(spec)
 

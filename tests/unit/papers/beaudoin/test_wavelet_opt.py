@@ -38,7 +38,7 @@ def test_every_representation_can_be_searched(rotation):
 
 
 @pytest.mark.parametrize("metric", ["rms_mm", "eps_x_center_cm"])
-def test_the_metric_asked_for_is_the_one_that_falls(metric):
+def test_the_metric_requested_is_the_one_that_falls(metric):
     clip = walk(0.4)
     standard = round_trip(Wavelet(ratio=8, bits=16), clip)[1]
     found = round_trip(WaveletOpt(ratio=8, bits=16, metric=metric), clip)[1]
@@ -69,7 +69,7 @@ def test_its_payload_is_that_of_the_standard_codec():
         ("wavelet-opt:patience=0", "patience 1 0"),
     ],
 )
-def test_impossible_parameters_are_answered_in_one_sentence(spec, named):
+def test_impossible_parameters_give_a_clear_error(spec, named):
     with pytest.raises(UsageError, match=naming(named)):
         mocpack.parse_codec(spec)
 

@@ -29,7 +29,7 @@ def test_a_long_run_takes_several_words():
 
 
 @pytest.mark.parametrize("density", [0.0, 0.01, 0.3, 1.0])
-def test_words_come_back(density):
+def test_words_round_trip(density):
     rng = np.random.default_rng(3)
     values = rng.integers(-LARGEST, LARGEST + 1, (7, 1500)) * (rng.random((7, 1500)) < density)
     data = encode_words(values)

@@ -1,4 +1,4 @@
-"""The energy of receiving a file: the paper's own figures, and what it does not say."""
+"""The energy of receiving a file: the paper's figures, and cases it does not cover."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The search of a grid: what it tries, what it finds, and that it stays within its share."""
+"""The grid search: tried points, results and budget."""
 
 import math
 
@@ -30,7 +30,7 @@ def run(search, outcome_of):
 
 
 def rough(point):
-    """Size as LEAST says and 500 more; an error that falls with the first number, with holes."""
+    """Size LEAST plus 500, and an error that decreases with the first number, with holes."""
     first, second = point
     noise = np.random.default_rng(first * 1000 + second).uniform(0.85, 1.15)
     return LEAST[first - 1, second - 30] + 500, math.exp(-first / 12) * noise
@@ -63,7 +63,7 @@ def test_points_that_are_known_to_break_the_limit_are_not_tried(limit):
 
 
 def test_sizes_are_predicted_from_a_few_probes():
-    def sparse(point):  # half of what is not fixed is left out
+    def sparse(point):  # half of the free columns are dropped
         size, error = rough(point)
         return size + 30 * (62 - point[0]) ** 1.1, error
 

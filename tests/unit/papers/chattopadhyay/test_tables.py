@@ -1,4 +1,4 @@
-"""Chattopadhyay, Bhandarkar and Li 2007 made again: its size model and the sizes it prints."""
+"""Tables of Chattopadhyay, Bhandarkar and Li 2007: its size model and printed sizes."""
 
 import pytest
 
@@ -38,7 +38,7 @@ def test_indexed_sizes_are_the_papers_where_the_columns_are(name):
     assert spared == 2 * (4 + motion.frames - 1)
 
 
-def test_a_search_keeps_its_limit_and_fills_what_it_tried():
+def test_a_search_keeps_its_limit_and_records_its_trials():
     clip = walk(0.6, seed=1)
     limit = 0.7 * len(BapIndex(FDF=66).encode(clip))
     tried = {}
@@ -94,7 +94,7 @@ def test_sizes_for_62_columns_are_formulas_beside_the_real_payload(made):
     assert indexed.verdict == "not measured"
 
 
-def test_decoding_times_stand_beside_the_printed_gigacycles(made):
+def test_decoding_times_are_listed_with_the_printed_gigacycles(made):
     mpeg4, look_up = paper_001.decoder_timings(made.source)
     assert (mpeg4.printed, look_up.printed) == ("0.65", "0")
     assert float(look_up.ours) < float(mpeg4.ours)

@@ -81,7 +81,7 @@ def test_the_chosen_pole_and_reference_keep_away_from_the_motion():
 
 @pytest.mark.parametrize("name", hard_clips())
 @pytest.mark.parametrize("frame_of", [choose_frame, lambda world, axes: paper_frame(axes)])
-def test_every_hard_clip_comes_back(name, frame_of):
+def test_every_hard_clip_round_trips(name, frame_of):
     clip = hard_clips()[name]
     back = there_and_back(clip, frame_of)
     scale = 1 + np.abs(clip.translations).max()
@@ -89,7 +89,7 @@ def test_every_hard_clip_comes_back(name, frame_of):
     assert rotations.angle_between(back.rotations, clip.rotations).max() < 1e-7
 
 
-def test_every_real_clip_comes_back_within_a_nanometer():
+def test_every_real_clip_round_trips_within_a_nanometer():
     paths = collection("asfamc", COMMITTED)
     names = ("16_32", "49_04", "05_03", "85_12")
     paths += [require_clip(f"cmu/{name}", COMMITTED) for name in names]

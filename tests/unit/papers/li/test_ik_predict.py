@@ -87,7 +87,7 @@ def test_the_prediction_is_the_pseudo_inverse_of_the_papers_jacobian():
 
 
 def settings(codec, clip, bodies):
-    """What docs/codecs/ik-predict.md makes of a codec's parameters."""
+    """The constants of docs/codecs/ik-predict.md for a codec's parameters."""
     coarse, weights = codec.joint_scale * codec.step, np.ones(len(bodies))
     bend = 10 * clip.frame_time**2 / codec.step
     chains = {chain[0]: chain for chain in find_chains(bodies)}
@@ -198,7 +198,7 @@ def test_real_clips_of_every_kind_are_coded():
         assert errors(clip, round_trip(IkPredict(), clip)).mean() < 0.002
 
 
-def test_a_step_too_fine_for_the_motion_is_said():
+def test_a_step_that_is_too_fine_is_a_clear_error():
     clip = limb()
     far = Clip.build(clip.skeleton, clip.rotations, np.array([[0, 0, 0], [2e3, 0, 0], [0, 0, 0]]))
     with pytest.raises(UnsupportedClipError, match=naming("step")):

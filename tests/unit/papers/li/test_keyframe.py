@@ -7,7 +7,7 @@ from mocpack.papers.li.codec.keyframe import Keyframe, monotone_cubics
 from mocpack.testing import jump, still, walk
 
 
-def test_a_number_of_key_frames_can_be_asked_for():
+def test_the_number_of_key_frames_can_be_set():
     assert len(Keyframe(keys=9).symbols(walk(1.0))) == 8
 
 

@@ -29,7 +29,7 @@ def test_errors_between_two_settings_are_geometric_means():
     assert li_curves.at_rate(points, 0.5, "position") is None
 
 
-def test_all_the_papers_rows_are_there():
+def test_all_rows_of_the_paper_are_present():
     for number in (1, 2, 3, 4):
         rows = li_lines._printed(number)
         assert len(rows) == 25

@@ -1,4 +1,4 @@
-"""Splines: partition of unity, both evaluators equal, exact where a spline can be."""
+"""B-splines: partition of unity, equal evaluators, exact fits."""
 
 import numpy as np
 import pytest
@@ -102,7 +102,7 @@ def test_evolution_is_the_same_for_the_same_seed_and_leaves_numpys_own_dice_alon
     assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
-def test_insertion_places_as_many_knots_as_asked_for():
+def test_insertion_places_as_many_knots_as_requested():
     for count in (4, 5, 9, 30):
         assert len(insert(step_curve(), count, 3)) == count + 4
 

@@ -1,4 +1,4 @@
-"""latent-spline: what is particular to it."""
+"""Tests that are specific to latent-spline."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Rows of numbers to poses: the native kernel and its readable twin."""
+"""Rows of numbers to poses: the native kernel equals the reference."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Mukai's table: what its errors count, on meshes made here."""
+"""Mukai's table: the definition of its errors, on generated meshes."""
 
 import numpy as np
 import pytest

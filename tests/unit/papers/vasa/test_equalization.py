@@ -1,11 +1,11 @@
-"""Lagrangian equalization: noise and kinematics agree, and what it is for works."""
+"""Lagrangian equalization: noise and kinematics agree, and it reduces the error."""
 
 import numpy as np
 import pytest
 
 from mocpack.clip import measure_error
 from mocpack.coding.planes import encode_plane
-from mocpack.dofs import dof_names, from_dofs, to_dofs
+from mocpack.dofs import from_dofs, to_dofs
 from mocpack.papers.vasa.codec.equalization import kinematic_gram, noise_sensitivities
 from mocpack.testing import jump, walk
 from reference.jacobian import kinematic_sensitivities
@@ -41,9 +41,13 @@ def test_the_diagonal_of_the_gram_matrix_is_the_square_of_the_rms_sensitivities(
     )
 
 
-def test_turning_the_hips_is_felt_more_than_turning_a_wrist():
-    felt = dict(zip(dof_names(CLIP.skeleton), kinematic_sensitivities(CLIP), strict=True))
-    assert felt["Hips.Xrotation"] > 10 * felt["LeftForeArm.Xrotation"] > 0
+def test_the_hips_have_a_higher_sensitivity_than_a_wrist():
+    columns, felt = CLIP.skeleton.columns, kinematic_sensitivities(CLIP)
+    hips, wrist = (
+        felt[columns.is_angle & (columns.joints == CLIP.skeleton.index(name))].max()
+        for name in ("Hips", "LeftForeArm")
+    )
+    assert hips > 10 * wrist > 0
 
 
 def test_a_column_that_does_not_move_has_no_noise_sensitivity():

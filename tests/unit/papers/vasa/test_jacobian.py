@@ -25,7 +25,7 @@ def test_a_turn_about_z_moves_the_hand_along_y_by_the_length_of_the_bone():
     np.testing.assert_allclose(jacobian[0, :, :, z_rotation], [[0, 0, 0], [0, 2, 0]], atol=1e-12)
 
 
-def test_a_shift_of_the_root_moves_everything_alike():
+def test_a_shift_of_the_root_moves_everything_equally():
     clip = arm()
     jacobian = position_jacobian(clip, to_dofs(clip))
     np.testing.assert_allclose(jacobian[0, :, :, 0], [[1, 0, 0], [1, 0, 0]], atol=1e-12)

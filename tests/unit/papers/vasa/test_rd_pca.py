@@ -74,7 +74,7 @@ def test_even_the_skin_is_kept_when_lambda_is_small():
 
 
 @pytest.mark.parametrize("name", ["cmu/17_10", "cmu/49_02"])
-def test_real_motion_comes_back_to_a_micrometer(name):
+def test_real_motion_round_trips_to_a_micrometer(name):
     clip = load_clip(name, COMMITTED).frames(1, 91)
     data = mocpack.encode(clip, RdPca(), max_error="1um")
     assert measure_error(clip, mocpack.decode(data)).max <= 1e-6
@@ -93,7 +93,7 @@ def test_files_shrink_as_lambda_grows():
 
 @pytest.mark.parametrize("le", ["full", "diagonal", "noise", "literal"])
 @pytest.mark.parametrize("metric", ["me", "max"])
-def test_every_equalization_comes_back_near(le, metric):
+def test_every_equalization_round_trips_near(le, metric):
     assert mean_error(RdPca(lam=0.001, le=le, metric=metric), SHORT) < 0.02
 
 
@@ -168,7 +168,7 @@ def foot_error(codec, clip, size):
     return missed[:, [clip.skeleton.index("LeftFoot"), clip.skeleton.index("RightFoot")]].mean()
 
 
-def test_a_metric_of_ones_own_is_what_the_codec_serves():
+def test_the_codec_minimizes_a_user_metric():
     clip = load_clip("cmu/17_10", COMMITTED).frames(1, 241)
     own, plain = (foot_error(RdPca(metric=m), clip, "2500B") for m in (feet_first, "me"))
     assert own < 0.7 * plain
@@ -197,7 +197,7 @@ def test_a_file_names_ones_own_metric_and_opens_without_it():
         (np.zeros((CLIP.skeleton.channel_count,) * 2), "metric own 0"),
     ],
 )
-def test_a_metric_that_gives_no_form_is_answered_in_a_sentence(form, named):
+def test_a_metric_that_gives_no_form_gives_a_clear_error(form, named):
     def own(_):
         return form
 
@@ -234,7 +234,7 @@ def with_flags(payload, flags):
     ("flags", "named"),
     [(16, "flags 16 15"), (255, "flags 255 15")],
 )
-def test_impossible_flags_are_refused_in_a_sentence(flags, named):
+def test_impossible_flags_are_refused_with_a_clear_error(flags, named):
     payload = RdPca().encode(SHORT)
     with pytest.raises(CorruptionError, match=naming(named)):
         RdPca().decode(with_flags(payload, flags), SHORT.header)
@@ -311,7 +311,7 @@ def test_random_bytes_are_a_format_error():
         ({"metric": np.eye, "le": "noise"}, "le=noise metric"),
     ],
 )
-def test_impossible_parameters_are_refused_in_a_sentence(params, named):
+def test_impossible_parameters_are_refused_with_a_clear_error(params, named):
     with pytest.raises(ValueError, match=naming(named)):
         RdPca(**params)
 
@@ -325,7 +325,7 @@ def test_the_search_fits_the_size_and_beats_a_bad_start():
     assert found.best.error < 0.9 * unimproved.error
 
 
-def test_the_search_can_be_asked_for_an_error():
+def test_the_search_can_be_requested_an_error():
     found = tune(SHORT, RdPca(), Goal("me", error=0.3), effort="fast")
     assert 0.25 < found.best.error <= 0.3
 

@@ -1,4 +1,4 @@
-"""Váša and Brunnett made again: what is compared with the paper, and what is not."""
+"""Tables of Váša and Brunnett: which numbers are compared with the paper."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def test_the_error_at_a_size_is_between_those_of_a_smaller_and_a_larger_file():
     assert least < vasa.error_at_size(clip, codec, (large + small) / 2) < most
 
 
-def test_a_part_that_hardly_pays_is_said_not_to():
+def test_a_part_of_the_method_that_hardly_helps_is_reported():
     errors = {"all": 0.3, "without PPCA": 0.31, "without TPCA": 0.6, "without LE": 3.0}
     rows = [
         {"clip": "17_10", "part": part, "bytes": size, "ME": error, "SkTED": error}

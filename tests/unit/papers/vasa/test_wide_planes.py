@@ -1,4 +1,4 @@
-"""Planes of integers in two parts, far and near."""
+"""Planes of large integers, split into high and low parts."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ KNOWN = starts.TRAJECTORIES
 
 
 @pytest.mark.parametrize("largest", [1, 2**30, WIDEST])
-def test_numbers_of_any_size_come_back(largest):
+def test_numbers_of_any_size_round_trip(largest):
     rng = np.random.default_rng(4)
     plane = rng.integers(-largest, largest, (9, 4), endpoint=True)
     wide = is_wide(plane)

@@ -16,21 +16,21 @@ import numpy as np
 from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.papers.beaudoin.codec.position_error import CountedError, PositionError
-from mocpack.papers.beaudoin.codec.selection import Analysis, Counts, check_choice
+from mocpack.papers.beaudoin.codec.selection import Analysis, Counts
 
 Method = Literal["fast", "exact"]
 METHODS: tuple[Method, ...] = ("fast", "exact")
 
 PATIENCE = 10  # failures in a row before the step is halved, as in the paper
 PAIRS = 8  # moves that `directed_descent` tries to make at once
-FRAMES_TO_SEE = 1024  # the fast search looks at no fewer, if the clip has them
+FRAMES_TO_SEE = 1024  # minimum that the fast search evaluates, if the clip has that many
 WIDEST_STRIDE = 4
 MIN_GAIN = 1e-9  # share of the error below which a gain is rounding
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Where a search ended: counts (S,), and how many steps it tried."""
+    """Result of a search: counts (S,), and the number of steps that it tried."""
 
     counts: Counts
     iterations: int
@@ -52,9 +52,9 @@ def random_descent(
     start : array of int, shape (S,)
         Counts to begin with; their sum is kept.
     movable : array of bool, shape (S,)
-        Signals that may give and get.
+        Signals whose counts may change.
     length : int
-        Most that a signal can have.
+        Maximum count of a signal.
     """
     counts = start.copy()
     random = np.random.Generator(np.random.PCG64(seed))
@@ -97,7 +97,7 @@ def directed_descent(start: Counts, movable: Mask, length: int, error: CountedEr
             iterations += 1
             trial = _moved(counts, pairs, step)
             found, gains = error.with_more(trial, step)
-            pairs = pairs[: len(pairs) // 2]  # together they may undo what each gains alone
+            pairs = pairs[: len(pairs) // 2]  # moves made together can cancel each other's gain
         if found < now:
             counts, now = trial, found
         else:
@@ -107,7 +107,7 @@ def directed_descent(start: Counts, movable: Mask, length: int, error: CountedEr
 
 
 def _promising_pairs(losses: F64, gains: F64, at_most: float) -> list[tuple[int, int]]:
-    """Pair donors with receivers, best with best, no signal twice, while a pair helps."""
+    """Pair the best donors with the best receivers, each once, while a pair reduces the error."""
     pairs: list[tuple[int, int]] = []
     used: set[int] = set()
     receivers = list(np.argsort(gains, kind="stable"))
@@ -146,7 +146,7 @@ def position_search(
     Parameters
     ----------
     weights : array, shape (J + E,)
-        How much each joint and end site counts. Signals that move none of them keep their counts.
+        Weight of each joint and end site. Signals that move none of them keep their counts.
     """
     error = CountedError(
         PositionError(clip, found.plan, weights, stride=frame_stride(clip.frame_count, method)),
@@ -159,16 +159,7 @@ def position_search(
 
 
 def frame_stride(frames: int, method: Method) -> int:
-    """Return how far apart the frames may be that a search looks at."""
+    """Return the stride of the frames that a search evaluates."""
     if method == "exact":
         return 1
     return max(1, min(WIDEST_STRIDE, frames // FRAMES_TO_SEE))
-
-
-def check_search(method: str, seed: int, patience: int) -> None:
-    """Raise an error for parameters of a search."""
-    check_choice("search", method, METHODS)
-    if seed < 0:
-        raise ValueError(f"seed must be at least 0, got {seed}")
-    if patience < 1:
-        raise ValueError(f"patience must be at least 1, got {patience}")

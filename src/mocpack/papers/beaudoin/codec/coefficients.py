@@ -23,8 +23,8 @@ from mocpack.papers.beaudoin.codec.zero_runs import (
     split_bytes,
 )
 
-FINEST = 1e-6  # meters or radians: no step need be smaller
-WIDEST_PLACE = 2**52  # steps; beyond it float64 no longer tells neighbors apart
+FINEST = 1e-6  # meters or radians; smaller steps are not used
+WIDEST_PLACE = 2**52  # steps; larger integers are not exact in float64
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Rounded:
     first : array, shape (P,)
         First coefficient of each place, in steps, of any size.
     numbers : array of int, shape (S, n)
-        All others, in steps, within ±32255; 0 in the places of `first`.
+        All other coefficients, in steps, within ±32255; 0 where `first` has the coefficient.
     """
 
     is_place: Mask
@@ -49,7 +49,7 @@ class Rounded:
     numbers: I32
 
     def coefficients(self) -> F64:
-        """Return the coefficients (S, n) that a decoder will see."""
+        """Return the decoded coefficients (S, n)."""
         out = self.numbers * self.steps[:, np.newaxis]
         out[self.is_place, 0] += self.first * self.steps[self.is_place]
         return np.asarray(out)
@@ -77,7 +77,7 @@ def round_coefficients(
 
 
 def encode_coefficients(rounded: Rounded, *, packed: bool, step_per_signal: bool = False) -> bytes:
-    """Return the bytes of coefficients; `packed` ones are deflated, others readable one by one."""
+    """Encode coefficients as bytes; deflate them if `packed`."""
     out = FieldWriter()
     for group in _step_groups(rounded.is_place, step_per_signal):
         out.f32(float(rounded.steps[group].max(initial=EMPTY_STEP)))
@@ -107,12 +107,12 @@ def _step_groups(is_place: Mask, step_per_signal: bool) -> list[Mask]:
 
 
 def _step(values: F64, largest: int) -> float:
-    """Return a float32 of which no value is more than `largest` steps."""
+    """Return a float32 step such that every value is at most `largest` steps."""
     step = np.float32(max(np.abs(values).max(initial=0.0) / largest, FINEST))
     return float(np.nextafter(step, np.float32(np.inf)))
 
 
-EMPTY_STEP = _step(np.zeros(0), LARGEST)  # of a group without signals
+EMPTY_STEP = _step(np.zeros(0), LARGEST)  # step of a group without signals
 
 
 def _read_fields(data: bytes, is_place: Mask, step_per_signal: bool) -> tuple[F64, F64, bytes]:
@@ -126,6 +126,6 @@ def _read_fields(data: bytes, is_place: Mask, step_per_signal: bool) -> tuple[F6
     first = [read.signed() for _ in range(int(is_place.sum()))]
     if any(abs(number) > WIDEST_PLACE for number in first):
         raise CorruptionError(
-            f"coefficients: first value of a place must be within ±{WIDEST_PLACE} steps"
+            f"coefficients: first value of a position must be within ±{WIDEST_PLACE} steps"
         )
     return steps, np.array(first, np.float64), read.rest()

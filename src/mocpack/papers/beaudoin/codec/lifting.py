@@ -20,7 +20,7 @@ from mocpack.arrays import F64
 
 Update = Literal["none", "4-2", "4-4"]
 UPDATES: tuple[Update, ...] = ("none", "4-2", "4-4")
-EDGE = 12  # basis functions this far from either end, in their own spacing, are all alike
+EDGE = 12  # basis functions this many spacings from either end have the same shape
 
 
 def forward(signals: F64, *, update: Update = "4-4") -> F64:
@@ -54,7 +54,7 @@ def level_sizes(length: int) -> list[int]:
 def synthesis_norms(length: int, update: Update = "4-4") -> F64:
     """Return the Euclidean norm (n,) of each coefficient's basis function.
 
-    A coefficient times this norm is what it adds to the signal's energy, so that coefficients of
+    A coefficient times this norm is its contribution to the signal, so that coefficients of
     all levels can be ranked together. Away from the ends the functions of one level are copies of
     each other, so one of them is measured for all.
     """

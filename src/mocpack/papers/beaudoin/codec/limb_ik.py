@@ -1,7 +1,7 @@
-"""Moves the ends of limbs by given shifts: inverse kinematics that starts from the pose at hand.
+"""Move the ends of limbs by given shifts: inverse kinematics that starts from the current pose.
 
 Either cyclic coordinate descent over all limbs at once, or the closed form for limbs of two bones.
-Joints turn only about the axes that the skeleton gives them; the root stays.
+Joints rotate only about the axes of their channels; the root does not move.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Solver = Literal["ccd", "analytic"]
 SOLVERS: tuple[Solver, ...] = ("ccd", "analytic")
 
 ANKLE = re.compile(r"foot|ankle", re.IGNORECASE)
-BALL, BEFORE, AFTER = 0, 1, 2  # ways to turn, as the native core counts them
+BALL, BEFORE, AFTER = 0, 1, 2  # kinds of rotation, numbered as in the native core
 
 
 @dataclass(frozen=True)
 class Limb:
-    """An end, and the joints that move it, nearest to the end first."""
+    """An end effector and the joints that move it, nearest to the end first."""
 
     end: int
     joints: tuple[int, ...]
@@ -41,7 +41,7 @@ def find_feet(skeleton: Skeleton) -> list[int]:
 
 
 def limb_of(skeleton: Skeleton, end: int, count: int) -> Limb:
-    """Return the limb of `count` turning joints above `end`, the root not among them."""
+    """Return the limb of `count` rotating joints above `end`, without the root."""
     joints = [
         j
         for j in _above(skeleton, end)
@@ -49,7 +49,7 @@ def limb_of(skeleton: Skeleton, end: int, count: int) -> Limb:
     ]
     if len(joints) < count:
         raise UnsupportedClipError(
-            f"{skeleton.names[end]!r} has {len(joints)} turning joints between itself and the "
+            f"{skeleton.names[end]!r} has {len(joints)} rotating joints between itself and the "
             f"root, a leg needs {count}"
         )
     return Limb(end, tuple(joints[:count]))
@@ -61,7 +61,7 @@ def move_ends(clip: Clip, limbs: list[Limb], shifts: F64, *, solver: Solver) -> 
     An end whose target is out of reach goes as near as it can.
     """
     skeleton = clip.skeleton
-    native = skeleton.native(clip.translated_joints)
+    native = skeleton.to_core(clip.translated_joints)
     shifts = np.ascontiguousarray(shifts)
     if solver == "analytic":
         table = np.array([[*reversed(limb.joints), limb.end] for limb in limbs], np.int32)
@@ -77,13 +77,13 @@ def move_ends(clip: Clip, limbs: list[Limb], shifts: F64, *, solver: Solver) -> 
 
 
 def turning_order(limbs: Sequence[Limb]) -> list[int]:
-    """Return the joints that turn, in the order of a sweep.
+    """Return the rotating joints in the order of a sweep.
 
     From the hip down: fewer sweeps than from the knee up, and nearer to the first pose. Limbs that
     share joints are one: what moves several ends turns before what moves one of them, and all turn
     twice, since each turn that serves one end moves the others.
     """
-    groups: list[tuple[int, set[int]]] = []  # how many limbs, and their joints
+    groups: list[tuple[int, set[int]]] = []  # number of limbs, and their joints
     for limb in limbs:
         own = set(limb.joints)
         shared = [group for group in groups if group[1] & own]
@@ -130,7 +130,7 @@ def _above(skeleton: Skeleton, joint: int) -> list[int]:
 
 
 def _reaches(skeleton: Skeleton, joint: int, end: int) -> bool:
-    """Say whether the bone from `joint` towards `end` has a length, so that turning it helps."""
+    """Return whether rotating `joint` can move `end`: the bone between them has a length."""
     below = end
     while skeleton.parents[below] != joint:
         below = skeleton.parents[below]
@@ -138,7 +138,7 @@ def _reaches(skeleton: Skeleton, joint: int, end: int) -> bool:
 
 
 def _turns(skeleton: Skeleton, joint: int) -> list[tuple[int, int, F64]]:
-    """Return (joint, kind, axis) of each way in which a joint may turn."""
+    """Return (joint, kind, axis) of each rotation that a joint allows."""
     order, _ = rotation_order(skeleton.channels[joint])
     if len(order) == 3:
         return [(joint, BALL, np.zeros(3))]
@@ -147,7 +147,7 @@ def _turns(skeleton: Skeleton, joint: int) -> list[tuple[int, int, F64]]:
 
 
 def _hinge(skeleton: Skeleton, joint: int) -> F64:
-    """Return the axis of a joint that has one only, else zero."""
+    """Return the axis of a joint with one axis, else zero."""
     order, _ = rotation_order(skeleton.channels[joint])
     return _axis(skeleton, joint, order) if len(order) == 1 else np.zeros(3)
 

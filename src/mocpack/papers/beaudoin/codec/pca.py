@@ -25,7 +25,7 @@ from mocpack.papers.beaudoin.codec.signals import from_signals, layout, to_signa
 from mocpack.papers.beaudoin.codec.zero_runs import join_bytes, split_bytes
 
 LEVELS = 65_535
-WIDEST = 1e9  # no angle and no place is further
+WIDEST = 1e9  # limit of angles and positions
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Pca(Codec):
     Parameters
     ----------
     components : int
-        Directions kept, q of the paper; all there are, if the clip has fewer.
+        Number of directions to keep (the paper's q); all directions if the clip has fewer.
     """
 
     codec_id = "pca"
@@ -46,8 +46,7 @@ class Pca(Codec):
     components: int = 20
 
     def __post_init__(self) -> None:
-        if not 1 <= self.components <= 65_535 or self.components != int(self.components):
-            raise ValueError(f"components must be in 1..65535, got {self.components}")
+        self.check_range("components", 1, 65_535)
 
     def encode(self, clip: Clip) -> bytes:
         plan = layout(clip.header, "euler")
@@ -55,7 +54,7 @@ class Pca(Codec):
         angles, places = signals[~plan.is_place], signals[plan.is_place]
         mean = _rounded(angles.mean(1)[np.newaxis])
         directions = _rounded(principal_directions(angles, self.components))
-        # fitted to the rounded directions, so that their rounding costs nothing twice
+        # fitted to the rounded directions, which compensates for their rounding
         offsets = angles - mean.values().T
         fitted = np.linalg.lstsq(directions.values().T, offsets, rcond=None)[0]
         projections = _rounded(np.asarray(fitted, np.float64))
@@ -91,7 +90,7 @@ def principal_directions(signals: F64, count: int) -> F64:
     """Return at most `count` orthonormal directions (q, A) along which signals (A, T) vary most."""
     centered = signals - signals.mean(1, keepdims=True)
     directions = np.linalg.svd(centered, full_matrices=False)[0].T[:count]
-    # a direction's sign is free; fixed, so that equal clips give equal bytes
+    # the sign of a direction is arbitrary; fixing it makes equal clips give equal bytes
     peaks = np.abs(directions).argmax(1) if directions.size else []
     signs = np.sign(directions[np.arange(len(directions)), peaks])
     return np.asarray(directions * signs[:, np.newaxis])
@@ -129,5 +128,5 @@ def _read_rows(read: FieldReader, rows: int, length: int) -> F64:
     step = read.f32()
     words = np.frombuffer(join_bytes(read.raw(2 * rows * length)), "<u2").reshape(rows, length)
     if not (np.abs(lowest) < WIDEST).all() or not 0 <= step < WIDEST:
-        raise CorruptionError("pca payload: a range is too wide")
+        raise CorruptionError(f"pca payload: values must be within ±{WIDEST:g}")
     return _Rows(lowest, step, words).values()

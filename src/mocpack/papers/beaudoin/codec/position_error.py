@@ -1,6 +1,6 @@
-"""The squared position error of a motion given as signals, or by how many coefficients each keeps.
+"""The squared position error of a motion, given as signals or as coefficient counts.
 
-Exact, not linearised: turning a joint moves the rest of its limb as one rigid body, so the native
+Exact, not linearized: rotating a joint moves the rest of its limb as one rigid body, so the native
 core finds the error after each of S changes in one pass over the frames.
 """
 
@@ -20,18 +20,18 @@ from mocpack.papers.beaudoin.codec.signals import SignalPlan
 
 
 class PositionError:
-    """Sum over frames of weighted squared distances from where joints and end sites belong.
+    """Sum over frames of weighted squared distances of joints and end sites from the original.
 
     Parameters
     ----------
     clip : Clip
-        The motion as it should be.
+        The original motion.
     plan : SignalPlan
-        Which signal is what.
+        The meaning of each signal.
     weights : array, shape (J + E,)
-        How much each joint and each end site counts.
+        Weight of each joint and end site.
     stride : int
-        Evaluate every `stride`-th frame only.
+        Evaluate only every `stride`-th frame.
     """
 
     def __init__(self, clip: Clip, plan: SignalPlan, weights: F64, *, stride: int = 1) -> None:
@@ -40,7 +40,7 @@ class PositionError:
         self.stride = stride
         self._targets = np.ascontiguousarray(points[::stride])
         self._weights = np.ascontiguousarray(weights)
-        self._skeleton = clip.skeleton.native(clip.translated_joints)
+        self._skeleton = clip.skeleton.to_core(clip.translated_joints)
         self._plan = plan
 
     def of(self, signals: F64) -> float:
@@ -53,7 +53,7 @@ class PositionError:
         return self.of(lifting.inverse(coefficients, update=update))
 
     def changes(self, values: F64, phases: F64, steps: F64) -> tuple[float, F64]:
-        """Return the error of `values` (T, S), and what each signal's `steps` (T, S) would add.
+        """Return the error of `values` (T, S), and its change by each signal's `steps` (T, S).
 
         `phases` (T, S, 2) holds cosine and sine of the values.
         """
@@ -63,9 +63,9 @@ class PositionError:
 
 
 class CountedError:
-    """The same as a function of how many coefficients each signal keeps.
+    """The same error as a function of the number of coefficients that each signal keeps.
 
-    Remembers the signals of the counts it was asked about last, since a search changes few of
+    Caches the signals of the last counts, because a search changes few of
     them at a time.
     """
 
@@ -81,11 +81,11 @@ class CountedError:
         self._fewer = _Steps(frames, signals)
 
     def with_more(self, counts: Counts, size: int) -> tuple[float, F64]:
-        """Return the error of `counts`, and what it adds to give each signal alone `size` more."""
+        """Return the error of `counts`, and its change if each signal alone gets `size` more."""
         return self._changes(counts, self._more, counts, counts + size, 1.0)
 
     def with_fewer(self, counts: Counts, size: int) -> tuple[float, F64]:
-        """Return the error of `counts`, and what it adds to take `size` from each signal alone."""
+        """Return the error of `counts`, and its change if each signal alone loses `size`."""
         return self._changes(counts, self._fewer, np.maximum(counts - size, 0), counts, -1.0)
 
     def _changes(
@@ -107,14 +107,14 @@ class CountedError:
 
 
 class _Steps:
-    """Steps (T, S) that some range of each signal's ranked coefficients makes."""
+    """Contributions (T, S) of a range of each signal's ranked coefficients."""
 
     def __init__(self, frames: int, signals: int) -> None:
         self.values = np.zeros((frames, signals))
         self._ranges = np.full((signals, 2), -1)
 
     def stale(self, low: Counts, high: Counts) -> npt.NDArray[np.intp]:
-        """Return the signals whose range differs from the one before, and note the new ones."""
+        """Return the signals whose range has changed, and store the new ranges."""
         ranges = np.stack([low, high], axis=1)
         changed = np.flatnonzero((ranges != self._ranges).any(1))
         self._ranges = ranges

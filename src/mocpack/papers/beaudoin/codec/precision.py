@@ -1,4 +1,4 @@
-"""How few bits a coefficient needs: as many as leave the error to what was thrown away."""
+"""Choose the bits per coefficient, so that rounding adds little to the error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mocpack.arrays import F64
 
 Bits = int | Literal["auto"]
 MOST, FEWEST = 16, 4
-ALLOWANCE = 0.02  # share by which rounding may raise the error
+ALLOWANCE = 0.02  # relative increase of the error that rounding may cause
 
 
 class Rounded(Protocol):
@@ -49,6 +49,6 @@ def round_to_fit(
 
 
 def check_bits(bits: Bits) -> None:
-    """Check a number of bits."""
+    """Raise `ValueError` for an invalid number of bits."""
     if bits != "auto" and bits not in range(FEWEST, MOST + 1):
         raise ValueError(f"bits must be in {FEWEST}..{MOST} or auto, got {bits}")

@@ -10,10 +10,8 @@ import numpy.typing as npt
 from mocpack.arrays import F64, Mask
 from mocpack.clip import Clip
 from mocpack.papers.beaudoin.codec import lifting
-from mocpack.papers.beaudoin.codec.lifting import UPDATES, Update
-from mocpack.papers.beaudoin.codec.precision import Bits, check_bits
+from mocpack.papers.beaudoin.codec.lifting import Update
 from mocpack.papers.beaudoin.codec.signals import (
-    ROTATIONS,
     Rotation,
     SignalPlan,
     bone_reach,
@@ -35,7 +33,7 @@ class Ranking:
     coefficients : array, shape (S, n)
         From the widest basis function to the narrowest.
     strengths : array, shape (S, n)
-        What each adds to its signal: magnitude times the norm of its basis function.
+        Contribution of each to its signal: magnitude times the norm of its basis function.
     order : array of int, shape (S, n)
         Indices of the coefficients of each signal, the strongest first.
     update : str
@@ -61,7 +59,7 @@ class Ranking:
         return out
 
     def between(self, signals: npt.NDArray[np.intp], low: Counts, high: Counts) -> F64:
-        """Return what the coefficients from rank `low` to `high` add to each of `signals`."""
+        """Return the sum of the coefficients of rank `low` to `high`, for each of `signals`."""
         out = np.zeros((len(signals), self.shape[1]))
         for row, i in enumerate(signals):
             where = self.order[i, low[row] : high[row]]
@@ -71,16 +69,16 @@ class Ranking:
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """A clip as ranked coefficients, ready for choosing.
+    """A clip as ranked coefficients.
 
     Attributes
     ----------
     plan : SignalPlan
-        Which signal is what.
+        The meaning of each signal.
     ranking : Ranking
     moving : array of bool, shape (S,)
     weights : array, shape (S,)
-        Meters for a unit of each signal.
+        Meters per unit of each signal.
     """
 
     plan: SignalPlan
@@ -102,21 +100,6 @@ def analyze(clip: Clip, *, rotation: Rotation, update: Update) -> Analysis:
     )
 
 
-def check_parameters(*, ratio: float, rotation: str, update: str, bits: Bits) -> None:
-    """Check the parameters that the wavelet codecs share."""
-    if not 1 <= ratio < np.inf:
-        raise ValueError(f"ratio must be at least 1, got {ratio}")
-    check_choice("rotation", rotation, ROTATIONS)
-    check_choice("update", update, UPDATES)
-    check_bits(bits)
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise an error unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
-
-
 def rank(signals: F64, update: Update) -> Ranking:
     """Transform signals (S, n) and put their coefficients in order of strength."""
     coefficients = lifting.forward(signals, update=update)
@@ -126,7 +109,7 @@ def rank(signals: F64, update: Update) -> Ranking:
 
 
 def choose_counts(ranking: Ranking, moving: Mask, weights: F64, ratio: float) -> Counts:
-    """Return how many coefficients (S,) to keep of each signal: the strongest of all together.
+    """Return how many coefficients (S,) to keep of each signal: the strongest of all signals.
 
     Parameters
     ----------

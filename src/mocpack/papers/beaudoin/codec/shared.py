@@ -1,4 +1,4 @@
-"""What the wavelet codecs have in common: parameters, coefficients as bytes, and decoding.
+"""Common parts of the wavelet codecs: parameters, coefficients as bytes, and decoding.
 
 They differ in how many coefficients of each signal they keep.
 """
@@ -17,10 +17,10 @@ from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.metrics.quadratic import point_weights
 from mocpack.papers.beaudoin.codec import lifting
 from mocpack.papers.beaudoin.codec.coefficient_search import (
+    METHODS,
     PATIENCE,
     Method,
     Outcome,
-    check_search,
     position_search,
 )
 from mocpack.papers.beaudoin.codec.coefficients import (
@@ -28,11 +28,11 @@ from mocpack.papers.beaudoin.codec.coefficients import (
     encode_coefficients,
     round_coefficients,
 )
-from mocpack.papers.beaudoin.codec.lifting import Update
+from mocpack.papers.beaudoin.codec.lifting import UPDATES, Update
 from mocpack.papers.beaudoin.codec.position_error import PositionError
-from mocpack.papers.beaudoin.codec.precision import Bits, round_to_fit
-from mocpack.papers.beaudoin.codec.selection import Analysis, Counts, analyze, check_parameters
-from mocpack.papers.beaudoin.codec.signals import Rotation, from_signals, layout
+from mocpack.papers.beaudoin.codec.precision import Bits, check_bits, round_to_fit
+from mocpack.papers.beaudoin.codec.selection import Analysis, Counts, analyze
+from mocpack.papers.beaudoin.codec.signals import ROTATIONS, Rotation, from_signals, layout
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class WaveletCodec(Codec):
     ratio : float
         r of the paper: one coefficient in `ratio` is kept, over the signals that move.
     rotation : {"euler", "quaternion", "rotvec"}
-        How rotations become signals.
+        How rotations are represented as signals.
     update : {"4-4", "4-2", "none"}
         Update step of the lifting.
     bits : int, 4..16, or "auto"
@@ -75,11 +75,10 @@ class WaveletCodec(Codec):
     step_per_signal: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.step_per_signal, bool):
-            raise ValueError(f"step_per_signal must be true or false, got {self.step_per_signal!r}")
-        check_parameters(
-            ratio=self.ratio, rotation=self.rotation, update=self.update, bits=self.bits
-        )
+        self.check_range("ratio", 1)
+        self.check_choice("rotation", ROTATIONS)
+        self.check_choice("update", UPDATES)
+        check_bits(self.bits)
 
     def analyze(self, clip: Clip) -> Analysis:
         return analyze(clip, rotation=self.rotation, update=self.update)
@@ -109,7 +108,7 @@ class WaveletCodec(Codec):
     def _encode_rounded(
         self, coefficients: F64, is_place: Mask, error: Callable[[F64], float]
     ) -> bytes:
-        """Round coefficients (S, T), of which `error` gives the squared error, and encode them."""
+        """Round coefficients (S, T) and encode them; `error` returns their squared error."""
         own = self.step_per_signal
         round_to = partial(round_coefficients, is_place=is_place, step_per_signal=own)
         rounded = round_to_fit(coefficients, self.bits, round_to, error)
@@ -125,7 +124,7 @@ class WaveletCodec(Codec):
 
 @dataclass(frozen=True)
 class SearchingCodec(WaveletCodec):
-    """Searches how many coefficients of each signal serve the pose best.
+    """Search the number of coefficients per signal that minimizes the pose error.
 
     Parameters
     ----------
@@ -133,7 +132,7 @@ class SearchingCodec(WaveletCodec):
         "exact" is the paper's Algorithm 1, every signal tried at every step on every frame;
         "fast" moves many coefficients at once and looks at fewer frames of long clips.
     seed : int
-        Of the random choices of Algorithm 1.
+        Seed of the random choices of Algorithm 1.
     patience : int
         Failures in a row after which Algorithm 1 halves its step.
     ratio, rotation, update, bits, deflate, step_per_signal
@@ -146,7 +145,9 @@ class SearchingCodec(WaveletCodec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_search(self.search, self.seed, self.patience)
+        self.check_choice("search", METHODS)
+        self.check_range("seed", 0)
+        self.check_range("patience", 1)
 
     def encode_searched(self, clip: Clip, metric: str = "eps_x_cm") -> bytes:
         """Return the bytes of the coefficients that the search chooses."""
@@ -154,7 +155,7 @@ class SearchingCodec(WaveletCodec):
         return self.encode_counts(clip, found, self.choose(clip, found, metric).counts, metric)
 
     def choose(self, clip: Clip, found: Analysis, metric: str = "eps_x_cm") -> Outcome:
-        """Search how many coefficients each signal keeps, for the least of `metric`."""
+        """Search the number of coefficients per signal that minimizes `metric`."""
         return position_search(
             clip,
             found,

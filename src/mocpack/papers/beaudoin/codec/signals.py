@@ -25,14 +25,14 @@ from mocpack.skeleton import Skeleton, rotation_order
 Rotation = Literal["euler", "quaternion", "rotvec"]
 ROTATIONS: tuple[Rotation, ...] = ("euler", "quaternion", "rotvec")
 
-PLACE, ANGLE, QUATERNION, ROTVEC = 0, 3, 6, 7  # kinds of signals, as the native core counts them
-STILL = 1e-9  # meters or radians: a signal that strays less from its start does not move
-LOST = 1e-6  # sine of half the turn that a joint without rotation channels may make
+PLACE, ANGLE, QUATERNION, ROTVEC = 0, 3, 6, 7  # kinds of signals, numbered as in the native core
+STILL = 1e-9  # meters or radians; a signal that changes less is constant
+LOST = 1e-6  # sine of half the rotation that a joint without rotation channels may have
 
 
 @dataclass(frozen=True)
 class SignalPlan:
-    """Which signal is what.
+    """The meaning of each signal.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class SignalPlan:
 
     @cached_property
     def native(self) -> _core.Signals:
-        """This layout as the native core takes it."""
+        """This layout as arguments of the native core."""
         axes = self.skeleton.axes
         straight = bool((axes == rotations.IDENTITY).all())
         return _core.Signals(self.first, self.kinds, axes[:0] if straight else axes)
@@ -126,7 +126,7 @@ def from_signals(signals: F64, header: ClipHeader, plan: SignalPlan) -> Clip:
 
 
 def moving(signals: F64) -> npt.NDArray[np.bool_]:
-    """Return which signals (S, T) move at all."""
+    """Return which signals (S, T) are not constant."""
     return np.asarray(np.ptp(signals, axis=1) > STILL)
 
 
@@ -145,7 +145,7 @@ def unwrapped_rotvec(local: F64) -> F64:
             length = np.linalg.norm(before)
             if length < np.pi:
                 continue
-            axes[t] = before / length  # a whole turn: any axis will do
+            axes[t] = before / length  # after a full turn any axis is valid
         along = axes[t] @ before
         turns = np.round((along - angles[t]) / (2 * np.pi))
         vectors[t] = (angles[t] + 2 * np.pi * turns) * axes[t]
@@ -153,7 +153,7 @@ def unwrapped_rotvec(local: F64) -> F64:
 
 
 def ranking_weights(plan: SignalPlan, reach: F64) -> F64:
-    """Return what makes signals comparable (S,): meters that a unit of each moves its bone's end.
+    """Return the weight of each signal (S,): meters that one unit of it moves its bone's end.
 
     Parameters
     ----------
@@ -213,5 +213,5 @@ def _check_fixed_joints(clip: Clip) -> None:
     for j, channels in enumerate(clip.skeleton.channels):
         if not rotation_order(channels)[0] and np.abs(clip.rotations[:, j, :3]).max() > LOST:
             raise UnsupportedClipError(
-                f"joint {clip.skeleton.names[j]!r} turns, but has no rotation channel"
+                f"joint {clip.skeleton.names[j]!r} rotates, but has no rotation channel"
             )

@@ -16,7 +16,7 @@ from mocpack.papers.beaudoin.codec.shared import WaveletCodec
 
 @dataclass(frozen=True)
 class Wavelet(WaveletCodec):
-    """Keeps the largest wavelet coefficients of all signals; parameters as in `WaveletCodec`."""
+    """Keep the largest wavelet coefficients of all signals; parameters as in `WaveletCodec`."""
 
     codec_id = "wavelet"
 

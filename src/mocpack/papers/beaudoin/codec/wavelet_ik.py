@@ -1,4 +1,4 @@
-"""Wavelet compression with the feet put back where they belong.
+"""Wavelet compression with corrected foot positions.
 
 P. Beaudoin, P. Poulin, M. van de Panne: Adapting Wavelet Compression to Human Motion Capture
 Clips, 2007, §5.1. The motion is coded as `wavelet-opt` does; how far each foot then is from its
@@ -31,7 +31,7 @@ from mocpack.papers.beaudoin.codec.limb_ik import (
     limb_of,
     move_ends,
 )
-from mocpack.papers.beaudoin.codec.selection import check_choice, choose_counts, rank
+from mocpack.papers.beaudoin.codec.selection import choose_counts, rank
 from mocpack.papers.beaudoin.codec.shared import SearchingCodec
 from mocpack.papers.beaudoin.codec.signals import moving
 from mocpack.skeleton import Skeleton
@@ -39,16 +39,16 @@ from mocpack.skeleton import Skeleton
 
 @dataclass(frozen=True)
 class WaveletIk(SearchingCodec):
-    """Codes the pose coarsely and the feet well.
+    """Code the pose coarsely and the foot positions accurately.
 
     Parameters
     ----------
     ik_ratio : float
         r_IK of the paper: one coefficient of the feet's shifts in `ik_ratio` is kept.
     feet : str
-        Names of the joints to put right, joined by "+"; found by name if empty.
+        Names of the joints to correct, joined by "+"; found by name if empty.
     chain : int
-        How many joints above each foot may turn: 2 for an ankle, 3 for a toe.
+        Number of joints above each foot that may rotate: 2 for an ankle, 3 for a toe.
     ik : {"ccd", "analytic"}
         Cyclic coordinate descent as in the paper, or the closed form for two bones.
     ratio, rotation, update, bits, deflate, step_per_signal, search, seed, patience
@@ -66,11 +66,9 @@ class WaveletIk(SearchingCodec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("ik", self.ik, SOLVERS)
-        if not 1 <= self.ik_ratio < np.inf:
-            raise ValueError(f"ik_ratio must be at least 1, got {self.ik_ratio}")
-        if not 1 <= self.chain <= 8:
-            raise ValueError(f"chain must be in 1..8, got {self.chain}")
+        self.check_choice("ik", SOLVERS)
+        self.check_range("ik_ratio", 1)
+        self.check_range("chain", 1, 8)
 
     def encode(self, clip: Clip) -> bytes:
         limbs = self.limbs(clip.skeleton)
@@ -81,7 +79,7 @@ class WaveletIk(SearchingCodec):
         return out.bytes()
 
     def encode_feet(self, clip: Clip, coarse: Clip, limbs: Sequence[Limb]) -> bytes:
-        """Return the bytes of how far the ends of `limbs` are from where `coarse` has them."""
+        """Encode the distance of the ends of `limbs` from their positions in `coarse`."""
         ends = [limb.end for limb in limbs]
         shifts = clip.positions()[:, ends] - coarse.positions()[:, ends]
         return self._encode_shifts(shifts.reshape(clip.frame_count, -1).T)
@@ -103,7 +101,7 @@ class WaveletIk(SearchingCodec):
             raise CorruptionError(f"wavelet-ik payload: {error}") from error
 
     def limbs(self, skeleton: Skeleton) -> list[Limb]:
-        """Return the legs whose feet are put right."""
+        """Return the legs whose feet are corrected."""
         if self.feet:
             feet = [skeleton.index(name.strip()) for name in self.feet.split("+")]
         else:

@@ -1,8 +1,8 @@
-"""Wavelet compression with coefficients chosen for the pose rather than for the angles.
+"""Wavelet compression with coefficients that minimize the pose error instead of the angle error.
 
 P. Beaudoin, P. Poulin, M. van de Panne: Adapting Wavelet Compression to Human Motion Capture
 Clips, 2007, §5. As many coefficients are kept as `wavelet` keeps, but a search decides how many
-each signal gets, so that the joints move as little as possible. The payload is that of `wavelet`.
+each signal gets, so that the position error is smallest. The payload is that of `wavelet`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from mocpack.clip import Clip
 from mocpack.metrics.quadratic import QUADRATIC
-from mocpack.papers.beaudoin.codec.selection import check_choice
 from mocpack.papers.beaudoin.codec.shared import SearchingCodec
 
 
 @dataclass(frozen=True)
 class WaveletOpt(SearchingCodec):
-    """Keeps as many wavelet coefficients of each signal as serve the pose best.
+    """Keep the number of wavelet coefficients per signal that minimizes the pose error.
 
     Parameters
     ----------
@@ -33,7 +32,7 @@ class WaveletOpt(SearchingCodec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("metric", self.metric, QUADRATIC)
+        self.check_choice("metric", QUADRATIC)
 
     def encode(self, clip: Clip) -> bytes:
         return self.encode_searched(clip, self.metric)

@@ -25,25 +25,25 @@ def encode_words(values: I32) -> bytes:
 def decode_words(data: bytes, signals: int, length: int) -> I32:
     """Return the integers (signals, length) that `encode_words` wrote."""
     words = _words(data)
-    if len(words) < signals:  # each signal has an end, so no memory is taken for what cannot be
+    if len(words) < signals:  # each signal has an end word; limits memory
         raise TruncatedError(f"{len(words)} words cannot hold {signals} signals")
     return np.asarray(_core.zero_runs_decode(words, signals, length))
 
 
 def split_bytes(words: bytes) -> bytes:
-    """Return the low bytes of all words, then the high ones, which deflate likes better."""
+    """Return the low bytes of all words, then the high bytes, which deflate compresses better."""
     return words[0::2] + words[1::2]
 
 
 def join_bytes(data: bytes) -> bytes:
     """Undo `split_bytes`."""
     if len(data) % 2:
-        raise CorruptionError("half a word is left over")
+        raise CorruptionError(f"expected 16-bit words, got {len(data)} bytes")
     half = np.frombuffer(data, np.uint8).reshape(2, -1)
     return half.T.tobytes()
 
 
 def _words(data: bytes) -> npt.NDArray[np.uint16]:
     if len(data) % 2:
-        raise TruncatedError("the last word is cut in half")
+        raise TruncatedError(f"expected 16-bit words, got {len(data)} bytes")
     return np.frombuffer(data, "<u2").astype(np.uint16)

@@ -23,7 +23,7 @@ from mocpack.rate import raw_size
 
 RATIOS = (4.5, 15.0, 30.0)  # r: all coefficients divided by those that are kept
 STILL = 1e-9  # meters or radians: a channel that moves less is not counted
-WALKED = ("09_01", "49_02", "02_01", "07_01")  # clips whose feet are corrected
+WALKED = ("09_01", "49_02", "02_01", "07_01")  # clips for the claims about feet
 
 
 def gzip_lines(clips: Mapping[str, Clip]) -> list[Line]:
@@ -73,14 +73,14 @@ def judge_gzip(gains: Sequence[float], shares: Sequence[float], raw: float) -> l
 
 
 def gain_and_share(codec: Codec, r: float, clip: Clip) -> tuple[float, float]:
-    """Return size before against after gzip, and r against the ratio of the file after it."""
+    """Return the gain of gzip, and r divided by the compression ratio of the gzipped file."""
     payload = codec.encode(clip)
     packed = len(_gzipped(payload))
     return len(payload) / packed, r * packed / raw_size(clip)
 
 
 def raw_gain(clip: Clip) -> float:
-    """Return how many times smaller gzip makes the array of floats that the paper starts from."""
+    """Return the gain of gzip on the float array that the paper starts from."""
     matrix = to_dofs(clip)
     moving = matrix[:, np.ptp(matrix, axis=0) > STILL].astype("<f4").tobytes()
     return len(moving) / len(_gzipped(moving))
@@ -175,7 +175,7 @@ def feet_timings(feet: Feet) -> list[Timing]:
 
 
 def _codec_of_size(clip: Clip, size: int) -> WaveletOpt:
-    """Return the optimized codec whose payload is as near to `size` as five halvings bring it."""
+    """Return the optimized codec whose payload is nearest to `size`, by five bisection steps."""
     low, high = 15.0, 30.0
     for _ in range(5):
         middle = (low + high) / 2
@@ -190,7 +190,7 @@ def _decode_microseconds(codec: Codec, clip: Clip) -> float:
 
 
 def _encode_microseconds(clip: Clip) -> float:
-    """Return the time of finding and coding the feet's shifts, once the pose is coded."""
+    """Return the time to compute and code the foot shifts, after the pose is coded."""
     codec, plain = WaveletIk(), WaveletOpt(ratio=WaveletIk().ratio)
     limbs = codec.limbs(clip.skeleton)
     coarse = plain.decode(plain.encode(clip), clip.header)

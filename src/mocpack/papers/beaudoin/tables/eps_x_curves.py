@@ -14,7 +14,7 @@ from mocpack.rate import raw_size
 
 @dataclass(frozen=True)
 class Point:
-    """One file: how small, how good."""
+    """Size and error of one file."""
 
     clip: str
     technique: str

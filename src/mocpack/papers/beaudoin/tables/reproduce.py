@@ -203,7 +203,7 @@ def _search_time(codec: WaveletOpt, clip: Clip) -> tuple[float, int]:
 def _sweep(
     name: str, clip: Clip, codecs: Mapping[str, Codec], metric: str = "eps_x_cm"
 ) -> list[Point]:
-    """Return points of all techniques; the one that searches does so for this metric."""
+    """Return the points of all techniques; the optimized one minimizes this metric."""
     found = []
     for technique, codec in codecs.items():
         knobs = KNOBS[technique]

@@ -1,18 +1,17 @@
-"""BAP indexing and BAP sparsing: table entries in place of changes, and changes left out.
+"""BAP indexing and BAP sparsing: changes as table entries, and frozen channels.
 
 Chattopadhyay, Bhandarkar and Li, "Model dependent power aware compression algorithms for MPEG-4
 virtual human animation in mobile computers" (2007). Each change of a channel from frame to frame
 becomes the number of one of 256 typical changes; the decoder looks it up and adds it. Sparsing
 freezes a channel until its change is worth a number. `variant="literal"` is the paper's method,
-whose errors add up over the clip. The others are ours: in `"closed_loop"` each change makes good
-what the ones before left open, and `"companded"` spreads the table's entries besides so that fast
-changes are not cut off. All three share one decoder.
+whose errors add up over the clip. The others are ours: in `"closed_loop"` each change compensates
+for the errors before it, and `"companded"` also spaces the table entries so that fast changes are
+not clipped. All three share one decoder.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -68,11 +67,11 @@ class BapIndex(Codec):
     M : int
         The paper's resolution quantization term: changes are distinguished to 1/M.
     variant : {"companded", "closed_loop", "literal"}
-        The paper's open loop; its tables in a closed loop; or tables of least squared error in a
-        closed loop, for which eta and M mean nothing.
+        "literal" is the paper's open loop; "closed_loop" uses its tables in a closed loop;
+        "companded" uses tables of least squared error in a closed loop and ignores eta and M.
     order : {"file", "by_influence"}
-        Which channels come first, and so are kept by FDF: those of the file, or those that move
-        the body most.
+        Order of the channels, of which FDF keeps the first: that of the file, or by how far they
+        move the body.
     levels : str
         Levels of joints that differ from 1 + min(depth, 4), written "LeftFoot=2/RightFoot=2".
     """
@@ -81,7 +80,6 @@ class BapIndex(Codec):
     bitstream_version = 1
     decoder_params: ClassVar[tuple[str, ...] | None] = ("FDF", "n_d", "b", "order")
     quality: ClassVar[Quality] = Quality("FDF", 0, 4096, error_sign=-1, integer=True)
-    tuning_axes: ClassVar[tuple[str, str]] = ("FDF", "n_d")
 
     FDF: int = 6
     n_d: int = 120
@@ -94,14 +92,13 @@ class BapIndex(Codec):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eta", float(self.eta))
-        _check_whole("FDF", self.FDF, 0, 65_535)
-        _check_whole("n_d", self.n_d, 1, 2**31)
-        _check_whole("b", self.b, 1, 16)
-        _check_whole("M", self.M, 1, 10**9)
-        if not self.eta >= 0:
-            raise ValueError(f"eta must be 0 or more, got {self.eta}")
-        _check_choice("variant", self.variant, VARIANTS)
-        _check_choice("order", self.order, ORDERS)
+        self.check_range("FDF", 0, 65_535)
+        self.check_range("n_d", 1, 2**31)
+        self.check_range("b", 1, 16)
+        self.check_range("M", 1, 10**9)
+        self.check_range("eta", 0, math.inf)
+        self.check_choice("variant", VARIANTS)
+        self.check_choice("order", ORDERS)
         parse_levels(self.levels)
 
     def encode(self, clip: Clip) -> bytes:
@@ -120,7 +117,7 @@ class BapIndex(Codec):
         return join_columns(columns, header, what=f"{self.codec_id} payload")
 
     def decode_columns(self, payload: bytes, header: ClipHeader) -> Columns:
-        """Return the columns as the tables give them: all the work that is this codec's own."""
+        """Return the columns decoded by table lookup; timings measure this function."""
         read = FieldReader(payload, f"{self.codec_id} payload")
         try:
             moving, still, order, initial = segments.read_head(
@@ -178,7 +175,7 @@ class BapIndex(Codec):
         return grid_search.most_points(fixed, rows)
 
     def search_grid(self, clip: Clip) -> tuple[range, range, F64]:
-        """Return the values of FDF and n_d that a search tries, and the least payload of each."""
+        """Return the values of FDF and n_d that a search tries, and minimum payload sizes."""
         columns = split_columns(clip)
         count, still = max(1, columns.matrix.shape[1]), len(columns.still)
         longest = max(1, min(ROWS_SEARCHED.stop - 1, clip.frame_count - 1))
@@ -248,12 +245,8 @@ class BapSparse(BapIndex):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "K", float(self.K))
-        if not 0 <= self.K < math.inf:
-            raise ValueError(f"K must be 0 or more and finite, got {self.K}")
-        for name in ("indexed", "sparse_fixed"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        _check_choice("reading", self.reading, READINGS)
+        self.check_range("K", 0)
+        self.check_choice("reading", READINGS)
 
     def row_layout(self, columns: int) -> RowLayout:
         plain = super().row_layout(columns)
@@ -265,7 +258,7 @@ class BapSparse(BapIndex):
     def alternatives(self) -> list[BapSparse]:
         """Return settings of K to reach a target with.
 
-        Frozen channels may cost more than they save: what makes up for them is kept as float32.
+        Frozen channels may cost more than they save, because corrections are stored as float32.
         """
         return [replace(self, K=share * self.K) for share in (1.0, 0.5, 0.2, 0.0)]
 
@@ -273,7 +266,7 @@ class BapSparse(BapIndex):
         """Return the matrix, or in the reading of figure 4 its speeds, from rest."""
         if self.reading == "text":
             return matrix
-        # the first leads from where the decoder starts, so that its rounding is made good
+        # the first is relative to the decoder's start, which compensates for its rounding
         from_start = np.concatenate([segments.rounded_pose(matrix[:1]), matrix[1:]])
         return np.concatenate([np.zeros_like(matrix[:1]), np.diff(from_start, axis=0)])
 
@@ -292,25 +285,15 @@ class BapSparse(BapIndex):
 
 
 class BapDecoder(Decoder):
-    """Decodes everything: changes add up from the first frame."""
+    """Decodes the whole clip, because changes add up from the first frame."""
 
     codec: BapIndex
 
     def layout(self) -> PayloadLayout:
-        """Return the bytes of tables."""
+        """Return the size of the tables."""
         header = self.header
         packed = self.payload.read(0, -(-header.skeleton.channel_count // 8))
         moving = int(np.unpackbits(np.frombuffer(packed, np.uint8)).sum())
         rows = self.codec.row_layout(moving)
         segments = len(list(rows.segments(header.frame_count - 1)))
         return PayloadLayout(model_bytes=segments * (4 << rows.bits) if rows.bits else 0)
-
-
-def _check_whole(name: str, value: int, low: int, high: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ValueError(f"{name} must be a whole number in {low}..{high}, got {value!r}")
-
-
-def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")

@@ -1,4 +1,4 @@
-"""Bytes coded by the native core's adaptive arithmetic coder, each by itself: order 0.
+"""Code bytes with the native core's adaptive arithmetic coder of order 0.
 
 For numbers whose low bytes are noise, such as the bits of floats; `docs/coding.md` specifies it.
 """
@@ -22,7 +22,7 @@ def encode_bytes(values: npt.ArrayLike, classes: npt.ArrayLike) -> bytes:
     ----------
     values : array of uint8, shape (R, C)
     classes : array of int, shape (C,)
-        Which statistics each column shares.
+        Statistics class of each column.
     """
     kinds = np.ascontiguousarray(classes, np.uint16)
     plane = np.ascontiguousarray(values, np.uint8)

@@ -1,4 +1,4 @@
-"""The matrix that body animation parameters are coded from: channels that move, and levels.
+"""The matrix of body animation parameters: moving channels and their levels.
 
 Angles are in degrees and lengths in the unit of the CMU skeletons (1/0.45 inch), for every source.
 The method puts numbers of both kinds into one table, so their ratio must be that of the paper.
@@ -18,10 +18,10 @@ from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.skeleton import Skeleton
 
-LENGTH_UNIT = 0.0254 / 0.45  # meters of one unit of length: that of the CMU skeletons
+LENGTH_UNIT = 0.0254 / 0.45  # meters per unit of length, as in the CMU skeletons
 ORDERS = ("file", "by_influence")
 LEAST_LEVEL, LARGEST_LEVEL = 1, 64
-DEEPEST_LEVEL = 5  # of the levels a skeleton gets by itself
+DEEPEST_LEVEL = 5  # maximum level by default
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def join_columns(columns: Columns, header: ClipHeader, *, what: str) -> Clip:
     whole = np.empty((len(columns.matrix), len(columns.moving)))
     whole[:, ~columns.moving] = columns.still
     whole[:, np.flatnonzero(columns.moving)[columns.order]] = columns.matrix
-    # far more than any clip holds; NaN fails the comparison too
+    # far above the values of any clip; NaN fails the comparison too
     if not np.abs(whole).max(initial=0.0) < 1e12:
         raise CorruptionError(f"{what}: a decoded value is not finite")
     try:
@@ -100,7 +100,7 @@ def parse_levels(text: str) -> dict[str, int]:
     for part in text.split("/") if text else []:
         name, equals, number = part.rpartition("=")
         if not (name and equals and number.isdigit()):
-            raise ValueError(f"levels are written like LeftFoot=2/RightFoot=2, got {part!r}")
+            raise ValueError(f"levels must be like LeftFoot=2/RightFoot=2, got {part!r}")
         levels[name] = int(number)
         if not LEAST_LEVEL <= levels[name] <= LARGEST_LEVEL:
             raise ValueError(
@@ -110,7 +110,7 @@ def parse_levels(text: str) -> dict[str, int]:
 
 
 def _influence(skeleton: Skeleton) -> F64:
-    """Return how far a small turn of each column moves the body at rest, summed over joints.
+    """Return how far a small change of each column moves the body at rest, summed over joints.
 
     Positions count as if they moved everything; the ends of bones count as joints.
     """

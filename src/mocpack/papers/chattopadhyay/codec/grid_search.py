@@ -1,7 +1,7 @@
 """Searches a grid of two whole numbers, in rounds of points that can be tried in parallel.
 
 The searches are generators: they yield a round of points and are sent, for each, the size and the
-error that it gave. What is best is the caller's to say, by a value of the two.
+error that it gave. The caller's `value` function of both says which point is best.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Value = Callable[[Outcome], float]
 """The smaller the better; infinite for what breaks a limit."""
 Rounds = Generator[list[Point], Sequence[Outcome], None]
 
-SHARE = 10  # a fast search tries this part of the grid at most
+SHARE = 10  # a fast search tries at most one of this many points
 ROUND = 512  # points of an exhaustive round
-PROBES = 9  # points that show how the size differs from its least
+PROBES = 9  # points that measure how the size exceeds its lower bound
 LEADERS = 16  # points whose neighbors make the next round
-SLACK = 1.005  # of predicted sizes, which interpolation makes a little wrong
+SLACK = 1.005  # tolerance of predicted sizes, which are interpolated
 
 
 def every_point(first: range, second: range) -> Rounds:
@@ -39,15 +39,15 @@ def from_the_limit(
 ) -> Rounds:
     """Try a tenth of the grid: first along the size limit, then around the best points.
 
-    Error falls with the first number, on the whole, and size grows with it. So for each second
-    number the largest first one that keeps the limit is tried, then the neighbors of the best;
-    as the surface is rough, of many of the best.
+    Error usually decreases with the first number, and size increases with it. So for each second
+    number, the largest first number within the limit is tried, then the neighbors of the best
+    points; many of them, because the surface is rough.
 
     Parameters
     ----------
     least : array, shape (len(first), len(second))
-        A size that each point has at least. What it has beyond that may depend on the first
-        number alone; a few probes show how.
+        Lower bound of the size of each point. The excess may depend on the first number only; a
+        few probes measure it.
     value : callable
         What to minimize.
     limit : float, optional
@@ -75,7 +75,7 @@ def from_the_limit(
 
 
 def most_points(first: range, second: range) -> int:
-    """Return how many points `from_the_limit` tries at most: where it starts, or a tenth of all."""
+    """Return the maximum number of points that `from_the_limit` tries."""
     return max(len(second) + min(PROBES, len(first)), len(first) * len(second) // SHARE)
 
 
@@ -87,10 +87,10 @@ def around_the_best(
     *,
     budget: int,
 ) -> Rounds:
-    """Try `start`, then again and again the neighbors of the best points found so far.
+    """Try `start`, then repeatedly the neighbors of the best points so far.
 
-    A point whose neighbors are no better is left for the next best, and the search ends when
-    `budget` points have been tried, those `known` before among them.
+    A point whose neighbors are not better is skipped for the next best. The search ends when
+    `budget` points have been tried, including `known`.
     """
     values = dict(known)
     spent: set[Point] = set()
@@ -120,14 +120,14 @@ def _neighbors(point: Point) -> list[Point]:
 
 
 def _spread(count: int, wanted: int) -> list[int]:
-    """Return up to `wanted` places among `count`, both ends among them."""
+    """Return up to `wanted` indices below `count`, including both ends."""
     return sorted({round(k) for k in np.linspace(0, count - 1, min(wanted, count))})
 
 
 def _predicted(
     least: F64, probes: Sequence[Point], sizes: Sequence[float], first: range, second: range
 ) -> F64:
-    """Return sizes of all points: the least, and what the probes nearest by have beyond it."""
+    """Return predicted sizes of all points: lower bounds plus the excess of the nearest probes."""
     at = [first.index(a) for a, _ in probes]
     beyond = [s - least[k, second.index(b)] for s, k, (_, b) in zip(sizes, at, probes, strict=True)]
     return np.asarray(least + np.interp(np.arange(len(first)), at, beyond)[:, np.newaxis])

@@ -1,4 +1,4 @@
-"""MPEG-4's way with body animation parameters: predict each from the frame before, code the rest.
+"""Body animation parameters as in MPEG-4: predict each from the frame before, code the residual.
 
 The baseline of Chattopadhyay, Bhandarkar and Li (2007): integers in MPEG-4's units, I frames that
 stand alone and P frames that hold changes, an adaptive arithmetic coder, and frame dropping as the
@@ -49,7 +49,7 @@ class Mpeg4Bap(Codec):
         BAP sparsing ahead of the coder: a parameter is frozen until its change exceeds K·level
         standard deviations. 0 for none.
     lossless : bool
-        Code float32 of the source's own numbers exactly; `quant` then means nothing.
+        Code the source's numbers as float32, exactly; `quant` is ignored.
     levels : str
         As for `bap-index`: levels of joints that differ from 1 + min(depth, 4).
     """
@@ -72,16 +72,14 @@ class Mpeg4Bap(Codec):
             object.__setattr__(self, name, float(getattr(self, name)))
         if not 0 < self.quant <= 1e6:
             raise ValueError(f"quant must be above 0 and at most 1e6, got {self.quant}")
-        if not 0 <= self.K <= 1e6:
-            raise ValueError(f"K must be in 0..1e6, got {self.K}")
-        for name, low in (("intra", 0), ("keep", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or not low <= value <= 2**31:
-                raise ValueError(f"{name} must be a whole number of at least {low}, got {value!r}")
-        if self.fill not in FILLS:
-            raise ValueError(f"fill must be one of {', '.join(FILLS)}, got {self.fill!r}")
+        self.check_range("K", 0, 1e6)
+        self.check_range("intra", 0, 2**31)
+        self.check_range("keep", 1, 2**31)
+        self.check_choice("fill", FILLS)
         if self.lossless and (self.keep > 1 or self.K):
-            raise ValueError("lossless leaves nothing out: keep must be 1 and K 0")
+            raise ValueError(
+                f"lossless needs keep=1 and K=0, got keep={self.keep} and K={self.K:g}"
+            )
         parse_levels(self.levels)
 
     def encode(self, clip: Clip) -> bytes:
@@ -95,7 +93,9 @@ class Mpeg4Bap(Codec):
 
     def decode(self, payload: bytes, header: ClipHeader) -> Clip:
         read = FieldReader(payload, WHAT)
-        matrix = self.decode_matrix(lambda at, size: _slice(payload, at, size), header)
+        matrix = self.decode_matrix(
+            lambda at, size: FieldReader(payload[at:], WHAT).raw(size), header
+        )
         read.raw(_index(read.raw, self.group_count(header))[-1])
         read.end()
         return self.to_clip(matrix, header)
@@ -103,7 +103,7 @@ class Mpeg4Bap(Codec):
     def decode_matrix(
         self, read: Read, header: ClipHeader, start: int = 0, stop: int | None = None
     ) -> F64:
-        """Return frames `start` to `stop` of the matrix: all the work that is this codec's own."""
+        """Return frames `start` to `stop` of the matrix; timings measure this function."""
         stop = header.frame_count if stop is None else stop
         kept = kept_frames(header.frame_count, self.keep)
         first = int(np.searchsorted(kept, start, side="right")) - 1
@@ -153,7 +153,7 @@ class Mpeg4Bap(Codec):
         matrix = to_dofs(clip)[kept_frames(clip.frame_count, self.keep)]
         if np.abs(matrix / (units.units * units.steps)).max(initial=0.0) > MAX_STEPS:
             raise UnsupportedClipError(
-                "mpeg4-bap counts up to 2^30 steps; this clip is further from its origin"
+                "mpeg4-bap supports at most 2^30 steps, but this clip is farther from the origin"
             )
         targets = units.quantize(matrix)
         means, limits = self._thresholds(clip, targets)
@@ -165,7 +165,7 @@ class Mpeg4Bap(Codec):
             )
 
     def _thresholds(self, clip: Clip, targets: I64) -> tuple[F64, F64]:
-        """Return the mean of each column's changes, and how far from it one must be to pass."""
+        """Return the mean of each column's changes, and the threshold of their distance from it."""
         if self.K == 0 or len(targets) < 2:
             return np.zeros(targets.shape[1]), np.full(targets.shape[1], -1.0)
         changes = np.diff(targets, axis=0)
@@ -191,7 +191,7 @@ class Mpeg4Bap(Codec):
 
 
 class Mpeg4BapDecoder(Decoder):
-    """Decodes the groups between intra frames by themselves."""
+    """Decodes the groups between intra frames separately."""
 
     codec: Mpeg4Bap
 
@@ -216,7 +216,7 @@ def kept_frames(frames: int, keep: int) -> npt.NDArray[np.intp]:
 
 
 def _predict(targets: I64, means: F64, limits: F64) -> I64:
-    """Return the first row, then the change of each from what the decoder has by then."""
+    """Return the first row, then the change of each row from the decoded row before."""
     changes = np.empty_like(targets)
     changes[0] = targets[0]
     state = targets[0].copy()
@@ -253,13 +253,9 @@ def _split_planes(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _index(read: Callable[[int], bytes], groups: int) -> list[int]:
-    """Return where each group ends, counted from the end of the index."""
+    """Return the end of each group, relative to the end of the index."""
     sizes = np.frombuffer(read(4 * groups), "<u4").astype(np.int64)
     return [int(end) for end in np.cumsum(sizes)]
-
-
-def _slice(payload: bytes, at: int, size: int) -> bytes:
-    return FieldReader(payload[at:], WHAT).raw(size)
 
 
 def _ordered(floats: npt.NDArray[np.float32]) -> npt.NDArray[np.uint32]:
@@ -278,5 +274,5 @@ def _decode_floats(data: bytes, rows: int, header: ClipHeader) -> F64:
 
 
 def _byte_classes(columns: int) -> npt.NDArray[np.intp]:
-    """Return the statistics of each byte: one set for each of the four places in a float."""
+    """Return the statistics class of each byte: one per byte position in a float."""
     return np.tile(np.arange(4), columns)

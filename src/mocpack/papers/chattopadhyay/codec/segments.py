@@ -1,4 +1,4 @@
-"""Body animation parameters as bytes: an initial pose, then segments of rows, each with its table.
+"""Body animation parameters as bytes: an initial pose, then segments of rows with a table each.
 
 What `bap-index` and `bap-sparse` share; `docs/codecs/bap-index.md` has the layout bit by bit.
 """
@@ -18,19 +18,19 @@ from mocpack.coding.floats import read_finite_floats
 from mocpack.errors import CorruptionError, TruncatedError
 
 NO_TABLE = np.zeros(0, np.float32)
-ALWAYS = -1.0  # a threshold that lets every change through
+ALWAYS = -1.0  # threshold that every change exceeds
 
 
 @dataclass(frozen=True)
 class RowLayout:
-    """How the rows of a payload lie.
+    """The layout of a payload's rows.
 
     Attributes
     ----------
     fixed : int
         Columns at the front that are stored as float32 (the paper's FDF).
     bits : int
-        Of an index; 0 where changes are stored as float32 and there are no tables.
+        Bits of an index; 0 if changes are stored as float32, without tables.
     segment_rows : int
         Rows that share a table (the paper's n_d).
     columns, first_masked : int
@@ -62,22 +62,22 @@ class RowLayout:
 
 @dataclass(frozen=True)
 class RowChoice:
-    """How the encoder chooses what rows hold.
+    """Encoder settings for the contents of rows.
 
     Attributes
     ----------
     levels : array of int, shape (m,)
-        Of each column: the smaller, the more its entries weigh in the tables.
+        Level of each column; entries of smaller levels have more weight in the tables.
     eta : float
         Exponent of that weight; infinite for the mean of the smallest level alone.
     resolution : float
-        The paper's RQT: numbers are told apart to 1 / resolution.
+        The paper's RQT: numbers are distinguished to 1 / resolution.
     closed_loop : bool
-        Whether errors are corrected by the next row, or left to add up.
+        Whether the next row corrects errors; otherwise they add up.
     companded : bool
         Whether tables are spread for the least squared error, or average buckets.
     means, limits : array, shape (m,)
-        A change is let through when it is further from the mean than the limit.
+        A change is released if its distance from the mean exceeds the limit.
     """
 
     levels: I32
@@ -117,7 +117,7 @@ def encode_rows(matrix: F64, layout: RowLayout, choice: RowChoice) -> bytes:
 
 
 def decode_rows(data: bytes, initial: F64, rows: int, layout: RowLayout) -> F64:
-    """Return the matrix (rows + 1, m) whose segments `data` holds, no less and no more."""
+    """Decode the matrix (rows + 1, m) from the segments in `data`."""
     if rows * layout.least_row > len(data):
         raise TruncatedError(
             f"{len(data)} bytes cannot hold {rows} rows of {layout.columns} columns"
@@ -166,7 +166,7 @@ def write_head(
     order: npt.NDArray[np.intp] | None,
     initial: F64,
 ) -> None:
-    """Write which columns move, the others' values, the order if not the file's, and a pose."""
+    """Write the mask of moving columns, the constant values, the order of columns and a pose."""
     out.mask(moving)
     out.raw(still.astype("<f4").tobytes())
     if order is not None:
@@ -187,12 +187,12 @@ def read_head(
     if ordered:
         order = np.frombuffer(read.raw(2 * count), "<u2").astype(np.intp)
         if not np.array_equal(np.sort(order), np.arange(count)):
-            raise CorruptionError("the order of the columns names one twice")
+            raise CorruptionError("column order: a column occurs twice (file is corrupt)")
     return moving, still, order, _floats(read, count)
 
 
 def rounded_pose(pose: F64) -> F64:
-    """Return the pose as float32 keeps it: where decoder and encoder start from."""
+    """Return the pose rounded to float32, from which decoder and encoder start."""
     return pose.astype(np.float32).astype(np.float64)
 
 
@@ -209,7 +209,7 @@ def size_model(frames: int, layout: RowLayout, *, still: int = 0) -> int:
 
 
 def paper_size(payload: int, frames: int, layout: RowLayout, *, still: int = 0) -> int:
-    """Return the bytes that the paper counts of a payload: no masks, no channels that are still."""
+    """Return the payload size as the paper counts it: without masks and constant channels."""
     return payload - (frames - 1) * layout.mask_size - -(-(layout.columns + still) // 8) - 4 * still
 
 

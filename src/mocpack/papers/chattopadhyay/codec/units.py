@@ -1,8 +1,8 @@
 """MPEG-4's integers for body animation parameters: units and quantizer steps.
 
 Rotations are counted in 10⁻⁵ radian, translations in millimeters (ISO/IEC 14496-2). The standard
-also limits each of its 296 parameters, by the axes of the H-Anim joint of that name. We have not
-its table, and skeletons of captures have neither such names nor such axes, so there are no limits.
+also limits each of its 296 parameters by the axes of the H-Anim joint of that name. Captured
+skeletons have neither these names nor these axes, so mocpack applies no limits.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from mocpack.skeleton import Skeleton
 ANGLE_UNIT = 1e-5  # radians
 LENGTH_UNIT = 1e-3  # meters
 ANGLE_STEP, LENGTH_STEP = 128, 1  # in those units
-MAX_STEPS = 2**30  # what the arithmetic coder takes
+MAX_STEPS = 2**30  # limit of the arithmetic coder
 
 
 @dataclass(frozen=True)
 class IntegerUnits:
-    """How each column becomes an integer; all arrays have shape (C,).
+    """The quantizer of each column; all arrays have shape (C,).
 
     Attributes
     ----------

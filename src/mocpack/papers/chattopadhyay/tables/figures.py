@@ -1,7 +1,7 @@
 """Figures 5, 6 and 7 of Chattopadhyay, Bhandarkar and Li (2007): error and size over FDF and n_d.
 
-The columns that FDF keeps are left alone: only so does the error dip to zero where all are kept,
-as figure 6 shows; the sizes of Table 2 have them sparsed.
+The columns that FDF keeps are not sparsed. Otherwise the error would not reach zero if all are
+kept, as in figure 6. In the sizes of Table 2 they are sparsed.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ SHARES = (0.35, 0.4, 0.5, 0.6, 0.7, 0.8, 0.87, 0.9, 0.95, 1.0)  # values of f
 FIGURES_WHERE = "Figures 5–7"
 SHAPE = "DEF falls with FDF, depends less on n_d, ends at zero"
 SURFACE = "T falls: fewer tables; T·DEF is rough"
-TREND = 0.5  # rank correlation from which on we speak of a general trend
+TREND = 0.5  # minimum rank correlation of a general trend
 PRINTED_BEST = (41, 60)
-PRINTED_SHARE = 0.87  # f of the jog in section 5, within which the least T·DEF is looked for
+PRINTED_SHARE = 0.87  # f of the jog in section 5, the limit for the smallest T·DEF
 
 
 @dataclass(frozen=True)
@@ -145,5 +145,5 @@ def claim_falls(found: Surface) -> Line:
 
 
 def _spread(errors: F64, over: int) -> float:
-    """Return the range of the mean over one axis: the effect of the other axis."""
+    """Return the range of the mean over one axis, which is the effect of the other axis."""
     return float(np.ptp(errors.mean(axis=over)))

@@ -24,7 +24,7 @@ class Motion:
     name, clip : str
         The paper's name and ours.
     segments : int
-        Into which the sizes of Table 1 show that the clip was cut; one column was kept.
+        Number of segments that the sizes of Table 1 imply; one column was kept.
     mpeg4_kb, indexed_kb, sparsed_kb : float
         Table 1, columns 3 to 5.
     mpeg4_mj, sparsed_mj : tuple of float
@@ -57,7 +57,7 @@ class Motion:
 
     @property
     def share(self) -> float:
-        """Return the indices that sparsing left, as Table 1 implies: all but one column's."""
+        """Return the share of indices that remain after sparsing, as Table 1 implies."""
         changes = self.frames - 1
         head = self.segments * (4 * 256 + SEGMENT_HEAD) + 4 * PAPER_COLUMNS
         left = KB * self.sparsed_kb - head - 4 * changes
@@ -99,7 +99,7 @@ GIGACYCLES = dict(  # Table 2, column 5: decoding lossless MPEG-4
 
 @dataclass(frozen=True)
 class Source:
-    """A motion, which form of the database its numbers are from, and their file."""
+    """A motion, the format of its file (AMC or BVH), and its path."""
 
     motion: Motion
     form: str

@@ -54,7 +54,7 @@ def reproduce(clips: Mapping[str, Path]) -> Results:
 
 
 def decoder_timings(source: Source) -> list[Timing]:
-    """Time lossless MPEG-4 and look-ups, which the paper calls free: payload to parameters."""
+    """Time decoding of lossless MPEG-4 and of table lookups, which the paper calls free."""
     clip, index, lossless = source.clip(), BapIndex(), Mpeg4Bap(lossless=True)
     tables, coded = index.encode(clip), lossless.encode(clip)
 
@@ -72,5 +72,5 @@ def decoder_timings(source: Source) -> list[Timing]:
 
 
 def _milliseconds(decode: Callable[[], object]) -> float:
-    """Return milliseconds of this thread, so that other work does not count."""
+    """Return milliseconds of CPU time of this thread."""
     return 1000 * fastest(decode, TIMINGS, clock=time.thread_time)

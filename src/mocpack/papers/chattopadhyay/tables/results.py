@@ -16,7 +16,8 @@ from mocpack.papers.chattopadhyay.tables.motions import Source
 from mocpack.rate import raw_size
 
 LITERAL = BapIndex(variant="literal")
-THINNED = BapSparse(variant="literal", sparse_fixed=True)  # Table 2's sizes leave no other reading
+# the only reading that fits the sizes of Table 2
+THINNED = BapSparse(variant="literal", sparse_fixed=True)
 READINGS = {r: BapSparse(variant="literal", FDF=1, reading=r) for r in ("text", "figure4")}
 ETAS = (0.0, 1.0, 2.0, float("inf"))
 RULES: dict[str, Callable[[grid_search.Outcome], float]] = {
@@ -36,7 +37,7 @@ class Made:
     indexed, sparsed, companded : Coded
         Of Table 1: one column kept, the paper's segments.
     shares, strayed : dict
-        By reading, which share of the indices sparsing leaves, and DEF.
+        By reading: the share of indices that remain after sparsing, and DEF.
     by_eta : tuple of float
         DEF of indexing with each of `ETAS`.
     best : (int, int)

@@ -1,8 +1,9 @@
 """Coefficients by bit planes, coarse to fine, each over segments of about a second.
 
-A layer is a pass over what was zero so far (which of it is not, and its sign) and a pass over what
-was not (one bit more of its magnitude). Within a pass rows come segment by segment, and of each
-segment the coarse bands first, so that a cut leaves some seconds better than others, and none bad.
+A layer is a pass over the values that were zero so far (new nonzero values with their signs) and a
+pass over the others (one more bit of their magnitudes). Within a pass, rows come segment by
+segment, and the coarse bands of each segment come first. A cut then leaves some seconds better than
+others.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def segment_order(frames: int, levels: int, frame_time: float) -> Rows:
 
 
 def lacking_bits(layer: int, lead: I64) -> I64:
-    """Return how many bits each column (C,) lacks in a layer: those that matter more lead."""
+    """Return how many bits of each column (C,) are missing in a layer."""
     return np.maximum(layer - lead, 0)
 
 
@@ -43,7 +44,7 @@ def coarse(values: I64, shifts: npt.ArrayLike) -> I64:
 
 
 def middle(values: I64, shifts: npt.ArrayLike) -> F64:
-    """Return the middle of what integers may have been before `coarse` took bits of them.
+    """Return the middle of the interval of integers that `coarse` maps to these values.
 
     >>> middle(np.array([0, 1, -2]), 2).tolist()
     [0.0, 5.5, -9.5]
@@ -55,9 +56,9 @@ def middle(values: I64, shifts: npt.ArrayLike) -> F64:
 def write_layers(
     out: FieldWriter, values: I64, classes: U16, order: Rows, shift: int, lead: I64
 ) -> list[int]:
-    """Append layers `shift` to 0 of integers (T, C); return how long `out` is after each.
+    """Append layers `shift` to 0 of integers (T, C); return the length of `out` after each.
 
-    `lead` (C,) is how many layers earlier than others a column's bits come.
+    `lead` (C,) is the number of layers by which a column's bits come before those of others.
     """
     ordered = values[order]
     out.sized(encode_plane(coarse(ordered, lacking_bits(shift, lead)), classes))
@@ -77,9 +78,9 @@ def write_layers(
 def read_layers(
     read: FieldReader, classes: U16, order: Rows, shift: int, lead: I64, *, cut: bool
 ) -> tuple[I64, npt.NDArray[np.int64]]:
-    """Return integers (T, C) as far as they are known, and how many bits each lacks.
+    """Return integers (T, C) as far as they are known, and the number of missing bits of each.
 
-    Of a payload that is `cut`, what is missing is unknown; else it is an error.
+    Missing bits are an error unless the payload is `cut`.
     """
     rows, columns = len(order), len(classes)
     values = np.zeros((rows, columns), np.int64)
@@ -95,7 +96,7 @@ def read_layers(
         fixed = (values != 0) | ~gains
         new = read_plane(read, rows, classes, cut=cut)
         if (np.abs(new) > 1).any() or (new[fixed[: len(new)]] != 0).any():
-            raise CorruptionError("a bit plane holds what no bit plane can")
+            raise CorruptionError("bit plane: new values must be -1, 0 or 1 (file is corrupt)")
         part = values[: len(new)]
         values[: len(new)] = np.where(fixed[: len(new)], part, new)
         lacking[: len(new)] = np.where(new != 0, shifts, lacking[: len(new)])
@@ -108,7 +109,7 @@ def read_layers(
 def _refine(
     values: I64, lacking: I64, known: npt.NDArray[np.bool_], bits: npt.NDArray[np.uint8]
 ) -> None:
-    """Give the first of the known integers, in place, the bits that there are."""
+    """Add the available bits to the first of the known integers, in place."""
     at = np.flatnonzero(known)[: len(bits)]
     flat, left = values.reshape(-1), lacking.reshape(-1)
     flat[at] += np.sign(flat[at]) * (np.abs(flat[at]) + bits)
@@ -122,7 +123,7 @@ def _bits(read: FieldReader, count: int, *, cut: bool) -> npt.NDArray[np.uint8]:
 
 
 def read_plane(read: FieldReader, rows: int, classes: U16, *, cut: bool) -> npt.NDArray[np.int32]:
-    """Return the plane (T, n) that comes next; of a cut payload, the rows that are whole."""
+    """Return the next plane (T, n); of a cut payload, its complete rows."""
     if not cut:
         return decode_plane(read.sized(), rows, len(classes), classes)
     try:
@@ -135,7 +136,7 @@ def read_plane(read: FieldReader, rows: int, classes: U16, *, cut: bool) -> npt.
 
 
 def choose_shift(values: I64, classes: U16, order: Rows, lead: I64, *, share: float) -> int:
-    """Return which layer to begin with, so that it is a small share of all."""
+    """Return the shift of the first layer, so that it takes at most `share` of the bytes."""
     if share >= 1:
         return 0
     ordered = values[order]

@@ -1,4 +1,4 @@
-"""The moving parts of a skeleton: each joint that turns, with what rides on it rigidly.
+"""The moving parts of a skeleton: rotating joints with the joints rigidly attached to them.
 
 Many skeletons have joints that never turn (hip and shoulder helpers, finger tips). A body is a
 joint that turns and the still joints below it: one bone with a direction, a length and points
@@ -18,25 +18,25 @@ from mocpack.kinematics import SHELL_RADIUS_M
 from mocpack.skeleton import Skeleton, rotation_order
 
 NO_LENGTH = 1e-4  # meters; a shorter bone gives no direction
-ALONG = 1e-9  # meters from the bone's axis within which a point does not feel twist
+ALONG = 1e-9  # meters from the bone's axis; twist does not move nearer points
 STILL_TURN = 1e-9  # radians
 STILL_PLACE = 1e-12  # meters
 
 
 @dataclass(frozen=True, eq=False)
 class Still:
-    """What of a clip does not move.
+    """The constant rotations and translations of a clip.
 
     Parameters
     ----------
     joints : array of bool, shape (J,)
         Joints whose local rotation is the same in every frame; never the root.
     rotations : array, shape (J, 4)
-        That rotation; the identity for joints that turn.
+        That rotation; the identity for rotating joints.
     translations : array of bool, shape (M,)
         Translated joints whose translation is the same in every frame.
     places : array, shape (M, 3)
-        That translation; the rest offset for joints that slide.
+        That translation; the rest offset for moving joints.
     """
 
     joints: Mask
@@ -46,12 +46,12 @@ class Still:
 
 
 def find_still(clip: Clip) -> Still:
-    """Find what of a clip does not move."""
+    """Find the constant rotations and translations of a clip."""
     sliding = np.ptp(clip.translations, axis=0).max(axis=-1, initial=0.0) > STILL_PLACE
     joints = rotations.angle_between(clip.rotations, clip.rotations[:1]).max(axis=0) <= STILL_TURN
     joints[0] = False
     joints[[j for j, moves in zip(clip.translated_joints, sliding, strict=True) if moves]] = False
-    sliding[[j == 0 for j in clip.translated_joints]] = True  # a root may start moving any time
+    sliding[[j == 0 for j in clip.translated_joints]] = True  # the root always moves
     return Still(
         joints,
         np.where(joints[:, np.newaxis], clip.rotations[0], rotations.IDENTITY),
@@ -67,9 +67,9 @@ class Bodies:
     Attributes
     ----------
     joints : array, shape (B,)
-        The joint that turns each body.
+        The joint that rotates each body.
     parents : array, shape (B,)
-        The body it hangs on; -1 for the first.
+        The parent body; -1 for the first.
     frames : array, shape (B, 4)
         From the parent body's frame to the one in which the joint's local rotation is given.
     attachments : array, shape (B, 3)
@@ -82,9 +82,9 @@ class Bodies:
     tips : array, shape (B,)
         The body that the bone ends at; -1 if it ends in a still joint or an end site.
     levers, twist_levers : arrays, shape (B,)
-        How far from the joint, and from the bone's axis, points of the body lie; at least 3 cm.
+        Maximum distance of points from the joint and from the bone's axis, at least 3 cm.
     twist_places : array of bool, shape (B,)
-        Whether twist moves any point: without it, the body's direction says where all is.
+        Whether twist moves any point; otherwise the body's direction determines all positions.
     owners : array, shape (J,)
         The body each joint belongs to.
     """
@@ -113,7 +113,7 @@ class Bodies:
     def place(self, b: int, positions: F64, world: F64, slides: F64) -> F64:
         """Return the position (T, 3) of body `b`, from those of its parent.
 
-        `slides` (T, K, 3) are the translations of what slides.
+        `slides` (T, K, 3) are the translations of the sliding joints.
         """
         where = np.broadcast_to(self.attachments[b], (len(world), 3))
         if self.slides[b] >= 0:
@@ -133,13 +133,13 @@ def find_bodies(header: ClipHeader, still: Still) -> Bodies:
     moving = [j for j, s in zip(header.translated_joints, still.translations, strict=True) if not s]
     slides = np.array([moving.index(j) if j in moving else -1 for j in heads.tolist()], np.int32)
     base = [frames[skeleton.parents[j]] if j else rotations.IDENTITY for j in heads]
-    hanging = np.where(slides < 0, parents, -2)  # what slides gives its parent no bone
+    hanging = np.where(slides < 0, parents, -2)  # sliding joints define no bone
     axes, lengths, tips = _bones(skeleton, heads, hanging, places, frames, owners)
     levers, twist_levers, twisted = _levers(skeleton, heads, axes, places, frames, owners)
     carriers = np.array([max(skeleton.parents[j], 0) for j in heads])
     attachments = np.where(slides[:, np.newaxis] < 0, places[heads], origins[carriers])
     few = np.array([len(rotation_order(skeleton.channels[j])[0]) < 3 for j in heads])
-    # twist left out, or coarse, must not spoil a joint that slides or turns about few axes
+    # coarse or missing twist would affect joints that slide or have few rotation axes
     twisted |= few
     twisted[parents[(few | (slides >= 0)) & (parents >= 0)]] = True
     for b in np.flatnonzero(few & (parents >= 0)):
@@ -215,7 +215,7 @@ def _bones(
 def _levers(
     skeleton: Skeleton, heads: I32, axes: F64, places: F64, frames: F64, owners: I32
 ) -> tuple[F64, F64, Mask]:
-    """Return how far each body's points lie from its joint and its axis, and if any is off it."""
+    """Return levers, twist levers and whether any point is off the axis, for each body."""
     levers, twist_levers = np.full((2, len(heads)), SHELL_RADIUS_M)
     twisted = np.zeros(len(heads), bool)
     points = _points(skeleton, heads, places, frames, owners)

@@ -16,7 +16,7 @@ def direction_steps(bodies: Bodies, step: float, weights: F64) -> F64:
 
 
 def twist_steps(bodies: Bodies, step: float, weights: F64, twist_scale: float) -> F64:
-    """Return the radians of twist (B,) likewise; coarser where twist moves no joint."""
+    """Return the twist step of each body (B,) in radians; coarser where twist moves no joint."""
     scale = np.where(bodies.twist_places, 1.0, twist_scale)
     return scale * step * weights / bodies.twist_levers
 

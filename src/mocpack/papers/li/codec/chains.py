@@ -9,13 +9,13 @@ import numpy as np
 
 from mocpack.papers.li.codec.bodies import Bodies
 
-TWIG = 0.1  # of the skeleton's reach: shorter branches (fingers, thumbs) do not end a chain
-STUB = 0.25  # of a chain's longest bone: shorter ones at its end are left off
+TWIG = 0.1  # fraction of the skeleton's reach; shorter branches (fingers) do not end a chain
+STUB = 0.25  # fraction of a chain's longest bone; shorter bones at its end are dropped
 
 
 def find_chains(bodies: Bodies) -> list[list[int]]:
     """Return the chains as lists of bodies from base to tip, each of at least two bones."""
-    children = _children(bodies)
+    children = [np.flatnonzero(bodies.parents == b).tolist() for b in range(len(bodies))]
     reach = _reaches(bodies, children)
     chains = []
     for b in range(1, len(bodies)):
@@ -26,12 +26,8 @@ def find_chains(bodies: Bodies) -> list[list[int]]:
     return [chain for chain in trimmed if len(chain) > 1]
 
 
-def _children(bodies: Bodies) -> list[list[int]]:
-    return [np.flatnonzero(bodies.parents == b).tolist() for b in range(len(bodies))]
-
-
 def _reaches(bodies: Bodies, children: list[list[int]]) -> list[float]:
-    """Return how far each body and what hangs on it can stretch from its joint."""
+    """Return the maximum distance from each body's joint to its descendants."""
     reach = [float(length) for length in bodies.lengths]
     for b in range(len(bodies) - 1, -1, -1):
         for c in children[b]:
@@ -56,7 +52,7 @@ def _next(bodies: Bodies, children: list[list[int]], reach: list[float], b: int)
 
 
 def _joined(bodies: Bodies, b: int, following: int) -> bool:
-    """Say whether the bone of `b` ends at `following`, and always there."""
+    """Return whether the bone of `b` always ends at `following`."""
     at_once = not np.any(bodies.attachments[following])
     bone = bodies.tips[b] == following or (at_once and not bodies.lengths[b])
     return bool(bone and bodies.slides[following] < 0)

@@ -1,4 +1,4 @@
-"""From bodies in the world back to a clip whose joints turn as their channels let them."""
+"""Convert world rotations of bodies to a clip whose joints keep to the axes of their channels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def clip_of_bodies(
             base = rotations.multiply(reached[:, bodies.parents[b]], bodies.frames[b])
         turn = rotations.multiply(rotations.conjugate(base), world[:, b])
         local[:, j] = fit_channels(turn, header.skeleton, int(j))
-        # unit again, or rounding would double from joint to joint
+        # normalize, because rounding errors would double from joint to joint
         reached[:, b] = rotations.normalize(rotations.multiply(base, local[:, j]))
     places = np.tile(still.places, (len(world), 1, 1))
     places[:, ~still.translations] = slides

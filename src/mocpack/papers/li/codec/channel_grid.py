@@ -8,8 +8,8 @@ from mocpack.arrays import F64, I64
 from mocpack.errors import UnsupportedClipError
 from mocpack.skeleton import Skeleton
 
-LARGEST = 2**30  # what a coded plane can hold
-FARTHEST = 2**53  # what a first frame can hold
+LARGEST = 2**30  # maximum integer of a coded plane
+FARTHEST = 2**53  # maximum integer of a first frame
 
 
 def channel_steps(skeleton: Skeleton, step: float, lever: float) -> F64:
@@ -29,12 +29,17 @@ def to_grid(matrix: F64, steps: F64) -> I64:
     """Return the nearest grid point of each value of (T, C)."""
     grid = np.rint(matrix / steps)
     if np.abs(grid).max(initial=0.0) > FARTHEST:
-        raise UnsupportedClipError("the step is too fine for numbers this large")
+        raise UnsupportedClipError(
+            f"step is too small: values reach {np.abs(grid).max():.3g} steps, at most "
+            f"{FARTHEST} fit"
+        )
     return grid.astype(np.int64)
 
 
 def check_plane(values: I64) -> I64:
-    """Return `values`, or say that the step is too fine for a coded plane to hold them."""
+    """Return `values`, or raise an error if they are too large for a coded plane."""
     if np.abs(values).max(initial=0) > LARGEST:
-        raise UnsupportedClipError("the step is too fine for a motion this fast")
+        raise UnsupportedClipError(
+            f"step is too small: changes reach {np.abs(values).max()} steps, at most {LARGEST} fit"
+        )
     return values

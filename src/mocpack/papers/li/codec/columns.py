@@ -1,4 +1,4 @@
-"""Columns that move, one row of the matrix and a coded plane: the payload of simple codecs.
+"""The payload of the simple codecs: moving columns, the first row and a coded plane.
 
 Payload: a bit for each column that moves, the first row of all columns on their grid, the plane of
 those that move; docs/codecs/last-frame.md.
@@ -21,7 +21,7 @@ from mocpack.dofs import from_dofs, select_coded_dofs, to_dofs
 from mocpack.errors import CorruptionError, InvalidClipError
 from mocpack.papers.li.codec.channel_grid import channel_steps
 
-LARGEST = 2**53  # beyond it a double does not hold every integer
+LARGEST = 2**53  # larger integers are not exact in float64
 
 
 class Columns(NamedTuple):
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
 
 @dataclass(frozen=True)
 class ColumnCodec(Codec):
-    """Codes each channel that moves by itself, as whole numbers of a step.
+    """Code each moving channel separately, as integer multiples of a step.
 
     Parameters
     ----------
@@ -51,10 +51,8 @@ class ColumnCodec(Codec):
     lever: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 1e-6 <= self.step <= self.coarsest:
-            raise ValueError(f"step must be in 1e-6..{self.coarsest:g} radians, got {self.step}")
-        if not 1e-3 <= self.lever <= 1e3:
-            raise ValueError(f"lever must be in 0.001..1000 meters, got {self.lever}")
+        self.check_range("step", 1e-6, self.coarsest)
+        self.check_range("lever", 1e-3, 1e3)
 
     @abstractmethod
     def quantize(self, clip: Clip) -> Columns:
@@ -81,7 +79,7 @@ class ColumnCodec(Codec):
         read = FieldReader(payload, name)
         moving = read.mask(columns)
         first = read_row(read, columns)
-        if columns and not moving[0]:  # so a payload grows with the rows
+        if columns and not moving[0]:  # limits memory: the payload grows with the rows
             raise CorruptionError(f"{name}: the first channel must be coded")
         plane = decode_plane(read.rest(), self.plane_rows(header.frame_count), int(moving.sum()))
         matrix = self.restored(first, plane, moving, header.frame_count)
@@ -108,5 +106,5 @@ def write_row(out: FieldWriter, row: I64) -> None:
 def read_row(read: FieldReader, count: int) -> I64:
     row = [read.signed() for _ in range(count)]
     if any(abs(value) > LARGEST for value in row):
-        raise CorruptionError("a number of the first frame is beyond 2^53")
+        raise CorruptionError("first frame: values must be within ±2^53 (file is corrupt)")
     return np.array(row, np.int64)

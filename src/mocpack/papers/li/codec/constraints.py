@@ -1,5 +1,4 @@
-"""Constraints: where a motion has to be kept more exactly than elsewhere, and joints that bend
-only so far."""
+"""Constraints: regions of higher precision, and joints with limited range."""
 
 from __future__ import annotations
 
@@ -22,14 +21,14 @@ EFFECTOR = re.compile(r"hand|wrist|palm|foot|toe|ankle|heel|paw|hoof", re.IGNORE
 
 
 def effectors(skeleton: Skeleton) -> list[int]:
-    """Return the joints that touch the world: hands and feet by name, else the tree's leaves."""
+    """Return the end effectors: hands and feet by name, else the leaves of the tree."""
     named = [j for j, name in enumerate(skeleton.names) if EFFECTOR.search(name)]
     parents = set(skeleton.parents)
     return named or [j for j in range(len(skeleton)) if j not in parents]
 
 
 def ranged_joints(text: str, skeleton: Skeleton) -> list[int]:
-    """Return the joints that keep to their range: none of "", elbows and knees of "auto", names."""
+    """Return the joints with a limited range: named ones, or elbows and knees for "auto"."""
     if text != "auto":
         return sorted({skeleton.index(name.strip()) for name in filter(None, text.split(";"))})
     found = [j for j, name in enumerate(skeleton.names) if HINGE.search(name)]
@@ -50,7 +49,7 @@ def joint_ranges(local: F64) -> F64:
 
 
 def within_ranges(local: F64, ranges: F64) -> F64:
-    """Return rotations (T, R, 4), those that leave their range brought back to its edge."""
+    """Return rotations (T, R, 4) clamped to their ranges."""
     vectors = rotations.as_rotvec(local)
     inside = np.clip(vectors, ranges[:, 0], ranges[:, 1])
     back = rotations.from_rotvec(inside)
@@ -74,7 +73,7 @@ def given_frames(text: str, frame_count: int) -> Mask:
 
 
 def on_the_way(joint_frames: Mask, joints: list[int], skeleton: Skeleton, bodies: Bodies) -> Mask:
-    """Return the frames (T, B) in which each body carries a joint that has to be exact.
+    """Return the frames (T, B) in which a body moves a joint of the region.
 
     `joint_frames` (T, len(joints)) says when each of `joints` has to be. All that lies between it
     and the root moves it.

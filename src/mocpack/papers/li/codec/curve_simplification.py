@@ -1,7 +1,7 @@
 """Key frames of a motion, by simplification of its curve in pose space (Lim and Thalmann 2001).
 
 A stretch between two key frames is a straight line in time; the frame that strays furthest from
-any such line becomes the next key frame, until the number or the distance asked for is reached.
+any such line becomes the next key frame, until the requested number or distance is reached.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ def key_frames(curve: F64, *, count: int = 0, distance: float = 0.0) -> list[int
     Parameters
     ----------
     curve : array, shape (T, C)
-        Poses, each column weighted as it shall count.
+        Poses with weighted columns.
     count : int
-        How many key frames; 0 takes as many as `distance` needs.
+        Number of key frames; 0 for as many as `distance` needs.
     distance : float
-        Largest root mean square over the columns by which a frame may stray from its line.
+        Maximum distance of a frame from its line, as root mean square over the columns.
     """
     last = len(curve) - 1
     keys = {0, last}
@@ -32,7 +32,7 @@ def key_frames(curve: F64, *, count: int = 0, distance: float = 0.0) -> list[int
         stray, middle, start, stop = heapq.heappop(stretches)
         if len(keys) >= count if count else -stray <= distance:
             break
-        if middle <= start:  # nothing between the ends of the longest stray: all frames are keys
+        if middle <= start:  # all frames are keys
             continue
         keys.add(middle)
         heapq.heappush(stretches, _farthest(curve, start, middle))

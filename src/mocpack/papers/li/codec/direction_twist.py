@@ -16,8 +16,8 @@ import numpy.typing as npt
 from mocpack import rotations
 from mocpack.arrays import F64, U8
 
-CLEAR = -0.8  # cosine: how near a bone may come to where its twist is undefined before we move that
-AT_POLE = 1e-13  # sine of the polar angle below which the azimuth means nothing
+CLEAR = -0.8  # cosine of the smallest angle between a bone and the direction without defined twist
+AT_POLE = 1e-13  # sine of the polar angle below which the azimuth is undefined
 _TURN: F64 = np.sqrt(0.5) * np.concatenate([np.eye(3), -np.eye(3)])[[0, 3, 1, 4, 2, 5]]
 REFERENCES: F64 = np.concatenate(
     [
@@ -31,14 +31,14 @@ REFERENCES: F64 = np.concatenate(
 
 @dataclass(frozen=True, eq=False)
 class AngleFrame:
-    """How the angles of each bone are counted.
+    """The reference directions of each bone's angles.
 
     Parameters
     ----------
     axes : array, shape (B, 3)
         Unit direction of each bone in its own frame.
     poles : array of uint8, shape (B,)
-        World axis (0 x, 1 y, 2 z) from which the polar angle is counted.
+        World axis (0 x, 1 y, 2 z) from which the polar angle is measured.
     references : array of uint8, shape (B,)
         Index into `REFERENCES` of the pose without twist.
     """
@@ -54,7 +54,7 @@ def choose_frame(world: F64, axes: F64) -> AngleFrame:
     poles = np.abs(directions).max(axis=0).argmin(axis=-1)
     starts = rotations.rotate(REFERENCES[:, np.newaxis], axes)  # (R, B, 3)
     nearest = np.einsum("tbi,rbi->rtb", directions, starts).min(axis=1)
-    # the first that is clear enough, so that still bones of many clips agree; else the best
+    # prefer the first that is far enough, so that constant bones of many clips agree; else the best
     references = np.where(
         (nearest > CLEAR).any(axis=0), (nearest > CLEAR).argmax(axis=0), nearest.argmax(axis=0)
     )
@@ -68,7 +68,7 @@ def to_angles(world: F64, frame: AngleFrame) -> F64:
     """
     angles = np.empty((*world.shape[:2], 3))
     angles[..., :2] = _spherical(rotations.rotate(world, frame.axes), frame.poles)
-    # twist is counted from what the two angles will be read as, so that no rounding is lost
+    # twist is relative to the decoded direction, which compensates for its rounding
     swing = _swing(directions(angles[..., :2], frame.poles), frame)
     turned = rotations.multiply(rotations.conjugate(swing), world)
     along = np.sum(turned[..., :3] * frame.axes, axis=-1)
@@ -141,7 +141,7 @@ def _wrapped(angle: F64) -> F64:
 
 
 def _to_pole(vectors: F64, poles: U8) -> F64:
-    """Turn the coordinates in a circle so that the pole is the last."""
+    """Rotate the order of the coordinates so that the pole is the last."""
     order = (np.arange(1, 4) + poles[:, np.newaxis].astype(int)) % 3
     return np.take_along_axis(vectors, np.broadcast_to(order, vectors.shape), axis=-1)
 

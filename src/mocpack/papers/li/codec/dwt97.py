@@ -42,8 +42,7 @@ class Dwt97(ColumnCodec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.levels not in range(33):
-            raise ValueError(f"levels must be in 0..32, got {self.levels}")
+        self.check_range("levels", 0, 32)
 
     def quantize(self, clip: Clip) -> Columns:
         matrix = to_dofs(clip)

@@ -1,4 +1,4 @@
-"""Wavelet and forward kinematics (FKBC): bones' angles in 9/7 bands, corrected down the chain.
+"""Wavelet and forward kinematics (FKBC): 9/7 wavelets of bone angles, corrected along the chain.
 
 After "Compression of Human Motion Animation Using the Reduction of Interjoint Correlation" (Li,
 Okuda, Takahashi 2008), sections 3.2 and 4. Payload, and what we changed: docs/codecs/fk-wavelet.md.
@@ -58,42 +58,42 @@ from mocpack.papers.li.codec.still_fields import read_still, write_still
 
 Columns = slice | npt.NDArray[np.intp]
 
-SINES = 255  # the azimuth's lever is stored in parts of this
-STATED = np.dtype([("error", "<f4"), ("end", "<u4")])  # meters; bytes of the payload to here
-LEAD = 0.75  # of the power of two that a bone's carrying is worth: bits that come earlier
-NEAREST = 0.1  # of a bone's length: nearer than this, a decoded joint says nothing of its direction
+SINES = 255  # scale of the stored sines of polar angles
+STATED = np.dtype([("error", "<f4"), ("end", "<u4")])  # meters; end of the layer in bytes
+LEAD = 0.75  # share of a bone's influence, in bits, by which its bits come earlier
+NEAREST = 0.1  # fraction of a bone's length; targets nearer than this define no direction
 
 
 @dataclass(frozen=True)
 class FkWavelet(Codec):
-    """Bones' angles in 9/7 bands, each bone aimed from where its decoded parent has it.
+    """Code bone angles with 9/7 wavelets; each bone is aimed from its decoded parent.
 
     Parameters
     ----------
     step : float, meters
-        By how much one quantizer step of a bone's direction moves its far end.
+        Distance that one quantizer step of a bone's direction moves its far end.
     twist_scale : float
-        How much coarser twist is, where it moves no joint.
+        Factor of the twist step where twist moves no joint.
     twist : bool
-        Whether twist that moves no joint is stored; without it, it stays as in the first frame.
+        Whether twist that moves no joint is stored; otherwise it stays as in the first frame.
     weights : str
         Factors of the steps of some joints' bones, ``LeftForeArm=0.5;Head=2``.
     compensate : bool
-        Whether a bone is aimed at the true place of its far end from its decoded near end.
+        Whether a bone is aimed at the original position of its far end from its decoded near end.
     levels : int
-        How often the low band is halved again; 0: as long as it has more than four rows.
+        Number of levels; 0 halves the low band while it has more than four rows.
     roi : str
         Region of interest: "none", "contacts" (frames in which a hand or foot is planted), or
-        frames, ``100:160;300:320``. Its coefficients come first and finer.
+        frames, ``100:160;300:320``. Its coefficients come first, with a smaller step.
     roi_joints : str
-        The joints that it is about, ``LeftFoot;RightFoot``; all hands and feet by default.
+        The joints of the region, ``LeftFoot;RightFoot``; all hands and feet by default.
     roi_bits : int
-        How much finer: the step is halved this often.
+        How many times the step of the region is halved.
     ranges : str
-        Joints that shall not bend further than they do in the clip: "auto" (elbows and knees, by
-        name), or names, ``LeftForeArm;LeftLeg``.
+        Joints whose decoded rotations stay within their range in the clip: "auto" (elbows and
+        knees, by name), or names, ``LeftForeArm;LeftLeg``.
     first_layer : float
-        Share of the directions' code that the coarsest layer may take, from 0.02; 1: one layer.
+        Maximum share of the coarsest layer in the bytes of directions, from 0.02; 1 for one layer.
     """
 
     codec_id = "fk-wavelet"
@@ -122,22 +122,11 @@ class FkWavelet(Codec):
     first_layer: float = 0.09
 
     def __post_init__(self) -> None:
-        if not 1e-7 <= self.step <= 10.0:
-            raise ValueError(f"step must be in 1e-7..10 meters, got {self.step}")
-        if not 0.01 <= self.twist_scale <= 100:
-            raise ValueError(f"twist_scale must be in 0.01..100, got {self.twist_scale}")
-        for name in ("twist", "compensate"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        for name in ("weights", "roi", "roi_joints", "ranges"):
-            if not isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} must be text, got {getattr(self, name)!r}")
-        if self.levels not in range(33):
-            raise ValueError(f"levels must be in 0..32, got {self.levels}")
-        if self.roi_bits not in range(17):
-            raise ValueError(f"roi_bits must be in 0..16, got {self.roi_bits}")
-        if not 0.02 <= self.first_layer <= 1:
-            raise ValueError(f"first_layer must be in 0.02..1, got {self.first_layer}")
+        self.check_range("step", 1e-7, 10)
+        self.check_range("twist_scale", 0.01, 100)
+        self.check_range("levels", 0, 32)
+        self.check_range("roi_bits", 0, 16)
+        self.check_range("first_layer", 0.02, 1)
 
     def encode(self, clip: Clip) -> bytes:
         rig = _rig_of(clip)
@@ -192,7 +181,7 @@ class FkWavelet(Codec):
         return np.asarray(_classes(rig)[columns] < 2)
 
     def _quantize(self, clip: Clip, rig: _Rig) -> tuple[I64, I64, Mask]:
-        """Return the first frame on the grid, all coefficients (T, S), which are of interest."""
+        """Return the quantized first frame, all coefficients (T, S), and the mask of the region."""
         steps = self._steps(rig, clip.header)
         region = self._region(clip, rig)
         levels = wavelet97.level_count(clip.frame_count, self.levels)
@@ -200,7 +189,7 @@ class FkWavelet(Codec):
         coefficients = np.zeros((clip.frame_count, rig.signal_count), np.int64)
 
         def code(signals: F64, columns: Columns) -> F64:
-            """Quantize signals (T, n) of these columns and return what the decoder will have."""
+            """Quantize signals (T, n) of these columns and return the decoded signals."""
             fine = steps[columns] * np.where(region[:, columns], 0.5**self.roi_bits, 1.0)
             first[columns] = to_grid(signals[0], steps[columns])
             base = first[columns] * steps[columns]
@@ -229,7 +218,7 @@ class FkWavelet(Codec):
             shifts = lacking_bits(k, lead)
             known[:, columns] = middle(coarse(coefficients[:, columns], shifts), shifts)
             known[region] = coefficients[region]
-            # twist that places nothing comes last, in a region too
+            # twist that moves no joint comes last, also in a region
             known[:, np.setdiff1d(np.arange(rig.signal_count), columns)] = 0.0
             coarse_clip = self._clip(clip.header, rig, first, known * scale)
             errors.append(measure_error(clip, coarse_clip).max)
@@ -253,13 +242,18 @@ class FkWavelet(Codec):
         try:
             shift = read.u8()
             if shift > MAX_SHIFTS:
-                raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
+                raise CorruptionError(
+                    f"fk-wavelet payload: at most {MAX_SHIFTS} layers are allowed, got {shift} "
+                    "(file is corrupt)"
+                )
             read.raw(STATED.itemsize * (shift + int(self.twist)))
             rig = _read_rig(read, header)
             count = len(ranged_joints(self.ranges, header.skeleton))
             ranges = np.frombuffer(read.raw(24 * count), "<f4").astype(np.float64)
             if not np.isfinite(ranges).all() or (np.abs(ranges) > 4).any():
-                raise CorruptionError("fk-wavelet payload: a joint's range is no angle")
+                raise CorruptionError(
+                    "fk-wavelet payload: joint ranges must be within ±4 radians (file is corrupt)"
+                )
             rig = replace(rig, ranges=ranges.reshape(count, 2, 3))
             first = read_row(read, rig.signal_count)
             bands = self._read_bands(read, rig, header, shift, cut=cut)
@@ -270,12 +264,15 @@ class FkWavelet(Codec):
     def _read_bands(
         self, read: FieldReader, rig: _Rig, header: ClipHeader, shift: int, *, cut: bool
     ) -> F64:
-        """Return the coefficients (T, S); those that a cut left out are zero."""
+        """Return the coefficients (T, S); missing ones of a cut payload are zero."""
         rows, steps, order = header.frame_count, self._steps(rig, header), self._order(header)
         bands = np.zeros((rows, rig.signal_count))
         with_region = read.u8() if read.left or not cut else 0
         if with_region > 1:
-            raise CorruptionError("fk-wavelet payload: a region is there or not")
+            raise CorruptionError(
+                f"fk-wavelet payload: region flag must be 0 or 1, got {with_region} (file is "
+                "corrupt)"
+            )
         for turn, columns in enumerate(_layers(rig, twist=self.twist)):
             if cut and not read.left:
                 break
@@ -288,7 +285,7 @@ class FkWavelet(Codec):
             values, lacking = read_layers(
                 read, classes, order, layers, _lead(rig)[columns], cut=cut
             )
-            # max-shift: what the region gave lies above every background magnitude
+            # max-shift: coefficients of the region are larger than all others
             found = np.where(inside != 0, inside, middle(values, lacking))
             bands[:, columns] = found * steps[columns]
         if not cut:
@@ -307,7 +304,7 @@ class FkWavelet(Codec):
         return steps
 
     def _region(self, clip: Clip, rig: _Rig) -> Mask:
-        """Return which coefficients (T, S) show in the region of interest."""
+        """Return which coefficients (T, S) affect the region of interest."""
         region = np.zeros((clip.frame_count, rig.signal_count), bool)
         if self.roi == "none":
             return region
@@ -329,7 +326,7 @@ class FkWavelet(Codec):
 
 
 class FkWaveletDecoder(Decoder):
-    """Plays the bit planes that are whole, directions before twist."""
+    """Decodes the complete bit planes, directions before twist."""
 
     codec: FkWavelet
     decodes_truncated = True
@@ -342,7 +339,10 @@ class FkWaveletDecoder(Decoder):
         read = self.payload.read
         shift = read(0, 1)[0]
         if shift > MAX_SHIFTS:
-            raise CorruptionError(f"fk-wavelet payload: {shift} layers are too many")
+            raise CorruptionError(
+                f"fk-wavelet payload: at most {MAX_SHIFTS} layers are allowed, got {shift} "
+                "(file is corrupt)"
+            )
         stated = shift + int(self.codec.twist)
         table = np.frombuffer(read(1, STATED.itemsize * stated), STATED)
         layers = [Layer(int(end), float(error)) for end, error in table[["end", "error"]].tolist()]
@@ -356,9 +356,9 @@ class FkWaveletDecoder(Decoder):
 
 @dataclass(frozen=True, eq=False)
 class _Rig:
-    """What moves, how its angles are counted, how far joints may bend.
+    """The moving parts, the references of their angles and the ranges of joints.
 
-    Signals: three angles a body, then slides.
+    The signals are three angles per body, then the sliding translations.
     """
 
     still: Still
@@ -397,34 +397,36 @@ def _read_rig(read: FieldReader, header: ClipHeader) -> _Rig:
     bodies = find_bodies(header, still)
     codes = np.frombuffer(read.raw(len(bodies)), np.uint8)
     if codes.max() >= 3 * len(REFERENCES):
-        raise CorruptionError("fk-wavelet payload: a bone's angles are counted from nowhere")
+        raise CorruptionError(
+            f"fk-wavelet payload: unknown angle reference {codes.max()} (file is corrupt)"
+        )
     frame = AngleFrame(bodies.axes, codes // len(REFERENCES), codes % len(REFERENCES))
     return _Rig(still, bodies, frame, np.frombuffer(read.raw(len(bodies)), np.uint8))
 
 
 def _layers(rig: _Rig, *, twist: bool) -> list[npt.NDArray[np.intp]]:
-    """Return the signals of each layer: all that places joints, then (maybe) the other twist."""
+    """Return the signals of each layer: those that move joints, then optionally the other twist."""
     places = np.ones(rig.signal_count, bool)
     places[2 : 3 * len(rig.bodies) : 3] = rig.bodies.twist_places
     return [np.flatnonzero(places), np.flatnonzero(~places)][: 2 if twist else 1]
 
 
 def _classes(rig: _Rig) -> npt.NDArray[np.uint16]:
-    """Return which statistics each signal shares: directions, twists, translations."""
+    """Return the statistics class of each signal: directions, twists, translations."""
     classes = np.full(rig.signal_count, 2, np.uint16)
     classes[: 3 * len(rig.bodies)] = np.tile([0, 0, 1], len(rig.bodies))
     return classes
 
 
 def _lead(rig: _Rig) -> I64:
-    """Return how many bits of each signal (S,) come before those of a bone that carries nothing.
+    """Return how many bits earlier each signal (S,) comes than a bone without descendants.
 
     In a coarse layer no bone makes up for the errors of those it hangs on, so that what carries
     much has to be exact first: by how far a step of it moves all joints, as a power of two.
     """
     bodies = rig.bodies
     squares, counts = np.zeros(len(bodies)), np.ones(len(bodies))
-    # numbers of Python, not of numpy: there are as many steps as bones on all ways to the root
+    # Python numbers are faster here than numpy scalars
     steps = [float(np.linalg.norm(attachment)) for attachment in bodies.attachments]
     parents = [int(parent) for parent in bodies.parents]
     for b, length in enumerate(map(float, bodies.lengths)):
@@ -448,7 +450,7 @@ def _lead(rig: _Rig) -> I64:
 def _code_bodies(
     clip: Clip, rig: _Rig, code: Callable[[F64, Columns], F64], *, compensate: bool
 ) -> None:
-    """Code translations, then bodies down the tree, each from where its decoded parent puts it."""
+    """Code translations, then bodies from the root down, each relative to its decoded parent."""
     bodies, frame = rig.bodies, rig.frame
     positions, world = bodies.world(clip)
     moving = clip.translations[:, ~rig.still.translations].reshape(clip.frame_count, -1)
@@ -469,7 +471,7 @@ def _code_bodies(
 
 
 def _levels(bodies: Bodies) -> list[list[int]]:
-    """Return the bodies by how far down the tree they are: those of one level do not interact."""
+    """Return the bodies by their depth in the tree; those of one level do not interact."""
     depth: list[int] = []
     for parent in bodies.parents:
         depth.append(depth[parent] + 1 if parent >= 0 else 0)
@@ -477,16 +479,16 @@ def _levels(bodies: Bodies) -> list[list[int]]:
 
 
 def aimed(turn: F64, tip: F64, shift: F64) -> F64:
-    """Return rotations (..., 4) turned the shortest way so that a bone points at its true end.
+    """Return rotations (..., 4), corrected by the smallest rotation that aims at the original end.
 
     Parameters
     ----------
     turn : array, shape (..., 4)
-        True rotations of the bone.
+        Original rotations of the bone.
     tip : array, shape (..., 3)
-        From its true near end to its true far end, in the world.
+        Vector from its original near end to its original far end, in the world.
     shift : array, shape (..., 3)
-        From its decoded to its true near end.
+        Vector from its decoded to its original near end.
     """
     aim = tip + shift
     length = np.linalg.norm(tip, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Prediction by inverse kinematics (IKBP): ends of limbs first, bones from where these must be.
+"""Prediction by inverse kinematics (IKBP): ends of chains come first and predict the other bones.
 
 After "Compression of Human Motion Animation Using the Reduction of Interjoint Correlation" (Li,
 Okuda, Takahashi 2008), section 5. Payload, and what we changed: docs/codecs/ik-predict.md. The
@@ -35,8 +35,8 @@ from mocpack.papers.li.codec.channel_grid import to_grid
 from mocpack.papers.li.codec.columns import read_row, write_row
 from mocpack.papers.li.codec.still_fields import read_still, write_still
 
-ACCELERATION = 10.0  # meters per second squared: what limbs do
-FOLLOW = 0.17  # share of a new change, where a frame's acceleration equals the step
+ACCELERATION = 10.0  # meters per second squared, typical of limbs
+FOLLOW = 0.17  # weight of the newest change if the acceleration per frame equals the step
 SLOWEST = 0.01
 
 
@@ -49,30 +49,30 @@ class IkPredict(Codec):
     step : float, meters
         Quantizer step of the ends of chains and of translations.
     joint_scale : float
-        How much coarser the other bones are.
+        Factor of the step of all other bones.
     twist_scale : float
-        How much coarser yet twist is, where it moves no joint.
+        Additional factor of the twist step where twist moves no joint.
     k : float
-        How much of the last change of a bone's direction is expected to continue: 1 keeps its
-        acceleration smallest, 0 its velocity; the paper prints 2.
+        Share of the last change of a bone's direction that is predicted to continue: 1 minimizes
+        its acceleration, 0 its velocity; the paper prints 2.
     memory : float, optional
-        How slowly expectations follow: 0 takes the last change alone, as in the paper, more a
-        fading mean of all changes, which rounding disturbs less. By default it is chosen by step
-        and frame rate.
+        Smoothing of predictions: 0 uses only the last change, as in the paper; larger values use
+        an exponential mean of all changes, which is less sensitive to rounding. By default it is
+        chosen by step and frame rate.
     damping : float
-        Of the pseudo-inverse, relative to its trace.
+        Damping of the pseudo-inverse, relative to its trace.
     rounding : float
-        From which part of a step on the encoder rounds up: 0.5 is the nearest step, less leaves
-        more of small changes out.
+        Rounding offset of the quantizer: 0.5 rounds to the nearest step, smaller values round
+        small changes to zero.
     chains : {"auto", "none"}
         Whether chains of bones are found, or every bone is coded by itself.
     twist : bool
-        Whether twist that moves no joint is stored; without it, bones are carried along.
+        Whether twist that moves no joint is stored; otherwise bones follow their parents.
     compensate : bool
-        Whether a bone is aimed at the true place of its far end from its decoded near end.
+        Whether a bone is aimed at the original position of its far end from its decoded near end.
     extrapolate : bool
-        Whether ends of chains, translations and twist are expected to keep their speed, or to
-        stay, as in the paper.
+        Whether ends of chains, translations and twist are predicted to keep their velocity;
+        otherwise to stay, as in the paper.
     weights : str
         Factors of the steps of some joints' bones, ``LeftForeArm=0.5;Head=2``.
     """
@@ -95,25 +95,14 @@ class IkPredict(Codec):
     weights: str = ""
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("step", 1e-6, 1.0),
-            ("joint_scale", 0.01, 100),
-            ("twist_scale", 0.01, 100),
-            ("k", 0, 2),
-            ("damping", 0, 1),
-            ("rounding", 0.1, 0.5),
-        ):
-            if not low <= getattr(self, name) <= high:
-                raise ValueError(f"{name} must be in {low:g}..{high:g}, got {getattr(self, name)}")
-        if self.memory is not None and not 0 <= self.memory <= 0.999:
-            raise ValueError(f"memory must be in 0..0.999 or null, got {self.memory}")
-        for name in ("twist", "compensate", "extrapolate"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        if self.chains not in ("auto", "none"):
-            raise ValueError(f"chains must be auto or none, got {self.chains!r}")
-        if not isinstance(self.weights, str):
-            raise ValueError(f"weights must be text, got {self.weights!r}")
+        self.check_range("step", 1e-6, 1.0)
+        self.check_range("joint_scale", 0.01, 100)
+        self.check_range("twist_scale", 0.01, 100)
+        self.check_range("k", 0, 2)
+        self.check_range("damping", 0, 1)
+        self.check_range("rounding", 0.1, 0.5)
+        self.check_range("memory", 0, 0.999)
+        self.check_choice("chains", ("auto", "none"))
 
     def encode(self, clip: Clip) -> bytes:
         still = find_still(clip)
@@ -130,7 +119,7 @@ class IkPredict(Codec):
         return self._decode(payload, header, cut=False)
 
     def decode_partial(self, payload: bytes, header: ClipHeader) -> Clip:
-        """Decode a payload of which the twist may be missing."""
+        """Decode a payload whose twist may be missing."""
         return self._decode(payload, header, cut=True)
 
     def open(self, payload: Payload | bytes, header: ClipHeader) -> IkPredictDecoder:
@@ -151,7 +140,7 @@ class IkPredict(Codec):
         return BodyStream(self, header, still)
 
     def _quantize(self, clip: Clip, still: Still) -> tuple[I64, I32, I32, npt.NDArray[np.uint16]]:
-        """Return the intra frame, the others' rows (what places joints, other twist), classes."""
+        """Return the intra frame, the rows of other frames (joints, other twist), and classes."""
         stream = self.stream(clip.header, still)
         first = stream.intra_row(clip.rotations[0], clip.translations[0])
         stream.restart(first)
@@ -179,7 +168,7 @@ class IkPredict(Codec):
 
 
 class IkPredictDecoder(Decoder):
-    """Plays a payload of which the twist may be missing."""
+    """Decodes payloads whose twist may be missing."""
 
     codec: IkPredict
     decodes_truncated = True
@@ -193,7 +182,7 @@ class IkPredictDecoder(Decoder):
 
 
 class BodyStream:
-    """The loop of one stream: its native state and what the integers mean.
+    """The prediction loop of one stream: its native state and the layout of its integers.
 
     Attributes
     ----------
@@ -222,7 +211,7 @@ class BodyStream:
         self.twist_count = self._native.twist_count()
 
     def intra_row(self, local: F64, translations: F64) -> I64:
-        """Return the integers of a frame by itself: bodies' rotation vectors, translations."""
+        """Return the integers of an intra frame: rotation vectors of bodies, translations."""
         header = replace(self._header, frame_count=1)
         pose = Clip(header, local[np.newaxis], translations[np.newaxis])
         world = self.bodies.world(pose)[1][0]
@@ -239,7 +228,7 @@ class BodyStream:
         self._native.reset(rotations.from_rotvec(turns), places)
 
     def encode(self, local: F64, translations: F64) -> tuple[I32, I32]:
-        """Return the rows of frames (T, J, 4) and (T, M, 3): what places joints, other twist."""
+        """Return the rows of frames (T, J, 4) and (T, M, 3): joints, then other twist."""
         try:
             places, twists = self._native.encode(local, translations)
         except ValueError as error:
@@ -258,7 +247,7 @@ class BodyStream:
 
 
 def _segments(bodies: Bodies, chains: list[list[int]]) -> list[list[int]]:
-    """Return chains and single bodies in an order in which parents come first."""
+    """Return chains and single bodies, parents first."""
     first = {chain[0]: chain for chain in chains}
     inside = {b for chain in chains for b in chain[1:]}
     return [first.get(b, [b]) for b in range(len(bodies)) if b not in inside]
@@ -272,7 +261,7 @@ def _native_stream(
     steps: tuple[F64, F64],
     segments: list[list[int]],
 ) -> _core.IkStream:
-    # the core counts all translations of a pose, the bodies only those that slide
+    # the core numbers all translations of a pose, the bodies only the sliding ones
     slides = np.append(sliding, -1)[bodies.slides].astype(np.int32)
     return _core.IkStream(
         joint_count=len(header.skeleton),
@@ -302,7 +291,7 @@ def _native_stream(
 
 
 def _memory(codec: IkPredict, frame_time: float) -> float:
-    """Return how slowly expectations follow: the coarser the step, the slower."""
+    """Return the smoothing of predictions; it grows with the step."""
     if codec.memory is not None:
         return codec.memory
     bend = ACCELERATION * frame_time**2 / codec.step

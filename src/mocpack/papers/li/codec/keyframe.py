@@ -31,12 +31,12 @@ class Keyframe(Codec):
     Parameters
     ----------
     error : float, radians
-        How far a pose may stray from the line between its key frames, as root mean square over
+        Maximum distance of a pose from the line between its key frames, as root mean square over
         the channels, and the step to which key frames are rounded.
     keys : int
         Number of key frames; 0 takes as many as `error` needs.
     lever : float, meters
-        A length counts, and is rounded, as an angle that moves a point at this distance.
+        Lengths are weighted and rounded like angles that move a point at this distance.
     """
 
     codec_id = "keyframe"
@@ -49,12 +49,9 @@ class Keyframe(Codec):
     lever: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 1e-6 <= self.error <= 10.0:
-            raise ValueError(f"error must be in 1e-6..10 radians, got {self.error}")
-        if not isinstance(self.keys, int) or isinstance(self.keys, bool) or self.keys < 0:
-            raise ValueError(f"keys must be a whole number, 0 for any, got {self.keys!r}")
-        if not 1e-3 <= self.lever <= 1e3:
-            raise ValueError(f"lever must be in 0.001..1000 meters, got {self.lever}")
+        self.check_range("error", 1e-6, 10)
+        self.check_range("keys", 0)
+        self.check_range("lever", 1e-3, 1e3)
 
     def encode(self, clip: Clip) -> bytes:
         frames, grid, moving = self._keys(clip)
@@ -130,8 +127,8 @@ def _interpolate(frames: I64, changes: npt.NDArray[np.int32], frame_count: int) 
 def monotone_cubics(at: F64, values: F64, wanted: npt.NDArray[Any]) -> F64:
     """Return the piecewise cubic Hermite curves (PCHIP) through `values` at the `wanted` places.
 
-    Fritsch and Butland's slopes: the curve overshoots nowhere. Decoding depends on it, so it is
-    here and not behind a package; the arithmetic is scipy's, operation by operation.
+    Uses the slopes of Fritsch and Butland, so the curve never overshoots. It is implemented here
+    because decoding depends on it; the operations are those of scipy, in the same order.
 
     Parameters
     ----------
@@ -159,7 +156,7 @@ def monotone_cubics(at: F64, values: F64, wanted: npt.NDArray[Any]) -> F64:
 
 
 def _slopes(width: F64, rise: F64) -> F64:
-    """Return the slope at each key: 0 at turns, else a harmonic mean of both sides' rises."""
+    """Return the slope at each key: 0 at extrema, else a harmonic mean of both sides."""
     if len(rise) == 1:
         return np.concatenate([rise, rise])
     inner = np.zeros_like(rise[1:])
@@ -174,7 +171,7 @@ def _slopes(width: F64, rise: F64) -> F64:
 
 
 def _end_slope(width: F64, next_width: F64, rise: F64, next_rise: F64) -> F64:
-    """Return the slope at an end: three points' parabola, kept from overshooting."""
+    """Return the slope at an end: the parabola through three points, limited against overshoot."""
     slope = ((2 * width + next_width) * rise - width * next_rise) / (width + next_width)
     backward = np.sign(slope) != np.sign(rise)
     steep = (np.sign(rise) != np.sign(next_rise)) & (np.abs(slope) > 3.0 * np.abs(rise))

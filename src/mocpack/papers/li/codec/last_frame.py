@@ -41,11 +41,6 @@ class LastFrame(ColumnCodec):
     step: float = 0.005
     open_loop: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.open_loop, bool):
-            raise ValueError(f"open_loop must be true or false, got {self.open_loop!r}")
-
     def quantize(self, clip: Clip) -> Columns:
         matrix = to_dofs(clip)
         steps = channel_steps(clip.skeleton, self.step, self.lever)

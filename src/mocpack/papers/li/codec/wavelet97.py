@@ -11,11 +11,11 @@ import numpy as np
 from mocpack import _core
 from mocpack.arrays import F64, Mask
 
-SHORTEST = 4  # a band is halved again while it has more rows than this
+SHORTEST = 4  # rows; a band with more is halved again
 
 
 def level_count(frames: int, most: int = 0) -> int:
-    """Return how often a signal of this many frames is halved; `most` limits it, unless 0.
+    """Return the number of levels for a number of frames; at most `most`, unless that is 0.
 
     >>> [level_count(n) for n in (1, 4, 5, 16, 17, 580)]
     [0, 0, 1, 2, 3, 8]
@@ -52,7 +52,7 @@ def inverse(coefficients: F64, levels: int) -> F64:
 
 
 def touched(frames: Mask, levels: int) -> Mask:
-    """Return which coefficients (T,) a change of which shows in any of the marked frames (T,)."""
+    """Return which coefficients (T,) affect any of the marked frames (T,)."""
     out = frames.copy()
     rows = len(frames)
     for _ in range(levels):

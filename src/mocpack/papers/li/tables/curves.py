@@ -31,7 +31,7 @@ from mocpack.skeleton import rotation_order
 
 
 class CountingCodec(Protocol):
-    """A codec that can show the integers it codes."""
+    """A codec that exposes the integers that it codes."""
 
     def encode(self, clip: Any) -> bytes: ...
     def decode(self, payload: bytes, header: Any) -> Any: ...
@@ -40,8 +40,8 @@ class CountingCodec(Protocol):
 
 
 AS_PRINTED = IkPredict(memory=0.0, rounding=0.5, compensate=False, extrapolate=False)
-POINTS = 80  # settings per curve; 14 gave wrong leaders
-POSITION_SCALES = (1.0, 4.0, 16.0, 64.0)  # how much finer than angles positions are rounded
+POINTS = 80  # settings per curve; 14 gave wrong rankings
+POSITION_SCALES = (1.0, 4.0, 16.0, 64.0)  # ratios of the angle step to the position step
 
 
 def ikbp_codecs() -> list[IkPredict]:
@@ -207,7 +207,7 @@ def _angle_errors(both: SkeletonPair) -> F64:
 def at_rate(points: list[Point], at: float, value: str, rate: str = "angles") -> F64 | None:
     """Return errors by joint at a rate, between the two settings around it; None outside.
 
-    Of settings that others beat in both rate and mean error, none counts.
+    Settings that others beat in both rate and mean error are ignored.
     """
     best = _front(points, value, rate)
     rates = [getattr(p, rate) for p in best]

@@ -20,7 +20,7 @@ LEADS_AT = (0.7, 1.4, 2.2, 3.0, 4.1)  # rates at which methods are ranked
 CHAIN = ("LeftShoulder", "LeftArm", "LeftForeArm", "LeftHand")
 TABLES = {1: "walk", 2: "walk", 3: "ballet", 4: "ballet"}  # by number, the motion of each
 VISIBLE = 1.12  # H above which the paper sees no difference in the walk
-MAX_UNSEEN_CM = 1.0  # mean error that we take for not seen
+MAX_UNSEEN_CM = 1.0  # mean error that we regard as invisible
 COMPENSATED_AT = 2.2  # H at which compensation is judged
 ABOVE = 100.0  # the paper prints errors above this as "above 100"
 UNNAMED = "unit and steps unnamed"
@@ -97,7 +97,10 @@ def arm_rows(number: int, curves: Curves, clips: Mapping[str, Clip]) -> Iterator
     """Return the rows of one of tables 1 to 4, at the paper's rates."""
     motion, value = TABLES[number], "angle" if number % 2 == 0 else "position"
     scale = np.degrees(1.0) if number % 2 == 0 else 100.0
-    joints = [clips[motion].skeleton.index(name) for name in chain_of(number)]
+    chain = (
+        CHAIN if TABLES[number] == "walk" else CHAIN[1:]
+    )  # the ballet's chain begins at the upper arm
+    joints = [clips[motion].skeleton.index(name) for name in chain]
 
     def arm(method: str, at: float, rate: str = "angles") -> list[float] | None:
         found = at_rate(curves[motion][method], at, value, rate)
@@ -109,11 +112,6 @@ def arm_rows(number: int, curves: Curves, clips: Mapping[str, Clip]) -> Iterator
         ours = arm(OURS[method], entropy) if method in OURS else None
         counted = arm(method, entropy, "entropy")
         yield ArmRow(method, entropy, arm(method, entropy), ours, counted, printed)
-
-
-def chain_of(number: int) -> tuple[str, ...]:
-    """Return the joints of a table's columns: the ballet's chain begins at the upper arm."""
-    return CHAIN if TABLES[number] == "walk" else CHAIN[1:]
 
 
 def leaders(curves: Curves, motion: str, rate: str, value: str = "position") -> list[str]:

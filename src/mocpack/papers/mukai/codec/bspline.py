@@ -23,7 +23,7 @@ def clamped(inner: F64, degree: int) -> F64:
 
 
 def inner_knots(knots: F64, degree: int) -> F64:
-    """Return the knots that are free."""
+    """Return the free knots."""
     return knots[degree + 1 : len(knots) - degree - 1]
 
 

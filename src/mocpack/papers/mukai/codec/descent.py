@@ -1,7 +1,7 @@
 """Descent along a gradient with limited memory (L-BFGS, Nocedal 1980).
 
-Written out, since SciPy's calls a threaded BLAS for matrices of a few numbers: on several cores it
-spends a hundred times longer there than in the function.
+SciPy's implementation calls a threaded BLAS for tiny matrices, which takes a hundred times longer
+on several cores than the cost function.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import numpy as np
 from mocpack.arrays import F64
 
 MEMORY = 20  # steps remembered
-ENOUGH = 1e-4  # of the decrease that the slope promises, for a step to be taken
-SHORTEST = 1e-10  # of a whole step; a search that comes down to it has arrived
+ENOUGH = 1e-4  # minimum decrease of a step, relative to the slope (Armijo condition)
+SHORTEST = 1e-10  # fraction of a full step; the line search ends below it
 
 
 def descend(
     cost: Callable[[F64], tuple[float, F64]], start: F64, *, rounds: int, gain: float
 ) -> F64:
-    """Return where `cost`, a function to its value and gradient, is least near `start`.
+    """Minimize `cost`, a function that returns its value and gradient, from `start`.
 
-    Stops after `rounds` steps, or when one gains less than the share `gain` of the value.
+    Stops after `rounds` steps, or when a step gains less than the fraction `gain` of the value.
     """
     at = start
     value, slope = cost(at)
@@ -34,18 +34,18 @@ def descend(
         if steep >= 0:
             if not past:
                 break
-            past.clear()  # what was learnt leads uphill: begin again from here
+            past.clear()  # the direction leads uphill: restart from the gradient
             continue
         found = _step(cost, at, value, towards, steep, first=not past)
         if found is None:
             break
-        there, lower, new_slope = found
-        moved, turned = there - at, new_slope - slope
+        point, lower, new_slope = found
+        moved, turned = point - at, new_slope - slope
         bend = float(moved @ turned)
         if bend > 1e-12 * float(turned @ turned):
             past.append((moved, turned, 1.0 / bend))
         gained = value - lower
-        at, value, slope = there, lower, new_slope
+        at, value, slope = point, lower, new_slope
         if gained <= gain * max(abs(value), 1e-300):
             break
     return at
@@ -76,16 +76,16 @@ def _step(
     *,
     first: bool,
 ) -> tuple[F64, float, F64] | None:
-    """Return a point lower by enough along a direction, its value and gradient, if any.
+    """Return a lower point along a direction with its value and gradient, or None.
 
     Backtracking to the bottom of the parabola through both values and the slope.
     """
     length = min(1.0, 1.0 / float(np.linalg.norm(towards))) if first else 1.0
     while length > SHORTEST:
-        there = at + length * towards
-        lower, slope = cost(there)
+        point = at + length * towards
+        lower, slope = cost(point)
         if np.isfinite(lower) and lower <= value + ENOUGH * length * steep:
-            return there, lower, slope
+            return point, lower, slope
         bottom = -0.5 * steep * length**2 / (lower - value - steep * length)
         length = (
             min(max(bottom, 0.1 * length), 0.5 * length) if np.isfinite(bottom) else length / 10

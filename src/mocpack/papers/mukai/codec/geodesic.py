@@ -1,8 +1,8 @@
-"""Rotations as vectors about a mean: principal geodesic analysis' way into a linear space.
+"""Rotations as tangent vectors at a mean, as in principal geodesic analysis.
 
-A joint that never strays far from its intrinsic mean is described by the tangent vector there
-(three numbers). One that does, a spinning root say, keeps its quaternion (four numbers), which is
-smooth through any number of turns where a tangent vector jumps.
+A joint that stays near its intrinsic mean is described by the tangent vector there (three numbers).
+Other joints, such as a spinning root, keep their quaternions (four numbers), which stay smooth over
+full turns, where a tangent vector would jump.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from mocpack import rotations
 from mocpack.arrays import F64
 
 CONSTANT, TANGENT, QUATERNION = 0, 1, 2
-WIDTH = (0, 3, 4)  # numbers that each kind takes
-STILL = 1e-9  # radians; less than this is no motion
-NEAR = 2.4  # radians from the mean up to which tangent vectors are trusted
+WIDTH = (0, 3, 4)  # numbers per rotation, by kind
+STILL = 1e-9  # radians; smaller rotations count as constant
+NEAR = 2.4  # maximum distance from the mean in radians for tangent vectors
 
 
 def intrinsic_mean(q: F64, *, rounds: int = 20) -> F64:
@@ -53,7 +53,7 @@ def levers(positions: F64, parents: tuple[int, ...], skin: float) -> F64:
     ----------
     positions : array, shape (T, J, 3)
     skin : float
-        Meters that a joint without descendants is taken to move.
+        Distance in meters that a joint without descendants is assumed to move.
     """
     joints = len(parents)
     below = np.eye(joints, dtype=bool)

@@ -1,8 +1,8 @@
-"""Handles on joints: bring a joint (or a vertex) to a place at a time, and change little else.
+"""Handles: move a joint or vertex to a position at a time, and change little else.
 
-Two least squares. In space: the smallest change of the pose that puts the handle's joint exactly
-where it is wanted; other joints are kept by weights, and changes that the motion's own components
-can express are preferred. In time: the change of control points whose curve is nearest to that
+Solves two least-squares problems. In space: the smallest change of the pose that moves the joint
+exactly to its target. Weights hold other joints in place, and changes within the motion's principal
+components are preferred. In time: the change of control points whose curve is nearest to that
 change under a falloff, and equal to it at the handle.
 """
 
@@ -24,18 +24,18 @@ from mocpack.papers.mukai.codec.latent_spline import knots_on_grid
 from mocpack.papers.mukai.codec.pose_rows import SkeletonForm
 from mocpack.units import format_length
 
-CLOSE = 1e-5  # meters or radians within which a handle has arrived
+CLOSE = 1e-5  # tolerance of a reached target, in meters or radians
 ROUNDS = 80
-CALM = (1e-5, 100.0)  # what a turn costs in the first and the last round: then only goals count
-STRIDE = 0.1  # meters or radians towards a goal in one round
-LONGEST = 0.3  # meters or radians of any joint in one round
-NUDGE = 1e-5  # by how much a number of a row is changed to see what that moves
-SMALL = 0.05  # weight of the change itself, so that what moves no joint stays
+CALM = (1e-5, 100.0)  # damping of rotations in the first and the last round
+STRIDE = 0.1  # maximum approach to a goal per round, in meters or radians
+LONGEST = 0.3  # maximum change of any joint per round, in meters or radians
+NUDGE = 1e-5  # step of numerical derivatives
+SMALL = 0.05  # weight of the change itself, so that values that move no joint stay
 
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """Where a joint shall be: a place (3,) in the world, or a rotation (4,) in the world."""
+    """Target of a joint: a position (3,) or a rotation (4,) in the world."""
 
     joint: int
     place: F64 | None = None
@@ -62,7 +62,7 @@ def pose_change(
     basis : array, shape (L, M)
         The motion's components.
     likeness : float
-        Cost of a change that they cannot express.
+        Cost of a change outside the components.
     """
     outside = np.eye(len(row)) - np.linalg.pinv(basis) @ basis if len(basis) else np.eye(len(row))
     quiet = SMALL**2 * np.eye(len(row)) + likeness**2 * outside
@@ -76,7 +76,7 @@ def pose_change(
         weighted = keep[:, np.newaxis, np.newaxis] ** 2 * by_joint
         curved = np.einsum("jcm,jcn->mn", weighted, by_joint) + quiet
         uphill = np.einsum("jcm,jc->m", weighted, places - before) + quiet @ change
-        # goals are approached in strides within which the slopes hold
+        # approach goals in steps for which the linearization is accurate
         ahead = -misses * min(1.0, STRIDE / max(miss, 1e-12))
         step = _short_step(curved, -uphill, by_goal, ahead, form.scales, slow)
         if miss < CLOSE and np.abs(step / form.scales).max() < 10 * CLOSE:
@@ -85,8 +85,8 @@ def pose_change(
     if miss > 10 * CLOSE:
         names = ", ".join(header.skeleton.names[goal.joint] for goal in goals)
         raise UsageError(
-            f"{names} cannot be brought there: {format_length(miss)} (or radians) are left; "
-            "nearer goals, or fewer at one time, can be"
+            f"{names} cannot reach the target: {format_length(miss)} (or radians) remain; "
+            "use a nearer target, or fewer handles at the same time"
         )
     return change
 
@@ -94,7 +94,7 @@ def pose_change(
 def vertex_change(basis: F64, vertices: Sequence[int], shifts: F64) -> F64:
     """Return the smallest change (M,) that components (L, M) can express and that moves vertices.
 
-    `shifts` (H, 3) says by how much, in meters.
+    `shifts` (H, 3) are the displacements in meters.
     """
     columns = (3 * np.array(vertices)[:, np.newaxis] + np.arange(3)).ravel()
     wanted = shifts.ravel()
@@ -102,8 +102,8 @@ def vertex_change(basis: F64, vertices: Sequence[int], shifts: F64) -> F64:
     miss = float(np.abs(found @ basis[:, columns] - wanted).max())
     if miss > CLOSE:
         raise UsageError(
-            f"{len(basis)} components cannot bring these vertices there: {format_length(miss)} are "
-            "left; encode with a smaller tolerance, or ask for fewer at one time"
+            f"{len(basis)} components cannot move these vertices there: {format_length(miss)} "
+            "remain; encode with a smaller tolerance, or use fewer handles at the same time"
         )
     return np.asarray(found @ basis)
 
@@ -127,7 +127,7 @@ def bent(
 
 
 def _control_change(knots: F64, degree: int, at: F64, times: F64, fade: F64, scores: F64) -> F64:
-    """Return the change of control points (K, L): near to the faded scores, equal at `times`."""
+    """Return the change of control points (K, L): near the faded scores, exact at `times`."""
     over = bspline.basis(knots, degree, at)
     through = bspline.basis(knots, degree, times)
     square = over.T @ over
@@ -145,7 +145,7 @@ def _denser(model: SplineModel, times: F64, falloff: float, frames: int) -> Spli
     if len(inner) + degree + 1 > frames:
         return model  # a file has no more control points than frames
     knots = knots_on_grid(bspline.clamped(inner, degree), degree, frames)
-    # as many points of the old curve as the new one has control points say all of it
+    # sampling the old curve at as many points as there are control points determines it
     at = np.array([knots[k + 1 : k + degree + 1].mean() for k in range(len(inner) + degree + 1)])
     curve = bspline.evaluate(model.knots, degree, at, model.controls)
     points = np.linalg.lstsq(bspline.basis(knots, degree, at), curve, rcond=None)[0]
@@ -153,7 +153,7 @@ def _denser(model: SplineModel, times: F64, falloff: float, frames: int) -> Spli
 
 
 def _with_room(model: SplineModel, changes: F64) -> SplineModel:
-    """Return the model with a component for each change beyond what it has, at rest."""
+    """Return the model with an additional component for each change outside its components."""
     basis = model.basis
     for change in changes:
         inside = np.linalg.lstsq(basis.T, change, rcond=None)[0] @ basis if len(basis) else 0.0
@@ -178,7 +178,7 @@ def _constrained(square: F64, right: F64, rows: F64, values: F64) -> F64:
 
 
 def _short_step(square: F64, right: F64, rows: F64, values: F64, scales: F64, slow: float) -> F64:
-    """Return the constrained step; `slow` is what turns cost, more where a limb would whirl."""
+    """Return the constrained step; `slow` damps rotations, more if a limb would rotate too far."""
     for _ in range(10):
         step = _constrained(square + slow * np.diag(scales**-2.0), right, rows, values)
         largest = float(np.abs(step / scales).max())
@@ -204,7 +204,7 @@ def _linearized(
 
 
 def _miss(goal: Goal, places: F64, turns: F64) -> F64:
-    """Return how far each pose is past a goal, (N, 3): meters, or a rotation vector."""
+    """Return the error of each pose at a goal, (N, 3): meters, or a rotation vector."""
     if goal.place is not None:
         return np.asarray(places[:, goal.joint] - goal.place)
     assert goal.rotation is not None

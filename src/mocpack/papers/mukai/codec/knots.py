@@ -1,4 +1,4 @@
-"""Where the knots of a spline should be: even, by CMA-ES as in the paper, or by our fast way."""
+"""Choose the knots of a spline: uniform, by CMA-ES as in the paper, or by our fast search."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ from mocpack.papers.mukai.codec.bspline import (
 from mocpack.papers.mukai.codec.descent import descend
 
 MAX_CMA_KNOTS = 400  # its covariance grows with the square, its patience with more
-FIRST_SPREAD = 0.3  # of an even span: the standard deviation CMA-ES starts with
+FIRST_SPREAD = 0.3  # initial standard deviation of CMA-ES, as a fraction of an even span
 GENERATIONS = 300
 JUMPS = 12  # maximum number of knots that are moved out of a local minimum
-JUMPING = range(8, 101)  # inner knots: fewer find their place by descent, more take too long
+# numbers of inner knots for which jumps pay off: fewer need none, more take too long
+JUMPING = range(8, 101)
 JUMP_ROUNDS = 40
-JUMP_GAIN = 1e-3  # of the error; less ends the jumps
-NARROWEST = 1e-3  # of an even span, so that the gradient stays finite
+JUMP_GAIN = 1e-3  # minimum relative gain of a jump
+NARROWEST = 1e-3  # minimum span as a fraction of an even span, so that the gradient stays finite
 
 
 def find_knots(
@@ -98,7 +99,7 @@ def evolve(
         "tolx": 1e-4 / spans,
         "tolfunrel": 1e-7,
         "verbose": -9,
-        "seed": np.nan,  # leave numpy's global state alone; the draws below are ours
+        "seed": np.nan,  # do not seed numpy's global generator; samples are drawn below
         "randn": lambda *shape: rng.standard_normal(shape),
     }
     if start is None:
@@ -123,8 +124,8 @@ def evolve(
 def insert(points: F64, control_points: int, degree: int) -> F64:
     """Place knots greedily: again and again into the span with the largest error.
 
-    The new knot goes where half of the span's error lies to either side. Several are placed
-    between two fits, fewer as the spline fills up.
+    The new knot halves the error of its span. Several are placed between two fits, fewer as the
+    number of knots grows.
     """
     wanted = control_points - degree - 1
     inner = np.zeros(0)
@@ -147,7 +148,7 @@ def refine(points: F64, knots: F64, degree: int, *, rounds: int = 80) -> F64:
     floor = NARROWEST / spans
     widths = np.maximum(_widths(knots, degree), floor)
     start = np.log(widths / widths.sum())
-    # in units of the error at the start: the search stops by relative gains
+    # relative to the initial error, because the search stops by relative gains
     scale = max(fit(knots, degree, points)[1] ** 2 * len(points), 1e-300)
     cost = knot_cost(points, degree, scale)
     found = descend(cost, start, rounds=rounds, gain=1e-6)
@@ -175,7 +176,7 @@ def knot_cost(points: F64, degree: int, scale: float) -> Callable[[F64], tuple[f
 
 
 def _jump(points: F64, knots: F64, degree: int) -> F64:
-    """Take away the knot that is missed least; place one where the error is then largest."""
+    """Remove the least important knot; insert one where the error is then largest."""
     inner = inner_knots(knots, degree)
     without = np.array([clamped(np.delete(inner, k), degree) for k in range(len(inner))])
     times = even_times(len(points))
@@ -192,7 +193,7 @@ def _widths(knots: F64, degree: int) -> F64:
 
 
 def _strongest(points: F64) -> F64:
-    """Return the columns that hold all but a hundred-thousandth of the energy."""
+    """Return the columns that contain all but 1e-5 of the energy."""
     energy = np.sum((points - points.mean(axis=0)) ** 2, axis=0)
     order = np.argsort(-energy, kind="stable")
     kept = int(np.searchsorted(np.cumsum(energy[order]), (1 - 1e-5) * energy.sum())) + 1

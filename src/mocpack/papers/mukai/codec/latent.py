@@ -88,7 +88,7 @@ def component_count(energies: F64, *, select: str, amount: float) -> int:
 
 
 def control_count(points: F64, degree: int, *, target: float, most: int) -> int:
-    """Return the fewest control points with which the fast search comes within `target` E_RMS."""
+    """Return the smallest number of control points with which the fast search reaches `target`."""
     high = _enough(points, degree, target, most)
     low = degree + 1
     while high - low > max(1, high // 16):
@@ -102,7 +102,7 @@ def control_count(points: F64, degree: int, *, target: float, most: int) -> int:
 
 
 def _enough(points: F64, degree: int, target: float, most: int) -> int:
-    """Return a number of control points with which greedy insertion comes within `target`."""
+    """Return a number of control points for which greedy insertion reaches `target`."""
     size = degree + 1
     while size < most:
         if bspline.fit(insert(points, size, degree), degree, points)[1] <= target:

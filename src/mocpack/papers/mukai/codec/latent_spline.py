@@ -28,13 +28,13 @@ from mocpack.rotations import IDENTITY
 
 KNOT_GRID = 32  # knots lie on multiples of 1/32 of a frame
 MAX_COMPONENTS = 65_535
-# shares of the tolerance, as squares that sum to 1: dropped components, spline, rounding
+# squared shares of the tolerance, with sum 1: dropped components, spline, rounding
 DROPPED, CURVE, ROUNDED_CONTROLS, ROUNDED_BASIS = 0.35, 0.45, 0.12, 0.08
 
 
 @dataclass(frozen=True)
 class LatentSpline(Codec):
-    """Principal components and a B-spline whose knots lie where the motion needs them (Mukai 2012).
+    """Principal components and a B-spline with free knots (Mukai 2012).
 
     Parameters
     ----------
@@ -50,15 +50,15 @@ class LatentSpline(Codec):
     amount : float, default 0.99
         For `select` "floor" or "share".
     degree : {2, 3}
-        Of the spline's pieces.
+        Degree of the spline.
     knots : {"fast", "cma", "uniform"}
         Greedy insertion with gradient refinement; the paper's CMA-ES; evenly spaced.
     candidates : int, default 100
-        Of each generation of CMA-ES (the paper's S).
+        Candidates per generation of CMA-ES (the paper's S).
     weights : {"kinematic", "none"}
         Scale rotations by how far they move the body, or leave radians as they are.
     seed : int, default 0
-        Of the draws of CMA-ES.
+        Seed of CMA-ES.
     """
 
     codec_id = "latent-spline"
@@ -79,8 +79,7 @@ class LatentSpline(Codec):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 1e-9 <= self.tolerance <= 1e3:
-            raise ValueError(f"tolerance must be a length in meters, got {self.tolerance}")
+        self.check_range("tolerance", 1e-9, 1e3)
         if self.degree not in (2, 3):
             raise ValueError(f"degree must be 2 or 3, got {self.degree}")
         if self.control_points and self.control_points <= self.degree:
@@ -88,17 +87,12 @@ class LatentSpline(Codec):
                 f"control_points must be more than the degree {self.degree}, "
                 f"got {self.control_points}"
             )
-        for name, choices in (
-            ("select", ("tolerance", "floor", "share")),
-            ("knots", ("fast", "cma", "uniform")),
-            ("weights", ("kinematic", "none")),
-        ):
-            if (found := getattr(self, name)) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}, got {found!r}")
-        if not 4 <= self.candidates <= 10_000:
-            raise ValueError(f"candidates must be in 4..10000, got {self.candidates}")
-        if not 0 <= self.components <= MAX_COMPONENTS or not 0 <= self.control_points <= 2**24:
-            raise ValueError("components and control_points must not be negative")
+        self.check_choice("select", ("tolerance", "floor", "share"))
+        self.check_choice("knots", ("fast", "cma", "uniform"))
+        self.check_choice("weights", ("kinematic", "none"))
+        self.check_range("candidates", 4, 10_000)
+        self.check_range("components", 0, MAX_COMPONENTS)
+        self.check_range("control_points", 0, 2**24)
         if self.select == "share" and not 0 < self.amount <= 1:
             raise ValueError(f"amount must be in 0..1 with select=share, got {self.amount}")
 
@@ -117,7 +111,7 @@ class LatentSpline(Codec):
         return LatentSplineDecoder(self, as_payload(payload), header)
 
     def fit(self, rows: F64) -> SplineModel:
-        """Return the model of rows (N, M), its knots those of the file, else nothing rounded."""
+        """Return the model of rows (N, M); knots are rounded as in the file, nothing else is."""
         found = latent.principal_components(rows)
         budget = self.tolerance
         count = self.components
@@ -132,8 +126,7 @@ class LatentSpline(Codec):
         progress.expect(1)
         with progress.stage():
             searched = self._knots(points, degree, float(np.sqrt(CURVE)) * budget)
-        # rounded before the fit: control points of knots that lie close are only right for those
-        # very knots
+        # rounded before the fit, because control points of close knots fit only these knots
         knots = knots_on_grid(searched, degree, len(rows))
         controls = bspline.fit(knots, degree, points)[0]
         return SplineModel(degree, found.mean, found.basis[:count], knots, controls)
@@ -184,7 +177,7 @@ def write_payload(form: Form, model: SplineModel, frames: int, tolerance: float)
     out.u8(model.degree)
     out.varint(count)
     out.raw(model.mean.astype("<f8" if isinstance(form, SkeletonForm) else "<f4").tobytes())
-    # how much an error in each basis vector matters: the RMS of its component
+    # the weight of an error in each basis vector is the RMS of its component
     sizes = np.sqrt(np.mean(model.latent(bspline.even_times(frames)) ** 2, axis=0))
     step = float(np.float32(tolerance * np.sqrt(ROUNDED_BASIS * 12 / max(count * form.width, 1))))
     exponents = np.rint(np.log2(step / np.maximum(sizes, step))).astype(int).clip(-60, 0)
@@ -208,22 +201,28 @@ def read_payload(payload: bytes, header: AnyHeader) -> tuple[Form, SplineModel]:
     form = _read_form(read, header)
     degree = read.u8()
     if not 1 <= degree <= 3:
-        raise CorruptionError(f"latent-spline payload: no spline has degree {degree}")
+        raise CorruptionError(
+            f"latent-spline payload: degree must be 2 or 3, got {degree} (file is corrupt)"
+        )
     count = read.varint(min(MAX_COMPONENTS, max(header.frame_count, 1)))
     wide = isinstance(form, SkeletonForm)
     mean = np.frombuffer(read.raw((8 if wide else 4) * form.width), "<f8" if wide else "<f4")
     read.f32()
     exponents = np.frombuffer(read.raw(count), np.uint8)
     if (exponents > 60).any():
-        raise CorruptionError("latent-spline payload: a step is out of range")
+        raise CorruptionError(
+            "latent-spline payload: quantizer step is out of range (file is corrupt)"
+        )
     classes = np.minimum(np.arange(count), 31)
     numbers = decode_plane(read.sized(), form.width, count, classes)
     basis = numbers.T * 2.0 ** -exponents.astype(np.float64)[:, np.newaxis]
     rounding = read.f32()
     if not (np.isfinite(mean).all() and np.isfinite(rounding) and rounding > 0):
-        raise CorruptionError("latent-spline payload: numbers that are not finite")
+        raise CorruptionError("latent-spline payload: numbers must be finite (file is corrupt)")
     if read.varint(1) != (count > 0):
-        raise CorruptionError("latent-spline payload: components and spline do not agree")
+        raise CorruptionError(
+            "latent-spline payload: components and spline have different sizes (file is corrupt)"
+        )
     model = _still(degree, mean.astype(np.float64))
     if count:
         knots, controls = _read_spline(read, degree, header, rounding, count)
@@ -262,7 +261,7 @@ def _read_spline(
     steps = decode_plane(read.sized(), controls - degree - 1, 1)[:, 0].astype(np.int64)
     knots = _clamped_from_grid(np.cumsum(steps), degree, header.frame_count)
     if (steps < 0).any() or (knots > 1).any():
-        raise CorruptionError("latent-spline payload: knots are out of order")
+        raise CorruptionError("latent-spline payload: knots must not decrease (file is corrupt)")
     classes = np.minimum(np.arange(columns), 31)
     numbers = decode_plane(read.sized(), controls, columns, classes).astype(np.int64)
     return knots, np.asarray(np.cumsum(numbers, axis=0) * rounding, np.float64)
@@ -311,7 +310,10 @@ def _read_form(read: FieldReader, header: AnyHeader) -> Form:
             arms[j] = read.f32()
     lengths = np.linalg.norm(means, axis=1)
     if not (np.abs(lengths - 1) < 1e-3).all() or not (np.isfinite(arms) & (arms > 0)).all():
-        raise CorruptionError("latent-spline payload: means or levers make no sense")
+        raise CorruptionError(
+            "latent-spline payload: means must be unit quaternions and levers positive (file "
+            "is corrupt)"
+        )
     # written as float32; normalized here exactly as the encoder does
     means = means / lengths[:, np.newaxis]
     moving, places = [], np.zeros((moved, 3))
@@ -324,7 +326,7 @@ def _read_form(read: FieldReader, header: AnyHeader) -> Form:
 
 def _clip(form: Form, model: SplineModel, times: F64, header: AnyHeader) -> AnyClip:
     try:
-        # hostile numbers may overflow; what comes of them is refused by the clip
+        # numbers of a corrupt file may overflow; the clip then rejects the result
         with np.errstate(all="ignore"):
             rows = model.evaluate(times)
             if isinstance(header, ClipHeader):

@@ -1,4 +1,4 @@
-"""Poses as rows of numbers that principal components can be taken of: vectors about a mean."""
+"""Poses as rows of numbers for principal component analysis: tangent vectors at a mean."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class SkeletonForm:
         `geodesic.CONSTANT`, `TANGENT` or `QUATERNION`.
     means : array, shape (J, 4)
     levers : array, shape (J,)
-        Meters a radian is worth.
+        Meters per radian.
     moving : tuple of bool, length M
         Which translated joints move.
     places : array, shape (M, 3)
-        Where those that do not move are.
+        Positions of those that do not move.
     """
 
     kinds: tuple[int, ...]
@@ -59,7 +59,7 @@ class SkeletonForm:
         means = np.array([geodesic.intrinsic_mean(clip.rotations[:, j]) for j in joints])
         kinds = tuple(geodesic.kind_of_motion(clip.rotations[:, j], means[j]) for j in joints)
         still = np.array([kind == geodesic.CONSTANT for kind in kinds])
-        # rounded as they will be written, so that tangents are taken where the decoder takes them
+        # rounded as in the file, so that encoder and decoder use the same tangent spaces
         means[~still] = means[~still].astype("<f4").astype(np.float64)
         means /= np.linalg.norm(means, axis=1, keepdims=True)
         means[still] = clip.rotations[0, still]
@@ -98,7 +98,7 @@ class SkeletonForm:
 
     @cached_property
     def scales(self) -> F64:
-        """Return what each number of a row (M,) is multiplied by: meters a radian; 1 of meters."""
+        """Return the factor of each number of a row (M,): meters per radian, 1 for meters."""
         turned = [np.full(geodesic.WIDTH[k], self._scale(j)) for j, k in enumerate(self.kinds)]
         return np.concatenate([*turned, np.ones(3 * sum(self.moving))])
 

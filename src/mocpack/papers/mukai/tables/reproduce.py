@@ -55,7 +55,7 @@ class Case:
     control_points : int
         What the paper's row "IKs" says.
     paper : (str, str)
-        Its E_D for even and for free knots.
+        E_D in the paper for even and for free knots.
     own : bool
         Whether the clip is the paper's own.
     """
@@ -222,7 +222,7 @@ def case_lines(
 
 
 def load_case(case: Case, path: Path) -> AnyClip:
-    """Read a mesh, or captured frames at half the rate: none has the paper's count at full rate."""
+    """Read a mesh, or captured frames at half the rate, which have the paper's frame count."""
     if case.frames:
         return load_frames(path, case.start, 2, case.frames)
     return _api.read(path)

@@ -1,4 +1,4 @@
-"""Bases of principal components, coded: steps by importance, trajectories by every s-th sample.
+"""Code bases of principal components: steps by importance, every s-th sample of trajectories.
 
 After L. Váša and V. Skala, "COBRA: compression of the basis for PCA represented animations"
 (2009), as L. Váša and G. Brunnett use it (2014, section 3.4). A basis vector is quantized with a
@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from mocpack.arrays import F64, I64
 
-LARGEST = 2.0**34  # of a quantized sample: its second difference fits a plane at any Q and s
+# maximum of a quantized sample, so that its second difference fits a plane at any Q and s
+LARGEST = 2.0**34
 
 
 def importance_exponents(importance: F64, vectors: F64) -> I64:
@@ -79,7 +80,7 @@ def knot_axes(length: int, s: int) -> tuple[F64, F64]:
 
 
 def predict_in_time(knots: I64) -> I64:
-    """Return what linear extrapolation from the two samples before leaves of each; (n, V)."""
+    """Return the residuals (n, V) of linear extrapolation from the two samples before."""
     residuals = knots.copy()
     residuals[1:] -= knots[:-1]
     residuals[2:] -= knots[1:-1] - knots[:-2]
@@ -87,7 +88,7 @@ def predict_in_time(knots: I64) -> I64:
 
 
 def undo_prediction(residuals: I64) -> I64:
-    """Return the samples whose residuals these are."""
+    """Return the samples of these residuals."""
     slopes = residuals.copy()
     slopes[1:] = np.cumsum(residuals[1:], axis=0)
     return np.cumsum(slopes, axis=0)

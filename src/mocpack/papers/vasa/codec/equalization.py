@@ -1,4 +1,4 @@
-"""Lagrangian equalization: scales each degree of freedom by how much the error feels it.
+"""Lagrangian equalization: scale each degree of freedom by its influence on the error.
 
 After L. Váša and G. Brunnett, "Rate-distortion optimized compression of motion capture data"
 (2014), section 3.1. The codec multiplies column i by ``w_i = s_i / λ`` before quantization and
@@ -22,9 +22,9 @@ from mocpack.papers.vasa.codec.jacobian import Points, displacement_gram
 Metric = Callable[[Clip, Clip], float]
 """Takes the original and the distorted clip; must grow in proportion to small errors."""
 
-NOISE_SHARE = 0.01  # the paper's: a hundredth of the standard deviation of the column
-STILL = 1e-10  # meters or radians of noise: a column that moves so little only rounds
-MAX_FRAMES = 48  # the body's proportions change little; more poses than this tell nothing new
+NOISE_SHARE = 0.01  # of the standard deviation of the column, as in the paper
+STILL = 1e-10  # meters or radians of noise; smaller motion is rounding
+MAX_FRAMES = 48  # poses to evaluate; more change the result little
 
 
 def noise_sensitivities(
@@ -35,7 +35,7 @@ def noise_sensitivities(
     seeds: Sequence[int] = (0,),
     literal: bool = False,
 ) -> F64:
-    """Measure how much `metric` feels noise in each column, one column at a time, shape (C,).
+    """Measure the sensitivity (C,) of `metric` to noise in each column.
 
     Parameters
     ----------
@@ -85,11 +85,11 @@ def kinematic_gram(
     points : {"joints", "ends", "shell"}
     skin : float
         Add the mean over the shell points, times the square of this, so that turning a last joint
-        or twisting a bone is felt a little too.
+        or twisting a bone has a small weight too.
     emphasis : array, shape (T, J), optional
-        How much each joint counts at each frame, for errors that feel some more than others.
+        Weight of each joint at each frame.
     frames : int, optional
-        Poses to look at, evenly spread over the clip; None for all.
+        Number of poses to evaluate, evenly spread over the clip; None for all.
     """
     chosen = _spread(clip, frames)
     poses = _poses(clip, chosen)

@@ -1,4 +1,4 @@
-"""How far each point of the body moves when a degree of freedom does: the Jacobian of positions."""
+"""The Jacobian of point positions with respect to degrees of freedom."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def displacement_gram(
     skin : float
         Adds the mean over the shell points, times the square of this.
     emphasis : array, shape (T, J), optional
-        How much each joint center counts at each frame; the others count 1.
+        Weight of each joint center at each frame; 1 for all other points.
     """
     centers, world = clip.world()
     places, carriers = body_points(clip.skeleton, centers, world, "shell" if skin else points)
@@ -49,7 +49,7 @@ def displacement_gram(
     shares[:, :kept] += 1 / kept
     if emphasis is not None:
         shares[:, : emphasis.shape[1]] *= emphasis
-    here = centers[:, :1]  # near the body, so that products of coordinates lose nothing
+    here = centers[:, :1]  # near the body, for precision
     inertia = _composite_inertia(clip.skeleton, places - here, carriers, shares)
     screws, joints = _screws(clip, matrix, centers - here, world)
     pushed = np.einsum("tcij,tcj->tci", inertia[:, joints], screws)
@@ -60,7 +60,7 @@ def displacement_gram(
     )
     above = _below(clip.skeleton)[joints][:, joints]
     gram = np.where(above, products, np.where(above.T, products.T, 0.0)) / len(matrix)
-    np.fill_diagonal(gram, np.maximum(np.diag(gram), 0.0))  # rounding may leave less than nothing
+    np.fill_diagonal(gram, np.maximum(np.diag(gram), 0.0))  # rounding may make it negative
     return gram
 
 

@@ -1,6 +1,6 @@
 """The payload of `rd-pca`, bit by bit: a head, then chunks that decode by themselves.
 
-`docs/codecs/rd-pca.md` specifies it. Knows what the numbers are, not how they were chosen.
+`docs/codecs/rd-pca.md` specifies it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from mocpack.papers.vasa.codec.wide_planes import (
 
 TPCA, CENTERED, STEPS, WIDE = 1, 2, 4, 8  # bits of the flags
 MAX_CHUNK_FRAMES = 4096
-MAX_EXPONENT = 400  # of weights and steps: nothing that decodes can overflow a float
-WEIGHT_STEPS = 4  # of a weight's exponent to a factor of two
+MAX_EXPONENT = 400  # of weights and steps, so that decoding cannot overflow
+WEIGHT_STEPS = 4  # steps of a weight's exponent per factor of two
 COLUMN_CLASSES = [0, 1, 2, 3]  # of the table of columns: moves, weight, far and near part of a mean
-HEAD_LENGTH = 4  # bytes of the number that comes first: how long the head is
+HEAD_LENGTH = 4  # bytes of the first field, the length of the head
 
 
 @dataclass(frozen=True)
 class Model:
-    """What all chunks share.
+    """The data that all chunks share.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Model:
         return int(self.moving.sum()) if self.poses is None else len(self.poses)
 
     def basis(self) -> F64:
-        """Return the principal poses (K, N) that a decoder sees."""
+        """Return the decoded principal poses (K, N)."""
         if self.poses is None:
             return np.eye(self.channels)
         return self.poses * cobra.steps(self.Q_g, self.pose_exponents)[:, np.newaxis]
@@ -86,7 +86,7 @@ class Model:
 
 @dataclass(frozen=True)
 class RdPcaHead:
-    """A head that was read.
+    """A parsed head.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class RdPcaHead:
     offsets : list of int
         Where each chunk begins, and the end of the last.
     index_bytes : int
-        Length of the chunk sizes.
+        Size of the chunk index.
     """
 
     model: Model
@@ -152,7 +152,7 @@ def _start_of_chunks(tpca: bool, trained: bool) -> U8:
 
 
 def _choose_start(known: U8, trained: bool) -> U8:
-    """Return trained statistics, or zeros, which are even odds."""
+    """Return trained statistics, or zeros for a uniform start."""
     return known if trained else 0 * known
 
 
@@ -211,8 +211,8 @@ def _read_chunk(data: bytes, head: RdPcaHead, length: int) -> F64:
     count, s = fields.varint(), fields.u8()
     if not s or count > min(length, K) + model.centered:
         raise CorruptionError(
-            f"rd-pca chunk: {count} trajectories of every {s}th sample, "
-            f"at most {min(length, K) + model.centered} of at least every 1st can be"
+            f"rd-pca chunk: expected at most {min(length, K) + model.centered} trajectories and a "
+            f"sample stride of at least 1, got {count} and {s} (file is corrupt)"
         )
     knots = cobra.knot_count(length, s)
     classes = _layout(knots, K)
@@ -270,7 +270,9 @@ def _read_columns(fields: FieldReader, count: int, *, trained: bool) -> tuple[Ma
     table = decode_plane(data, count, 4, COLUMN_CLASSES, start=start).astype(np.int64)
     moving, weights = table[:, 0], np.cumsum(table[:, 1])
     if np.any((moving < 0) | (moving > 1)):
-        raise CorruptionError(f"rd-pca head: column {_first(moving > 1, moving < 0)} half moves")
+        raise CorruptionError(
+            f"rd-pca head: column {_first(moving > 1, moving < 0)} must be marked with 0 or 1"
+        )
     _check_exponents(weights, "weight")
     return moving.astype(bool), weights, join(table[:, 2], table[:, 3])
 

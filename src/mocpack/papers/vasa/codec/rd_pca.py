@@ -48,14 +48,14 @@ QuadraticForm = Callable[[Clip], npt.ArrayLike]
 """From a clip to the matrix (C, C) whose quadratic form is the squared error of a small change of
 its degrees of freedom: positions in meters, angles in radians, in the order of its channels."""
 
-STILL = 1e-8  # meters or radians: a column that moves less only rounds
-LARGEST = 2.0**40  # steps of a weighted chunk: what a wide plane takes, with room to grow
-SKIN_SHARE = 0.1  # what the skin's movement counts beside the joints': nothing may go unfelt
-MORE_FRAMES = 192  # poses to look at where the error is felt at some times more than at others
-POSE_COST = 0.2  # squared steps by column: a pose of less energy costs more bytes than it is worth
-REFINEMENTS = 3  # of a fit; the first is right to 1e-7
-ROUNDING = 1e-15  # of the largest energy, for each column
-MIN_ENERGY = 1e-7  # of the whole: a smaller direction cannot be distinguished from rounding
+STILL = 1e-8  # meters or radians; smaller motion is rounding
+LARGEST = 2.0**40  # steps of a weighted chunk, within the range of a wide plane
+SKIN_SHARE = 0.1  # weight of the skin relative to the joints, so that every column has an influence
+MORE_FRAMES = 192  # poses to evaluate for metrics whose weights vary over time
+POSE_COST = 0.2  # squared steps per column; a pose of less energy costs more bytes than it saves
+REFINEMENTS = 3  # of a fit; the first has an error of 1e-7
+ROUNDING = 1e-15  # per column, relative to the largest energy
+MIN_ENERGY = 1e-7  # relative to the total; smaller directions cannot be distinguished from rounding
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class RdPca(Codec):
     K : int, optional
         Poses kept; by default those of more than `pose_floor` steps RMS.
     P : float, optional
-        Share that dropping trajectories may remove; by default those of less than
+        Share of the energy that dropped trajectories may have; by default those of less than
         `trajectory_floor` squared steps are dropped.
     truncation : {"variance", "magnitudes"}
-        Of what P is a share: of the clip's variance, or of the sum of the magnitudes of a chunk's
+        The total that P refers to: the clip's variance, or the sum of the magnitudes of a chunk's
         coefficients.
     Q_l, Q_g : float
         Steps of the local (trajectory) and global (pose) bases; at 1 a bit spent on them saves as
@@ -83,14 +83,14 @@ class RdPca(Codec):
         Frames of a chunk, the unit of random access.
     metric : {"me", "max", "skted"} or callable
         The error that equalization serves: mean joint error, the promised largest error, SkTED; or
-        a function of one's own that gives a quadratic form, see `QuadraticForm`. Files name such a
-        function and do not need it.
+        your own function that returns a quadratic form (see `QuadraticForm`). Files store the name
+        of such a function and do not need it.
     le : {"full", "diagonal", "noise", "literal", "off"}
         Lagrangian equalization: from the kinematics, with the cross terms between columns or
         column by column; by noise, as in the paper; by noise and its equation 5 to the letter;
         none, every column in the source's own unit.
     ppca, tpca : bool
-        Whether pose PCA and temporal PCA take part.
+        Whether to use pose PCA and temporal PCA.
     centered : bool
         Subtract the mean of all channels in temporal PCA, as the paper does.
     pose_floor, trajectory_floor : float
@@ -99,15 +99,14 @@ class RdPca(Codec):
         Fit coefficients to the quantized bases, which the decoder has; without it to the bases
         before quantization, as the paper does.
     trained : bool
-        Start the arithmetic coder from trained statistics; without it from even odds, as the paper
-        does.
+        Start the arithmetic coder from trained statistics; otherwise from a uniform distribution,
+        as the paper does.
     """
 
     codec_id = "rd-pca"
     bitstream_version = 1
     quality: ClassVar[Quality] = Quality("lam", 1e-9, 1.0)
     decoder_params = ("trained",)
-    tuning_axes: ClassVar[tuple[str, str]] = ("size", "error")
 
     lam: float = 0.003
     K: int | None = None
@@ -128,26 +127,23 @@ class RdPca(Codec):
     trained: bool = True
 
     def __post_init__(self) -> None:
-        _check_range("lam", self.lam, 1e-10, 1e3)
-        _check_range("K", self.K, 1, 65_535)
-        _check_range("P", self.P, 0, 1)
-        _check_range("Q_l", self.Q_l, 1e-3, 1e3)
-        _check_range("Q_g", self.Q_g, 1e-3, 1e3)
-        _check_range("s", self.s, 1, 255)
-        _check_range("L", self.L, 2, bitstream.MAX_CHUNK_FRAMES)
-        _check_range("pose_floor", self.pose_floor, 0, 1e6)
-        _check_range("trajectory_floor", self.trajectory_floor, 0, 1e12)
-        _check_word("le", self.le, get_args(Equalization))
-        _check_word("truncation", self.truncation, get_args(Truncated))
-        for name in ("closed_loop", "trained"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false, got {getattr(self, name)!r}")
+        self.check_range("lam", 1e-10, 1e3)
+        self.check_range("K", 1, 65_535)
+        self.check_range("P", 0, 1)
+        self.check_range("Q_l", 1e-3, 1e3)
+        self.check_range("Q_g", 1e-3, 1e3)
+        self.check_range("s", 1, 255)
+        self.check_range("L", 2, bitstream.MAX_CHUNK_FRAMES)
+        self.check_range("pose_floor", 0, 1e6)
+        self.check_range("trajectory_floor", 0, 1e12)
+        self.check_choice("le", get_args(Equalization))
+        self.check_choice("truncation", get_args(Truncated))
         if not callable(self.metric):
-            _check_word("metric", self.metric, get_args(Metric))
+            self.check_choice("metric", get_args(Metric))
         elif self.le in ("noise", "literal"):
             raise ValueError(f"le={self.le} needs a metric of two clips, got a quadratic form")
         if self.truncation == "magnitudes" and self.P is None:
-            raise ValueError("truncation=magnitudes needs P, the share of them that may go")
+            raise ValueError("truncation=magnitudes needs P, the share of magnitudes to drop")
 
     def params(self) -> dict[str, Any]:
         return super().params() | {"metric": metric_name(self.metric)}
@@ -207,10 +203,10 @@ class RdPca(Codec):
         else:
             literal = self.le == "literal"
             found = noise_sensitivities(clip, _metric(clip, str(self.metric)), literal=literal)
-            # what this metric does not feel at all still moves the skin
+            # columns without influence on this metric still move the skin
             scale = found[moving].mean() / known[moving].mean()
             found = np.hypot(found, SKIN_SHARE * scale * known)
-        # as many bits in all as the kinematics would spend, so that λ keeps its meaning
+        # the total number of bits stays that of the kinematics, so that λ keeps its meaning
         found = found * np.exp(np.mean(np.log(known[moving] / found[moving])))
         return np.where(moving, found, known), None
 
@@ -223,7 +219,7 @@ class RdPca(Codec):
         if not self.ppca or not count:
             return None, np.zeros(0, np.int64), None
         energies, poses = _principal_poses(centered, gram)
-        # what cannot be told from rounding beside the largest may matter, so it stays
+        # directions that are small next to the largest may matter, so they stay
         unsure = ROUNDING * count * energies.max(initial=0.0)
         least = len(centered) * self.pose_floor**2 + POSE_COST * count
         felt = int(np.count_nonzero(energies + unsure > least))
@@ -253,7 +249,7 @@ class RdPca(Codec):
 
 
 class RdPcaDecoder(Decoder):
-    """Decodes chunks by themselves."""
+    """Decodes chunks separately."""
 
     codec: RdPca
 
@@ -269,7 +265,7 @@ class RdPcaDecoder(Decoder):
     def clip(self) -> Clip:
         payload = Payload.from_bytes(self.payload.read_all())
         if self._head.offsets[-1] < payload.size:
-            raise CorruptionError("rd-pca payload has bytes too many")
+            raise CorruptionError("rd-pca payload: unexpected bytes at the end (file is corrupt)")
         last = len(self._head.offsets) - 1
         return _decode_chunks(payload.read, self.header, self._head, 0, last)
 
@@ -298,12 +294,12 @@ def _decode_chunks(
 
 
 def metric_name(metric: Metric | QuadraticForm) -> str:
-    """Return how files and searches call a metric."""
+    """Return the name of a metric in files and searches."""
     return metric if isinstance(metric, str) else getattr(metric, "__name__", "form")
 
 
 def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
-    """Return what a change of all columns moves, in square meters, shape (C, C)."""
+    """Return the Gram matrix (C, C) of point displacements, in square meters."""
     if callable(metric):
         gram = _own_form(clip, metric)
     elif metric == "max":
@@ -313,7 +309,7 @@ def _gram(clip: Clip, metric: Metric | QuadraticForm) -> F64:
     else:
         emphasis = _slowness(clip.positions())
         gram = kinematic_gram(clip, skin=SKIN_SHARE, emphasis=emphasis, frames=MORE_FRAMES)
-    # a column that moves nothing (a bone without length) still needs a step
+    # a column that moves nothing (a bone of length 0) still needs a step
     floor = 1e-6 * max(float(np.diag(gram).max(initial=0.0)), 1e-6)
     return gram + floor * np.eye(len(gram))
 
@@ -340,7 +336,7 @@ def _own_form(clip: Clip, metric: QuadraticForm) -> F64:
 
 
 def _slowness(positions: F64) -> F64:
-    """Return how much SkTED weighs a position error, shape (T, J), 1 on average."""
+    """Return the weight of position errors in SkTED, shape (T, J), with mean 1."""
     if len(positions) < 2:
         return np.ones(positions.shape[:2])
     lengths = windowed_mean(temporal_edges(positions, TED_DISTANCE_M), TED_WINDOW_FRAMES)
@@ -383,7 +379,7 @@ def _principal_poses(centered: F64, gram: F64 | None) -> tuple[F64, F64]:
         count = np.count_nonzero(energies > MIN_ENERGY * max(energies[0], MIN_ENERGY))
         poses = centered.T @ sides[:, :count] / np.sqrt(energies[:count])
         return energies[:count], poses
-    # a change that moves nothing has no energy, but its pose must not be infinite
+    # a change without displacement has no energy, but its pose must be finite
     root = np.linalg.cholesky(metric + MIN_ENERGY * columns * np.eye(columns))
     energies, axes = np.linalg.eigh(root.T @ (centered.T @ centered) @ root)
     return np.maximum(energies[::-1], 0), np.linalg.solve(root.T, axes[:, ::-1])
@@ -396,17 +392,8 @@ def _project(centered: F64, basis: F64, gram: F64 | None) -> F64:
     ridge = 1e-9 * max(float(np.trace(square)), 1e-30)
     firm = square + ridge * np.eye(len(square))
     channels = np.zeros((len(centered), len(basis)))
-    for _ in range(REFINEMENTS):  # the ridge shrinks what it steadies; what is left is fitted again
+    # the ridge term shrinks the solution, so the residual is fitted again
+    for _ in range(REFINEMENTS):
         left = centered - channels @ basis
         channels += np.linalg.solve(firm, felt @ left.T).T
     return channels
-
-
-def _check_range(name: str, value: float | None, low: float, high: float) -> None:
-    if value is not None and not low <= value <= high:
-        raise ValueError(f"{name} must be in {low:g}..{high:g}, got {value}")
-
-
-def _check_word(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")

@@ -17,22 +17,23 @@ from typing import Any
 from mocpack.codec import Codec, Goal, Rounds, Trial
 
 ROUNDS = {"fast": 2, "default": 6, "best": 14}
-MIN_GAIN = 0.003  # of the error at equal size: less than this is noise
-NEAR = 0.01  # a file is near enough to its limit when it is this much below
-AIM = 0.004  # and this is what is aimed at
+MIN_GAIN = 0.003  # minimum relative gain of error at equal size; less is noise
+NEAR = 0.01  # a file is close enough if it is at most this fraction below the limit
+AIM = 0.004  # fraction below the limit that the search aims for
 STEPS_TO_GOAL = 5
-EXPECTED_TRIALS = {"fast": 65, "default": 130, "best": 140}  # about; short clips take half
+# approximate; half as many for short clips
+EXPECTED_TRIALS = {"fast": 65, "default": 130, "best": 140}
 FINALISTS = 3
-SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # of log size and log error over log λ, to begin with
+SIZE_SLOPE, ERROR_SLOPE = -0.6, 0.9  # initial slopes of log size and log error over log λ
 STRIDES = (3, 4, 5, 6, 8, 10, 12)
-METRICS = frozenset({"me", "skted", "max"})  # which equalization serves a goal best is tried too
+METRICS = frozenset({"me", "skted", "max"})  # metrics of equalization to try
 LAM_RANGE = (1e-9, 10.0)
 
 Asking = Generator[Sequence[Codec], Sequence[Trial], Trial]
 
 
 def equal_slopes(codec: Codec, goal: Goal, *, effort: str) -> Rounds:
-    """Search from `codec` for the setting that serves `goal` best."""
+    """Search from `codec` for the best setting for `goal`."""
     best = yield from _best_at_goal([codec], goal)
     notch = 1.5
     for _ in range(ROUNDS[effort]):
@@ -42,7 +43,7 @@ def equal_slopes(codec: Codec, goal: Goal, *, effort: str) -> Rounds:
         ranked = sorted(trials, key=lambda t: -_gain(best, t, slope))
         good = [t.codec for t in ranked if _gain(best, t, slope) > MIN_GAIN]
         if good:
-            # the slope holds nearby only, so that the best by it are compared at the goal itself
+            # the slope is valid nearby only, so the best settings are compared at the goal itself
             together = _merged(best.codec, good)
             found = yield from _best_at_goal([together, *good[:FINALISTS]], goal)
             if goal.best([best, found]) is found:
@@ -89,7 +90,7 @@ def _allowed(lam: float) -> float:
 
 
 def _excess(trial: Trial, goal: Goal) -> float:
-    """Return by how much a trial misses its limit, as a logarithm; at most 0 is kept."""
+    """Return the logarithm of a trial's value over its limit; at most 0 within it."""
     if goal.size is not None:
         return math.log(trial.size / goal.size)
     if goal.error is not None:
@@ -98,7 +99,7 @@ def _excess(trial: Trial, goal: Goal) -> float:
 
 
 def _slope(a: Trial, b: Trial) -> float:
-    """Return log error over log size from one trial to another: what λ trades."""
+    """Return the slope of log error over log size between two trials."""
     if a.size == b.size or not (a.error > 0 and b.error > 0):
         return -1.0
     return min(-0.1, math.log(b.error / a.error) / math.log(b.size / a.size))
@@ -127,7 +128,7 @@ def _notches(codec: Codec, notch: float) -> Iterator[Codec]:
     for other in STRIDES if s is None else (max(1, s - 1), s + 1):
         if other != s:
             yield _with(codec, s=other)
-    if not callable(_value(codec, "metric")):  # a metric of one's own is what is wanted
+    if not callable(_value(codec, "metric")):  # a user's metric is not varied
         for felt in sorted(METRICS - {_value(codec, "metric")}):
             yield _with(codec, metric=felt)
 

@@ -1,4 +1,4 @@
-"""What every encoder and decoder of `rd-pca` knows of its planes beforehand; part of the format.
+"""Trained initial statistics of the planes of `rd-pca`; part of the format.
 
 Made by `python tools/train_rd_pca.py`. A start for each class of the columns' table (whether a
 column moves, its weight, the two parts of its mean), of the poses' (step, sample), of chunks'

@@ -1,4 +1,4 @@
-"""Temporal PCA: a chunk of motion as a few trajectories that its channels mix.
+"""Temporal PCA: channels of a chunk as linear combinations of a few trajectories.
 
 After L. Váša and G. Brunnett (2014), section 3.3. The channels of a chunk are samples of vectors
 as long as the chunk; their principal components are trajectories of their own, learnt for this
@@ -15,8 +15,8 @@ import numpy as np
 from mocpack.arrays import F64, I64
 from mocpack.papers.vasa.codec import cobra
 
-SLOPE = np.log(2) / 6  # of squared error, what a bit saves in a coefficient of step 1
-BITS_OF_KNOT = 10.0  # what a sample of a trajectory costs in all; only the choice of s uses it
+SLOPE = np.log(2) / 6  # decrease of squared error per bit of a coefficient of step 1
+BITS_OF_KNOT = 10.0  # cost of a trajectory sample, used only to choose s
 STRIDES = (16, 12, 10, 8, 6, 5, 4, 3, 2, 1)
 
 
@@ -27,9 +27,9 @@ class Truncation:
     Attributes
     ----------
     floor : float
-        Those of less energy than this: they cost more than they are worth.
+        Drop trajectories of less energy, which cost more than they save.
     budget : float or None
-        If given, as many of the smallest as have no more energy than this together.
+        If given, drop the smallest trajectories up to this total energy.
     share : float or None
         If given, as many of the smallest as have no more than this share of the magnitudes of all
         coefficients of the chunk: the paper's section 3.3.
@@ -40,7 +40,7 @@ class Truncation:
     share: float | None = None
 
     def count_kept(self, sizes: F64, mixes: F64) -> int:
-        """Return how many of the trajectories stay.
+        """Return how many trajectories are kept.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Trajectories:
     coefficients: I64
 
     def rebuilt(self, length: int, Q_l: float) -> F64:
-        """Return the chunk (length, K) that a decoder sees."""
+        """Return the decoded chunk (length, K)."""
         return self.paths(length, Q_l) @ self.coefficients
 
     def paths(self, length: int, Q_l: float) -> F64:
@@ -144,7 +144,7 @@ def quantize(
 def best_stride(chunk: F64, truncation: Truncation) -> int:
     """Return the s whose error and cost together are least.
 
-    Fewer samples leave out fast movement but cost less; the two are weighed at equal slopes.
+    Fewer samples lose fast motion but cost less; error and cost are weighted at equal slopes.
     """
     total = float(np.sum(chunk**2))
     best, least = 1, np.inf
@@ -171,7 +171,7 @@ def _spectrum(seen: F64, *, with_mixes: bool) -> tuple[F64, F64]:
 
 
 def _quantized_mean(chunk: F64, s: int, Q_l: float) -> Trajectories:
-    """Return the mean of all channels as a trajectory that each has once."""
+    """Return the mean of all channels as a trajectory with coefficient 1 in each."""
     length, channels = chunk.shape
     axes, to_knots = cobra.knot_axes(length, s)
     knots = np.linalg.solve(to_knots, axes.T @ chunk.mean(axis=1))[:, np.newaxis]

@@ -18,7 +18,7 @@ WIDEST = 2**50
 
 
 def is_wide(plane: I64) -> bool:
-    """Say whether a plane needs two parts."""
+    """Return whether a plane needs two parts."""
     return bool(np.abs(plane).max(initial=0) > MAX_VALUE)
 
 

@@ -15,7 +15,7 @@ from mocpack.skeleton import Skeleton
 RINGS, SIDES = 6, 8  # of a capsule, by default
 THICKNESS = 0.22  # radius of a bone against its length
 THINNEST, THICKEST = 0.02, 0.09  # meters
-BLEND = 0.3  # share of a bone, at each end, that follows the neighbor too
+BLEND = 0.3  # fraction of a bone, at each end, that is also skinned to the neighbor
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Body:
     holders : array, shape (V, 3)
         Joints: the parent's, the bone's own, the child's.
     shares : array, shape (V, 3)
-        What each holds of the vertex; they add up to 1.
+        Skin weight of each; they sum to 1.
     arms : array, shape (V, 3, 3)
         The vertex in the frame of each holder, in meters.
     """

@@ -75,7 +75,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "without TPCA": {"tpca": False},
     "without LE": {"le": "off"},
 }
-MIN_LOSS = 1.1  # times the error from which on a part cannot be omitted
+MIN_LOSS = 1.1  # minimum ratio of errors for a part to count as necessary
 LAMS = [0.0007 * 2**k for k in range(9)]  # meters
 LITERAL = RdPca(le="literal", centered=True)
 STRICT = replace(LITERAL, closed_loop=False, trained=False)
@@ -135,7 +135,7 @@ def _errors(row: Printed, clip: Clip | None) -> Errors:
     if clip is None:
         return Errors()
     goal = Goal(row.metric, size=round(1000 * row.size))
-    if row.metric == "skted":  # not comparable: a short search will do
+    if row.metric == "skted":  # not comparable, so a short search is enough
         return Errors(tune(clip, RdPca(), goal, effort="fast", jobs=0).best.error)
     return Errors(
         tune(clip, RdPca(), goal, effort="default", jobs=0).best.error,
@@ -232,7 +232,7 @@ def sk_ted_speed(clip: Clip | None) -> list[Timing]:
 
 
 def accuracy_line(clip: Clip | None) -> Line:
-    """Return whether a largest error of a micrometer can be reached."""
+    """Return whether a maximum error of one micrometer can be reached."""
     where, claim = "Section 6", "any desired accuracy: 1 µm"
     if clip is None:
         return Line(where, claim, ACCURATE, "any", NONE, NONE, "not measured", NO_CLIP)

@@ -19,7 +19,7 @@ from mocpack.papers.vasa.codec import RdPca
 from mocpack.papers.vasa.tables.capsule_body import Body, capsule_body, skin
 
 MAX_SKINNED = 480  # frames of a clip to skin
-TIMED_FRAMES = 24  # frames of a surface that STED is timed on: memory for no more
+TIMED_FRAMES = 24  # frames of a surface for timing STED, limited by memory
 VERTICES = 58_000  # of the paper's surface
 SIDES = 64  # vertices around a capsule of that surface
 
